@@ -67,7 +67,7 @@ class Bandwidth:
 
 @dataclass(frozen=True)
 class DevicePeak:
-    """The roof: FLOP/s, bytes a second from memory, and seconds to start one operation."""
+    """The roof: FLOP/s, bytes per second from memory, and seconds to start one operation."""
 
     flops_per_s: float
     bytes_per_s: float
@@ -75,7 +75,7 @@ class DevicePeak:
 
     @property
     def ridge(self) -> float:
-        """FLOPs a byte from which on an operation can be bound by arithmetic."""
+        """FLOPs per byte from which on an operation can be bound by arithmetic."""
         return self.flops_per_s / self.bytes_per_s
 
 

@@ -151,7 +151,7 @@ def n_inner_matrices(config: ModelConfig) -> int:
 def n_states(config: ModelConfig, optimizer: OptimizerStates) -> int:
     """Numbers that the optimizer remembers.
 
-    SGD none, with momentum one a weight, Adam two (Kingma and Ba 2014, algorithm 1), Muon one for
+    SGD none, with momentum one per weight, Adam two (Kingma and Ba 2014, algorithm 1), Muon one for
     the matrices of the layers and two, Adam's, for the rest.
     """
     n = n_parameters(config)

@@ -17,7 +17,7 @@ class Hardware:
     """One device as its maker states it.
 
     `memory` in bytes (as on the sheet, GB = 10⁹ bytes: drivers and the decimal point take the
-    rest), `bandwidth` in bytes a second, `peak` the dense FLOP/s of products of matrices by number
+    rest), `bandwidth` in bytes per second, `peak` the dense FLOP/s of matrix products by number
     format, added up in float32; what a sheet gives for sparse matrices is left out.
     """
 

@@ -50,7 +50,7 @@ class Part:
 
 
 def count_parameters(config: ModelConfig) -> pd.DataFrame:
-    """One row a part: part, group, formula, numbers, count. The sum of `count` is exact.
+    """One row per part: part, group, formula, numbers, count. The sum of `count` is exact.
 
     Nothing is allocated, whatever the size.
     """

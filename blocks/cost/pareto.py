@@ -12,7 +12,7 @@ def pareto_front(
 ) -> NDArray[np.bool_]:
     """(n,), True where no other point is at least as good on every axis and better on one.
 
-    `points`: (n, n_axes), finite; `more_is_better`: one an axis. Equal points stand or fall
+    `points`: (n, n_axes), finite; `more_is_better`: one per axis. Equal points stand or fall
     together (Deb 2001, section 2.4).
     """
     cost = np.where(np.asarray(more_is_better), -points, points)

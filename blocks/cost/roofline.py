@@ -42,7 +42,7 @@ COUNTED = (
 
 
 def count_operations(config: ModelConfig, tokens: Tokens, *, itemsize: int) -> pd.DataFrame:
-    """One row an operation of one layer, columns `COUNTED`; all of it exact by formula.
+    """One row per operation of one layer, columns `COUNTED`; all of it exact by formula.
 
     `flops`, `bytes`: of doing it once; a layer does it `times` times. Bytes in letters are
     numbers moved: each takes `itemsize`.

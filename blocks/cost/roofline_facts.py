@@ -48,7 +48,7 @@ class Case:
         return {"device": place.device, "dtype": place.torch_dtype, "seed": self.seed}
 
     def counted(self) -> pd.DataFrame:
-        """One row an operation of one layer (see `count_operations`)."""
+        """One row per operation of one layer (see `count_operations`)."""
         return count_operations(self.config, self.tokens, itemsize=self.place.itemsize)
 
     def fits(self, config: ModelConfig, budget: int) -> bool:

@@ -17,7 +17,7 @@ from blocks.weights.rounded_inputs import ActivationGrid
 
 @dataclass(frozen=True)
 class ActivationMeasure:
-    """One way to round; `how` is None for the model as it is. The loss is in nats a token."""
+    """One way to round; `how` is None for the model as it is. The loss is in nats per token."""
 
     how: ActivationRounding | None
     held_out_loss: float
@@ -99,7 +99,7 @@ def ways(n_bits: int) -> tuple[ActivationRounding | None, ...]:
 
 
 def recipe(how: ActivationRounding | None) -> Compression:
-    """Weights, a grid a row, and activations at as many bits; without a grid weights alone."""
+    """Weights, a grid per row, and activations at as many bits; without a grid weights alone."""
     if how is None:
         return Compression()
     reads = None if how.grid is ActivationGrid.NONE else how

@@ -33,7 +33,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Changed:
-    """What a model still can do: score of its task, and held-out loss in nats a token."""
+    """What a model still can do: score of its task, and held-out loss in nats per token."""
 
     change: Change
     score: float

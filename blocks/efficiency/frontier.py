@@ -67,7 +67,7 @@ def method(how: Compression) -> Method:
 class Variant:
     """What became of a model by one recipe, measured on held-out questions of its own task.
 
-    `scores` are those of several draws of questions, `held_out_loss` is in nats a token, `seconds`
+    `scores`: those of several draws of questions, `held_out_loss` in nats per token, `seconds`
     those of one batch of `n_tokens` tokens in float32: rounded weights run as what they stand for.
     `token_seconds` are those of one token of a single row, as `one_more_token` reads it; None where
     they were not measured.

@@ -32,7 +32,7 @@ ALIKE = 1.05
 
 
 class PackedProduct:
-    """x Wᵀ in int8: W (out, in) on a grid a row, x (…, in) on one grid that is laid each time."""
+    """x Wᵀ in int8: W (out, in) on a grid per row, x (…, in) on one grid that is laid each time."""
 
     def __init__(self, weight: Tensor):
         if fault := packed_fault():
@@ -92,7 +92,7 @@ Shape = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class MatrixBytes:
-    """What all matrices of a model hold, as products read it: int8 with a float32 scale a row."""
+    """What all matrices of a model hold, as products read it: int8 with a float32 scale per row."""
 
     shapes: tuple[Shape, ...]
 
@@ -205,7 +205,7 @@ class Int8Facts:
         return MatrixBytes(tuple((each.n_out, each.n_in, each.n_matrices) for each in first))
 
     def of(self, n_tokens: int) -> tuple[ProductTimes, ...]:
-        """A measurement a shape."""
+        """A measurement per shape."""
         return tuple(each for each in self.times if each.n_tokens == n_tokens)
 
     def seconds(self, kind: str, n_tokens: int) -> float:

@@ -23,7 +23,7 @@ KEPT_BITS = 8
 def blame(
     model: Model, batches: Sequence[Batch], rounded: Mapping[str, Tensor]
 ) -> dict[str, float]:
-    """Nats a token that the loss rises by where one matrix alone is rounded.
+    """Nats per token that the loss rises by where one matrix alone is rounded.
 
     The model must be the caller's own: its weights are exchanged and put back.
     """

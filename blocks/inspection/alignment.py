@@ -112,7 +112,7 @@ def _places(tokens: Sequence[str | None]) -> list[int]:
 def strongest(patterns: Sequence[Tensor]) -> list[list[list[int]]]:
     """The source token with the largest weight: by layer, head (the last is their mean) and row.
 
-    `patterns`: one a layer, (n_heads, target, source). −1 where a row sees nothing.
+    `patterns`: one per layer, (n_heads, target, source). −1 where a row sees nothing.
     """
     stacked = torch.stack([pattern.float() for pattern in patterns])
     stacked = torch.cat([stacked, stacked.mean(dim=1, keepdim=True)], dim=1)
@@ -147,7 +147,7 @@ def all_heads(
 ) -> pd.DataFrame:
     """Every head of cross-attention, and the mean of each layer (head −1), against the truth.
 
-    Columns: layer, head, row, and the fields of `Score`; two rows a head, one for each `Row`.
+    Columns: layer, head, row, and the fields of `Score`; two rows per head, one for each `Row`.
     """
     rows = []
     for layer, heads in enumerate(strongest(patterns)):
@@ -180,7 +180,7 @@ def over_pairs(
 ) -> pd.DataFrame:
     """`all_heads` of each pair, the model reading its true translation (teacher forcing).
 
-    One row a head, row and pair, in one frame; `source` is the language that is read.
+    One row per head, row and pair, in one frame; `source` is the language that is read.
     """
     rows = [(pair.words(source), pair.words(other_than(source))) for pair in pairs]
     marks = marks_of(tokenizer)
@@ -204,7 +204,7 @@ def _layer(item: tuple[str, Tensor]) -> int:
 
 
 def summed(found: pd.DataFrame) -> pd.DataFrame:
-    """The error rate over all pairs together: one row a head and row, with sums of the links."""
+    """The error rate over all pairs together: one row per head and row, with sums of the links."""
     keys, counts = ["layer", "head", "row"], ["n_found", "n_true", "n_right"]
     table = found.groupby(keys, sort=False, as_index=False)[counts].sum()
     counted = (table["n_found"] + table["n_true"]).clip(lower=1)

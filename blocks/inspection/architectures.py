@@ -92,7 +92,7 @@ def configs(config: ModelConfig) -> dict[Architecture, ModelConfig]:
 
 
 def who_sees_whom(kind: Architecture, n_source: int, n_target: int) -> NDArray[np.uint8]:
-    """One byte a cell, as `tiles.mask_codes` has it: (query, key), source before target.
+    """One byte per cell, as `tiles.mask_codes` has it: (query, key), source before target.
 
     An encoder reads the source alone; a GPT reads both as one text.
     """

@@ -120,7 +120,7 @@ def bits_by_position(model: torch.nn.Module, batch: Batch) -> NDArray[np.float64
 
 
 def bits_in_bands(found: NDArray[np.float64], band: int) -> pd.DataFrame:
-    """Mean bits a token in bands of `band` positions: position (the middle, from 1), bits, error.
+    """Mean bits per token in bands of `band` positions: position (the middle, from 1), bits, error.
 
     `found` as `bits_by_position`; `error` is the standard error of the mean. Bands in which
     nothing was asked are left out.
@@ -146,7 +146,7 @@ def bits_in_bands(found: NDArray[np.float64], band: int) -> pd.DataFrame:
 
 
 def mean_bits(found: NDArray[np.float64], start: int, end: int) -> float | None:
-    """Mean bits a token over the positions `start` to `end` − 1; None where nothing was asked."""
+    """Mean bits per token over the positions `start` to `end` − 1; None where nothing was asked."""
     total, _squares, count = found[:, start:end].sum(axis=1)
     return float(total / count) if count else None
 
@@ -233,7 +233,7 @@ def _refused(tried: Sequence[Tried], trained_len: int) -> tuple[Refused, ...]:
 class LossFacts:
     """What a token costs by its position, within the trained length and beyond it.
 
-    `bands`: as `bits_in_bands`; `inside` and `last`: bits a token in the second half of the trained
+    `bands`: see `bits_in_bands`; `inside`, `last`: bits per token in the second half of the trained
     length, and at the end of the texts (None where nothing was asked there).
     """
 

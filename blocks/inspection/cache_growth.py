@@ -28,7 +28,7 @@ def cache_growth(
     itemsize: int,
     window_size: int | None = None,
 ) -> pd.DataFrame:
-    """One row a step of the model, as it wrote `tokens` after a prompt of `n_prompt`.
+    """One row per step of the model, as it wrote `tokens` after a prompt of `n_prompt`.
 
     Columns: n_read (tokens of the text by then), n_kept (those whose keys and values are kept, in
     the layer that sees farthest; 0 where states are kept), measured, formula (bytes), every_head

@@ -17,7 +17,7 @@ SINK_ABOVE, SMALL_BELOW = 0.3, 0.5
 class Contribution:
     """What each key adds to what a layer writes at one query.
 
-    `keys`: a row a key: weight (mean over the heads asked for), norm (‖Σ α·v·W_O‖), share (of the
+    `keys`: a row per key: weight (mean over the heads asked for), norm (‖Σ α·v·W_O‖), share (of the
     layer's write, along its direction), value_norm (‖v·W_O‖ before the weight, mean over those
     heads), is_seen. `bias` and `rest`: the share of the output bias, and of what is neither (other
     heads, or a change made inside); all shares together are 1, and 0 where nothing is written.
@@ -143,7 +143,7 @@ def value_norms(steps: AttentionSteps) -> Tensor:
 
 
 def first_token(steps: AttentionSteps) -> pd.DataFrame:
-    """One row a head: how much of its weight rests on the first token, and what that moves.
+    """One row per head: how much of its weight rests on the first token, and what that moves.
 
     Over the queries after the first that may see it: weight, and even_weight if all keys that a
     query may see had the same. value_ratio: ‖v·W_O‖ of the first token by the mean of the others

@@ -214,7 +214,7 @@ def _n_keys(mask: Tensor, share: Tensor) -> Tensor:
 
 
 def _measured(found: dict[str, Tensor], loss: Tensor, even_bits: Tensor) -> DepthPass:
-    """Everything in one transfer: a row a layer, and what belongs to the whole."""
+    """Everything in one transfer: a row per layer, and what belongs to the whole."""
     n_rows = len(found["stream_norm"])
     rows = []
     for name in MEASURES:

@@ -215,7 +215,7 @@ class Sharpest(NamedTuple):
 
 
 def sharpest(patterns: Sequence[Tensor], query: int) -> Sharpest:
-    """`patterns`: one a layer, (batch, n_heads, query, key); the first sequence is meant."""
+    """`patterns`: one per layer, (batch, n_heads, query, key); the first sequence is meant."""
     return max((_sharpest(pattern, i, query) for i, pattern in enumerate(patterns)), key=_weight)
 
 

@@ -20,7 +20,7 @@ class Idea:
     """A model after one more idea, of the size of GPT-2 small: counts are exact.
 
     `flops`: forward, of one token after a text of `N_KEYS` of them, all layers and the logits.
-    `losses`: held out, in nats a token, of the same step at small size, one for each seed.
+    `losses`: held out, in nats per token, of the same step at small size, one for each seed.
     """
 
     name: str

@@ -103,7 +103,7 @@ class LensFacts:
         return values[self.layers][:, self.drawn.rows].T
 
     def table(self) -> pd.DataFrame:
-        """The whole lens, a row a cell; positions from 1."""
+        """The whole lens, a row per cell; positions from 1."""
         layer, position = (each.ravel() for each in np.indices(self.lens.rank.shape))
         token_ids = self.lens.token_id.ravel()
         return pd.DataFrame(

@@ -265,7 +265,7 @@ def n_open_by_kind(run: Run) -> dict[MaskKind, int]:
 
 
 def kinds_side_by_side(run: Run, columns: int) -> NDArray[np.uint8]:
-    """The mask of every kind for the input of this run, as tiles, one byte a cell."""
+    """The mask of every kind for the input of this run, as tiles, one byte per cell."""
     masks = torch.stack([open_mask(of_kind(run, kind)) for kind in MaskKind])
     codes = torch.where(masks, tiles.MOST, tiles.MASKED).to(torch.uint8)
     return tiles.tile(tiles.shrink(codes), columns)

@@ -24,7 +24,7 @@ APPROXIMATE = [AttentionKind.WINDOW, AttentionKind.STRIDED, AttentionKind.LINEAR
 
 @dataclass(frozen=True, eq=False)
 class KindsFacts:
-    """One head attending in every way; `errors`: a row a kind (see `errors`), in their order.
+    """One head attending in every way; `errors`: a row per kind (see `errors`), in their order.
 
     `codes`: their maps (see `maps`).
     """
@@ -63,7 +63,7 @@ def kinds_facts(steps: AttentionSteps, layer: int, head: int, reach: Reach) -> K
 
 
 def maps(q: Tensor, k: Tensor, reach: Reach) -> NDArray[np.uint8]:
-    """How each kind weighs keys, side by side, one byte a cell; q and k are (seq, d_head)."""
+    """How each kind weighs keys, side by side, one byte per cell; q and k are (seq, d_head)."""
     codes = [
         tiles.encode(pattern_of(kind, reach, q, k), mask_of(kind, reach, len(q)).to(q.device))
         for kind in AttentionKind
@@ -72,7 +72,7 @@ def maps(q: Tensor, k: Tensor, reach: Reach) -> NDArray[np.uint8]:
 
 
 def errors(q: Tensor, k: Tensor, v: Tensor, reach: Reach) -> pd.DataFrame:
-    """One row a kind: kind, error, moved, pairs; q, k, v are (seq, d_head).
+    """One row per kind: kind, error, moved, pairs; q, k, v are (seq, d_head).
 
     `error`: |out − full| / |full| over all queries; `moved`: the share of weight that lies on
     other keys than in full attention (total variation), mean over queries; `pairs`: pairs scored.

@@ -7,7 +7,7 @@ from torch.nn import functional as F  # noqa: N812
 
 
 def output_change(before: Tensor, after: Tensor, *, is_logits: bool) -> pd.DataFrame:
-    """One row a token: position, cosine, relative; of logits also kl_bits and the top tokens.
+    """One row per token: position, cosine, relative; of logits also kl_bits and the top tokens.
 
     `before` and `after`: (seq, features). `cosine`: of the two outputs, 1 where nothing turned;
     `relative`: |after − before| / |before|. `kl_bits`: KL(before‖after) of the next-token

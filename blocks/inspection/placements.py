@@ -28,7 +28,7 @@ class Placed:
     `moments`: of all values of resid_post, by name as in `flow.MOMENTS`; `spread`: value, density
     of the values, and `sizes` the same of log₁₀ of their sizes, but for those under a thousandth
     of the RMS (both None where values are not finite, or all alike); `codes`: the pattern of the
-    head in the first sequence, one byte a cell.
+    head in the first sequence, one byte per cell.
     """
 
     moments: dict[str, float]
@@ -53,7 +53,7 @@ class PlacementFacts:
 
     @property
     def moments(self) -> pd.DataFrame:
-        """One row a placement: its name as the index, the moments of all values."""
+        """One row per placement: its name as the index, the moments of all values."""
         rows = {name: found.moments for name, found in self.placed.items()}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("placement")
 

@@ -11,7 +11,7 @@ from blocks.observe.run import Run
 
 
 def surprise(logits: Tensor, token_ids: Tensor) -> pd.DataFrame:
-    """How unexpected each token was, given those before it: one row a token, the first excepted.
+    """How unexpected each token was, given those before it: one row per token, the first excepted.
 
     `logits` (seq, vocab_size), `token_ids` (seq,). Columns: position (from 1, of the token),
     token_id, probability, bits (−log₂ probability), rank (1: it was the first guess).

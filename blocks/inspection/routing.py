@@ -55,7 +55,7 @@ def routing(seen: Recording, layer: int, capacity: float, bias: Tensor | None = 
 
 
 def load(found: Routing) -> pd.DataFrame:
-    """One row an expert: expert, asked (choices that name it), kept, dropped, mean_prob.
+    """One row per expert: expert, asked (choices that name it), kept, dropped, mean_prob.
 
     And bias, where the router has one.
     """

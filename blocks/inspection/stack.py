@@ -158,7 +158,7 @@ def measure_stack(
 
 
 def random_probe(config: ModelConfig, is_token: Tensor, seed: int) -> LossOf:
-    """Cross entropy of a linear probe with N_CLASSES random classes, in nats a token.
+    """Cross entropy of a linear probe with N_CLASSES random classes, in nats per token.
 
     It reads the final norm, as whole models of this placement do. The probe's weights are from
     N(0, 1/d_model), and they and the classes depend on `seed` alone.

@@ -234,7 +234,7 @@ def may_attend(run: Run, kind: AttentionKind, layer: int) -> Tensor:
 
 
 def all_heads(run: Run, seen: Recording, kind: AttentionKind) -> pd.DataFrame:
-    """One row a head of all layers (see `two_texts.frame`), over queries that are no padding."""
+    """One row per head of all layers (see `two_texts.frame`), over queries that are no padding."""
     found, is_open = two_texts.patterns(seen, kind, run.config), _of_all_layers(run, kind)
     if kind.is_of_source:
         rows = run.input.is_token()[0]

@@ -1,4 +1,4 @@
-"""All heads in one picture: one byte a cell, codes for what is masked and what lies between."""
+"""All heads in one picture: one byte per cell, codes for what is masked and what lies between."""
 
 import math
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def encode(weights: Tensor, mask: Tensor | None) -> Tensor:
 def encode_layers(patterns: Sequence[Tensor], masks: Sequence[Tensor | None]) -> Tensor:
     """The codes of all heads of all layers, of the first sequence: (all heads, query, key).
 
-    `patterns`: one a layer, (batch, n_heads, query, key); `masks`: that of each.
+    `patterns`: one per layer, (batch, n_heads, query, key); `masks`: that of each.
     """
     pairs = zip(patterns, masks, strict=True)
     return torch.cat([encode(pattern[:1], mask)[0] for pattern, mask in pairs])

@@ -74,9 +74,9 @@ def weights(found: Tensor, is_open: Tensor) -> NDArray[np.float32]:
 
 
 def frame(found: list[Tensor], is_open: Tensor) -> pd.DataFrame:
-    """One row a head of all layers: layer, head, entropy_bits, effective_tokens (2^entropy).
+    """One row per head of all layers: layer, head, entropy_bits, effective_tokens (2^entropy).
 
-    Means over the queries that may see a key. `found`: one a layer, (n_heads, query, key);
+    Means over the queries that may see a key. `found`: one per layer, (n_heads, query, key);
     `is_open`: (query, key), or (layer, query, key) where layers differ.
     """
     stacked = torch.stack(found).float()  # (layer, head, query, key)
@@ -92,7 +92,7 @@ def frame(found: list[Tensor], is_open: Tensor) -> pd.DataFrame:
 
 
 def tiled(found: list[Tensor], is_open: Tensor) -> NDArray[np.uint8]:
-    """All heads as square tiles, a row of tiles a layer, one byte a cell.
+    """All heads as square tiles, a row of tiles per layer, one byte per cell.
 
     A long text is drawn by the largest weight of so many cells, a short one with large cells. Both
     as `frame` takes them.

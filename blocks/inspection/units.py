@@ -21,7 +21,7 @@ N_STRONGEST, N_TOKENS = 14, 10
 class UnitFacts:
     """How often the units of a layer are active, and which of them are shown.
 
-    `units`: one row a unit (see `frame`); `off_is_zero`: whether an output of exactly 0 is meant by
+    `units`: a row per unit (see `frame`); `off_is_zero`: whether an output of exactly 0 is meant by
     off; `shown`: the strongest units at a token; `selected`: the one that is looked at.
     """
 
@@ -193,7 +193,7 @@ def units_of_layer(seen: SeenLayer) -> LayerUnits:
 
 
 def frame(wide: Wide, activation: Activation) -> pd.DataFrame:
-    """One row a unit, over the tokens that the layer was given.
+    """One row per unit, over the tokens that the layer was given.
 
     Columns: unit; the share of tokens at which it is active (active_share: z > 0), off (off_share)
     or saturated (flat_share: see `inspection.activations`); mean_size (mean |hidden|); is_dead and

@@ -126,7 +126,7 @@ class Learned(nn.Module):
 
 @dataclass(frozen=True)
 class Rope:
-    """How far each pair of a head is turned: by `speeds` radians a position, times `size`.
+    """How far each pair of a head is turned: by `speeds` radians per position, times `size`.
 
     `width`: how many numbers are turned; `base`: the slowest pair turns about 1/base a position.
     `scaling` stretches what was learned on `trained_len` tokens to `factor` times as many;
@@ -166,7 +166,7 @@ class Rope:
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> Tensor:
-        """base^(−2i/width), stretched, in a text of `n` tokens: (width / 2,), radians a position.
+        """base^(−2i/width), stretched, in a text of `n` tokens: (width / 2,), radians per position.
 
         Linear: all by the factor (Chen et al. 2023). NTK: by a larger base, the slowest by the
         factor (bloc97 2023). YaRN and Llama 3: only pairs that turn seldom within `trained_len`,
@@ -271,7 +271,7 @@ class Rotary(nn.Module):
     def __init__(self, rope: Rope):
         super().__init__()
         with torch.device("cpu"):  # a model may be laid out where nothing has a value
-            self.speeds = tuple(rope.speeds().tolist())  # radians a position, a pair each
+            self.speeds = tuple(rope.speeds().tolist())  # radians per position, a pair each
         self.size = rope.size
 
     @classmethod

@@ -47,7 +47,7 @@ class StageMoments:
             self._sum_up()
 
     def rows(self) -> Tensor:
-        """One row a stage: (n_stages, len(MOMENTS))."""
+        """One row per stage: (n_stages, len(MOMENTS))."""
         self._sum_up()
         place = {row: i for i, row in enumerate(self._summed)}
         return torch.cat(self._batches)[[place[row] for row in self._rows]]
@@ -81,7 +81,7 @@ def _of_each(stages: Sequence[Tensor]) -> Tensor:
 
 
 def frame(stages: Sequence[str], values: Tensor) -> pd.DataFrame:
-    """One row a stage in the order of passing: layer, stage, and its moments.
+    """One row per stage in the order of passing: layer, stage, and its moments.
 
     `layer` is missing where a stage lies outside the layers. Of an encoder–decoder the first
     column is `stack`, which says in which half.

@@ -17,7 +17,7 @@ def frame(
     layer: int = 0,
     tokens: Sequence[Hashable] = (),
 ) -> pd.DataFrame:
-    """One row a head, averaged over batch and queries that may see a key.
+    """One row per head, averaged over batch and queries that may see a key.
 
     `pattern` is (batch, n_heads, query, key). Columns: layer, head; entropy_bits (0: one token;
     log2 n: n tokens alike); effective_tokens, 2^entropy; distance_tokens, mean |query − key|;

@@ -52,7 +52,7 @@ class Recorder:
 class Recording:
     """What one pass showed. Tensors stay on the device; frames cross in one transfer.
 
-    `stages`: paths in the order in which they passed; `moments`: one row a stage, columns
+    `stages`: paths in the order in which they passed; `moments`: one row per stage, columns
     `flow.MOMENTS`; `tensors`: what was kept, by path; `milliseconds`: measured.
     """
 
@@ -82,7 +82,7 @@ class Recording:
         return self.tensor("pattern", layer, stack=stack)
 
     def flow(self) -> pd.DataFrame:
-        """One row a stage: layer, stage, mean, std, min, max, rms, outlier_share.
+        """One row per stage: layer, stage, mean, std, min, max, rms, outlier_share.
 
         Of an encoder–decoder the column `stack` says first in which half.
         """
@@ -91,7 +91,7 @@ class Recording:
     def heads(
         self, mask: Tensor | None = None, layer: int = 0, tokens: Sequence[Hashable] = ()
     ) -> pd.DataFrame:
-        """One row a head: what `inspection.heads` measures of its pattern."""
+        """One row per head: what `inspection.heads` measures of its pattern."""
         return heads.frame(self.pattern(layer), mask, layer=layer, tokens=tokens)
 
 

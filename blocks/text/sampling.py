@@ -59,7 +59,7 @@ def choose_each(logits: Tensor, sampling: SamplingConfig, random: torch.Generato
 
 
 def next_tokens(logits: Tensor, sampling: SamplingConfig) -> pd.DataFrame:
-    """One row a token id, from logits (vocab_size,): what sampling makes of each.
+    """One row per token id, from logits (vocab_size,): what sampling makes of each.
 
     Columns: token_id, logit, scaled (logit / temperature), kept, probability (0 where not kept),
     rank (1 for the largest logit).

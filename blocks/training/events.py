@@ -36,7 +36,7 @@ class Step:
 class Evaluation:
     """How good the model is on what it has never seen, after `step` updates.
 
-    `held_out_loss` in nats, without label smoothing; `layer_gradient_norms` one a layer, from the
+    `held_out_loss` in nats, without label smoothing; `layer_gradient_norms` one per layer, from the
     latest update and before clipping (none at step 0). `ahead_losses`: of modules that predict
     further ahead, the nearest first.
     """

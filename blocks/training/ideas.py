@@ -101,7 +101,7 @@ def spec_of(config: ModelConfig, seed: int) -> TrainingSpec:
 
 
 def held_out_loss(spec: TrainingSpec) -> float:
-    """Train, and measure on what was never seen, in nats a token; NaN where it diverged."""
+    """Train, and measure on what was never seen, in nats per token; NaN where it diverged."""
     loss = float("nan")
     for event in Training(spec).events():
         if isinstance(event, Evaluation) and event.step == spec.recipe.n_steps:

@@ -97,7 +97,7 @@ class Log:
         self.samples = tuple(sample for sample in self.samples if sample.step <= step)
 
     def curves(self) -> pd.DataFrame:
-        """One row a step: the fields of `Step`."""
+        """One row per step: the fields of `Step`."""
         return _frame(self.steps.items(), Step)
 
     def scores(self) -> pd.DataFrame:

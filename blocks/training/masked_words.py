@@ -70,7 +70,7 @@ class MaskedWordsTask:
         """None: an encoder does not write."""
 
     def _masked(self, token_ids: Tensor, random: torch.Generator) -> Batch:
-        """Ask for words, at least one a row, and hide most of them: (batch, seq)."""
+        """Ask for words, at least one per row, and hide most of them: (batch, seq)."""
         draw = torch.rand(token_ids.shape, generator=random)
         draw = draw.where(self.is_word[token_ids], 1.0)
         is_asked = draw <= draw.amin(1, keepdim=True).clamp(min=ASKED_SHARE)

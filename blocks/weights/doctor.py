@@ -34,7 +34,7 @@ class Text:
 class Diagnosis:
     """How wrong a model is, and how wrong it would be with each fault undone.
 
-    In proportion to the right logits, or in nats a token; `names`: the fault that explains it.
+    In proportion to the right logits, or in nats per token; `names`: the fault that explains it.
     """
 
     as_it_is: float

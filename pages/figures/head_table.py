@@ -1,4 +1,4 @@
-"""All heads as a table of colours: a row a head, a column a measure."""
+"""All heads as a table of colours: a row per head, a column per measure."""
 
 import re
 from collections.abc import Sequence

@@ -29,7 +29,7 @@ def overview(
 ) -> Picture:
     """All heads on one scale; a click on a tile returns its head as customdata.
 
-    `codes`: tiles side by side with room for titles above them, one byte a cell;
+    `codes`: tiles side by side with room for titles above them, one byte per cell;
     `heads`: head, label, hover, a row each;
     `pinned`: where the pinned query stands in a tile, 0 (top) to 1; `pinned_key` (left to right);
     `width`: pixels that the picture is likely to have.

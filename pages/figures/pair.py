@@ -39,7 +39,7 @@ def bars(
     is_share: bool = False,
     _: Translate,
 ) -> Picture:
-    """Two bars a row: A hatched above, B below. `table`: label, a, b; `said` writes a number.
+    """Two bars per row: A hatched above, B below. `table`: label, a, b; `said` writes a number.
 
     `is_share`: the numbers are shares of 1, written in percent.
     """

@@ -115,7 +115,7 @@ def square(
 
 
 def _map(values: np.ndarray, most: float, value: str) -> dict[str, Any]:
-    """One byte a cell."""
+    """One byte per cell."""
     most = most or 1.0
     codes = np.rint((np.clip(values / most, -1, 1) + 1) / 2 * CODES).astype(np.uint8)
     ticks = (-1, -0.5, 0, 0.5, 1)

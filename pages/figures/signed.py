@@ -1,4 +1,4 @@
-"""Numbers of either sign as colour: one byte a cell, 0 clear, masked cells told apart."""
+"""Numbers of either sign as colour: one byte per cell, 0 clear, masked cells told apart."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def largest(values: np.ndarray) -> float:
 
 
 def signed_codes(values: np.ndarray, most: float | None = None) -> np.ndarray:
-    """−most, 0, most as 2, 126, 250, and NaN as masked: same shape, one byte a cell."""
+    """−most, 0, most as 2, 126, 250, and NaN as masked: same shape, one byte per cell."""
     share = np.clip(values / (most or largest(values)), -1, 1)
     steps = np.nan_to_num(share) * (ZERO - LEAST)
     codes = np.rint(ZERO + steps).astype(np.uint8)

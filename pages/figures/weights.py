@@ -1,4 +1,4 @@
-"""Attention weights as colour: one byte a cell, masked cells and gutters told apart."""
+"""Attention weights as colour: one byte per cell, masked cells and gutters told apart."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def weight_map(z: np.ndarray, _: Translate, **more: Any) -> dict[str, Any]:
 
 
 def codes(weights: np.ndarray) -> np.ndarray:
-    """Weights 0 to 1, none of them masked, as codes: same shape, one byte a cell."""
+    """Weights 0 to 1, none of them masked, as codes: same shape, one byte per cell."""
     steps = np.rint(weights.astype(np.float32) * (CODES - LEAST_CODE))
     return (steps + LEAST_CODE).astype(np.uint8)
 

@@ -75,7 +75,7 @@ def says_heads(run: Run) -> str:
 
 
 def draw_parts(facts: CountFacts, *, _: Translate) -> Picture:
-    """A bar a part."""
+    """A bar per part."""
     return parameter_table_picture.part_bars(facts, [terms.part(p.name) for p in facts.parts], _=_)
 
 

@@ -9,7 +9,7 @@ ROW = 34
 
 
 def part_bars(facts: CountFacts, labels: Sequence[str], *, _: Translate) -> Picture:
-    """One bar a part with its count and share; even the smallest is seen."""
+    """One bar per part with its count and share; even the smallest is seen."""
     parts = facts.parts
     bars = {
         "type": "bar",

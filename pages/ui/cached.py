@@ -173,7 +173,7 @@ def _passes(device: str) -> threading.Semaphore:
 
 @lru_cache(maxsize=64)
 def flow(run: Run, layer: int) -> pd.DataFrame:
-    """One row a stage of a layer: what does its work, what it reads, what its values look like."""
+    """One row per stage of a layer: what computes it, what it reads, what its values look like."""
     table, steps = whole_flow(run), wiring.frame(run.config, layer)
     every = enumerate(zip(table["layer"].fillna(-1), table["stage"], strict=True))
     place = {stage: i for i, (at, stage) in every if at == layer or stage == "input"}
@@ -184,19 +184,19 @@ def flow(run: Run, layer: int) -> pd.DataFrame:
 
 @lru_cache(maxsize=32)
 def whole_flow(run: Run) -> pd.DataFrame:
-    """One row a stage of the whole model: what its values look like."""
+    """One row per stage of the whole model: what its values look like."""
     return recording(run).flow()
 
 
 @lru_cache(maxsize=64)
 def heads(run: Run, layer: int) -> pd.DataFrame:
-    """One row a head of a layer: its measures."""
+    """One row per head of a layer: its measures."""
     return recording(run).heads(run.build_mask(layer), layer, run.input.tokens or ())
 
 
 @lru_cache(maxsize=32)
 def head_tiles(run: Run, layer: int) -> NDArray[np.uint8]:
-    """All heads of a layer, for the first sequence, side by side, one byte a cell."""
+    """All heads of a layer, for the first sequence, side by side, one byte per cell."""
     codes = tiles.encode(recording(run).pattern(layer), run.build_mask(layer))[0]
     return tiles.tile(tiles.shrink(codes), tiles.columns(len(codes)))
 
@@ -210,7 +210,7 @@ def head_map(run: Run, layer: int, head: int) -> tuple[NDArray[np.uint8], NDArra
 
 @lru_cache(maxsize=64)
 def mask_codes(run: Run) -> NDArray[np.uint8]:
-    """Who may see whom in the first sequence: (query, key), one byte a cell."""
+    """Who may see whom in the first sequence: (query, key), one byte per cell."""
     return tiles.mask_codes(run.build_mask(), run.input.shape[1])
 
 
@@ -243,7 +243,7 @@ def token_values(run: Run, layer: int, stage: str, token: int, n_dims: int) -> p
 
 @lru_cache(maxsize=64)
 def parameters(config: ModelConfig) -> pd.DataFrame:
-    """One row a part: formula and count."""
+    """One row per part: formula and count."""
     return count_parameters(config)
 
 

@@ -57,7 +57,7 @@ def ghost(before: Run | None, run: Run) -> pd.DataFrame | None:
 
 @lru_cache(maxsize=32)
 def heads(run: Run) -> pd.DataFrame:
-    """One row a head, over all layers that attend: its measures."""
+    """One row per head, over all layers that attend: its measures."""
     return pd.concat(
         [cached.heads(run, layer) for layer in run.config.attention_layers], ignore_index=True
     )
@@ -77,7 +77,7 @@ def labelled_tiles(run: Run) -> pd.DataFrame:
 
 @lru_cache(maxsize=16)
 def head_tiles(run: Run) -> NDArray[np.uint8]:
-    """All heads of all layers that attend, a row of tiles for each, one byte a cell."""
+    """All heads of all layers that attend, a row of tiles for each, one byte per cell."""
     seen = cached.recording(run)
     layers = run.config.attention_layers
     masks = [run.build_mask(layer) for layer in layers]

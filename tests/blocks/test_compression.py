@@ -275,7 +275,7 @@ def test_what_can_be_exempt_is_named_layer_by_layer(architecture, ends):
                 "rounding": Rounding.GPTQ,
                 "activations": ActivationRounding(is_smooth=True),
             },
-            "nearest point",
+            "round them to nearest",
         ),
         ({"quantization": Quantization(group_size=0)}, "group_size"),
         (

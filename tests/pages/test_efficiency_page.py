@@ -212,7 +212,7 @@ def test_a_pruned_model_that_was_trained_on_says_where_it_comes_from(patched):
     assert_works(opened(PAGE, preset="sort", panel="retraining", run=run.id))
     at = opened("pages/encoder.py", preset=f"run:{run.id}", panel="stream")
     said = " ".join(each.value for each in at.sidebar.caption)
-    assert "It went on from Sorting · trained · `sparse70` (seed 0)." in said
+    assert "Trained further from Sorting · trained · `sparse70` (seed 0)." in said
     at = opened("pages/training.py", preset="sort", run=run.id)
     assert_works(at)
     assert "The same in a terminal" not in [each.label for each in at.expander]

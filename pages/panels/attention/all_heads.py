@@ -143,7 +143,7 @@ def sort_choice(shown: str) -> None:
 
 
 def draw_colors(run: Run, layer: int, head: int, sort_by: str) -> Picture:
-    """A row a head, a column a measure."""
+    """A row per head, a column per measure."""
     facts = all_heads_facts(run, layer, head, sort_by)
     shown = facts.first(MOST_HEADS)
     places = [(int(row.layer), int(row.head)) for row in each_row(shown)]

@@ -28,7 +28,7 @@ COLUMNS = ("weight", "norm", "share")
 
 
 def bars(facts: ContributionFacts, *, _: Translate) -> Picture:
-    """A row a key: its weight, the length of what it adds, its share of the output.
+    """A row per key: its weight, the length of what it adds, its share of the output.
 
     The last rows are no keys of this head. A click returns the number of a key.
     """

@@ -115,7 +115,7 @@ def _point(
 
 
 def row(facts: ScalingFacts, *, _: Translate) -> Picture:
-    """The weights of one query, a bar a key, and a line where the other way has them."""
+    """The weights of one query, a bar per key, and a line where the other way has them."""
     drawn = facts.head.drawn(MOST_KEYS).rows
     ways = (facts.is_scaled, not facts.is_scaled)
     weights, others = (facts.weights(way)[drawn] for way in ways)

@@ -67,7 +67,7 @@ def sharing_facts(run: Run, layer: int) -> SharingFacts:
 
 @lru_cache(maxsize=16)
 def shared_tiles(run: Run, layer: int) -> NDArray[np.uint8]:
-    """The first heads with each number of keys and values, a row of tiles each, a byte a cell."""
+    """The first heads with each number of keys and values, a row of tiles each, a byte per cell."""
     counts = kv_head_counts(run.config)
     patterns = [read_with(run, n, layer)[0][:, :MOST_HEADS] for n in counts]
     codes = tiles.encode_layers(patterns, [run.build_mask(layer)] * len(patterns))

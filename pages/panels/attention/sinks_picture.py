@@ -13,7 +13,7 @@ TOP = 1.03  # of the axis: a weight of 1 is still seen whole
 
 
 def sinks(facts: SinkFacts, *, _: Translate) -> Picture:
-    """A point a head: its weight on the first token against what that token would move.
+    """A point per head: its weight on the first token against what that token would move.
 
     Sinks lie in the shaded corner. A click returns layer and head.
     """

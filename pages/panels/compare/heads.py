@@ -29,7 +29,7 @@ TILES_WIDTH = 430
 
 @lru_cache(maxsize=64)
 def measures(run: Run, layer: int) -> pd.DataFrame:
-    """One row a head of a layer: its measures."""
+    """One row per head of a layer: its measures."""
     found, tokens = runs.pattern(run, layer)[None], run.input.tokens or ()
     return head_measures.frame(found, runs.mask(run, layer), layer=layer, tokens=tokens)
 

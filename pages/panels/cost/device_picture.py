@@ -29,7 +29,7 @@ TRAFFICS = {
 
 
 def rates(facts: DeviceSpeed, *, _: Translate) -> Picture:
-    """Left FLOP/s against the side of the squares, right bytes a second against the arrays.
+    """Left FLOP/s against the side of the squares, right bytes per second against the arrays.
 
     Dashed: what the roof is made of, once all is measured.
     """

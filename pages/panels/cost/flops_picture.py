@@ -107,7 +107,7 @@ def _mark(x: list[float], y: list[float], color: str, symbol: str, unit: str) ->
 def operation_bars(
     facts: StepFacts, names: Mapping[str, str], shares: Sequence[str], *, title: str, _: Translate
 ) -> Picture:
-    """One bar an operation, stacked by direction, with its FLOPs and share at the end."""
+    """One bar per operation, stacked by direction, with its FLOPs and share at the end."""
     ways = {"forward": _("forward"), "backward": _("backward"), "recomputed": _("recomputed")}
     found = facts.operations
     shown = {

@@ -44,7 +44,7 @@ def memory_bars(
     title: str,
     _: Translate,
 ) -> Picture:
-    """One bar a variant, stacked by what bytes are for, with its total at the end.
+    """One bar per variant, stacked by what bytes are for, with its total at the end.
 
     `devices` are drawn at their memory; those far beyond the bars are left out.
     """

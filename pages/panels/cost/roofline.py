@@ -224,7 +224,7 @@ def draw_roofline(facts: RooflineFacts, *, _: Translate) -> Picture:
 
 
 def draw_durations(facts: RooflineFacts, *, _: Translate) -> Picture:
-    """A row an operation."""
+    """A row per operation."""
     return roofline_picture.durations(facts, names(facts), _=_)
 
 

@@ -75,7 +75,7 @@ def roofline(facts: RooflineFacts, names: Mapping[str, str], *, _: Translate) ->
 
 
 def durations(facts: RooflineFacts, names: Mapping[str, str], *, _: Translate) -> Picture:
-    """A row an operation: its estimate (hollow), its measurement (filled, with quartiles)."""
+    """A row per operation: its estimate (hollow), its measurement (filled, with quartiles)."""
     table = _labelled(facts, names, _)
     labels = table["label"].tolist()[::-1]  # the first stands at the top
     times = pd.concat([table[name] for name in ("estimated_s", "low_s", "high_s")]).dropna()
@@ -140,7 +140,7 @@ def _log(title: str, between: Sequence[float], tickformat: str) -> dict[str, Any
 
 
 def _roof_line(edges: Sequence[float], peak: DevicePeak, _: Translate) -> dict[str, Any]:
-    """Bytes a second up to the ridge, arithmetic from there on."""
+    """Bytes per second up to the ridge, arithmetic from there on."""
     x = [edges[0], peak.ridge, edges[1]]
     return {
         "type": "scatter",

@@ -129,7 +129,7 @@ def _says_own(facts: FrontierFacts) -> str:
 
 
 def variant_table(facts: FrontierFacts) -> pd.DataFrame:
-    """One row a variant."""
+    """One row per variant."""
     return pd.DataFrame(
         {
             "variant": [each.name or "original" for each in facts.variants],

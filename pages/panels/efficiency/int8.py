@@ -104,7 +104,7 @@ def says_how(facts: Int8Facts, series: Int8Times) -> str:
 
 
 def int8_table(facts: Int8Facts) -> pd.DataFrame:
-    """One row a shape and number of tokens."""
+    """One row per shape and number of tokens."""
     return pd.DataFrame([vars(each) for each in facts.times])
 
 

@@ -22,7 +22,7 @@ def layer_name(layer: int, _: Translate) -> str:
 
 
 def grid(facts: LensFacts, *, _: Translate) -> Picture:
-    """A row a position, a column a layer: the likeliest token, its probability as colour.
+    """A row per position, a column per layer: the likeliest token, its probability as colour.
 
     The rank of the final answer is written small. A click returns the position.
     """

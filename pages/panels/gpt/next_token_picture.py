@@ -26,7 +26,7 @@ LEAST, N_FEW = 0.001, 5
 
 
 def bars(facts: NextFacts, *, _: Translate) -> Picture:
-    """Two bars a token, the likeliest on top: before sampling, and the chance to be drawn.
+    """Two bars per token, the likeliest on top: before sampling, and the chance to be drawn.
 
     All that are not listed are in the last row, written and not drawn.
     """

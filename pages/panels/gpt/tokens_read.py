@@ -12,7 +12,7 @@ from pages.ui.language import _, sentences
 
 
 def read_tokens() -> pd.DataFrame:
-    """The text, a row a token: label, id, its characters from 1, and what stands there."""
+    """The text, a row per token: label, id, its characters from 1, and what stands there."""
     text, pieces = link.value("text"), tokens.reading().pieces
     return pd.DataFrame(
         {

@@ -79,7 +79,7 @@ def _chance(number: int, label: str, token: Written, _: Translate) -> str:
 
 
 def reads(facts: NewTokens, *, _: Translate) -> Picture:
-    """What every head of every layer read: a row a head, a column a token."""
+    """What every head of every layer read: a row per head, a column per token."""
     weights, keys = facts.token.reads, told_apart(facts.keys)
     n_layers, n_heads, n_keys = weights.shape
     layers = facts.run.config.attention_layers

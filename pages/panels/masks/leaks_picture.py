@@ -86,7 +86,7 @@ def _decades(values: np.ndarray) -> tuple[float, float]:
 
 
 def _codes(values: np.ndarray, forbidden: np.ndarray, least: float, most: float) -> np.ndarray:
-    """One byte a cell."""
+    """One byte per cell."""
     positive = np.nan_to_num(values, nan=0.0, posinf=0.0) > 0
     size = np.log10(np.where(positive, values, 10.0**least))
     share = np.clip((size - least) / (most - least), 0, 1)

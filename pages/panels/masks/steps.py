@@ -38,7 +38,7 @@ CODE = (
 
 @lru_cache(maxsize=32)
 def kinds(run: Run) -> NDArray[uint8]:
-    """The masks of every kind for this input, side by side, one byte a cell."""
+    """The masks of every kind for this input, side by side, one byte per cell."""
     return measures.kinds_side_by_side(run, COLUMNS)
 
 

@@ -165,7 +165,7 @@ def _suspected(facts: FaultFacts) -> list[str]:
 
 
 def table(facts: FaultFacts) -> pd.DataFrame:
-    """One row a fault: what would be left were it undone, the likeliest first."""
+    """One row per fault: what would be left were it undone, the likeliest first."""
     ranked, found = facts.found.ranked, facts.found
     shown = {
         _("undone"): [_(FAULTS[fault]) for fault in ranked],

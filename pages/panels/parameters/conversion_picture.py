@@ -32,7 +32,7 @@ class Labelled:
 
 
 def candidates(found: Labelled, *, _: Translate) -> Picture:
-    """Two bars a token: of the sound model, and with the fault."""
+    """Two bars per token: of the sound model, and with the fault."""
     table, n = found.facts.candidates, len(found.labels)
     names = [token_label(label) for label in found.labels]
     bars = {"type": "bar", "orientation": "h", "y": list(range(n))}
@@ -75,7 +75,7 @@ def candidates(found: Labelled, *, _: Translate) -> Picture:
 
 
 def undone(facts: FaultFacts, names: Mapping[ConversionFault, str], *, _: Translate) -> Picture:
-    """A dot a fault: how far the logits would be from the sound ones without it."""
+    """A dot per fault: how far the logits would be from the sound ones without it."""
     ranked, found = facts.found.ranked, facts.found
     shares = [found.undone[fault] for fault in ranked]
     labels = [names[fault] for fault in ranked]

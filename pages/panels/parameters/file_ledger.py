@@ -87,7 +87,7 @@ def _others(facts: LedgerFacts) -> list[str]:
 
 
 def frame(ledger: Ledger) -> pd.DataFrame:
-    """One row a tensor of the file, and those that are missing from it."""
+    """One row per tensor of the file, and those that are missing from it."""
     rows = ledger.rows
     table = pd.DataFrame(
         {

@@ -43,7 +43,7 @@ def says_published(facts: PublishedFacts) -> str:
 
 
 def draw_published(facts: PublishedFacts, *, _: Translate) -> Picture:
-    """A dot a model, and a line where the reader's stands."""
+    """A dot per model, and a line where the reader's stands."""
     names = {kind: terms.option(kind) for kind in Architecture}
     return published_models_picture.dots(facts, names, _=_)
 
@@ -93,7 +93,7 @@ def take(customdata: list[Any]) -> None:
 
 @section
 def what_others_have(run: Run) -> None:
-    """A dot a model, the table with sources; a click takes the model."""
+    """A dot per model, the table with sources; a click takes the model."""
     with explained(("published_models",), (count_parameters, Preset), key="published_story"):
         say(says_published, run.config, facts=published_facts)
     show(draw_published, run.config, facts=published_facts, key="published", on_click=take)

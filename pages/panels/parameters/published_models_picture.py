@@ -1,4 +1,4 @@
-"""Published models by size: a dot a model, and the reader's own among them."""
+"""Published models by size: a dot per model, and the reader's own among them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ Rows = Mapping[int, Published]
 
 
 def dots(facts: PublishedFacts, names: Mapping[Architecture, str], *, _: Translate) -> Picture:
-    """A row a model, the smallest at the top, coloured by architecture; the own one a diamond.
+    """A row per model, the smallest at the top, coloured by architecture; the own one a diamond.
 
     What a token meets of a mixture of experts is a hollow dot. A click returns a model's name.
     """

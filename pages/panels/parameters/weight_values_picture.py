@@ -25,7 +25,7 @@ PANEL, GAP = 96, 62
 
 
 def panels(values: WeightValues, names: Mapping[str, str], *, _: Translate) -> Picture:
-    """Histograms below each other, one a kind; what is no number has none.
+    """Histograms below each other, one per kind; what is no number has none.
 
     The dotted lines are one standard deviation from the mean (solid).
     """

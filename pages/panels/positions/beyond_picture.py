@@ -125,7 +125,7 @@ def _kind(rows: pd.DataFrame, name: str, symbol: str, *, is_shown: bool) -> dict
 
 
 def loss(facts: LossFacts, kind: str, *, _: Translate) -> Picture:
-    """Bits a token by position, within two standard errors, the trained length marked."""
+    """Bits per token by position, within two standard errors, the trained length marked."""
     bands, edge = facts.bands, facts.trained_len + 0.5
     high, low = bands["bits"] + 2 * bands["error"], bands["bits"] - 2 * bands["error"]
     hover = _("positions {first} to {last}: {bits} bits, {n} tokens").format(

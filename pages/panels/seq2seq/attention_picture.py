@@ -29,7 +29,7 @@ STRIP, BETWEEN, TOP = 40, 34, 36
 
 
 def tiles(facts: KindFacts, *, _: Translate) -> Picture:
-    """All heads of one attention, a row a layer; a click returns the head, counted through all."""
+    """Heads of one attention, a row per layer; a click returns the head, counted through all."""
     titles = {
         AttentionKind.ENCODER: _("Encoder self-attention: source to source"),
         AttentionKind.DECODER: _("Decoder self-attention: target to target"),

@@ -41,7 +41,7 @@ CLEAR = "\u2002"  # of the ring around what is chosen
 
 
 def tree(facts: SearchFacts, *, _: Translate) -> Picture:
-    """Every hypothesis: a row a step, the likeliest at the left; a click returns its place.
+    """Every hypothesis: a row per step, the likeliest at the left; a click returns its place.
 
     One that ranks too low to be looked at unless it is put there has the last column, and its rank
     beside it.

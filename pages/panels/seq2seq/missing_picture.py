@@ -32,7 +32,7 @@ def ways(facts: WaysFacts, *, _: Translate) -> Picture:
 
 
 def hidden(facts: HiddenFacts, *, _: Translate) -> Picture:
-    """A row a token of the source."""
+    """A row per token of the source."""
     title = _("Prediction with one source token hidden")
     rows = facts.source[: len(facts.bits)]
     names = Names(title, _("hidden source token"), _across(_), rows, facts.labels)

@@ -106,7 +106,7 @@ def tile_columns(run: Run) -> int:
 def shares_by_step(
     run_id: str, steps: tuple[int, ...], token_ids: tuple[int, ...], measure: str
 ) -> pd.DataFrame:
-    """One row a head and kept step: step, layer, head, number (through all layers), share."""
+    """One row per head and kept step: step, layer, head, number (through all layers), share."""
     run = runs.runs().get(run_id)
     found = [_shares(run, step, token_ids, measure) for step in steps]
     return pd.concat(found, ignore_index=True)

@@ -17,7 +17,7 @@ N_CANDIDATES = 10
 
 @lru_cache(maxsize=32)
 def change(run: Run) -> pd.DataFrame:
-    """One row a token of the first sequence: how far its output moved from the untouched run's."""
+    """A row per token of the first sequence: how far its output moved from the unchanged run's."""
     before, after = cached.recording(run.untouched).output[0], cached.recording(run).output[0]
     return output_change.output_change(before, after, is_logits=reads_tokens(run))
 
@@ -36,7 +36,7 @@ def reads_tokens(run: Run) -> bool:
 
 
 def moved(run: Run) -> list[float]:
-    """One number a token: bits of KL for a whole model, 1 − cosine for a block."""
+    """One number per token: bits of KL for a whole model, 1 − cosine for a block."""
     return _one_number(change(run), run)
 
 
