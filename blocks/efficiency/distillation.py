@@ -29,6 +29,28 @@ class StudentSize(StrEnum):
     HALF_BOTH = "half_both"
 
 
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of a student that its teacher does not set.
+
+    An encoder–decoder has so many layers in each stack; heads are d_model / n_heads wide.
+    """
+
+    n_layers: int
+    d_model: int
+    n_heads: int
+    d_ff: int
+
+    def changes(self, teacher: ModelConfig) -> dict[str, Any]:
+        """What they change of the configuration of a teacher."""
+        n_decoder_layers = self.n_layers if teacher.n_decoder_layers else None
+        own = {"n_decoder_layers": n_decoder_layers, "n_kv_heads": None, "d_head": None}
+        return {**vars(self), **own}
+
+
+Size = StudentSize | Shape
+
+
 class Way(StrEnum):
     """How a student learns: from its teacher, alone on as many tokens, alone with as many FLOPs."""
 
@@ -48,8 +70,13 @@ class Student:
     score: float
 
 
-def student_config(teacher: ModelConfig, size: StudentSize) -> ModelConfig:
-    """A smaller model of the same kind: half of it, rounded down, at least one layer and head."""
+def student_config(teacher: ModelConfig, size: Size) -> ModelConfig:
+    """A model of the same kind: half of it, rounded down, at least one layer and head; or a shape.
+
+    Of a shape that cannot be built it is the nearest. Raises `ConfigError` where there is none.
+    """
+    if isinstance(size, Shape):
+        return teacher.nearest(**size.changes(teacher))[0]
     changes: dict[str, Any] = {}
     if size is not StudentSize.HALF_WIDTH:
         changes["n_layers"] = max(1, teacher.n_layers // 2)
@@ -64,7 +91,7 @@ def student_config(teacher: ModelConfig, size: StudentSize) -> ModelConfig:
 
 def student_spec(
     model: Calibrated,
-    size: StudentSize,
+    size: Size,
     *,
     n_updates: int,
     seed: int = 0,
@@ -95,7 +122,7 @@ def teacher_faults(model: Calibrated, teacher: Teacher) -> Iterator[Fault]:
         yield Fault(text)
 
 
-def longer(model: Calibrated, size: StudentSize, teaching: Teaching, n_updates: int) -> int:
+def longer(model: Calibrated, size: Size, teaching: Teaching, n_updates: int) -> int:
     """Updates of the student alone that cost as many FLOPs as `n_updates` with the teacher."""
     n, student = model.examiner.task.seq_len, student_config(model.file.config, size)
     alone = total_flops(operations(student, PassKind.TRAINING, n=n))
@@ -114,7 +141,7 @@ class Students:
 
     teacher: Teacher
     pattern: Teacher | None = None
-    size: StudentSize = StudentSize.HALF_LAYERS
+    size: Size = StudentSize.HALF_LAYERS
     how: Distillation = Distillation()
     seeds: tuple[int, ...] = SEEDS
     ways: tuple[Way, ...] = tuple(Way)

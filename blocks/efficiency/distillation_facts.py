@@ -8,8 +8,8 @@ from blocks.cost.parameters import total_parameters
 from blocks.efficiency.compression import Calibrated
 from blocks.efficiency.distillation import (
     N_HELD_OUT,
+    Size,
     Student,
-    StudentSize,
     Way,
     student_config,
 )
@@ -97,7 +97,7 @@ class DistillationFacts:
 def distillation_facts(
     model: Calibrated,
     teacher: Calibrated,
-    size: StudentSize,
+    size: Size,
     how: Distillation,
     found: tuple[Student, ...],
 ) -> DistillationFacts:

@@ -15,6 +15,7 @@ from rich.progress import track
 
 from blocks.efficiency.distillation import (
     N_UPDATES,
+    Size,
     Student,
     Students,
     StudentSize,
@@ -44,7 +45,7 @@ HOWS = (
 """What a reader meets first, and one thing from inside the teacher beside it."""
 
 
-def recorded_students(teacher: str, size: StudentSize, how: Distillation) -> tuple[Student, ...]:
+def recorded_students(teacher: str, size: Size, how: Distillation) -> tuple[Student, ...]:
     """The trained students of a shipped model; none where they were taught in another way.
 
     Those that learn alone are the same for every way to teach that costs as much.

@@ -8,6 +8,7 @@ from toy import assert_near
 
 from blocks import ConfigError, build
 from blocks.efficiency.distillation import (
+    Shape,
     Student,
     Students,
     StudentSize,
@@ -107,6 +108,18 @@ def test_every_shipped_model_has_a_smaller_student_that_reads_its_texts(
     assert build(config)(*batch.read).shape == shape
 
 
+@pytest.mark.parametrize("name", ["sort", "translator", "stories-mtp"])
+def test_a_student_may_have_any_shape(name: str):
+    teacher = calibrated_teacher(shipped_teacher(name)).spec.config
+    config = student_config(teacher, Shape(n_layers=3, d_model=48, n_heads=6, d_ff=40))
+    assert (config.n_layers, config.d_model, config.n_heads, config.d_ff) == (3, 48, 6, 40)
+    assert config.n_decoder_layers == (3 if name == "translator" else 0)
+    assert (config.d_head, config.n_kv_heads) == (8, 6)
+    assert config.vocab_size == teacher.vocab_size
+    mended = student_config(teacher, Shape(n_layers=1, d_model=48, n_heads=7, d_ff=40))
+    assert mended.d_model == 48 and mended.n_heads in (6, 8)
+
+
 def test_the_longer_training_costs_what_the_teacher_costs():
     size = StudentSize.HALF_BOTH
     batch = SORT.examiner.batches[0]
@@ -141,7 +154,8 @@ def test_a_teacher_of_other_tokens_is_refused(tmp_path):
 
 
 def test_a_series_goes_on_where_it_was_left_and_travels_as_lines():
-    series = Students(teacher=shipped_teacher("sort"), seeds=(0, 1), n_updates=2)
+    small = Shape(n_layers=1, d_model=16, n_heads=2, d_ff=16)
+    series = Students(teacher=shipped_teacher("sort"), size=small, seeds=(0, 1), n_updates=2)
     assert from_line(to_line(series)) == series
     whole = [*series.results(())]
     assert [(each.seed, each.way) for each in whole] == [(s, w) for s in (0, 1) for w in Way]

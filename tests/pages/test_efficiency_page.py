@@ -108,6 +108,24 @@ def test_recorded_students_are_there_at_once_and_others_are_trained_when_asked(m
     assert "After 2 updates" in at.info[0].value and "of 2 seeds" in at.info[0].value
 
 
+def test_a_student_of_any_shape_is_trained(monkeypatch):
+    query = {"student_size": "own", "student_heads": "3"}
+    at = opened(PAGE, preset="sort", panel="distillation", **query)
+    assert "n_heads (3) does not divide d_model (32)" in at.warning[0].value
+    assert "the model shown 104,320" in said(at)
+    monkeypatch.setattr(distillation, "Students", partial(Students, n_updates=2))
+    query |= {"student_layers": "3", "student_width": "16", "student_units": "24"}
+    query |= {"student_heads": "4", "train_students": "true"}
+    at = opened(PAGE, preset="sort", panel="distillation", pressed=["train_students"], **query)
+    assert_works(at)
+    assert "After 2 updates" in at.info[0].value
+    query |= {"student_width": "1000", "student_units": "4000", "student_layers": "24"}
+    at = opened(PAGE, preset="sort", panel="distillation", **query)
+    assert "more than the" in at.error[0].value
+    at.button(key="half_student").click().run()
+    assert at.query_params["student_size"] == "half_both" and not at.error
+
+
 def test_a_variant_has_the_teacher_that_it_was_made_of():
     at = opened(PAGE, preset="sort~int4", panel="distillation")
     assert_works(at)

@@ -6,10 +6,12 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from blocks import ConfigError
 from blocks.efficiency import distillation_facts
 from blocks.efficiency.distillation import (
     N_UPDATES,
     SEEDS,
+    Size,
     Student,
     Students,
     StudentSize,
@@ -20,9 +22,10 @@ from blocks.efficiency.distillation import (
 )
 from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.recorded_students import SIZE, USUAL, recorded_students
-from blocks.model.faults import N_
+from blocks.model.faults import N_, Fault
 from blocks.observe.run import Run
 from blocks.training import distillation
+from blocks.training.memory import training_memory_fault
 from blocks.training.spec import TrainingSpec
 from blocks.training.teaching import Distillation, Teaching, teaching_faults
 from pages.figures.theme import Picture, Translate
@@ -39,7 +42,7 @@ from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, sentences
+from pages.ui.language import _, say_fault, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
@@ -63,7 +66,7 @@ WAY_NAMES = {
 
 @lru_cache(maxsize=32)
 def facts_of(
-    weights: str, teacher: str, size: StudentSize, how: Distillation, found: tuple[Student, ...]
+    weights: str, teacher: str, size: Size, how: Distillation, found: tuple[Student, ...]
 ) -> DistillationFacts:
     """What the trained students show; `weights` are those of a model of their kind."""
     model, taught_by = starts.calibrated(weights), starts.calibrated(teacher)
@@ -158,7 +161,14 @@ def what_a_teacher_adds(run: Run) -> None:
         way(_("Use the current model as teacher"), "shown_teaches", teacher="")
         return
     n_updates = int(link.value("student_updates"))
-    spec = student_spec(model, size, n_updates=n_updates, teaching=teaching)
+    try:
+        spec = student_spec(model, size, n_updates=n_updates, teaching=teaching)
+    except ConfigError as error:
+        _cannot_be(error.faults[0])
+        return
+    if too_large := training_memory_fault(spec, memory_budget()):
+        _cannot_be(too_large)
+        return
     if faults := [*teaching_faults(spec.config, spec.task.seq_len, teaching)]:
         refused(faults[0], "mend_teaching")
         return
@@ -170,7 +180,13 @@ def what_a_teacher_adds(run: Run) -> None:
     keeping.watched_one(spec, key="student")
 
 
-def _compared(weights: str, size: StudentSize, teaching: Teaching, place: DeltaGenerator) -> None:
+def _cannot_be(fault: Fault) -> None:
+    """Why a student of this shape is not trained, and the way to one that is."""
+    st.error(say_fault(fault), icon=":material/block:")
+    way(_("Take half of both"), "half_student", student_size=str(StudentSize.HALF_BOTH))
+
+
+def _compared(weights: str, size: Size, teaching: Teaching, place: DeltaGenerator) -> None:
     """The sentence, in its place, the curves and the numbers of all students."""
     how, is_recorded = teaching.how, not link.value("train_students")
     teacher = teaching.teacher.name
@@ -200,14 +216,14 @@ def _has_students(name: str) -> bool:
     return bool(recorded_students(name, SIZE, USUAL))
 
 
-def _alone(weights: str, size: StudentSize, teaching: Teaching) -> tuple[TrainingSpec, int]:
+def _alone(weights: str, size: Size, teaching: Teaching) -> tuple[TrainingSpec, int]:
     """A student alone, and how many of its updates take as long as all that are trained here."""
     model = starts.calibrated(weights)
     n = longer(model, size, teaching, N_UPDATES)
     return student_spec(model, size, n_updates=N_UPDATES), N_LIVE * (N_UPDATES + 2 * n)
 
 
-def _trained(weights: str, size: StudentSize, teaching: Teaching) -> tuple[Student, ...]:
+def _trained(weights: str, size: Size, teaching: Teaching) -> tuple[Student, ...]:
     """As far as they have come."""
     teacher = teaching.teacher
     series = Students(

@@ -6,17 +6,26 @@ from uuid import uuid4
 
 import streamlit as st
 
-from blocks.efficiency.distillation import StudentSize
+from blocks import ConfigError, ModelConfig
+from blocks.cost.parameters import total_parameters
+from blocks.efficiency.distillation import Shape, Size, StudentSize, student_config
 from blocks.model.faults import N_
+from blocks.model.legal import divisors
 from blocks.training.teaching import AttentionTarget, Distillation, Teacher
 from blocks.weights.model_file import ModelFile
 from blocks.weights.pocket import pocket_names
 from pages.ui import brought, link, machine, runs, starts
-from pages.ui.controls import choose, pick, preset_label
+from pages.ui.controls import choose, pick, preset_label, slide
 from pages.ui.explain import note
 from pages.ui.fold import fold
-from pages.ui.language import _
-from pages.ui.link_fields.efficiency import INNER_WEIGHTS, TEACHER_SHARES, TEMPERATURES
+from pages.ui.language import _, say_fault
+from pages.ui.link_fields.efficiency import (
+    INNER_WEIGHTS,
+    OWN_SHAPE,
+    STUDENT_SIZES,
+    TEACHER_SHARES,
+    TEMPERATURES,
+)
 
 TEACHING_FIELDS = (
     "teacher",
@@ -28,11 +37,14 @@ TEACHING_FIELDS = (
     "attention_target",
 )
 MOST_KEPT = 16  # files of teachers
-SIZE_NAMES = {
+SIZE_NAMES: dict[str, str] = {
     StudentSize.HALF_LAYERS: N_("half the layers"),
     StudentSize.HALF_WIDTH: N_("half the width"),
     StudentSize.HALF_BOTH: N_("half of both"),
+    OWN_SHAPE: N_("any shape"),
 }
+LAYER_COUNTS, STUDENT_WIDTHS = (1, 2, 3, 4, 6, 8, 12), (8, 16, 32, 48, 64, 96, 128, 192, 256)
+HIDDEN_WIDTHS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 TARGET_NAMES = {
     AttentionTarget.PATTERNS: N_("weights of every head"),
     AttentionTarget.RELATIONS: N_("relations in the last layer"),
@@ -82,22 +94,57 @@ def _choose_teacher(shown: str) -> None:
     pick("teacher", _("Teacher"), labels, label_of=labels.__getitem__)
 
 
-def chosen(shown: str) -> tuple[StudentSize, Distillation]:
+def chosen(shown: str) -> tuple[Size, Distillation]:
     """Who teaches, the student, and what it learns from."""
     teacher, student, temperature, share = st.columns([4, 6, 4, 5])
     with teacher:
         _choose_teacher(shown)
     with student:
         sizes = {str(size): _(name) for size, name in SIZE_NAMES.items()}
-        choose("student_size", _("Student"), StudentSize, label_of=sizes.__getitem__)
+        choose("student_size", _("Student"), STUDENT_SIZES, label_of=sizes.__getitem__)
     with temperature:
         choose("distil_temperature", _("Temperature"), TEMPERATURES, label_of=str)
     with share:
         choose("teacher_share", _("Teacher's share of the loss"), TEACHER_SHARES, label_of=str)
+    size = _size(starts.calibrated(shown).file.config)
     with (inside := fold(_inside_label(), key="inside_teacher")):
         if inside.open:
             _choose_inside()
-    return StudentSize(link.value("student_size")), _how()
+    return size, _how()
+
+
+def _size(teacher: ModelConfig) -> Size:
+    """Half of the model, or the shape that the reader sets."""
+    if link.value("student_size") != OWN_SHAPE:
+        return StudentSize(link.value("student_size"))
+    half = student_config(teacher, StudentSize.HALF_BOTH)
+    sizes = Shape(
+        n_layers=link.value("student_layers") or half.n_layers,
+        d_model=link.value("student_width") or half.d_model,
+        n_heads=link.value("student_heads") or half.n_heads,
+        d_ff=link.value("student_units") or half.d_ff,
+    )
+    left, right = st.columns(2)
+    with left:
+        slide("student_layers", "n_layers", LAYER_COUNTS, sizes.n_layers)
+        slide("student_width", "d_model", STUDENT_WIDTHS, sizes.d_model)
+    with right:
+        slide("student_heads", "n_heads", divisors(sizes.d_model), sizes.n_heads)
+        slide("student_units", "d_ff", HIDDEN_WIDTHS, sizes.d_ff)
+    _says_shape(teacher, sizes)
+    return sizes
+
+
+def _says_shape(teacher: ModelConfig, sizes: Shape) -> None:
+    """How many parameters it has; where a link asks for what cannot be, what is built instead."""
+    try:
+        config, faults = teacher.nearest(**sizes.changes(teacher))
+    except ConfigError:
+        return
+    for fault in faults:
+        st.warning(say_fault(fault), icon=":material/info:")
+    text = _("The student has {n:,} parameters, the model shown {of:,}.")
+    note(text.format(n=total_parameters(config), of=total_parameters(teacher)))
 
 
 def _inside_label() -> str:

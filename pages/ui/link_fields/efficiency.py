@@ -20,6 +20,8 @@ from pages.ui.readers import Field, UnreadableError, choice, flag, whole
 
 TEMPERATURES, TEACHER_SHARES = ("1", "2", "4", "8"), ("0.25", "0.5", "0.75", "1")
 INNER_WEIGHTS, UPDATES = ("0", "0.1", "1", "10"), ("200", "1000", "4000")
+OWN_SHAPE = "own"  # its sizes are fields of their own; 0 is half of the model shown
+STUDENT_SIZES = (*map(str, StudentSize), OWN_SHAPE)
 MASKED_SHARES = ("50", "70", "80", "90")
 GROUP_SIZES = (8, 16, 32, 64, 128)
 KEPT_PERCENTS = ("1", "3", "10")
@@ -81,7 +83,11 @@ FIELDS: dict[str, Field] = {
     "front_colors": Field(choice(FrontColors), "method"),
     "measure_variants": Field(flag, False),
     "teacher": Field(teacher_name, ""),
-    "student_size": Field(choice(StudentSize), "half_layers"),
+    "student_size": Field(choice(STUDENT_SIZES), "half_layers"),
+    "student_layers": Field(whole(0, 24), 0),
+    "student_width": Field(whole(0, 1024), 0),
+    "student_heads": Field(whole(0, 64), 0),
+    "student_units": Field(whole(0, 4096), 0),
     "distil_temperature": Field(choice(TEMPERATURES), "2"),
     "teacher_share": Field(choice(TEACHER_SHARES), "0.5"),
     "hidden_weight": Field(choice(INNER_WEIGHTS), "0"),
