@@ -83,4 +83,4 @@ def module_in_words(module: str) -> str:
     if found is None:
         return module
     stack = found[1] or ("mtp" if found[2] == "mtp" else "")
-    return _("layer {layer}").format(layer=f"{stack} {from_one(int(found[3]))}".strip())
+    return _("layer {layer}").format(layer=f"{_(stack)} {from_one(int(found[3]))}".strip())

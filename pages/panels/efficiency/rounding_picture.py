@@ -80,7 +80,7 @@ def noise(facts: RoundingFacts, *, _: Translate) -> Picture:
         _("{matrix}: {value:.1f} dB"),
         _,
         name=_("dB"),
-        title=_("Signal-to-noise ratio of each matrix (dB): low means more noise"),
+        title=_("Signal-to-noise ratio per matrix, dB"),
         pinned=facts.grid.matrix,
     )
 
