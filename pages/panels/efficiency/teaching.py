@@ -124,12 +124,14 @@ def _size(teacher: ModelConfig) -> Size:
         n_heads=link.value("student_heads") or half.n_heads,
         d_ff=link.value("student_units") or half.d_ff,
     )
-    left, right = st.columns(2)
-    with left:
+    layers, width, heads, units = st.columns(4)
+    with layers:
         slide("student_layers", "n_layers", LAYER_COUNTS, sizes.n_layers)
+    with width:
         slide("student_width", "d_model", STUDENT_WIDTHS, sizes.d_model)
-    with right:
+    with heads:
         slide("student_heads", "n_heads", divisors(sizes.d_model), sizes.n_heads)
+    with units:
         slide("student_units", "d_ff", HIDDEN_WIDTHS, sizes.d_ff)
     _says_shape(teacher, sizes)
     return sizes
