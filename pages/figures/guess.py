@@ -21,7 +21,7 @@ from pages.figures.theme import (
 )
 
 HEIGHT, ROW, MOST_BARS = 150, 22, 16
-CLICKED_HEIGHT, N_LEVELS = 280, 21
+CLICKED_HEIGHT, N_LEVELS = 330, 21
 ANYWHERE = -1  # a click means the nearest point, however far it is
 
 
