@@ -360,6 +360,7 @@ def test_number_formats_before_a_measurement(monkeypatch: pytest.MonkeyPatch):
         in in_both(monkeypatch, sweeps.says_bytes, facts)["en"]
     )
     assert list(facts["largest"].map("{:.5g}".format)) == ["3.4028e+38", "3.3895e+38", "65504"]
+    assert sweeps.formats_table(facts).iloc[0].tolist()[2:] == ["3.4 × 10³⁸", "1.19 × 10⁻⁷"]
     assert list(facts["step"]) == [2**-23, 2**-7, 2**-10]  # IEEE 754: 23, 7 and 10 bits
 
 

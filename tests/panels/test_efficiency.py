@@ -161,6 +161,7 @@ def test_the_front_is_coloured_by_measured_time_where_it_is_asked_for():
     _line, original, dots, _labels = frontier_picture.front(facts, _=str).data
     assert [*original.marker.color] == [1.0] and [*dots.marker.color] == [1.5]
     assert (dots.marker.cmin, dots.marker.cmax) == (0.5, 1.5)
+    assert dots.error_y.color == original.error_y.color  # not of the method
     assert original.marker.showscale and not dots.marker.showscale
 
 

@@ -15,6 +15,7 @@ from blocks.cost.units import bytes_text, rounded
 from blocks.model.devices import available_dtypes
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures.numbers import readable
 from pages.figures.units import duration
 from pages.panels.attention.kinds import how_they_grow, says_theory, theory_table
 from pages.panels.cost import shared, sweeps_picture
@@ -115,8 +116,8 @@ def formats_table(facts: pd.DataFrame) -> pd.DataFrame:
         {
             _("number format"): facts["format"],
             _("weights of the model"): facts["n_bytes"].map(bytes_text),
-            _("largest number"): facts["largest"].map("{:.2e}".format),
-            _("spacing above 1"): facts["step"].map("{:.1e}".format),
+            _("largest number"): facts["largest"].map(readable),
+            _("spacing above 1"): facts["step"].map(readable),
         }
     )
 

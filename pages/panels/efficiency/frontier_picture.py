@@ -90,7 +90,9 @@ def _dots(
         ratios = [facts.time_ratio(each) for each in variants]
         look |= {"color": [ratio or BEFORE for ratio in ratios], **_time_scale(facts)}
         title = {"text": _(TIME_NAMES[facts.colors]), "side": "right"}
-        look |= {"colorbar": {"title": title}, "showscale": kind is Method.ORIGINAL}
+        bar = {"title": title, "thickness": 10, "outlinewidth": 0}
+        look |= {"colorbar": bar, "showscale": kind is Method.ORIGINAL}
+        color = BEFORE  # of the bars of error, whose colour says nothing else
     return {
         "type": "scatter",
         "mode": "markers",
