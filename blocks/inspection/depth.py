@@ -5,6 +5,7 @@ One pass gives all measures of all layers. They are taken on the device, and cro
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import pandas as pd
 import torch
@@ -89,15 +90,13 @@ def measure_depth(
     with torch.no_grad():
         share = at_least_float32(is_token.to(x.device, x.dtype))
         share = share / share.sum().clamp(min=1)
-        masks = [_own_mask(layer, mask, x) for layer in layers]
         found = {
             **_of_streams(streams, share),
-            **_of_writes(seen.tensors, len(layers), share, streams),
-            "entropy_bits": _entropies(seen.tensors, share, masks),
+            **_of_writes(seen.tensors, share, streams),
+            **_of_patterns(seen.tensors, share, layers, mask),
             **gradients,
         }
-        even_bits = torch.stack([_even_bits(each, share) for each in masks]).mean()
-        return _measured(found, loss, even_bits)
+        return _measured(found, loss)
 
 
 def _gradients(
@@ -147,42 +146,64 @@ def token_similarity(unit: Tensor, is_token: Tensor) -> Tensor:
 
 
 def _of_writes(
-    tensors: Mapping[str, Tensor], n_layers: int, share: Tensor, streams: Sequence[Tensor]
+    tensors: Mapping[str, Tensor], share: Tensor, streams: Sequence[Tensor]
 ) -> dict[str, Tensor]:
     """How much attention and feed-forward write, against the stream that each writes to."""
+    layers = [f"layers.{i}" for i in range(len(streams) - 1)]
 
-    def mean_norm(x: Tensor) -> Tensor:
-        norms = torch.linalg.vector_norm(x, dim=-1, dtype=share.dtype)
-        return (norms * share).sum()
+    def written(name: str, before: Sequence[Tensor]) -> Tensor:
+        paths = [f"{layer}.{name}" for layer in layers]  # of sandwich a norm is what writes
+        writes = [tensors.get(f"{path}_norm", tensors[path]) for path in paths]
+        return _mean_norms(writes, share) / _mean_norms(before, share)
 
-    def written(layer: int, name: str, before: Tensor) -> Tensor:
-        path = f"layers.{layer}.{name}"
-        write = tensors.get(f"{path}_norm", tensors[path])  # the write of sandwich is normalised
-        return mean_norm(write) / mean_norm(before)
-
-    layers = range(n_layers)
-    found = {"attention_share": [written(i, "attention_out", streams[i]) for i in layers]}
+    found = {"attention_share": written("attention_out", streams[:-1])}
     if "layers.0.feed_forward_out" in tensors:
-        middle = [tensors.get(f"layers.{i}.resid_mid", streams[i]) for i in layers]
-        found["feed_forward_share"] = [written(i, "feed_forward_out", middle[i]) for i in layers]
-    return {name: torch.stack(values) for name, values in found.items()}
+        middle = [tensors.get(f"{layer}.resid_mid", streams[i]) for i, layer in enumerate(layers)]
+        found["feed_forward_share"] = written("feed_forward_out", middle)
+    return found
 
 
-def _own_mask(layer: nn.Module, mask: Tensor | None, x: Tensor) -> Tensor | None:
-    """What a layer sees of the mask of all."""
-    attention: Attention = layer.attention  # type: ignore[assignment]
-    return within(mask, x.shape[1], attention.window, x.device)
+def _mean_norms(each: Sequence[Tensor], share: Tensor) -> Tensor:
+    """The mean norm of the tokens of each: (len(each),)."""
+    norms = torch.linalg.vector_norm(torch.stack(tuple(each)), dim=-1, dtype=share.dtype)
+    return (norms * share).sum(dim=(1, 2))
 
 
-def _entropies(
-    tensors: Mapping[str, Tensor], share: Tensor, masks: Sequence[Tensor | None]
-) -> Tensor:
-    """Mean over heads and over the queries that are tokens and may see a key: (n_layers,)."""
-    of_queries = [
-        tensors[f"layers.{layer}.pattern"] * _sees_some(share, mask)
-        for layer, mask in enumerate(masks)
-    ]
-    return torch.stack(of_queries).sum(dim=(1, 2))
+def _of_patterns(
+    tensors: Mapping[str, Tensor],
+    share: Tensor,
+    layers: Sequence[nn.Module],
+    mask: Tensor | None,
+) -> dict[str, Tensor]:
+    """Mean entropy over heads and over the queries that are tokens and may see a key: (n_layers,).
+
+    Beside it that of even weights, log₂ of how many keys a query sees.
+    """
+    windows = [cast(Attention, layer.attention).window for layer in layers]
+    seen = {window: _seen(mask, window, share) for window in set(windows)}
+    of_layers = zip(*(seen[window] for window in windows), strict=True)
+    sees_some, n_keys = map(torch.stack, of_layers)
+    bits = torch.stack([tensors[f"layers.{i}.pattern"] for i in range(len(layers))])
+    even_bits = n_keys.clamp(min=1).log2()
+    return {
+        "entropy_bits": (bits * sees_some).sum(dim=(1, 2)),
+        "even_bits": (even_bits * sees_some).sum(dim=(1, 2)).mean(),
+    }
+
+
+def _seen(mask: Tensor | None, window: int, share: Tensor) -> tuple[Tensor, Tensor]:
+    """Of each query in layers of one window, each (batch, seq).
+
+    Its share among those that may see a key, and how many keys it sees.
+    """
+    seq_len = share.shape[-1]
+    own = within(mask, seq_len, window, share.device)
+    if own is None:
+        return share, share.new_full(share.shape, seq_len)
+    counts = own.sum(dim=-1)
+    n_keys = (counts if own.dim() == 2 else counts[:, 0]).expand(share.shape).to(share)
+    kept = share * (n_keys > 0)
+    return kept / kept.sum(), n_keys
 
 
 def pattern_entropy(pattern: Tensor) -> Tensor:
@@ -192,36 +213,15 @@ def pattern_entropy(pattern: Tensor) -> Tensor:
     return 0 - bits.mul_(weights).sum(dim=-1)
 
 
-def _even_bits(mask: Tensor | None, share: Tensor) -> Tensor:
-    """log₂ of how many keys a query sees, in the mean."""
-    seq_len = share.shape[-1]
-    n_keys = share.new_full(share.shape, seq_len) if mask is None else _n_keys(mask, share)
-    return (n_keys.clamp(min=1).log2() * _sees_some(share, mask)).sum()
-
-
-def _sees_some(share: Tensor, mask: Tensor | None) -> Tensor:
-    """The share of each query among those that may see a key: (batch, seq)."""
-    if mask is None:
-        return share
-    kept = share * (_n_keys(mask, share) > 0)
-    return kept / kept.sum()
-
-
-def _n_keys(mask: Tensor, share: Tensor) -> Tensor:
-    counts = mask.sum(dim=-1)
-    counts = counts if mask.dim() == 2 else counts[:, 0]
-    return counts.expand(share.shape).to(share)
-
-
-def _measured(found: dict[str, Tensor], loss: Tensor, even_bits: Tensor) -> DepthPass:
+def _measured(found: dict[str, Tensor], loss: Tensor) -> DepthPass:
     """Everything in one transfer: a row per layer, and what belongs to the whole."""
     n_rows = len(found["stream_norm"])
     rows = []
     for name in MEASURES:
-        values = found.get(name, even_bits.new_full((n_rows,), torch.nan))
+        values = found.get(name, loss.new_full((n_rows,), torch.nan))
         missing = values.new_full((n_rows - len(values),), torch.nan)  # of what goes in
         rows.append(torch.cat((missing, values)))
-    whole = (loss.detach(), found["last_write_gradient"], even_bits)
+    whole = (loss.detach(), found["last_write_gradient"], found["even_bits"])
     numbers = torch.cat((*rows, *(number[None] for number in whole))).cpu().double().numpy()
     layers = pd.DataFrame(dict(zip(MEASURES, numbers[:-3].reshape(-1, n_rows), strict=True)))
     layers.insert(0, "layer", range(n_rows))
