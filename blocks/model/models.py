@@ -1,10 +1,12 @@
 """Whole models, and the one way to build them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
+from torch.overrides import TorchFunctionMode
 
 from blocks.model.attention import Attention, CrossAttention, soft_cap
 from blocks.model.config import ModelConfig
@@ -372,9 +374,25 @@ def assemble(config: ModelConfig, tensors: Mapping[str, Tensor]) -> Model:
     return model
 
 
+class _Undrawn(TorchFunctionMode):
+    """Where it is entered nothing of `torch.nn.init` is drawn, for the length of the block.
+
+    A layer of torch fills its weights as it is made, and half of the time goes there.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Give back the tensor that was to be filled; all else goes on."""
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", "") == nn.init.__name__:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
+
 def _unfilled(config: ModelConfig) -> Model:
     """The model without memory for its weights."""
-    with torch.device("meta"):
+    with torch.device("meta"), _Undrawn():
         return ARCHITECTURES[config.architecture](config)
 
 
