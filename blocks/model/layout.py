@@ -12,13 +12,15 @@ M = TypeVar("M", bound=nn.Module)
 
 
 def decoding_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`F.linear`, with the product of a single row left to oneDNN.
+    """`F.linear`, with the product of a single row left to oneDNN where there are several threads.
 
     With one token at a time it is a matrix times a vector, bound by how fast the matrix is read.
     torch hands that to a float32 kernel which may read with one thread only; oneDNN's reads with
-    all of them. Shapes: (..., in), (out, in), (out) to (..., out).
+    all of them, but one of its threads at half the speed of that kernel (AVX-512, matrices as
+    `pack_weights_for_decoding` lays them). Shapes: (..., in), (out, in), (out) to (..., out).
     """
-    if x.numel() == x.shape[-1] and not torch.is_grad_enabled():
+    is_one_row = x.numel() == x.shape[-1] and not torch.is_grad_enabled()
+    if is_one_row and torch.get_num_threads() > 1:
         return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
     return F.linear(x, weight, bias)
 

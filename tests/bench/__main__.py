@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from blocks.model import devices
 from tests.bench.report import report_machine
 
 PARTS = (
@@ -14,6 +15,7 @@ options = argparse.ArgumentParser()
 options.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
 options.add_argument("--text", type=Path, help="a text to learn, for the time to a known loss")
 chosen = options.parse_args()
+devices.prepare_process()  # as many threads as a reader gets
 report_machine()
 
 if "tensors" in chosen.parts:
