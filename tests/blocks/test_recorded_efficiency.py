@@ -1,13 +1,15 @@
 """What ships as measured before is what is measured now."""
 
+from dataclasses import replace
+
 import pytest
 
 from blocks.efficiency.blame_facts import trace
 from blocks.efficiency.compression import Calibrated
-from blocks.efficiency.frontier import Variant, measure_variant, ready
+from blocks.efficiency.frontier import Method, Variant, measure_variant, ready
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.pruning_facts import Pruned, in_order
-from blocks.efficiency.recorded import FILE, recorded
+from blocks.efficiency.recorded import FILE, plain, recorded, variant_of
 from blocks.efficiency.recorded_blame import USUAL, VARIANTS, recorded_blame
 from blocks.model.shipped import rows_in
 from blocks.weights.pocket import pocket
@@ -53,3 +55,15 @@ def test_the_blame_that_is_recorded_is_measured_again():
     )
     for name in VARIANTS:
         assert_alike(getattr(before, name), getattr(now, name))
+
+
+def test_a_variant_is_read_back_and_an_older_file_has_no_time_of_a_token():
+    now = Variant(
+        "int4", Method.QUANTIZED, 9, 9, 0.12345678, (0.5, 0.75), 0.0123456, 64, 0.00012345
+    )
+    row = plain(now)
+    kept = {"held_out_loss": 0.12346, "seconds": 0.0123, "token_seconds": 0.000123}
+    assert variant_of(row) == replace(now, **kept)
+    del row["token_seconds"]
+    assert variant_of(row).token_seconds is None
+    assert plain(variant_of(row))["token_seconds"] is None

@@ -117,36 +117,35 @@ def _size(teacher: ModelConfig) -> Size:
     """Half of the model, or the shape that the reader sets."""
     if link.value("student_size") != OWN_SHAPE:
         return StudentSize(link.value("student_size"))
-    half = student_config(teacher, StudentSize.HALF_BOTH)
-    sizes = Shape(
+    wanted = _wanted_shape(student_config(teacher, StudentSize.HALF_BOTH))
+    try:
+        config, faults = teacher.nearest(**wanted.changes(teacher))
+    except ConfigError:
+        return wanted  # no student can be made of it, which is said where one is to be
+    layers, width, heads, units = st.columns(4)
+    with layers:
+        slide("student_layers", "n_layers", LAYER_COUNTS, config.n_layers)
+    with width:
+        slide("student_width", "d_model", STUDENT_WIDTHS, config.d_model)
+    with heads:
+        slide("student_heads", "n_heads", divisors(config.d_model), config.n_heads)
+    with units:
+        slide("student_units", "d_ff", HIDDEN_WIDTHS, config.d_ff)
+    for fault in faults:
+        st.warning(say_fault(fault), icon=":material/info:")
+    text = _("The student has {n:,} parameters, the model shown {of:,}.")
+    note(text.format(n=total_parameters(config), of=total_parameters(teacher)))
+    return wanted
+
+
+def _wanted_shape(half: ModelConfig) -> Shape:
+    """As the link says; where it is silent, half of the model."""
+    return Shape(
         n_layers=link.value("student_layers") or half.n_layers,
         d_model=link.value("student_width") or half.d_model,
         n_heads=link.value("student_heads") or half.n_heads,
         d_ff=link.value("student_units") or half.d_ff,
     )
-    layers, width, heads, units = st.columns(4)
-    with layers:
-        slide("student_layers", "n_layers", LAYER_COUNTS, sizes.n_layers)
-    with width:
-        slide("student_width", "d_model", STUDENT_WIDTHS, sizes.d_model)
-    with heads:
-        slide("student_heads", "n_heads", divisors(sizes.d_model), sizes.n_heads)
-    with units:
-        slide("student_units", "d_ff", HIDDEN_WIDTHS, sizes.d_ff)
-    _says_shape(teacher, sizes)
-    return sizes
-
-
-def _says_shape(teacher: ModelConfig, sizes: Shape) -> None:
-    """How many parameters it has; where a link asks for what cannot be, what is built instead."""
-    try:
-        config, faults = teacher.nearest(**sizes.changes(teacher))
-    except ConfigError:
-        return
-    for fault in faults:
-        st.warning(say_fault(fault), icon=":material/info:")
-    text = _("The student has {n:,} parameters, the model shown {of:,}.")
-    note(text.format(n=total_parameters(config), of=total_parameters(teacher)))
 
 
 def _inside_label() -> str:
