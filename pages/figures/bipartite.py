@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pages.figures import palette
 from pages.figures.described import SAID
-from pages.figures.theme import ATTENTION, PINNED, TITLE, Picture, Translate, faint, figure
+from pages.figures.theme import TITLE, Picture, Translate, faint, figure
 from pages.figures.token_axis import token_ticks
 
 LEVELS = 8
@@ -86,8 +87,12 @@ def lines(
             "range": _height(len(keys.tokens), n),
         },
         shapes=[
-            *_levels(weights, found[~is_pinned], ATTENTION, _shift(len(tokens), len(keys.tokens))),
-            *_levels(weights, found[is_pinned], PINNED, _shift(len(tokens), len(keys.tokens))),
+            *_levels(
+                weights, found[~is_pinned], palette.ATTENTION, _shift(len(tokens), len(keys.tokens))
+            ),
+            *_levels(
+                weights, found[is_pinned], palette.PINNED, _shift(len(tokens), len(keys.tokens))
+            ),
         ],
         annotations=[
             _column(_("query: attends"), 0, "left"),
@@ -170,7 +175,7 @@ def _is_read(found: np.ndarray, pinned: int | None, key: int, total: float, _: T
 
 
 def _colors(n: int, pinned: int | None) -> list[str]:
-    return [PINNED if i == pinned else ATTENTION for i in range(n)]
+    return [palette.PINNED if i == pinned else palette.ATTENTION for i in range(n)]
 
 
 def _dots(x: int, hovers: list[str], colors: list[str], numbers: range) -> dict[str, Any]:

@@ -6,17 +6,9 @@ import pandas as pd
 
 from blocks.inspection.learning import BirthFacts
 from blocks.model.faults import N_
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.counting import from_one
-from pages.figures.theme import (
-    ATTENTION,
-    PINNED,
-    TITLE,
-    Picture,
-    Translate,
-    faint,
-    figure,
-)
+from pages.figures.theme import TITLE, Picture, Translate, faint, figure
 
 HEIGHT, BOTTOM = 330, 44
 NAMED_ABOVE = 0.5
@@ -65,7 +57,7 @@ def heads_over_steps(facts: BirthFacts, *, _: Translate) -> Picture:
 
 
 def _line(of_head: pd.DataFrame, is_selected: bool, _: Translate) -> dict[str, Any]:
-    color = PINNED if is_selected else faint(ATTENTION, 0.55)
+    color = palette.PINNED if is_selected else faint(palette.ATTENTION, 0.55)
     kept = {"marker": {"opacity": 1}}
     return {
         "type": "scatter",

@@ -7,11 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.theme import (
-    BEFORE,
-    HELD_OUT,
-    LEARNED,
     TITLE,
     TITLE_AND_LEGEND,
     Picture,
@@ -76,7 +73,7 @@ def score(
             run.evaluations,
             "score",
             _named(name, run, len(runs)),
-            color=HELD_OUT,
+            color=palette.HELD_OUT,
             dash=DASHES[i],
             marked=True,
             shown="%{y:.1%}" if is_share else "%{y:.3f}",
@@ -98,7 +95,7 @@ def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
             of_layer,
             "gradient_norm",
             _("layer {layer}").format(layer=layer + 1),
-            color=faint(LEARNED, 0.35 + 0.65 * (layer + 1) / n_layers),
+            color=faint(palette.LEARNED, 0.35 + 0.65 * (layer + 1) / n_layers),
             marked=True,
             shown="%{y:.3g}",
             _=_,
@@ -106,7 +103,12 @@ def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
         for layer, (_number, of_layer) in enumerate(run.layer_gradients.groupby("layer"))
     ]
     whole = _line(
-        run.curves, "gradient_norm", _("total"), color=faint(BEFORE, 0.7), shown="%{y:.3g}", _=_
+        run.curves,
+        "gradient_norm",
+        _("total"),
+        color=faint(palette.BEFORE, 0.7),
+        shown="%{y:.3g}",
+        _=_,
     )
     axis = {
         "title": {"text": _("size of the gradient")},
@@ -121,7 +123,9 @@ def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
 def speed(run: Told, steps: Steps, _: Translate) -> Picture:
     """How many tokens pass a second."""
     name = _("tokens per second")
-    line = _line(run.curves, "tokens_per_second", name, color=LEARNED, shown="%{y:,.0f}", _=_)
+    line = _line(
+        run.curves, "tokens_per_second", name, color=palette.LEARNED, shown="%{y:,.0f}", _=_
+    )
     axis = {"title": {"text": name}, "rangemode": "tozero"}
     return _picture([line], steps, title=_("Speed"), height=LOW, yaxis=axis, _=_)
 
@@ -130,12 +134,12 @@ def _losses(run: Told, index: int, n_runs: int, _: Translate) -> list[dict[str, 
     dash = DASHES[index]
     raw = _("each batch")
     return [
-        _line(run.curves, "loss", raw, color=faint(LEARNED, 0.28), legend=n_runs == 1, _=_),
+        _line(run.curves, "loss", raw, color=faint(palette.LEARNED, 0.28), legend=n_runs == 1, _=_),
         _line(
             run.curves,
             "smoothed",
             _named(_("smoothed"), run, n_runs),
-            color=LEARNED,
+            color=palette.LEARNED,
             dash=dash,
             width=2.5,
             _=_,
@@ -144,7 +148,7 @@ def _losses(run: Told, index: int, n_runs: int, _: Translate) -> list[dict[str, 
             run.evaluations,
             "held_out_loss",
             _named(_("validation"), run, n_runs),
-            color=HELD_OUT,
+            color=palette.HELD_OUT,
             dash=dash,
             width=2.5,
             marked=True,
@@ -162,7 +166,7 @@ def _ahead(run: Told, n_runs: int, _: Translate) -> list[dict[str, Any]]:
             table,
             "loss",
             _named(text.format(n=module + 2), run, n_runs),
-            color=faint(HELD_OUT, 0.75**module),
+            color=faint(palette.HELD_OUT, 0.75**module),
             dash="dash",
             marked=True,
             _=_,

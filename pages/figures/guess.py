@@ -8,17 +8,10 @@ import numpy as np
 
 from blocks.lessons.answers import Answer, ranked
 from blocks.lessons.lesson import Ask, AskKind
-from pages.figures import guess_cell
+from pages.figures import guess_cell, palette
 from pages.figures.guess_cell import GUESS, TRUTH, Table
 from pages.figures.marks import line, targets
-from pages.figures.theme import (
-    BEFORE,
-    Picture,
-    Translate,
-    figure,
-    legend,
-    token_label,
-)
+from pages.figures.theme import Picture, Translate, figure, legend, token_label
 
 HEIGHT, ROW, MOST_BARS = 150, 22, 16
 CLICKED_HEIGHT, N_LEVELS = 330, 21
@@ -211,12 +204,12 @@ def _range(least: float, most: float, low: float, high: float, *, is_guess: bool
         "y0": -0.5,
         "y1": 0.5,
         "layer": "below",
-        "line": {"color": GUESS if is_guess else BEFORE, "width": 2 if is_guess else 1},
-        "fillcolor": GUESS if is_guess else BEFORE,
+        "line": {"color": GUESS if is_guess else palette.BEFORE, "width": 2 if is_guess else 1},
+        "fillcolor": GUESS if is_guess else palette.BEFORE,
         "opacity": 0.45 if is_guess else 0.15,
     }
 
 
 def _gap(guess: float, truth: float) -> dict[str, Any]:
-    line_of = {"color": BEFORE, "width": 3, "dash": "dot"}
+    line_of = {"color": palette.BEFORE, "width": 3, "dash": "dot"}
     return {"type": "line", "x0": guess, "x1": truth, "y0": 0, "y1": 0, "line": line_of}

@@ -7,14 +7,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from blocks.lessons.answers import Answer, Values
+from pages.figures import palette
 from pages.figures.counting import from_one
 from pages.figures.described import SAID
 from pages.figures.marks import line, targets
 from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    MASKED,
-    PINNED,
     TITLE,
     TITLE_AND_LEGEND,
     Picture,
@@ -26,7 +23,7 @@ from pages.figures.theme import (
 )
 from pages.figures.token_axis import label_room, token_ticks
 
-GUESS, TRUTH = PINNED, ATTENTION
+GUESS, TRUTH = palette.PINNED, palette.ATTENTION
 CELL, MOST_TICKS = 24, 32
 AROUND = 30  # pixels of a mark around a number
 
@@ -73,7 +70,7 @@ def counted(
         **_empty(table),
         "z": z,
         "zmax": max(1, int(z.max())),
-        "colorscale": [(0.0, MASKED), (1.0, faint(GUESS, 0.9))],
+        "colorscale": [(0.0, palette.MASKED), (1.0, faint(GUESS, 0.9))],
         "text": [[str(n) if n else "" for n in row] for row in z.tolist()],
         "texttemplate": "%{text}",
         "name": _("learners"),
@@ -90,7 +87,7 @@ def _empty(table: Table) -> dict[str, Any]:
         "z": np.zeros((len(table.rows), len(table.columns)), dtype=np.uint8),
         "zmin": 0,
         "zmax": 1,
-        "colorscale": [(0.0, MASKED), (1.0, MASKED)],
+        "colorscale": [(0.0, palette.MASKED), (1.0, palette.MASKED)],
         "showscale": False,
         "xgap": 1,
         "ygap": 1,
@@ -124,7 +121,7 @@ def _place(cell: tuple[int, int], what: str, _: Translate) -> str:
 
 def _gap(guess: Values, truth: Values) -> dict[str, Any]:
     (y0, x0), (y1, x1) = guess, truth
-    dotted = {"color": BEFORE, "width": 3, "dash": "dot"}
+    dotted = {"color": palette.BEFORE, "width": 3, "dash": "dot"}
     return {"type": "line", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": dotted}
 
 

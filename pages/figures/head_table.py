@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures import marks
-from pages.figures.theme import PINNED, TITLE, Picture, Translate, figure
+from pages.figures import marks, palette
+from pages.figures.theme import TITLE, Picture, Translate, figure
 from pages.figures.token_axis import text_width
 from pages.figures.weights import codes, weight_map
 
@@ -69,7 +69,7 @@ BARE = {"showgrid": False, "zeroline": False, "ticks": ""}
 
 def _row(i: int, n_columns: int) -> dict[str, Any]:
     place = {"x0": -0.5, "x1": n_columns - 0.5, "y0": i - 0.5, "y1": i + 0.5}
-    return {"type": "rect", **place, "line": {"color": PINNED, "width": 2.5}}
+    return {"type": "rect", **place, "line": {"color": palette.PINNED, "width": 2.5}}
 
 
 def _targets(n_columns: int, returns: Sequence[tuple[int, int]]) -> dict[str, Any]:

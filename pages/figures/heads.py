@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.described import SAID
-from pages.figures.theme import HIDDEN_AXIS, PINNED, TITLE, Picture, Translate, figure
+from pages.figures.theme import HIDDEN_AXIS, TITLE, Picture, Translate, figure
 from pages.figures.weights import outline, weight_map
 
 TITLES_UP_TO = 64
@@ -81,7 +81,7 @@ def _pinned_marks(
         marks += [f"M {x - 0.06 * side},{y + query * side} H {x}" for x, y in corner]
     if key is not None:
         marks += [f"M {x + key * side},{y + side} V {y + 1.06 * side}" for x, y in corner]
-    line = {"color": PINNED, "width": 3}
+    line = {"color": palette.PINNED, "width": 3}
     return [{"type": "path", "path": " ".join(marks), "line": line}] if marks else []
 
 

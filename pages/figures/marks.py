@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures.theme import BEFORE, faint, plain
+from pages.figures import palette
+from pages.figures.theme import faint, plain
 
 
 def line(x: Iterable[float | str | None], y: Iterable[float | None], **more: Any) -> dict[str, Any]:
@@ -33,7 +34,9 @@ def band(
     }
 
 
-def dashed(color: str = BEFORE, *, dash: str = "dash", width: float = 1.5) -> dict[str, Any]:
+def dashed(
+    color: str = palette.BEFORE, *, dash: str = "dash", width: float = 1.5
+) -> dict[str, Any]:
     """What a curve is compared with."""
     return {"color": color, "width": width, "dash": dash}
 

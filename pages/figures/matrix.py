@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pages.figures import palette
 from pages.figures.signed import largest, signed_bar, signed_map
-from pages.figures.theme import PINNED, RESIDUAL, Translate, small, token_label
+from pages.figures.theme import Translate, small, token_label
 from pages.figures.weights import codes, weight_map
 
 NUMBERS_UP_TO, CROSSES_UP_TO = 14, 32
@@ -139,7 +140,7 @@ def _markers(
         "xaxis": f"x{place.suffix}",
         "yaxis": f"y{place.suffix}",
         "customdata": small(np.stack(numbers, axis=1)),
-        "marker": {**look, "opacity": opacity, "line": {"width": 1, "color": RESIDUAL}},
+        "marker": {**look, "opacity": opacity, "line": {"width": 1, "color": palette.RESIDUAL}},
         "selected": unseen,
         "unselected": unseen,
         "hovertext": _named(matrix, row, column),
@@ -178,7 +179,7 @@ def outlined(
         "x1": x + width - 0.5,
         "y0": y - 0.5,
         "y1": y + height - 0.5,
-        "line": {"color": PINNED, "width": 3.5 if thick else 1.5},
+        "line": {"color": palette.PINNED, "width": 3.5 if thick else 1.5},
     }
 
 

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pages.figures import palette
 from pages.figures.described import SAID
 from pages.figures.theme import (
-    PINNED,
-    RESIDUAL,
     TITLE_AND_LEGEND,
     Picture,
     Translate,
@@ -183,7 +182,7 @@ def _between(layers: pd.Series, values: pd.Series, *, is_log: bool) -> dict[str,
     dots = {
         "type": "scatter",
         "mode": "lines+markers",
-        "line": {"color": RESIDUAL, "width": 1},
+        "line": {"color": palette.RESIDUAL, "width": 1},
         "marker": {"color": np.where(more, B_COLOR, A_COLOR).tolist(), "size": 8},
     }
     sticks = {"type": "bar", "marker": {"color": np.where(more, B_COLOR, A_COLOR).tolist()}}
@@ -199,6 +198,6 @@ def _between(layers: pd.Series, values: pd.Series, *, is_log: bool) -> dict[str,
 
 def _selected(layer: int) -> dict[str, Any]:
     """The layer that is looked at, marked at the foot of the picture."""
-    line = {"color": PINNED, "width": 2.5}
+    line = {"color": palette.PINNED, "width": 2.5}
     ends = {"x0": layer - 0.4, "x1": layer + 0.4, "y0": 0, "y1": 0, "yref": "paper"}
     return {"type": "line", **ends, "line": line}

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from pages.figures import palette
 from pages.figures.counting import from_one
-from pages.figures.theme import RESIDUAL, TITLE, Picture, Translate, figure
+from pages.figures.theme import TITLE, Picture, Translate, figure
 from pages.figures.token_axis import CROWDED, hover_names, label_room, token_ticks
 from pages.figures.weights import outline, weight_map
 
@@ -102,7 +103,7 @@ def _over(
         "y": query.astype(np.uint16),
         "customdata": np.stack((query + first, numbers), axis=1).astype(np.float32),
         "hovertemplate": f"%{{y}} → %{{x}}<br>{hover}<extra></extra>",
-        "marker": {**look, "line": {"width": 1, "color": RESIDUAL}},
+        "marker": {**look, "line": {"width": 1, "color": palette.RESIDUAL}},
         "selected": kept,
         "unselected": kept,
     }

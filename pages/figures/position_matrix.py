@@ -5,17 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pages.figures.theme import (
-    ATTENTION,
-    EDGE,
-    FEED_FORWARD,
-    TITLE,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    plain,
-)
+from pages.figures import palette
+from pages.figures.theme import EDGE, TITLE, Picture, Translate, faint, figure, plain
 from pages.figures.weights import outline
 
 CODES = 254
@@ -23,11 +14,11 @@ MOST_MARKS = 8_000
 TICKS, NUMBERS_UP_TO = 8, 12
 # Nought lets the page through, so that signs are told apart in light and dark alike.
 SIGNED = (
-    (0.0, FEED_FORWARD),
-    (0.25, faint(FEED_FORWARD, 0.55)),
-    (0.5, faint(ATTENTION, 0.0)),
-    (0.75, faint(ATTENTION, 0.55)),
-    (1.0, ATTENTION),
+    (0.0, palette.FEED_FORWARD),
+    (0.25, faint(palette.FEED_FORWARD, 0.55)),
+    (0.5, faint(palette.ATTENTION, 0.0)),
+    (0.75, faint(palette.ATTENTION, 0.55)),
+    (1.0, palette.ATTENTION),
 )
 
 

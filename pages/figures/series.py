@@ -3,40 +3,26 @@
 from collections.abc import Sequence, Sized
 from typing import Any
 
-from pages.figures import marks
-from pages.figures.theme import (
-    BEFORE,
-    EDGE,
-    EMBEDDING,
-    HELD_OUT,
-    LEARNED,
-    NORM,
-    RESIDUAL,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    legend,
-    plain,
-)
+from pages.figures import marks, palette
+from pages.figures.theme import EDGE, TITLE_AND_LEGEND, Picture, Translate, figure, legend, plain
 
 SHORT_LEGEND = 3
 NORM_LINES: dict[str, dict[str, Any]] = {
-    "input": {"color": BEFORE, "width": 1.5},
-    "layernorm": {"color": NORM, "width": 3.5},
-    "rmsnorm": {"color": LEARNED, "width": 2, "dash": "dash"},
-    "batchnorm_training": {"color": HELD_OUT, "width": 2.5},
-    "batchnorm_evaluation": {"color": HELD_OUT, "width": 1.5, "dash": "dot"},
+    "input": {"color": palette.BEFORE, "width": 1.5},
+    "layernorm": {"color": palette.NORM, "width": 3.5},
+    "rmsnorm": {"color": palette.LEARNED, "width": 2, "dash": "dash"},
+    "batchnorm_training": {"color": palette.HELD_OUT, "width": 2.5},
+    "batchnorm_evaluation": {"color": palette.HELD_OUT, "width": 1.5, "dash": "dot"},
 }
 PLACEMENT_COLORS = {
-    "pre": LEARNED,
-    "post": HELD_OUT,
-    "sandwich": NORM,
-    "res_post": EMBEDDING,
+    "pre": palette.LEARNED,
+    "post": palette.HELD_OUT,
+    "sandwich": palette.NORM,
+    "res_post": palette.EMBEDDING,
     "parallel": "#b07f10",
-    "none": RESIDUAL,
-    "trained": NORM,
-    "random": BEFORE,
+    "none": palette.RESIDUAL,
+    "trained": palette.NORM,
+    "random": palette.BEFORE,
 }
 DASHES = {
     "pre": "solid",

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures.theme import MASKED
+from pages.figures import palette
 from pages.figures.weights import MASKED_CODE
 
 LEAST, ZERO, MOST = 2, 126, 250
@@ -87,8 +87,8 @@ def _scale() -> list[tuple[float, str]]:
     least = (LEAST - 0.5 - MASKED_CODE) / (MOST - MASKED_CODE)
     zero = (ZERO - MASKED_CODE) / (MOST - MASKED_CODE)
     return [
-        (0, MASKED),
-        (least, MASKED),
+        (0, palette.MASKED),
+        (least, palette.MASKED),
         (least, _color(NEGATIVE, 1)),
         (zero - 0.2, _color(NEGATIVE, 0.36)),
         (zero, _color(POSITIVE, 0.02)),

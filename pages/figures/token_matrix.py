@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pages.figures.theme import RESIDUAL, TITLE, Picture, figure, token_label
+from pages.figures import palette
+from pages.figures.theme import TITLE, Picture, figure, token_label
 from pages.figures.token_axis import CROWDED, hover_names, label_room, token_ticks
 from pages.figures.weights import outline
 
@@ -121,7 +122,7 @@ def marks(
     said: str,
     *,
     symbol: str = "square",
-    color: str = RESIDUAL,
+    color: str = palette.RESIDUAL,
     opacity: float = 0.0,
     size: int = 0,
 ) -> dict[str, Any]:

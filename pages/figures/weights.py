@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures.theme import MASKED, PINNED, WEIGHTS, Translate
+from pages.figures import palette
+from pages.figures.theme import Translate
 
 CODES = 250
 MASKED_CODE, LEAST_CODE = 1, 2
@@ -44,14 +45,14 @@ def _code_scale() -> list[tuple[float, str]]:
     return [
         (0, "rgba(0, 0, 0, 0)"),
         (gutter, "rgba(0, 0, 0, 0)"),
-        (gutter, MASKED),
-        (masked, MASKED),
-        (masked, WEIGHTS[0][1]),
-        *((least + (1 - least) * weight, color) for weight, color in WEIGHTS),
+        (gutter, palette.MASKED),
+        (masked, palette.MASKED),
+        (masked, palette.WEIGHTS[0][1]),
+        *((least + (1 - least) * weight, color) for weight, color in palette.WEIGHTS),
     ]
 
 
 def outline(x: float, y: float, width: float, height: float) -> dict[str, Any]:
     """What is chosen or pinned, outlined in the same colour everywhere."""
-    line = {"color": PINNED, "width": 2.5}
+    line = {"color": palette.PINNED, "width": 2.5}
     return {"type": "rect", "x0": x, "x1": x + width, "y0": y, "y1": y + height, "line": line}

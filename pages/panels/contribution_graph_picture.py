@@ -9,21 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blocks.inspection.contribution_graph import GraphFacts
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.counting import from_one, told_apart
 from pages.figures.described import SAID
-from pages.figures.theme import (
-    ATTENTION,
-    PINNED,
-    RESIDUAL,
-    TITLE,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    token_label,
-    word_of,
-)
+from pages.figures.theme import TITLE, Picture, Translate, faint, figure, token_label, word_of
 from pages.figures.token_axis import CROWDED, label_room, label_width, token_ticks
 
 LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8)  # the least share of each
@@ -111,10 +100,10 @@ def _wires(shares: Shares, least: float) -> list[dict[str, Any]]:
     unlit = np.where((shares.wires >= least) & (lit == 0), shares.wires, 0)
     own = shares.routes[1:] * shares.own
     return [
-        *_stems(shares.own, faint(RESIDUAL, 0.4)),
-        *_paths(unlit, ATTENTION, OPACITIES),
-        *_stems(np.where(own >= least, own, 0), PINNED),
-        *_paths(lit, PINNED),
+        *_stems(shares.own, faint(palette.RESIDUAL, 0.4)),
+        *_paths(unlit, palette.ATTENTION, OPACITIES),
+        *_stems(np.where(own >= least, own, 0), palette.PINNED),
+        *_paths(lit, palette.PINNED),
     ]
 
 
@@ -126,7 +115,7 @@ def _angle(tokens: Sequence[str], slanted: bool) -> dict[str, Any]:
 
 
 def _marked(text: str) -> str:
-    return f'<b><span style="color:{PINNED}">{text}</span></b>'
+    return f'<b><span style="color:{palette.PINNED}">{text}</span></b>'
 
 
 def _levels_axis(n_layers: int, _: Translate) -> dict[str, Any]:
@@ -185,7 +174,10 @@ def _nodes(facts: GraphFacts, shares: Shares, _: Translate) -> dict[str, Any]:
     """A dot for each token at each level, as large as what it has gathered from others."""
     level, token = (places.ravel() for places in np.indices(shares.gathered.shape))
     size = SMALL + (LARGE - SMALL) * shares.gathered.clip(0, 1)
-    colors = [PINNED if share >= facts.least else ATTENTION for share in shares.routes.ravel()]
+    colors = [
+        palette.PINNED if share >= facts.least else palette.ATTENTION
+        for share in shares.routes.ravel()
+    ]
     kept = {"marker": {"opacity": 1}}
     return {
         "type": "scatter",

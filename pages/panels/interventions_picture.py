@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pages.figures import palette
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
-    BEFORE,
-    EMBEDDING,
     TITLE,
     TITLE_AND_LEGEND,
-    WEIGHTS,
     Picture,
     Translate,
     figure,
@@ -37,7 +35,7 @@ def tokens(
         "type": "bar",
         "x": list(range(n)),
         "y": list(moved),
-        "marker": {"color": EMBEDDING},
+        "marker": {"color": palette.EMBEDDING},
         "hoverinfo": "skip",
         "selected": kept,
         "unselected": kept,
@@ -68,8 +66,8 @@ def candidates(table: pd.DataFrame, *, token: str, _: Translate) -> Picture:
     return figure(
         [
             _joined(before, after),
-            _dots(before, rows, _("untouched"), "circle-open", BEFORE),
-            _dots(after, rows, _("changed"), "circle", EMBEDDING, _hovers(table, _)),
+            _dots(before, rows, _("untouched"), "circle-open", palette.BEFORE),
+            _dots(after, rows, _("changed"), "circle", palette.EMBEDDING, _hovers(table, _)),
         ],
         title=_("Predictions at {token}").format(token=token_label(token)),
         height=TITLE_AND_LEGEND + CHANGED_BOTTOM + CHANGED_ROW * len(table),
@@ -97,7 +95,7 @@ def _joined(before: pd.Series, after: pd.Series) -> dict[str, Any]:
         "mode": "lines",
         "x": [None if np.isnan(value) else float(value) for value in x],
         "y": np.repeat(np.arange(n), 3).tolist(),
-        "line": {"color": BEFORE, "width": 1.5},
+        "line": {"color": palette.BEFORE, "width": 1.5},
         "hoverinfo": "skip",
         "showlegend": False,
     }
@@ -176,7 +174,7 @@ def _heat(effect: np.ndarray, most: float, unit: str) -> dict[str, Any]:
         "z": effect.astype(np.float32),
         "zmin": 0,
         "zmax": most,
-        "colorscale": [list(stop) for stop in WEIGHTS],
+        "colorscale": [list(stop) for stop in palette.WEIGHTS],
         "hoverinfo": "skip",
         "xgap": 2,
         "ygap": 2,

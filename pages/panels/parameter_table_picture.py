@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from blocks.cost.breakdown import CountFacts
-from pages.figures.theme import KIND_COLORS, Picture, Translate, figure, plain
+from pages.figures import palette
+from pages.figures.theme import Picture, Translate, figure, plain
 
 ROW = 34
 
@@ -19,7 +20,7 @@ def part_bars(facts: CountFacts, labels: Sequence[str], *, _: Translate) -> Pict
         "text": [f"{part.count:,} · {facts.share(part.count):.1%}" for part in parts],
         "textposition": "outside",
         "cliponaxis": False,
-        "marker": {"color": [KIND_COLORS[part.kind] for part in parts]},
+        "marker": {"color": [palette.KIND_COLORS[part.kind] for part in parts]},
         "customdata": [[part.formula] for part in parts],
         "hovertemplate": "<b>%{y}</b><br>%{customdata[0]} = %{x:,}<extra></extra>",
     }

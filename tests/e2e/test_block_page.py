@@ -11,11 +11,11 @@ from served import Reader, serving
 from told import at, choose, expect_query, labels_cut_off, plot
 
 from blocks import PRESETS, ModelConfig
-from pages.figures.theme import NORM
+from pages.figures import palette
 from pages.panels.block.strip_picture import BRANCH, TRUNK
 
 NORM_BOXES = (
-    f"chart.layout.shapes.filter(s => s.type == 'rect' && s.line.color == '{NORM}')"
+    f"chart.layout.shapes.filter(s => s.type == 'rect' && s.line.color == '{palette.NORM}')"
     ".map(s => (s.x0 + s.x1) / 2)"
 )
 

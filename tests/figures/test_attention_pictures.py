@@ -27,9 +27,8 @@ from blocks.inspection.head_steps import HeadSteps
 from blocks.inspection.scaling import ScalingFacts, Sharpness
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.run import Input, Run
-from pages.figures import bipartite, head_table, heads
+from pages.figures import bipartite, head_table, heads, palette
 from pages.figures.signed import LEAST, MOST, ZERO, signed_codes, signed_map
-from pages.figures.theme import MASKED, PINNED
 from pages.panels.attention import (
     contribution_picture,
     scaling_picture,
@@ -172,7 +171,7 @@ def test_numbers_of_either_sign_diverge_around_nought():
     assert codes.tolist() == [[LEAST, ZERO, ZERO + (MOST - ZERO) / 2, MOST, 1]]
     assert signed_codes(np.zeros((1, 2))).tolist() == [[ZERO, ZERO]]
     scale = signed_map(np.array([[1.0]]))["colorscale"]
-    assert scale[0] == (0, MASKED) and len({color for _at, color in scale}) == 6
+    assert scale[0] == (0, palette.MASKED) and len({color for _at, color in scale}) == 6
 
 
 def heatmaps(picture: Any) -> list[dict[str, Any]]:
@@ -243,7 +242,7 @@ def outlines(picture: Any) -> list[tuple[str, list[float], list[float]]]:
     return [
         (s["xref"], [s["x0"], s["x1"]], [s["y0"], s["y1"]])
         for s in raw(picture)["layout"]["shapes"]
-        if s["line"]["color"] == PINNED
+        if s["line"]["color"] == palette.PINNED
     ]
 
 
@@ -307,7 +306,7 @@ def test_any_number_of_keys_is_drawn(n: int):
 def test_sinks_are_told_apart_and_the_chosen_head_is_pinned():
     (points,) = raw(sinks())["data"]
     assert points["marker"]["symbol"] == ["diamond", "circle", "circle"]
-    assert points["marker"]["color"][1] == PINNED
+    assert points["marker"]["color"][1] == palette.PINNED
     assert points["customdata"] == [[0, 0], [0, 1], [1, 0]]
 
 

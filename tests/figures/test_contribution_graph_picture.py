@@ -8,8 +8,8 @@ from blocks import ModelConfig
 from blocks.inspection.contribution_graph import ContributionGraph, GraphFacts
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
+from pages.figures import palette
 from pages.figures.described import described
-from pages.figures.theme import ATTENTION, PINNED
 from pages.panels.contribution_graph_picture import LEVELS, WIDTHS, graph
 
 NASTY = ("<b>x</b>", "␣球", "&amp;", "球" * 40, "🤖")
@@ -48,12 +48,12 @@ def test_wires_below_the_threshold_are_gone_and_lit_ones_are_not_drawn_twice():
     for least, n_wires in ((0.02, 3 * (4 + 3)), (0.2, 3 * 4)):
         picture, given = drawn(pinned=4, least=least), facts(5, 3, least, 4, NASTY)
         lit = int((given.graph.routed(4) >= least).sum())
-        assert sum(strokes(picture, PINNED).values()) == lit > 0
-        assert sum(strokes(picture, ATTENTION).values()) == n_wires - lit
+        assert sum(strokes(picture, palette.PINNED).values()) == lit > 0
+        assert sum(strokes(picture, palette.ATTENTION).values()) == n_wires - lit
 
 
 def test_a_wire_is_as_wide_as_its_share():
-    found = strokes(drawn(pinned=0), ATTENTION)
+    found = strokes(drawn(pinned=0), palette.ATTENTION)
     widths = {WIDTHS[np.searchsorted(LEVELS, share, side="right") - 1] for share in (0.1, 0.3)}
     assert found.keys() == widths and len(widths) == 2
 
@@ -88,8 +88,8 @@ def test_the_tooltip_names_the_largest_sources():
 
 def test_the_pinned_token_is_marked_and_spaces_are_left_out_of_names():
     axis = raw(drawn(pinned=1))["layout"]["xaxis"]
-    assert PINNED in axis["ticktext"][1] and "␣" not in axis["ticktext"][1]
-    assert all(PINNED not in text for text in axis["ticktext"][2:])
+    assert palette.PINNED in axis["ticktext"][1] and "␣" not in axis["ticktext"][1]
+    assert all(palette.PINNED not in text for text in axis["ticktext"][2:])
 
 
 def test_a_long_text_is_slanted():

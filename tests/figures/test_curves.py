@@ -10,9 +10,8 @@ from drawn import bytes_sent, checked, marked, same, visible, words_that_slipped
 from blocks.inspection.learning import BirthFacts
 from blocks.training import schedule as schedules
 from blocks.training.recipe import RECIPES
-from pages.figures import births, curves
+from pages.figures import births, curves, palette
 from pages.figures.curves import Steps, Told
-from pages.figures.theme import PINNED
 from pages.panels.training import setup_picture
 
 GUESS = math.log(8)
@@ -144,7 +143,7 @@ def test_a_line_for_each_layer_and_one_for_the_whole_gradient():
 def test_the_warm_up_is_shaded_and_now_is_marked(name: str, steps: Steps):
     shade, now = rates(name, steps, now=7).layout.shapes
     assert (shade.x1, now.x0, now.x1) == (5, 7, 7)
-    assert now.line.color == PINNED
+    assert now.line.color == palette.PINNED
     assert steps.is_log == (shade.x0 > 0)
     assert "warm-up" in [note.text for note in rates(name).layout.annotations]
 
@@ -157,7 +156,7 @@ def test_the_drawn_rate_is_the_schedule():
 
 def test_the_chosen_head_is_in_front_and_a_point_says_which_it_is():
     *others, front = heads().data
-    assert front.line.color == PINNED and front.line.width > others[0].line.width
+    assert front.line.color == palette.PINNED and front.line.width > others[0].line.width
     assert list(front.x) == [1, 2, 9]
     assert [list(point) for point in front.customdata] == [[0, 1, 1], [1, 1, 1], [8, 1, 1]]
 

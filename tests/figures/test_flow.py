@@ -10,10 +10,10 @@ import pytest
 from drawn import checked, marked, same, stages, visible, words_that_slipped_by
 
 from blocks.model.kinds import NormPlacement
-from pages.figures import flow
+from pages.figures import flow, palette
 from pages.figures.described import described
 from pages.figures.large import LINE, enlarged
-from pages.figures.theme import ATTENTION, BEFORE, FEED_FORWARD, NORM, PINNED, RESIDUAL, faint
+from pages.figures.theme import faint
 from pages.panels.block.strip_picture import BRANCH, MOST_WIDTH, TRUNK, block_strip
 
 BLOCKS = [
@@ -138,8 +138,12 @@ def test_wires_of_any_size_can_be_drawn(rms: float):
 def test_a_part_has_the_colour_of_its_role():
     table = stages()
     part_of = parts(strip(table), table)
-    roles = {"attention_out": ATTENTION, "feed_forward_out": FEED_FORWARD, "attention_norm": NORM}
-    for stage, color in {**roles, "resid_mid": RESIDUAL}.items():
+    roles = {
+        "attention_out": palette.ATTENTION,
+        "feed_forward_out": palette.FEED_FORWARD,
+        "attention_norm": palette.NORM,
+    }
+    for stage, color in {**roles, "resid_mid": palette.RESIDUAL}.items():
         assert part_of[stage].line.color == color
         assert part_of[stage].fillcolor == faint(color, 0.16)
     assert part_of["resid_mid"].type == "circle"
@@ -150,7 +154,7 @@ def test_the_open_stage_and_no_other_is_outlined():
     outlined = [
         s
         for s, part in parts(strip(table, "resid_mid"), table).items()
-        if part.line.color == PINNED
+        if part.line.color == palette.PINNED
     ]
     assert outlined == ["resid_mid"]
 
@@ -213,7 +217,7 @@ def test_a_ghost_is_drawn_only_where_there_is_a_setting_before():
     assert sorted(ghost.x) == sorted(
         [*(table["mean"] - table["std"]), *(table["mean"] + table["std"])]
     )
-    assert ghost.marker.line.color == BEFORE
+    assert ghost.marker.line.color == palette.BEFORE
 
 
 def test_the_ghost_has_only_stages_that_are_still_there():

@@ -23,9 +23,8 @@ from drawn import (
 )
 
 from blocks.inspection import tiles
-from pages.figures import heads
+from pages.figures import heads, palette
 from pages.figures.pattern import head_map
-from pages.figures.theme import MASKED, PINNED, WEIGHTS
 from pages.panels import inputs_picture
 
 
@@ -80,7 +79,7 @@ def test_all_heads_have_one_scale():
 def test_the_chosen_head_and_no_other_is_outlined(selected: int):
     picture = checked(overview(pattern(), selected))
     (outline,) = [shape for shape in picture.layout.shapes if shape.type == "rect"]
-    assert outline.line.color == PINNED
+    assert outline.line.color == palette.PINNED
     places = click_targets(picture)[selected]
     assert outline.x0 < places[:, 0].min() and places[:, 0].max() < outline.x1
     assert outline.y0 < places[:, 1].min() and places[:, 1].max() < outline.y1
@@ -104,10 +103,10 @@ def test_every_tile_has_its_title():
 @pytest.mark.parametrize("picture", [overview(pattern()), one_head(pattern())], ids=["all", "one"])
 def test_what_is_masked_is_never_drawn_as_a_weight(picture: go.Figure):
     heatmap = picture.data[0]
-    assert color_of(heatmap, tiles.MASKED) == MASKED
+    assert color_of(heatmap, tiles.MASKED) == palette.MASKED
     assert color_of(heatmap, tiles.GUTTER) == "rgba(0, 0, 0, 0)"
-    assert color_of(heatmap, tiles.LEAST) == WEIGHTS[0][1]
-    assert color_of(heatmap, tiles.MOST) == WEIGHTS[-1][1]
+    assert color_of(heatmap, tiles.LEAST) == palette.WEIGHTS[0][1]
+    assert color_of(heatmap, tiles.MOST) == palette.WEIGHTS[-1][1]
     assert len({color_of(heatmap, code) for code in (0, 1, 2, tiles.MOST)}) == 4
 
 
@@ -181,7 +180,7 @@ def test_the_row_of_the_pinned_token_is_outlined(pinned: int):
     (outline,) = one_head(pattern(), pinned=pinned).layout.shapes
     assert (outline.y0, outline.y1) == (pinned - 0.5, pinned + 0.5)
     assert (outline.x0, outline.x1) == (-0.5, N_TOKENS - 0.5)
-    assert outline.line.color == PINNED
+    assert outline.line.color == palette.PINNED
 
 
 def test_tokens_are_text_and_short_enough():

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from drawn import TOKENS, checked, marked, same, visible, words_that_slipped_by
 
-from pages.figures import mask_steps
-from pages.figures.theme import MASKED
+from pages.figures import mask_steps, palette
 from pages.figures.token_matrix import FEW, Names
 from pages.panels.masks import leaks_picture
 
@@ -126,4 +125,4 @@ def test_only_charts_that_are_clicked_need_webgl(n: int):
 
 
 def test_masked_is_the_grey_of_all_pictures():
-    assert leak_map().data[0].colorscale[0][1] == MASKED
+    assert leak_map().data[0].colorscale[0][1] == palette.MASKED

@@ -9,7 +9,7 @@ from blocks.inspection.depth_facts import LayerCurves
 from blocks.inspection.norm_compared import NormFacts, NormInput
 from blocks.inspection.placements import Placed, PlacementFacts
 from blocks.model.placements import PLACEMENTS
-from pages.figures.theme import PINNED
+from pages.figures import palette
 from pages.panels.normalization import axes_picture, depth_picture, placements_picture
 from pages.panels.normalization.axes_picture import COLORS, OTHER, SHARED
 
@@ -114,7 +114,7 @@ def test_a_row_shares_for_layernorm_and_a_column_for_batchnorm(batch: int):
     others = sum(len(t.x) for t in picture.data if t.marker.color == COLORS[OTHER])
     n_cells = 3 * axes_picture.MOST_FEATURES * len(column)
     assert others == n_cells - 2 * len(row) - len(column)
-    assert all(shape.line.color == PINNED for shape in picture.layout.shapes)
+    assert all(shape.line.color == palette.PINNED for shape in picture.layout.shapes)
 
 
 def test_a_pinned_token_far_behind_is_among_those_drawn():

@@ -6,8 +6,8 @@ from drawn import checked, marked, same, words_that_slipped_by
 
 from blocks import PRESETS, count_parameters
 from blocks.cost.breakdown import count_facts
+from pages.figures import palette
 from pages.figures.described import described
-from pages.figures.theme import KIND_COLORS
 from pages.panels.parameter_table_picture import part_bars
 
 
@@ -25,7 +25,7 @@ def test_every_part_has_its_bar_count_and_share(preset: str):
     shares = [float(text.split("· ")[1].rstrip("%")) for text in trace.text]
     assert sum(shares) == pytest.approx(100, abs=0.06 * len(shares))
     kinds = [part.kind for part in count_facts(PRESETS[preset]).parts]
-    assert list(trace.marker.color) == [KIND_COLORS[kind] for kind in kinds]
+    assert list(trace.marker.color) == [palette.KIND_COLORS[kind] for kind in kinds]
 
 
 def test_every_count_is_said():

@@ -9,9 +9,8 @@ from blocks.inspection.beyond_length import HEAD_MEASURES, BeyondFacts, LossFact
 from blocks.inspection.position_claims import OUTPUT_ERROR, Claim, ClaimsFacts, ShiftFacts, Verdict
 from blocks.inspection.position_facts import KindFacts, LikenessFacts, PairFacts, TableFacts
 from blocks.model.kinds import PositionKind
-from pages.figures import position_matrix
+from pages.figures import palette, position_matrix
 from pages.figures.position_matrix import Names
-from pages.figures.theme import PINNED
 from pages.panels.positions import beyond_picture, claims_picture, matrix_picture
 
 NAMES = Names("given", "given", "given", "given")
@@ -48,7 +47,7 @@ def test_a_table_shows_each_value_once_and_returns_its_place():
 def test_the_pinned_row_and_the_chosen_columns_are_outlined():
     picture = a_table(columns=(0, 2, 1, 3))  # sines first
     row, *bands = picture.layout.shapes
-    assert (row.y0, row.y1, row.line.color) == (1.5, 2.5, PINNED)
+    assert (row.y0, row.y1, row.line.color) == (1.5, 2.5, palette.PINNED)
     assert [(band.x0, band.x1) for band in bands] == [(0.5, 1.5), (2.5, 3.5)]
     assert list(picture.layout.xaxis.ticktext) == ["0", "2", "1", "3"]
 
@@ -94,7 +93,7 @@ def kind_facts(kind: PositionKind = ADDED, n: int = 128) -> KindFacts:
 def test_a_mark_of_the_scale_returns_its_number(kind: PositionKind, first: int):
     picture = checked(matrix_picture.scale(kind_facts(kind), 1, _=same))
     assert [row[0] for row in picture.data[0].customdata] == [0, 1, 2]
-    assert picture.data[0].x[0] == first and picture.data[0].marker.color[1] == PINNED
+    assert picture.data[0].x[0] == first and picture.data[0].marker.color[1] == palette.PINNED
     assert picture.layout.annotations[0].y == pytest.approx(np.log10(128))
 
 

@@ -8,7 +8,7 @@ from drawn import raw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.figures import theme
+from pages.figures import palette, theme
 from pages.figures.beside import are_same
 from pages.figures.large import GROWTH, enlarged
 
@@ -29,22 +29,22 @@ def test_a_token_is_as_short_as_a_label(text: str):
 
 def test_a_colour_has_one_role():
     roles = (
-        theme.RESIDUAL,
-        theme.ATTENTION,
-        theme.FEED_FORWARD,
-        theme.NORM,
-        theme.EMBEDDING,
-        theme.PINNED,
-        theme.BEFORE,
-        theme.LEARNED,
-        theme.HELD_OUT,
+        palette.RESIDUAL,
+        palette.ATTENTION,
+        palette.FEED_FORWARD,
+        palette.NORM,
+        palette.EMBEDDING,
+        palette.PINNED,
+        palette.BEFORE,
+        palette.LEARNED,
+        palette.HELD_OUT,
     )
     assert len(set(roles)) == len(roles)
 
 
 def test_larger_weights_are_stronger():
-    at = [weight for weight, _ in theme.WEIGHTS]
-    alpha = [float(color.split(",")[-1].rstrip(")")) for _, color in theme.WEIGHTS]
+    at = [weight for weight, _ in palette.WEIGHTS]
+    alpha = [float(color.split(",")[-1].rstrip(")")) for _, color in palette.WEIGHTS]
     assert (at[0], at[-1]) == (0, 1)
     assert at == sorted(at) and alpha == sorted(alpha)
 

@@ -13,9 +13,8 @@ from blocks.inspection.alignment import Row, score
 from blocks.inspection.encoder_output import SourceFacts
 from blocks.inspection.three_attentions import Head, HeadFacts, KindFacts, Lines, Pins, TokenFacts
 from blocks.inspection.two_texts import AttentionKind
-from pages.figures import bipartite
+from pages.figures import bipartite, palette
 from pages.figures.described import described
-from pages.figures.theme import PINNED
 from pages.panels.seq2seq import alignment_picture, attention_picture, memory_picture
 
 SOURCE = ("given", "<b>", "given 2")
@@ -120,7 +119,9 @@ def test_a_long_text_is_cut_around_its_pinned_token_and_still_counts_from_its_st
 
 
 def test_the_row_of_the_query_and_the_column_of_the_key_are_outlined():
-    shapes = [s for s in raw(attention())["layout"]["shapes"] if s["line"]["color"] == PINNED]
+    shapes = [
+        s for s in raw(attention())["layout"]["shapes"] if s["line"]["color"] == palette.PINNED
+    ]
     places = {(s["x0"], s["x1"], s["y0"], s["y1"]) for s in shapes}
     assert places == {(-0.5, 2.5, 2.5, 3.5), (0.5, 1.5, -0.5, 4.5)}
 

@@ -6,7 +6,8 @@ import plotly.graph_objects as go
 import pytest
 from drawn import checked, marked, same, stages, visible, words_that_slipped_by
 
-from pages.figures.theme import ATTENTION, BEFORE, faint
+from pages.figures import palette
+from pages.figures.theme import faint
 from pages.panels.block import stage_picture
 
 HISTOGRAM = pd.DataFrame({"value": [-1.0, 0.0, 1.0], "share": [0.25, 0.5, 0.25]})
@@ -30,7 +31,7 @@ def before_after(_=same, token: str = "<given>") -> go.Figure:
 def test_bars_are_the_shares_in_the_colour_of_the_part():
     (bars,) = spread().data
     assert (list(bars.x), list(bars.y)) == (list(HISTOGRAM["value"]), list(HISTOGRAM["share"]))
-    assert bars.marker.color == ATTENTION
+    assert bars.marker.color == palette.ATTENTION
     assert spread().layout.bargap == 0
 
 
@@ -44,7 +45,10 @@ def test_both_sides_of_a_stage_stand_side_by_side():
     before, after = before_after().data
     assert (list(before.y), list(after.y)) == ([0.5, -0.5], [1.5, -1.5])
     assert (before.name, after.name) == ("given 1", "given 2")
-    assert (before.marker.color, after.marker.color) == (faint(BEFORE, 0.7), ATTENTION)
+    assert (before.marker.color, after.marker.color) == (
+        faint(palette.BEFORE, 0.7),
+        palette.ATTENTION,
+    )
     assert before_after().layout.barmode == "group"
 
 

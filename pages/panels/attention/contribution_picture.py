@@ -6,20 +6,10 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection.contribution import ContributionFacts
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.counting import head_called, told_apart
 from pages.figures.table_rows import each_row
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    FEED_FORWARD,
-    NORM,
-    RESIDUAL,
-    Picture,
-    Translate,
-    figure,
-    token_label,
-)
+from pages.figures.theme import Picture, Translate, figure, token_label
 
 MOST_KEYS = 32
 ROW, TOP, BOTTOM = 22, 92, 8
@@ -39,7 +29,7 @@ def bars(facts: ContributionFacts, *, _: Translate) -> Picture:
         counted = head_called(facts.layer, facts.head, _)
     token = token_label(told_apart(facts.run.input.labels)[facts.query])
     titles = (_("weight"), "‖α·v·W_O‖", _("share of the output"))
-    colors = (ATTENTION, NORM, FEED_FORWARD)
+    colors = (palette.ATTENTION, palette.NORM, palette.FEED_FORWARD)
     domains = [(i * (width + GAP), i * (width + GAP) + width) for i in range(3)]
     traces = [
         _bars(rows, column, i, color)
@@ -88,7 +78,7 @@ def _label(row: Any) -> str:
 
 
 def _bars(rows: pd.DataFrame, column: str, i: int, color: str) -> dict[str, Any]:
-    kinds = {"key": color, "rest": BEFORE, "bias": RESIDUAL}
+    kinds = {"key": color, "rest": palette.BEFORE, "bias": palette.RESIDUAL}
     return {
         "type": "bar",
         "orientation": "h",

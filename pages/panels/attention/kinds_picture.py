@@ -8,26 +8,17 @@ import pandas as pd
 from blocks.cost.attention_time import GrowthFacts
 from blocks.model.attention_kinds import AttentionKind
 from blocks.model.faults import N_
+from pages.figures import palette
 from pages.figures.axes import half_of_last, log_sizes
-from pages.figures.theme import (
-    ATTENTION,
-    EMBEDDING,
-    FEED_FORWARD,
-    NORM,
-    RESIDUAL,
-    TITLE,
-    Picture,
-    Translate,
-    figure,
-)
+from pages.figures.theme import TITLE, Picture, Translate, figure
 
 HEIGHT, BOTTOM = 400, 44
 LOOKS = {
-    "full": (ATTENTION, "solid", "circle"),
-    "fused": (RESIDUAL, "dash", "circle-open"),
-    "window": (FEED_FORWARD, "solid", "square"),
-    "strided": (NORM, "solid", "diamond"),
-    "linear": (EMBEDDING, "solid", "triangle-up"),
+    "full": (palette.ATTENTION, "solid", "circle"),
+    "fused": (palette.RESIDUAL, "dash", "circle-open"),
+    "window": (palette.FEED_FORWARD, "solid", "square"),
+    "strided": (palette.NORM, "solid", "diamond"),
+    "linear": (palette.EMBEDDING, "solid", "triangle-up"),
 }
 
 

@@ -5,18 +5,9 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection.scaling import ScalingFacts
+from pages.figures import palette
 from pages.figures.counting import head_called, told_apart
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    PINNED,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    legend,
-    token_label,
-)
+from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, figure, legend, token_label
 from pages.figures.token_axis import label_room, token_ticks
 
 HEIGHT, BOTTOM = 330, 44
@@ -66,7 +57,7 @@ def _state(is_scaled: bool, _: Translate) -> str:
 
 
 def _color(is_scaled: bool) -> str:
-    return ATTENTION if is_scaled else BEFORE
+    return palette.ATTENTION if is_scaled else palette.BEFORE
 
 
 def _line(
@@ -107,7 +98,7 @@ def _point(
         "marker": {
             "symbol": "diamond" if is_strong else "diamond-open",
             "size": 13,
-            "color": PINNED,
+            "color": palette.PINNED,
             "line": {"width": 1.5, "color": _color(is_scaled)},
         },
         "hovertemplate": f"{name}: {value}<extra></extra>",
@@ -125,7 +116,7 @@ def row(facts: ScalingFacts, *, _: Translate) -> Picture:
         "type": "bar",
         "x": places,
         "y": weights.tolist(),
-        "marker": {"color": ATTENTION},
+        "marker": {"color": palette.ATTENTION},
         "name": _("as chosen"),
         "customdata": [[token_label(token)] for token in tokens],
         "hovertemplate": "%{customdata[0]}: %{y:.3f}<extra></extra>",
@@ -139,7 +130,7 @@ def row(facts: ScalingFacts, *, _: Translate) -> Picture:
         "marker": {
             "symbol": "line-ew",
             "size": max(4, min(22, 420 // max(1, len(tokens)))),
-            "line": {"width": 2.5, "color": BEFORE},
+            "line": {"width": 2.5, "color": palette.BEFORE},
         },
         "hovertemplate": "%{y:.3f}<extra></extra>",
     }

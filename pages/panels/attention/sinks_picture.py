@@ -3,11 +3,12 @@
 from typing import Any
 
 from blocks.inspection.contribution import SinkFacts
+from pages.figures import palette
 from pages.figures.counting import head_called
 from pages.figures.described import SAID
 from pages.figures.marks import dashed, level, level_name, told
 from pages.figures.table_rows import Row, each_row
-from pages.figures.theme import ATTENTION, PINNED, Picture, Translate, faint, figure
+from pages.figures.theme import Picture, Translate, faint, figure
 
 TOP = 1.03  # of the axis: a weight of 1 is still seen whole
 
@@ -73,14 +74,14 @@ def _hover(row: Row, _: Translate) -> str:
 
 def _color(row: Row, facts: SinkFacts) -> str:
     if (row.layer, row.head) == facts.selected:
-        return PINNED
-    return ATTENTION if row.is_sink else faint(ATTENTION, 0.45)
+        return palette.PINNED
+    return palette.ATTENTION if row.is_sink else faint(palette.ATTENTION, 0.45)
 
 
 def _corner(facts: SinkFacts) -> dict[str, Any]:
     """Where sinks lie: much weight, little that would move."""
     place = {"x0": 0, "x1": facts.below, "y0": facts.above, "y1": TOP}
-    look = {"line": {"width": 0}, "fillcolor": faint(ATTENTION, 0.12), "layer": "below"}
+    look = {"line": {"width": 0}, "fillcolor": faint(palette.ATTENTION, 0.12), "layer": "below"}
     return {"type": "rect", **place, **look}
 
 

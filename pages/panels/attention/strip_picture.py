@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 
 from blocks.inspection.head_facts import HeadFacts, steps_taken
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.matrix import Matrix, Place, axes, common_scale, heat, outlined, titled
-from pages.figures.theme import ATTENTION, EDGE, Picture, Translate, figure
+from pages.figures.theme import EDGE, Picture, Translate, figure
 from pages.panels.attention.matrices import MADE_BY, MOST_TOKENS, matrix_of
 
 HEIGHT, TOP, FAINT = 150, 26, 0.45
@@ -81,7 +81,7 @@ def _frame(x0: float, x1: float, room: float) -> dict[str, Any]:
         "x1": x1 + room,
         "y0": -0.02,
         "y1": 1.02,
-        "line": {"color": ATTENTION, "width": 2},
+        "line": {"color": palette.ATTENTION, "width": 2},
     }
 
 

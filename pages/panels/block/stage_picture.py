@@ -4,11 +4,10 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures import palette
 from pages.figures.marks import dashed, upright
 from pages.figures.theme import (
-    BEFORE,
     EDGE,
-    PART_COLORS,
     TITLE_AND_LEGEND,
     Picture,
     Translate,
@@ -30,7 +29,7 @@ def spread(histogram: pd.DataFrame, stage: pd.Series, *, _: Translate) -> Pictur
         "type": "bar",
         "x": histogram["value"].tolist(),
         "y": histogram["share"].tolist(),
-        "marker": {"color": PART_COLORS[stage["part"]]},
+        "marker": {"color": palette.PART_COLORS[stage["part"]]},
         "hovertemplate": _("about {value}: {share} of all values").format(
             value="%{x:.3f}", share="%{y:.2%}"
         )
@@ -75,7 +74,12 @@ def before_after(
     `values`: dimension, before, after; `names`: what the two are called;
     `token`: the token's text.
     """
-    shown = zip(("before", "after"), names, (faint(BEFORE, 0.7), PART_COLORS[part]), strict=True)
+    shown = zip(
+        ("before", "after"),
+        names,
+        (faint(palette.BEFORE, 0.7), palette.PART_COLORS[part]),
+        strict=True,
+    )
     traces = [
         {
             "type": "bar",

@@ -4,22 +4,12 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.axes import row_range, stage_rows
 from pages.figures.described import SAID
 from pages.figures.numbers import hundredths, readable
 from pages.figures.table_rows import each_row
-from pages.figures.theme import (
-    HIDDEN_AXIS,
-    PART_COLORS,
-    PINNED,
-    RESIDUAL,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    plain,
-)
+from pages.figures.theme import HIDDEN_AXIS, Picture, Translate, faint, figure, plain
 
 TRUNK, BETWEEN, BRANCH, ASIDE = 0.0, 0.52, 1.0, 1.93
 BOX_HALF_WIDTH, BOX_HALF_HEIGHT, SUM_HALF_WIDTH = 0.38, 0.29, 0.12
@@ -62,7 +52,7 @@ def _wire(place: dict[str, tuple[float, int]], source: str, row: Any, rms: float
     start, end = place[source], place[row.stage]
     points = _route(start, end, row.part == "residual", _is_blocked(place, start, end))
     path = "M " + " L ".join(f"{x} {y}" for x, y in points)
-    line = {"color": RESIDUAL, "width": _width(rms)}
+    line = {"color": palette.RESIDUAL, "width": _width(rms)}
     return {"type": "path", "path": path, "line": line, "layer": "below"}
 
 
@@ -102,9 +92,9 @@ def _width(rms: float) -> float:
 
 def _node(row: Any, place: tuple[float, int], is_selected: bool) -> dict[str, Any]:
     x, y = place
-    color = PART_COLORS[row.part]
+    color = palette.PART_COLORS[row.part]
     half_width = SUM_HALF_WIDTH if row.part == "residual" else BOX_HALF_WIDTH
-    line = {"color": PINNED if is_selected else color, "width": 3 if is_selected else 1.5}
+    line = {"color": palette.PINNED if is_selected else color, "width": 3 if is_selected else 1.5}
     return {
         "type": "circle" if row.part == "residual" else "rect",
         "x0": x - half_width,

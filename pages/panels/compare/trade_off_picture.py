@@ -5,12 +5,11 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures import palette
 from pages.figures.described import SAID
 from pages.figures.names_apart import Name, names_apart
 from pages.figures.pair import A_COLOR, B_COLOR
 from pages.figures.theme import (
-    BEFORE,
-    RESIDUAL,
     TITLE_AND_LEGEND,
     Picture,
     Translate,
@@ -26,7 +25,7 @@ NAME, LINE, EDGE, LEAST_ROOM = 0.22, 0.1, 0.06, 0.15  # shares of an axis, decad
 MOST_NAMES = 2  # at one place
 # kind: colour, size, symbol
 LOOKS = {
-    "preset": (BEFORE, 9, "circle"),
+    "preset": (palette.BEFORE, 9, "circle"),
     "kept": (A_COLOR, 12, "diamond"),
     "a": (A_COLOR, 16, "diamond"),
     "b": (B_COLOR, 17, "star"),
@@ -87,7 +86,7 @@ def _front(front: pd.DataFrame, more_is_better: tuple[bool, bool], _: Translate)
         "x": steps["x"].tolist(),
         "y": steps["y"].tolist(),
         "line": {
-            "color": RESIDUAL,
+            "color": palette.RESIDUAL,
             "width": 2,
             "dash": "dash",
             "shape": "vh" if more_is_better[0] else "hv",

@@ -5,26 +5,16 @@ from typing import Any
 
 from blocks.cost.device_speed import DeviceSpeed
 from blocks.model.faults import N_
-from pages.figures import marks
-from pages.figures.theme import (
-    ATTENTION,
-    EMBEDDING,
-    FEED_FORWARD,
-    NORM,
-    RESIDUAL,
-    TITLE,
-    Picture,
-    Translate,
-    figure,
-)
+from pages.figures import marks, palette
+from pages.figures.theme import TITLE, Picture, Translate, figure
 
 HEIGHT, BOTTOM = 300, 48
 LEGEND = 30
 LABEL = 1 / 6  # of the axis
 TRAFFICS = {
-    "triad": (N_("triad a = b + s·c"), FEED_FORWARD, "circle"),
-    "copy": (N_("copy"), NORM, "square"),
-    "read": (N_("read"), EMBEDDING, "diamond"),
+    "triad": (N_("triad a = b + s·c"), palette.FEED_FORWARD, "circle"),
+    "copy": (N_("copy"), palette.NORM, "square"),
+    "read": (N_("read"), palette.EMBEDDING, "diamond"),
 }
 
 
@@ -39,7 +29,7 @@ def rates(facts: DeviceSpeed, *, _: Translate) -> Picture:
         for name in TRAFFICS
     }
     arrays = [size for pairs in moved.values() for size, _rate in pairs]
-    alone = _line(products, _("matrix product"), ATTENTION, "circle", "", "FLOP/s")
+    alone = _line(products, _("matrix product"), palette.ATTENTION, "circle", "", "FLOP/s")
     lines = [{**alone, "showlegend": False}]
     for name, (said, color, symbol) in TRAFFICS.items():
         if moved[name]:
@@ -113,5 +103,5 @@ def _line(
 
 
 def _level(y: float, axis: str) -> dict[str, Any]:
-    line = marks.dashed(RESIDUAL, width=2)
+    line = marks.dashed(palette.RESIDUAL, width=2)
     return marks.level(y, xref=f"x{axis} domain", yref=f"y{axis}", line=line)

@@ -7,15 +7,10 @@ from typing import Any
 import pandas as pd
 
 from blocks.cost.device_fit import FitFacts
+from pages.figures import palette
 from pages.figures.axes import half_of_last, log_sizes, room_for_legend
 from pages.figures.marks import dashed, level, level_name
-from pages.figures.theme import (
-    PINNED,
-    Picture,
-    Translate,
-    figure,
-    plain,
-)
+from pages.figures.theme import Picture, Translate, figure, plain
 from pages.panels.cost.memory_picture import COLORS
 
 PLOT, APART = 320, 2.5  # pixels; sizes whose names do not touch, on a projector too
@@ -36,7 +31,7 @@ def growth(
     ticks = [tick for tick in table["n"].tolist() if tick & (tick - 1) == 0][::4]
     traces = [
         *(_line(table, part, name) for part, name in names.items()),
-        {**_line(table, "total", _("together")), "line": {"color": PINNED, "width": 3}},
+        {**_line(table, "total", _("together")), "line": {"color": palette.PINNED, "width": 3}},
         _own(n, float(table[table["n"] == n].iloc[0]["total"]), _),
     ]
     return figure(
@@ -68,8 +63,8 @@ def _own(n: int, total: float, _: Translate) -> dict[str, Any]:
         "marker": {
             "symbol": "circle-open",
             "size": 12,
-            "color": PINNED,
-            "line": {"width": 3, "color": PINNED},
+            "color": palette.PINNED,
+            "line": {"width": 3, "color": palette.PINNED},
         },
         "hovertemplate": "n = %{x:,}: %{y:.4~s}B<extra></extra>",
     }
@@ -91,7 +86,11 @@ def _line(table: pd.DataFrame, part: str, name: str) -> dict[str, Any]:
         "name": name,
         "x": table["n"].tolist(),
         "y": table[part].tolist(),
-        "line": {"color": COLORS.get(part, PINNED), "width": 2, "dash": DASHES.get(part, "solid")},
+        "line": {
+            "color": COLORS.get(part, palette.PINNED),
+            "width": 2,
+            "dash": DASHES.get(part, "solid"),
+        },
         "hovertemplate": f"n = %{{x:,}}: %{{y:.4~s}}B<extra>{name}</extra>",
     }
 

@@ -7,15 +7,10 @@ from typing import Any
 from blocks.cost.crossover import CrossoverFacts
 from blocks.cost.passes import Operation
 from blocks.cost.step import StepFacts
-from pages.figures import units
+from pages.figures import palette, units
 from pages.figures.axes import AXIS, LEGEND_ROW, half_of_last, legend_below, log_sizes
 from pages.figures.marks import bar_ends
 from pages.figures.theme import (
-    ATTENTION,
-    FEED_FORWARD,
-    PART_COLORS,
-    PINNED,
-    RESIDUAL,
     TITLE,
     TITLE_AND_LEGEND,
     Picture,
@@ -39,10 +34,23 @@ def crossing(facts: CrossoverFacts, *, _: Translate) -> Picture:
     own = table[table["n"] == facts.n].iloc[0]
     slope = table["weights"].iloc[0] / table["n"].iloc[0]
     lines = [
-        _line(table["n"], table["weights"], _("products with weights, ~ n"), FEED_FORWARD, unit),
-        _line(table["n"], table["pairs"], _("between tokens, ~ n²"), ATTENTION, unit, dash="dash"),
+        _line(
+            table["n"],
+            table["weights"],
+            _("products with weights, ~ n"),
+            palette.FEED_FORWARD,
+            unit,
+        ),
+        _line(
+            table["n"],
+            table["pairs"],
+            _("between tokens, ~ n²"),
+            palette.ATTENTION,
+            unit,
+            dash="dash",
+        ),
         {
-            **_mark([facts.at], [slope * facts.at], RESIDUAL, "diamond", unit),
+            **_mark([facts.at], [slope * facts.at], palette.RESIDUAL, "diamond", unit),
             "mode": "markers+text",
             "name": (name := _("equal at n = {n:,.0f}").format(n=facts.at)),
             "showlegend": False,
@@ -50,10 +58,12 @@ def crossing(facts: CrossoverFacts, *, _: Translate) -> Picture:
             "textposition": f"top {_free_side(facts)}",
         },
         {
-            **_mark([facts.n] * 2, [own["weights"], own["pairs"]], PINNED, "circle-open", unit),
+            **_mark(
+                [facts.n] * 2, [own["weights"], own["pairs"]], palette.PINNED, "circle-open", unit
+            ),
             "mode": "markers+lines",
             "name": _("your n = {n:,}").format(n=facts.n),
-            "line": {"color": PINNED, "width": 1.5, "dash": "dot"},
+            "line": {"color": palette.PINNED, "width": 1.5, "dash": "dot"},
         },
     ]
     powers = [n for n in table["n"].tolist() if n & (n - 1) == 0]
@@ -150,7 +160,7 @@ def _bar(
         "showlegend": False,
         "y": [plain(label) for label in labels],
         "x": [float(getattr(each, way)) for each in found],
-        "marker": _marker([PART_COLORS[each.group] for each in found], way),
+        "marker": _marker([palette.PART_COLORS[each.group] for each in found], way),
         "customdata": [[each.formula] for each in found],
         "hovertemplate": f"{text}<extra></extra>",
     }
@@ -165,7 +175,7 @@ def _key(way: str, name: str) -> dict[str, Any]:
         "y": [None],
         "name": name,
         "showlegend": True,
-        "marker": _marker([RESIDUAL], way),
+        "marker": _marker([palette.RESIDUAL], way),
     }
 
 

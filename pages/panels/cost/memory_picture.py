@@ -6,32 +6,20 @@ from typing import Any
 from blocks.cost.fit import Need
 from blocks.cost.need import MemoryFacts
 from blocks.cost.units import bytes_text
+from pages.figures import palette
 from pages.figures.axes import AXIS, LEGEND_ROW, legend_below
 from pages.figures.marks import bar_ends
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    EMBEDDING,
-    FEED_FORWARD,
-    NORM,
-    PINNED,
-    RESIDUAL,
-    TITLE,
-    Picture,
-    Translate,
-    figure,
-    plain,
-)
+from pages.figures.theme import TITLE, Picture, Translate, figure, plain
 
 ROW, DEVICE_ROOM = 36, 18
 NEAREST = 0.07  # of the longest bar: how close to each other, or to nothing, devices are drawn
 COLORS = {
-    "weights": RESIDUAL,
-    "gradients": NORM,
-    "master": BEFORE,
-    "optimizer": EMBEDDING,
-    "activations": FEED_FORWARD,
-    "cache": ATTENTION,
+    "weights": palette.RESIDUAL,
+    "gradients": palette.NORM,
+    "master": palette.BEFORE,
+    "optimizer": palette.EMBEDDING,
+    "activations": palette.FEED_FORWARD,
+    "cache": palette.ATTENTION,
 }
 
 
@@ -115,7 +103,7 @@ def _device_line(size: int, end: float) -> dict[str, Any]:
         "x1": size,
         "y0": -0.5,
         "y1": end + 0.2,
-        "line": {"color": PINNED, "width": 1.5, "dash": "dot"},
+        "line": {"color": palette.PINNED, "width": 1.5, "dash": "dot"},
     }
 
 

@@ -10,12 +10,10 @@ from blocks.cost.device_peak import DevicePeak
 from blocks.cost.roofline_facts import LayerFacts, RooflineFacts
 from blocks.cost.units import bytes_text, rounded
 from blocks.model.faults import N_
+from pages.figures import palette
 from pages.figures.marks import bar_ends, dashed, upright
 from pages.figures.table_rows import Row, each_row
 from pages.figures.theme import (
-    BEFORE,
-    PART_COLORS,
-    RESIDUAL,
     TITLE,
     TITLE_AND_LEGEND,
     Picture,
@@ -83,7 +81,7 @@ def durations(facts: RooflineFacts, names: Mapping[str, str], *, _: Translate) -
     return figure(
         [
             _joins(table, ESTIMATED, MEASURED),
-            {**quartiles, "line": {"color": faint(RESIDUAL, 0.45), "width": 6}},
+            {**quartiles, "line": {"color": faint(palette.RESIDUAL, 0.45), "width": 6}},
             *(dots | {"showlegend": False} for dots in _dots(table, ESTIMATED, MEASURED, _)),
             *_key(_),
         ],
@@ -148,14 +146,14 @@ def _roof_line(edges: Sequence[float], peak: DevicePeak, _: Translate) -> dict[s
         "x": x,
         "y": [min(peak.flops_per_s, each * peak.bytes_per_s) for each in x],
         "name": _("the roofline, measured here"),
-        "line": {"color": RESIDUAL, "width": 3},
+        "line": {"color": palette.RESIDUAL, "width": 3},
         "hoverinfo": "skip",
     }
 
 
 def _ridge_line(peak: DevicePeak) -> dict[str, Any]:
     """From the ridge down to the axis."""
-    line = dashed(faint(RESIDUAL, 0.5), dash="dot", width=1)
+    line = dashed(faint(palette.RESIDUAL, 0.5), dash="dot", width=1)
     return upright(peak.ridge, y1=0.72, layer="below", line=line)
 
 
@@ -185,7 +183,7 @@ def _joins(table: pd.DataFrame, first: Place, second: Place) -> dict[str, Any]:
         "mode": "lines",
         "x": x,
         "y": y,
-        "line": {"color": faint(RESIDUAL, 0.6), "width": 1.5},
+        "line": {"color": faint(palette.RESIDUAL, 0.6), "width": 1.5},
         "hoverinfo": "skip",
         "showlegend": False,
     }
@@ -207,7 +205,7 @@ def _dots(
             "text": rows["label"].tolist(),
             "customdata": rows[["hover"]].to_numpy().tolist(),
             "hovertemplate": "%{customdata[0]}<extra></extra>",
-            "marker": _marker(PART_COLORS[group], is_hollow=is_hollow),
+            "marker": _marker(palette.PART_COLORS[group], is_hollow=is_hollow),
         }
         for group in table["group"].drop_duplicates()
         for (x, y), is_hollow in ((estimated, True), (measured, False))
@@ -230,7 +228,7 @@ def _key(_: Translate) -> list[dict[str, Any]]:
             "x": [None],
             "y": [None],
             "name": name,
-            "marker": _marker(RESIDUAL, is_hollow=is_hollow),
+            "marker": _marker(palette.RESIDUAL, is_hollow=is_hollow),
             "hoverinfo": "skip",
         }
         for is_hollow, name in meanings
@@ -280,10 +278,10 @@ def sums(facts: LayerFacts, *, _: Translate) -> Picture:
     whole = facts.whole.times.median
     totals = [facts.best, facts.one_by_one, whole]
     groups = [
-        _bar(rows[:2], seconds, _(GROUPS[group]), {"color": PART_COLORS[group]})
+        _bar(rows[:2], seconds, _(GROUPS[group]), {"color": palette.PART_COLORS[group]})
         for group, *seconds in facts.parts.itertuples()
     ]
-    look = {"color": BEFORE, "line": {"color": RESIDUAL, "width": 2}}
+    look = {"color": palette.BEFORE, "line": {"color": palette.RESIDUAL, "width": 2}}
     at_once = {**_bar(rows[2:], [whole], "", look), "showlegend": False}
     return figure(
         [*groups, at_once, bar_ends(totals, rows, [f" {duration(each)}" for each in totals])],

@@ -9,18 +9,9 @@ import pandas as pd
 from blocks.cost.sweep import Swept
 from blocks.cost.sweep_facts import FormulaFacts, SweepFacts
 from blocks.model.faults import N_
+from pages.figures import palette
 from pages.figures.axes import half_of_last, log_sizes
-from pages.figures.theme import (
-    ATTENTION,
-    CROSS_ATTENTION,
-    FEED_FORWARD,
-    RESIDUAL,
-    TITLE,
-    Picture,
-    Translate,
-    faint,
-    figure,
-)
+from pages.figures.theme import TITLE, Picture, Translate, faint, figure
 
 HEIGHT, BOTTOM, MOST_DECADES = 380, 48, 2
 SWEPT_NAMES = {
@@ -30,10 +21,10 @@ SWEPT_NAMES = {
     "batch": N_("batch"),
 }
 LOOKS = (
-    (ATTENTION, "circle"),
-    (FEED_FORWARD, "square"),
-    (CROSS_ATTENTION, "diamond"),
-    (RESIDUAL, "triangle-up"),
+    (palette.ATTENTION, "circle"),
+    (palette.FEED_FORWARD, "square"),
+    (palette.CROSS_ATTENTION, "diamond"),
+    (palette.RESIDUAL, "triangle-up"),
 )
 
 
@@ -186,5 +177,5 @@ def _key(name: str) -> dict[str, Any]:
         "x": [None],
         "y": [None],
         "name": name,
-        "line": {"color": RESIDUAL, "width": 2, "dash": "dash"},
+        "line": {"color": palette.RESIDUAL, "width": 2, "dash": "dash"},
     }

@@ -6,18 +6,9 @@ from typing import Any
 
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.training_plan import TrainingFacts
+from pages.figures import palette
 from pages.figures.marks import bar_ends
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    PINNED,
-    RESIDUAL,
-    TITLE,
-    Picture,
-    Translate,
-    figure,
-    plain,
-)
+from pages.figures.theme import TITLE, Picture, Translate, figure, plain
 from pages.figures.units import DAY, HOUR, MINUTE, YEAR, duration, flops, long_duration
 
 ROW, AXIS = 34, 56
@@ -34,10 +25,10 @@ def waterfall(facts: TrainingFacts, labels: Sequence[str], *, _: Translate) -> P
         "y": [plain(label) for label in labels],
         "x": counts,
         "measure": measures,
-        "increasing": {"marker": {"color": ATTENTION}},
-        "decreasing": {"marker": {"color": BEFORE}},
-        "totals": {"marker": {"color": RESIDUAL}},
-        "connector": {"line": {"width": 1, "color": BEFORE}},
+        "increasing": {"marker": {"color": palette.ATTENTION}},
+        "decreasing": {"marker": {"color": palette.BEFORE}},
+        "totals": {"marker": {"color": palette.RESIDUAL}},
+        "connector": {"line": {"width": 1, "color": palette.BEFORE}},
         "hovertemplate": "<b>%{y}</b><br>%{x:.4~s}" + _("FLOPs") + "<extra></extra>",
     }
     return figure(
@@ -79,7 +70,9 @@ def hours_bars(facts: TrainingFacts, *, title: str, _: Translate) -> Picture:
         "textposition": "outside",
         "cliponaxis": False,
         "marker": {
-            "color": [PINNED if each is facts.chosen else RESIDUAL for each in found],
+            "color": [
+                palette.PINNED if each is facts.chosen else palette.RESIDUAL for each in found
+            ],
             "pattern": {
                 "shape": ["" if each.is_enough else "/" for each in found],
                 "solidity": 0.5,

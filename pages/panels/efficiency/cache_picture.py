@@ -7,9 +7,9 @@ from blocks.cost.units import bytes_text
 from blocks.efficiency.cache_facts import CacheFacts, CacheMeasure
 from blocks.efficiency.cache_rounding import CacheAxis
 from blocks.model.faults import N_
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.axes import log_axis, room_for_legend, score_axis
-from pages.figures.theme import ATTENTION, EMBEDDING, FEED_FORWARD, Picture, Translate, figure
+from pages.figures.theme import Picture, Translate, figure
 
 PLOT = 260
 AXIS_NAMES = {
@@ -18,9 +18,9 @@ AXIS_NAMES = {
     "kivi": N_("keys per channel, values per token"),
 }
 LOOKS = {
-    CacheAxis.TOKEN: (FEED_FORWARD, "square"),
-    CacheAxis.CHANNEL: (EMBEDDING, "diamond"),
-    CacheAxis.KIVI: (ATTENTION, "circle"),
+    CacheAxis.TOKEN: (palette.FEED_FORWARD, "square"),
+    CacheAxis.CHANNEL: (palette.EMBEDDING, "diamond"),
+    CacheAxis.KIVI: (palette.ATTENTION, "circle"),
 }
 
 

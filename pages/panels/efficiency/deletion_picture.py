@@ -9,21 +9,10 @@ from blocks.efficiency.deletion_facts import DeletionFacts
 from blocks.efficiency.recorded_deletions import SiblingFacts
 from blocks.model.faults import N_
 from blocks.model.kinds import NormPlacement
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.axes import room_for_legend, score_axis
 from pages.figures.counting import from_one
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    FEED_FORWARD,
-    NORM,
-    PINNED,
-    RESIDUAL,
-    TITLE,
-    Picture,
-    Translate,
-    figure,
-)
+from pages.figures.theme import TITLE, Picture, Translate, figure
 
 PLOT, ROW, BOTTOM = 280, 24, 48
 PART_NAMES = {
@@ -34,10 +23,10 @@ PART_NAMES = {
 }
 STACK_NAMES = {"": "", "encoder.": N_("encoder"), "decoder.": N_("decoder")}
 COLORS = {
-    "attention_residual": ATTENTION,
-    "cross_attention_residual": NORM,
-    "feed_forward_residual": FEED_FORWARD,
-    "": RESIDUAL,
+    "attention_residual": palette.ATTENTION,
+    "cross_attention_residual": palette.NORM,
+    "feed_forward_residual": palette.FEED_FORWARD,
+    "": palette.RESIDUAL,
 }
 PATH = re.compile(r"(|encoder\.|decoder\.)layers\.(\d+)\.?(\w*)")
 SIBLING_NAMES = {
@@ -47,10 +36,10 @@ SIBLING_NAMES = {
     (NormPlacement.POST, False): N_("post-norm, no residual"),
 }
 SIBLING_LOOKS = {
-    (NormPlacement.PRE, True): (ATTENTION, "solid"),
-    (NormPlacement.POST, True): (FEED_FORWARD, "solid"),
-    (NormPlacement.PRE, False): (ATTENTION, "dot"),
-    (NormPlacement.POST, False): (FEED_FORWARD, "dot"),
+    (NormPlacement.PRE, True): (palette.ATTENTION, "solid"),
+    (NormPlacement.POST, True): (palette.FEED_FORWARD, "solid"),
+    (NormPlacement.PRE, False): (palette.ATTENTION, "dot"),
+    (NormPlacement.POST, False): (palette.FEED_FORWARD, "dot"),
 }
 
 
@@ -101,7 +90,9 @@ def alone(facts: DeletionFacts, *, _: Translate) -> Picture:
 
 
 def _color(changed: Changed) -> str:
-    return PINNED if changed.change.swapped else COLORS[_place(changed.change.deleted[0])[2]]
+    return (
+        palette.PINNED if changed.change.swapped else COLORS[_place(changed.change.deleted[0])[2]]
+    )
 
 
 def lines(facts: DeletionFacts, *, _: Translate) -> Picture:
@@ -110,13 +101,13 @@ def lines(facts: DeletionFacts, *, _: Translate) -> Picture:
     low, high = ([end(each) for each in facts.random_spreads] for end in (min, max))
     return figure(
         [
-            marks.band(numbers, low, high, BEFORE, showlegend=False),
-            _line(numbers, facts.random_means, _("at random"), BEFORE, "dash"),
+            marks.band(numbers, low, high, palette.BEFORE, showlegend=False),
+            _line(numbers, facts.random_means, _("at random"), palette.BEFORE, "dash"),
             _line(
                 numbers,
                 [facts.quality(each) for each in facts.least_first],
                 _("least needed first"),
-                ATTENTION,
+                palette.ATTENTION,
                 "solid",
             ),
         ],

@@ -5,24 +5,16 @@ from collections.abc import Mapping
 
 from blocks.efficiency.distillation import Way
 from blocks.efficiency.distillation_facts import Curve, DistillationFacts
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.axes import log_axis, room_for_legend
 from pages.figures.series import step_hover
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    FEED_FORWARD,
-    Picture,
-    Translate,
-    figure,
-    plain,
-)
+from pages.figures.theme import Picture, Translate, figure, plain
 
 PLOT = 290
 LOOKS = {
-    Way.TAUGHT: {"color": ATTENTION, "width": 2.5},
-    Way.ALONE: {"color": FEED_FORWARD, "width": 2},
-    Way.ALONE_LONGER: {"color": BEFORE, "width": 2, "dash": "dot"},
+    Way.TAUGHT: {"color": palette.ATTENTION, "width": 2.5},
+    Way.ALONE: {"color": palette.FEED_FORWARD, "width": 2},
+    Way.ALONE_LONGER: {"color": palette.BEFORE, "width": 2, "dash": "dot"},
 }
 
 

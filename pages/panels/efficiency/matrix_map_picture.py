@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.counting import from_one
-from pages.figures.theme import PINNED, TITLE, Picture, Translate, figure
+from pages.figures.theme import TITLE, Picture, Translate, figure
 
 BOTTOM, ROW = 84, 34
 PALE_TO_STRONG = ((0.0, "rgba(213, 94, 0, 0.03)"), (1.0, "rgba(213, 94, 0, 0.95)"))
@@ -91,5 +91,5 @@ def _frame(x: int, y: int) -> dict[str, Any]:
         "x1": x + 0.5,
         "y0": y - 0.5,
         "y1": y + 0.5,
-        "line": {"color": PINNED, "width": 2},
+        "line": {"color": palette.PINNED, "width": 2},
     }

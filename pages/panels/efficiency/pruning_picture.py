@@ -7,16 +7,9 @@ import pandas as pd
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import PruningFacts
 from blocks.model.faults import N_
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.axes import room_for_legend, score_axis_from_0
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    FEED_FORWARD,
-    Picture,
-    Translate,
-    figure,
-)
+from pages.figures.theme import Picture, Translate, figure
 
 PLOT = 290
 CRITERION_NAMES = {
@@ -25,9 +18,9 @@ CRITERION_NAMES = {
     Criterion.RANDOM: N_("at random (control)"),
 }
 LOOKS = {
-    Criterion.MAGNITUDE: (FEED_FORWARD, "circle"),
-    Criterion.WANDA: (ATTENTION, "square"),
-    Criterion.RANDOM: (BEFORE, "x"),
+    Criterion.MAGNITUDE: (palette.FEED_FORWARD, "circle"),
+    Criterion.WANDA: (palette.ATTENTION, "square"),
+    Criterion.RANDOM: (palette.BEFORE, "x"),
 }
 
 

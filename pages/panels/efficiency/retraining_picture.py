@@ -5,9 +5,9 @@ from typing import Any
 from blocks.efficiency.retraining import Repair
 from blocks.efficiency.retraining_facts import RetrainingFacts
 from blocks.model.faults import N_
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.axes import room_for_legend, score_axis_from_0
-from pages.figures.theme import ATTENTION, BEFORE, FEED_FORWARD, Picture, Translate, figure
+from pages.figures.theme import Picture, Translate, figure
 
 PLOT = 290
 REPAIR_NAMES = {
@@ -16,9 +16,9 @@ REPAIR_NAMES = {
     Repair.GRADUAL: N_("masked gradually, retrained"),
 }
 LOOKS = {
-    Repair.NONE: (BEFORE, "x"),
-    Repair.AFTER: (ATTENTION, "square"),
-    Repair.GRADUAL: (FEED_FORWARD, "circle"),
+    Repair.NONE: (palette.BEFORE, "x"),
+    Repair.AFTER: (palette.ATTENTION, "square"),
+    Repair.GRADUAL: (palette.FEED_FORWARD, "circle"),
 }
 
 

@@ -6,19 +6,8 @@ import numpy as np
 
 from blocks.efficiency.blame_facts import BlameFacts
 from blocks.efficiency.rounding_facts import RoundingFacts
-from pages.figures import marks
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    RESIDUAL,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    legend,
-    small,
-)
+from pages.figures import marks, palette
+from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, faint, figure, legend, small
 from pages.panels.efficiency.matrix_map_picture import PALE_TO_STRONG, matrix_map
 
 HEIGHT, BOTTOM = 300, 44
@@ -36,16 +25,16 @@ def number_line(facts: RoundingFacts, *, _: Translate) -> Picture:
     falls = marks.line(
         np.stack([grid.exact, grid.rounded, np.full_like(grid.exact, np.nan)], 1).ravel(),
         np.tile([1.0, 0.0, np.nan], len(grid.exact)),
-        line={"color": faint(RESIDUAL, 0.45), "width": 1},
+        line={"color": faint(palette.RESIDUAL, 0.45), "width": 1},
         hoverinfo="skip",
         showlegend=False,
     )
     return figure(
         [
             falls,
-            _ticks(grid.points, -0.08, _("points of the grid"), BEFORE, "line-ns-open", 16),
-            _ticks(grid.exact, 1.0, _("weights"), RESIDUAL, "circle", 6),
-            _ticks(grid.rounded, 0.0, _("rounded"), ATTENTION, "circle", 6),
+            _ticks(grid.points, -0.08, _("points of the grid"), palette.BEFORE, "line-ns-open", 16),
+            _ticks(grid.exact, 1.0, _("weights"), palette.RESIDUAL, "circle", 6),
+            _ticks(grid.rounded, 0.0, _("rounded"), palette.ATTENTION, "circle", 6),
         ],
         title=_("Where the numbers of one row fall"),
         height=HEIGHT,

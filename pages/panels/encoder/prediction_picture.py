@@ -1,8 +1,9 @@
 """The likeliest tokens at one position."""
 
 from blocks.inspection.flow_facts import PredictionFacts
+from pages.figures import palette
 from pages.figures.counting import told_apart
-from pages.figures.theme import EDGE, EMBEDDING, TITLE, Picture, Translate, figure, token_label
+from pages.figures.theme import EDGE, TITLE, Picture, Translate, figure, token_label
 
 ROW, BOTTOM = 26, 44
 
@@ -19,7 +20,7 @@ def bars(facts: PredictionFacts, *, _: Translate) -> Picture:
         "text": [f"{share:.1%}" for share in candidates["probability"]],
         "textposition": "outside",
         "cliponaxis": False,
-        "marker": {"color": EMBEDDING},
+        "marker": {"color": palette.EMBEDDING},
         "hovertemplate": "%{x:.3%}<extra></extra>",
     }
     return figure(

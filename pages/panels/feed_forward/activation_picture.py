@@ -8,13 +8,9 @@ import pandas as pd
 
 from blocks.inspection.activations import ActivationFacts, same_bend
 from blocks.inspection.units import GateFacts
+from pages.figures import palette
 from pages.figures.counting import from_one
 from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    FEED_FORWARD,
-    MASKED,
-    NORM,
     TITLE,
     TITLE_AND_LEGEND,
     Picture,
@@ -75,7 +71,7 @@ def _rows(name: str, title: str, **more: Any) -> dict[str, Any]:
 
 def _line(curve: pd.DataFrame, column: str, name: str, dash: str) -> dict[str, Any]:
     is_chosen = not dash
-    line = {"color": FEED_FORWARD, "width": 3.5} if is_chosen else {"color": faint_grey()}
+    line = {"color": palette.FEED_FORWARD, "width": 3.5} if is_chosen else {"color": faint_grey()}
     return {
         "type": "scatter",
         "mode": "lines",
@@ -92,7 +88,7 @@ def _line(curve: pd.DataFrame, column: str, name: str, dash: str) -> dict[str, A
 
 def faint_grey() -> str:
     """What stands behind what was chosen."""
-    return faint(BEFORE, 0.75)
+    return faint(palette.BEFORE, 0.75)
 
 
 def _count_bars(spread: pd.DataFrame, _: Translate) -> dict[str, Any]:
@@ -102,7 +98,7 @@ def _count_bars(spread: pd.DataFrame, _: Translate) -> dict[str, Any]:
         "y": spread["share"].to_numpy("float32"),
         "yaxis": "y3",
         "showlegend": False,
-        "marker": {"color": FEED_FORWARD, "line": {"width": 0}},
+        "marker": {"color": palette.FEED_FORWARD, "line": {"width": 0}},
         "hovertemplate": _("about {value}: {share} of all pre-activations").format(
             value="%{x:.2f}", share="%{y:.2%}"
         )
@@ -128,7 +124,7 @@ def _flat_ground(own: pd.DataFrame) -> list[dict[str, Any]]:
             "y0": 0,
             "y1": 1,
             "yref": "paper",
-            "fillcolor": MASKED,
+            "fillcolor": palette.MASKED,
             "line": {"width": 0},
             "layer": "below",
         }
@@ -192,7 +188,7 @@ def _bars(
     units: pd.DataFrame, part: tuple[str, str], i: int, k: int, _: Translate
 ) -> dict[str, Any]:
     column, name = part
-    color = FEED_FORWARD if i == k - 1 else (NORM, ATTENTION)[i]
+    color = palette.FEED_FORWARD if i == k - 1 else (palette.NORM, palette.ATTENTION)[i]
     text = _("unit {unit}: {value}").format(unit="%{customdata[1]}", value="%{x:.3f}")
     whole = {"marker": {"opacity": 1}}
     return {
@@ -228,7 +224,7 @@ def closed(facts: GateFacts, *, _: Translate) -> Picture:
         "type": "bar",
         "x": places,
         "y": list(shares),
-        "marker": {"color": BEFORE},
+        "marker": {"color": palette.BEFORE},
         "hoverinfo": "skip",
     }
     marks = [outline(numbers.index(facts.token) - 0.5, 0, 1, 1)] if facts.token in numbers else []

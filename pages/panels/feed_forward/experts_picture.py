@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 
 from blocks.inspection.routing import Layout, LayoutFacts, RoutingFacts
+from pages.figures import palette
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
-    BEFORE,
-    FEED_FORWARD,
-    PINNED,
     TITLE_AND_LEGEND,
     Picture,
     Translate,
@@ -165,8 +163,8 @@ def _dropped(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
             "marker": {
                 "size": 11,
                 "symbol": DROPPED,
-                "color": PINNED,
-                "line": {"width": 2.5, "color": PINNED},
+                "color": palette.PINNED,
+                "line": {"width": 2.5, "color": palette.PINNED},
             },
             "selected": whole,
             "unselected": whole,
@@ -178,9 +176,9 @@ def load(facts: RoutingFacts, *, _: Translate) -> Picture:
     """How many choices fell on each expert: taken, and dropped for want of room."""
     table, even, room = facts.load, facts.even_share, facts.room
     n = len(table)
-    lines = [_level(even, BEFORE, _("even share: {n:.1f}").format(n=even), "dot")]
+    lines = [_level(even, palette.BEFORE, _("even share: {n:.1f}").format(n=even), "dot")]
     if room:
-        lines.append(_level(room, PINNED, _("capacity: {n}").format(n=room), "solid"))
+        lines.append(_level(room, palette.PINNED, _("capacity: {n}").format(n=room), "solid"))
     most = max(table[["kept", "dropped"]].sum(axis=1).max(), even, room, 1)
     return figure(
         [*_choices(table, _), *lines],
@@ -221,7 +219,10 @@ def _choices(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
         **lying,
         "x": [count or None for count in table["dropped"]],
         "name": _("dropped: over capacity"),
-        "marker": {"color": faint(PINNED, 0.25), "line": {"color": PINNED, "width": 1.5}},
+        "marker": {
+            "color": faint(palette.PINNED, 0.25),
+            "line": {"color": palette.PINNED, "width": 1.5},
+        },
         "showlegend": bool(table["dropped"].any()),
         "hovertemplate": _("expert {expert} drops {n}").format(**under) + "<extra></extra>",
     }
@@ -268,8 +269,8 @@ def totals(facts: LayoutFacts, *, _: Translate) -> Picture:
             "hovertemplate": "%{x:,}<extra></extra>",
         }
         for column, name, color in (
-            ("total", _("total"), faint(FEED_FORWARD, 0.45)),
-            ("active", _("active for one token"), FEED_FORWARD),
+            ("total", _("total"), faint(palette.FEED_FORWARD, 0.45)),
+            ("active", _("active for one token"), palette.FEED_FORWARD),
         )
     ]
     return figure(

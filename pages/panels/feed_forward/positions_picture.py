@@ -4,15 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from blocks.inspection.permuted import ReachFacts
-from pages.figures.theme import (
-    ATTENTION,
-    FEED_FORWARD,
-    TITLE,
-    Picture,
-    Translate,
-    figure,
-    token_label,
-)
+from pages.figures import palette
+from pages.figures.theme import TITLE, Picture, Translate, figure, token_label
 from pages.figures.token_axis import columns, label_room, token_ticks
 from pages.figures.weights import outline
 
@@ -27,7 +20,10 @@ def reach(facts: ReachFacts, *, _: Translate) -> Picture:
     most = {part: max(1e-3, 1.08 * float(moved[part].max())) for part in ROWS}
     names = {"feed_forward": _("feed-forward"), "attention": _("attention")}
     traces = []
-    for part, axis, color in (("feed_forward", "y", FEED_FORWARD), ("attention", "y2", ATTENTION)):
+    for part, axis, color in (
+        ("feed_forward", "y", palette.FEED_FORWARD),
+        ("attention", "y2", palette.ATTENTION),
+    ):
         bars = {"type": "bar", "x": list(range(n)), "y": moved[part].tolist(), "yaxis": axis}
         traces.append({**bars, "marker": {"color": color}, "hoverinfo": "skip"})
         hovers = [_hover(i, tokens, moved[part][i], names[part]) for i in range(n)]

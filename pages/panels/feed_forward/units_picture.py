@@ -7,13 +7,10 @@ import numpy as np
 import pandas as pd
 
 from blocks.inspection.units import LayersFacts, LayerUnits, UnitFacts, UnitTokens
+from pages.figures import palette
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
-    BEFORE,
-    FEED_FORWARD,
-    PINNED,
-    RESIDUAL,
     TITLE,
     TITLE_AND_LEGEND,
     Picture,
@@ -45,9 +42,9 @@ def per_layer(facts: LayersFacts, *, _: Translate) -> Picture:
     """
     layers = facts.layers
     kinds = (
-        ("dead", _("dead"), PINNED),
-        ("saturated", _("saturated"), BEFORE),
-        ("active", _("active"), FEED_FORWARD),
+        ("dead", _("dead"), palette.PINNED),
+        ("saturated", _("saturated"), palette.BEFORE),
+        ("active", _("active"), palette.FEED_FORWARD),
     )
     return figure(
         [_share_bars(layers, *kind, _) for kind in kinds],
@@ -110,9 +107,9 @@ def by_activity(facts: UnitFacts, *, _: Translate) -> Picture:
         "x": list(range(1, len(table) + 1)),
         "y": small(table["active_share"].to_numpy()),
         "customdata": small(np.array([[unit, from_one(unit)] for unit in table["unit"]])),
-        "line": {"color": FEED_FORWARD, "width": 2, "shape": "hvh"},
+        "line": {"color": palette.FEED_FORWARD, "width": 2, "shape": "hvh"},
         "fill": "tozeroy",
-        "fillcolor": faint(FEED_FORWARD, 0.25),
+        "fillcolor": faint(palette.FEED_FORWARD, 0.25),
         "name": _("all units"),
         "hovertemplate": _("unit {unit}: active at {share} of the tokens").format(
             unit="%{customdata[1]}", share="%{y:.1%}"
@@ -152,7 +149,7 @@ def _marks(table: pd.DataFrame, facts: UnitFacts, _: Translate) -> dict[str, Any
         "name": _("units of the panel “What excites a unit?”"),
         "marker": {
             "size": [13 if unit == selected else 9 for unit in shown],
-            "color": PINNED,
+            "color": palette.PINNED,
             "symbol": ["diamond" if unit == selected else "circle" for unit in shown],
             "line": {"width": 1, "color": "#ffffff"},
         },
@@ -173,7 +170,7 @@ def _silent_ground(n_silent: int, n: int) -> list[dict[str, Any]]:
         {
             "type": "rect",
             **place,
-            "fillcolor": faint(PINNED, 0.14),
+            "fillcolor": faint(palette.PINNED, 0.14),
             "line": {"width": 0},
             "layer": "below",
         }
@@ -261,7 +258,10 @@ def exciting(facts: UnitTokens, *, _: Translate) -> Picture:
     """The tokens at which one unit's `hidden` is largest; a click returns the token's number."""
     tokens = facts.strongest
     n = len(tokens)
-    colors = [PINNED if number == facts.pinned else FEED_FORWARD for number in tokens["number"]]
+    colors = [
+        palette.PINNED if number == facts.pinned else palette.FEED_FORWARD
+        for number in tokens["number"]
+    ]
     bars = {
         "type": "bar",
         "orientation": "h",
@@ -286,7 +286,7 @@ def exciting(facts: UnitTokens, *, _: Translate) -> Picture:
             "title": {"text": "hidden"},
             "range": _with_room(tokens["hidden"]),
             "zeroline": True,
-            "zerolinecolor": faint(RESIDUAL, 0.6),
+            "zerolinecolor": faint(palette.RESIDUAL, 0.6),
         },
         yaxis={
             "tickvals": list(range(n)),

@@ -3,18 +3,9 @@
 from typing import Any
 
 from blocks.inspection.ratios import WidthFacts
+from pages.figures import palette
 from pages.figures.marks import upright
-from pages.figures.theme import (
-    FEED_FORWARD,
-    LEARNED,
-    PINNED,
-    TITLE,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    legend,
-)
+from pages.figures.theme import TITLE, TITLE_AND_LEGEND, Picture, Translate, figure, legend
 
 TALL, BOTTOM = 230, 46
 FAR = 10  # times: more than that, and the axis is logarithmic
@@ -27,10 +18,10 @@ def cost(facts: WidthFacts, *, _: Translate) -> Picture:
         "x": [each.ratio for each in facts.widths],
         "y": [each.parameters for each in facts.widths],
         "name": _("parameters"),
-        "marker": {"color": FEED_FORWARD},
+        "marker": {"color": palette.FEED_FORWARD},
         "hovertemplate": "%{y:,}<extra></extra>",
     }
-    flops = _line(facts, "flops", _("FLOPs per token"), LEARNED, "%{y:,}")
+    flops = _line(facts, "flops", _("FLOPs per token"), palette.LEARNED, "%{y:,}")
     return figure(
         [parameters, flops],
         title=_("Cost of the width"),
@@ -47,10 +38,10 @@ def written(facts: WidthFacts, *, _: Translate) -> Picture:
         "x": [facts.own_ratio],
         "y": [facts.own_write],
         "name": _("this run"),
-        "marker": {"symbol": "star", "size": 14, "color": PINNED},
+        "marker": {"symbol": "star", "size": 14, "color": palette.PINNED},
         "hovertemplate": "%{y:.4f}<extra></extra>",
     }
-    line = _line(facts, "write_rms", _("random, from the seed"), FEED_FORWARD, "%{y:.4f}")
+    line = _line(facts, "write_rms", _("random, from the seed"), palette.FEED_FORWARD, "%{y:.4f}")
     values = [*(each.write_rms for each in facts.widths), facts.own_write]
     is_wide = min(values) > 0 and max(values) > FAR * min(values)
     frame = _frame(_("RMS of feed_forward_out"), facts, _, type="log" if is_wide else "linear")
@@ -59,7 +50,7 @@ def written(facts: WidthFacts, *, _: Translate) -> Picture:
 
 def changed(facts: WidthFacts, *, _: Translate) -> Picture:
     """How far the layer's output is from that of this run."""
-    line = _line(facts, "change", _("change"), PINNED, "%{y:.2%}")
+    line = _line(facts, "change", _("change"), palette.PINNED, "%{y:.2%}")
     frame = _frame(_("change / RMS of the output"), facts, _, tickformat=".0%")
     margin = {**frame, "margin": (TITLE, BOTTOM), "height": frame["height"] - 28}
     return figure([line], title=_("Change of the layer's output"), **margin)

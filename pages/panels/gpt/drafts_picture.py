@@ -1,17 +1,9 @@
 """How fast a text grows with drafts, and how many drafts of each module stand."""
 
 from blocks.inspection.drafts import DraftFacts
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.counting import from_one
-from pages.figures.theme import (
-    MTP,
-    TITLE,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    legend,
-)
+from pages.figures.theme import TITLE, TITLE_AND_LEGEND, Picture, Translate, figure, legend
 
 HEIGHT, BOTTOM, ROOM = 320, 48, 1.08
 
@@ -35,8 +27,8 @@ def growth(facts: DraftFacts, *, _: Translate) -> Picture:
                 so_far,
                 name=_("with drafts"),
                 mode="lines+markers",
-                line={"color": MTP, "width": 2.5, "shape": "hv"},
-                marker={"color": MTP, "size": 6},
+                line={"color": palette.MTP, "width": 2.5, "shape": "hv"},
+                marker={"color": palette.MTP, "size": 6},
                 hovertemplate=hover,
             ),
         ],
@@ -68,7 +60,7 @@ def acceptance(facts: DraftFacts, *, _: Translate) -> Picture:
                 "textposition": "auto",
                 "insidetextfont": {"color": "white"},
                 "cliponaxis": False,
-                "marker": {"color": MTP},
+                "marker": {"color": palette.MTP},
                 **marks.told(hovers),
             }
         ],

@@ -5,16 +5,8 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection.cache_growth import CacheFacts, CacheTimes
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    EDGE,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    legend,
-)
+from pages.figures import palette
+from pages.figures.theme import EDGE, TITLE_AND_LEGEND, Picture, Translate, figure, legend
 
 HEIGHT, LABELS = 330, 20
 
@@ -23,18 +15,18 @@ def growth(facts: CacheFacts, *, _: Translate) -> Picture:
     """Bytes of the cache over the tokens of the text: measured as dots, by formula as a line."""
     steps = facts.steps
     x = steps["n_read"].tolist()
-    lines = [_line(x, steps["formula"], _("formula"), ATTENTION, "solid")]
+    lines = [_line(x, steps["formula"], _("formula"), palette.ATTENTION, "solid")]
     attends = facts.run.config.attends
     if facts.times_saved > 1 or not attends:
         name = _("formula, if n_kv_heads were n_heads") if attends else _("formula, with attention")
-        lines.append(_line(x, steps["every_head"], name, BEFORE, "dot"))
+        lines.append(_line(x, steps["every_head"], name, palette.BEFORE, "dot"))
     measured = {
         "type": "scatter",
         "mode": "markers",
         "x": x,
         "y": steps["measured"].tolist(),
         "name": _("measured"),
-        "marker": {"color": ATTENTION, "size": 7},
+        "marker": {"color": palette.ATTENTION, "size": 7},
         "customdata": steps[["n_kept"]].to_numpy().tolist(),
         "hovertemplate": _("{tokens} tokens kept: {bytes} bytes").format(
             tokens="%{customdata[0]}", bytes="%{y:,}"
@@ -49,8 +41,8 @@ def times(facts: CacheTimes, *, _: Translate) -> Picture:
     steps = facts.steps
     x = steps["n_read"].tolist()
     traces = [
-        _points(x, steps["without"], _("without the cache"), BEFORE, "diamond"),
-        _points(x, steps["with_cache"], _("with the cache"), ATTENTION, "circle"),
+        _points(x, steps["without"], _("without the cache"), palette.BEFORE, "diamond"),
+        _points(x, steps["with_cache"], _("with the cache"), palette.ATTENTION, "circle"),
     ]
     return _over_tokens(
         traces, _("Time saved by the cache"), _("milliseconds per token"), ".3~f", _

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from blocks.inspection.lens import LensFacts
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.counting import from_one, told_apart
 from pages.figures.described import SAID
-from pages.figures.theme import PINNED, TITLE, Picture, Translate, figure, small, token_label
+from pages.figures.theme import TITLE, Picture, Translate, figure, small, token_label
 
 ROW, TOP, BOTTOM = 38, 30, 8
 LETTERS = 9
@@ -112,7 +112,7 @@ def _names(labels: list[str]) -> dict[str, Any]:
 
 def _row_outline(row: int, n_columns: int) -> dict[str, Any]:
     place = {"x0": -0.5, "x1": n_columns - 0.5, "y0": row - 0.5, "y1": row + 0.5}
-    return {"type": "rect", **place, "line": {"color": PINNED, "width": 2.5}}
+    return {"type": "rect", **place, "line": {"color": palette.PINNED, "width": 2.5}}
 
 
 def _targets(hovers: list[str], numbers: range, n_columns: int) -> dict[str, Any]:

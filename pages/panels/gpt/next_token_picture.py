@@ -6,10 +6,9 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection.next_token import NextFacts
+from pages.figures import palette
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
-    BEFORE,
-    EMBEDDING,
     HIDDEN_AXIS,
     TITLE,
     TITLE_AND_LEGEND,
@@ -100,7 +99,7 @@ def _seen(tokens: pd.DataFrame) -> dict[str, Any]:
         "text": [f"{share:.1%}" if share >= LEAST else f"< {LEAST:.1%}" for share in shares],
         "textposition": "outside",
         "cliponaxis": False,
-        "marker": {"color": EMBEDDING},
+        "marker": {"color": palette.EMBEDDING},
         "hoverinfo": "skip",
     }
 
@@ -128,14 +127,19 @@ def _digits(largest: float) -> int:
 def _before(rows: pd.DataFrame, name: str, pattern: str, _: Translate) -> dict[str, Any]:
     """Hatched where top-k or top-p drop the token."""
     text = [_("excluded")] * len(rows) if pattern else None
-    look = {"color": BEFORE, "pattern": {"shape": pattern, "size": 5}}
+    look = {"color": palette.BEFORE, "pattern": {"shape": pattern, "size": 5}}
     return {**_bar(rows, "model_probability", _), "name": name, "marker": look, "text": text}
 
 
 def _drawn_from(rows: pd.DataFrame, digits: int, _: Translate) -> dict[str, Any]:
     text = [f"{share:.{digits}%}" for share in rows["probability"]]
     bar = _bar(rows, "probability", _)
-    return {**bar, "name": _("sampling probability"), "marker": {"color": EMBEDDING}, "text": text}
+    return {
+        **bar,
+        "name": _("sampling probability"),
+        "marker": {"color": palette.EMBEDDING},
+        "text": text,
+    }
 
 
 def _in_words(facts: NextFacts) -> dict[str, Any]:

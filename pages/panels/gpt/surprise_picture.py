@@ -3,17 +3,11 @@
 from typing import Any
 
 from blocks.inspection.predictions import SurpriseFacts
+from pages.figures import palette
 from pages.figures.counting import from_one, told_apart
 from pages.figures.marks import dashed, level
 from pages.figures.table_rows import each_row
-from pages.figures.theme import (
-    EMBEDDING,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    token_label,
-)
+from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, figure, token_label
 from pages.figures.token_axis import columns, label_room, token_ticks
 from pages.figures.weights import outline
 
@@ -31,7 +25,7 @@ def bars(facts: SurpriseFacts, *, _: Translate) -> Picture:
         "type": "bar",
         "x": list(range(n)),
         "y": tokens["bits"].tolist(),
-        "marker": {"color": EMBEDDING},
+        "marker": {"color": palette.EMBEDDING},
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
         "hoverinfo": "skip",

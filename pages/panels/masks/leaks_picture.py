@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from blocks.inspection.leaks import LeakFacts
-from pages.figures.theme import MASKED, WEIGHTS, Picture, Translate
+from pages.figures import palette
+from pages.figures.theme import Picture, Translate
 from pages.figures.token_matrix import Names, alarms, hatching, marks, token_matrix
 
 LEAK = "194, 24, 91"
@@ -99,11 +100,12 @@ def _codes(values: np.ndarray, forbidden: np.ndarray, least: float, most: float)
 def _scale(*, has_leaks: bool) -> list[tuple[float, str]]:
     end = LEAKING[1] if has_leaks else ALLOWED[1]
     blue = [
-        ((ALLOWED[0] + share * (ALLOWED[1] - ALLOWED[0])) / end, color) for share, color in WEIGHTS
+        ((ALLOWED[0] + share * (ALLOWED[1] - ALLOWED[0])) / end, color)
+        for share, color in palette.WEIGHTS
     ]
     scale = [
-        (0.0, MASKED),
-        (0.5 / end, MASKED),
+        (0.0, palette.MASKED),
+        (0.5 / end, palette.MASKED),
         (0.5 / end, "rgba(0, 0, 0, 0)"),
         (1.5 / end, "rgba(0, 0, 0, 0)"),
         (1.5 / end, blue[0][1]),

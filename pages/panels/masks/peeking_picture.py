@@ -6,11 +6,11 @@ from typing import Any
 import pandas as pd
 
 from blocks.training.peeking import N_UPDATES, Peeking
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.series import step_hover, training_losses
-from pages.figures.theme import ATTENTION, PINNED, Picture, Translate
+from pages.figures.theme import Picture, Translate
 
-COLORS = {"masked": ATTENTION, "peeking": PINNED}
+COLORS = {"masked": palette.ATTENTION, "peeking": palette.PINNED}
 
 
 def losses(facts: Peeking, names: Mapping[str, str], *, _: Translate) -> Picture:

@@ -7,13 +7,10 @@ import numpy as np
 import pandas as pd
 
 from blocks.inspection.norm_compared import NormFacts, NormInput
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.series import NORM_LINES
 from pages.figures.theme import (
     HIDDEN_AXIS,
-    NORM,
-    PINNED,
-    RESIDUAL,
     TITLE,
     Picture,
     Translate,
@@ -33,7 +30,7 @@ AXES_GAP, SEQUENCE_GAP = 1.6, 0.7
 ROW, TOP, BOTTOM = 21, 108, 30
 OTHER, SHARED = 1, 2
 NORMS, PER_TOKEN = ("LayerNorm", "RMSNorm", "BatchNorm"), ("LayerNorm", "RMSNorm")
-COLORS = {OTHER: faint(RESIDUAL, 0.24), SHARED: faint(NORM, 0.85)}
+COLORS = {OTHER: faint(palette.RESIDUAL, 0.24), SHARED: faint(palette.NORM, 0.85)}
 
 
 def shared_cells(facts: NormInput, *, pinned: int, _: Translate) -> Picture:
@@ -138,7 +135,7 @@ PANEL, GAP, LEGEND, MOST_TICKS = 120, 0.09, 66, 20
 def of_tokens(facts: NormFacts, names: Mapping[str, str], *, pinned: int, _: Translate) -> Picture:
     """Over the features of each token."""
     labels = [plain(token) for token in facts.labels]
-    pin = marks.upright(pinned, line={"color": PINNED, "width": 2})
+    pin = marks.upright(pinned, line={"color": palette.PINNED, "width": 2})
     return _panels(
         [
             _curve(found, str(norm), statistic, names[str(norm)], labels)

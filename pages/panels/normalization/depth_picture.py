@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from blocks.inspection.depth_facts import POWERS, LayerCurves
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.described import HEADING
 from pages.figures.series import PLACEMENT_COLORS, legend_room, placement_line
-from pages.figures.theme import BEFORE, EDGE, Picture, Translate, figure, legend, plain
+from pages.figures.theme import EDGE, Picture, Translate, figure, legend, plain
 
 PANEL, GAP, AXIS = 104, 34, 40
 MARKED_UP_TO = 16
@@ -159,7 +159,7 @@ def _ghost(found: pd.DataFrame, place: dict[str, Any], _: Translate) -> dict[str
         **place,
         legendgroup="before",
         name=_("before"),
-        line={"color": BEFORE, "width": 5},
+        line={"color": palette.BEFORE, "width": 5},
         opacity=0.45,
         hovertemplate=_("before") + ": %{y:.4g}<extra></extra>",
     )

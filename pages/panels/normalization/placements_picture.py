@@ -6,20 +6,10 @@ from typing import Any
 import numpy as np
 
 from blocks.inspection.placements import PlacementFacts
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.counting import from_one
 from pages.figures.series import legend_room, placement_line
-from pages.figures.theme import (
-    EDGE,
-    HIDDEN_AXIS,
-    PINNED,
-    TITLE,
-    Picture,
-    Translate,
-    figure,
-    legend,
-    small,
-)
+from pages.figures.theme import EDGE, HIDDEN_AXIS, TITLE, Picture, Translate, figure, legend, small
 from pages.figures.weights import outline, weight_map
 
 TILE_COLUMNS, TILES_WIDTH, TILE_GAP, TITLE_SHARE = 3, 470, 0.08, 0.16
@@ -100,7 +90,7 @@ def patterns(
 
 
 def _pinned_mark(x: float, y: float, side: int, pinned: float) -> dict[str, Any]:
-    at, line = y - 0.5 + pinned * side, {"color": PINNED, "width": 3}
+    at, line = y - 0.5 + pinned * side, {"color": palette.PINNED, "width": 3}
     ends = {"x0": x - 0.5 - 0.05 * side, "x1": x - 0.5}
     return {"type": "line", **ends, "y0": at, "y1": at, "line": line}
 

@@ -5,17 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from blocks.cost.breakdown import Kind
+from pages.figures import palette
 from pages.figures.described import SAID
-from pages.figures.theme import (
-    HALF_A_TICK_LABEL,
-    KIND_COLORS,
-    RESIDUAL,
-    TITLE,
-    Picture,
-    Translate,
-    figure,
-    plain,
-)
+from pages.figures.theme import HALF_A_TICK_LABEL, TITLE, Picture, Translate, figure, plain
 
 ROW, BOTTOM = 62, 46
 ROOM_FOR_NUMBERS = 0.09
@@ -68,7 +60,9 @@ def rows(levels: Sequence[Sequence[Bar]], *, _: Translate) -> Picture:
 
 
 def _row(pieces: Sequence[Bar], y: int, whole: int, *, is_said: bool) -> dict[str, Any]:
-    colors = [KIND_COLORS[piece.kind] if piece.kind else RESIDUAL for piece in pieces]
+    colors = [
+        palette.KIND_COLORS[piece.kind] if piece.kind else palette.RESIDUAL for piece in pieces
+    ]
     said = "; ".join(f"{plain(piece.label)} {piece.said}" for piece in pieces)
     return {
         "type": "bar",

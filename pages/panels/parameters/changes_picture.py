@@ -6,17 +6,11 @@ from typing import Any
 
 from blocks.cost.growth import GrowthFacts, Share
 from blocks.model.faults import N_
+from pages.figures import palette
 from pages.figures.axes import half_of_last, log_sizes
 from pages.figures.described import SAID
 from pages.figures.marks import dashed, upright
 from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    EMBEDDING,
-    FEED_FORWARD,
-    LEARNED,
-    NORM,
-    PINNED,
     TITLE,
     TITLE_AND_LEGEND,
     Picture,
@@ -49,7 +43,11 @@ def differences(
         "x": places,
         "width": BAR,
         "offset": 0.06,
-        "marker": {"color": [LEARNED if delta < 0 else FEED_FORWARD for delta in deltas.values()]},
+        "marker": {
+            "color": [
+                palette.LEARNED if delta < 0 else palette.FEED_FORWARD for delta in deltas.values()
+            ]
+        },
         "customdata": customdata,
         "hovertemplate": HOVER,
         "meta": {SAID: ["; ".join(f"{name} {change}" for _name, name, change in customdata)]},
@@ -73,7 +71,7 @@ def differences(
             "range": [1.04 * ends[0], 1.04 * ends[1]],
             "zeroline": True,
             "zerolinewidth": 1,
-            "zerolinecolor": faint(BEFORE, 0.6),
+            "zerolinecolor": faint(palette.BEFORE, 0.6),
         },
         yaxis={"visible": False, "range": [len(deltas) - 0.4, -0.6]},
     )
@@ -88,7 +86,7 @@ def _unchanged(rows: Sequence[int], customdata: Sequence[list[str]]) -> dict[str
         "mode": "markers",
         "x": [0] * len(rows),
         "y": [i + 0.06 + BAR / 2 for i in rows],
-        "marker": {"symbol": "diamond", "size": 12, "color": BEFORE},
+        "marker": {"symbol": "diamond", "size": 12, "color": palette.BEFORE},
         "customdata": [customdata[i] for i in rows],
         "hovertemplate": HOVER,
         "meta": {SAID: []},
@@ -127,11 +125,11 @@ SHARES = {
     Share.REST: N_("norms and the rest"),
 }
 COLORS = {
-    "embeddings": EMBEDDING,
-    "attention": ATTENTION,
-    "mixer": ATTENTION,
-    "feed_forward": FEED_FORWARD,
-    "rest": NORM,
+    "embeddings": palette.EMBEDDING,
+    "attention": palette.ATTENTION,
+    "mixer": palette.ATTENTION,
+    "feed_forward": palette.FEED_FORWARD,
+    "rest": palette.NORM,
 }
 
 
@@ -186,7 +184,7 @@ def _shares(facts: GrowthFacts, size: str, *, title: str, _: Translate) -> Pictu
             "range": [0, 1],
             "tickformat": ".0%",
         },
-        shapes=[upright(own, line=dashed(PINNED, width=2))],
+        shapes=[upright(own, line=dashed(palette.PINNED, width=2))],
     )
 
 

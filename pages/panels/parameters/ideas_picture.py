@@ -4,20 +4,8 @@ from typing import Any
 
 from blocks.inspection.ideas import IdeasFacts
 from blocks.model.faults import N_
-from pages.figures.theme import (
-    ATTENTION,
-    EMBEDDING,
-    FEED_FORWARD,
-    HELD_OUT,
-    NORM,
-    TITLE,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    legend,
-)
+from pages.figures import palette
+from pages.figures.theme import TITLE, TITLE_AND_LEGEND, Picture, Translate, faint, figure, legend
 
 HEIGHT, BOTTOM = 340, 64
 TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
@@ -35,10 +23,10 @@ NAMES = {
     "mtp": "MTP",
 }
 MEASURES = {
-    "parameters": (N_("parameters"), FEED_FORWARD, "circle"),
-    "active": (N_("active parameters"), EMBEDDING, "square"),
-    "kv_bytes": (N_("KV cache per token"), ATTENTION, "diamond"),
-    "flops": (N_("FLOPs per token"), NORM, "triangle-up"),
+    "parameters": (N_("parameters"), palette.FEED_FORWARD, "circle"),
+    "active": (N_("active parameters"), palette.EMBEDDING, "square"),
+    "kv_bytes": (N_("KV cache per token"), palette.ATTENTION, "diamond"),
+    "flops": (N_("FLOPs per token"), palette.NORM, "triangle-up"),
 }
 
 
@@ -90,13 +78,13 @@ def losses(facts: IdeasFacts, *, _: Translate) -> Picture:
     return figure(
         [
             {**edge, "y": least},
-            {**edge, "y": most, "fill": "tonexty", "fillcolor": faint(HELD_OUT, 0.18)},
+            {**edge, "y": most, "fill": "tonexty", "fillcolor": faint(palette.HELD_OUT, 0.18)},
             {
                 "type": "scatter",
                 "mode": "lines",
                 "x": names,
                 "y": [idea.loss for idea in facts.ideas],
-                "line": {"color": HELD_OUT, "width": 2},
+                "line": {"color": palette.HELD_OUT, "width": 2},
                 "hovertemplate": "%{x} · %{y:.3f}<extra></extra>",
             },
             {
@@ -104,7 +92,7 @@ def losses(facts: IdeasFacts, *, _: Translate) -> Picture:
                 "mode": "markers",
                 "x": [name for name, _loss in each],
                 "y": [loss for _name, loss in each],
-                "marker": {"color": HELD_OUT, "size": 6, "opacity": 0.7},
+                "marker": {"color": palette.HELD_OUT, "size": 6, "opacity": 0.7},
                 "hovertemplate": "%{x} · %{y:.4f}<extra></extra>",
             },
         ],

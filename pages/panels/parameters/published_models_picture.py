@@ -6,26 +6,15 @@ from typing import Any
 
 from blocks.cost.published import Published, PublishedFacts
 from blocks.model.kinds import Architecture
+from pages.figures import palette
 from pages.figures.described import SAID
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    EMBEDDING,
-    FEED_FORWARD,
-    PINNED,
-    TITLE,
-    Picture,
-    Translate,
-    figure,
-    legend,
-    plain,
-)
+from pages.figures.theme import TITLE, Picture, Translate, figure, legend, plain
 
 ROW, BOTTOM, LEGEND = 24, 50, 50  # two lines of a legend
 COLORS = {
-    Architecture.GPT: ATTENTION,
-    Architecture.ENCODER: FEED_FORWARD,
-    Architecture.ENCODER_DECODER: EMBEDDING,
+    Architecture.GPT: palette.ATTENTION,
+    Architecture.ENCODER: palette.FEED_FORWARD,
+    Architecture.ENCODER_DECODER: palette.EMBEDDING,
 }
 Rows = Mapping[int, Published]
 
@@ -77,8 +66,8 @@ def _own(own: int, row: int, *, is_left: bool, name: str) -> dict[str, Any]:
     return {
         **_labelled([own], [row], [name], [not is_left]),
         "showlegend": False,
-        "marker": {"size": 13, "color": PINNED, "symbol": "diamond"},
-        "textfont": {"size": 12, "color": PINNED},
+        "marker": {"size": 13, "color": palette.PINNED, "symbol": "diamond"},
+        "textfont": {"size": 12, "color": palette.PINNED},
         "hovertemplate": "%{x:,}<extra></extra>",
         "meta": {SAID: [f"{name} {own:,}"]},
     }
@@ -108,7 +97,12 @@ def _active(rows: Rows, name: str, _: Translate) -> dict[str, Any]:
         "x": counts,
         "y": [*rows],
         **_clickable([*rows.values()], counts, name, _),
-        "marker": {"size": 10, "color": BEFORE, "symbol": "circle-open", "line": {"width": 2}},
+        "marker": {
+            "size": 10,
+            "color": palette.BEFORE,
+            "symbol": "circle-open",
+            "line": {"width": 2},
+        },
     }
 
 

@@ -7,19 +7,11 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection.weight_values import WeightValues
+from pages.figures import palette
 from pages.figures.described import SAID
 from pages.figures.marks import dashed, upright
 from pages.figures.table_rows import Row, each_row
-from pages.figures.theme import (
-    EDGE,
-    KIND_COLORS,
-    TITLE,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    plain,
-)
+from pages.figures.theme import EDGE, TITLE, Picture, Translate, faint, figure, plain
 
 PANEL, GAP = 96, 62
 
@@ -81,7 +73,7 @@ def _bars(bins: pd.DataFrame, row: Row, name: str, axis: str, _: Translate) -> d
         "y": bins["share"].tolist(),
         "xaxis": f"x{axis}",
         "yaxis": f"y{axis}",
-        "marker": {"color": faint(KIND_COLORS[row.kind], 0.75), "line": {"width": 0}},
+        "marker": {"color": faint(palette.KIND_COLORS[row.kind], 0.75), "line": {"width": 0}},
         "hovertemplate": hover + "<extra></extra>",
         "meta": {SAID: [f"{name}: {_spread(row)}"]},
     }

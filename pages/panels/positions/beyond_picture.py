@@ -9,14 +9,11 @@ import pandas as pd
 
 from blocks.inspection.beyond_length import BeyondFacts, LossFacts
 from blocks.model.kinds import PositionKind
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
     EDGE,
-    HELD_OUT,
     TITLE,
     TITLE_AND_LEGEND,
     Picture,
@@ -76,7 +73,7 @@ def _curve(bands: pd.DataFrame, name: str, look: tuple[float, str], _: Translate
         seen["weight"],
         customdata=seen[["least", "most"]].to_numpy(np.float32),
         name=name,
-        line={"color": faint(ATTENTION, alpha), "dash": dash, "width": 2.5},
+        line={"color": faint(palette.ATTENTION, alpha), "dash": dash, "width": 2.5},
         hovertemplate=f"{name}<br>{hover}<extra></extra>",
     )
 
@@ -112,7 +109,7 @@ def by_length(facts: BeyondFacts, names: Mapping[PositionKind, str], *, _: Trans
 
 
 def _kind(rows: pd.DataFrame, name: str, symbol: str, *, is_shown: bool) -> dict[str, Any]:
-    color = ATTENTION if is_shown else faint(BEFORE, 0.85)
+    color = palette.ATTENTION if is_shown else faint(palette.BEFORE, 0.85)
     return marks.line(
         rows["seq_len"],
         rows["entropy_share"],
@@ -140,11 +137,13 @@ def loss(facts: LossFacts, kind: str, *, _: Translate) -> Picture:
         mode="lines+markers",
         customdata=bands[["first", "last", "count"]].to_numpy(np.float32),
         name=_("validation"),
-        line={"color": HELD_OUT, "width": 2.5},
-        marker={"size": 6, "color": HELD_OUT},
+        line={"color": palette.HELD_OUT, "width": 2.5},
+        marker={"size": 6, "color": palette.HELD_OUT},
         hovertemplate=f"{hover}<extra></extra>",
     )
-    around = marks.band(bands["position"], low, high, HELD_OUT, name=_("± 2 standard errors"))
+    around = marks.band(
+        bands["position"], low, high, palette.HELD_OUT, name=_("± 2 standard errors")
+    )
     return figure(
         [around, line],
         title=_("Bits per token by position, {kind}").format(kind=kind),

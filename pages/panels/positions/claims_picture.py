@@ -12,14 +12,10 @@ from blocks.inspection.position_claims import (
     ShiftFacts,
 )
 from blocks.model.kinds import PositionKind
-from pages.figures import marks, position_matrix
+from pages.figures import marks, palette, position_matrix
 from pages.figures.position_matrix import Names
 from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
     EDGE,
-    FEED_FORWARD,
-    NORM,
     TITLE,
     TITLE_AND_LEGEND,
     Picture,
@@ -34,12 +30,12 @@ ROW, LEAST_SHOWN = 46, 1e-9
 VERDICT_CODES = {True: 2, False: 1, None: 0}
 SIGNS = {True: "✓", False: "✗", None: "–"}
 GRID = (
-    (0.0, faint(BEFORE, 0.1)),
-    (1 / 3, faint(BEFORE, 0.1)),
-    (1 / 3, faint(FEED_FORWARD, 0.38)),
-    (2 / 3, faint(FEED_FORWARD, 0.38)),
-    (2 / 3, faint(NORM, 0.42)),
-    (1.0, faint(NORM, 0.42)),
+    (0.0, faint(palette.BEFORE, 0.1)),
+    (1 / 3, faint(palette.BEFORE, 0.1)),
+    (1 / 3, faint(palette.FEED_FORWARD, 0.38)),
+    (2 / 3, faint(palette.FEED_FORWARD, 0.38)),
+    (2 / 3, faint(palette.NORM, 0.42)),
+    (1.0, faint(palette.NORM, 0.42)),
 )
 
 
@@ -179,8 +175,8 @@ def permuted(table: pd.DataFrame, names: Mapping[PositionKind, str], *, _: Trans
             "hovertemplate": f"%{{x}}, {name}<br>%{{customdata[0]:.2g}}<extra></extra>",
         }
         for column, name, color in (
-            ("free", _("no mask"), ATTENTION),
-            ("causal", _("causal mask"), faint(BEFORE, 0.8)),
+            ("free", _("no mask"), palette.ATTENTION),
+            ("causal", _("causal mask"), faint(palette.BEFORE, 0.8)),
         )
     ]
     rounding = {"line": marks.dashed(), "name": _("rounding at most"), "hoverinfo": "skip"}

@@ -13,15 +13,11 @@ from blocks.inspection.position_facts import (
     columns_of,
 )
 from blocks.model.kinds import PositionKind
-from pages.figures import marks, position_matrix
+from pages.figures import marks, palette, position_matrix
 from pages.figures.counting import from_one
 from pages.figures.position_matrix import Names
 from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
     EDGE,
-    EMBEDDING,
-    PINNED,
     TITLE,
     TITLE_AND_LEGEND,
     Picture,
@@ -32,7 +28,7 @@ from pages.figures.theme import (
 )
 
 HEIGHT = 250
-CURVE = {"color": EMBEDDING, "width": 2}
+CURVE = {"color": palette.EMBEDDING, "width": 2}
 
 
 def first_number(kind: PositionKind) -> int:
@@ -94,7 +90,7 @@ def pair(facts: PairFacts, *, _: Translate) -> Picture:
             hovertemplate=f"{x} %{{x}}<br>{name} %{{y:.4f}}<extra></extra>",
         )
         for column, name, color, _here in zip(
-            ("first", "second"), names, (EMBEDDING, ATTENTION), here, strict=False
+            ("first", "second"), names, (palette.EMBEDDING, palette.ATTENTION), here, strict=False
         )
     ]
     dots = {
@@ -102,11 +98,11 @@ def pair(facts: PairFacts, *, _: Translate) -> Picture:
         "mode": "markers",
         "x": [facts.position] * len(here),
         "y": list(here),
-        "marker": {"color": PINNED, "size": 9},
+        "marker": {"color": palette.PINNED, "size": 9},
         "hoverinfo": "skip",
         "showlegend": False,
     }
-    pin = marks.upright(facts.position, line=marks.dashed(PINNED, dash="dot"))
+    pin = marks.upright(facts.position, line=marks.dashed(palette.PINNED, dash="dot"))
     return _picture([*curves, dots], title, x, y, shapes=[pin], **legend())
 
 
@@ -127,7 +123,9 @@ def scale(facts: KindFacts, chosen: int, *, _: Translate) -> Picture:
         "marker": {
             "opacity": 1,
             "size": [11 if number == chosen else 6 for number in numbers],
-            "color": [PINNED if number == chosen else EMBEDDING for number in numbers],
+            "color": [
+                palette.PINNED if number == chosen else palette.EMBEDDING for number in numbers
+            ],
         },
         "hovertemplate": f"{x} %{{x}}<br>%{{y:.3~s}} · {y}<extra></extra>",
         "selected": kept,
@@ -148,7 +146,7 @@ def spectrum(facts: KindFacts, *, _: Translate) -> Picture:
         waves["share"],
         mode="lines+markers",
         line=CURVE,
-        marker={"size": 4, "color": EMBEDDING},
+        marker={"size": 4, "color": palette.EMBEDDING},
         hovertemplate=f"{x} %{{x:.1f}}<br>{y} %{{y:.1%}}<extra></extra>",
     )
     even = 1 / max(1, len(waves))
@@ -174,7 +172,7 @@ def likeness(facts: LikenessFacts, *, _: Translate) -> Picture:
     found, x = facts.table, _("distance in positions")
     distance = found["distance"]
     traces = [
-        marks.band(distance, found["least"], found["most"], EMBEDDING, name=around),
+        marks.band(distance, found["least"], found["most"], palette.EMBEDDING, name=around),
         marks.line(
             distance,
             found["mean"],
@@ -196,7 +194,7 @@ def biases(facts: LikenessFacts, chosen: int, *, _: Translate) -> Picture:
     lines = marks.line(
         [x for _slope in others for x in (0.0, far, None)],
         [y for slope in others for y in (0.0, -slope * far, None)],
-        line={"color": faint(BEFORE, 0.7), "width": 1},
+        line={"color": faint(palette.BEFORE, 0.7), "width": 1},
         name=_("other heads"),
         hoverinfo="skip",
         showlegend=bool(others),

@@ -8,14 +8,14 @@ import numpy as np
 from blocks.inspection.aligned_heads import IS_BETTER_BELOW, HeadsShown, LinksFacts
 from blocks.inspection.alignment import MEAN, Link
 from blocks.model.faults import N_
-from pages.figures import head_table
+from pages.figures import head_table, palette
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
-from pages.figures.theme import NORM, RESIDUAL, Picture, Translate
+from pages.figures.theme import Picture, Translate
 from pages.figures.token_matrix import Names, marks, token_matrix
 from pages.figures.two_texts import cells, colors, head_name
 
-TRUE, MOST_HEADS = NORM, 20
+TRUE, MOST_HEADS = palette.NORM, 20
 COLUMNS = {
     "held_out": N_("error, validation"),
     "held_out_reads": N_("validation, row later"),
@@ -91,7 +91,7 @@ def _dots(weights: np.ndarray, found: list[tuple[int, int]], _: Translate) -> di
     size = max(4, min(9, 200 // max(weights.shape)))
     said = _("predicted link: the largest weight of its row")
     dots = marks(where, weights, said, symbol="circle", color="#ffffff", opacity=1, size=size)
-    line = {"width": 1.5, "color": RESIDUAL}
+    line = {"width": 1.5, "color": palette.RESIDUAL}
     return {**dots, "marker": {**dots["marker"], "line": line}, "hoverinfo": "skip"}
 
 

@@ -8,13 +8,9 @@ import pandas as pd
 from blocks.inspection.architectures import KINDS, ArchitectureFacts, TaskFacts
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
+from pages.figures import palette
 from pages.figures.theme import (
-    BEFORE,
-    CROSS_ATTENTION,
-    EMBEDDING,
     HIDDEN_AXIS,
-    PART_COLORS,
-    RESIDUAL,
     TITLE,
     TITLE_AND_LEGEND,
     Picture,
@@ -111,14 +107,14 @@ def _stack(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     left, right = center - width / 2, center + width / 2
     top = _top(stack)
-    boxes = [_box(left, 1.3, right, 2.3, EMBEDDING)]
+    boxes = [_box(left, 1.3, right, 2.3, palette.EMBEDDING)]
     notes = [_text(center, 0.55, stack.reads), _text(center, 1.8, _("embedding"))]
-    line = {"color": BEFORE, "width": 1.2, "dash": "dot"}
+    line = {"color": palette.BEFORE, "width": 1.2, "dash": "dot"}
     frame = {"x0": left - 0.25, "x1": right + 0.25, "y0": FIRST_LAYER, "y1": top}
     boxes.append({"type": "rect", "line": line, **frame})
     for i, (label, role) in enumerate(stack.parts):
         bottom = _part_bottom(i)
-        boxes.append(_box(left, bottom, right, bottom + BOX, PART_COLORS[role]))
+        boxes.append(_box(left, bottom, right, bottom + BOX, palette.PART_COLORS[role]))
         notes.append(_text(center, bottom + BOX / 2, label))
     notes.append(_text(right + 0.15, top + 0.32, f"× {stack.n_layers}", xanchor="right"))
     notes.append(_text(center, top + 1.35, stack.writes))
@@ -137,7 +133,7 @@ def _handed_over(
     start, end = centers[0], centers[1] - width / 2
     middle, top = (centers[0] + width / 2 + end) / 2, _top(stacks[0]) + HANDED
     path = f"M {start},{top} H {middle} V {y} H {end}"
-    line = {"color": CROSS_ATTENTION, "width": 3}
+    line = {"color": palette.CROSS_ATTENTION, "width": 3}
     return [{"type": "path", "path": path, "line": line}]
 
 
@@ -149,7 +145,7 @@ def _box(x0: float, y0: float, x1: float, y1: float, color: str) -> dict[str, An
 
 def _line(x0: float, y0: float, x1: float, y1: float) -> dict[str, Any]:
     place = {"x0": x0, "x1": x1, "y0": y0, "y1": y1}
-    return {"type": "line", **place, "line": {"color": RESIDUAL, "width": 2}}
+    return {"type": "line", **place, "line": {"color": palette.RESIDUAL, "width": 2}}
 
 
 def _text(x: float, y: float, text: str, **more: Any) -> dict[str, Any]:
@@ -160,7 +156,7 @@ def sees(facts: ArchitectureFacts, *, _: Translate) -> Picture:
     """Who may see whom: a row each that reads, a column each that is read."""
     n, room = len(facts.codes), label_room(facts.labels)
     ends = [-0.5, n - 0.5]
-    line = {"color": RESIDUAL, "width": 1.5}
+    line = {"color": palette.RESIDUAL, "width": 1.5}
     split = facts.n_source - 0.5
     is_split = n > facts.n_source
     shapes = [
@@ -194,8 +190,8 @@ def flops(facts: TaskFacts, *, _: Translate) -> Picture:
     """What a task costs: reading the source and writing the target, a bar an architecture."""
     table, labels = facts.table, [plain(_(NAMES[kind])) for kind in KINDS]
     bars = [
-        _cost(table["reading"], labels, _("reading the source"), PART_COLORS["attention"]),
-        _cost(table["writing"], labels, _("generating the target"), EMBEDDING),
+        _cost(table["reading"], labels, _("reading the source"), palette.PART_COLORS["attention"]),
+        _cost(table["writing"], labels, _("generating the target"), palette.EMBEDDING),
     ]
     most = float((table["reading"] + table["writing"]).max())
     return figure(

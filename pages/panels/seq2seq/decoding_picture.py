@@ -7,15 +7,11 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection.search import CandidateFacts, SearchFacts
+from pages.figures import palette
 from pages.figures.table_rows import each_row, row_at
 from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
     EDGE,
-    EMBEDDING,
     HIDDEN_AXIS,
-    NORM,
-    PINNED,
     TITLE,
     TITLE_AND_LEGEND,
     Picture,
@@ -30,9 +26,9 @@ STEP, BOTTOM, FORK = 50, 52, 0.3
 BELOW = 0.42  # where lines begin under a label
 FEW, SOME = 4, 8
 LOOKS = {
-    "kept": ("circle", ATTENTION),
-    "finished": ("square", NORM),
-    "dropped": ("circle-open", BEFORE),
+    "kept": ("circle", palette.ATTENTION),
+    "finished": ("square", palette.NORM),
+    "dropped": ("circle-open", palette.BEFORE),
 }
 CHOICE, NAMES = 27, 0.26  # pixels of a row; the share of the width that names have
 ROOM = 1.6  # times the longest bar, for what stands beside it
@@ -52,8 +48,8 @@ def tree(facts: SearchFacts, *, _: Translate) -> Picture:
     axis = {"showgrid": False, "zeroline": False}
     return figure(
         [
-            _edges(placed, {*placed.index} - path, BEFORE, 1.2, columns),
-            _edges(placed, path, EMBEDDING, 4, columns, name=_("the path to the result")),
+            _edges(placed, {*placed.index} - path, palette.BEFORE, 1.2, columns),
+            _edges(placed, path, palette.EMBEDDING, 4, columns, name=_("the path to the result")),
             *_nodes(placed, columns, _),
             _clickable(placed, _),
         ],
@@ -203,7 +199,7 @@ def _ring(nodes: pd.DataFrame, chosen: int) -> dict[str, Any]:
         "x1": 11,
         "y0": -11,
         "y1": 11,
-        "line": {"color": PINNED, "width": 2.5},
+        "line": {"color": palette.PINNED, "width": 2.5},
     }
 
 
@@ -222,7 +218,7 @@ def choices(facts: CandidateFacts, *, _: Translate) -> Picture:
         "cliponaxis": False,
         "marker": {
             "color": [
-                EMBEDDING if token_id == facts.taken else faint(BEFORE, 0.7)
+                palette.EMBEDDING if token_id == facts.taken else faint(palette.BEFORE, 0.7)
                 for token_id in found["token_id"]
             ]
         },

@@ -3,9 +3,10 @@
 import numpy as np
 
 from blocks.inspection.missing_source import HiddenFacts, Missing, WaysFacts
+from pages.figures import palette
 from pages.figures.cell_numbers import cell_numbers
 from pages.figures.counting import from_one
-from pages.figures.theme import WEIGHTS, Picture, Translate, line_label, small
+from pages.figures.theme import Picture, Translate, line_label, small
 from pages.figures.token_matrix import Names, marks, token_matrix
 
 LEAST_SCALE = 1e-6
@@ -53,7 +54,7 @@ def _moved(bits: np.ndarray, names: Names, pinned: tuple[int | None, int], _: Tr
         "z": small(bits),
         "zmin": 0,
         "zmax": most,
-        "colorscale": [list(stop) for stop in WEIGHTS],
+        "colorscale": [list(stop) for stop in palette.WEIGHTS],
         "hoverinfo": "skip",
         "xgap": 1,
         "ygap": 1,

@@ -7,18 +7,9 @@ import pandas as pd
 
 from blocks.training import schedule
 from blocks.training.recipe import OptimizerKind, Recipe
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.curves import BOTTOM, LOW, Steps, step_axis
-from pages.figures.theme import (
-    LEARNED,
-    MASKED,
-    PINNED,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    legend,
-)
+from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, figure, legend
 
 DASHES = ("solid", "dash")
 
@@ -74,8 +65,8 @@ def _line(name: str, table: pd.DataFrame, dash: str, _: Translate) -> dict[str, 
         "x": table["step"].tolist(),
         "y": table["learning_rate"].tolist(),
         "name": name,
-        "line": {"color": LEARNED, "width": 2.5, "dash": dash},
-        "marker": {"color": LEARNED},
+        "line": {"color": palette.LEARNED, "width": 2.5, "dash": dash},
+        "marker": {"color": palette.LEARNED},
         "hovertemplate": f"{name}<br>{step}: %{{y:.3g}}<extra></extra>",
     }
 
@@ -83,7 +74,13 @@ def _line(name: str, table: pd.DataFrame, dash: str, _: Translate) -> dict[str, 
 def _warmup(steps: Steps, n_steps: int) -> dict[str, Any]:
     start = 0.5 if steps.is_log else 0
     place = {"x0": start, "x1": n_steps, "y0": 0, "y1": 1, "yref": "paper"}
-    return {"type": "rect", **place, "fillcolor": MASKED, "line": {"width": 0}, "layer": "below"}
+    return {
+        "type": "rect",
+        **place,
+        "fillcolor": palette.MASKED,
+        "line": {"width": 0},
+        "layer": "below",
+    }
 
 
 def _warmup_name(steps: Steps, n_steps: int, _: Translate) -> dict[str, Any]:
@@ -95,4 +92,4 @@ def _warmup_name(steps: Steps, n_steps: int, _: Translate) -> dict[str, Any]:
 
 
 def _now(step: int) -> dict[str, Any]:
-    return marks.upright(step, line={"color": PINNED, "width": 2})
+    return marks.upright(step, line={"color": palette.PINNED, "width": 2})
