@@ -1,17 +1,26 @@
 """A picture inside a file that opens without a network."""
 
-import plotly.io
+import json
 
-from pages.figures.theme import TITLE
+from plotly import io
+
+from pages.figures.theme import TITLE, template_named
 
 ROOM = {"t": TITLE, "l": 60, "r": 20, "b": 50}
 
 
 def as_html(spec: str, *, with_library: bool) -> str:
     """A figure, given as text, still alive; one of a file brings the library for all of them."""
-    figure = plotly.io.from_json(spec, skip_invalid=True)
-    figure.update_layout(template="plotly_white", dragmode=False, autosize=True)
-    if not figure.layout.margin.to_plotly_json():
-        figure.update_layout(margin=ROOM)
+    parts = json.loads(spec)
+    on_paper = {"template": template_named("plotly_white"), "dragmode": False, "autosize": True}
+    layout = {"margin": ROOM, **parts["layout"], **on_paper}
     options = {"displaylogo": False, "responsive": True}
-    return figure.to_html(full_html=False, include_plotlyjs=with_library, config=options)
+    return str(
+        io.to_html(
+            {**parts, "layout": layout},
+            config=options,
+            include_plotlyjs=with_library,
+            full_html=False,
+            validate=False,
+        )
+    )

@@ -2,7 +2,6 @@
 
 import functools
 import textwrap
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,54 +21,40 @@ ROOMY = "roomy"  # in the meta of a layout: its rows have more room than they ne
 
 
 class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types
-    """A finished figure, kept and sent many times: what is sent is made once.
+    """A finished figure as plain values, sent many times: what is sent is made once.
 
-    Plotly's own objects are made where one is asked for, and its check of every property is left
-    to the tests: both take many times as long as the rest.
+    Plotly's own objects are made for whoever asks for one, which no page does, and its check of
+    every property is left to the tests: both take many times as long as the rest.
     """
 
-    _making = threading.RLock()
-
     def __init__(self, parts: dict[str, Any]):
-        self._given, self._is_made = parts, False
-
-    def __getattr__(self, name: str) -> Any:
-        """What Plotly has not made yet; sessions share pictures, so one thread makes it."""
-        with self._making:
-            if name in self.__dict__:
-                return self.__dict__[name]
-            if self.__dict__.get("_is_made", True):
-                raise AttributeError(name)
-            self._is_made = True
-            super().__init__(self._given["data"], self._given["layout"], _validate=False)
-        return getattr(self, name)
+        self._parts = parts
 
     @property
     def parts(self) -> dict[str, Any]:
         """Traces and layout as plain values, not to be changed."""
-        if not self._is_made:
-            return self._given
-        traces = [trace.to_plotly_json() for trace in self.data]
-        return {"data": traces, "layout": self.layout.to_plotly_json()}
+        return self._parts
 
-    def write_in(self, color: str) -> None:
-        """Give its texts this colour, and those in the cells of its maps."""
-        if self._is_made:
-            self.update_layout(font_color=color)
-            self.update_traces(textfont_color=color, selector={"type": "heatmap"})
-            return
-        given, layout = self._given["data"], self._given["layout"]
+    def __getattr__(self, name: str) -> Any:
+        """What Plotly's own objects know, to be looked at."""
+        return getattr(self._plotly, name)
+
+    @functools.cached_property
+    def _plotly(self) -> go.Figure:
+        return go.Figure(self._parts["data"], self._parts["layout"], _validate=False)
+
+    def written_in(self, color: str) -> "Picture":
+        """The same with its texts in this colour, and those in the cells of its maps."""
+        given, layout = self._parts["data"], self._parts["layout"]
         traces = [_colored(each, "textfont", color) if _is_map(each) else each for each in given]
-        self._given = {"data": traces, "layout": _colored(layout, "font", color)}
+        return Picture({"data": traces, "layout": _colored(layout, "font", color)})
 
     @functools.cached_property
     def sent(self) -> dict[str, Any]:
         """Plain dictionaries, arrays packed."""
-        if self._is_made:
-            return super().to_dict()
-        sent: dict[str, Any] = _copied(_without_nothing(self._given))
+        sent: dict[str, Any] = _copied(_without_nothing(self._parts))
         convert_to_base64(sent)
-        sent["layout"].setdefault("template", _template(io.templates.default))
+        sent["layout"].setdefault("template", template_named(io.templates.default))
         return sent
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,8 +88,8 @@ def _copied(value: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=4)
-def _template(name: str) -> dict[str, Any]:
-    """What all pictures have in common, as Streamlit sets it; not to be changed."""
+def template_named(name: str) -> dict[str, Any]:
+    """What all pictures of a kind have in common, as Plotly keeps it; not to be changed."""
     return io.templates[name].to_plotly_json()
 
 

@@ -148,8 +148,8 @@ class Look(NamedTuple):
 
     def given_to(self, figure: Any) -> Any:
         """The figure with its ink, and large where it is to be."""
-        figure.write_in(INK[self.theme])
-        return enlarged(figure) if self.is_large else figure
+        written = figure.written_in(INK[self.theme])
+        return enlarged(written) if self.is_large else written
 
 
 def _look() -> Look:
