@@ -29,6 +29,7 @@ from pages.panels.compare.inputs import counting_controls, what_both_read
 from pages.panels.compare.shared import Pair
 from pages.ui import panel
 from pages.ui.chart import drawn
+from pages.ui.choices import chooses
 from pages.ui.compare import beside, kept
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page, section
@@ -87,6 +88,7 @@ def of_two(pair: Pair) -> tuple[Panel, ...]:
     )
 
 
+@chooses("context_len", "weight_format")
 def counted_with(pair: Pair | None) -> None:
     """What counts are made for: nothing runs, so that no text is read."""
     counting_controls([run.weights for run in pair.both] if pair else ())

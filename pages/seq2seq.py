@@ -23,6 +23,7 @@ from pages.panels.seq2seq.missing import when_the_source_is_missing
 from pages.panels.seq2seq.search import Standing, candidate_facts, search_facts
 from pages.ui import cached, panel
 from pages.ui.chart import drawn
+from pages.ui.choices import chooses
 from pages.ui.explain import note
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, must_fit, open_page, recorded, subtitle
@@ -65,6 +66,7 @@ def of_a_run(draw: Callable[[Run], None]) -> Callable[[Run, Standing], None]:
     return lambda run, here: draw(run)
 
 
+@chooses("token", "target_token")
 def two_tokens(run: Run, _here: Standing) -> None:
     """The tokens of source and target that are outlined."""
     inputs.token_choices(run)

@@ -11,6 +11,7 @@ from pages.panels.training.model import what_it_became
 from pages.panels.training.setup import how_it_is_learned, start_row, what_is_learned
 from pages.panels.training.watch import curves_panel, samples_panel, state
 from pages.ui import link, panel, starts
+from pages.ui.choices import chooses
 from pages.ui.explain import note
 from pages.ui.frame import close_page, draw_frame, live_section
 from pages.ui.language import _
@@ -40,6 +41,7 @@ def main() -> None:
     close_page(TITLE)
 
 
+@chooses()
 def to_set(run: TrainingRun | None) -> None:
     """The way to start the next one, where a run is watched."""
     if run is not None:

@@ -9,6 +9,7 @@ from blocks import ModelConfig
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.ui import labelled, link, terms
+from pages.ui.choices import chooses
 from pages.ui.controls import slide, slider
 from pages.ui.language import _, enumeration
 
@@ -21,12 +22,14 @@ def pin_token(customdata: list[Any]) -> None:
     link.redraw_everything()
 
 
+@chooses("layer")
 def layer_choice(run: Run) -> None:
     """Which layer of a whole model is looked at."""
     if run.config.n_layers > 1:
         one_of_layers(range(run.config.n_layers), labelled.selected_layer(run))
 
 
+@chooses("layer")
 def attending_layer_choice(run: Run) -> None:
     """Which layer is looked at where attention is: one that attends."""
     if run.config.n_layers > 1 and run.config.has_attention:

@@ -12,6 +12,7 @@ from blocks.observe.run import Run
 from pages.figures import counting
 from pages.figures.counting import from_one, told_apart
 from pages.ui import cached, labelled, link
+from pages.ui.choices import chooses
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent
 from pages.ui.views import attending_layer_choice, head_choice
@@ -75,6 +76,7 @@ def says_window(facts: HeadFacts, drawn: Window) -> str:
     return text.format(first=from_one(drawn.first), last=drawn.end, n=drawn.n, share=share)
 
 
+@chooses("layer", "head")
 def layer_and_head(run: Run) -> None:
     """The layer and head that the whole page looks at, and a way to a telling one."""
     at = labelled.selection(run)

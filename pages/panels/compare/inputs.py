@@ -8,11 +8,13 @@ from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair
 from pages.panels.cost.shared import LENGTHS, format_name, formats
 from pages.ui import link
+from pages.ui.choices import chooses
 from pages.ui.controls import pick, slide
 from pages.ui.inputs import input_controls, mask_controls, vector_controls
 from pages.ui.language import _
 
 
+@chooses("text", "mask_kind", "token")
 def what_both_read(pair: Pair) -> None:
     """The text, B's mask, the pinned token."""
     reads_tokens = any(run.config.architecture.reads_tokens for run in pair.both)

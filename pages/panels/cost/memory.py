@@ -18,6 +18,7 @@ from pages.figures.theme import Picture, Translate
 from pages.panels.cost import memory_picture, shared
 from pages.ui import link, terms
 from pages.ui.chart import show
+from pages.ui.choices import chooses
 from pages.ui.controls import choose, pick, switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -221,6 +222,14 @@ def kept_table(found: Activations) -> None:
     show_table(pd.DataFrame(rows), key="kept_table")
 
 
+@chooses(
+    "memory_use",
+    "weight_format",
+    "optimizer_states",
+    "fused_attention",
+    "checkpointing",
+    "master_weights",
+)
 @section
 def how_it_is_used(run: Run) -> None:
     """To train or to use; in which numbers; with what is kept, and what is computed again."""

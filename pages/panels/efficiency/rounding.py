@@ -18,6 +18,7 @@ from pages.panels.efficiency import exemption, rounding_picture, shared
 from pages.panels.efficiency.rounded_score import what_it_still_can_do
 from pages.ui import link, starts
 from pages.ui.chart import columns, show
+from pages.ui.choices import chooses
 from pages.ui.controls import choose, pick, slide, slider, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
@@ -137,6 +138,7 @@ def rounding_control(place: str = "") -> None:
     pick("rounding", label, Rounding, label_of=lambda name: _(names[name]), place=place)
 
 
+@chooses("n_bits", "symmetric_grid", "granularity", "group_size", "range_rule")
 def grid_controls(_run: Run) -> None:
     """Bits and grids, for all panels that round weights."""
     left, middle, right = st.columns(3)

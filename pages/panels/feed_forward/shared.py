@@ -13,6 +13,7 @@ from blocks.inspection.wide import Place, SeenLayer
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.ui import cached, labelled, link
+from pages.ui.choices import chooses
 from pages.ui.controls import slider
 from pages.ui.language import _
 from pages.ui.link_fields.feed_forward import LIKELIEST
@@ -102,6 +103,7 @@ def of_units(draw: Callable[[Run], None]) -> Callable[[Run], None]:
     return of_a_layer(drawn)
 
 
+@chooses("layer", "expert")
 def layer_and_expert(run: Run) -> None:
     """Which layer is looked at, and of a mixture which expert; a way on where there is none."""
     layer_choice(run)

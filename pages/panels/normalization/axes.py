@@ -15,6 +15,7 @@ from pages.figures.theme import Picture
 from pages.panels.normalization import axes_picture
 from pages.ui import cached, labelled, link, terms
 from pages.ui.chart import columns, show
+from pages.ui.choices import chooses
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, current_language, sentences
@@ -186,6 +187,7 @@ def selection(run: Run) -> tuple[int, str]:
     return layer, asked if asked in options else options[0]
 
 
+@chooses("layer", "norm_input")
 def layer_and_stage(run: Run) -> None:
     """Which layer, and which stage of it the norms are given."""
     layer_choice(run)

@@ -1,0 +1,23 @@
+"""What the reader chooses for a panel, and perhaps for others on its page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Draws controls for these fields of the link; `draw` gets the values that the page has."""
+
+    fields: tuple[str, ...]
+    draw: Callable[..., None]
+
+    def __call__(self, *values: Any) -> None:
+        """Draw them."""
+        self.draw(*values)
+
+
+def chooses(*fields: str) -> Callable[[Callable[..., None]], Choices]:
+    """Say for which fields of the link a function draws controls."""
+    return partial(Choices, fields)
