@@ -10,31 +10,18 @@ from blocks.observe.run import Run
 from pages.panels.block.flow import draw_bands, draw_strip, what_flows
 from pages.panels.block.stage import draw_spread, draw_token_values, what_a_stage_does
 from pages.panels.heads import draw_heads, draw_one_head, heads_of_a_layer
-from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
+from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
-from pages.ui import cached, labelled, link, panel, words
+from pages.ui import cached, labelled, link, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.history import run_before
 from pages.ui.inputs import vector_controls
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 from pages.ui.views import attending_layer_choice, layer_choice
 
 TITLE = N_("One Transformer block")
-
-
-@one_at_a_time
-def main() -> None:
-    """What goes in, and the questions."""
-    run = open_page(TITLE, Architecture.BLOCK, PANELS)
-    what_goes_in(run, vector_controls)
-    recorded(run)
-    subtitle(words.summary_of_a_block(run))
-    panel.show(PANELS, run, files=what_to_take)
-    close_page(TITLE)
 
 
 def what_to_take(run: Run) -> None:
@@ -90,4 +77,11 @@ PANELS = (
     ),
 )
 
-main()
+show_model_page(
+    TITLE,
+    PANELS,
+    architecture=Architecture.BLOCK,
+    files=what_to_take,
+    input_of=vector_controls,
+    summary=words.summary_of_a_block,
+)

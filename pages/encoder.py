@@ -9,30 +9,17 @@ from pages.panels.encoder import prediction_picture
 from pages.panels.encoder.layers import draw_layers, what_passes
 from pages.panels.encoder.prediction import prediction_facts, what_it_expects
 from pages.panels.heads import draw_all_heads, draw_one_head, heads_of_all_layers
-from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
+from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
-from pages.ui import cached, labelled, layers, panel, words
+from pages.ui import cached, labelled, layers, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.history import run_before
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 from pages.ui.views import layer_choice
 
 TITLE = N_("A whole encoder")
-
-
-@one_at_a_time
-def main() -> None:
-    """What goes in, and the questions."""
-    run = open_page(TITLE, Architecture.ENCODER, PANELS)
-    what_goes_in(run)
-    recorded(run)
-    subtitle(words.summary(run))
-    panel.show(PANELS, run, files=what_to_take)
-    close_page(TITLE)
 
 
 def what_to_take(run: Run) -> None:
@@ -83,4 +70,4 @@ PANELS = (
     ),
 )
 
-main()
+show_model_page(TITLE, PANELS, architecture=Architecture.ENCODER, files=what_to_take)

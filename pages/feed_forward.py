@@ -9,26 +9,11 @@ from pages.panels.feed_forward.positions import each_position_alone
 from pages.panels.feed_forward.shared import layer_and_expert, of_a_layer, of_units
 from pages.panels.feed_forward.units import dead_and_alive, one_unit
 from pages.panels.feed_forward.width import other_widths
-from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
-from pages.ui import panel, words
-from pages.ui.frame import close_page, open_page, recorded, subtitle
+from pages.panels.model_page import show_model_page
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Feed-forward: what the hidden layer does")
-
-
-@one_at_a_time
-def main() -> None:
-    """What goes in, and the questions."""
-    run = open_page(TITLE, None, PANELS)
-    what_goes_in(run)
-    recorded(run)
-    subtitle(words.summary(run))
-    panel.show(PANELS, run)
-    close_page(TITLE)
-
 
 PANELS = (
     Panel(
@@ -87,4 +72,4 @@ PANELS = (
     ablation("n_layers", "d_ff", "residual"),
 )
 
-main()
+show_model_page(TITLE, PANELS)

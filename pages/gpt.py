@@ -22,28 +22,15 @@ from pages.panels.gpt import (
     writing,
     writing_picture,
 )
-from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
+from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
-from pages.ui import cached, labelled, panel, words
+from pages.ui import cached, labelled, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 
 TITLE = N_("GPT: the next token")
-
-
-@one_at_a_time
-def main() -> None:
-    """What goes in, and the questions."""
-    run = open_page(TITLE, Architecture.GPT, PANELS)
-    what_goes_in(run)
-    recorded(run)
-    subtitle(words.summary(run))
-    panel.show(PANELS, run, files=what_to_take)
-    close_page(TITLE)
 
 
 def what_to_take(run: Run) -> None:
@@ -138,4 +125,4 @@ PANELS = (
     ),
 )
 
-main()
+show_model_page(TITLE, PANELS, architecture=Architecture.GPT, files=what_to_take)

@@ -4,32 +4,19 @@ import pages.ui.entrance  # noqa: F401
 
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
 from pages.panels.masks import plan, shared
 from pages.panels.masks.edges import another_sequence, blind_facts, draw_blind, nothing_to_see
 from pages.panels.masks.leaks import does_it_hold, draw_gradient, draw_moved
 from pages.panels.masks.peeking import what_if_it_could_peek
 from pages.panels.masks.steps import draw_mask, draw_pattern, draw_scores, what_the_mask_does
-from pages.ui import cached, labelled, panel, words
+from pages.panels.model_page import show_model_page
+from pages.ui import cached, labelled, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Masks: who may attend to whom")
-
-
-@one_at_a_time
-def main() -> None:
-    """What goes in, and the questions."""
-    run = open_page(TITLE, None, PANELS)
-    what_goes_in(run)
-    recorded(run)
-    subtitle(words.summary(run))
-    panel.show(PANELS, run, files=what_to_take)
-    close_page(TITLE)
 
 
 def looked_at(run: Run) -> tuple[int, int, int]:
@@ -90,4 +77,4 @@ PANELS = (
     ablation("n_layers", "n_heads", "residual"),
 )
 
-main()
+show_model_page(TITLE, PANELS, files=what_to_take)

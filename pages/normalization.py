@@ -5,8 +5,8 @@ import pages.ui.entrance  # noqa: F401
 from blocks.model.faults import N_
 from blocks.model.placements import possible_placements
 from blocks.observe.run import Run
-from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
+from pages.panels.model_page import show_model_page
 from pages.panels.normalization import axes, placements
 from pages.panels.normalization.axes import layer_and_stage, what_norms_see, what_they_depend_on
 from pages.panels.normalization.depth import what_depth_does
@@ -16,25 +16,12 @@ from pages.panels.normalization.race import who_learns
 from pages.panels.normalization.shared import RACE
 from pages.panels.normalization.stacks import stack_choice
 from pages.panels.normalization.theory import how_it_scales
-from pages.ui import labelled, panel, words
+from pages.ui import labelled, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Norms: what they do for depth")
-
-
-@one_at_a_time
-def main() -> None:
-    """What goes in, and the questions."""
-    run = open_page(TITLE, None, PANELS)
-    what_goes_in(run)
-    recorded(run)
-    subtitle(words.summary(run))
-    panel.show(PANELS, run, files=what_to_take)
-    close_page(TITLE)
 
 
 def what_to_take(run: Run) -> None:
@@ -110,4 +97,4 @@ PANELS = (
     ablation("n_layers", "norm_placement", "residual"),
 )
 
-main()
+show_model_page(TITLE, PANELS, files=what_to_take)

@@ -3,30 +3,15 @@
 import pages.ui.entrance  # noqa: F401
 
 from blocks.model.faults import N_
-from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
+from pages.panels.model_page import show_model_page
 from pages.panels.positions.beyond import beyond_the_length
 from pages.panels.positions.claims import claims_tested
 from pages.panels.positions.loss import what_it_costs
 from pages.panels.positions.matrix import the_positions
-from pages.ui import panel, words
-from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Positions: how word order gets in")
-
-
-@one_at_a_time
-def main() -> None:
-    """What goes in, and the questions."""
-    run = open_page(TITLE, None, PANELS)
-    what_goes_in(run)
-    recorded(run)
-    subtitle(words.summary(run))
-    panel.show(PANELS, run)
-    close_page(TITLE)
-
 
 PANELS = (
     Panel(
@@ -67,4 +52,4 @@ PANELS = (
     ablation("n_layers", "n_heads", "position_kind"),
 )
 
-main()
+show_model_page(TITLE, PANELS)

@@ -1,0 +1,33 @@
+"""A page about one model that runs: what goes in, and its questions."""
+
+from collections.abc import Callable, Sequence
+
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
+from pages.panels.inputs import what_goes_in
+from pages.ui import panel, words
+from pages.ui.frame import close_page, open_page, recorded, subtitle
+from pages.ui.panel import Panel
+from pages.ui.turns import one_at_a_time
+
+
+@one_at_a_time
+def show_model_page(
+    title: str,
+    panels: Sequence[Panel],
+    *,
+    architecture: Architecture | None = None,
+    files: Callable[[Run], None] | None = None,
+    input_of: Callable[[Run], None] | None = None,
+    summary: Callable[[Run], str] = words.summary,
+) -> None:
+    """Draw the page; `architecture`: the one it is about, `files`: what can be taken away.
+
+    `input_of` draws the controls of its input, `summary` says what the model is.
+    """
+    run = open_page(title, architecture, panels)
+    what_goes_in(run, input_of)
+    recorded(run)
+    subtitle(summary(run))
+    panel.show(panels, run, files=files)
+    close_page(title)
