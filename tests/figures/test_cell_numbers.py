@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pages.figures.cell_numbers import cell_numbers, few_signs
+from pages.panels.seq2seq.cell_numbers_picture import cell_numbers, few_signs
 
 
 def test_dark_cells_have_white_numbers_and_the_others_those_of_the_theme():

@@ -10,9 +10,9 @@ from drawn import bytes_sent, checked, marked, same, visible, words_that_slipped
 from blocks.inspection.learning import BirthFacts
 from blocks.training import schedule as schedules
 from blocks.training.recipe import RECIPES
-from pages.figures import births, curves, palette
-from pages.figures.curves import Steps, Told
-from pages.panels.training import setup_picture
+from pages.figures import palette
+from pages.panels.training import births_picture, curves_picture, setup_picture
+from pages.panels.training.curves_picture import Steps, Told
 
 GUESS = math.log(8)
 N_STEPS, N_LAYERS = 40, 3
@@ -50,12 +50,12 @@ def nothing_yet() -> Told:
 
 
 def loss(*runs: Told, steps: Steps = LINEAR, _=same):
-    return checked(curves.loss(runs or [told()], steps, guess=GUESS, _=_))
+    return checked(curves_picture.loss(runs or [told()], steps, guess=GUESS, _=_))
 
 
 def score(*runs: Told, is_share: bool = True, _=same):
     runs = runs or (told(),)
-    return checked(curves.score(runs, LINEAR, name="given", is_share=is_share, _=_))
+    return checked(curves_picture.score(runs, LINEAR, name="given", is_share=is_share, _=_))
 
 
 def rates(name: str, steps: Steps = LINEAR, now: int | None = None, _=same):
@@ -67,7 +67,7 @@ def heads(_=same):
     steps, numbers = [0, 1, 8], range(4)
     rows = [(s, n // 2, n % 2, n, (1 + n) * (1 + s) / 40) for s in steps for n in numbers]
     table = pd.DataFrame(rows, columns=["step", "layer", "head", "number", "share"])
-    return checked(births.heads_over_steps(BirthFacts(table, "induction", 3, 1), _=_))
+    return checked(births_picture.heads_over_steps(BirthFacts(table, "induction", 3, 1), _=_))
 
 
 def test_losses_are_drawn_as_they_were_told():
@@ -121,8 +121,8 @@ def test_nothing_told_yet_can_be_drawn():
     empty = nothing_yet()
     assert loss(empty).layout.yaxis.range[1] > GUESS
     assert len(score(empty).data[0].y) == 0
-    assert checked(curves.gradients(empty, LINEAR, _=same)).data
-    assert checked(curves.speed(empty, LINEAR, _=same)).data
+    assert checked(curves_picture.gradients(empty, LINEAR, _=same)).data
+    assert checked(curves_picture.speed(empty, LINEAR, _=same)).data
 
 
 def test_a_share_is_in_percent_and_bits_are_not():
@@ -131,7 +131,7 @@ def test_a_share_is_in_percent_and_bits_are_not():
 
 
 def test_a_line_for_each_layer_and_one_for_the_whole_gradient():
-    picture = checked(curves.gradients(told(), LINEAR, _=same))
+    picture = checked(curves_picture.gradients(told(), LINEAR, _=same))
     assert len(picture.data) == 1 + N_LAYERS
     assert picture.layout.yaxis.type == "log"
     colors = [trace.line.color for trace in picture.data[1:]]
@@ -170,8 +170,8 @@ def test_every_word_is_translated():
         loss(_=marked),
         loss(told(), told(), _=marked),
         score(_=marked),
-        checked(curves.gradients(told(), LINEAR, _=marked)),
-        checked(curves.speed(told(), LINEAR, _=marked)),
+        checked(curves_picture.gradients(told(), LINEAR, _=marked)),
+        checked(curves_picture.speed(told(), LINEAR, _=marked)),
         rates("paper", _=marked),
         heads(_=marked),
     ]
@@ -179,4 +179,4 @@ def test_every_word_is_translated():
 
 
 def test_a_long_run_is_small_enough_to_be_sent_each_second():
-    assert bytes_sent(curves.loss([told(n=2000)], LINEAR, guess=GUESS, _=same)) < 200_000
+    assert bytes_sent(curves_picture.loss([told(n=2000)], LINEAR, guess=GUESS, _=same)) < 200_000

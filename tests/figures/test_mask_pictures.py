@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from drawn import TOKENS, checked, marked, same, visible, words_that_slipped_by
 
-from pages.figures import mask_steps, palette
+from pages.figures import palette
 from pages.figures.token_matrix import FEW, Names
-from pages.panels.masks import leaks_picture
+from pages.panels.masks import leaks_picture, steps_picture
 
 N = len(TOKENS)
 OPEN = np.tri(N, dtype=bool)
@@ -19,7 +19,7 @@ def leak_map(values: np.ndarray = VALUES, _=same, **more):
 
 
 def pattern(values: np.ndarray, _=same):
-    return mask_steps.pattern_map(values, OPEN, TOKENS, TOKENS, pinned=1, _=_)
+    return steps_picture.pattern_map(values, OPEN, TOKENS, TOKENS, pinned=1, _=_)
 
 
 def pictures(_):
@@ -29,10 +29,10 @@ def pictures(_):
         leak_map(np.where(OPEN, VALUES, 3.0), _=_, pinned=2),
         leak_map(np.where(OPEN, np.nan, np.inf), _=_),
         pattern(OPEN / N, _=_),
-        mask_steps.mask_map(OPEN, TOKENS, TOKENS, pinned=1, can_paint=True, _=_),
-        mask_steps.score_map(VALUES - 3, TOKENS, TOKENS, pinned=1, _=_),
-        mask_steps.score_map(np.full((N, 3), -np.inf), TOKENS, TOKENS[:3], _=_),
-        mask_steps.blind_row(rows, ["given"] * 3, TOKENS, title="given", _=_),
+        steps_picture.mask_map(OPEN, TOKENS, TOKENS, pinned=1, can_paint=True, _=_),
+        steps_picture.score_map(VALUES - 3, TOKENS, TOKENS, pinned=1, _=_),
+        steps_picture.score_map(np.full((N, 3), -np.inf), TOKENS, TOKENS[:3], _=_),
+        steps_picture.blind_row(rows, ["given"] * 3, TOKENS, title="given", _=_),
     ]
 
 
@@ -99,14 +99,14 @@ def test_a_weight_in_a_forbidden_cell_is_drawn():
 
 def test_a_painted_cell_says_that_it_can_be_clicked():
     for can_paint in (True, False):
-        picture = mask_steps.mask_map(OPEN, TOKENS, TOKENS, can_paint=can_paint, _=same)
+        picture = steps_picture.mask_map(OPEN, TOKENS, TOKENS, can_paint=can_paint, _=same)
         assert said(picture, "click") == (set(np.ndindex(N, N)) if can_paint else set())
         assert said(picture, "forbidden") == FORBIDDEN
 
 
 def test_a_row_that_is_no_number_has_the_words_and_no_colour():
     rows = np.stack([np.full(N, 1 / N), np.full(N, np.nan)])
-    picture = mask_steps.blind_row(rows, ["a", "b"], TOKENS, title="t", _=same)
+    picture = steps_picture.blind_row(rows, ["a", "b"], TOKENS, title="t", _=same)
     assert (picture.data[0].z[1] == 0).all()
     assert any("NaN" in text for text in visible(picture))
     assert not any("nan" in text for text in visible(picture))
@@ -115,8 +115,8 @@ def test_a_row_that_is_no_number_has_the_words_and_no_colour():
 @pytest.mark.parametrize("n", [1, 30, 60, 256])
 def test_only_charts_that_are_clicked_need_webgl(n: int):
     tokens, square = ["x"] * n, np.tri(n)
-    clicked = mask_steps.mask_map(square > 0, tokens, tokens, can_paint=True, _=same)
-    quiet = mask_steps.pattern_map(square, square > 0, tokens, tokens, _=same)
+    clicked = steps_picture.mask_map(square > 0, tokens, tokens, can_paint=True, _=same)
+    quiet = steps_picture.pattern_map(square, square > 0, tokens, tokens, _=same)
     kinds = {trace.type for trace in clicked.data}
     assert kinds == {"heatmap", "scatter" if n * n <= FEW else "scattergl"}
     assert {trace.type for trace in quiet.data} == {"heatmap", "scatter"}

@@ -5,11 +5,10 @@ import pandas as pd
 import pytest
 from drawn import TOKENS, checked, marked, raw, same, visible, words_that_slipped_by
 
-from pages.figures import pair
 from pages.figures.described import described
 from pages.figures.signed import MOST, ZERO
 from pages.figures.weights import MASKED_CODE
-from pages.panels.compare import runs_picture, trade_off_picture
+from pages.panels.compare import pair_picture, runs_picture, trade_off_picture
 
 NAMES = ("A · given <b>", "B · given")
 
@@ -29,11 +28,11 @@ def line(*values: float) -> pd.DataFrame:
 
 
 def lines(a: pd.DataFrame, b: pd.DataFrame, _=same):
-    return pair.over_layers(a, b, NAMES, selected=1, title="given", unit="given", _=_)
+    return pair_picture.over_layers(a, b, NAMES, selected=1, title="given", unit="given", _=_)
 
 
 def test_bars_stand_two_by_two():
-    picture = pair.bars(
+    picture = pair_picture.bars(
         two_bars(), NAMES, title="given", unit="given", said="{:.0f}".format, _=same
     )
     a, b = checked(picture).data
@@ -50,7 +49,11 @@ def test_lines_part_and_what_lies_between_them_is_drawn_below():
     picture = checked(lines(line(1, 2, 3), line(1, 4, 2, 5)))
     assert list(picture.data[2].y) == [0, 2, -1]
     assert picture.data[2].type == "bar"
-    assert list(picture.data[2].marker.color) == [pair.A_COLOR, pair.B_COLOR, pair.A_COLOR]
+    assert list(picture.data[2].marker.color) == [
+        pair_picture.A_COLOR,
+        pair_picture.B_COLOR,
+        pair_picture.A_COLOR,
+    ]
     assert picture.layout.yaxis2.title.text == "B − A"
     assert picture.layout.xaxis.range == (-0.5, 3.5)
 

@@ -9,9 +9,14 @@ from blocks.inspection.beyond_length import HEAD_MEASURES, BeyondFacts, LossFact
 from blocks.inspection.position_claims import OUTPUT_ERROR, Claim, ClaimsFacts, ShiftFacts, Verdict
 from blocks.inspection.position_facts import KindFacts, LikenessFacts, PairFacts, TableFacts
 from blocks.model.kinds import PositionKind
-from pages.figures import palette, position_matrix
-from pages.figures.position_matrix import Names
-from pages.panels.positions import beyond_picture, claims_picture, matrix_picture
+from pages.figures import palette
+from pages.panels.positions import (
+    beyond_picture,
+    claims_picture,
+    matrix_picture,
+    position_matrix_picture,
+)
+from pages.panels.positions.position_matrix_picture import Names
 
 NAMES = Names("given", "given", "given", "given")
 KINDS = {kind: f"given {i}" for i, kind in enumerate(PositionKind)}
@@ -21,7 +26,7 @@ ADDED = PositionKind.SINUSOIDAL
 
 def a_table(n: int = 6, width: int = 4, _=same, columns=None, chosen=(2, 3), first=0):
     values = np.linspace(-1, 1, n * width).reshape(n, width).astype(np.float32)
-    return position_matrix.table(
+    return position_matrix_picture.table(
         values,
         columns or range(width),
         NAMES,
@@ -61,14 +66,18 @@ def test_columns_that_count_from_1_say_so_and_return_their_place():
 
 def test_a_large_table_stays_small():
     assert bytes_sent(a_table(512, 256)) < 900_000
-    assert len(checked(a_table(512, 256)).data[1].x) <= position_matrix.MOST_MARKS
+    assert len(checked(a_table(512, 256)).data[1].x) <= position_matrix_picture.MOST_MARKS
 
 
 @pytest.mark.parametrize("n", [1, 5, 40])
 def test_a_square_writes_its_numbers_where_there_is_room(n: int):
-    picture = checked(position_matrix.square(np.eye(n), NAMES, pinned=0, numbers=True, _=same))
-    assert (picture.data[0].texttemplate is not None) == (n <= position_matrix.NUMBERS_UP_TO)
-    assert position_matrix.square(np.zeros((2, 2)), NAMES, most=0.0, _=same)
+    picture = checked(
+        position_matrix_picture.square(np.eye(n), NAMES, pinned=0, numbers=True, _=same)
+    )
+    assert (picture.data[0].texttemplate is not None) == (
+        n <= position_matrix_picture.NUMBERS_UP_TO
+    )
+    assert position_matrix_picture.square(np.zeros((2, 2)), NAMES, most=0.0, _=same)
 
 
 def pair(kind: PositionKind = ADDED, **curves: list[float]) -> PairFacts:
@@ -183,7 +192,7 @@ def table_facts(kind: PositionKind) -> TableFacts:
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda _: position_matrix.square(np.eye(3), NAMES, _=_),
+        lambda _: position_matrix_picture.square(np.eye(3), NAMES, _=_),
         lambda _: matrix_picture.similarity(np.eye(3), 1, _=_),
         *(lambda _, kind=kind: matrix_picture.pair(pair(kind), _=_) for kind in (ADDED, LEARNED)),
         *(

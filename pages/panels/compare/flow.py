@@ -14,11 +14,11 @@ from blocks.model.faults import N_
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
 from pages.figures import flow
-from pages.figures import pair as pictures
 from pages.figures.beside import on_one_scale
 from pages.figures.counting import from_one
 from pages.figures.numbers import readable
 from pages.figures.theme import Picture
+from pages.panels.compare import pair_picture as pictures
 from pages.panels.compare import runs, shared
 from pages.panels.compare.shared import Pair, Row
 from pages.ui import cached, labelled, link

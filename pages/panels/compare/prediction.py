@@ -6,8 +6,8 @@ from functools import lru_cache, partial
 from blocks.inspection import two_predictions
 from blocks.inspection.two_predictions import TwoPredictions
 from blocks.model.kinds import Architecture
-from pages.figures import pair as pictures
 from pages.figures.theme import Picture, token_label
+from pages.panels.compare import pair_picture as pictures
 from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair
 from pages.ui import cached

@@ -8,7 +8,6 @@ import pandas as pd
 from pages.figures import palette
 from pages.figures.described import SAID
 from pages.figures.names_apart import Name, names_apart
-from pages.figures.pair import A_COLOR, B_COLOR
 from pages.figures.theme import (
     TITLE_AND_LEGEND,
     Picture,
@@ -18,6 +17,7 @@ from pages.figures.theme import (
     legend,
     token_label,
 )
+from pages.panels.compare.pair_picture import A_COLOR, B_COLOR
 
 HEIGHT, BOTTOM = 500, 52
 WIDTH, HIGH = 270, 380  # pixels between the axes on a phone

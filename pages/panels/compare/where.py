@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages.figures import pair as pictures
 from pages.figures.theme import Picture
 from pages.figures.units import flops
+from pages.panels.compare import pair_picture as pictures
 from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair, kind
 from pages.panels.cost.shared import operation

@@ -12,10 +12,9 @@ from blocks.model import masks as mask_rules
 from blocks.model.attention import attention_pattern
 from blocks.model.model_input import PADDING
 from blocks.observe.run import Run
-from pages.figures import mask_steps
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture, Translate, token_label
-from pages.panels.masks import shared
+from pages.panels.masks import shared, steps_picture
 from pages.ui import cached, link
 from pages.ui.chart import show
 from pages.ui.controls import slider
@@ -112,7 +111,7 @@ def draw_blind(facts: BlindFacts, *, _: Translate) -> Picture:
     label = token_label(facts.labels[facts.query], LONGEST_LABEL)
     token, head = f"{from_one(facts.query)} {label}", from_one(facts.head)
     title = _("Query {token}, head {head}: weights if no key is allowed")
-    return mask_steps.blind_row(
+    return steps_picture.blind_row(
         facts.weights,
         [names[treatment] for treatment in Treatment],
         facts.labels,
@@ -124,19 +123,19 @@ def draw_blind(facts: BlindFacts, *, _: Translate) -> Picture:
 def draw_cross_mask(run: Run, n_tokens: int, n_padding: int) -> Picture:
     """Which keys of the other sequence may be read."""
     found = cross(run, n_tokens, n_padding)
-    return mask_steps.mask_map(found.open, run.input.labels, _keys(found), _=_)
+    return steps_picture.mask_map(found.open, run.input.labels, _keys(found), _=_)
 
 
 def draw_cross_scores(run: Run, n_tokens: int, n_padding: int) -> Picture:
     """Scores over all keys, padding included."""
     found = cross(run, n_tokens, n_padding)
-    return mask_steps.score_map(found.scores, run.input.labels, _keys(found), _=_)
+    return steps_picture.score_map(found.scores, run.input.labels, _keys(found), _=_)
 
 
 def draw_cross_pattern(run: Run, n_tokens: int, n_padding: int) -> Picture:
     """The pattern over the tokens that are left."""
     found, queries = cross(run, n_tokens, n_padding), run.input.labels
-    return mask_steps.pattern_map(found.pattern, found.open, queries, _keys(found), _=_)
+    return steps_picture.pattern_map(found.pattern, found.open, queries, _keys(found), _=_)
 
 
 def _keys(found: Cross) -> list[str]:

@@ -14,10 +14,9 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskKind
 from blocks.observe.run import PaddingSide, Run
-from pages.figures import mask_steps
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture
-from pages.panels.masks import plan, shared
+from pages.panels.masks import plan, shared, steps_picture
 from pages.ui.chart import columns, show
 from pages.ui.explain import note
 from pages.ui.language import _
@@ -116,7 +115,7 @@ def draw_planted(
     title = _("Layer {layer}, head {head}: {name}")
     title = title.format(layer=from_one(layer), head=from_one(head), name=called)
     labels, pinned = facts.labels, facts.query
-    return mask_steps.pattern_map(
+    return steps_picture.pattern_map(
         facts.pattern, facts.is_open, labels, labels, title=title, pinned=pinned, _=_
     )
 

@@ -15,9 +15,9 @@ from blocks.model import masks as mask_rules
 from blocks.model.attention import attention_pattern, attention_scores
 from blocks.model.masks import MaskKind
 from blocks.observe.run import Run
-from pages.figures import heads, mask_steps
+from pages.figures import heads
 from pages.figures.theme import Picture, Translate
-from pages.panels.masks import painting, shared
+from pages.panels.masks import painting, shared, steps_picture
 from pages.ui import labelled, link, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
@@ -106,17 +106,19 @@ def draw_mask(run: Run, layer: int, token: int) -> Picture:
     """Who may see whom in a layer, large."""
     labels, can_paint = run.input.labels, painting.is_paintable(run)
     is_open = shared.open_cells(run, layer)
-    return mask_steps.mask_map(is_open, labels, labels, pinned=token, can_paint=can_paint, _=_)
+    return steps_picture.mask_map(is_open, labels, labels, pinned=token, can_paint=can_paint, _=_)
 
 
 def draw_scores(facts: StepFacts, *, _: Translate) -> Picture:
     """Scores of one head before the mask."""
-    return mask_steps.score_map(facts.scores, facts.labels, facts.labels, pinned=facts.query, _=_)
+    return steps_picture.score_map(
+        facts.scores, facts.labels, facts.labels, pinned=facts.query, _=_
+    )
 
 
 def draw_pattern(facts: StepFacts, *, _: Translate) -> Picture:
     """Pattern of one head after the mask."""
-    return mask_steps.pattern_map(
+    return steps_picture.pattern_map(
         facts.pattern, facts.is_open, facts.labels, facts.labels, pinned=facts.query, _=_
     )
 

@@ -12,8 +12,7 @@ from blocks.inspection.position_claims import (
     ShiftFacts,
 )
 from blocks.model.kinds import PositionKind
-from pages.figures import marks, palette, position_matrix
-from pages.figures.position_matrix import Names
+from pages.figures import marks, palette
 from pages.figures.theme import (
     EDGE,
     TITLE,
@@ -25,6 +24,8 @@ from pages.figures.theme import (
     legend,
 )
 from pages.figures.weights import outline
+from pages.panels.positions import position_matrix_picture
+from pages.panels.positions.position_matrix_picture import Names
 
 ROW, LEAST_SHOWN = 46, 1e-9
 VERDICT_CODES = {True: 2, False: 1, None: 0}
@@ -202,7 +203,9 @@ def matrix(facts: ShiftFacts, *, _: Translate) -> Picture:
     """The matrix that moves positions on."""
     title = _("M: PE(p + {k}) = M · PE(p)").format(k=facts.shift)
     names = Names(title, _("feature of PE(p + k)"), _("feature of PE(p)"), _("entry"))
-    return position_matrix.square(facts.matrix, names, most=facts.largest, numbers=True, _=_)
+    return position_matrix_picture.square(
+        facts.matrix, names, most=facts.largest, numbers=True, _=_
+    )
 
 
 def _in_two_lines(name: str) -> str:

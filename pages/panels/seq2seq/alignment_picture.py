@@ -9,11 +9,11 @@ from blocks.inspection.aligned_heads import IS_BETTER_BELOW, HeadsShown, LinksFa
 from blocks.inspection.alignment import MEAN, Link
 from blocks.model.faults import N_
 from pages.figures import head_table, palette
-from pages.figures.counting import from_one
+from pages.figures.counting import from_one, head_called
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture, Translate
 from pages.figures.token_matrix import Names, marks, token_matrix
-from pages.figures.two_texts import cells, colors, head_name
+from pages.panels.seq2seq.two_texts_picture import cells, colors
 
 TRUE, MOST_HEADS = palette.NORM, 20
 COLUMNS = {
@@ -30,7 +30,7 @@ def aligned_name(layer: int, head: int, _: Translate) -> str:
     """A head, or the mean of a layer."""
     if head == MEAN:
         return _("layer {layer}, mean of heads").format(layer=from_one(layer))
-    return head_name(layer, head, _)
+    return head_called(layer, head, _)
 
 
 def head_or_mean(head: int, _: Translate) -> str:

@@ -14,14 +14,14 @@ from blocks.inspection.three_attentions import (
 )
 from blocks.inspection.two_texts import AttentionKind
 from pages.figures import bipartite, heads
-from pages.figures.cell_numbers import cell_numbers
-from pages.figures.counting import from_one
+from pages.figures.counting import from_one, head_called
 from pages.figures.matrix import Matrix, Place, axes, heat, numbered, outlined
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture, Translate, figure, plain, token_label
 from pages.figures.token_axis import CROWDED, label_room, token_ticks
 from pages.figures.token_matrix import Names, token_matrix
-from pages.figures.two_texts import cells, colors, head_name, told
+from pages.panels.seq2seq.cell_numbers_picture import cell_numbers
+from pages.panels.seq2seq.two_texts_picture import cells, colors, told
 
 THIRD = 300  # pixels that a third of the page is likely to have
 SUMS_UP_TO, LINES_UP_TO, STRIP_UP_TO = 32, 40, 32
@@ -39,7 +39,7 @@ def tiles(facts: KindFacts, *, _: Translate) -> Picture:
     rows = each_row(facts.heads)
     hovers = [
         text.format(
-            head=head_name(row.layer, row.head, _),
+            head=head_called(row.layer, row.head, _),
             entropy=row.entropy_bits,
             tokens=row.effective_tokens,
         )
@@ -82,7 +82,7 @@ def _title(facts: HeadFacts, _: Translate) -> str:
         AttentionKind.DECODER: _("Target to target so far"),
         AttentionKind.CROSS: _("Target to source"),
     }
-    head = head_name(facts.which.layer, facts.which.head, _)
+    head = head_called(facts.which.layer, facts.which.head, _)
     return _("{what} · {head}").format(what=titles[facts.which.kind], head=head)
 
 
@@ -134,7 +134,7 @@ def strips(facts: TokenFacts, *, _: Translate) -> Picture:
     for strip, place in zip(texts, places, strict=True):
         layout |= axes(strip.matrix, place, x=_ticks(strip.tokens))
     text, is_of_target = _("{token} in both texts · {head}"), int(facts.is_of_target)
-    head = head_name(facts.layer, facts.head, _)
+    head = head_called(facts.layer, facts.head, _)
     return figure(
         [trace for each in zip(texts, places, strict=True) for trace in _strip(*each, _)],
         title=plain(text.format(token=facts.token, head=head)),

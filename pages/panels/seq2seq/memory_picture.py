@@ -4,12 +4,12 @@ import numpy as np
 
 from blocks.inspection.encoder_output import SourceFacts
 from blocks.inspection.three_attentions import N_DRAWN, around
-from pages.figures.cell_numbers import cell_numbers
 from pages.figures.counting import from_one
 from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import Picture, Translate, line_label
 from pages.figures.token_matrix import Names, marks, token_matrix
 from pages.figures.weights import TICKS, codes, weight_map
+from pages.panels.seq2seq.cell_numbers_picture import cell_numbers
 
 
 def step_name(facts: SourceFacts, step: int, _: Translate) -> str:

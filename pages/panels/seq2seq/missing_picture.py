@@ -4,10 +4,10 @@ import numpy as np
 
 from blocks.inspection.missing_source import HiddenFacts, Missing, WaysFacts
 from pages.figures import palette
-from pages.figures.cell_numbers import cell_numbers
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture, Translate, line_label, small
 from pages.figures.token_matrix import Names, marks, token_matrix
+from pages.panels.seq2seq.cell_numbers_picture import cell_numbers
 
 LEAST_SCALE = 1e-6
 

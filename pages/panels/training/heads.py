@@ -17,12 +17,12 @@ from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
 from blocks.training.tasks import TaskConfig
 from blocks.training.training_run import TrainingRun
-from pages.figures import births, heads
+from pages.figures import heads
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.panels.heads import one_head
-from pages.panels.training import shared
+from pages.panels.training import births_picture, shared
 from pages.ui import cached, labelled, layers, link, runs, starts, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide
@@ -145,7 +145,7 @@ def how_heads_come_to_be(run: TrainingRun) -> None:
     row, measure = read_tokens(run.spec.task), link.value("head_measure")
     selected = layer * run.spec.config.n_heads + head
     shown = run.id, run.snapshots.steps, row, measure, selected, step
-    draw, on_click = births.heads_over_steps, open_point
+    draw, on_click = births_picture.heads_over_steps, open_point
     show(draw, *shown, facts=birth_facts, key="head_births", on_click=on_click)
     note(shared.says_births(birth_facts(*shown)))
 

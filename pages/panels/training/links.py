@@ -13,10 +13,9 @@ from blocks.inspection.two_texts import AttentionKind
 from blocks.observe.run import Run
 from blocks.training.examples import fixed_links
 from blocks.training.training_run import TrainingRun
-from pages.figures import births
 from pages.panels.seq2seq import shared as seq2seq_shared
 from pages.panels.seq2seq.attention import who_reads_whom
-from pages.panels.training import shared
+from pages.panels.training import births_picture, shared
 from pages.panels.training.heads import open_point, step_choice
 from pages.ui import cached, link, runs, starts
 from pages.ui.chart import show
@@ -62,7 +61,7 @@ def how_links_come_to_be(run: TrainingRun) -> None:
     which = seq2seq_shared.chosen(seen, AttentionKind.CROSS)
     selected = which.layer * seen.config.n_heads + which.head
     shown = run.id, run.snapshots.steps, selected, step
-    draw = births.heads_over_steps
+    draw = births_picture.heads_over_steps
     show(draw, *shown, facts=link_facts, key="linked_births", on_click=_open_point)
     right_ones = _("The right tokens are the source tokens that determine the answer there.")
     note(sentences(shared.says_births(link_facts(*shown)), right_ones))

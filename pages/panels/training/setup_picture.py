@@ -8,8 +8,8 @@ import pandas as pd
 from blocks.training import schedule
 from blocks.training.recipe import OptimizerKind, Recipe
 from pages.figures import marks, palette
-from pages.figures.curves import BOTTOM, LOW, Steps, step_axis
 from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, figure, legend
+from pages.panels.training.curves_picture import BOTTOM, LOW, Steps, step_axis
 
 DASHES = ("solid", "dash")
 

@@ -16,8 +16,8 @@ from blocks.training.recipe import Recipe, ScheduleKind
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig, TaskKind
 from blocks.training.training_run import TrainingRun
-from pages.figures.births import MEASURES
 from pages.figures.counting import from_one
+from pages.panels.training.births_picture import MEASURES
 from pages.ui import cached, controls, everything, link, runs, starts, terms
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent

@@ -15,9 +15,8 @@ from blocks.training.smoothing import half_life, smoothed
 from blocks.training.spec import TrainingSpec
 from blocks.training.training_run import RunState, RunView, TrainingRun
 from blocks.work.queue import Place
-from pages.figures import curves
-from pages.figures.curves import Steps, Told
-from pages.panels.training import shared
+from pages.panels.training import curves_picture, shared
+from pages.panels.training.curves_picture import Steps, Told
 from pages.panels.training.setup_picture import Plan, rates
 from pages.ui import chips, link, runs, starts
 from pages.ui.chart import show_now
@@ -298,10 +297,12 @@ def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
     left, right = st.columns(2)
     with left:
         facts = learning_facts(view)
-        show_now(curves.loss(pictures, steps, guess=facts.guess, _=_), key="loss")
+        show_now(curves_picture.loss(pictures, steps, guess=facts.guess, _=_), key="loss")
     with right:
         name, is_share = score_name(view), facts.is_share
-        show_now(curves.score(pictures, steps, name=name, is_share=is_share, _=_), key="score")
+        show_now(
+            curves_picture.score(pictures, steps, name=name, is_share=is_share, _=_), key="score"
+        )
     note(smoothing_note(view))
     columns = st.columns(3)
     with columns[0]:
@@ -309,10 +310,10 @@ def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
         plan = Plan(recipe, d_model, steps, _newest_evaluation(view))
         show_now(rates(plan, _=_), key="rates")
     with columns[1]:
-        show_now(curves.gradients(pictures[0], steps, _), key="gradients")
+        show_now(curves_picture.gradients(pictures[0], steps, _), key="gradients")
         note(_("Grey: the whole gradient. The darker the blue, the later the layer."))
     with columns[2]:
-        show_now(curves.speed(pictures[0], steps, _), key="speed")
+        show_now(curves_picture.speed(pictures[0], steps, _), key="speed")
 
 
 def _newest_evaluation(view: RunView) -> int | None:

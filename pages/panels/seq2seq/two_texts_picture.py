@@ -4,17 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures.counting import from_one
 from pages.figures.theme import Translate
 from pages.figures.token_matrix import hatching, marks
 from pages.figures.weights import MASKED_CODE, codes, weight_map
 
 TOLD_FROM = 0.05
-
-
-def head_name(layer: int, head: int, _: Translate) -> str:
-    """Layer and head in words."""
-    return _("layer {layer}, head {head}").format(layer=from_one(layer), head=from_one(head))
 
 
 def colors(weights: np.ndarray, _: Translate) -> dict[str, Any]:
