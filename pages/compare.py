@@ -22,9 +22,7 @@ from pages.panels.compare import (
     trade_off,
     where,
 )
-from pages.panels.compare import (
-    kept as kept_list,
-)
+from pages.panels.compare import kept as kept_list
 from pages.panels.compare.inputs import counting_controls, what_both_read
 from pages.panels.compare.shared import Pair
 from pages.ui import panel

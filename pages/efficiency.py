@@ -14,10 +14,7 @@ from pages.panels.efficiency.int8 import is_int8_faster
 from pages.panels.efficiency.paths import which_paths
 from pages.panels.efficiency.pruning import what_can_go
 from pages.panels.efficiency.retraining import what_training_repairs
-from pages.panels.efficiency.rounding import (
-    grid_controls,
-    what_rounding_loses,
-)
+from pages.panels.efficiency.rounding import grid_controls, what_rounding_loses
 from pages.panels.efficiency.shared import shown_variant, ways_to_trained
 from pages.ui import panel, starts, words
 from pages.ui.frame import close_page, open_counting_page, subtitle

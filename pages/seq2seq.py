@@ -11,11 +11,7 @@ from pages.panels.inputs import input_fold
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.panels.seq2seq import architectures_picture, decoding_picture, inputs, search, shared
 from pages.panels.seq2seq.alignment import alignment
-from pages.panels.seq2seq.architectures import (
-    task_facts,
-    three_architectures,
-    what_they_learn_from,
-)
+from pages.panels.seq2seq.architectures import task_facts, three_architectures, what_they_learn_from
 from pages.panels.seq2seq.attention import who_reads_whom
 from pages.panels.seq2seq.decoding import how_it_is_written
 from pages.panels.seq2seq.memory import memory

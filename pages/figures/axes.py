@@ -6,7 +6,15 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures.theme import HALF_A_TICK_LABEL, ROOMY, TITLE, TITLE_AND_LEGEND, Translate
+from pages.figures.theme import (
+    EDGE,
+    HALF_A_TICK_LABEL,
+    ROOMY,
+    TITLE,
+    TITLE_AND_LEGEND,
+    Translate,
+    legend,
+)
 
 MOST_DECADES, FEW_DECADES = 3.5, 0.6  # with three ticks each; with all of them
 AXIS, LEGEND_ROW = 56, 20  # pixels under the plot: ticks and title, and each row of a legend
@@ -80,6 +88,24 @@ def room_for_legend(plot_height: int, n_names: int) -> dict[str, Any]:
     below = AXIS + LEGEND_ROW * n_names
     size = {"height": TITLE + plot_height + below, "margin": (TITLE, below)}
     return {**size, **legend_below(plot_height)}
+
+
+def plot_room(plot_height: int, below: int = EDGE) -> dict[str, Any]:
+    """Height and margin of a picture with this plot, and so many pixels below it."""
+    return {"height": TITLE + plot_height + below, "margin": (TITLE, below)}
+
+
+def room_under_legend(plot_height: int, below: int = EDGE) -> dict[str, Any]:
+    """The same with a legend between title and plot."""
+    size = {"height": TITLE_AND_LEGEND + plot_height + below, "margin": (TITLE_AND_LEGEND, below)}
+    return {**size, **legend()}
+
+
+def row_names(names: Sequence[str], **more: Any) -> dict[str, Any]:
+    """An axis of rows that are called so, the first on top."""
+    n = len(names)
+    ticks = {"tickvals": list(range(n)), "ticktext": list(names), "range": [n - 0.5, -0.5]}
+    return {**ticks, **more}
 
 
 def stage_rows(stages: pd.DataFrame) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.described import SAID
 from pages.figures.theme import TITLE, Picture, Translate, faint, figure
 from pages.figures.token_axis import token_ticks
@@ -179,18 +179,14 @@ def _colors(n: int, pinned: int | None) -> list[str]:
 
 
 def _dots(x: int, hovers: list[str], colors: list[str], numbers: range) -> dict[str, Any]:
-    kept, n = {"marker": {"opacity": 1}}, len(numbers)
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [x] * n,
-        "y": list(range(n)),
-        "yaxis": "y2" if x else "y",
-        "customdata": [[i, x] for i in numbers],
-        "hovertext": hovers,
-        "hoverinfo": "text",
-        "marker": {"size": 8 if n <= 64 else 4, "color": colors},
-        "selected": kept,
-        "unselected": kept,
-        "meta": {SAID: [] if x else hovers},
-    }
+    n = len(numbers)
+    return marks.dots(
+        [x] * n,
+        range(n),
+        yaxis="y2" if x else "y",
+        customdata=[[i, x] for i in numbers],
+        **marks.told(hovers),
+        marker={"size": 8 if n <= 64 else 4, "color": colors},
+        **marks.steady(),
+        meta={SAID: [] if x else hovers},
+    )

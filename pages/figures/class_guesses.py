@@ -8,7 +8,7 @@ import numpy as np
 
 from blocks.lessons.answers import Values, ranked, true_option
 from blocks.lessons.lesson import Ask, AskKind
-from pages.figures import guess_cell
+from pages.figures import guess_cell, marks
 from pages.figures.guess_cell import GUESS, TRUTH, Table
 from pages.figures.marks import line
 from pages.figures.theme import Picture, Translate, faint, figure, legend, line_label, token_label
@@ -60,17 +60,15 @@ def _bars(found: ClassGuesses, _: Translate) -> Picture:
     true = _true_answer(found)
     rows += [true] if true and true not in rows else []
     name = _namer(found)
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [counted[row] for row in rows],
-        "y": [*range(len(rows))],
-        "text": [counted[row] for row in rows],
-        "textposition": "auto",
-        "marker": {"color": [TRUTH if row == true else faint(GUESS, 0.7) for row in rows]},
-        "customdata": [name(row) for row in rows],
-        "hovertemplate": "%{customdata}: %{x}<extra></extra>",
-    }
+    bars = marks.lying(
+        [counted[row] for row in rows],
+        [*range(len(rows))],
+        text=[counted[row] for row in rows],
+        textposition="auto",
+        marker={"color": [TRUTH if row == true else faint(GUESS, 0.7) for row in rows]},
+        customdata=[name(row) for row in rows],
+        hovertemplate="%{customdata}: %{x}<extra></extra>",
+    )
     ticks = {
         "tickvals": [*range(len(rows))],
         "ticktext": [line_label(name(row), LABEL) for row in rows],
@@ -143,14 +141,13 @@ def _histogram(found: ClassGuesses, _: Translate) -> Picture:
     values = np.array([guess[0] for guess in found.guesses] or [0.0])
     n, edges = np.histogram(values, bins=min(N_BINS, max(1, len({*values.tolist()}))))
     n = n if found.guesses else n * 0
-    bars = {
-        "type": "bar",
-        "x": (edges[:-1] + edges[1:]) / 2,
-        "y": n,
-        "width": np.diff(edges),
-        "marker": {"color": faint(GUESS, 0.7)},
-        "name": _("guessed"),
-    }
+    bars = marks.bars(
+        (edges[:-1] + edges[1:]) / 2,
+        n,
+        width=np.diff(edges),
+        marker={"color": faint(GUESS, 0.7)},
+        name=_("guessed"),
+    )
     return figure(
         [bars, *_truth_mark(found, float(n.max(initial=1)), _)],
         title=_title(found, _),

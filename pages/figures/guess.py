@@ -8,7 +8,7 @@ import numpy as np
 
 from blocks.lessons.answers import Answer, ranked
 from blocks.lessons.lesson import Ask, AskKind
-from pages.figures import guess_cell, palette
+from pages.figures import guess_cell, marks, palette
 from pages.figures.guess_cell import GUESS, TRUTH, Table
 from pages.figures.marks import line, targets
 from pages.figures.theme import Picture, Translate, figure, legend, token_label
@@ -111,17 +111,15 @@ def _bars(found: Guessed, _: Translate) -> Picture:
     is_token = ask.kind is AskKind.TOKEN
     said = [_rank(guessed.get(i), is_token=is_token, _=_) for i in order]
     colors = [GUESS if is_token and i in guessed else TRUTH for i in order]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": [*range(len(order))],
-        "x": [answer.truth[i] for i in order],
-        "text": said,
-        "textposition": "auto",
-        "marker": {"color": colors},
-        "hovertemplate": "%{customdata}: %{x:.3g}<extra></extra>",
-        "customdata": names,
-    }
+    bars = marks.lying(
+        [answer.truth[i] for i in order],
+        [*range(len(order))],
+        text=said,
+        textposition="auto",
+        marker={"color": colors},
+        hovertemplate="%{customdata}: %{x:.3g}<extra></extra>",
+        customdata=names,
+    )
     ticks = {"tickvals": [*range(len(order))], "ticktext": names, "autorange": "reversed"}
     return figure(
         [bars],

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pages.figures import marks, palette
+from pages.figures.axes import row_names
 from pages.figures.theme import TITLE, Picture, Translate, figure
 from pages.figures.token_axis import text_width
 from pages.figures.weights import codes, weight_map
@@ -48,12 +49,7 @@ def measures(
             "range": [-0.5, n_columns - 0.5],
             **BARE,
         },
-        yaxis={
-            "tickvals": list(range(n_heads)),
-            "ticktext": list(heads),
-            "range": [n_heads - 0.5, -0.5],
-            **BARE,
-        },
+        yaxis=row_names(heads, **BARE),
         shapes=[] if selected is None else [_row(selected, n_columns)],
     )
 

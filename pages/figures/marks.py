@@ -14,6 +14,55 @@ def line(x: Iterable[float | str | None], y: Iterable[float | None], **more: Any
     return {"type": "scatter", "mode": "lines", "x": _packed(x), "y": _packed(y), **more}
 
 
+def dots(
+    x: Iterable[float | str | None], y: Iterable[float | str | None], **more: Any
+) -> dict[str, Any]:
+    """Single marks; `more` says how they look and what they are called."""
+    return {"type": "scatter", "mode": "markers", "x": _packed(x), "y": _packed(y), **more}
+
+
+def words(
+    x: Iterable[float], y: Iterable[float | str], text: Iterable[str], **more: Any
+) -> dict[str, Any]:
+    """Texts that stand in the picture, and say nothing more under the cursor."""
+    silent = {"hoverinfo": "skip", **more}
+    return {**dots(x, y, text=list(text)), "mode": "text", **silent}
+
+
+def bars(x: Iterable[float | str], y: Iterable[float | None], **more: Any) -> dict[str, Any]:
+    """Upright bars of these heights."""
+    return {"type": "bar", "x": _packed(x), "y": _packed(y), **more}
+
+
+def lying(
+    lengths: Iterable[float | None], rows: Iterable[float | str | None], **more: Any
+) -> dict[str, Any]:
+    """Horizontal bars of these lengths."""
+    return {**bars(lengths, rows), "orientation": "h", **more}
+
+
+def written(texts: Iterable[str]) -> dict[str, Any]:
+    """One text a bar, beyond its end."""
+    return {"text": list(texts), "textposition": "outside", "cliponaxis": False}
+
+
+def steady(opacity: float = 1) -> dict[str, Any]:
+    """What keeps marks as they are when one of them is clicked."""
+    look = {"marker": {"opacity": opacity}}
+    return {"selected": look, "unselected": look}
+
+
+def unseen() -> dict[str, Any]:
+    """What is there to be hovered and clicked alone."""
+    return {"marker": {"opacity": 0}, **steady(0)}
+
+
+def ground(x0: float, x1: float, color: str) -> dict[str, Any]:
+    """The ground behind a stretch of the picture, from its foot to its head."""
+    place = {"x0": x0, "x1": x1, "y0": 0, "y1": 1, "yref": "paper"}
+    return {"type": "rect", **place, "fillcolor": color, "line": {"width": 0}, "layer": "below"}
+
+
 def _packed(values: Iterable[Any]) -> Any:
     """Arrays as they are: Plotly sends them packed."""
     return values if isinstance(values, np.ndarray) else list(values)
@@ -63,16 +112,9 @@ def targets(
     x: Iterable[float | str], y: Iterable[float], returns: Iterable[Any], size: int, **more: Any
 ) -> dict[str, Any]:
     """Squares that are not seen, to be hovered and clicked; a click gives what one `returns`."""
-    unseen = {"marker": {"opacity": 0}}
     return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": _packed(x),
-        "y": _packed(y),
-        "customdata": _packed(returns),
+        **dots(x, y, customdata=_packed(returns), **steady(0)),
         "marker": {"symbol": "square", "size": size, "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
         **more,
     }
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import Translate, small, token_label
 from pages.figures.weights import codes, weight_map
@@ -130,22 +130,19 @@ def _markers(
         np.full(len(row), is_key),
         np.nan_to_num(matrix.values[row, column]),
     )
-    unseen = {"marker": {"opacity": opacity}}
     look = {"symbol": "x-thin" if opacity else "square", "size": 5 if opacity else 12}
-    return {
-        "type": "scatter" if matrix.values.size <= SVG_UP_TO else "scattergl",
-        "mode": "markers",
-        "x": column.astype(np.uint16),
-        "y": row.astype(np.uint16),
-        "xaxis": f"x{place.suffix}",
-        "yaxis": f"y{place.suffix}",
-        "customdata": small(np.stack(numbers, axis=1)),
-        "marker": {**look, "opacity": opacity, "line": {"width": 1, "color": palette.RESIDUAL}},
-        "selected": unseen,
-        "unselected": unseen,
-        "hovertext": _named(matrix, row, column),
-        "hovertemplate": f"%{{hovertext}}<br>{matrix.symbol} {said}<extra></extra>",
-    }
+    return marks.dots(
+        column.astype(np.uint16),
+        row.astype(np.uint16),
+        type="scatter" if matrix.values.size <= SVG_UP_TO else "scattergl",
+        xaxis=f"x{place.suffix}",
+        yaxis=f"y{place.suffix}",
+        customdata=small(np.stack(numbers, axis=1)),
+        marker={**look, "opacity": opacity, "line": {"width": 1, "color": palette.RESIDUAL}},
+        **marks.steady(opacity),
+        hovertext=_named(matrix, row, column),
+        hovertemplate=f"%{{hovertext}}<br>{matrix.symbol} {said}<extra></extra>",
+    )
 
 
 def _named(matrix: Matrix, row: np.ndarray, column: np.ndarray) -> list[str]:

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.counting import from_one
 from pages.figures.theme import TITLE, Picture, Translate, figure
-from pages.figures.token_axis import CROWDED, hover_names, label_room, token_ticks
+from pages.figures.token_axis import CROWDED, hover_names, label_room, slanted, token_ticks
 from pages.figures.weights import outline, weight_map
 
 NUMBERS_UP_TO, CROSSES_UP_TO, SUMS_UP_TO = 14, CROWDED, 64
@@ -42,13 +42,7 @@ def head_map(
         title=_("Head {head}: what each query attends to").format(head=from_one(head)),
         height=max(380, min(640, 130 + 26 * n)) + label_room(tokens),
         margin=(TITLE + label_room(tokens), KEY_TITLE),
-        xaxis={
-            **token_ticks(tokens, KEY_LABELS),
-            "side": "top",
-            "range": width,
-            "tickangle": -55,
-            "automargin": False,
-        },
+        xaxis=slanted(tokens, KEY_LABELS, side="top", range=width),
         yaxis={
             **token_ticks(tokens, QUERY_LABELS),
             "title": {"text": _("query: attends")},
@@ -92,21 +86,18 @@ def _over(
     """Markers over cells, on the axes that name every token; unseen where opacity is 0."""
     query, key = np.nonzero(where)
     numbers = np.nan_to_num(values[query, key])
-    kept = {"marker": {"opacity": opacity}}
     look = {"symbol": symbol, "opacity": opacity, "size": 5 if opacity else 12}
-    return {
-        "type": "scattergl",
-        "mode": "markers",
-        "xaxis": "x2",
-        "yaxis": "y2",
-        "x": key.astype(np.uint16),
-        "y": query.astype(np.uint16),
-        "customdata": np.stack((query + first, numbers), axis=1).astype(np.float32),
-        "hovertemplate": f"%{{y}} → %{{x}}<br>{hover}<extra></extra>",
-        "marker": {**look, "line": {"width": 1, "color": palette.RESIDUAL}},
-        "selected": kept,
-        "unselected": kept,
-    }
+    return marks.dots(
+        key.astype(np.uint16),
+        query.astype(np.uint16),
+        type="scattergl",
+        xaxis="x2",
+        yaxis="y2",
+        customdata=np.stack((query + first, numbers), axis=1).astype(np.float32),
+        hovertemplate=f"%{{y}} → %{{x}}<br>{hover}<extra></extra>",
+        marker={**look, "line": {"width": 1, "color": palette.RESIDUAL}},
+        **marks.steady(opacity),
+    )
 
 
 def weight_hover(_: Translate) -> str:
@@ -117,17 +108,14 @@ def weight_hover(_: Translate) -> str:
 def _row_sums(weights: np.ndarray) -> dict[str, Any]:
     n = len(weights)
     sums = np.nansum(weights, axis=1)
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [n - 0.4] * n,
-        "y": list(range(n)),
-        "text": [f"Σ {row_sum:.3f}" for row_sum in sums],
-        "textposition": "middle right",
-        "textfont": {"size": 10 if n <= 32 else 7},
-        "cliponaxis": False,
-        "hoverinfo": "skip",
-    }
+    return marks.words(
+        [n - 0.4] * n,
+        range(n),
+        [f"Σ {row_sum:.3f}" for row_sum in sums],
+        textposition="middle right",
+        textfont={"size": 10 if n <= 32 else 7},
+        cliponaxis=False,
+    )
 
 
 def _numbers(weights: np.ndarray) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pages.figures import marks
 from pages.figures.theme import token_label
 
 CROWDED = 24
@@ -40,21 +41,23 @@ def token_ticks(
     }
 
 
+def slanted(
+    tokens: Sequence[str], at_most: int, *, angle: int = -55, **more: Any
+) -> dict[str, Any]:
+    """Tokens from left to right, in margins that leave their names room (see `label_room`)."""
+    return {**token_ticks(tokens, at_most), "tickangle": angle, "automargin": False, **more}
+
+
 def columns(hovers: Sequence[str], returns: Sequence[int], height: float) -> dict[str, Any]:
     """An invisible bar over each token, so that even a tiny one can be hovered and clicked."""
-    unseen = {"marker": {"opacity": 0}}
-    return {
-        "type": "bar",
-        "x": list(range(len(hovers))),
-        "y": [height] * len(hovers),
-        "customdata": [[value] for value in returns],
-        "hovertext": list(hovers),
-        "hoverinfo": "text",
-        "showlegend": False,
-        **unseen,
-        "selected": unseen,
-        "unselected": unseen,
-    }
+    return marks.bars(
+        range(len(hovers)),
+        [height] * len(hovers),
+        customdata=[[value] for value in returns],
+        **marks.told(hovers),
+        showlegend=False,
+        **marks.unseen(),
+    )
 
 
 def hover_names(tokens: Sequence[str], label: Callable[[str], str] = token_label) -> dict[str, Any]:

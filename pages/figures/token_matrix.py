@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pages.figures import palette
+from pages.figures.marks import dots, steady
 from pages.figures.theme import TITLE, Picture, figure, token_label
-from pages.figures.token_axis import CROWDED, hover_names, label_room, token_ticks
+from pages.figures.token_axis import CROWDED, hover_names, label_room, slanted, token_ticks
 from pages.figures.weights import outline
 
 AXIS_TITLE = 26
@@ -63,13 +64,7 @@ def token_matrix(
         title=names.title,
         height=max(LEAST_HEIGHT, min(MOST_HEIGHT, 100 + 22 * n_rows)) + room,
         margin=(TITLE + room, AXIS_TITLE),
-        xaxis={
-            **token_ticks(names.columns, COLUMNS_NAMED),
-            "side": "top",
-            "range": width,
-            "tickangle": angle,
-            "automargin": False,
-        },
+        xaxis=slanted(names.columns, COLUMNS_NAMED, angle=angle, side="top", range=width),
         yaxis={
             **token_ticks(names.rows, ROWS_NAMED, names.row_label),
             "title": {"text": names.down},
@@ -131,27 +126,23 @@ def marks(
     `said` is the text under the cursor after both names, with `%{customdata[2]}` for the value.
     """
     row, column = np.nonzero(where)
-    kept = {"marker": {"opacity": opacity}}
     numbers = (row, column, np.nan_to_num(values[row, column], posinf=0.0, neginf=0.0))
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "xaxis": "x2",
-        "yaxis": "y2",
-        "x": column.astype(np.uint16),
-        "y": row.astype(np.uint16),
-        "customdata": np.stack(numbers, axis=1).astype(np.float32),
-        "hovertemplate": f"%{{y}} → %{{x}}<br>{said}<extra></extra>",
-        "marker": {
+    return dots(
+        column.astype(np.uint16),
+        row.astype(np.uint16),
+        xaxis="x2",
+        yaxis="y2",
+        customdata=np.stack(numbers, axis=1).astype(np.float32),
+        hovertemplate=f"%{{y}} → %{{x}}<br>{said}<extra></extra>",
+        marker={
             "symbol": symbol,
             "size": size or max(6, min(26, 300 // max(where.shape))),
             "color": color,
             "opacity": opacity,
             "line": {"width": 1.5, "color": color},
         },
-        "selected": kept,
-        "unselected": kept,
-    }
+        **steady(opacity),
+    )
 
 
 def hatching(where: np.ndarray, values: np.ndarray, said: str) -> dict[str, Any]:

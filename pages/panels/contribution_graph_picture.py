@@ -10,9 +10,10 @@ import numpy as np
 
 from blocks.inspection.contribution_graph import GraphFacts
 from pages.figures import marks, palette
+from pages.figures.axes import plot_room
 from pages.figures.counting import from_one, told_apart
 from pages.figures.described import SAID
-from pages.figures.theme import TITLE, Picture, Translate, faint, figure, token_label, word_of
+from pages.figures.theme import Picture, Translate, faint, figure, token_label, word_of
 from pages.figures.token_axis import CROWDED, label_room, label_width, token_ticks
 
 LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8)  # the least share of each
@@ -68,8 +69,7 @@ def graph(facts: GraphFacts, *, _: Translate) -> Picture:
     return figure(
         [_nodes(facts, shares, _), _targets(shares, tokens, pinned, first, _)],
         title=_("What each token takes from which, layer by layer"),
-        height=height + TITLE + bottom,
-        margin=(TITLE, bottom),
+        **plot_room(height, bottom),
         xaxis={
             **_token_ticks(tokens, pinned),
             "range": [-0.6, n - 0.4],
@@ -178,18 +178,14 @@ def _nodes(facts: GraphFacts, shares: Shares, _: Translate) -> dict[str, Any]:
         palette.PINNED if share >= facts.least else palette.ATTENTION
         for share in shares.routes.ravel()
     ]
-    kept = {"marker": {"opacity": 1}}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": token.tolist(),
-        "y": level.tolist(),
-        "marker": {"size": size.ravel().round(1).tolist(), "color": colors, "opacity": 1},
-        "hoverinfo": "skip",
-        "meta": {SAID: [_in_words(facts, _)]},
-        "selected": kept,
-        "unselected": kept,
-    }
+    return marks.dots(
+        token.tolist(),
+        level.tolist(),
+        marker={"size": size.ravel().round(1).tolist(), "color": colors, "opacity": 1},
+        hoverinfo="skip",
+        meta={SAID: [_in_words(facts, _)]},
+        **marks.steady(),
+    )
 
 
 def _in_words(facts: GraphFacts, _: Translate) -> str:

@@ -6,18 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pages.figures import palette
+from pages.figures import marks, palette
+from pages.figures.axes import plot_room, room_under_legend, row_names
 from pages.figures.table_rows import each_row
-from pages.figures.theme import (
-    TITLE,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    legend,
-    token_label,
-)
-from pages.figures.token_axis import columns, label_room, token_ticks
+from pages.figures.theme import Picture, Translate, figure, token_label
+from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import outline
 
 NAMES, BARS, CHANGED_ROW, CHANGED_BOTTOM = 24, 210, 26, 44
@@ -30,16 +23,13 @@ def tokens(
     """How far the output at each token moved, in `unit`; a click returns the token's position."""
     n, room = len(labels), label_room(labels)
     most = 1.1 * max(LEAST_SCALE, *moved)
-    kept = {"marker": {"opacity": 1}}
-    bar = {
-        "type": "bar",
-        "x": list(range(n)),
-        "y": list(moved),
-        "marker": {"color": palette.EMBEDDING},
-        "hoverinfo": "skip",
-        "selected": kept,
-        "unselected": kept,
-    }
+    bar = marks.bars(
+        range(n),
+        moved,
+        marker={"color": palette.EMBEDDING},
+        hoverinfo="skip",
+        **marks.steady(),
+    )
     hovers = [
         f"{i + 1} · {token_label(label)}: {value:.4g} {unit}"
         for i, (label, value) in enumerate(zip(labels, moved, strict=True))
@@ -47,10 +37,9 @@ def tokens(
     return figure(
         [bar, columns(hovers, list(range(n)), most)],
         title=_("Change of the output at each token"),
-        height=TITLE + BARS + room,
-        margin=(TITLE, room),
+        **plot_room(BARS, room),
         barmode="overlay",
-        xaxis={**token_ticks(labels, NAMES), "tickangle": -55, "automargin": False},
+        xaxis=slanted(labels, NAMES),
         yaxis={"title": {"text": unit}, "range": [0, most]},
         shapes=[outline(pinned - 0.5, 0, 1, most)],
     )
@@ -70,9 +59,7 @@ def candidates(table: pd.DataFrame, *, token: str, _: Translate) -> Picture:
             _dots(after, rows, _("changed"), "circle", palette.EMBEDDING, _hovers(table, _)),
         ],
         title=_("Predictions at {token}").format(token=token_label(token)),
-        height=TITLE_AND_LEGEND + CHANGED_BOTTOM + CHANGED_ROW * len(table),
-        margin=(TITLE_AND_LEGEND, CHANGED_BOTTOM),
-        **legend(),
+        **room_under_legend(CHANGED_ROW * len(table), CHANGED_BOTTOM),
         xaxis={
             "title": {"text": _("probability")},
             "tickformat": ".0%",
@@ -90,30 +77,26 @@ def candidates(table: pd.DataFrame, *, token: str, _: Translate) -> Picture:
 def _joined(before: pd.Series, after: pd.Series) -> dict[str, Any]:
     n = len(before)
     x = np.stack((before, after, np.full(n, np.nan)), axis=1).ravel()
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [None if np.isnan(value) else float(value) for value in x],
-        "y": np.repeat(np.arange(n), 3).tolist(),
-        "line": {"color": palette.BEFORE, "width": 1.5},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    return marks.line(
+        [None if np.isnan(value) else float(value) for value in x],
+        np.repeat(np.arange(n), 3).tolist(),
+        line={"color": palette.BEFORE, "width": 1.5},
+        hoverinfo="skip",
+        showlegend=False,
+    )
 
 
 def _dots(
     x: pd.Series, y: list[int], name: str, symbol: str, color: str, hovers: list[str] | None = None
 ) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": x.tolist(),
-        "y": y,
-        "marker": {"symbol": symbol, "size": 11, "color": color, "line": {"width": 2}},
-        "hovertext": hovers,
-        "hoverinfo": "text" if hovers else "skip",
-    }
+    return marks.dots(
+        x.tolist(),
+        y,
+        name=name,
+        marker={"symbol": symbol, "size": 11, "color": color, "line": {"width": 2}},
+        hovertext=hovers,
+        hoverinfo="text" if hovers else "skip",
+    )
 
 
 def _hovers(table: pd.DataFrame, _: Translate) -> list[str]:
@@ -146,8 +129,7 @@ def grid(
     return figure(
         [_heat(effect, most, unit), _marks(effect, columns, unit, _)],
         title=_("Each part ablated alone: change of the output"),
-        height=TITLE + BOTTOM + ROW * max(2, n_layers),
-        margin=(TITLE, BOTTOM),
+        **plot_room(ROW * max(2, n_layers), BOTTOM),
         xaxis={
             "title": {"text": _("head, or a whole part")},
             "tickvals": list(range(n_parts)),
@@ -155,14 +137,12 @@ def grid(
             "showgrid": False,
             "zeroline": False,
         },
-        yaxis={
-            "title": {"text": _("layer")},
-            "tickvals": list(range(n_layers)),
-            "ticktext": [str(layer + 1) for layer in range(n_layers)],
-            "range": [n_layers - 0.5, -0.5],
-            "showgrid": False,
-            "zeroline": False,
-        },
+        yaxis=row_names(
+            [str(layer + 1) for layer in range(n_layers)],
+            title={"text": _("layer")},
+            showgrid=False,
+            zeroline=False,
+        ),
         shapes=[outline(i % n_parts - 0.5, i // n_parts - 0.5, 1, 1) for i in marked],
         annotations=_numbers(effect, most),
     )
@@ -185,24 +165,19 @@ def _heat(effect: np.ndarray, most: float, unit: str) -> dict[str, Any]:
 def _marks(effect: np.ndarray, columns: Sequence[str], unit: str, _: Translate) -> dict[str, Any]:
     """Invisible markers over the cells: what can be clicked and hovered."""
     layer, part = np.nonzero(~np.isnan(effect))
-    unseen = {"marker": {"opacity": 0}}
     text = _("layer {layer}, {part}: {effect:.3g} {unit}")
     hovers = [
         text.format(layer=i + 1, part=columns[j], effect=effect[i, j], unit=unit)
         for i, j in zip(layer.tolist(), part.tolist(), strict=True)
     ]
-    return {
-        "type": "scattergl",
-        "mode": "markers",
-        "x": part.tolist(),
-        "y": layer.tolist(),
-        "customdata": (layer * effect.shape[1] + part)[:, None].tolist(),
-        "hovertext": hovers,
-        "hoverinfo": "text",
-        "marker": {"symbol": "square", "size": 26, "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-    }
+    return marks.targets(
+        part.tolist(),
+        layer.tolist(),
+        (layer * effect.shape[1] + part)[:, None].tolist(),
+        26,
+        type="scattergl",
+        **marks.told(hovers),
+    )
 
 
 def _numbers(effect: np.ndarray, most: float) -> list[dict[str, Any]]:

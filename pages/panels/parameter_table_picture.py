@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from blocks.cost.breakdown import CountFacts
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.theme import Picture, Translate, figure, plain
 
 ROW = 34
@@ -12,18 +12,14 @@ ROW = 34
 def part_bars(facts: CountFacts, labels: Sequence[str], *, _: Translate) -> Picture:
     """One bar per part with its count and share; even the smallest is seen."""
     parts = facts.parts
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": [plain(label) for label in labels],
-        "x": [float(part.count) for part in parts],
-        "text": [f"{part.count:,} · {facts.share(part.count):.1%}" for part in parts],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "marker": {"color": [palette.KIND_COLORS[part.kind] for part in parts]},
-        "customdata": [[part.formula] for part in parts],
-        "hovertemplate": "<b>%{y}</b><br>%{customdata[0]} = %{x:,}<extra></extra>",
-    }
+    bars = marks.lying(
+        [float(part.count) for part in parts],
+        [plain(label) for label in labels],
+        **marks.written(f"{part.count:,} · {facts.share(part.count):.1%}" for part in parts),
+        marker={"color": [palette.KIND_COLORS[part.kind] for part in parts]},
+        customdata=[[part.formula] for part in parts],
+        hovertemplate="<b>%{y}</b><br>%{customdata[0]} = %{x:,}<extra></extra>",
+    )
     return figure(
         [bars],
         title=_("Parameters by part"),

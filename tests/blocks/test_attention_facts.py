@@ -12,14 +12,7 @@ from blocks.cost.attention_time import GrowthFacts, Measured
 from blocks.inspection import contribution, head_steps, other_attention, scaling, sharing
 from blocks.inspection.contribution import ContributionFacts, SinkFacts
 from blocks.inspection.contribution_graph import GraphFacts, contribution_graph
-from blocks.inspection.head_facts import (
-    AllHeads,
-    HeadFacts,
-    Window,
-    sharpest,
-    steps_taken,
-    window,
-)
+from blocks.inspection.head_facts import AllHeads, HeadFacts, Window, sharpest, steps_taken, window
 from blocks.model.attention_kinds import AttentionKind, Reach
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.recording import Recording

@@ -5,13 +5,7 @@ from toy import toy
 
 from blocks.cost.decode_speed import decode_step
 from blocks.cost.device_fit import fit_facts
-from blocks.cost.fit import (
-    OptimizerStates,
-    Setup,
-    WeightFormat,
-    inference_need,
-    training_need,
-)
+from blocks.cost.fit import OptimizerStates, Setup, WeightFormat, inference_need, training_need
 from blocks.cost.hardware import HARDWARE, told_apart
 from blocks.cost.need import memory_facts
 from blocks.cost.step import Shape

@@ -14,14 +14,7 @@ from blocks.cost.device_peak import Bandwidth, DevicePeak, MatmulRate, Traffic
 from blocks.cost.flops import Pass, count_decoder_flops, count_encoder_flops, count_flops
 from blocks.cost.operands import Operands
 from blocks.cost.operation_time import needed_bytes, prepare, working_set
-from blocks.cost.operations import (
-    Phase,
-    Tokens,
-    count_product,
-    operation_sizes,
-    operations,
-    phases,
-)
+from blocks.cost.operations import Phase, Tokens, count_product, operation_sizes, operations, phases
 from blocks.cost.pass_time import FilledCache, measure_layer, measure_model
 from blocks.cost.roofline import (
     as_run,

@@ -8,13 +8,7 @@ from published_folders import saved
 
 from blocks import ModelConfig
 from blocks.inspection.conversion import decoded_target, fault_facts
-from blocks.weights.conversion_faults import (
-    ConversionFault,
-    Loaded,
-    mends,
-    plant,
-    possible_faults,
-)
+from blocks.weights.conversion_faults import ConversionFault, Loaded, mends, plant, possible_faults
 from blocks.weights.doctor import Text, diagnosis, logits, suspicion
 from blocks.weights.pocket import pocket
 from blocks.weights.published import open_published

@@ -8,12 +8,7 @@ from toy import assert_near, scramble, toy
 
 from blocks import PRESETS, ModelConfig, build
 from blocks.model.kinds import PositionKind
-from blocks.model.kv_cache import (
-    KVCache,
-    kv_cache_bytes,
-    kv_cache_bytes_per_token,
-    layer_windows,
-)
+from blocks.model.kv_cache import KVCache, kv_cache_bytes, kv_cache_bytes_per_token, layer_windows
 from blocks.model.masks import causal, sliding_window
 from blocks.observe.recording import record
 

@@ -7,12 +7,7 @@ import torch
 from toy import assert_near, scramble, toy
 
 from blocks import ConfigError, build
-from blocks.inspection.paths import (
-    gradients_by_length,
-    path_facts,
-    streams_by_length,
-    sublayers,
-)
+from blocks.inspection.paths import gradients_by_length, path_facts, streams_by_length, sublayers
 from blocks.model.masks import causal
 from blocks.model.randomness import generator
 from blocks.training.loss import cross_entropy

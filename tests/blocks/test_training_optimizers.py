@@ -9,12 +9,7 @@ from training_toy import toy_config, toy_spec
 from blocks import build
 from blocks.training.muon import Muon, orthogonal
 from blocks.training.optimizer_state import read_optimizers
-from blocks.training.optimizers import (
-    build_optimizers,
-    count_states,
-    set_rate_factor,
-    weight_dtype,
-)
+from blocks.training.optimizers import build_optimizers, count_states, set_rate_factor, weight_dtype
 from blocks.training.recipe import OptimizerKind, Recipe
 
 RATE, MUON_RATE = 0.01, 0.02

@@ -15,15 +15,7 @@ from blocks.model.kinds import Architecture
 from blocks.model.randomness import generator
 from blocks.text.bpe import END, MASK
 from blocks.training.questions import is_held_out
-from blocks.training.tasks import (
-    IGNORED,
-    Batch,
-    Task,
-    TaskConfig,
-    TaskKind,
-    TokenKind,
-    build_task,
-)
+from blocks.training.tasks import IGNORED, Batch, Task, TaskConfig, TaskKind, TokenKind, build_task
 
 SEQ_LEN = 16
 CONFIGS = {

@@ -6,14 +6,7 @@ from urllib.parse import parse_qs
 import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
-from blocks.cost import (
-    attention_time,
-    device_peak,
-    device_speed,
-    operands,
-    operation_time,
-    timing,
-)
+from blocks.cost import attention_time, device_peak, device_speed, operands, operation_time, timing
 from blocks.cost.timing import Place
 from blocks.model.devices import available_devices
 from pages.panels.cost import device, roofline, sweeps

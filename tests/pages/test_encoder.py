@@ -1,16 +1,7 @@
 """A whole encoder on the page: trained or random, hidden words, layers and heads."""
 
 import pytest
-from opened import (
-    assert_works,
-    control,
-    figure,
-    move,
-    opened,
-    press,
-    said,
-    settings,
-)
+from opened import assert_works, control, figure, move, opened, press, said, settings
 
 ENCODER = "pages/encoder.py"
 SENTENCE = " Once there was a shy owl called Nora. She had a pink bell."

@@ -5,18 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from opened import (
-    assert_works,
-    control,
-    figure,
-    move,
-    opened,
-    press,
-    run,
-    said,
-    settings,
-    visit,
-)
+from opened import assert_works, control, figure, move, opened, press, run, said, settings, visit
 from streamlit.testing.v1 import AppTest
 
 from blocks.cost.breakdown import by_kind

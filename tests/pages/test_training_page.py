@@ -4,17 +4,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from opened import (
-    assert_works,
-    control,
-    figure,
-    opened,
-    press,
-    run,
-    said,
-    visit,
-    words_in_pictures,
-)
+from opened import assert_works, control, figure, opened, press, run, said, visit, words_in_pictures
 from streamlit.testing.v1 import AppTest
 
 from blocks.training.limits import Limits, unwatched_fault

@@ -24,12 +24,7 @@ from blocks.efficiency.names import compression_of
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.quantization import Quantization
-from blocks.efficiency.recorded_deletions import (
-    N_LAYERS,
-    Sibling,
-    SiblingFacts,
-    recorded_deletions,
-)
+from blocks.efficiency.recorded_deletions import N_LAYERS, Sibling, SiblingFacts, recorded_deletions
 from blocks.efficiency.retraining import Repair, Repaired
 from blocks.efficiency.retraining_facts import RetrainingFacts
 from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts

@@ -79,15 +79,13 @@ def _label(row: Any) -> str:
 
 def _bars(rows: pd.DataFrame, column: str, i: int, color: str) -> dict[str, Any]:
     kinds = {"key": color, "rest": palette.BEFORE, "bias": palette.RESIDUAL}
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "y": list(range(len(rows))),
-        "x": [None if pd.isna(x) else float(x) for x in rows[column]],
-        "xaxis": f"x{i + 1 if i else ''}",
-        "marker": {"color": [kinds[kind] for kind in rows["kind"]]},
-        "hoverinfo": "skip",
-    }
+    return marks.lying(
+        [None if pd.isna(x) else float(x) for x in rows[column]],
+        range(len(rows)),
+        xaxis=f"x{i + 1 if i else ''}",
+        marker={"color": [kinds[kind] for kind in rows["kind"]]},
+        hoverinfo="skip",
+    )
 
 
 def _range(rows: pd.DataFrame, column: str) -> list[float]:

@@ -8,7 +8,7 @@ import pandas as pd
 from blocks.cost.attention_time import GrowthFacts
 from blocks.model.attention_kinds import AttentionKind
 from blocks.model.faults import N_
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.axes import half_of_last, log_sizes
 from pages.figures.theme import TITLE, Picture, Translate, figure
 
@@ -72,13 +72,12 @@ def _named(name: str, exponent: float | None) -> str:
 
 def _line(rows: pd.DataFrame, name: str, look: tuple[str, str, str], unit: str) -> dict[str, Any]:
     color, dash, symbol = look
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": name,
-        "x": rows["seq_len"].tolist(),
-        "y": rows["value"].tolist(),
-        "line": {"color": color, "dash": dash, "width": 2},
-        "marker": {"symbol": symbol, "size": 8, "color": color},
-        "hovertemplate": "n = %{x:,}: %{y:,.3~g} " + unit + "<extra>" + name + "</extra>",
-    }
+    return marks.line(
+        rows["seq_len"].tolist(),
+        rows["value"].tolist(),
+        mode="lines+markers",
+        name=name,
+        line={"color": color, "dash": dash, "width": 2},
+        marker={"symbol": symbol, "size": 8, "color": color},
+        hovertemplate="n = %{x:,}: %{y:,.3~g} " + unit + "<extra>" + name + "</extra>",
+    )

@@ -5,10 +5,10 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection.scaling import ScalingFacts
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.counting import head_called, told_apart
 from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, figure, legend, token_label
-from pages.figures.token_axis import label_room, token_ticks
+from pages.figures.token_axis import label_room, slanted
 
 HEIGHT, BOTTOM = 330, 44
 BAR_LABELS, MOST_KEYS = 32, 64
@@ -65,19 +65,18 @@ def _line(
 ) -> dict[str, Any]:
     rows = random[random["is_scaled"] == is_scaled]
     value = "%{y:.0%}" if axis else "%{y:.2f}"
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": rows["d_head"].tolist(),
-        "y": rows[column].tolist(),
-        "xaxis": f"x{axis}",
-        "yaxis": f"y{axis}",
-        "name": _("random, {state}").format(state=_state(is_scaled, _)),
-        "showlegend": not axis,
-        "line": {"color": _color(is_scaled), "width": 3 if is_strong else 1.5},
-        "marker": {"size": 6 if is_strong else 4, "color": _color(is_scaled)},
-        "hovertemplate": f"d_head %{{x}}: {value}<extra></extra>",
-    }
+    return marks.line(
+        rows["d_head"].tolist(),
+        rows[column].tolist(),
+        mode="lines+markers",
+        xaxis=f"x{axis}",
+        yaxis=f"y{axis}",
+        name=_("random, {state}").format(state=_state(is_scaled, _)),
+        showlegend=not axis,
+        line={"color": _color(is_scaled), "width": 3 if is_strong else 1.5},
+        marker={"size": 6 if is_strong else 4, "color": _color(is_scaled)},
+        hovertemplate=f"d_head %{{x}}: {value}<extra></extra>",
+    )
 
 
 def _point(
@@ -85,24 +84,22 @@ def _point(
 ) -> dict[str, Any]:
     rows = head[head["is_scaled"] == is_scaled]
     value = "%{y:.0%}" if axis else "%{y:.2f}"
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": rows["d_head"].tolist(),
-        "y": rows[column].tolist(),
-        "xaxis": f"x{axis}",
-        "yaxis": f"y{axis}",
-        "name": name,
-        "showlegend": is_strong and not axis,
-        "cliponaxis": False,
-        "marker": {
+    return marks.dots(
+        rows["d_head"].tolist(),
+        rows[column].tolist(),
+        xaxis=f"x{axis}",
+        yaxis=f"y{axis}",
+        name=name,
+        showlegend=is_strong and not axis,
+        cliponaxis=False,
+        marker={
             "symbol": "diamond" if is_strong else "diamond-open",
             "size": 13,
             "color": palette.PINNED,
             "line": {"width": 1.5, "color": _color(is_scaled)},
         },
-        "hovertemplate": f"{name}: {value}<extra></extra>",
-    }
+        hovertemplate=f"{name}: {value}<extra></extra>",
+    )
 
 
 def row(facts: ScalingFacts, *, _: Translate) -> Picture:
@@ -112,28 +109,25 @@ def row(facts: ScalingFacts, *, _: Translate) -> Picture:
     weights, others = (facts.weights(way)[drawn] for way in ways)
     tokens = told_apart(facts.head.labels)[drawn]
     places = list(range(len(tokens)))
-    bars = {
-        "type": "bar",
-        "x": places,
-        "y": weights.tolist(),
-        "marker": {"color": palette.ATTENTION},
-        "name": _("as chosen"),
-        "customdata": [[token_label(token)] for token in tokens],
-        "hovertemplate": "%{customdata[0]}: %{y:.3f}<extra></extra>",
-    }
-    lines = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": places,
-        "y": others.tolist(),
-        "name": _("the other setting"),
-        "marker": {
+    bars = marks.bars(
+        places,
+        weights.tolist(),
+        marker={"color": palette.ATTENTION},
+        name=_("as chosen"),
+        customdata=[[token_label(token)] for token in tokens],
+        hovertemplate="%{customdata[0]}: %{y:.3f}<extra></extra>",
+    )
+    lines = marks.dots(
+        places,
+        others.tolist(),
+        name=_("the other setting"),
+        marker={
             "symbol": "line-ew",
             "size": max(4, min(22, 420 // max(1, len(tokens)))),
             "line": {"width": 2.5, "color": palette.BEFORE},
         },
-        "hovertemplate": "%{y:.3f}<extra></extra>",
-    }
+        hovertemplate="%{y:.3f}<extra></extra>",
+    )
     return figure(
         [bars, lines],
         title=_("What the pinned token attends to"),
@@ -141,7 +135,7 @@ def row(facts: ScalingFacts, *, _: Translate) -> Picture:
         margin=(TITLE_AND_LEGEND, label_room(tokens)),
         **legend(),
         bargap=0.25,
-        xaxis={**token_ticks(tokens, BAR_LABELS), "tickangle": -55, "automargin": False},
+        xaxis=slanted(tokens, BAR_LABELS),
         yaxis={
             "title": {"text": _("weight")},
             "range": [0, 1.03 * max(1e-6, float(weights.max()), float(others.max()))],

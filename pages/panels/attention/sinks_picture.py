@@ -3,7 +3,7 @@
 from typing import Any
 
 from blocks.inspection.contribution import SinkFacts
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.counting import head_called
 from pages.figures.described import SAID
 from pages.figures.marks import dashed, level, level_name, told
@@ -47,23 +47,19 @@ def _heads(facts: SinkFacts, _: Translate) -> dict[str, Any]:
     """Sinks are diamonds, and those are said; the head that is looked at has the pin's colour."""
     heads = [*each_row(facts.heads)]
     hovers = [_hover(row, _) for row in heads]
-    kept = {"marker": {"opacity": 1}}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [row.value_ratio for row in heads],
-        "y": [row.weight for row in heads],
-        "customdata": [[row.layer, row.head] for row in heads],
+    return marks.dots(
+        [row.value_ratio for row in heads],
+        [row.weight for row in heads],
+        customdata=[[row.layer, row.head] for row in heads],
         **told(hovers),
-        "meta": {SAID: [said for said, row in zip(hovers, heads, strict=True) if row.is_sink]},
-        "marker": {
+        meta={SAID: [said for said, row in zip(hovers, heads, strict=True) if row.is_sink]},
+        marker={
             "size": 11,
             "color": [_color(row, facts) for row in heads],
             "symbol": ["diamond" if row.is_sink else "circle" for row in heads],
         },
-        "selected": kept,
-        "unselected": kept,
-    }
+        **marks.steady(),
+    )
 
 
 def _hover(row: Row, _: Translate) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.marks import dashed, upright
 from pages.figures.theme import (
     EDGE,
@@ -25,16 +25,15 @@ def spread(histogram: pd.DataFrame, stage: pd.Series, *, _: Translate) -> Pictur
     `histogram`: value (bin centre), share; `stage`: part, mean, std.
     """
     mean, std = stage["mean"], stage["std"]
-    bars = {
-        "type": "bar",
-        "x": histogram["value"].tolist(),
-        "y": histogram["share"].tolist(),
-        "marker": {"color": palette.PART_COLORS[stage["part"]]},
-        "hovertemplate": _("about {value}: {share} of all values").format(
+    bars = marks.bars(
+        histogram["value"].tolist(),
+        histogram["share"].tolist(),
+        marker={"color": palette.PART_COLORS[stage["part"]]},
+        hovertemplate=_("about {value}: {share} of all values").format(
             value="%{x:.3f}", share="%{y:.2%}"
         )
         + "<extra></extra>",
-    }
+    )
     return figure(
         [bars],
         title=_("Distribution of values: {stage}").format(stage=plain(stage["label"])),
@@ -81,16 +80,13 @@ def before_after(
         strict=True,
     )
     traces = [
-        {
-            "type": "bar",
-            "x": values["dimension"].tolist(),
-            "y": values[column].tolist(),
-            "name": name,
-            "marker": {"color": color},
-            "hovertemplate": _("feature {feature}: {value}").format(
-                feature="%{x}", value="%{y:.3f}"
-            ),
-        }
+        marks.bars(
+            values["dimension"].tolist(),
+            values[column].tolist(),
+            name=name,
+            marker={"color": color},
+            hovertemplate=_("feature {feature}: {value}").format(feature="%{x}", value="%{y:.3f}"),
+        )
         for column, name, color in shown
     ]
     return figure(

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pages.figures import palette
+from pages.figures import marks, palette
+from pages.figures.axes import room_under_legend, row_names
 from pages.figures.described import SAID
 from pages.figures.theme import (
     TITLE_AND_LEGEND,
@@ -50,9 +51,7 @@ def bars(
             for side, name in zip("ab", names, strict=True)
         ],
         title=title,
-        height=TITLE_AND_LEGEND + AXIS + ROW * len(table),
-        margin=(TITLE_AND_LEGEND, AXIS),
-        **legend(),
+        **room_under_legend(ROW * len(table), AXIS),
         barmode="group",
         bargap=0.28,
         xaxis={
@@ -61,11 +60,7 @@ def bars(
             "tickformat": ".2~p" if is_share else "~s",
             "nticks": 6,
         },
-        yaxis={
-            "tickvals": list(range(len(labels))),
-            "ticktext": labels,
-            "range": [len(labels) - 0.5, -0.5],
-        },
+        yaxis=row_names(labels),
     )
 
 
@@ -160,20 +155,17 @@ def _log_scale(values: pd.Series) -> dict[str, Any]:
 
 
 def _line(table: pd.DataFrame, side: str, name: str, color: str, width: int) -> dict[str, Any]:
-    kept = {"marker": {"opacity": 1}}
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": plain(name),
-        "x": table["layer"].tolist(),
-        "y": table["value"].astype(float).tolist(),
-        "customdata": [[int(layer)] for layer in table["layer"]],
-        "line": {"color": color, "width": width, "dash": DASHES[side]},
-        "marker": {"size": 7, "symbol": "diamond" if side == "a" else "circle"},
-        "selected": kept,
-        "unselected": kept,
-        "hovertemplate": f"{plain(name)} · %{{x}}: %{{y:.4g}}<extra></extra>",
-    }
+    return marks.line(
+        table["layer"].tolist(),
+        table["value"].astype(float).tolist(),
+        mode="lines+markers",
+        name=plain(name),
+        customdata=[[int(layer)] for layer in table["layer"]],
+        line={"color": color, "width": width, "dash": DASHES[side]},
+        marker={"size": 7, "symbol": "diamond" if side == "a" else "circle"},
+        **marks.steady(),
+        hovertemplate=f"{plain(name)} · %{{x}}: %{{y:.4g}}<extra></extra>",
+    )
 
 
 def _between(layers: pd.Series, values: pd.Series, *, is_log: bool) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures import pattern
+from pages.figures import marks, pattern
 from pages.figures.counting import from_one
 from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import TITLE, Picture, Translate, figure
-from pages.figures.token_axis import hover_names, label_room, token_ticks
+from pages.figures.token_axis import hover_names, label_room, slanted, token_ticks
 from pages.figures.weights import codes, outline, weight_map
 
 SIDE, BAR, NAMES = 300, 52, 16
@@ -79,13 +79,7 @@ def _map(
         title=title,
         height=TITLE + room + SIDE + BAR,
         margin=(TITLE + room, BAR),
-        xaxis={
-            **token_ticks(tokens, NAMES),
-            "side": "top",
-            "range": across,
-            "tickangle": -55,
-            "automargin": False,
-        },
+        xaxis=slanted(tokens, NAMES, side="top", range=across),
         yaxis={**token_ticks(tokens, NAMES), "range": down},
         xaxis2={**hover_names(tokens), "overlaying": "x", "range": across},
         yaxis2={**hover_names(tokens), "overlaying": "y", "range": down},
@@ -139,21 +133,16 @@ def _axis(n: int, title: str) -> dict[str, Any]:
 
 def _targets(values: np.ndarray, titles: tuple[str, str], _: Translate) -> dict[str, Any]:
     row, column = np.indices(values.shape).reshape(2, -1)
-    unseen = {"marker": {"opacity": 0}}
     distance = _("distance {distance:.3f}")
-    return {
-        "type": "scattergl",
-        "mode": "markers",
-        "x": column.astype(np.uint16),
-        "y": row.astype(np.uint16),
-        "customdata": np.stack((row, column), axis=1).astype(np.float32),
-        "hovertext": [
+    return marks.targets(
+        column.astype(np.uint16),
+        row.astype(np.uint16),
+        np.stack((row, column), axis=1).astype(np.float32),
+        20,
+        type="scattergl",
+        **marks.told(
             f"{titles[0]} {from_one(i)} · {titles[1]} {from_one(j)}: "
             + distance.format(distance=values[i, j])
             for i, j in zip(row, column, strict=True)
-        ],
-        "hoverinfo": "text",
-        "marker": {"symbol": "square", "size": 20, "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-    }
+        ),
+    )

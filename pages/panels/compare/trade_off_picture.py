@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.described import SAID
 from pages.figures.names_apart import Name, names_apart
 from pages.figures.theme import (
@@ -79,46 +79,39 @@ def _front(front: pd.DataFrame, more_is_better: tuple[bool, bool], _: Translate)
     steps = front.sort_values(["x", "y"])
     names = _(", ").join(token_label(name, most=24) for name in steps["name"])
     said = _("{name}: {said}").format(name=_("Pareto front"), said=names)
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": _("Pareto front"),
-        "x": steps["x"].tolist(),
-        "y": steps["y"].tolist(),
-        "line": {
+    return marks.line(
+        steps["x"].tolist(),
+        steps["y"].tolist(),
+        name=_("Pareto front"),
+        line={
             "color": palette.RESIDUAL,
             "width": 2,
             "dash": "dash",
             "shape": "vh" if more_is_better[0] else "hv",
         },
-        "hoverinfo": "skip",
-        "meta": {SAID: [said]},
-    }
+        hoverinfo="skip",
+        meta={SAID: [said]},
+    )
 
 
 def _dots(points: pd.DataFrame, kind: str, name: str) -> dict[str, Any]:
     color, size, symbol = LOOKS[kind]
-    kept = {"marker": {"opacity": 1}}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": points["x"].tolist(),
-        "y": points["y"].tolist(),
-        "customdata": [[key] for key in points["key"]],
-        "text": [token_label(name, most=24) for name in points["name"]],
-        "hovertext": points["said"].tolist(),
-        "hoverinfo": "text",
-        "marker": {
+    return marks.dots(
+        points["x"].tolist(),
+        points["y"].tolist(),
+        name=name,
+        customdata=[[key] for key in points["key"]],
+        text=[token_label(name, most=24) for name in points["name"]],
+        **marks.told(points["said"]),
+        marker={
             "symbol": symbol,
             "size": size,
             "color": [color if on else faint(color, 0.12) for on in points["on_front"]],
             "line": {"width": 2, "color": color},
             "opacity": 1,
         },
-        "selected": kept,
-        "unselected": kept,
-    }
+        **marks.steady(),
+    )
 
 
 def _labels(

@@ -86,20 +86,19 @@ def _speed(unit: str) -> dict[str, Any]:
 def _line(
     pairs: Sequence[tuple[int, float]], name: str, color: str, symbol: str, axis: str, unit: str
 ) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": [size for size, _rate in pairs],
-        "y": [rate for _size, rate in pairs],
-        "xaxis": f"x{axis}",
-        "yaxis": f"y{axis}",
-        "name": name,
-        "legend": f"legend{axis}",
-        "line": {"color": color, "width": 2},
-        "marker": {"symbol": symbol, "size": 9, "color": color},
-        "cliponaxis": False,
-        "hovertemplate": f"%{{x:~s}}: %{{y:.3~s}}{unit}<extra>{name}</extra>",
-    }
+    return marks.line(
+        [size for size, _rate in pairs],
+        [rate for _size, rate in pairs],
+        mode="lines+markers",
+        xaxis=f"x{axis}",
+        yaxis=f"y{axis}",
+        name=name,
+        legend=f"legend{axis}",
+        line={"color": color, "width": 2},
+        marker={"symbol": symbol, "size": 9, "color": color},
+        cliponaxis=False,
+        hovertemplate=f"%{{x:~s}}: %{{y:.3~s}}{unit}<extra>{name}</extra>",
+    )
 
 
 def _level(y: float, axis: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from blocks.cost.device_fit import FitFacts
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.axes import half_of_last, log_sizes, room_for_legend
 from pages.figures.marks import dashed, level, level_name
 from pages.figures.theme import Picture, Translate, figure, plain
@@ -54,20 +54,18 @@ def growth(
 
 def _own(n: int, total: float, _: Translate) -> dict[str, Any]:
     """The reader's own length."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": _("your n = {n:,}").format(n=n),
-        "x": [n],
-        "y": [total],
-        "marker": {
+    return marks.dots(
+        [n],
+        [total],
+        name=_("your n = {n:,}").format(n=n),
+        marker={
             "symbol": "circle-open",
             "size": 12,
             "color": palette.PINNED,
             "line": {"width": 3, "color": palette.PINNED},
         },
-        "hovertemplate": "n = %{x:,}: %{y:.4~s}B<extra></extra>",
-    }
+        hovertemplate="n = %{x:,}: %{y:.4~s}B<extra></extra>",
+    )
 
 
 def _apart(lines: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -80,19 +78,17 @@ def _apart(lines: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def _line(table: pd.DataFrame, part: str, name: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": table["n"].tolist(),
-        "y": table[part].tolist(),
-        "line": {
+    return marks.line(
+        table["n"].tolist(),
+        table[part].tolist(),
+        name=name,
+        line={
             "color": COLORS.get(part, palette.PINNED),
             "width": 2,
             "dash": DASHES.get(part, "solid"),
         },
-        "hovertemplate": f"n = %{{x:,}}: %{{y:.4~s}}B<extra>{name}</extra>",
-    }
+        hovertemplate=f"n = %{{x:,}}: %{{y:.4~s}}B<extra>{name}</extra>",
+    )
 
 
 def _device_line(size: int) -> dict[str, Any]:

@@ -7,19 +7,10 @@ from typing import Any
 from blocks.cost.crossover import CrossoverFacts
 from blocks.cost.passes import Operation
 from blocks.cost.step import StepFacts
-from pages.figures import palette, units
+from pages.figures import marks, palette, units
 from pages.figures.axes import AXIS, LEGEND_ROW, half_of_last, legend_below, log_sizes
 from pages.figures.marks import bar_ends
-from pages.figures.theme import (
-    TITLE,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    legend,
-    plain,
-)
+from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, faint, figure, legend, plain
 
 HEIGHT, BOTTOM = 400, 48
 SECOND_LINE = 20  # of the legend
@@ -92,15 +83,13 @@ def _free_side(facts: CrossoverFacts) -> str:
 
 
 def _line(x: Any, y: Any, name: str, color: str, unit: str, *, dash: str = "solid") -> Any:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": x.tolist(),
-        "y": y.tolist(),
-        "line": {"color": color, "width": 3, "dash": dash},
-        "hovertemplate": f"n = %{{x:,}}: %{{y:.4~s}}{unit}<extra>{name}</extra>",
-    }
+    return marks.line(
+        x.tolist(),
+        y.tolist(),
+        name=name,
+        line={"color": color, "width": 3, "dash": dash},
+        hovertemplate=f"n = %{{x:,}}: %{{y:.4~s}}{unit}<extra>{name}</extra>",
+    )
 
 
 def _mark(x: list[float], y: list[float], color: str, symbol: str, unit: str) -> dict[str, Any]:
@@ -135,8 +124,7 @@ def operation_bars(
     return figure(
         [*(_bar(found, labels, way, name, _) for way, name in shown.items()), ends, *keys],
         title=title,
-        height=TITLE + body + room,
-        margin=(TITLE, room),
+        **room(body, room),
         **legend_below(body),
         barmode="stack",
         bargap=0.3,
@@ -168,15 +156,9 @@ def _bar(
 
 def _key(way: str, name: str) -> dict[str, Any]:
     """What a shade means, whatever the colour."""
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "x": [None],
-        "y": [None],
-        "name": name,
-        "showlegend": True,
-        "marker": _marker([palette.RESIDUAL], way),
-    }
+    return marks.lying(
+        [None], [None], name=name, showlegend=True, marker=_marker([palette.RESIDUAL], way)
+    )
 
 
 def _marker(colors: list[str], way: str) -> dict[str, Any]:

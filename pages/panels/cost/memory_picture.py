@@ -6,10 +6,10 @@ from typing import Any
 from blocks.cost.fit import Need
 from blocks.cost.need import MemoryFacts
 from blocks.cost.units import bytes_text
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.axes import AXIS, LEGEND_ROW, legend_below
 from pages.figures.marks import bar_ends
-from pages.figures.theme import TITLE, Picture, Translate, figure, plain
+from pages.figures.theme import Picture, Translate, figure, plain
 
 ROW, DEVICE_ROOM = 36, 18
 NEAREST = 0.07  # of the longest bar: how close to each other, or to nothing, devices are drawn
@@ -45,8 +45,7 @@ def memory_bars(
     return figure(
         [*(_bar(needs, labels, part, name) for part, name in names.items()), ends],
         title=title,
-        height=TITLE + body + room,
-        margin=(TITLE, room),
+        **room(body, room),
         **legend_below(body),
         barmode="stack",
         bargap=0.3,
@@ -79,15 +78,13 @@ def _apart(lines: Sequence[tuple[str, int]], most: float) -> list[tuple[str, int
 
 
 def _bar(needs: Sequence[Need], labels: Sequence[str], part: str, name: str) -> dict[str, Any]:
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": name,
-        "y": [plain(label) for label in labels],
-        "x": [float(getattr(each, part)) for each in needs],
-        "marker": {"color": COLORS[part]},
-        "hovertemplate": f"<b>%{{y}}</b><br>{name}: %{{x:.4~s}}B<extra></extra>",
-    }
+    return marks.lying(
+        [float(getattr(each, part)) for each in needs],
+        [plain(label) for label in labels],
+        name=name,
+        marker={"color": COLORS[part]},
+        hovertemplate=f"<b>%{{y}}</b><br>{name}: %{{x:.4~s}}B<extra></extra>",
+    )
 
 
 def _below(rows: int, i: int) -> float:

@@ -10,7 +10,7 @@ from blocks.cost.device_peak import DevicePeak
 from blocks.cost.roofline_facts import LayerFacts, RooflineFacts
 from blocks.cost.units import bytes_text, rounded
 from blocks.model.faults import N_
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.marks import bar_ends, dashed, upright
 from pages.figures.table_rows import Row, each_row
 from pages.figures.theme import (
@@ -140,15 +140,13 @@ def _log(title: str, between: Sequence[float], tickformat: str) -> dict[str, Any
 def _roof_line(edges: Sequence[float], peak: DevicePeak, _: Translate) -> dict[str, Any]:
     """Bytes per second up to the ridge, arithmetic from there on."""
     x = [edges[0], peak.ridge, edges[1]]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": [min(peak.flops_per_s, each * peak.bytes_per_s) for each in x],
-        "name": _("the roofline, measured here"),
-        "line": {"color": palette.RESIDUAL, "width": 3},
-        "hoverinfo": "skip",
-    }
+    return marks.line(
+        x,
+        [min(peak.flops_per_s, each * peak.bytes_per_s) for each in x],
+        name=_("the roofline, measured here"),
+        line={"color": palette.RESIDUAL, "width": 3},
+        hoverinfo="skip",
+    )
 
 
 def _ridge_line(peak: DevicePeak) -> dict[str, Any]:
@@ -178,15 +176,13 @@ def _joins(table: pd.DataFrame, first: Place, second: Place) -> dict[str, Any]:
         for a, b in zip(first, second, strict=True)
     )
     x, y = ([value for pair in pairs for value in (*pair, None)] for pairs in ends)
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "line": {"color": faint(palette.RESIDUAL, 0.6), "width": 1.5},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    return marks.line(
+        x,
+        y,
+        line={"color": faint(palette.RESIDUAL, 0.6), "width": 1.5},
+        hoverinfo="skip",
+        showlegend=False,
+    )
 
 
 def _dots(
@@ -194,19 +190,17 @@ def _dots(
 ) -> list[dict[str, Any]]:
     """Of each group the hollow dots and the filled ones; the group is named once."""
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": rows[x].tolist(),
-            "y": rows[y].tolist(),
-            "name": _(GROUPS[group]),
-            "legendgroup": group,
-            "showlegend": is_hollow,
-            "text": rows["label"].tolist(),
-            "customdata": rows[["hover"]].to_numpy().tolist(),
-            "hovertemplate": "%{customdata[0]}<extra></extra>",
-            "marker": _marker(palette.PART_COLORS[group], is_hollow=is_hollow),
-        }
+        marks.dots(
+            rows[x].tolist(),
+            rows[y].tolist(),
+            name=_(GROUPS[group]),
+            legendgroup=group,
+            showlegend=is_hollow,
+            text=rows["label"].tolist(),
+            customdata=rows[["hover"]].to_numpy().tolist(),
+            hovertemplate="%{customdata[0]}<extra></extra>",
+            marker=_marker(palette.PART_COLORS[group], is_hollow=is_hollow),
+        )
         for group in table["group"].drop_duplicates()
         for (x, y), is_hollow in ((estimated, True), (measured, False))
         for rows in [table[table["group"] == group].dropna(subset=[x, y])]
@@ -222,15 +216,13 @@ def _key(_: Translate) -> list[dict[str, Any]]:
     """What hollow and filled mean, for the legend alone."""
     meanings = ((True, _("hollow: at best (estimate)")), (False, _("filled: measured here")))
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [None],
-            "y": [None],
-            "name": name,
-            "marker": _marker(palette.RESIDUAL, is_hollow=is_hollow),
-            "hoverinfo": "skip",
-        }
+        marks.dots(
+            [None],
+            [None],
+            name=name,
+            marker=_marker(palette.RESIDUAL, is_hollow=is_hollow),
+            hoverinfo="skip",
+        )
         for is_hollow, name in meanings
     ]
 
@@ -305,12 +297,6 @@ def sums(facts: LayerFacts, *, _: Translate) -> Picture:
 def _bar(
     rows: Sequence[str], seconds: Sequence[float], name: str, marker: dict[str, Any]
 ) -> dict[str, Any]:
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "x": list(seconds),
-        "y": list(rows),
-        "name": name,
-        "marker": marker,
-        "hovertemplate": f"%{{x:.3~s}}s<extra>{name}</extra>",
-    }
+    return marks.lying(
+        seconds, rows, name=name, marker=marker, hovertemplate=f"%{{x:.3~s}}s<extra>{name}</extra>"
+    )

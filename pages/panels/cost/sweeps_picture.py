@@ -9,7 +9,7 @@ import pandas as pd
 from blocks.cost.sweep import Swept
 from blocks.cost.sweep_facts import FormulaFacts, SweepFacts
 from blocks.model.faults import N_
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.axes import half_of_last, log_sizes
 from pages.figures.theme import TITLE, Picture, Translate, faint, figure
 
@@ -137,13 +137,12 @@ def _room(table: pd.DataFrame) -> list[float]:
 
 def _line(rows: pd.DataFrame, name: str, look: tuple[str, str], unit: str) -> dict[str, Any]:
     color, symbol = look
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": name,
-        "x": rows["size"].tolist(),
-        "y": rows["value"].tolist(),
-        "error_y": {
+    return marks.line(
+        rows["size"].tolist(),
+        rows["value"].tolist(),
+        mode="lines+markers",
+        name=name,
+        error_y={
             "type": "data",
             "symmetric": False,
             "array": (rows["high"] - rows["value"]).tolist(),
@@ -151,31 +150,24 @@ def _line(rows: pd.DataFrame, name: str, look: tuple[str, str], unit: str) -> di
             "color": color,
             "thickness": 1.5,
         },
-        "line": {"color": color, "width": 2},
-        "marker": {"symbol": symbol, "size": 8, "color": color},
-        "hovertemplate": "%{x:,}: %{y:.3~s}" + unit + "<extra></extra>",
-    }
+        line={"color": color, "width": 2},
+        marker={"symbol": symbol, "size": 8, "color": color},
+        hovertemplate="%{x:,}: %{y:.3~s}" + unit + "<extra></extra>",
+    )
 
 
 def _theory(rows: pd.DataFrame, color: str) -> dict[str, Any]:
     rows = rows.dropna(subset=["theory"])
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": rows["size"].tolist(),
-        "y": rows["theory"].tolist(),
-        "line": {"color": faint(color, 0.7), "width": 2, "dash": "dash"},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    return marks.line(
+        rows["size"].tolist(),
+        rows["theory"].tolist(),
+        line={"color": faint(color, 0.7), "width": 2, "dash": "dash"},
+        hoverinfo="skip",
+        showlegend=False,
+    )
 
 
 def _key(name: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [None],
-        "y": [None],
-        "name": name,
-        "line": {"color": palette.RESIDUAL, "width": 2, "dash": "dash"},
-    }
+    return marks.line(
+        [None], [None], name=name, line={"color": palette.RESIDUAL, "width": 2, "dash": "dash"}
+    )

@@ -6,9 +6,10 @@ from typing import Any
 
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.training_plan import TrainingFacts
-from pages.figures import palette
+from pages.figures import marks, palette
+from pages.figures.axes import plot_room
 from pages.figures.marks import bar_ends
-from pages.figures.theme import TITLE, Picture, Translate, figure, plain
+from pages.figures.theme import Picture, Translate, figure, plain
 from pages.figures.units import DAY, HOUR, MINUTE, YEAR, duration, flops, long_duration
 
 ROW, AXIS = 34, 56
@@ -34,8 +35,7 @@ def waterfall(facts: TrainingFacts, labels: Sequence[str], *, _: Translate) -> P
     return figure(
         [bars, bar_ends(ends, labels, [f" {flops(count)}" for count in counts])],
         title=_("From the rule of thumb to the exact count"),
-        height=TITLE + AXIS + ROW * len(labels),
-        margin=(TITLE, AXIS),
+        **plot_room(ROW * len(labels), AXIS),
         xaxis={
             "title": {"text": _("FLOPs of the whole training")},
             "range": [0, 1.35 * max(ends)],
@@ -61,15 +61,11 @@ def hours_bars(facts: TrainingFacts, *, title: str, _: Translate) -> Picture:
     """How long each kind of device takes, on a logarithmic axis; the chosen one stands out."""
     found = facts.devices
     seconds = [each.seconds for each in found]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": [HARDWARE[each.device].title for each in found],
-        "x": seconds,
-        "text": [long_duration(each.seconds, _=_) for each in found],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "marker": {
+    bars = marks.lying(
+        seconds,
+        [HARDWARE[each.device].title for each in found],
+        **marks.written(long_duration(each.seconds, _=_) for each in found),
+        marker={
             "color": [
                 palette.PINNED if each is facts.chosen else palette.RESIDUAL for each in found
             ],
@@ -78,13 +74,12 @@ def hours_bars(facts: TrainingFacts, *, title: str, _: Translate) -> Picture:
                 "solidity": 0.5,
             },
         },
-        "hovertemplate": "<b>%{y}</b><br>%{text}<extra></extra>",
-    }
+        hovertemplate="<b>%{y}</b><br>%{text}<extra></extra>",
+    )
     return figure(
         [bars],
         title=title,
-        height=TITLE + AXIS + ROW * len(found),
-        margin=(TITLE, AXIS),
+        **plot_room(ROW * len(found), AXIS),
         bargap=0.3,
         xaxis={
             "title": {"text": _("time (logarithmic)")},

@@ -10,9 +10,9 @@ from blocks.efficiency.recorded_deletions import SiblingFacts
 from blocks.model.faults import N_
 from blocks.model.kinds import NormPlacement
 from pages.figures import marks, palette
-from pages.figures.axes import room_for_legend, score_axis
+from pages.figures.axes import plot_room, room_for_legend, score_axis
 from pages.figures.counting import from_one
-from pages.figures.theme import TITLE, Picture, Translate, figure
+from pages.figures.theme import Picture, Translate, figure
 
 PLOT, ROW, BOTTOM = 280, 24, 48
 PART_NAMES = {
@@ -66,23 +66,20 @@ def alone(facts: DeletionFacts, *, _: Translate) -> Picture:
     names = [change_name(each.change, _) for each in facts.alone]
     shown = [facts.quality(each) for each in facts.alone]
     text = _("{name}: score {score:.3f}, loss {loss:.3f}")
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "x": shown,
-        "y": names,
-        "marker": {"color": [_color(each) for each in facts.alone]},
+    bars = marks.lying(
+        shown,
+        names,
+        marker={"color": [_color(each) for each in facts.alone]},
         **marks.told(
             text.format(name=name, score=each.score, loss=each.held_out_loss)
             for name, each in zip(names, facts.alone, strict=True)
         ),
-    }
+    )
     axis = score_axis(facts.score_name, facts.is_share, _)
     return figure(
         [bars],
         title=_("Without one sub-layer, or with two layers swapped"),
-        height=TITLE + ROW * len(names) + BOTTOM,
-        margin=(TITLE, BOTTOM),
+        **plot_room(ROW * len(names), BOTTOM),
         shapes=[marks.upright(facts.quality(facts.original))],
         xaxis={**axis, "rangemode": "tozero"},
         yaxis={"autorange": "reversed", "automargin": True},

@@ -30,12 +30,7 @@ from blocks.training.spec import TrainingSpec
 from blocks.training.teaching import Distillation, Teaching, teaching_faults
 from pages.figures.theme import Picture, Translate
 from pages.panels.efficiency import distillation_picture, keeping, shared
-from pages.panels.efficiency.teaching import (
-    TEACHING_FIELDS,
-    chosen,
-    chosen_teacher,
-    teacher_of,
-)
+from pages.panels.efficiency.teaching import TEACHING_FIELDS, chosen, chosen_teacher, teacher_of
 from pages.ui import link, starts, words
 from pages.ui.chart import show
 from pages.ui.controls import switch

@@ -20,14 +20,13 @@ def bytes_read(facts: MatrixBytes, *, _: Translate) -> Picture:
         (_("int8, packed"), [e.int8 for e in each], ATTENTION),
     ]
     bars = [
-        {
-            "type": "bar",
-            "x": shapes,
-            "y": found,
-            "name": name,
-            "marker": {"color": color},
+        marks.bars(
+            shapes,
+            found,
+            name=name,
+            marker={"color": color},
             **marks.told(f"{name}: {bytes_text(n)}" for n in found),
-        }
+        )
         for name, found, color in kinds
     ]
     return figure(

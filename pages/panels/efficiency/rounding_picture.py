@@ -48,15 +48,13 @@ def number_line(facts: RoundingFacts, *, _: Translate) -> Picture:
 def _ticks(
     values: np.ndarray, height: float, name: str, color: str, symbol: str, size: int
 ) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": small(values),
-        "y": [height] * len(values),
-        "name": name,
-        "marker": {"color": color, "symbol": symbol, "size": size, "line": {"color": color}},
-        "hovertemplate": "%{x:.4g}<extra>" + name + "</extra>",
-    }
+    return marks.dots(
+        small(values),
+        [height] * len(values),
+        name=name,
+        marker={"color": color, "symbol": symbol, "size": size, "line": {"color": color}},
+        hovertemplate="%{x:.4g}<extra>" + name + "</extra>",
+    )
 
 
 def noise(facts: RoundingFacts, *, _: Translate) -> Picture:

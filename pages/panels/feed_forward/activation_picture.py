@@ -8,7 +8,7 @@ import pandas as pd
 
 from blocks.inspection.activations import ActivationFacts, same_bend
 from blocks.inspection.units import GateFacts
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.counting import from_one
 from pages.figures.theme import (
     TITLE,
@@ -20,7 +20,7 @@ from pages.figures.theme import (
     legend,
     token_label,
 )
-from pages.figures.token_axis import columns, label_room, token_ticks
+from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import outline
 
 DASHES = ("dot", "dash", "longdash", "dashdot", "longdashdot", "10px,3px,2px,3px,2px,3px")
@@ -72,18 +72,16 @@ def _rows(name: str, title: str, **more: Any) -> dict[str, Any]:
 def _line(curve: pd.DataFrame, column: str, name: str, dash: str) -> dict[str, Any]:
     is_chosen = not dash
     line = {"color": palette.FEED_FORWARD, "width": 3.5} if is_chosen else {"color": faint_grey()}
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": curve["z"].to_numpy("float32"),
-        "y": curve[column].to_numpy("float32"),
-        "name": name,
-        "legendgroup": name,
-        "showlegend": column == "value",
-        "line": line if is_chosen else {**line, "width": 1.5, "dash": dash},
-        "yaxis": "y" if column == "value" else "y2",
-        "hovertemplate": f"{name}: %{{y:.3f}} (z = %{{x:.2f}})<extra></extra>",
-    }
+    return marks.line(
+        curve["z"].to_numpy("float32"),
+        curve[column].to_numpy("float32"),
+        name=name,
+        legendgroup=name,
+        showlegend=column == "value",
+        line=line if is_chosen else {**line, "width": 1.5, "dash": dash},
+        yaxis="y" if column == "value" else "y2",
+        hovertemplate=f"{name}: %{{y:.3f}} (z = %{{x:.2f}})<extra></extra>",
+    )
 
 
 def faint_grey() -> str:
@@ -92,18 +90,17 @@ def faint_grey() -> str:
 
 
 def _count_bars(spread: pd.DataFrame, _: Translate) -> dict[str, Any]:
-    return {
-        "type": "bar",
-        "x": spread["value"].to_numpy("float32"),
-        "y": spread["share"].to_numpy("float32"),
-        "yaxis": "y3",
-        "showlegend": False,
-        "marker": {"color": palette.FEED_FORWARD, "line": {"width": 0}},
-        "hovertemplate": _("about {value}: {share} of all pre-activations").format(
+    return marks.bars(
+        spread["value"].to_numpy("float32"),
+        spread["share"].to_numpy("float32"),
+        yaxis="y3",
+        showlegend=False,
+        marker={"color": palette.FEED_FORWARD, "line": {"width": 0}},
+        hovertemplate=_("about {value}: {share} of all pre-activations").format(
             value="%{x:.2f}", share="%{y:.2%}"
         )
         + "<extra></extra>",
-    }
+    )
 
 
 def _flat_ground(own: pd.DataFrame) -> list[dict[str, Any]]:
@@ -160,22 +157,18 @@ def factors(facts: GateFacts, *, _: Translate) -> Picture:
         }
         for i in range(k)
     }
-    marks = [outline(0, rows.index(selected) - 0.5, 1, 1)] if selected in rows else []
+    outlines = [outline(0, rows.index(selected) - 0.5, 1, 1)] if selected in rows else []
     return figure(
         traces,
         title=_("The strongest units of {token}").format(token=token_label(facts.token_label)),
         height=TITLE + HEADS + BOTTOM + ROW * n,
         margin=(TITLE + HEADS, BOTTOM),
         bargap=0.25,
-        yaxis={
-            "tickvals": list(range(n)),
-            "ticktext": [str(from_one(unit)) for unit in rows],
-            "title": {"text": _("unit")},
-            "range": [n - 0.5, -0.5],
-            "showgrid": False,
-        },
+        yaxis=rows(
+            [str(from_one(unit)) for unit in rows], title={"text": _("unit")}, showgrid=False
+        ),
         annotations=[_head(i, width, name) for i, (_column, name) in enumerate(parts)],
-        shapes=[{**mark, "xref": "paper"} for mark in marks],
+        shapes=[{**mark, "xref": "paper"} for mark in outlines],
         **axes,
     )
 
@@ -190,20 +183,16 @@ def _bars(
     column, name = part
     color = palette.FEED_FORWARD if i == k - 1 else (palette.NORM, palette.ATTENTION)[i]
     text = _("unit {unit}: {value}").format(unit="%{customdata[1]}", value="%{x:.3f}")
-    whole = {"marker": {"opacity": 1}}
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": name,
-        "x": units[column].tolist(),
-        "y": list(range(len(units))),
-        "xaxis": _axis("x", i),
-        "customdata": [[int(unit), from_one(unit)] for unit in units["unit"]],
-        "marker": {"color": color},
-        "selected": whole,
-        "unselected": whole,
-        "hovertemplate": text + "<extra></extra>",
-    }
+    return marks.lying(
+        units[column].tolist(),
+        range(len(units)),
+        name=name,
+        xaxis=_axis("x", i),
+        customdata=[[int(unit), from_one(unit)] for unit in units["unit"]],
+        marker={"color": color},
+        **marks.steady(),
+        hovertemplate=text + "<extra></extra>",
+    )
 
 
 def _head(i: int, width: float, name: str) -> dict[str, Any]:
@@ -220,31 +209,21 @@ def closed(facts: GateFacts, *, _: Translate) -> Picture:
         text.format(number=from_one(number), token=token_label(token), share=share)
         for number, token, share in zip(numbers, tokens, shares, strict=True)
     ]
-    bars = {
-        "type": "bar",
-        "x": places,
-        "y": list(shares),
-        "marker": {"color": palette.BEFORE},
-        "hoverinfo": "skip",
-    }
-    marks = [outline(numbers.index(facts.token) - 0.5, 0, 1, 1)] if facts.token in numbers else []
+    bars = marks.bars(places, shares, marker={"color": palette.BEFORE}, hoverinfo="skip")
+    outlines = (
+        [outline(numbers.index(facts.token) - 0.5, 0, 1, 1)] if facts.token in numbers else []
+    )
     return figure(
         [bars, columns(hovers, numbers, 1.0)],
         title=_("Units that are off, at each token"),
-        height=TITLE + TALL + room,
-        margin=(TITLE, room),
+        **room(TALL, room),
         barmode="overlay",
         bargap=0.1,
-        xaxis={
-            **token_ticks(tokens, NAMES),
-            "tickangle": -55,
-            "range": [-0.6, len(tokens) - 0.4],
-            "automargin": False,
-        },
+        xaxis=slanted(tokens, NAMES, range=[-0.6, len(tokens) - 0.4]),
         yaxis={
             "title": {"text": _("share of units")},
             "tickformat": ".0%",
             "range": [0, 1.02],
         },
-        shapes=marks,
+        shapes=outlines,
     )

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from blocks.inspection.routing import Layout, LayoutFacts, RoutingFacts
-from pages.figures import palette
+from pages.figures import marks, palette
+from pages.figures.axes import room_under_legend, row_names
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
@@ -19,7 +20,7 @@ from pages.figures.theme import (
     plain,
     small,
 )
-from pages.figures.token_axis import label_room, token_ticks
+from pages.figures.token_axis import label_room, slanted
 from pages.figures.weights import outline
 
 ROW, BOTTOM, NAMES, ROOMY = 30, 44, 40, 64
@@ -45,9 +46,9 @@ def routes(facts: RoutingFacts, *, _: Translate) -> Picture:
     """
     n_tokens, n_experts = facts.probs.shape
     room, chosen = label_room(facts.labels), facts.choices.assign(hover=_hovers(facts, _))
-    marks = [outline(facts.token - 0.5, -0.5, 1, n_experts)]
+    outlines = [outline(facts.token - 0.5, -0.5, 1, n_experts)]
     if facts.expert is not None:
-        marks.append(outline(-0.5, facts.expert - 0.5, n_tokens, 1))
+        outlines.append(outline(-0.5, facts.expert - 0.5, n_tokens, 1))
     kept, dropped = chosen[chosen["is_kept"]], chosen[~chosen["is_kept"]]
     return figure(
         [
@@ -59,14 +60,9 @@ def routes(facts: RoutingFacts, *, _: Translate) -> Picture:
         height=TOP + room + max(150, ROW * n_experts),
         margin=(TOP, room),
         **legend(),
-        xaxis={
-            **token_ticks(facts.labels, NAMES),
-            "tickangle": -55,
-            "range": [-0.5, n_tokens - 0.5],
-            "automargin": False,
-        },
+        xaxis=slanted(facts.labels, NAMES, range=[-0.5, n_tokens - 0.5]),
         yaxis=_expert_axis(n_experts, _),
-        shapes=marks,
+        shapes=outlines,
     )
 
 
@@ -110,65 +106,55 @@ def _numbers(n_experts: int, n_tokens: int) -> np.ndarray:
 
 
 def _expert_axis(n_experts: int, _: Translate) -> dict[str, Any]:
-    return {
-        "title": {"text": _("expert")},
-        "tickvals": list(range(n_experts)),
-        "ticktext": [str(from_one(expert)) for expert in range(n_experts)],
-        "range": [n_experts - 0.5, -0.5],
-        "showgrid": False,
-        "zeroline": False,
-    }
+    return row_names(
+        [str(from_one(expert)) for expert in range(n_experts)],
+        title={"text": _("expert")},
+        showgrid=False,
+        zeroline=False,
+    )
 
 
 def _chosen(table: pd.DataFrame, n_tokens: int, name: str) -> dict[str, Any]:
     most = 15 if n_tokens <= NAMES else 8
-    whole = {"marker": {"opacity": 1}}
-    return {
-        "type": "scatter" if len(table) < 300 else "scattergl",
-        "mode": "markers",
-        "x": table["token"].tolist(),
-        "y": table["expert"].tolist(),
-        "name": name,
-        "customdata": [
+    return marks.dots(
+        table["token"].tolist(),
+        table["expert"].tolist(),
+        type="scatter" if len(table) < 300 else "scattergl",
+        name=name,
+        customdata=[
             [int(expert), int(token)]
             for expert, token in zip(table["expert"], table["token"], strict=True)
         ],
-        "hovertext": table["hover"].tolist(),
-        "hoverinfo": "text",
-        "marker": {
+        **marks.told(table["hover"]),
+        marker={
             "size": [4 + (most - 4) * weight for weight in table["weight"]],
             "color": [color_of(expert) for expert in table["expert"]],
             "line": {"width": 1, "color": "#ffffff"},
             "opacity": 1,
         },
-        "selected": whole,
-        "unselected": whole,
-    }
+        **marks.steady(),
+    )
 
 
 def _dropped(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
     if table.empty:
         return []
-    whole = {"marker": {"opacity": 1}}
     return [
-        {
-            "type": "scatter" if len(table) < 300 else "scattergl",
-            "mode": "markers",
-            "x": table["token"].tolist(),
-            "y": table["expert"].tolist(),
-            "name": _("dropped: over capacity"),
-            "customdata": table[["expert", "token"]].astype(int).to_numpy().tolist(),
-            "hovertext": table["hover"].tolist(),
-            "hoverinfo": "text",
-            "marker": {
+        marks.dots(
+            table["token"].tolist(),
+            table["expert"].tolist(),
+            type="scatter" if len(table) < 300 else "scattergl",
+            name=_("dropped: over capacity"),
+            customdata=table[["expert", "token"]].astype(int).to_numpy().tolist(),
+            **marks.told(table["hover"]),
+            marker={
                 "size": 11,
                 "symbol": DROPPED,
                 "color": palette.PINNED,
                 "line": {"width": 2.5, "color": palette.PINNED},
             },
-            "selected": whole,
-            "unselected": whole,
-        }
+            **marks.steady(),
+        )
     ]
 
 
@@ -198,7 +184,6 @@ def load(facts: RoutingFacts, *, _: Translate) -> Picture:
 def _choices(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
     """Bars of what each expert takes, and after them of what it drops."""
     under = {"expert": "%{customdata[1]}", "n": "%{x:,}"}
-    whole = {"marker": {"opacity": 1}}
     lying = {
         "type": "bar",
         "orientation": "h",
@@ -212,8 +197,7 @@ def _choices(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
         "marker": {"color": [color_of(expert) for expert in table["expert"]]},
         "showlegend": False,
         "hovertemplate": _("expert {expert} takes {n}").format(**under) + "<extra></extra>",
-        "selected": whole,
-        "unselected": whole,
+        **marks.steady(),
     }
     dropped = {
         **lying,
@@ -231,15 +215,13 @@ def _choices(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
 
 def _level(x: float, color: str, name: str, dash: str) -> dict[str, Any]:
     """An upright line that has its name in the legend."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [x, x],
-        "y": [-0.5, 1000],
-        "name": name,
-        "line": {"color": color, "width": 2, "dash": dash},
-        "hoverinfo": "name",
-    }
+    return marks.line(
+        [x, x],
+        [-0.5, 1000],
+        name=name,
+        line={"color": color, "width": 2, "dash": dash},
+        hoverinfo="name",
+    )
 
 
 def layout_name(layout: Layout, _: Translate) -> str:
@@ -256,18 +238,14 @@ def totals(facts: LayoutFacts, *, _: Translate) -> Picture:
     """Parameters that are there, and those that one token meets."""
     layouts = facts.layouts
     traces = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "y": [layout_name(each, _) for each in layouts],
-            "x": (counts := [getattr(each, column) for each in layouts]),
-            "name": name,
-            "marker": {"color": color},
-            "text": [f"{count:,}" for count in counts],
-            "textposition": "outside",
-            "cliponaxis": False,
-            "hovertemplate": "%{x:,}<extra></extra>",
-        }
+        marks.lying(
+            counts := [getattr(each, column) for each in layouts],
+            [layout_name(each, _) for each in layouts],
+            name=name,
+            marker={"color": color},
+            **marks.written(f"{count:,}" for count in counts),
+            hovertemplate="%{x:,}<extra></extra>",
+        )
         for column, name, color in (
             ("total", _("total"), faint(palette.FEED_FORWARD, 0.45)),
             ("active", _("active for one token"), palette.FEED_FORWARD),
@@ -276,10 +254,8 @@ def totals(facts: LayoutFacts, *, _: Translate) -> Picture:
     return figure(
         traces,
         title=_("Parameters of the model: total and active"),
-        height=TITLE_AND_LEGEND + BOTTOM + 62 * len(layouts),
-        margin=(TITLE_AND_LEGEND, BOTTOM),
+        **room_under_legend(62 * len(layouts), BOTTOM),
         barmode="group",
-        **legend(),
         xaxis={
             "title": {"text": _("parameters")},
             "range": [0, 1.35 * max(each.total for each in layouts)],

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from blocks.inspection.permuted import ReachFacts
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.theme import TITLE, Picture, Translate, figure, token_label
-from pages.figures.token_axis import columns, label_room, token_ticks
+from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import outline
 
 TALL, NAMES, ARROW = 290, 40, 18
@@ -24,7 +24,7 @@ def reach(facts: ReachFacts, *, _: Translate) -> Picture:
         ("feed_forward", "y", palette.FEED_FORWARD),
         ("attention", "y2", palette.ATTENTION),
     ):
-        bars = {"type": "bar", "x": list(range(n)), "y": moved[part].tolist(), "yaxis": axis}
+        bars = marks.bars(range(n), moved[part].tolist(), yaxis=axis)
         traces.append({**bars, "marker": {"color": color}, "hoverinfo": "skip"})
         hovers = [_hover(i, tokens, moved[part][i], names[part]) for i in range(n)]
         traces.append({**columns(hovers, list(range(n)), most[part]), "yaxis": axis})
@@ -37,13 +37,7 @@ def reach(facts: ReachFacts, *, _: Translate) -> Picture:
         margin=(TITLE + ARROW, room),
         barmode="overlay",
         bargap=0.1,
-        xaxis={
-            **token_ticks(tokens, NAMES),
-            "tickangle": -55,
-            "range": [-0.6, n - 0.4],
-            "automargin": False,
-            "anchor": "y2",
-        },
+        xaxis=slanted(tokens, NAMES, range=[-0.6, n - 0.4], anchor="y2"),
         yaxis=_axis("feed_forward", names, most),
         yaxis2=_axis("attention", names, most),
         shapes=[outline(facts.pinned - 0.5, 0, 1, 1) | {"yref": "paper"}],

@@ -3,7 +3,7 @@
 from typing import Any
 
 from blocks.inspection.ratios import WidthFacts
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.marks import upright
 from pages.figures.theme import TITLE, TITLE_AND_LEGEND, Picture, Translate, figure, legend
 
@@ -13,14 +13,13 @@ FAR = 10  # times: more than that, and the axis is logarithmic
 
 def cost(facts: WidthFacts, *, _: Translate) -> Picture:
     """Parameters of the layer and FLOPs for a token; both exact."""
-    parameters = {
-        "type": "bar",
-        "x": [each.ratio for each in facts.widths],
-        "y": [each.parameters for each in facts.widths],
-        "name": _("parameters"),
-        "marker": {"color": palette.FEED_FORWARD},
-        "hovertemplate": "%{y:,}<extra></extra>",
-    }
+    parameters = marks.bars(
+        [each.ratio for each in facts.widths],
+        [each.parameters for each in facts.widths],
+        name=_("parameters"),
+        marker={"color": palette.FEED_FORWARD},
+        hovertemplate="%{y:,}<extra></extra>",
+    )
     flops = _line(facts, "flops", _("FLOPs per token"), palette.LEARNED, "%{y:,}")
     return figure(
         [parameters, flops],
@@ -32,15 +31,13 @@ def cost(facts: WidthFacts, *, _: Translate) -> Picture:
 
 def written(facts: WidthFacts, *, _: Translate) -> Picture:
     """RMS of what the layer writes at each ratio, and of what this run's own layer wrote."""
-    mine = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [facts.own_ratio],
-        "y": [facts.own_write],
-        "name": _("this run"),
-        "marker": {"symbol": "star", "size": 14, "color": palette.PINNED},
-        "hovertemplate": "%{y:.4f}<extra></extra>",
-    }
+    mine = marks.dots(
+        [facts.own_ratio],
+        [facts.own_write],
+        name=_("this run"),
+        marker={"symbol": "star", "size": 14, "color": palette.PINNED},
+        hovertemplate="%{y:.4f}<extra></extra>",
+    )
     line = _line(facts, "write_rms", _("random, from the seed"), palette.FEED_FORWARD, "%{y:.4f}")
     values = [*(each.write_rms for each in facts.widths), facts.own_write]
     is_wide = min(values) > 0 and max(values) > FAR * min(values)
@@ -57,16 +54,15 @@ def changed(facts: WidthFacts, *, _: Translate) -> Picture:
 
 
 def _line(facts: WidthFacts, column: str, name: str, color: str, shown: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": [each.ratio for each in facts.widths],
-        "y": [getattr(each, column) for each in facts.widths],
-        "name": name,
-        "line": {"color": color, "width": 2.5},
-        "marker": {"size": 7},
-        "hovertemplate": f"{shown}<extra></extra>",
-    }
+    return marks.line(
+        [each.ratio for each in facts.widths],
+        [getattr(each, column) for each in facts.widths],
+        mode="lines+markers",
+        name=name,
+        line={"color": color, "width": 2.5},
+        marker={"size": 7},
+        hovertemplate=f"{shown}<extra></extra>",
+    )
 
 
 def _frame(title: str, facts: WidthFacts, _: Translate, **more: Any) -> dict[str, Any]:

@@ -52,17 +52,16 @@ def acceptance(facts: DraftFacts, *, _: Translate) -> Picture:
     ]
     return figure(
         [
-            {
-                "type": "bar",
-                "x": names,
-                "y": [each.share for each in modules],
-                "text": [f"{each.share:.0%}" for each in modules],
-                "textposition": "auto",
-                "insidetextfont": {"color": "white"},
-                "cliponaxis": False,
-                "marker": {"color": palette.MTP},
+            marks.bars(
+                names,
+                [each.share for each in modules],
+                text=[f"{each.share:.0%}" for each in modules],
+                textposition="auto",
+                insidetextfont={"color": "white"},
+                cliponaxis=False,
+                marker={"color": palette.MTP},
                 **marks.told(hovers),
-            }
+            )
         ],
         title=_("Drafts that the model accepts"),
         height=HEIGHT,

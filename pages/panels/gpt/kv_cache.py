@@ -12,12 +12,7 @@ from blocks.inspection import cache_growth
 from blocks.inspection.cache_growth import CacheFacts, CacheTimes
 from blocks.model import devices
 from blocks.model.kinds import TokenMixer
-from blocks.model.kv_cache import (
-    KVCache,
-    StateCache,
-    kv_cache_bytes_per_token,
-    state_shapes,
-)
+from blocks.model.kv_cache import KVCache, StateCache, kv_cache_bytes_per_token, state_shapes
 from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.panels.gpt import kv_cache_picture, shared, writing

@@ -6,16 +6,15 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection.next_token import NextFacts
-from pages.figures import palette
+from pages.figures import marks, palette
+from pages.figures.axes import room_under_legend, row_names
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     HIDDEN_AXIS,
     TITLE,
-    TITLE_AND_LEGEND,
     Picture,
     Translate,
     figure,
-    legend,
     token_label,
     word_label,
 )
@@ -45,21 +44,15 @@ def bars(facts: NextFacts, *, _: Translate) -> Picture:
             _in_words(facts),
         ],
         title=_("Prediction after {token}").format(token=token_label(facts.after)),
-        height=TITLE_AND_LEGEND + BOTTOM + ROW * n,
-        margin=(TITLE_AND_LEGEND, BOTTOM),
+        **room_under_legend(ROW * n, BOTTOM),
         barmode="group",
         bargap=0.25,
-        **legend(),
         xaxis={
             "title": {"text": _("probability")},
             "tickformat": f".{digits}%",
             "range": [0, 1.2 * largest],
         },
-        yaxis={
-            "tickvals": list(range(n)),
-            "ticktext": names,
-            "range": [n - 0.5, -0.5],
-        },
+        yaxis=row_names(names),
     )
 
 
@@ -75,15 +68,13 @@ def few(facts: NextFacts, *, _: Translate) -> Picture:
         barmode="overlay",
         bargap=0.25,
         xaxis={**HIDDEN_AXIS, "range": [0, whole_row], "tickformat": ".1%"},
-        yaxis={
-            "tickvals": list(range(len(tokens))),
-            "ticktext": [word_label(label) for label in tokens["label"]],
-            "tickfont": {"size": 14},
-            "ticks": "",
-            "range": [len(tokens) - 0.5, -0.5],
-            "showgrid": False,
-            "zeroline": False,
-        },
+        yaxis=row_names(
+            [word_label(label) for label in tokens["label"]],
+            tickfont={"size": 14},
+            ticks="",
+            showgrid=False,
+            zeroline=False,
+        ),
     )
 
 
@@ -106,16 +97,13 @@ def _seen(tokens: pd.DataFrame) -> dict[str, Any]:
 
 def _row_targets(tokens: pd.DataFrame, whole_row: float) -> dict[str, Any]:
     """Unseen bars as long as the picture is wide."""
-    unseen = {"marker": {"opacity": 0}}
     return {
         **_lying(len(tokens)),
         "x": [whole_row] * len(tokens),
         "customdata": [[token_id] for token_id in tokens["token_id"].tolist()],
         "hovertext": [token_label(label, most=40) for label in tokens["label"]],
         "hoverinfo": "text",
-        **unseen,
-        "selected": unseen,
-        "unselected": unseen,
+        **marks.unseen(),
     }
 
 
@@ -145,16 +133,13 @@ def _drawn_from(rows: pd.DataFrame, digits: int, _: Translate) -> dict[str, Any]
 def _in_words(facts: NextFacts) -> dict[str, Any]:
     """All others may be more than all that is listed: a bar would make the rest invisible."""
     shares = (facts.of_others(column) for column in ("model_probability", "probability"))
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [0] if facts.n_others else [],
-        "y": [len(facts.likeliest)] if facts.n_others else [],
-        "text": [_chances(*shares)] if facts.n_others else [],
-        "textposition": "middle right",
-        "showlegend": False,
-        "hoverinfo": "skip",
-    }
+    return marks.words(
+        [0] if facts.n_others else [],
+        [len(facts.likeliest)] if facts.n_others else [],
+        [_chances(*shares)] if facts.n_others else [],
+        textposition="middle right",
+        showlegend=False,
+    )
 
 
 def _chances(before: float, drawn: float) -> str:
@@ -162,19 +147,16 @@ def _chances(before: float, drawn: float) -> str:
 
 
 def _bar(rows: pd.DataFrame, column: str, _: Translate) -> dict[str, Any]:
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "offsetgroup": column,
-        "x": rows[column].tolist(),
-        "y": rows.index.tolist(),
-        "textposition": "outside",
-        "textfont": {"size": 11},
-        "constraintext": "none",
-        "cliponaxis": False,
-        "hovertext": [_hover(row, _) for row in each_row(rows)],
-        "hoverinfo": "text",
-    }
+    return marks.lying(
+        rows[column].tolist(),
+        rows.index.tolist(),
+        offsetgroup=column,
+        textposition="outside",
+        textfont={"size": 11},
+        constraintext="none",
+        cliponaxis=False,
+        **marks.told(_hover(row, _) for row in each_row(rows)),
+    )
 
 
 def _hover(row: Any, _: Translate) -> str:

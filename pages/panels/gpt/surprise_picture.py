@@ -3,12 +3,12 @@
 from typing import Any
 
 from blocks.inspection.predictions import SurpriseFacts
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.counting import from_one, told_apart
 from pages.figures.marks import dashed, level
 from pages.figures.table_rows import each_row
 from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, figure, token_label
-from pages.figures.token_axis import columns, label_room, token_ticks
+from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import outline
 
 NAMES, BARS = 24, 230
@@ -21,29 +21,27 @@ def bars(facts: SurpriseFacts, *, _: Translate) -> Picture:
     room = label_room(labels)
     most = 1.12 * max(guess_bits, tokens["bits"].max())
     mean, n = facts.bits, len(tokens)
-    bar = {
-        "type": "bar",
-        "x": list(range(n)),
-        "y": tokens["bits"].tolist(),
-        "marker": {"color": palette.EMBEDDING},
-        "selected": {"marker": {"opacity": 1}},
-        "unselected": {"marker": {"opacity": 1}},
-        "hoverinfo": "skip",
-    }
+    bar = marks.bars(
+        range(n),
+        tokens["bits"].tolist(),
+        marker={"color": palette.EMBEDDING},
+        **marks.steady(),
+        hoverinfo="skip",
+    )
     hovers = [_hover(*each, _) for each in zip(labels, each_row(tokens), strict=True)]
-    marks = [i for i, position in enumerate(tokens["position"]) if position == facts.pinned]
+    outlined = [i for i, position in enumerate(tokens["position"]) if position == facts.pinned]
     return figure(
         [bar, columns(hovers, tokens["position"].tolist(), most)],
         title=_("Surprisal of each token"),
         height=TITLE_AND_LEGEND + BARS + room,
         margin=(TITLE_AND_LEGEND, room),
         barmode="overlay",
-        xaxis={**token_ticks(labels, NAMES), "tickangle": -55, "automargin": False},
+        xaxis=slanted(labels, NAMES),
         yaxis={"title": {"text": _("bits")}, "range": [0, most]},
         shapes=[
             level(mean, line=dashed(dash="solid")),
             level(guess_bits, line=dashed(dash="dot")),
-            *(outline(i - 0.5, 0, 1, most) for i in marks),
+            *(outline(i - 0.5, 0, 1, most) for i in outlined),
         ],
         annotations=[
             _line_names(

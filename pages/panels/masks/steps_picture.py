@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from pages.figures.axes import row_names
 from pages.figures.signed import signed_bar, signed_map
 from pages.figures.theme import EDGE, TITLE, Picture, Translate, figure
-from pages.figures.token_axis import label_room, token_ticks
+from pages.figures.token_axis import label_room, slanted, token_ticks
 from pages.figures.token_matrix import COLUMNS_NAMED, Names, hatching, marks, token_matrix
 from pages.figures.weights import CODES, MASKED_CODE, codes, weight_map
 
@@ -114,19 +115,8 @@ def blind_row(
         title=title,
         height=TITLE + label_room(tokens) + 44 * len(names) + 30,
         margin=(TITLE + label_room(tokens), EDGE),
-        xaxis={
-            **token_ticks(tokens, COLUMNS_NAMED),
-            "side": "top",
-            "tickangle": -55,
-            "automargin": False,
-        },
-        yaxis={
-            "tickvals": list(range(len(names))),
-            "ticktext": list(names),
-            "range": [len(names) - 0.5, -0.5],
-            "showgrid": False,
-            "zeroline": False,
-        },
+        xaxis=slanted(tokens, COLUMNS_NAMED, side="top"),
+        yaxis=row_names(names, showgrid=False, zeroline=False),
         annotations=[_no_number(row, n, _) for row in np.flatnonzero(~is_number).tolist()],
     )
 

@@ -96,16 +96,14 @@ def _cells(
 
 def _squares(places: np.ndarray, kind: int) -> dict[str, Any]:
     """As bars, since these keep their size relative to the axes."""
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "x": np.full(len(places), 0.9, dtype=np.float32),
-        "base": (places[:, 0] - 0.45).astype(np.float32),
-        "y": places[:, 1].astype(np.float32),
-        "width": 0.9,
-        "marker": {"color": COLORS[kind], "line": {"width": 0}},
-        "hoverinfo": "skip",
-    }
+    return marks.lying(
+        np.full(len(places), 0.9, dtype=np.float32),
+        places[:, 1].astype(np.float32),
+        base=(places[:, 0] - 0.45).astype(np.float32),
+        width=0.9,
+        marker={"color": COLORS[kind], "line": {"width": 0}},
+        hoverinfo="skip",
+    )
 
 
 def _above(left: float, norm: str, facts: NormInput, _: Translate) -> dict[str, Any]:

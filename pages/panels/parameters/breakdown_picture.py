@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from blocks.cost.breakdown import Kind
-from pages.figures import palette
+from pages.figures import marks, palette
+from pages.figures.axes import plot_room
 from pages.figures.described import SAID
-from pages.figures.theme import HALF_A_TICK_LABEL, TITLE, Picture, Translate, figure, plain
+from pages.figures.theme import HALF_A_TICK_LABEL, Picture, Translate, figure, plain
 
 ROW, BOTTOM = 62, 46
 ROOM_FOR_NUMBERS = 0.09
@@ -42,8 +43,7 @@ def rows(levels: Sequence[Sequence[Bar]], *, _: Translate) -> Picture:
             for i, pieces in enumerate(levels)
         ],
         title=_("From the whole to its parts: click one"),
-        height=TITLE + BOTTOM + ROW * len(levels),
-        margin=(TITLE, BOTTOM),
+        **plot_room(ROW * len(levels), BOTTOM),
         left=HALF_A_TICK_LABEL,
         barmode="overlay",
         bargap=0.06,
@@ -64,28 +64,26 @@ def _row(pieces: Sequence[Bar], y: int, whole: int, *, is_said: bool) -> dict[st
         palette.KIND_COLORS[piece.kind] if piece.kind else palette.RESIDUAL for piece in pieces
     ]
     said = "; ".join(f"{plain(piece.label)} {piece.said}" for piece in pieces)
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "y": [y] * len(pieces),
-        "x": [piece.count / whole for piece in pieces],
-        "base": [piece.start / whole for piece in pieces],
-        "text": [_text(piece, piece.count / whole) for piece in pieces],
-        "textposition": "inside",
-        "insidetextanchor": "middle",
-        "textangle": 0,
-        "marker": {
+    return marks.lying(
+        [piece.count / whole for piece in pieces],
+        [y] * len(pieces),
+        base=[piece.start / whole for piece in pieces],
+        text=[_text(piece, piece.count / whole) for piece in pieces],
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        marker={
             "color": [_mixed(color, 255, 0.28) for color in colors],
             "line": {"color": [_mixed(color, 0, 0.25) for color in colors], "width": 1},
         },
-        "customdata": [
+        customdata=[
             [piece.path, plain(piece.label), f"{piece.count:,}", plain(piece.said)]
             for piece in pieces
         ],
-        "hovertemplate": "<b>%{customdata[1]}</b><br>%{customdata[2]}<br>%{customdata[3]}"
+        hovertemplate="<b>%{customdata[1]}</b><br>%{customdata[2]}<br>%{customdata[3]}"
         "<extra></extra>",
-        "meta": {SAID: [said] if is_said else []},
-    }
+        meta={SAID: [said] if is_said else []},
+    )
 
 
 def _text(piece: Bar, share: float) -> str:

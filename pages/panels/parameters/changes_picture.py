@@ -6,20 +6,11 @@ from typing import Any
 
 from blocks.cost.growth import GrowthFacts, Share
 from blocks.model.faults import N_
-from pages.figures import palette
-from pages.figures.axes import half_of_last, log_sizes
+from pages.figures import marks, palette
+from pages.figures.axes import half_of_last, log_sizes, plot_room
 from pages.figures.described import SAID
 from pages.figures.marks import dashed, upright
-from pages.figures.theme import (
-    TITLE,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    legend,
-    plain,
-)
+from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, faint, figure, legend, plain
 
 ROW, CHANGES_BOTTOM, BAR = 44, 60, 0.36
 LABEL = {"font": {"size": 12}}
@@ -36,29 +27,26 @@ def differences(
     places = [_place(delta) for delta in deltas.values()]
     ends = min(0.0, *places, -LEAST_REACH), max(0.0, *places, LEAST_REACH)
     customdata = [[name, plain(names[name]), plain(said[name])] for name in deltas]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": list(range(len(deltas))),
-        "x": places,
-        "width": BAR,
-        "offset": 0.06,
-        "marker": {
+    bars = marks.lying(
+        places,
+        range(len(deltas)),
+        width=BAR,
+        offset=0.06,
+        marker={
             "color": [
                 palette.LEARNED if delta < 0 else palette.FEED_FORWARD for delta in deltas.values()
             ]
         },
-        "customdata": customdata,
-        "hovertemplate": HOVER,
-        "meta": {SAID: ["; ".join(f"{name} {change}" for _name, name, change in customdata)]},
-    }
+        customdata=customdata,
+        hovertemplate=HOVER,
+        meta={SAID: ["; ".join(f"{name} {change}" for _name, name, change in customdata)]},
+    )
     unchanged = [i for i, delta in enumerate(deltas.values()) if delta == 0]
     ticks = _ticks(*ends)
     return figure(
         [bars, _unchanged(unchanged, customdata)],
         title=_("Change in parameters, one change at a time"),
-        height=TITLE + CHANGES_BOTTOM + ROW * len(deltas),
-        margin=(TITLE, CHANGES_BOTTOM),
+        **plot_room(ROW * len(deltas), CHANGES_BOTTOM),
         annotations=[
             _label(i, row, place)
             for i, (row, place) in enumerate(zip(customdata, places, strict=True))
@@ -81,16 +69,14 @@ HOVER = "<b>%{customdata[1]}</b><br>%{customdata[2]}<extra></extra>"
 
 
 def _unchanged(rows: Sequence[int], customdata: Sequence[list[str]]) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [0] * len(rows),
-        "y": [i + 0.06 + BAR / 2 for i in rows],
-        "marker": {"symbol": "diamond", "size": 12, "color": palette.BEFORE},
-        "customdata": [customdata[i] for i in rows],
-        "hovertemplate": HOVER,
-        "meta": {SAID: []},
-    }
+    return marks.dots(
+        [0] * len(rows),
+        [i + 0.06 + BAR / 2 for i in rows],
+        marker={"symbol": "diamond", "size": 12, "color": palette.BEFORE},
+        customdata=[customdata[i] for i in rows],
+        hovertemplate=HOVER,
+        meta={SAID: []},
+    )
 
 
 def _label(i: int, row: list[str], place: float) -> dict[str, Any]:
@@ -154,20 +140,18 @@ def _shares(facts: GrowthFacts, size: str, *, title: str, _: Translate) -> Pictu
     x = [int(value) for value in table[size]]
     said = [f"{total:,.0f}" for total in table["total"]]
     areas = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "stackgroup": "all",
-            "x": x,
-            "y": table[name].tolist(),
-            "name": plain(label),
-            "line": {"color": COLORS[name], "width": 1},
-            "fillcolor": faint(COLORS[name], 0.62),
-            "customdata": [[text] for text in said],
-            "hovertemplate": f"{plain(label)}: %{{y:.1%}}<br>{size} = %{{x:,}}: "
+        marks.line(
+            x,
+            table[name].tolist(),
+            stackgroup="all",
+            name=plain(label),
+            line={"color": COLORS[name], "width": 1},
+            fillcolor=faint(COLORS[name], 0.62),
+            customdata=[[text] for text in said],
+            hovertemplate=f"{plain(label)}: %{{y:.1%}}<br>{size} = %{{x:,}}: "
             + _("{n} parameters").format(n="%{customdata[0]}")
             + "<extra></extra>",
-        }
+        )
         for name, label in names.items()
     ]
     across = _("{size} (logarithmic; yours: {own})").format(size=size, own=own)

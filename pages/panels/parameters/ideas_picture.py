@@ -4,7 +4,7 @@ from typing import Any
 
 from blocks.inspection.ideas import IdeasFacts
 from blocks.model.faults import N_
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.theme import TITLE, TITLE_AND_LEGEND, Picture, Translate, faint, figure, legend
 
 HEIGHT, BOTTOM = 340, 64
@@ -37,17 +37,16 @@ def costs(facts: IdeasFacts, *, _: Translate) -> Picture:
     for measure, (label, color, symbol) in MEASURES.items():
         counts = [getattr(idea, measure) for idea in facts.ideas]
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "x": names,
-                "y": [count / counts[0] for count in counts],
-                "customdata": counts,
-                "name": _(label),
-                "line": {"color": color, "width": 2},
-                "marker": {"color": color, "symbol": symbol, "size": 8},
-                "hovertemplate": "%{x} · %{customdata:,} · × %{y:.3g}<extra></extra>",
-            }
+            marks.line(
+                names,
+                [count / counts[0] for count in counts],
+                mode="lines+markers",
+                customdata=counts,
+                name=_(label),
+                line={"color": color, "width": 2},
+                marker={"color": color, "symbol": symbol, "size": 8},
+                hovertemplate="%{x} · %{customdata:,} · × %{y:.3g}<extra></extra>",
+            )
         )
     return figure(
         traces,
@@ -79,22 +78,18 @@ def losses(facts: IdeasFacts, *, _: Translate) -> Picture:
         [
             {**edge, "y": least},
             {**edge, "y": most, "fill": "tonexty", "fillcolor": faint(palette.HELD_OUT, 0.18)},
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": names,
-                "y": [idea.loss for idea in facts.ideas],
-                "line": {"color": palette.HELD_OUT, "width": 2},
-                "hovertemplate": "%{x} · %{y:.3f}<extra></extra>",
-            },
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": [name for name, _loss in each],
-                "y": [loss for _name, loss in each],
-                "marker": {"color": palette.HELD_OUT, "size": 6, "opacity": 0.7},
-                "hovertemplate": "%{x} · %{y:.4f}<extra></extra>",
-            },
+            marks.line(
+                names,
+                [idea.loss for idea in facts.ideas],
+                line={"color": palette.HELD_OUT, "width": 2},
+                hovertemplate="%{x} · %{y:.3f}<extra></extra>",
+            ),
+            marks.dots(
+                [name for name, _loss in each],
+                [loss for _name, loss in each],
+                marker={"color": palette.HELD_OUT, "size": 6, "opacity": 0.7},
+                hovertemplate="%{x} · %{y:.4f}<extra></extra>",
+            ),
         ],
         title=_("Held-out loss: mean and range of the seeds"),
         height=HEIGHT,

@@ -6,7 +6,7 @@ from typing import Any
 
 from blocks.cost.published import Published, PublishedFacts
 from blocks.model.kinds import Architecture
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.described import SAID
 from pages.figures.theme import TITLE, Picture, Translate, figure, legend, plain
 
@@ -91,33 +91,30 @@ def _named(
 
 def _active(rows: Rows, name: str, _: Translate) -> dict[str, Any]:
     counts = [each.active for each in rows.values()]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": counts,
-        "y": [*rows],
+    return marks.dots(
+        counts,
+        [*rows],
         **_clickable([*rows.values()], counts, name, _),
-        "marker": {
+        marker={
             "size": 10,
             "color": palette.BEFORE,
             "symbol": "circle-open",
             "line": {"width": 2},
         },
-    }
+    )
 
 
 def _labelled(
     counts: Sequence[int], rows: Sequence[int], labels: Sequence[str], is_right: Sequence[bool]
 ) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers+text",
-        "x": [float(max(1, count)) for count in counts],
-        "y": rows,
-        "text": [f"  {plain(label)}  " for label in labels],
-        "textposition": ["middle right" if right else "middle left" for right in is_right],
-        "cliponaxis": False,
-    }
+    return marks.line(
+        [float(max(1, count)) for count in counts],
+        rows,
+        mode="markers+text",
+        text=[f"  {plain(label)}  " for label in labels],
+        textposition=["middle right" if right else "middle left" for right in is_right],
+        cliponaxis=False,
+    )
 
 
 def _clickable(

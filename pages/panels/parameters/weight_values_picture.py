@@ -7,11 +7,12 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection.weight_values import WeightValues
-from pages.figures import palette
+from pages.figures import marks, palette
+from pages.figures.axes import plot_room
 from pages.figures.described import SAID
 from pages.figures.marks import dashed, upright
 from pages.figures.table_rows import Row, each_row
-from pages.figures.theme import EDGE, TITLE, Picture, Translate, faint, figure, plain
+from pages.figures.theme import Picture, Translate, faint, figure, plain
 
 PANEL, GAP = 96, 62
 
@@ -36,8 +37,7 @@ def panels(values: WeightValues, names: Mapping[str, str], *, _: Translate) -> P
     return figure(
         traces,
         title=_("Distribution of the weights, by kind"),
-        height=TITLE + height + EDGE,
-        margin=(TITLE, EDGE),
+        **plot_room(height),
         bargap=0,
         shapes=shapes,
         annotations=notes,
@@ -67,16 +67,15 @@ def _axes(axis: str, top: float, bottom: float) -> dict[str, Any]:
 def _bars(bins: pd.DataFrame, row: Row, name: str, axis: str, _: Translate) -> dict[str, Any]:
     text = _("{kind}, about {value}: {share} of its values")
     hover = text.format(kind=plain(name), value="%{x:.4g}", share="%{y:.2%}")
-    return {
-        "type": "bar",
-        "x": bins["value"].tolist(),
-        "y": bins["share"].tolist(),
-        "xaxis": f"x{axis}",
-        "yaxis": f"y{axis}",
-        "marker": {"color": faint(palette.KIND_COLORS[row.kind], 0.75), "line": {"width": 0}},
-        "hovertemplate": hover + "<extra></extra>",
-        "meta": {SAID: [f"{name}: {_spread(row)}"]},
-    }
+    return marks.bars(
+        bins["value"].tolist(),
+        bins["share"].tolist(),
+        xaxis=f"x{axis}",
+        yaxis=f"y{axis}",
+        marker={"color": faint(palette.KIND_COLORS[row.kind], 0.75), "line": {"width": 0}},
+        hovertemplate=hover + "<extra></extra>",
+        meta={SAID: [f"{name}: {_spread(row)}"]},
+    )
 
 
 def _spread(row: Row) -> str:

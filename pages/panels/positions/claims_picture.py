@@ -5,12 +5,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from blocks.inspection.position_claims import (
-    OUTPUT_ERROR,
-    Claim,
-    ClaimsFacts,
-    ShiftFacts,
-)
+from blocks.inspection.position_claims import OUTPUT_ERROR, Claim, ClaimsFacts, ShiftFacts
 from blocks.model.kinds import PositionKind
 from pages.figures import marks, palette
 from pages.figures.theme import (
@@ -133,19 +128,14 @@ def _grid(cells: Sequence[Sequence[Cell]]) -> dict[str, Any]:
 def _clickable(cells: Sequence[Sequence[Cell]]) -> dict[str, Any]:
     """Unseen marks on the cells, which return the number of the kind."""
     places = [(row, kind) for row, each in enumerate(cells) for kind in range(len(each))]
-    unseen = {"marker": {"opacity": 0}}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [kind for _row, kind in places],
-        "y": [row for row, _kind in places],
-        "customdata": [[kind] for _row, kind in places],
-        "hovertext": [cell.hover for row in cells for cell in row],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "marker": {"symbol": "square", "size": 40, "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-    }
+    return marks.targets(
+        [kind for _row, kind in places],
+        [row for row, _kind in places],
+        [[kind] for _row, kind in places],
+        40,
+        hovertext=[cell.hover for row in cells for cell in row],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
 
 
 def _names(names: Sequence[str]) -> dict[str, Any]:
@@ -166,15 +156,14 @@ def permuted(table: pd.DataFrame, names: Mapping[PositionKind, str], *, _: Trans
     """
     labels = [names[kind] for kind in table["kind"]]
     bars = [
-        {
-            "type": "bar",
-            "x": labels,
-            "y": table[column].clip(lower=LEAST_SHOWN).tolist(),
-            "customdata": [[value] for value in table[column]],
-            "name": name,
-            "marker": {"color": color},
-            "hovertemplate": f"%{{x}}, {name}<br>%{{customdata[0]:.2g}}<extra></extra>",
-        }
+        marks.bars(
+            labels,
+            table[column].clip(lower=LEAST_SHOWN).tolist(),
+            customdata=[[value] for value in table[column]],
+            name=name,
+            marker={"color": color},
+            hovertemplate=f"%{{x}}, {name}<br>%{{customdata[0]:.2g}}<extra></extra>",
+        )
         for column, name, color in (
             ("free", _("no mask"), palette.ATTENTION),
             ("causal", _("causal mask"), faint(palette.BEFORE, 0.8)),

@@ -93,15 +93,13 @@ def pair(facts: PairFacts, *, _: Translate) -> Picture:
             ("first", "second"), names, (palette.EMBEDDING, palette.ATTENTION), here, strict=False
         )
     ]
-    dots = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [facts.position] * len(here),
-        "y": list(here),
-        "marker": {"color": palette.PINNED, "size": 9},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    dots = marks.dots(
+        [facts.position] * len(here),
+        here,
+        marker={"color": palette.PINNED, "size": 9},
+        hoverinfo="skip",
+        showlegend=False,
+    )
     pin = marks.upright(facts.position, line=marks.dashed(palette.PINNED, dash="dot"))
     return _picture([*curves, dots], title, x, y, shapes=[pin], **legend())
 
@@ -113,24 +111,20 @@ def scale(facts: KindFacts, chosen: int, *, _: Translate) -> Picture:
         title, x = _("How far each head attends"), _("head")
         y = _("tokens until a weight halves")
     numbers = facts.lengths["number"].to_list()
-    kept = {"marker": {"opacity": 1}}
-    dots = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [number + first_number(facts.kind) for number in numbers],
-        "y": facts.lengths["length"].to_list(),
-        "customdata": [[number] for number in numbers],
-        "marker": {
+    dots = marks.dots(
+        [number + first_number(facts.kind) for number in numbers],
+        facts.lengths["length"].to_list(),
+        customdata=[[number] for number in numbers],
+        marker={
             "opacity": 1,
             "size": [11 if number == chosen else 6 for number in numbers],
             "color": [
                 palette.PINNED if number == chosen else palette.EMBEDDING for number in numbers
             ],
         },
-        "hovertemplate": f"{x} %{{x}}<br>%{{y:.3~s}} · {y}<extra></extra>",
-        "selected": kept,
-        "unselected": kept,
-    }
+        hovertemplate=f"{x} %{{x}}<br>%{{y:.3~s}} · {y}<extra></extra>",
+        **marks.steady(),
+    )
     name = _("{n} positions shown").format(n=facts.n)
     level = marks.level_name(float(np.log10(facts.n)), name)
     shapes = [marks.level(facts.n)]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.theme import EDGE, TITLE, Picture, Translate, faint, figure, plain
 from pages.figures.weights import outline
 
@@ -51,9 +51,9 @@ def table(
     """
     n, width = values.shape
     shown = [i for i, column in enumerate(columns) if column in chosen]
-    marks = [outline(-0.5, pinned - 0.5, width, 1)]
+    outlines = [outline(-0.5, pinned - 0.5, width, 1)]
     if width > len(shown):
-        marks += [_band(column - 0.5, 1, n) for column in shown]
+        outlines += [_band(column - 0.5, 1, n) for column in shown]
     return figure(
         [_map(values, most, names.value), _marks(values, columns, first, names, tokens, _)],
         title=names.title,
@@ -61,7 +61,7 @@ def table(
         margin=(TITLE, EDGE),
         xaxis=_ticks([column + first for column in columns], names.columns),
         yaxis={**_ticks(list(range(n)), names.rows), "range": [n - 0.5, -0.5]},
-        shapes=marks,
+        shapes=outlines,
     )
 
 
@@ -141,22 +141,16 @@ def _marks(
     at = np.arange(0, width, step)
     row, column = (axis.ravel() for axis in np.meshgrid(np.arange(n), at, indexing="ij"))
     number = np.asarray(columns, dtype=np.float32)[column]
-    unseen = {"marker": {"opacity": 0}}
-    return {
-        "type": "scattergl",
-        "mode": "markers",
-        "x": column.astype(np.uint16),
-        "y": row.astype(np.uint16),
-        "customdata": np.stack((row, number, number + first, values[row, column]), axis=1).astype(
-            np.float32
-        ),
-        "hovertext": [_row_name(i, names.rows, tokens) for i in range(n) for _at in at],
-        "hovertemplate": f"%{{hovertext}}<br>{names.columns} %{{customdata[2]}}<br>"
+    return marks.targets(
+        column.astype(np.uint16),
+        row.astype(np.uint16),
+        np.stack((row, number, number + first, values[row, column]), axis=1).astype(np.float32),
+        12,
+        type="scattergl",
+        hovertext=[_row_name(i, names.rows, tokens) for i in range(n) for _at in at],
+        hovertemplate=f"%{{hovertext}}<br>{names.columns} %{{customdata[2]}}<br>"
         f"{names.value} %{{customdata[3]:.4f}}<extra></extra>",
-        "marker": {"symbol": "square", "size": 12, "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-    }
+    )
 
 
 def _row_name(row: int, rows: str, tokens: Sequence[str]) -> str:

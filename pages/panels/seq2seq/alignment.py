@@ -10,13 +10,7 @@ import streamlit as st
 from blocks.corpora.stories import Language
 from blocks.inspection import aligned_heads
 from blocks.inspection import alignment as measures
-from blocks.inspection.aligned_heads import (
-    HeadsFacts,
-    HeadsShown,
-    LinksFacts,
-    TextsFacts,
-    Truth,
-)
+from blocks.inspection.aligned_heads import HeadsFacts, HeadsShown, LinksFacts, TextsFacts, Truth
 from blocks.inspection.alignment import MEAN, Row
 from blocks.inspection.three_attentions import Pins
 from blocks.inspection.two_texts import AttentionKind
@@ -24,12 +18,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one, told_apart
 from pages.panels.seq2seq import alignment_picture, shared
-from pages.panels.seq2seq.alignment_picture import (
-    COLUMNS,
-    MOST_HEADS,
-    aligned_name,
-    head_or_mean,
-)
+from pages.panels.seq2seq.alignment_picture import COLUMNS, MOST_HEADS, aligned_name, head_or_mean
 from pages.panels.seq2seq.attention import note_on_cross_attention
 from pages.ui import cached, labelled, link, tokens
 from pages.ui.chart import show

@@ -8,12 +8,7 @@ import streamlit as st
 from blocks.corpora.translation import tokenizer
 from blocks.cost.flops import count_decoder_flops, count_encoder_flops, count_flops
 from blocks.inspection import architectures
-from blocks.inspection.architectures import (
-    KINDS,
-    ArchitectureFacts,
-    TaskFacts,
-    who_sees_whom,
-)
+from blocks.inspection.architectures import KINDS, ArchitectureFacts, TaskFacts, who_sees_whom
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run

@@ -8,18 +8,9 @@ import pandas as pd
 from blocks.inspection.architectures import KINDS, ArchitectureFacts, TaskFacts
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
-from pages.figures import palette
-from pages.figures.theme import (
-    HIDDEN_AXIS,
-    TITLE,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    legend,
-    plain,
-)
+from pages.figures import marks, palette
+from pages.figures.axes import room_under_legend
+from pages.figures.theme import HIDDEN_AXIS, TITLE, Picture, Translate, faint, figure, plain
 from pages.figures.token_axis import label_room, token_ticks
 from pages.figures.weights import weight_map
 
@@ -78,7 +69,7 @@ def drawing(facts: ArchitectureFacts, *, _: Translate) -> Picture:
     if len(found) == 2:
         shapes += _handed_over(found, centers, width)
     return figure(
-        [{"type": "scatter", "x": [0], "y": [0], "mode": "markers", "marker": {"opacity": 0}}],
+        [marks.dots([0], [0], marker={"opacity": 0})],
         title=_(NAMES[facts.kind]),
         height=TITLE + DRAWN,
         margin=(TITLE, 4),
@@ -197,10 +188,8 @@ def flops(facts: TaskFacts, *, _: Translate) -> Picture:
     return figure(
         bars,
         title=_("FLOPs of the whole task"),
-        height=TITLE_AND_LEGEND + BOTTOM + ROW * len(table),
-        margin=(TITLE_AND_LEGEND, BOTTOM),
+        **room_under_legend(ROW * len(table), BOTTOM),
         barmode="stack",
-        **legend(),
         xaxis={
             "title": {"text": _("FLOPs of matrix products")},
             "range": [0, 1.05 * most],
@@ -211,12 +200,10 @@ def flops(facts: TaskFacts, *, _: Translate) -> Picture:
 
 
 def _cost(values: pd.Series, labels: list[str], name: str, color: str) -> dict[str, Any]:
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "x": values.tolist(),
-        "y": labels,
-        "name": name,
-        "marker": {"color": color},
-        "hovertemplate": "%{y}<br>" + name + ": %{x:,.4s}<extra></extra>",
-    }
+    return marks.lying(
+        values.tolist(),
+        labels,
+        name=name,
+        marker={"color": color},
+        hovertemplate="%{y}<br>" + name + ": %{x:,.4s}<extra></extra>",
+    )

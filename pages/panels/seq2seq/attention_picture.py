@@ -13,7 +13,7 @@ from blocks.inspection.three_attentions import (
     around,
 )
 from blocks.inspection.two_texts import AttentionKind
-from pages.figures import bipartite, heads
+from pages.figures import bipartite, heads, marks
 from pages.figures.counting import from_one, head_called
 from pages.figures.matrix import Matrix, Place, axes, heat, numbered, outlined
 from pages.figures.table_rows import each_row
@@ -162,27 +162,22 @@ class _Strip:
 
 def _strip(strip: _Strip, place: Place, _: Translate) -> list[dict[str, Any]]:
     numbers = numbered(told(strip.matrix.values))
-    unseen, n = {"marker": {"opacity": 0}}, len(strip.tokens)
+    n = len(strip.tokens)
     said = [
         f"{token_label(token)}<br>"
         + (_("masked") if np.isnan(x) else _("weight {weight}").format(weight=f"{x:.3f}"))
         for token, x in zip(strip.tokens, strip.weights, strict=True)
     ]
-    marks = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": list(range(n)),
-        "y": [0] * n,
-        "xaxis": f"x{place.suffix}",
-        "yaxis": f"y{place.suffix}",
-        "customdata": [[strip.first + i, strip.side] for i in range(n)],
-        "hovertext": said,
-        "hoverinfo": "text",
-        "marker": {"symbol": "square", "size": 30 if n <= CROWDED else 10, "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-    }
-    return [{**heat(strip.matrix, place, _), **numbers}, marks]
+    targets = marks.targets(
+        range(n),
+        [0] * n,
+        [[strip.first + i, strip.side] for i in range(n)],
+        30 if n <= CROWDED else 10,
+        xaxis=f"x{place.suffix}",
+        yaxis=f"y{place.suffix}",
+        **marks.told(said),
+    )
+    return [{**heat(strip.matrix, place, _), **numbers}, targets]
 
 
 def _ticks(tokens: tuple[str, ...]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.figures import marks
 from pages.figures.matrix import NUMBERS_UP_TO
 
 DARK_FROM, ROOMY_UP_TO = 0.7, 8
@@ -27,17 +28,14 @@ def cell_numbers(values: np.ndarray, strength: np.ndarray) -> list[dict[str, Any
 
 def _written(values: np.ndarray, where: np.ndarray, font: dict[str, Any]) -> dict[str, Any]:
     rows, columns = np.nonzero(where)
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "xaxis": "x2",
-        "yaxis": "y2",
-        "x": columns.tolist(),
-        "y": rows.tolist(),
-        "text": [few_signs(float(x)) for x in values[rows, columns]],
-        "textfont": font,
-        "hoverinfo": "skip",
-    }
+    return marks.words(
+        columns.tolist(),
+        rows.tolist(),
+        [few_signs(float(x)) for x in values[rows, columns]],
+        xaxis="x2",
+        yaxis="y2",
+        textfont=font,
+    )
 
 
 def few_signs(x: float) -> str:

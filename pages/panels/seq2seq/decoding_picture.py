@@ -7,20 +7,10 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection.search import CandidateFacts, SearchFacts
-from pages.figures import palette
+from pages.figures import marks, palette
+from pages.figures.axes import plot_room, room_under_legend, row_names
 from pages.figures.table_rows import each_row, row_at
-from pages.figures.theme import (
-    EDGE,
-    HIDDEN_AXIS,
-    TITLE,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    legend,
-    token_label,
-)
+from pages.figures.theme import EDGE, HIDDEN_AXIS, Picture, Translate, faint, figure, token_label
 
 STEP, BOTTOM, FORK = 50, 52, 0.3
 BELOW = 0.42  # where lines begin under a label
@@ -54,9 +44,7 @@ def tree(facts: SearchFacts, *, _: Translate) -> Picture:
             _clickable(placed, _),
         ],
         title=_("All hypotheses that the search explored"),
-        height=TITLE_AND_LEGEND + BOTTOM + STEP * (last - first + 2),
-        margin=(TITLE_AND_LEGEND, BOTTOM),
-        **legend(),
+        **room_under_legend(STEP * (last - first + 2), BOTTOM),
         xaxis={
             "title": {"text": _("rank at its step, most probable on the left")},
             "tickvals": list(range(columns)),
@@ -109,16 +97,14 @@ def _edges(
         x += [row.from_x, row.from_x, row.x, row.x, None]
         above = row.step - 1
         y += [above + leave, above + leave + FORK / 3, row.step - arrive, row.step, None]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "name": name,
-        "showlegend": bool(name),
-        "line": {"color": faint(color, 0.75), "width": width},
-        "hoverinfo": "skip",
-    }
+    return marks.line(
+        x,
+        y,
+        name=name,
+        showlegend=bool(name),
+        line={"color": faint(color, 0.75), "width": width},
+        hoverinfo="skip",
+    )
 
 
 def _nodes(nodes: pd.DataFrame, columns: int, _: Translate) -> Iterator[dict[str, Any]]:
@@ -126,19 +112,18 @@ def _nodes(nodes: pd.DataFrame, columns: int, _: Translate) -> Iterator[dict[str
     names = {"kept": _("kept"), "finished": _("finished"), "dropped": _("pruned")}
     for fate, (symbol, color) in LOOKS.items():
         rows = nodes[nodes["fate"] == fate]
-        yield {
-            "type": "scatter",
-            "mode": "markers+text",
-            "x": rows["x"].tolist(),
-            "y": rows["step"].tolist(),
-            "name": names[fate],
-            "marker": {"symbol": symbol, "size": 10, "color": color, "line": {"width": 2}},
-            "text": [_label(row, columns) for row in each_row(rows)],
-            "textposition": "middle right" if columns <= FEW else "bottom center",
-            "textfont": {"size": 12 if columns <= FEW else 10},
-            "cliponaxis": False,
-            "hoverinfo": "skip",
-        }
+        yield marks.line(
+            rows["x"].tolist(),
+            rows["step"].tolist(),
+            mode="markers+text",
+            name=names[fate],
+            marker={"symbol": symbol, "size": 10, "color": color, "line": {"width": 2}},
+            text=[_label(row, columns) for row in each_row(rows)],
+            textposition="middle right" if columns <= FEW else "bottom center",
+            textfont={"size": 12 if columns <= FEW else 10},
+            cliponaxis=False,
+            hoverinfo="skip",
+        )
 
 
 def _label(row: Any, columns: int) -> str:
@@ -160,17 +145,12 @@ def _clickable(nodes: pd.DataFrame, _: Translate) -> dict[str, Any]:
         "score {score}; rank {rank} at its step; {fate}"
     )
     fates = {"kept": _("kept"), "finished": _("finished"), "dropped": _("pruned")}
-    unseen = {"marker": {"opacity": 0}}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": nodes["x"].tolist(),
-        "y": nodes["step"].tolist(),
-        "marker": {"size": 26, "symbol": "square", "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-        "customdata": [[int(place)] for place in nodes.index],
-        "hovertext": [
+    return marks.targets(
+        nodes["x"].tolist(),
+        nodes["step"].tolist(),
+        [[int(place)] for place in nodes.index],
+        26,
+        **marks.told(
             text.format(
                 token=token_label(row.label),
                 token_log_prob=f"{row.token_log_prob:.3f}",
@@ -180,10 +160,9 @@ def _clickable(nodes: pd.DataFrame, _: Translate) -> dict[str, Any]:
                 fate=_("your choice") if row.is_put else fates[row.fate],
             )
             for row in each_row(nodes)
-        ],
-        "hoverinfo": "text",
-        "showlegend": False,
-    }
+        ),
+        showlegend=False,
+    )
 
 
 def _ring(nodes: pd.DataFrame, chosen: int) -> dict[str, Any]:
@@ -207,30 +186,23 @@ def choices(facts: CandidateFacts, *, _: Translate) -> Picture:
     """What could come next, the likeliest on top; a click returns the token's id."""
     found = facts.candidates
     n, most = len(found), float(found["probability"].max())
-    kept = {"marker": {"opacity": 1}}
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "x": found["probability"].tolist(),
-        "y": list(range(n)),
-        "text": [_chance(share) for share in found["probability"]],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "marker": {
+    bars = marks.lying(
+        found["probability"].tolist(),
+        range(n),
+        **marks.written(_chance(share) for share in found["probability"]),
+        marker={
             "color": [
                 palette.EMBEDDING if token_id == facts.taken else faint(palette.BEFORE, 0.7)
                 for token_id in found["token_id"]
             ]
         },
-        "selected": kept,
-        "unselected": kept,
-        "hoverinfo": "skip",
-    }
+        **marks.steady(),
+        hoverinfo="skip",
+    )
     return figure(
         [bars, _targets(found, ROOM * most, _), _names(found), {**_targets(found, 1, _), **BESIDE}],
         title=_("Candidates after {token}").format(token=token_label(facts.after)),
-        height=TITLE + BOTTOM + EDGE + CHOICE * n,
-        margin=(TITLE, BOTTOM),
+        **plot_room(EDGE + CHOICE * n, BOTTOM),
         barmode="overlay",
         xaxis={
             "title": {"text": _("probability (ln p beside it)")},
@@ -239,27 +211,19 @@ def choices(facts: CandidateFacts, *, _: Translate) -> Picture:
             "domain": [NAMES, 1],
         },
         xaxis2={**HIDDEN_AXIS, "range": [0, 1], "domain": [0, NAMES]},
-        yaxis={
-            "tickvals": list(range(n)),
-            "ticktext": [token_label(label) for label in found["label"]],
-            "showticklabels": False,
-            "range": [n - 0.5, -0.5],
-        },
+        yaxis=row_names([token_label(label) for label in found["label"]], showticklabels=False),
     )
 
 
 def _names(candidates: pd.DataFrame) -> dict[str, Any]:
     """The tokens left of their bars: beside an axis they could not be clicked."""
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [0.95] * len(candidates),
-        "y": list(range(len(candidates))),
-        "text": [token_label(label) for label in candidates["label"]],
-        "textposition": "middle left",
-        "hoverinfo": "skip",
+    return marks.words(
+        [0.95] * len(candidates),
+        range(len(candidates)),
+        [token_label(label) for label in candidates["label"]],
+        textposition="middle left",
         **BESIDE,
-    }
+    )
 
 
 def _chance(share: float) -> str:
@@ -270,16 +234,11 @@ def _chance(share: float) -> str:
 
 def _targets(candidates: pd.DataFrame, width: float, _: Translate) -> dict[str, Any]:
     """An invisible bar over each row, so that even a tiny one can be clicked."""
-    text, unseen = _("Write {token} here"), {"marker": {"opacity": 0}}
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "x": [width] * len(candidates),
-        "y": list(range(len(candidates))),
-        "customdata": [[int(token_id)] for token_id in candidates["token_id"]],
-        "hovertext": [text.format(token=token_label(label)) for label in candidates["label"]],
-        "hoverinfo": "text",
-        **unseen,
-        "selected": unseen,
-        "unselected": unseen,
-    }
+    text = _("Write {token} here")
+    return marks.lying(
+        [width] * len(candidates),
+        range(len(candidates)),
+        customdata=[[int(token_id)] for token_id in candidates["token_id"]],
+        **marks.told(text.format(token=token_label(label)) for label in candidates["label"]),
+        **marks.unseen(),
+    )

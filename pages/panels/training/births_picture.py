@@ -58,20 +58,16 @@ def heads_over_steps(facts: BirthFacts, *, _: Translate) -> Picture:
 
 def _line(of_head: pd.DataFrame, is_selected: bool, _: Translate) -> dict[str, Any]:
     color = palette.PINNED if is_selected else faint(palette.ATTENTION, 0.55)
-    kept = {"marker": {"opacity": 1}}
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": (1 + of_head["step"]).tolist(),
-        "y": of_head["share"].tolist(),
-        "customdata": of_head[["step", "layer", "head"]].to_numpy().tolist(),
-        "line": {"color": color, "width": 3 if is_selected else 1.5},
-        "marker": {"color": color, "size": 8 if is_selected else 6},
-        "selected": kept,
-        "unselected": kept,
-        "hovertext": [_hover(row, _) for row in of_head.itertuples()],
-        "hoverinfo": "text",
-    }
+    return marks.line(
+        (1 + of_head["step"]).tolist(),
+        of_head["share"].tolist(),
+        mode="lines+markers",
+        customdata=of_head[["step", "layer", "head"]].to_numpy().tolist(),
+        line={"color": color, "width": 3 if is_selected else 1.5},
+        marker={"color": color, "size": 8 if is_selected else 6},
+        **marks.steady(),
+        **marks.told(_hover(row, _) for row in of_head.itertuples()),
+    )
 
 
 def _hover(row: Any, _: Translate) -> str:

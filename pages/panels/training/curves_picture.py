@@ -194,17 +194,16 @@ def _line(
 ) -> dict[str, Any]:
     is_number = np.isfinite(table[column].to_numpy(float))
     step = _("step {n}").format(n="%{x:,}")
-    return {
-        "type": "scatter",
-        "mode": "lines+markers" if marked else "lines",
-        "x": table["step"][is_number].tolist(),
-        "y": table[column][is_number].tolist(),
-        "name": name,
-        "showlegend": legend,
-        "line": {"color": color, "width": width, "dash": dash},
-        "marker": {"color": color, "size": 7},
-        "hovertemplate": f"{name}<br>{step}: {shown}<extra></extra>",
-    }
+    return marks.line(
+        table["step"][is_number].tolist(),
+        table[column][is_number].tolist(),
+        mode="lines+markers" if marked else "lines",
+        name=name,
+        showlegend=legend,
+        line={"color": color, "width": width, "dash": dash},
+        marker={"color": color, "size": 7},
+        hovertemplate=f"{name}<br>{step}: {shown}<extra></extra>",
+    )
 
 
 def _top(runs: Sequence[Told], guess: float) -> float:

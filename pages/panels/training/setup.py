@@ -23,12 +23,7 @@ from blocks.training.tasks import TaskKind, TokenKind
 from pages.panels.training import own_text, setup_picture, shared
 from pages.panels.training.setup_picture import plan
 from pages.panels.training.shared import expected_pace
-from pages.panels.training.wanted import (
-    STORY_TASKS,
-    row_bounds,
-    wanted,
-    wanted_recipe,
-)
+from pages.panels.training.wanted import STORY_TASKS, row_bounds, wanted, wanted_recipe
 from pages.ui import chips, everything, link, runs, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, slider

@@ -59,16 +59,15 @@ def rates(facts: Plan, *, _: Translate) -> Picture:
 
 def _line(name: str, table: pd.DataFrame, dash: str, _: Translate) -> dict[str, Any]:
     step = _("step {n}").format(n="%{x:,}")
-    return {
-        "type": "scatter",
-        "mode": "lines" if len(table) > 1 else "markers",
-        "x": table["step"].tolist(),
-        "y": table["learning_rate"].tolist(),
-        "name": name,
-        "line": {"color": palette.LEARNED, "width": 2.5, "dash": dash},
-        "marker": {"color": palette.LEARNED},
-        "hovertemplate": f"{name}<br>{step}: %{{y:.3g}}<extra></extra>",
-    }
+    return marks.line(
+        table["step"].tolist(),
+        table["learning_rate"].tolist(),
+        mode="lines" if len(table) > 1 else "markers",
+        name=name,
+        line={"color": palette.LEARNED, "width": 2.5, "dash": dash},
+        marker={"color": palette.LEARNED},
+        hovertemplate=f"{name}<br>{step}: %{{y:.3g}}<extra></extra>",
+    )
 
 
 def _warmup(steps: Steps, n_steps: int) -> dict[str, Any]:
