@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pages.figures import marks, palette
+from pages.figures.axes import BARE
 from pages.figures.described import SAID
 from pages.figures.theme import TITLE, Picture, Translate, faint, figure
 from pages.figures.token_axis import token_ticks
@@ -72,27 +73,18 @@ def lines(
     found = edges(weights, most, pinned, keys.pinned)
     is_pinned = (found[:, 0] == pinned) | (found[:, 1] == keys.pinned)
     n = max(len(tokens), len(keys.tokens))
-    bare = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
+    shift = (len(tokens) - len(keys.tokens)) / 2  # how far down keys stand: middles are level
     return figure(
         _ends(weights, tokens, pinned, first, keys, _),
         title=title,
         height=TITLE + 30 + max(240, min(1000, (26 if n <= 24 else 15) * n)),
         margin=(TITLE + 22, 8),
-        xaxis={"range": [-0.02, 1.02], **bare},
-        yaxis={**token_ticks(tokens, LABELS), "range": _height(len(tokens), n)},
-        yaxis2={
-            **token_ticks(keys.tokens, LABELS),
-            "side": "right",
-            "overlaying": "y",
-            "range": _height(len(keys.tokens), n),
-        },
+        xaxis={"range": [-0.02, 1.02], "showticklabels": False, **BARE},
+        yaxis=_side(tokens, n),
+        yaxis2={**_side(keys.tokens, n), "side": "right", "overlaying": "y"},
         shapes=[
-            *_levels(
-                weights, found[~is_pinned], palette.ATTENTION, _shift(len(tokens), len(keys.tokens))
-            ),
-            *_levels(
-                weights, found[is_pinned], palette.PINNED, _shift(len(tokens), len(keys.tokens))
-            ),
+            *_levels(weights, found[~is_pinned], palette.ATTENTION, shift),
+            *_levels(weights, found[is_pinned], palette.PINNED, shift),
         ],
         annotations=[
             _column(_("query: attends"), 0, "left"),
@@ -101,15 +93,10 @@ def lines(
     )
 
 
-def _height(n_tokens: int, n: int) -> list[float]:
-    """The range of a column of tokens in a picture with room for `n`: a shorter one is centred."""
-    spare = (n - n_tokens) / 2
-    return [n_tokens - 0.5 + spare, -0.5 - spare]
-
-
-def _shift(n_queries: int, n_keys: int) -> float:
-    """How far down keys stand, counted as queries are: both columns have the same middle."""
-    return (n_queries - n_keys) / 2
+def _side(tokens: Sequence[str], n: int) -> dict[str, Any]:
+    """A column of tokens in a picture with room for `n`: a shorter one is centred."""
+    spare = (n - len(tokens)) / 2
+    return {**token_ticks(tokens, LABELS), "range": [len(tokens) - 0.5 + spare, -0.5 - spare]}
 
 
 def _column(text: str, x: float, anchor: str) -> dict[str, Any]:

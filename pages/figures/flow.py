@@ -30,15 +30,10 @@ def bands(
     `stages`: label, part, mean, std, min, max, rms, outlier_share; `before`, the same of the
     previous setting, is drawn as a ghost where its stages are the same.
     """
+    low, high = stages["mean"] - stages["std"], stages["mean"] + stages["std"]
     traces = [
         _band(stages, stages["min"], stages["max"], thickness=0.22, opacity=FAINT),
-        _band(
-            stages,
-            stages["mean"] - stages["std"],
-            stages["mean"] + stages["std"],
-            thickness=0.44,
-            opacity=STRONG,
-        ),
+        _band(stages, low, high, thickness=0.44, opacity=STRONG),
         _key(_("min to max"), FAINT),
         _key(_("mean ± std"), STRONG),
         _means(stages, _),
@@ -50,11 +45,7 @@ def bands(
         **stage_rows(stages),
         barmode="overlay",
         **legend(),
-        xaxis={
-            "title": {"text": _("value")},
-            "zeroline": True,
-            "automargin": False,
-        },
+        xaxis={"title": {"text": _("value")}, "zeroline": True, "automargin": False},
         yaxis={
             "range": row_range(stages),
             "tickvals": list(range(len(stages))),

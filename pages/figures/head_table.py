@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pages.figures import marks, palette
-from pages.figures.axes import row_names
+from pages.figures.axes import BARE, row_names
 from pages.figures.theme import TITLE, Picture, Translate, figure
 from pages.figures.token_axis import text_width
 from pages.figures.weights import codes, weight_map
@@ -58,9 +58,6 @@ def _in_lines(name: str) -> str:
     """A word a line; Chinese, which has no spaces, a few signs a line, brackets on their own."""
     words = name.split(" ") if name.isascii() else FEW_SIGNS.findall(name)
     return "<br>".join(words)
-
-
-BARE = {"showgrid": False, "zeroline": False, "ticks": ""}
 
 
 def _row(i: int, n_columns: int) -> dict[str, Any]:

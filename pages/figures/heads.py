@@ -36,10 +36,8 @@ def overview(
     """
     side, n_rows = (codes.shape[1] + 1) // columns - 1, -(-len(heads) // columns)
     gap = codes.shape[0] // n_rows - side
-    corner = [
-        (i % columns * (side + 1) - 0.5, i // columns * (side + gap) + gap - 0.5)
-        for i in range(len(heads))
-    ]
+    places = (divmod(i, columns) for i in range(len(heads)))
+    corner = [(x * (side + 1) - 0.5, y * (side + gap) + gap - 0.5) for y, x in places]
     titles = _titles(corner, heads) if _has_room(len(heads), width / columns) else []
     return figure(
         [weight_map(codes, _, showscale=False), _tiles(corner, side, heads)],

@@ -63,7 +63,7 @@ PARTS = [
 
 def test_what_is_sent_is_what_plotly_would_send():
     picture = theme.figure(PARTS, yaxis={"tickvals": [1], "range": None}, **theme.legend())
-    theirs = go.Figure(picture.parts)
+    theirs = go.Figure(picture.parts["data"], picture.parts["layout"], _validate=False)
     theirs.update_layout(font_color="#123456")
     theirs.update_traces(textfont_color="#123456", selector={"type": "heatmap"})
     assert json.loads(picture.written_in("#123456").to_json()) == json.loads(theirs.to_json())

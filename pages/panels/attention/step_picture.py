@@ -184,11 +184,8 @@ def product(
     The row and the column that meet in the chosen cell are outlined.
     """
     split, floor = _split(left, result), _floor(right, result)
-    places = (
-        Place(1, (0, split - GAP / 2), (0, floor - 0.07)),
-        Place(2, (split + GAP / 2, 1), (floor, 1)),
-        Place(3, (split + GAP / 2, 1), (0, floor - 0.07)),
-    )
+    at_left, at_right, below = (0, split - GAP / 2), (split + GAP / 2, 1), (0, floor - 0.07)
+    places = Place(1, at_left, below), Place(2, at_right, (floor, 1)), Place(3, at_right, below)
     column = chosen.key if result.name in SQUARES else chosen.feature
     top = 40 + label_room(right.columns) if result.name in SQUARES else 40
     matrices = (left, right, result)

@@ -127,12 +127,7 @@ def over_layers(
         height=LINES,
         margin=(TITLE_AND_LEGEND, LINES_BOTTOM),
         **legend(),
-        xaxis={
-            "title": {"text": _("layer")},
-            "range": [-0.5, last + 0.5],
-            "tickvals": list(range(0, last + 1, -(-(last + 1) // 16))),
-            "anchor": "y2",
-        },
+        xaxis=_layer_axis(last, _),
         yaxis={"title": {"text": unit}, "domain": [0.42, 1], **scales[0]},
         yaxis2={
             "title": {"text": _("B ÷ A") if is_log else _("B − A")},
@@ -142,6 +137,12 @@ def over_layers(
         },
         shapes=[_selected(selected)],
     )
+
+
+def _layer_axis(last: int, _: Translate) -> dict[str, Any]:
+    ticks = list(range(0, last + 1, -(-(last + 1) // 16)))
+    axis = {"title": {"text": _("layer")}, "range": [-0.5, last + 0.5]}
+    return {**axis, "tickvals": ticks, "anchor": "y2"}
 
 
 def _lie_far_apart(values: pd.Series) -> bool:

@@ -1,14 +1,16 @@
 """FLOPs of a step by operation: forward, back, and what is computed again."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import pandas as pd
 
 from blocks.cost.crossover import CrossoverFacts
 from blocks.cost.passes import Operation
 from blocks.cost.step import StepFacts
 from pages.figures import marks, palette, units
-from pages.figures.axes import AXIS, LEGEND_ROW, half_of_last, legend_below, log_sizes
+from pages.figures.axes import half_of_last, log_sizes, room_for_legend
 from pages.figures.marks import bar_ends
 from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, faint, figure, legend, plain
 
@@ -21,46 +23,10 @@ LOOKS = {"forward": (1.0, ""), "backward": (0.5, ""), "recomputed": (0.3, "/")}
 
 def crossing(facts: CrossoverFacts, *, _: Translate) -> Picture:
     """FLOPs of one layer against n: with weights, between tokens; where they cross, the reader."""
-    table, unit = facts.growth, _("FLOPs")
-    own = table[table["n"] == facts.n].iloc[0]
-    slope = table["weights"].iloc[0] / table["n"].iloc[0]
-    lines = [
-        _line(
-            table["n"],
-            table["weights"],
-            _("products with weights, ~ n"),
-            palette.FEED_FORWARD,
-            unit,
-        ),
-        _line(
-            table["n"],
-            table["pairs"],
-            _("between tokens, ~ n²"),
-            palette.ATTENTION,
-            unit,
-            dash="dash",
-        ),
-        {
-            **_mark([facts.at], [slope * facts.at], palette.RESIDUAL, "diamond", unit),
-            "mode": "markers+text",
-            "name": (name := _("equal at n = {n:,.0f}").format(n=facts.at)),
-            "showlegend": False,
-            "text": [f"  {name}  "],
-            "textposition": f"top {_free_side(facts)}",
-        },
-        {
-            **_mark(
-                [facts.n] * 2, [own["weights"], own["pairs"]], palette.PINNED, "circle-open", unit
-            ),
-            "mode": "markers+lines",
-            "name": _("your n = {n:,}").format(n=facts.n),
-            "line": {"color": palette.PINNED, "width": 1.5, "dash": "dot"},
-        },
-    ]
-    powers = [n for n in table["n"].tolist() if n & (n - 1) == 0]
+    powers = [n for n in facts.growth["n"].tolist() if n & (n - 1) == 0]
     ticks = powers[:: max(1, len(powers) // MOST_TICKS)]
     return figure(
-        lines,
+        [*_growing(facts, _), *_crossing_marks(facts, _)],
         title=_("Forward FLOPs of one layer against length"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND + SECOND_LINE, BOTTOM),
@@ -76,16 +42,48 @@ def crossing(facts: CrossoverFacts, *, _: Translate) -> Picture:
     )
 
 
+def _growing(facts: CrossoverFacts, _: Translate) -> Iterator[dict[str, Any]]:
+    """What grows with n, and what grows with n²."""
+    linear, square = _("products with weights, ~ n"), _("between tokens, ~ n²")
+    yield _line(facts.growth, "weights", linear, palette.FEED_FORWARD, "solid", _)
+    yield _line(facts.growth, "pairs", square, palette.ATTENTION, "dash", _)
+
+
+def _crossing_marks(facts: CrossoverFacts, _: Translate) -> Iterator[dict[str, Any]]:
+    """Where both are equal, and the reader's own length."""
+    table, unit = facts.growth, _("FLOPs")
+    own = table[table["n"] == facts.n].iloc[0]
+    slope = table["weights"].iloc[0] / table["n"].iloc[0]
+    name = _("equal at n = {n:,.0f}").format(n=facts.at)
+    yield {
+        **_mark([facts.at], [slope * facts.at], palette.RESIDUAL, "diamond", unit),
+        "mode": "markers+text",
+        "name": name,
+        "showlegend": False,
+        "text": [f"  {name}  "],
+        "textposition": f"top {_free_side(facts)}",
+    }
+    yield {
+        **_mark([facts.n] * 2, [own["weights"], own["pairs"]], palette.PINNED, "circle-open", unit),
+        "mode": "markers+lines",
+        "name": _("your n = {n:,}").format(n=facts.n),
+        "line": {"color": palette.PINNED, "width": 1.5, "dash": "dot"},
+    }
+
+
 def _free_side(facts: CrossoverFacts) -> str:
     """Where words beside the crossing have room."""
     least, most = facts.growth["n"].min(), facts.growth["n"].max()
     return "left" if 2 * math.log(facts.at) > math.log(least) + math.log(most) else "right"
 
 
-def _line(x: Any, y: Any, name: str, color: str, unit: str, *, dash: str = "solid") -> Any:
+def _line(
+    table: pd.DataFrame, column: str, name: str, color: str, dash: str, _: Translate
+) -> dict[str, Any]:
+    unit = _("FLOPs")
     return marks.line(
-        x.tolist(),
-        y.tolist(),
+        table["n"].tolist(),
+        table[column].tolist(),
         name=name,
         line={"color": color, "width": 3, "dash": dash},
         hovertemplate=f"n = %{{x:,}}: %{{y:.4~s}}{unit}<extra>{name}</extra>",
@@ -120,12 +118,10 @@ def operation_bars(
         f" {units.flops(each.flops)} · {share}" for each, share in zip(found, shares, strict=True)
     ]
     ends = bar_ends([float(each.flops) for each in found], labels, said)
-    body, room = ROW * len(found), AXIS + LEGEND_ROW * len(keys)
     return figure(
         [*(_bar(found, labels, way, name, _) for way, name in shown.items()), ends, *keys],
         title=title,
-        **room(body, room),
-        **legend_below(body),
+        **room_for_legend(ROW * len(found), len(keys)),
         barmode="stack",
         bargap=0.3,
         xaxis={

@@ -7,7 +7,7 @@ from blocks.cost.fit import Need
 from blocks.cost.need import MemoryFacts
 from blocks.cost.units import bytes_text
 from pages.figures import marks, palette
-from pages.figures.axes import AXIS, LEGEND_ROW, legend_below
+from pages.figures.axes import room_for_legend
 from pages.figures.marks import bar_ends
 from pages.figures.theme import Picture, Translate, figure, plain
 
@@ -40,19 +40,18 @@ def memory_bars(
     most = float(max(each.total for each in needs))
     drawn = _apart(devices, most)
     rows, edge = len(needs), max([most, *(float(size) for _name, size in drawn)])
-    body, room = ROW * rows + DEVICE_ROOM * len(drawn) + 20, AXIS + LEGEND_ROW * len(names)
+    below = [
+        rows - 0.3 + i / 2 for i in range(len(drawn))
+    ]  # the bars, so that no line meets a name
     ends = bar_ends([edge] * rows, labels, [f"  {bytes_text(each.total)}" for each in needs])
     return figure(
         [*(_bar(needs, labels, part, name) for part, name in names.items()), ends],
         title=title,
-        **room(body, room),
-        **legend_below(body),
+        **room_for_legend(ROW * rows + DEVICE_ROOM * len(drawn) + 20, len(names)),
         barmode="stack",
         bargap=0.3,
-        shapes=[_device_line(size, _below(rows, i)) for i, (_name, size) in enumerate(drawn)],
-        annotations=[
-            _device_name(name, size, _below(rows, i)) for i, (name, size) in enumerate(drawn)
-        ],
+        shapes=[_device_line(size, y) for (_name, size), y in zip(drawn, below, strict=True)],
+        annotations=[_device_name(*each, y) for each, y in zip(drawn, below, strict=True)],
         xaxis={
             "title": {"text": _("bytes (1 GB = 10⁹)")},
             "range": [0, 1.25 * edge],
@@ -85,11 +84,6 @@ def _bar(needs: Sequence[Need], labels: Sequence[str], part: str, name: str) -> 
         marker={"color": COLORS[part]},
         hovertemplate=f"<b>%{{y}}</b><br>{name}: %{{x:.4~s}}B<extra></extra>",
     )
-
-
-def _below(rows: int, i: int) -> float:
-    """Where a device is named: under the bars, the smallest first, so that no line meets a name."""
-    return rows - 0.3 + i / 2
 
 
 def _device_line(size: int, end: float) -> dict[str, Any]:

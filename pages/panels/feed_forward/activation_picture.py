@@ -9,6 +9,7 @@ import pandas as pd
 from blocks.inspection.activations import ActivationFacts, same_bend
 from blocks.inspection.units import GateFacts
 from pages.figures import marks, palette
+from pages.figures.axes import plot_room, row_names
 from pages.figures.counting import from_one
 from pages.figures.theme import (
     TITLE,
@@ -164,7 +165,7 @@ def factors(facts: GateFacts, *, _: Translate) -> Picture:
         height=TITLE + HEADS + BOTTOM + ROW * n,
         margin=(TITLE + HEADS, BOTTOM),
         bargap=0.25,
-        yaxis=rows(
+        yaxis=row_names(
             [str(from_one(unit)) for unit in rows], title={"text": _("unit")}, showgrid=False
         ),
         annotations=[_head(i, width, name) for i, (_column, name) in enumerate(parts)],
@@ -216,7 +217,7 @@ def closed(facts: GateFacts, *, _: Translate) -> Picture:
     return figure(
         [bars, columns(hovers, numbers, 1.0)],
         title=_("Units that are off, at each token"),
-        **room(TALL, room),
+        **plot_room(TALL, room),
         barmode="overlay",
         bargap=0.1,
         xaxis=slanted(tokens, NAMES, range=[-0.6, len(tokens) - 0.4]),

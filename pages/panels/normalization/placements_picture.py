@@ -1,6 +1,6 @@
 """The same weights with the norm in each place: what leaves a layer, and how one head reads."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,17 +53,8 @@ def patterns(
     `pinned`: where the pinned query stands, 0 (top) to 1.
     """
     codes = [found.codes for found in facts.placed.values()]
-    columns, side = min(TILE_COLUMNS, len(codes)), codes[0].shape[0]
-    gap, title = max(1, round(TILE_GAP * side)), max(1, round(TITLE_SHARE * side))
-    n_rows = -(-len(codes) // columns)
-    grid = np.zeros((n_rows * (side + title), columns * (side + gap) - gap), dtype=np.uint8)
-    corners = [
-        (i % columns * (side + gap), i // columns * (side + title) + title)
-        for i in range(len(codes))
-    ]
-    for tile, (x, y) in zip(codes, corners, strict=True):
-        grid[y : y + side, x : x + side] = tile
-    height, width = grid.shape
+    grid, corners = _tiled(codes)
+    (height, width), side = grid.shape, codes[0].shape[0]
     own_x, own_y = corners[facts.names.index(facts.own) if facts.own in facts.names else 0]
     return figure(
         [weight_map(grid, _)],
@@ -87,6 +78,21 @@ def patterns(
             for (x, y), name in zip(corners, facts.names, strict=True)
         ],
     )
+
+
+def _tiled(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, list[tuple[int, int]]]:
+    """All in one map with room for titles above them, and the upper left corner of each."""
+    columns, side = min(TILE_COLUMNS, len(codes)), codes[0].shape[0]
+    gap, title = max(1, round(TILE_GAP * side)), max(1, round(TITLE_SHARE * side))
+    n_rows = -(-len(codes) // columns)
+    grid = np.zeros((n_rows * (side + title), columns * (side + gap) - gap), dtype=np.uint8)
+    corners = [
+        (i % columns * (side + gap), i // columns * (side + title) + title)
+        for i in range(len(codes))
+    ]
+    for tile, (x, y) in zip(codes, corners, strict=True):
+        grid[y : y + side, x : x + side] = tile
+    return grid, corners
 
 
 def _pinned_mark(x: float, y: float, side: int, pinned: float) -> dict[str, Any]:

@@ -27,24 +27,10 @@ def differences(
     places = [_place(delta) for delta in deltas.values()]
     ends = min(0.0, *places, -LEAST_REACH), max(0.0, *places, LEAST_REACH)
     customdata = [[name, plain(names[name]), plain(said[name])] for name in deltas]
-    bars = marks.lying(
-        places,
-        range(len(deltas)),
-        width=BAR,
-        offset=0.06,
-        marker={
-            "color": [
-                palette.LEARNED if delta < 0 else palette.FEED_FORWARD for delta in deltas.values()
-            ]
-        },
-        customdata=customdata,
-        hovertemplate=HOVER,
-        meta={SAID: ["; ".join(f"{name} {change}" for _name, name, change in customdata)]},
-    )
     unchanged = [i for i, delta in enumerate(deltas.values()) if delta == 0]
     ticks = _ticks(*ends)
     return figure(
-        [bars, _unchanged(unchanged, customdata)],
+        [_bars(places, customdata), _unchanged(unchanged, customdata)],
         title=_("Change in parameters, one change at a time"),
         **plot_room(ROW * len(deltas), CHANGES_BOTTOM),
         annotations=[
@@ -66,6 +52,20 @@ def differences(
 
 
 HOVER = "<b>%{customdata[1]}</b><br>%{customdata[2]}<extra></extra>"
+
+
+def _bars(places: Sequence[float], customdata: Sequence[list[str]]) -> dict[str, Any]:
+    colors = [palette.LEARNED if place < 0 else palette.FEED_FORWARD for place in places]
+    return marks.lying(
+        places,
+        range(len(places)),
+        width=BAR,
+        offset=0.06,
+        marker={"color": colors},
+        customdata=customdata,
+        hovertemplate=HOVER,
+        meta={SAID: ["; ".join(f"{name} {change}" for _name, name, change in customdata)]},
+    )
 
 
 def _unchanged(rows: Sequence[int], customdata: Sequence[list[str]]) -> dict[str, Any]:
