@@ -22,6 +22,7 @@ from pages.ui.language import _, listing, literal, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 from pages.ui.views import head_choice, pin_token
+from pages.ui.ways import take
 
 
 def layer_heads(run: Run, layer: int) -> LayerHeads:
@@ -155,9 +156,7 @@ def open_head(customdata: list[Any]) -> None:
 def open_tile(customdata: list[Any]) -> None:
     """A tile of the overview of all layers was clicked: heads are counted through them."""
     row, head = divmod(int(customdata[0]), link.config().n_heads)
-    link.change("layer", link.config().attention_layers[row])
-    link.change("head", head)
-    link.redraw_everything()
+    take({"layer": link.config().attention_layers[row], "head": head})
 
 
 def one_head(run: Run, layer: int, head: int, token: int) -> None:

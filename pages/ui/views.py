@@ -1,7 +1,6 @@
 """What the reader looks at: which stage, which head, which token, how much of it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
@@ -12,14 +11,12 @@ from pages.ui import labelled, link, terms
 from pages.ui.choices import chooses
 from pages.ui.controls import slide, slider
 from pages.ui.language import _, enumeration
+from pages.ui.ways import click_sets
 
 PILLS_UP_TO = 32
 
 
-def pin_token(customdata: list[Any]) -> None:
-    """A cell of the large map was clicked: its query is pinned, on the whole page."""
-    link.change("token", int(customdata[0]))
-    link.redraw_everything()
+pin_token = click_sets("token")  # of the cell or bar that was clicked, on the whole page
 
 
 @chooses("layer")
@@ -55,15 +52,7 @@ def one_of_layers(layers: Sequence[int], shown: int) -> None:
     if len(layers) > PILLS_UP_TO:
         slide("layer", _("Layer"), layers, shown, label_of=lambda layer: str(from_one(layer)))
         return
-    with st.container(key="layer"):
-        st.pills(
-            _("Layer"),
-            list(layers),
-            format_func=lambda layer: str(from_one(layer)),
-            required=True,
-            wrap=True,
-            **link.view("layer", shown, tuple(layers)),
-        )
+    _pills("layer", _("Layer"), layers, shown)
 
 
 def head_choice(run: Run, shown: int) -> None:
@@ -74,12 +63,16 @@ def head_choice(run: Run, shown: int) -> None:
     if n_heads > PILLS_UP_TO:
         slider("head", _("Head"), shown, least=0, most=n_heads - 1, first=1)
         return
-    with st.container(key="head"):
+    _pills("head", _("Head"), range(n_heads), shown)
+
+
+def _pills(name: str, label: str, numbers: Sequence[int], shown: int) -> None:
+    with st.container(key=name):
         st.pills(
-            _("Head"),
-            list(range(n_heads)),
-            format_func=lambda head: str(from_one(head)),
+            label,
+            list(numbers),
+            format_func=lambda number: str(from_one(number)),
             required=True,
             wrap=True,
-            **link.view("head", shown, n_heads),
+            **link.view(name, shown, tuple(numbers)),
         )

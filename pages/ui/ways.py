@@ -24,6 +24,15 @@ def take(changes: Mapping[str, object], change: Change = link.change) -> None:
     link.redraw_everything()
 
 
+def click_sets(*names: str) -> Callable[[list[Any]], None]:
+    """Make of a mark's customdata, a number for each of these fields, their values."""
+
+    def set_them(customdata: list[Any]) -> None:
+        take({name: int(number) for name, number in zip(names, customdata, strict=False)})
+
+    return set_them
+
+
 def mend_text(mend: Mapping[str, Any]) -> str:
     """The values that mend a fault."""
     return enumeration(f"{name} = {value}" for name, value in mend.items())

@@ -16,6 +16,7 @@ from pages.ui.choices import chooses
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent
 from pages.ui.views import attending_layer_choice, head_choice
+from pages.ui.ways import click_sets
 
 
 @lru_cache(maxsize=2)
@@ -105,7 +106,4 @@ def go_to(layer: int, head: int) -> None:
     link.change("head", head)
 
 
-def open_head(customdata: list[Any]) -> None:
-    """A head was clicked, in the table or among the sinks: [layer, head]."""
-    go_to(int(customdata[0]), int(customdata[1]))
-    link.redraw_everything()
+open_head = click_sets("layer", "head")  # of the table, or among the sinks

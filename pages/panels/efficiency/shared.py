@@ -23,7 +23,7 @@ from pages.ui.language import _, say_fault
 from pages.ui.link_fields.compare import Kept
 from pages.ui.link_fields.efficiency import FIELDS
 from pages.ui.numbers import percent
-from pages.ui.ways import way
+from pages.ui.ways import take, way
 
 
 def ways_to_trained(weights: str) -> None:
@@ -48,9 +48,7 @@ def trained_models(key: str, is_offered: Callable[[str], object] = bool) -> None
 
 def open_preset(preset: str) -> None:
     """Make this trained model the one of all pages."""
-    link.change("preset", preset)
-    link.change("weights", "trained")
-    link.redraw_everything()
+    take({"preset": preset, "weights": "trained"})
 
 
 def whole(run: Run) -> Calibrated:

@@ -18,7 +18,7 @@ from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.tables import show_table
 from pages.ui.views import pin_token
-from pages.ui.ways import way
+from pages.ui.ways import click_sets, way
 
 
 @lru_cache(maxsize=64)
@@ -128,7 +128,7 @@ def the_gate(run: Run) -> None:
                 *(run, *at),
                 facts=gate_facts,
                 key="factors",
-                on_click=shared.show_unit_everywhere,
+                on_click=click_sets("unit"),
             )
     with right:
         if facts.numbers:

@@ -19,7 +19,6 @@ from pages.figures.counting import from_one
 from pages.figures.table_rows import each_group, each_row
 from pages.panels.cost.shared import capacity_note
 from pages.panels.feed_forward import experts_picture, shared
-from pages.ui import link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -28,7 +27,7 @@ from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.tables import show_table
-from pages.ui.ways import way
+from pages.ui.ways import click_sets, way
 
 EVEN_SHARE = 1.0
 FAINT = "38"  # hexadecimal, of 255: text stays readable on it
@@ -230,8 +229,8 @@ def mixture_of_experts(run: Run) -> None:
 
 def _routes_and_load(shown: tuple[Run, int, int, int], *, is_own: bool) -> None:
     pictures = (
-        (experts_picture.routes, "routes", show_route),
-        (experts_picture.load, "load", show_expert),
+        (experts_picture.routes, "routes", click_sets("expert", "token")),
+        (experts_picture.load, "load", click_sets("expert")),
     )
     for column, (draw, key, on_click) in zip(columns([7, 4]), pictures, strict=True):
         with column:
@@ -283,15 +282,3 @@ def ways_among_experts(config: ModelConfig) -> None:
                 **fine,
             )
         way(_("Back to one dense feed-forward layer"), "dense_again", n_experts=1)
-
-
-def show_expert(customdata: list[Any]) -> None:
-    """An expert was clicked: the page looks at it."""
-    link.change("expert", int(customdata[0]))
-    link.redraw_everything()
-
-
-def show_route(customdata: list[Any]) -> None:
-    """A choice of a token was clicked: that expert is looked at, that token pinned."""
-    link.change("token", int(customdata[1]))
-    show_expert(customdata)

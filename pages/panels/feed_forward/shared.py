@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -143,12 +143,6 @@ def expert_choice(run: Run, layer: int, shown: int) -> None:
             required=True,
             **link.view("expert", shown, n),
         )
-
-
-def show_unit_everywhere(customdata: list[Any]) -> None:
-    """A unit was clicked outside of the section that opens it."""
-    link.change("unit", int(customdata[0]))
-    link.redraw_everything()
 
 
 def where(place: Place) -> str:

@@ -1,7 +1,6 @@
 """Dead and saturated units, how often each is active, and what excites one of them."""
 
 from functools import lru_cache
-from typing import Any
 
 import streamlit as st
 
@@ -21,7 +20,7 @@ from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
-from pages.ui.ways import way
+from pages.ui.ways import click_sets, way
 
 
 @lru_cache(maxsize=64)
@@ -112,7 +111,7 @@ def dead_and_alive(run: Run) -> None:
             *(run, *at),
             facts=unit_facts,
             key="activity",
-            on_click=shared.show_unit_everywhere,
+            on_click=click_sets("unit"),
         )
 
 
@@ -125,14 +124,8 @@ def _all_layers(run: Run, selected: int) -> None:
             *(run, len(done.found), selected),
             facts=layers_facts,
             key="layer_units",
-            on_click=show_layer,
+            on_click=click_sets("layer"),
         )
-
-
-def show_layer(customdata: list[Any]) -> None:
-    """The bars of a layer were clicked."""
-    link.change("layer", int(customdata[0]))
-    link.redraw_everything()
 
 
 @section
@@ -145,7 +138,7 @@ def one_unit(run: Run) -> None:
     with place:
         say(says_unit, run, *at, facts=unit_tokens)
     pictures = (
-        (units_picture.unit_map, "unit_map", show_unit_and_token),
+        (units_picture.unit_map, "unit_map", click_sets("unit", "token")),
         (units_picture.exciting, "exciting", pin_token),
     )
     for column, (draw, key, on_click) in zip(columns([7, 4]), pictures, strict=True):
@@ -162,10 +155,3 @@ def unit_choice(run: Run, shown: int) -> None:
         if link.value("unit") != LIKELIEST:
             label = _("The strongest at the pinned token")
             way(label, "strongest_unit", icon=":material/restart_alt:", unit=LIKELIEST)
-
-
-def show_unit_and_token(customdata: list[Any]) -> None:
-    """A cell of the map was clicked: its unit is opened, its token pinned on the whole page."""
-    link.change("unit", int(customdata[0]))
-    link.change("token", int(customdata[1]))
-    link.redraw_everything()

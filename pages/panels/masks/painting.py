@@ -13,6 +13,7 @@ from pages.figures.counting import from_one
 from pages.panels.masks import shared
 from pages.ui import link
 from pages.ui.language import _
+from pages.ui.ways import take
 
 
 def is_paintable(run: Run) -> bool:
@@ -38,9 +39,7 @@ def _paint(run: Run, query: int | slice, key: int | slice, *, open_it: bool) -> 
 
 
 def _keep(cells: Cells) -> None:
-    link.change("painted", painted_text(cells))
-    link.change("mask_kind", str(MaskKind.PAINTED))
-    link.redraw_everything()
+    take({"painted": painted_text(cells), "mask_kind": str(MaskKind.PAINTED)})
 
 
 def _start(run: Run, how: str) -> None:

@@ -18,13 +18,13 @@ from blocks.observe.run import Run
 from pages.figures import heads
 from pages.figures.theme import Picture, Translate
 from pages.panels.masks import painting, shared, steps_picture
-from pages.ui import labelled, link, terms
+from pages.ui import labelled, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.language import _, enumeration, sentences
 from pages.ui.said import say
 from pages.ui.views import head_choice, layer_choice, pin_token
-from pages.ui.ways import way
+from pages.ui.ways import take, way
 
 COLUMNS = 4  # of the small masks
 CODE = (
@@ -156,5 +156,4 @@ def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
 
 def choose_kind(customdata: list[Any]) -> None:
     """A small mask was clicked."""
-    link.change("mask_kind", str(list(MaskKind)[int(customdata[0])]))
-    link.redraw_everything()
+    take({"mask_kind": str(list(MaskKind)[int(customdata[0])])})

@@ -7,12 +7,13 @@ from blocks.observe.run import Run
 from blocks.weights import config_json
 from blocks.weights.config_json import FAMILIES, ConfigFile, read_config_file
 from pages.panels.parameters import shared
-from pages.ui import link, pasted
+from pages.ui import pasted
 from pages.ui.cached import count_facts
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, enumeration, literal, say_fault, sentences
 from pages.ui.tables import show_table
+from pages.ui.ways import take
 
 NO_TEXT = Fault(N_("The file is not text: a config.json is UTF-8"))
 
@@ -45,8 +46,7 @@ def found() -> ConfigFile | None:
 
 def take_over(file: ConfigFile) -> None:
     """Make it what the configuration of all pages starts from."""
-    link.change("preset", pasted.preset_of(file.name, file.config))
-    link.redraw_everything()
+    take({"preset": pasted.preset_of(file.name, file.config)})
 
 
 def says_file(file: ConfigFile, n_parameters: int) -> str:

@@ -29,6 +29,7 @@ from pages.ui.language import _, literal, sentences
 from pages.ui.link_fields.parameters import NO_FAULT
 from pages.ui.said import say
 from pages.ui.tables import show_table
+from pages.ui.ways import take
 
 FAULTS = {
     ConversionFault.ROTARY_LAYOUT: N_("rotary layout: pairs (2i, 2i + 1) for (i, i + width/2)"),
@@ -198,8 +199,7 @@ def _texts(run: Run, facts: FaultFacts) -> None:
 
 
 def _take_trained() -> None:
-    link.change("preset", FIRST_SHOWN[None])
-    link.redraw_everything()
+    take({"preset": FIRST_SHOWN[None]})
 
 
 @section

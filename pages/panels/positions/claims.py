@@ -22,6 +22,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, enumeration, literal, sentences
 from pages.ui.said import say
 from pages.ui.steps import in_steps
+from pages.ui.ways import take
 
 MOST_SHIFT = 64
 Kinds = tuple[PositionKind, ...]
@@ -282,5 +283,4 @@ def shift_choice(run: Run, shown: int) -> None:
 
 def choose_kind(customdata: list[Any]) -> None:
     """A cell of the claims was clicked."""
-    link.change("shown_position", str(KINDS[int(customdata[0])]))
-    link.redraw_everything()
+    take({"shown_position": str(KINDS[int(customdata[0])])})

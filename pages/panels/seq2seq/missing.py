@@ -37,6 +37,7 @@ from pages.ui.language import _, bracketed, enumeration, literal, sentences
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_table
+from pages.ui.ways import take
 
 LATIN = re.compile(r"[A-Za-z]")
 
@@ -221,8 +222,7 @@ def _what_is_written_blind(here: Standing) -> None:
 
 def _pin_next(customdata: list[Any]) -> None:
     """A cell was clicked: the token of the target after which it stands is pinned."""
-    link.change("target_token", int(customdata[1]))
-    link.redraw_everything()
+    take({"target_token": int(customdata[1])})
 
 
 def _pin_both(customdata: list[Any]) -> None:

@@ -19,6 +19,7 @@ from blocks.text.bilingual import SentenceTokenizer
 from pages.ui import cached, labelled, link, tokens
 from pages.ui.compare import beside, changes
 from pages.ui.language import _, current_language
+from pages.ui.ways import take
 from pages.ui.words import parameter_count
 
 
@@ -44,10 +45,7 @@ def chosen(run: Run, kind: AttentionKind) -> Head:
 
 def open_head(kind: AttentionKind, layer: int, head: int) -> None:
     """Look at this head, everywhere on the page."""
-    link.change("attention_of", str(kind))
-    link.change("layer", layer)
-    link.change("head", head)
-    link.redraw_everything()
+    take({"attention_of": str(kind), "layer": layer, "head": head})
 
 
 def pins(run: Run) -> Pins:
@@ -65,9 +63,7 @@ def pin_cell(kind: AttentionKind, customdata: list[Any]) -> None:
 
 def pin(text: str, token: int) -> None:
     """Pin a token of the source or of the target, and follow it."""
-    link.change("pinned_in", text)
-    link.change("token" if text == "source" else "target_token", token)
-    link.redraw_everything()
+    take({"pinned_in": text, "token" if text == "source" else "target_token": token})
 
 
 N_DRAWN, N_SHOWN = 60, 12
