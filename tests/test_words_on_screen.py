@@ -31,10 +31,10 @@ SHOWN = (
     *("label", "help", "placeholder", "caption", "title", "title_text", "text", "name", "alt"),
     *("hovertemplate", "hovertext", "ticktext", "ticksuffix", "format_func"),
 )
-# Names, which are the same in every language, and what Plotly and HTML call things.
+# Names, letters and units, the same in every language, and what Plotly and HTML call things.
 NO_WORDS = re.compile(
     r"(middle|top|bottom) (left|center|right)|</?\w+.*|<!doctype.*|; border-.*|#* ?Blockscope"
-    r"|English|中文|Adam|Muon|Tensor|Matrix|\{\"model_type\".*"
+    r"|English|中文|Adam|Muon|Tensor|Matrix|Picture|\{\"model_type\".*|d_head %.*|%.* ms<extra>.*"
 )
 # A text that is read, a task with the model that has learned it, and what a command says.
 NO_SCREEN = (

@@ -30,7 +30,7 @@ def half_of_last(sizes: Sequence[int]) -> int:
 def log_sizes(title: str, sizes: Sequence[int]) -> dict[str, Any]:
     """An axis with a tick at each of these sizes, turned so that none reaches beyond the right."""
     return {
-        "title": {"text": title},
+        "title": title,
         "type": "log",
         "tickvals": list(sizes),
         "ticktext": [f"{size:,}" for size in sizes],
@@ -64,8 +64,8 @@ def log_axis(
 def score_axis(score_name: str, is_share: bool, _: Translate) -> dict[str, Any]:
     """The share of what was asked that was right, or the loss on what was not trained on."""
     if not is_share:
-        return {"title": {"text": _("held-out loss, nats")}}
-    return {"title": {"text": _(score_name)}, "tickformat": ".0%"}
+        return {"title": _("held-out loss, nats")}
+    return {"title": _(score_name), "tickformat": ".0%"}
 
 
 def score_axis_from_0(score_name: str, is_share: bool, _: Translate) -> dict[str, Any]:

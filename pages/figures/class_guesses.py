@@ -79,7 +79,7 @@ def _bars(found: ClassGuesses, _: Translate) -> Picture:
         title=_title(found, _),
         margin=(36, 40),
         height=90 + BAR * max(3, len(rows)) + 14 * sum(len(name(row)) // LABEL for row in rows),
-        xaxis={"title": {"text": _("learners")}, **_whole(max(counted.values(), default=0))},
+        xaxis={"title": _("learners"), **_whole(max(counted.values(), default=0))},
         yaxis=ticks,
         font=FONT,
     )
@@ -153,8 +153,8 @@ def _histogram(found: ClassGuesses, _: Translate) -> Picture:
         title=_title(found, _),
         margin=(64, 40),
         height=HEIGHT,
-        xaxis={"title": {"text": found.ask.unit}},
-        yaxis={"title": {"text": _("learners")}, **_whole(int(n.max(initial=0)))},
+        xaxis={"title": found.ask.unit},
+        yaxis={"title": _("learners"), **_whole(int(n.max(initial=0)))},
         font=FONT,
         **legend(),
     )
@@ -184,8 +184,8 @@ def _curves(found: ClassGuesses, _: Translate) -> Picture:
         title=_title(found, _),
         margin=(64, 40),
         height=HEIGHT,
-        xaxis={"title": {"text": ask.x_label}, "type": "category"},
-        yaxis={"title": {"text": ask.unit}, "range": [min(0.0, ask.least), ask.most]},
+        xaxis={"title": ask.x_label, "type": "category"},
+        yaxis={"title": ask.unit, "range": [min(0.0, ask.least), ask.most]},
         font=FONT,
         **legend(),
     )

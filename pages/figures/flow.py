@@ -45,7 +45,7 @@ def bands(
         **stage_rows(stages),
         barmode="overlay",
         **legend(),
-        xaxis={"title": {"text": _("value")}, "zeroline": True, "automargin": False},
+        xaxis={"title": _("value"), "zeroline": True, "automargin": False},
         yaxis={
             "range": row_range(stages),
             "tickvals": list(range(len(stages))),

@@ -88,8 +88,8 @@ def _lines(ask: Ask, traces: list[dict[str, Any]], title: str) -> Picture:
         title=title,
         margin=(64, 40),
         height=HEIGHT + 110,
-        xaxis={"title": {"text": ask.x_label}, "type": "category"},
-        yaxis={"title": {"text": ask.unit}, "range": _range_of(ask, traces)},
+        xaxis={"title": ask.x_label, "type": "category"},
+        yaxis={"title": ask.unit, "range": _range_of(ask, traces)},
         **legend(),
     )
 
@@ -133,7 +133,7 @@ def _bars(found: Guessed, _: Translate) -> Picture:
 
 def _in_units(unit: str) -> dict[str, Any]:
     """An axis with its unit: a sign behind each number, or a word below."""
-    return {"ticksuffix": f" {unit}"} if len(unit) <= 1 else {"title": {"text": unit}}
+    return {"ticksuffix": f" {unit}"} if len(unit) <= 1 else {"title": unit}
 
 
 def _rank(rank: int | None, *, is_token: bool, _: Translate) -> str:

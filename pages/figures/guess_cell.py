@@ -137,13 +137,13 @@ def _map(
         height=120 + below + CELL * n_rows,
         xaxis={
             **token_ticks(table.columns, MOST_TICKS),
-            "title": {"text": _("key")},
+            "title": _("key"),
             "tickangle": -55,
             "range": [-0.5, n_columns - 0.5],
         },
         yaxis={
             **token_ticks(table.rows, MOST_TICKS),
-            "title": {"text": _("query")},
+            "title": _("query"),
             "range": [n_rows - 0.5, -0.5],
         },
         **more,

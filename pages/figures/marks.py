@@ -29,7 +29,9 @@ def words(
     return {**dots(x, y, text=list(text)), "mode": "text", **silent}
 
 
-def bars(x: Iterable[float | str], y: Iterable[float | None], **more: Any) -> dict[str, Any]:
+def bars(
+    x: Iterable[float | str | None], y: Iterable[float | str | None], **more: Any
+) -> dict[str, Any]:
     """Upright bars of these heights."""
     return {"type": "bar", "x": _packed(x), "y": _packed(y), **more}
 

@@ -54,14 +54,14 @@ def training_losses(
 
     `guess`, the loss of guessing at random, is a dashed level.
     """
-    loss_axis = {"title": {"text": _("loss (nats)")}, "range": [0, 1.25 * guess]}
+    loss_axis = {"title": _("loss (nats)"), "range": [0, 1.25 * guess]}
     return figure(
         traces,
         title=title,
         height=360,
         margin=(room, EDGE),
         **legend(),
-        xaxis={"title": {"text": _("step")}, "range": [0, n_updates]},
+        xaxis={"title": _("step"), "range": [0, n_updates]},
         yaxis={**loss_axis},
         **guess_level(guess, n_updates, label=_("random guess")),
     )

@@ -120,11 +120,17 @@ def figure(
         layout["legend"] = below_title(
             layout.get("legend", {}), layout.get("height", HEIGHT), TITLE
         )
-    axes = {name: {**AXIS, **axis} for name, axis in layout.items() if "axis" in name}
+    axes = {name: _axis(axis) for name, axis in layout.items() if "axis" in name}
     notes = [{"showarrow": False, **note} for note in layout.pop("annotations", ())]
     return Picture(
         {"data": list(traces), "layout": {**base, **layout, **axes, "annotations": notes}}
     )
+
+
+def _axis(given: dict[str, Any]) -> dict[str, Any]:
+    """An axis, whose title may be a plain text."""
+    title = given.get("title")
+    return {**AXIS, **given, **({"title": {"text": title}} if isinstance(title, str) else {})}
 
 
 def legend() -> dict[str, Any]:

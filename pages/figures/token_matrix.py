@@ -67,7 +67,7 @@ def token_matrix(
         xaxis=slanted(names.columns, COLUMNS_NAMED, angle=angle, side="top", range=width),
         yaxis={
             **token_ticks(names.rows, ROWS_NAMED, names.row_label),
-            "title": {"text": names.down},
+            "title": names.down,
             "range": height,
         },
         xaxis2={**hover_names(names.columns), "overlaying": "x", "range": width},

@@ -78,11 +78,7 @@ def graph(facts: GraphFacts, *, _: Translate) -> Picture:
             "automargin": not slanted,
             **_angle(tokens, slanted),
         },
-        yaxis={
-            **_levels_axis(n_layers, _),
-            "side": "right",
-            "range": [-0.18, n_layers + 0.16],
-        },
+        yaxis={**_levels_axis(n_layers, _), "side": "right", "range": [-0.18, n_layers + 0.16]},
         shapes=_wires(shares, least),
     )
 

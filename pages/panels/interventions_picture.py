@@ -40,7 +40,7 @@ def tokens(
         **plot_room(BARS, room),
         barmode="overlay",
         xaxis=slanted(labels, NAMES),
-        yaxis={"title": {"text": unit}, "range": [0, most]},
+        yaxis={"title": unit, "range": [0, most]},
         shapes=[outline(pinned - 0.5, 0, 1, most)],
     )
 
@@ -61,7 +61,7 @@ def candidates(table: pd.DataFrame, *, token: str, _: Translate) -> Picture:
         title=_("Predictions at {token}").format(token=token_label(token)),
         **room_under_legend(CHANGED_ROW * len(table), CHANGED_BOTTOM),
         xaxis={
-            "title": {"text": _("probability")},
+            "title": _("probability"),
             "tickformat": ".0%",
             "range": [-0.02, 1.08 * max(0.05, before.max(), after.max())],
             "zeroline": False,
@@ -131,7 +131,7 @@ def grid(
         title=_("Each part ablated alone: change of the output"),
         **plot_room(ROW * max(2, n_layers), BOTTOM),
         xaxis={
-            "title": {"text": _("head, or a whole part")},
+            "title": _("head, or a whole part"),
             "tickvals": list(range(n_parts)),
             "ticktext": list(columns) if n_parts <= TICKS else list(columns)[:0],
             "showgrid": False,
@@ -139,7 +139,7 @@ def grid(
         },
         yaxis=row_names(
             [str(layer + 1) for layer in range(n_layers)],
-            title={"text": _("layer")},
+            title=_("layer"),
             showgrid=False,
             zeroline=False,
         ),

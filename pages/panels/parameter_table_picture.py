@@ -25,7 +25,7 @@ def part_bars(facts: CountFacts, labels: Sequence[str], *, _: Translate) -> Pict
         title=_("Parameters by part"),
         height=90 + ROW * len(parts),
         xaxis={
-            "title": {"text": _("parameters")},
+            "title": _("parameters"),
             "range": [0, 1.5 * max((float(part.count) for part in parts), default=1.0)],
         },
         yaxis={"autorange": "reversed"},

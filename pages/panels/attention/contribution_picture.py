@@ -102,7 +102,7 @@ def _x_axis(
     return {
         "domain": list(domain),
         "range": _range(rows, column),
-        "title": {"text": title},
+        "title": title,
         "side": "top",
         "zeroline": True,
         "nticks": 4,

@@ -51,12 +51,7 @@ def growth(facts: GrowthFacts, *, _: Translate) -> Picture:
         showlegend=True,
         legend={"x": 0.01, "y": 0.99, "yanchor": "top"},  # lines rise to the right
         xaxis=log_sizes(_("n · tokens (logarithmic)"), lengths),
-        yaxis={
-            "title": {"text": f"{unit} (log)"},
-            "type": "log",
-            "dtick": 1,
-            "range": _room(table["value"]),
-        },
+        yaxis={"title": f"{unit} (log)", "type": "log", "dtick": 1, "range": _room(table["value"])},
     )
 
 

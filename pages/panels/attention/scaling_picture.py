@@ -34,7 +34,7 @@ def curves(facts: ScalingFacts, *, _: Translate) -> Picture:
         "type": "log",
         "tickvals": ticks,
         "ticktext": [f"{tick:,}" for tick in ticks],
-        "title": {"text": "d_head"},
+        "title": "d_head",
         "tickangle": 0,
         "automargin": False,
     }
@@ -47,8 +47,8 @@ def curves(facts: ScalingFacts, *, _: Translate) -> Picture:
         **legend(),
         xaxis={**x, "domain": [0, 0.42], "anchor": "y"},
         xaxis2={**x, "domain": [0.6, 1], "anchor": "y2"},
-        yaxis={**y, "title": {"text": _("entropy (bits)")}},
-        yaxis2={**y, "title": {"text": _("largest weight")}, "anchor": "x2", "tickformat": ".0%"},
+        yaxis={**y, "title": _("entropy (bits)")},
+        yaxis2={**y, "title": _("largest weight"), "anchor": "x2", "tickformat": ".0%"},
     )
 
 
@@ -137,7 +137,7 @@ def row(facts: ScalingFacts, *, _: Translate) -> Picture:
         bargap=0.25,
         xaxis=slanted(tokens, BAR_LABELS),
         yaxis={
-            "title": {"text": _("weight")},
+            "title": _("weight"),
             "range": [0, 1.03 * max(1e-6, float(weights.max()), float(others.max()))],
         },
     )

@@ -26,12 +26,12 @@ def sinks(facts: SinkFacts, *, _: Translate) -> Picture:
         height=360,
         margin=(46, 48),
         xaxis={
-            "title": {"text": _("‖v·W_O‖ of the first token ÷ mean of others")},
+            "title": _("‖v·W_O‖ of the first token ÷ mean of others"),
             "range": [0, most],
             "automargin": False,
         },
         yaxis={
-            "title": {"text": _("mean weight on the first token")},
+            "title": _("mean weight on the first token"),
             "range": [0, TOP],
             "tickformat": ".0%",
         },

@@ -40,8 +40,8 @@ def spread(histogram: pd.DataFrame, stage: pd.Series, *, _: Translate) -> Pictur
         height=330,
         bargap=0,
         margin=(TITLE_AND_LEGEND, EDGE),
-        xaxis={"title": {"text": _("value")}},
-        yaxis={"title": {"text": _("share of values")}, "tickformat": ".0%"},
+        xaxis={"title": _("value")},
+        yaxis={"title": _("share of values"), "tickformat": ".0%"},
         shapes=[_mark(mean, "solid"), _mark(mean - std, "dot"), _mark(mean + std, "dot")],
         annotations=[
             _mark_label(mean, _("mean")),
@@ -96,6 +96,6 @@ def before_after(
         barmode="group",
         **legend(),
         margin=(TITLE_AND_LEGEND, EDGE),
-        xaxis={"title": {"text": _("feature of the token's vector")}},
-        yaxis={"title": {"text": _("value")}},
+        xaxis={"title": _("feature of the token's vector")},
+        yaxis={"title": _("value")},
     )

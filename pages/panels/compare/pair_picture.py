@@ -55,7 +55,7 @@ def bars(
         barmode="group",
         bargap=0.28,
         xaxis={
-            "title": {"text": unit},
+            "title": unit,
             "range": [0, 1.4 * most or 1],
             "tickformat": ".2~p" if is_share else "~s",
             "nticks": 6,
@@ -128,9 +128,9 @@ def over_layers(
         margin=(TITLE_AND_LEGEND, LINES_BOTTOM),
         **legend(),
         xaxis=_layer_axis(last, _),
-        yaxis={"title": {"text": unit}, "domain": [0.42, 1], **scales[0]},
+        yaxis={"title": unit, "domain": [0.42, 1], **scales[0]},
         yaxis2={
-            "title": {"text": _("B ÷ A") if is_log else _("B − A")},
+            "title": _("B ÷ A") if is_log else _("B − A"),
             "domain": [0, 0.3],
             "zeroline": not is_log,
             **scales[1],
@@ -141,7 +141,7 @@ def over_layers(
 
 def _layer_axis(last: int, _: Translate) -> dict[str, Any]:
     ticks = list(range(0, last + 1, -(-(last + 1) // 16)))
-    axis = {"title": {"text": _("layer")}, "range": [-0.5, last + 0.5]}
+    axis = {"title": _("layer"), "range": [-0.5, last + 0.5]}
     return {**axis, "tickvals": ticks, "anchor": "y2"}
 
 

@@ -123,7 +123,7 @@ def _numbers(values: np.ndarray) -> dict[str, Any]:
 def _axis(n: int, title: str) -> dict[str, Any]:
     shown = list(range(0, n, -(-n // NAMES)))
     return {
-        "title": {"text": title},
+        "title": title,
         "tickvals": shown,
         "ticktext": [str(from_one(i)) for i in shown],
         "showgrid": False,

@@ -55,8 +55,8 @@ def scatter(
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
-        xaxis={"title": {"text": titles[0]}, **_axis(points["x"], more_is_better[0], NAME)},
-        yaxis={"title": {"text": titles[1]}, **_axis(points["y"], more_is_better[1], LINE)},
+        xaxis={"title": titles[0], **_axis(points["x"], more_is_better[0], NAME)},
+        yaxis={"title": titles[1], **_axis(points["y"], more_is_better[1], LINE)},
     )
 
 

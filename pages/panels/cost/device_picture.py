@@ -63,7 +63,7 @@ def _sizes(values: Sequence[int], unit: int, title: str) -> dict[str, Any]:
         "type": "log",
         "tickvals": ticks,
         "ticktext": [f"{tick / unit:g}" for tick in ticks],
-        "title": {"text": title},
+        "title": title,
         "tickangle": 0,
         "visible": bool(ticks),
     }

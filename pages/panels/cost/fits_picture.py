@@ -43,7 +43,7 @@ def growth(
         annotations=[_device_name(name, size) for name, size in lines],
         xaxis=log_sizes(_("n · tokens (logarithmic)"), ticks),
         yaxis={
-            "title": {"text": _("bytes (logarithmic)")},
+            "title": _("bytes (logarithmic)"),
             "type": "log",
             "tickformat": "~s",
             "ticksuffix": "B",

@@ -33,12 +33,7 @@ def crossing(facts: CrossoverFacts, *, _: Translate) -> Picture:
         right=half_of_last(ticks),
         **legend(),
         xaxis=log_sizes(_("n · tokens (logarithmic)"), ticks),
-        yaxis={
-            "title": {"text": _("FLOPs (logarithmic)")},
-            "type": "log",
-            "tickformat": "~s",
-            "dtick": 2,
-        },
+        yaxis={"title": _("FLOPs (logarithmic)"), "type": "log", "tickformat": "~s", "dtick": 2},
     )
 
 
@@ -125,7 +120,7 @@ def operation_bars(
         barmode="stack",
         bargap=0.3,
         xaxis={
-            "title": {"text": _("FLOPs")},
+            "title": _("FLOPs"),
             "range": [0, 1.5 * max(float(each.flops) for each in found)],
             "tickformat": "~s",
             "nticks": 6,

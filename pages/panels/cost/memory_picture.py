@@ -53,7 +53,7 @@ def memory_bars(
         shapes=[_device_line(size, y) for (_name, size), y in zip(drawn, below, strict=True)],
         annotations=[_device_name(*each, y) for each, y in zip(drawn, below, strict=True)],
         xaxis={
-            "title": {"text": _("bytes (1 GB = 10⁹)")},
+            "title": _("bytes (1 GB = 10⁹)"),
             "range": [0, 1.25 * edge],
             "tickformat": "~s",
             "ticksuffix": "B",

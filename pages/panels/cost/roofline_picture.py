@@ -128,7 +128,7 @@ def _hover(row: Row, _: Translate) -> str:
 
 def _log(title: str, between: Sequence[float], tickformat: str) -> dict[str, Any]:
     return {
-        "title": {"text": title},
+        "title": title,
         "type": "log",
         "range": [math.log10(each) for each in between],
         "dtick": 1,
@@ -285,7 +285,7 @@ def sums(facts: LayerFacts, *, _: Translate) -> Picture:
         barmode="stack",
         bargap=0.35,
         xaxis={
-            "title": {"text": _("time")},
+            "title": _("time"),
             "range": [0, 1.25 * max(totals)],
             "tickformat": "~s",
             "ticksuffix": "s",

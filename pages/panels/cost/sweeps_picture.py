@@ -118,7 +118,7 @@ def _sweep(
         legend={"x": 0.01, "y": 0.99, "yanchor": "top"},  # lines rise to the right
         xaxis={**log_sizes(x_title, sizes), "tickangle": 0},
         yaxis={
-            "title": {"text": y_title},
+            "title": y_title,
             "type": "log",
             "tickformat": "~s",
             "ticksuffix": unit,

@@ -37,7 +37,7 @@ def waterfall(facts: TrainingFacts, labels: Sequence[str], *, _: Translate) -> P
         title=_("From the rule of thumb to the exact count"),
         **plot_room(ROW * len(labels), AXIS),
         xaxis={
-            "title": {"text": _("FLOPs of the whole training")},
+            "title": _("FLOPs of the whole training"),
             "range": [0, 1.35 * max(ends)],
             "tickformat": "~s",
             "nticks": 5,
@@ -82,7 +82,7 @@ def hours_bars(facts: TrainingFacts, *, title: str, _: Translate) -> Picture:
         **plot_room(ROW * len(found), AXIS),
         bargap=0.3,
         xaxis={
-            "title": {"text": _("time (logarithmic)")},
+            "title": _("time (logarithmic)"),
             "type": "log",
             "range": _log_range(min(seconds), max(seconds)),
             **_time_ticks(_),

@@ -110,7 +110,7 @@ def lines(facts: DeletionFacts, *, _: Translate) -> Picture:
         ],
         title=_("Score as more sub-layers are deleted"),
         **room_for_legend(PLOT, 2),
-        xaxis={"title": {"text": _("sub-layers deleted")}, "tickvals": numbers},
+        xaxis={"title": _("sub-layers deleted"), "tickvals": numbers},
         yaxis={**score_axis(facts.score_name, facts.is_share, _), "rangemode": "tozero"},
     )
 
@@ -137,7 +137,7 @@ def siblings(facts: SiblingFacts, *, _: Translate) -> Picture:
         [*bands, *drawn],
         title=_("Sorting models with sub-layers deleted at random"),
         **room_for_legend(PLOT, len(drawn)),
-        xaxis={"title": {"text": _("sub-layers deleted")}, "tickvals": numbers},
+        xaxis={"title": _("sub-layers deleted"), "tickvals": numbers},
         yaxis={**score_axis(N_("exact answers"), True, _), "range": [-0.03, 1.05]},
     )
 

@@ -74,7 +74,7 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
         title=_("Score against file size"),
         **room_for_legend(PLOT, 1 + len(kinds) + len(rings)),
         xaxis={
-            "title": {"text": _("bytes in the file (logarithmic)")},
+            "title": _("bytes in the file (logarithmic)"),
             **log_axis(min(sizes), max(sizes), room=ROOM, said=bytes_text),
         },
         yaxis={**score_axis(facts.score_name, facts.is_share, _), "range": _heights(facts)},

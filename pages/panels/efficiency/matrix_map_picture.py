@@ -74,7 +74,7 @@ def _axes(places: list[str], parts: list[str], _: Translate) -> dict[str, Any]:
             "zeroline": False,
             "tickvals": [*range(len(places))],
             "ticktext": places,
-            "title": {"text": _("layer")},
+            "title": _("layer"),
             "range": [len(places) - 0.5, -0.5],
         },
     }

@@ -49,11 +49,7 @@ def gradients(facts: PathFacts, *, _: Translate) -> Picture:
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
         xaxis=_lengths(_("sub-layers on the path"), lengths),
-        yaxis={
-            "title": {"text": _("share")},
-            "tickformat": ".0%",
-            "rangemode": "tozero",
-        },
+        yaxis={"title": _("share"), "tickformat": ".0%", "rangemode": "tozero"},
     )
 
 
@@ -88,7 +84,7 @@ def losses(facts: PathFacts, *, _: Translate) -> Picture:
         **legend(),
         xaxis=_lengths(_("sub-layers"), lengths),
         yaxis={
-            "title": {"text": _("loss, nats (logarithmic)")},
+            "title": _("loss, nats (logarithmic)"),
             **log_axis(min(*low, *facts.losses), max(*high, *facts.losses)),
         },
     )
@@ -96,4 +92,4 @@ def losses(facts: PathFacts, *, _: Translate) -> Picture:
 
 def _lengths(title: str, lengths: list[int]) -> dict[str, Any]:
     every = max(1, len(lengths) // 12)
-    return {"title": {"text": title}, "tickvals": lengths[::every]}
+    return {"title": title, "tickvals": lengths[::every]}

@@ -31,7 +31,7 @@ def lines(facts: RetrainingFacts, *, _: Translate) -> Picture:
         **room_for_legend(PLOT, len(traces)),
         shapes=[marks.level(facts.quality(facts.control))],
         xaxis={
-            "title": {"text": _("share of the weights masked")},
+            "title": _("share of the weights masked"),
             "tickformat": ".0%",
             "range": [-0.02, 0.95],
         },

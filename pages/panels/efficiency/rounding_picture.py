@@ -40,7 +40,7 @@ def number_line(facts: RoundingFacts, *, _: Translate) -> Picture:
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
-        xaxis={"title": {"text": _("value")}, "zeroline": False},
+        xaxis={"title": _("value"), "zeroline": False},
         yaxis={"visible": False, "range": [-0.3, 1.25]},
     )
 

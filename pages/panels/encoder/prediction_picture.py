@@ -25,7 +25,7 @@ def bars(facts: PredictionFacts, *, _: Translate) -> Picture:
         title=_("Predictions at {token}").format(token=token_label(token)),
         **plot_room(ROW * n + EDGE, BOTTOM),
         xaxis={
-            "title": {"text": _("probability")},
+            "title": _("probability"),
             "tickformat": ".0%",
             "range": [0, 1.15 * max(0.05, candidates["probability"].max())],
         },

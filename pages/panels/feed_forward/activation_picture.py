@@ -57,7 +57,7 @@ def bends(facts: ActivationFacts, names: Sequence[str], *, _: Translate) -> Pict
         margin=(TITLE_AND_LEGEND + 18, CURVES_BOTTOM),
         bargap=0,
         **legend(),
-        xaxis={**x, "anchor": "y3", "title": {"text": _("z, the input of the activation")}},
+        xaxis={**x, "anchor": "y3", "title": _("z, the input of the activation")},
         yaxis=_rows("value", "φ(z)", range=[-0.7, max(2.0, 0.7 * reach)]),
         yaxis2=_rows("slope", "φ′(z)", range=[-0.25, 2.1], dtick=1),
         yaxis3=_rows("share", _("share"), tickformat=".0%", rangemode="tozero", nticks=3),
@@ -67,7 +67,7 @@ def bends(facts: ActivationFacts, names: Sequence[str], *, _: Translate) -> Pict
 
 def _rows(name: str, title: str, **more: Any) -> dict[str, Any]:
     place = {"domain": ROWS[name], "anchor": "x"}
-    return {**place, "title": {"text": title}, **more}
+    return {**place, "title": title, **more}
 
 
 def _line(curve: pd.DataFrame, column: str, name: str, dash: str) -> dict[str, Any]:
@@ -165,9 +165,7 @@ def factors(facts: GateFacts, *, _: Translate) -> Picture:
         height=TITLE + HEADS + BOTTOM + ROW * n,
         margin=(TITLE + HEADS, BOTTOM),
         bargap=0.25,
-        yaxis=row_names(
-            [str(from_one(unit)) for unit in rows], title={"text": _("unit")}, showgrid=False
-        ),
+        yaxis=row_names([str(from_one(unit)) for unit in rows], title=_("unit"), showgrid=False),
         annotations=[_head(i, width, name) for i, (_column, name) in enumerate(parts)],
         shapes=[{**mark, "xref": "paper"} for mark in outlines],
         **axes,
@@ -221,10 +219,6 @@ def closed(facts: GateFacts, *, _: Translate) -> Picture:
         barmode="overlay",
         bargap=0.1,
         xaxis=slanted(tokens, NAMES, range=[-0.6, len(tokens) - 0.4]),
-        yaxis={
-            "title": {"text": _("share of units")},
-            "tickformat": ".0%",
-            "range": [0, 1.02],
-        },
+        yaxis={"title": _("share of units"), "tickformat": ".0%", "range": [0, 1.02]},
         shapes=outlines,
     )

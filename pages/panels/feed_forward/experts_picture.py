@@ -108,7 +108,7 @@ def _numbers(n_experts: int, n_tokens: int) -> np.ndarray:
 def _expert_axis(n_experts: int, _: Translate) -> dict[str, Any]:
     return row_names(
         [str(from_one(expert)) for expert in range(n_experts)],
-        title={"text": _("expert")},
+        title=_("expert"),
         showgrid=False,
         zeroline=False,
     )
@@ -173,10 +173,7 @@ def load(facts: RoutingFacts, *, _: Translate) -> Picture:
         margin=(TOP, BOTTOM),
         barmode="stack",
         **legend(),
-        xaxis={
-            "title": {"text": _("routed tokens (token × expert)")},
-            "range": [0, 1.08 * most],
-        },
+        xaxis={"title": _("routed tokens (token × expert)"), "range": [0, 1.08 * most]},
         yaxis=_expert_axis(n, _),
     )
 
@@ -256,9 +253,6 @@ def totals(facts: LayoutFacts, *, _: Translate) -> Picture:
         title=_("Parameters of the model: total and active"),
         **room_under_legend(62 * len(layouts), BOTTOM),
         barmode="group",
-        xaxis={
-            "title": {"text": _("parameters")},
-            "range": [0, 1.35 * max(each.total for each in layouts)],
-        },
+        xaxis={"title": _("parameters"), "range": [0, 1.35 * max(each.total for each in layouts)]},
         yaxis={"autorange": "reversed"},
     )

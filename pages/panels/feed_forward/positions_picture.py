@@ -54,7 +54,7 @@ def _arrow(changed: int, _: Translate) -> dict[str, Any]:
 def _axis(part: str, names: dict[str, str], most: dict[str, float]) -> dict[str, Any]:
     return {
         "domain": ROWS[part],
-        "title": {"text": names[part]},
+        "title": names[part],
         "tickformat": ".0%",
         "range": [0, most[part]],
         "nticks": 4,

@@ -71,12 +71,10 @@ def _frame(title: str, facts: WidthFacts, _: Translate, **more: Any) -> dict[str
         "height": TITLE_AND_LEGEND + TALL + BOTTOM,
         "margin": (TITLE_AND_LEGEND, BOTTOM),
         "xaxis": {
-            "title": {
-                "text": _("d_ff / d_model (this run: {ratio:g})").format(ratio=round(own, 2))
-            },
+            "title": _("d_ff / d_model (this run: {ratio:g})").format(ratio=round(own, 2)),
             "dtick": 1,
             "range": [min(0.4, own - 0.3), max(8.6, own + 0.3)],
         },
-        "yaxis": {"title": {"text": title}, "rangemode": "tozero", **more},
+        "yaxis": {"title": title, "rangemode": "tozero", **more},
         "shapes": [upright(own, layer="below")],
     }

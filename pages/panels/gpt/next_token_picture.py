@@ -47,11 +47,7 @@ def bars(facts: NextFacts, *, _: Translate) -> Picture:
         **room_under_legend(ROW * n, BOTTOM),
         barmode="group",
         bargap=0.25,
-        xaxis={
-            "title": {"text": _("probability")},
-            "tickformat": f".{digits}%",
-            "range": [0, 1.2 * largest],
-        },
+        xaxis={"title": _("probability"), "tickformat": f".{digits}%", "range": [0, 1.2 * largest]},
         yaxis=row_names(names),
     )
 

@@ -167,7 +167,7 @@ def of_features(facts: NormFacts, names: Mapping[str, str], *, _: Translate) -> 
             for norm, found in table.groupby("norm", sort=False)
         ],
         title=_("Over all tokens, per feature"),
-        axis={"title": {"text": title}, "showticklabels": False},
+        axis={"title": title, "showticklabels": False},
         _=_,
     )
 
@@ -186,7 +186,7 @@ def _panels(
     axes: dict[str, Any] = {
         f"yaxis{_number(statistic)}": {
             "domain": [max(0.0, 1 - (i + 1) * height - i * GAP), 1 - i * (height + GAP)],
-            "title": {"text": titles[statistic]},
+            "title": titles[statistic],
             "zeroline": statistic == "mean",
             "rangemode": "normal" if statistic == "mean" else "tozero",
             "nticks": 5,

@@ -28,10 +28,10 @@ def spreads(facts: PlacementFacts, names: Mapping[str, str], *, _: Translate) ->
         )
         for placement, table in found.items()
     ]
-    axis: dict[str, Any] = {"title": {"text": _("value")}}
+    axis: dict[str, Any] = {"title": _("value")}
     per = _("share of values per unit")
     if of_sizes:
-        axis = {"title": {"text": _("magnitude of the value")}, "type": "log", "dtick": 1}
+        axis = {"title": _("magnitude of the value"), "type": "log", "dtick": 1}
         axis["exponentformat"] = "power"
         per = _("share of values per decade")
     return figure(
@@ -41,7 +41,7 @@ def spreads(facts: PlacementFacts, names: Mapping[str, str], *, _: Translate) ->
         margin=(legend_room(found), EDGE),
         **legend(),
         xaxis={**axis},
-        yaxis={"title": {"text": per}, "rangemode": "tozero"},
+        yaxis={"title": per, "rangemode": "tozero"},
     )
 
 

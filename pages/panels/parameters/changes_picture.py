@@ -38,7 +38,7 @@ def differences(
             for i, (row, place) in enumerate(zip(customdata, places, strict=True))
         ],
         xaxis={
-            "title": {"text": _("Δ parameters (logarithmic to both sides)")},
+            "title": _("Δ parameters (logarithmic to both sides)"),
             "tickvals": [place for place, _text in ticks],
             "ticktext": [text for _place_, text in ticks],
             "tickangle": 0,
@@ -163,11 +163,7 @@ def _shares(facts: GrowthFacts, size: str, *, title: str, _: Translate) -> Pictu
         right=half_of_last(x),
         **legend(),
         xaxis={**log_sizes(across, _some(x, own)), "tickangle": 0},
-        yaxis={
-            "title": {"text": _("share of all parameters")},
-            "range": [0, 1],
-            "tickformat": ".0%",
-        },
+        yaxis={"title": _("share of all parameters"), "range": [0, 1], "tickformat": ".0%"},
         shapes=[upright(own, line=dashed(palette.PINNED, width=2))],
     )
 

@@ -56,7 +56,7 @@ def costs(facts: IdeasFacts, *, _: Translate) -> Picture:
         **legend(),
         xaxis=_steps(),
         yaxis={
-            "title": {"text": _("times GPT-2 (logarithmic)")},
+            "title": _("times GPT-2 (logarithmic)"),
             "type": "log",
             "tickvals": TICKS,
             "ticktext": [f"{tick:g}" for tick in TICKS],
@@ -96,10 +96,7 @@ def losses(facts: IdeasFacts, *, _: Translate) -> Picture:
         margin=(TITLE, BOTTOM),
         showlegend=False,
         xaxis=_steps(),
-        yaxis={
-            "title": {"text": _("nats per token")},
-            "range": [low - room, high + room],
-        },
+        yaxis={"title": _("nats per token"), "range": [low - room, high + room]},
     )
 
 

@@ -40,7 +40,7 @@ def dots(facts: PublishedFacts, names: Mapping[Architecture, str], *, _: Transla
         margin=(TITLE + LEGEND, BOTTOM),
         **legend(),
         xaxis={
-            "title": {"text": _("parameters (logarithmic)")},
+            "title": _("parameters (logarithmic)"),
             "type": "log",
             "range": [_power(least) - 0.25, _power(max(most, facts.own)) + 0.85],
             "exponentformat": "B",

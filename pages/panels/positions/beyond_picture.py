@@ -45,12 +45,12 @@ def by_distance(facts: BeyondFacts, kind: str, *, _: Translate) -> Picture:
         height=HEIGHT + TITLE_AND_LEGEND,
         margin=(TITLE_AND_LEGEND, EDGE),
         xaxis={
-            "title": {"text": _("distance + 1 (tokens back; 1 is the query itself)")},
+            "title": _("distance + 1 (tokens back; 1 is the query itself)"),
             "type": "log",
             "tickvals": [2**i for i in range(12)],
         },
         yaxis={
-            "title": {"text": _("mean weight of a key")},
+            "title": _("mean weight of a key"),
             "type": "log",
             "exponentformat": "power",
             "dtick": 1,
@@ -88,7 +88,7 @@ def by_length(facts: BeyondFacts, names: Mapping[PositionKind, str], *, _: Trans
         )
     ]
     lengths = spreads.drop_duplicates("factor").sort_values("factor")
-    y = {"title": {"text": _("normalized entropy (H / log n)")}, "tickformat": ".0%"}
+    y = {"title": _("normalized entropy (H / log n)"), "tickformat": ".0%"}
     title = _("Entropy of the last query, head {head}").format(head=from_one(facts.head))
     return figure(
         traces,
@@ -96,7 +96,7 @@ def by_length(facts: BeyondFacts, names: Mapping[PositionKind, str], *, _: Trans
         height=HEIGHT + TITLE_AND_LEGEND,
         margin=(TITLE + 8, EDGE),
         xaxis={
-            "title": {"text": _("tokens in the text")},
+            "title": _("tokens in the text"),
             "type": "log",
             "tickmode": "array",
             "tickvals": lengths["seq_len"].tolist(),
@@ -150,13 +150,10 @@ def loss(facts: LossFacts, kind: str, *, _: Translate) -> Picture:
         height=HEIGHT + TITLE_AND_LEGEND,
         margin=(TITLE_AND_LEGEND, EDGE),
         xaxis={
-            "title": {"text": _("position in the text (from 1)")},
+            "title": _("position in the text (from 1)"),
             "range": [0, float(bands["last"].max()) * 1.01],
         },
-        yaxis={
-            "title": {"text": _("bits per token")},
-            "range": [0, 1.08 * float(high.max())],
-        },
+        yaxis={"title": _("bits per token"), "range": [0, 1.08 * float(high.max())]},
         shapes=[marks.upright(edge)],
         annotations=[_edge_name(edge, facts.trained_len, _)],
         **legend(),

@@ -178,7 +178,7 @@ def permuted(table: pd.DataFrame, names: Mapping[PositionKind, str], *, _: Trans
         barmode="group",
         xaxis={},
         yaxis={
-            "title": {"text": _("largest change / largest output")},
+            "title": _("largest change / largest output"),
             "type": "log",
             "exponentformat": "power",
             "dtick": 2,

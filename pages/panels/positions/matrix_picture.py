@@ -216,8 +216,8 @@ def _picture(traces: list[dict[str, Any]], title: str, x: str, y: str, **more: A
     top = TITLE_AND_LEGEND if more.get("showlegend") else TITLE + 12
     axis = {"zeroline": False}
     axes: dict[str, Any] = {
-        "xaxis": {**axis, "title": {"text": x}, **more.pop("xaxis", {})},
-        "yaxis": {**axis, "title": {"text": y}, **more.pop("yaxis", {})},
+        "xaxis": {**axis, "title": x, **more.pop("xaxis", {})},
+        "yaxis": {**axis, "title": y, **more.pop("yaxis", {})},
     }
     return figure(traces, title=title, height=HEIGHT + top, margin=(top, EDGE), **axes, **more)
 

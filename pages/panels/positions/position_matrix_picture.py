@@ -167,7 +167,7 @@ def _ticks(numbers: Sequence[int], title: str) -> dict[str, Any]:
     step = -(-len(numbers) // TICKS)
     shown = range(0, len(numbers), step)
     return {
-        "title": {"text": title},
+        "title": title,
         "tickmode": "array",
         "tickvals": list(shown),
         "ticktext": [str(numbers[i]) for i in shown],

@@ -191,7 +191,7 @@ def flops(facts: TaskFacts, *, _: Translate) -> Picture:
         **room_under_legend(ROW * len(table), BOTTOM),
         barmode="stack",
         xaxis={
-            "title": {"text": _("FLOPs of matrix products")},
+            "title": _("FLOPs of matrix products"),
             "range": [0, 1.05 * most],
             "exponentformat": "SI",
         },

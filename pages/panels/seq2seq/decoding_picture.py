@@ -46,14 +46,14 @@ def tree(facts: SearchFacts, *, _: Translate) -> Picture:
         title=_("All hypotheses that the search explored"),
         **room_under_legend(STEP * (last - first + 2), BOTTOM),
         xaxis={
-            "title": {"text": _("rank at its step, most probable on the left")},
+            "title": _("rank at its step, most probable on the left"),
             "tickvals": list(range(columns)),
             "ticktext": _ranks(placed, columns),
             "range": [-0.5, columns - (0.1 if columns <= FEW else 0.5)],
             **axis,
         },
         yaxis={
-            "title": {"text": _("step")},
+            "title": _("step"),
             "tickvals": list(range(first, last + 1)),
             "range": [last + 0.7, first - 1 + (0 if columns <= FEW else BELOW) - 0.05],
             **axis,
@@ -205,7 +205,7 @@ def choices(facts: CandidateFacts, *, _: Translate) -> Picture:
         **plot_room(EDGE + CHOICE * n, BOTTOM),
         barmode="overlay",
         xaxis={
-            "title": {"text": _("probability (ln p beside it)")},
+            "title": _("probability (ln p beside it)"),
             "tickformat": ".0%" if most > 0.02 else ".2%",
             "range": [0, ROOM * most],
             "domain": [NAMES, 1],

@@ -40,17 +40,13 @@ def heads_over_steps(facts: BirthFacts, *, _: Translate) -> Picture:
         height=HEIGHT,
         margin=(TITLE + 8, BOTTOM),
         xaxis={
-            "title": {"text": _("step (logarithmic)")},
+            "title": _("step (logarithmic)"),
             "type": "log",
             "tickvals": [1 + step for step in ticks],
             "ticktext": [f"{step:,}" for step in ticks],
             "automargin": False,
         },
-        yaxis={
-            "title": {"text": _("share of weight")},
-            "range": [-0.02, 1.02],
-            "tickformat": ".0%",
-        },
+        yaxis={"title": _("share of weight"), "range": [-0.02, 1.02], "tickformat": ".0%"},
         shapes=[_now(facts.now), _threshold()],
         annotations=_names(heads),
     )

@@ -55,7 +55,7 @@ def loss(runs: Sequence[Told], steps: Steps, *, guess: float, _: Translate) -> P
         steps,
         title=_("Loss"),
         height=TALL,
-        yaxis={"title": {"text": _("nats per token")}, "range": [0, _top(runs, guess)]},
+        yaxis={"title": _("nats per token"), "range": [0, _top(runs, guess)]},
         shapes=[marks.level(guess)],
         annotations=[marks.level_name(guess, label, x=1, xanchor="right")],
         is_named=True,
@@ -82,7 +82,7 @@ def score(
         for i, run in enumerate(runs)
     ]
     title = _("Score: {name}").format(name=name)
-    axis = {"title": {"text": name}, **bounds}
+    axis = {"title": name, **bounds}
     is_named = len(runs) > 1
     return _picture(traces, steps, title=title, height=TALL, yaxis=axis, is_named=is_named, _=_)
 
@@ -111,7 +111,7 @@ def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
         _=_,
     )
     axis = {
-        "title": {"text": _("size of the gradient")},
+        "title": _("size of the gradient"),
         "type": "log",
         "exponentformat": "power",
         "dtick": 1,
@@ -126,7 +126,7 @@ def speed(run: Told, steps: Steps, _: Translate) -> Picture:
     line = _line(
         run.curves, "tokens_per_second", name, color=palette.LEARNED, shown="%{y:,.0f}", _=_
     )
-    axis = {"title": {"text": name}, "rangemode": "tozero"}
+    axis = {"title": name, "rangemode": "tozero"}
     return _picture([line], steps, title=_("Speed"), height=LOW, yaxis=axis, _=_)
 
 
@@ -220,7 +220,7 @@ def _top(runs: Sequence[Told], guess: float) -> float:
 
 def step_axis(steps: Steps, _: Translate) -> dict[str, Any]:
     """The steps from the first to the last, whatever has been told so far."""
-    axis = {"title": {"text": _("step")}, "automargin": False}
+    axis = {"title": _("step"), "automargin": False}
     if steps.is_log:
         return {**axis, "type": "log", "range": [-0.05, math.log10(max(steps.most, 2)) + 0.03]}
     return {**axis, "range": [-0.01 * steps.most, 1.01 * steps.most]}
