@@ -19,6 +19,7 @@ from pages.figures.theme import (
 MOST_DECADES, FEW_DECADES = 3.5, 0.6  # with three ticks each; with all of them
 AXIS, LEGEND_ROW = 56, 20  # pixels under the plot: ticks and title, and each row of a legend
 STAGE_ROW, STAGE_BOTTOM = 66, 48  # alike in every picture of the flow, so that they read across
+AS_WIDE = {"scaleanchor": "x", "constrain": "domain"}  # cells are as high as they are wide
 BARE = {"showgrid": False, "zeroline": False, "ticks": ""}  # of names beside cells
 
 

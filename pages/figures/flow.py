@@ -4,20 +4,12 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures import marks, palette
 from pages.figures.axes import row_range, stage_rows
 from pages.figures.described import SAID
 from pages.figures.numbers import mean_and_std
 from pages.figures.table_rows import each_row
-from pages.figures.theme import (
-    BEFORE,
-    PART_COLORS,
-    RESIDUAL,
-    Picture,
-    Translate,
-    figure,
-    legend,
-    plain,
-)
+from pages.figures.theme import Picture, Translate, figure, legend, plain
 
 FAINT, STRONG = 0.22, 0.75
 
@@ -59,41 +51,35 @@ def bands(
 def _band(
     stages: pd.DataFrame, least: pd.Series, most: pd.Series, *, thickness: float, opacity: float
 ) -> dict[str, Any]:
-    colors = [PART_COLORS[part] for part in stages["part"]]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "base": least.tolist(),
-        "x": (most - least).tolist(),
-        "y": list(range(len(stages))),
-        "width": thickness,
-        "marker": {"color": colors, "opacity": opacity, "line": {"width": 0}},
-        "showlegend": False,
-        "customdata": list(zip(least, most, map(plain, stages["label"]), strict=True)),
-        "hovertemplate": "<b>%{customdata[2]}</b><br>%{customdata[0]:.3~g} … %{customdata[1]:.3~g}"
+    colors = [palette.PART_COLORS[part] for part in stages["part"]]
+    return marks.lying(
+        (most - least).tolist(),
+        range(len(stages)),
+        base=least.tolist(),
+        width=thickness,
+        marker={"color": colors, "opacity": opacity, "line": {"width": 0}},
+        showlegend=False,
+        customdata=list(zip(least, most, map(plain, stages["label"]), strict=True)),
+        hovertemplate="<b>%{customdata[2]}</b><br>%{customdata[0]:.3~g} … %{customdata[1]:.3~g}"
         "<extra></extra>",
-    }
+    )
 
 
 def _key(name: str, opacity: float) -> dict[str, Any]:
     """A legend entry for what is drawn in the colour of each part."""
-    marker = {"symbol": "square", "size": 12, "color": RESIDUAL, "opacity": opacity}
-    return {"type": "scatter", "mode": "markers", "x": [None], "y": [None], "name": name} | {
-        "marker": marker
-    }
+    marker = {"symbol": "square", "size": 12, "color": palette.RESIDUAL, "opacity": opacity}
+    return marks.dots([None], [None], name=name) | {"marker": marker}
 
 
 def _means(stages: pd.DataFrame, _: Translate) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": stages["mean"].tolist(),
-        "y": list(range(len(stages))),
-        "name": _("mean"),
-        "meta": {SAID: [f"{plain(row.label)} {_moments(row)}" for row in each_row(stages)]},
-        "marker": {"size": 9, "color": "#ffffff", "line": {"width": 2, "color": RESIDUAL}},
-        "hovertemplate": "%{x:.3~g}",
-    }
+    return marks.dots(
+        stages["mean"].tolist(),
+        range(len(stages)),
+        name=_("mean"),
+        meta={SAID: [f"{plain(row.label)} {_moments(row)}" for row in each_row(stages)]},
+        marker={"size": 9, "color": "#ffffff", "line": {"width": 2, "color": palette.RESIDUAL}},
+        hovertemplate="%{x:.3~g}",
+    )
 
 
 def _ghost(stages: pd.DataFrame, before: pd.DataFrame | None, _: Translate) -> list[dict[str, Any]]:
@@ -103,19 +89,17 @@ def _ghost(stages: pd.DataFrame, before: pd.DataFrame | None, _: Translate) -> l
     same = before[before["stage"].isin(rows)]
     y = [rows[stage] for stage in same["stage"]]
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [*(same["mean"] - same["std"]), *(same["mean"] + same["std"])],
-            "y": [*y, *y],
-            "name": _("before: mean ± std"),
-            "marker": {
+        marks.dots(
+            [*(same["mean"] - same["std"]), *(same["mean"] + same["std"])],
+            [*y, *y],
+            name=_("before: mean ± std"),
+            marker={
                 "symbol": "line-ns",
                 "size": 34,
-                "line": {"width": 2, "color": BEFORE},
+                "line": {"width": 2, "color": palette.BEFORE},
             },
-            "hovertemplate": "%{x:.3~g}",
-        }
+            hovertemplate="%{x:.3~g}",
+        )
     ]
 
 

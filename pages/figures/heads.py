@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from pages.figures import marks, palette
+from pages.figures.axes import AS_WIDE
 from pages.figures.described import SAID
 from pages.figures.theme import HIDDEN_AXIS, TITLE, Picture, Translate, figure
 from pages.figures.weights import outline, weight_map
@@ -38,30 +39,18 @@ def overview(
     gap = codes.shape[0] // n_rows - side
     places = (divmod(i, columns) for i in range(len(heads)))
     corner = [(x * (side + 1) - 0.5, y * (side + gap) + gap - 0.5) for y, x in places]
-    titles = _titles(corner, heads) if _has_room(len(heads), width / columns) else []
     return figure(
         [weight_map(codes, _, showscale=False), _tiles(corner, side, heads)],
         title=title or _("All heads on one scale"),
         height=TITLE + int(width / columns * (1 + gap / side) * n_rows) + 12,
         xaxis={**HIDDEN_AXIS, "range": [-1.2, codes.shape[1]], "constrain": "domain"},
-        yaxis={
-            **HIDDEN_AXIS,
-            "range": [codes.shape[0], -0.5],
-            "scaleanchor": "x",
-            "constrain": "domain",
-            "constraintoward": "top",
-        },
+        yaxis={**HIDDEN_AXIS, **AS_WIDE, "range": [codes.shape[0], -0.5], "constraintoward": "top"},
         shapes=[
             *_pinned_marks(corner, side, pinned, pinned_key),
             *([] if selected is None else [outline(*corner[selected], side, side)]),
         ],
-        annotations=titles,
+        annotations=_titles(corner, heads, width / columns),
     )
-
-
-def _has_room(n_heads: int, tile_width: float) -> bool:
-    """Whether each tile can have its title above it."""
-    return n_heads <= TITLES_UP_TO and tile_width >= LEAST_TITLED
 
 
 def _pinned_marks(
@@ -83,8 +72,12 @@ def _pinned_marks(
     return [{"type": "path", "path": " ".join(marks), "line": line}] if marks else []
 
 
-def _titles(corner: Sequence[tuple[float, float]], heads: pd.DataFrame) -> list[dict[str, Any]]:
-    """What each tile is called, above it."""
+def _titles(
+    corner: Sequence[tuple[float, float]], heads: pd.DataFrame, tile_width: float
+) -> list[dict[str, Any]]:
+    """What each tile is called, above it, where there is room."""
+    if len(heads) > TITLES_UP_TO or tile_width < LEAST_TITLED:
+        return []
     look = {"xanchor": "left", "yanchor": "bottom", "font": {"size": 12}}
     named = zip(corner, heads["label"], strict=True)
     return [{**look, "x": x, "y": y, "text": label} for (x, y), label in named]

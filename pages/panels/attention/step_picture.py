@@ -64,7 +64,7 @@ def step(facts: HeadFacts, *, _: Translate) -> Picture:
         names = ("gated" if is_gated else first, *others)
         left, right, result = (matrix_of(facts, name, _) for name in names)
         right = right.transposed if facts.step == "scores" else right
-        return product(left, right, result, chosen, numbers, title=title, _=_)
+        return product((left, right, result), chosen, numbers, title=title, _=_)
     made = MADE_BY[facts.step]
     read = () if facts.step == "qkv" else (_read_by(facts),)
     matrices = [matrix_of(facts, name, _) for name in (*read, *made)]
@@ -170,9 +170,7 @@ def _row_sums(matrix: Matrix) -> dict[str, Any]:
 
 
 def product(
-    left: Matrix,
-    right: Matrix,
-    result: Matrix,
+    matrices: tuple[Matrix, Matrix, Matrix],
     chosen: Chosen,
     numbers: Sequence[int],
     *,
@@ -183,12 +181,12 @@ def product(
 
     The row and the column that meet in the chosen cell are outlined.
     """
+    left, right, result = matrices
     split, floor = _split(left, result), _floor(right, result)
     at_left, at_right, below = (0, split - GAP / 2), (split + GAP / 2, 1), (0, floor - 0.07)
     places = Place(1, at_left, below), Place(2, at_right, (floor, 1)), Place(3, at_right, below)
     column = chosen.key if result.name in SQUARES else chosen.feature
     top = 40 + label_room(right.columns) if result.name in SQUARES else 40
-    matrices = (left, right, result)
     operands = [
         {**heat(matrix, place, _), **hovered(matrix, _)}
         for matrix, place in zip(matrices[:2], places[:2], strict=True)

@@ -40,9 +40,7 @@ def memory_bars(
     most = float(max(each.total for each in needs))
     drawn = _apart(devices, most)
     rows, edge = len(needs), max([most, *(float(size) for _name, size in drawn)])
-    below = [
-        rows - 0.3 + i / 2 for i in range(len(drawn))
-    ]  # the bars, so that no line meets a name
+    below = [rows - 0.3 + i / 2 for i in range(len(drawn))]  # so that no line meets a name
     ends = bar_ends([edge] * rows, labels, [f"  {bytes_text(each.total)}" for each in needs])
     return figure(
         [*(_bar(needs, labels, part, name) for part, name in names.items()), ends],

@@ -44,10 +44,7 @@ def differences(facts: CacheFacts, *, _: Translate) -> Picture:
         lambda each: each.largest_difference,
         _,
         title=_("Largest change of a logit"),
-        yaxis={
-            "title": {"text": _("largest change (logarithmic)")},
-            **log_axis(min(found), max(found)),
-        },
+        yaxis={"title": _("largest change (logarithmic)"), **log_axis(min(found), max(found))},
     )
 
 
@@ -55,7 +52,7 @@ def _score_axis(facts: CacheFacts, _: Translate) -> dict[str, Any]:
     if facts.is_share:
         least = min(each.score for each in facts.measures)
         return {**score_axis(facts.score_name, True, _), "range": [least - 0.04, 1.015]}
-    return {"title": {"text": _(facts.score_name)}}
+    return {"title": _(facts.score_name)}
 
 
 def _over_bytes(
@@ -67,7 +64,7 @@ def _over_bytes(
         lines,
         **room_for_legend(PLOT, len(lines)),
         xaxis={
-            "title": {"text": _("bytes of the cache (logarithmic)")},
+            "title": _("bytes of the cache (logarithmic)"),
             **log_axis(min(sizes), max(sizes), said=bytes_text),
         },
         **more,

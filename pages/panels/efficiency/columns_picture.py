@@ -1,19 +1,10 @@
 """A matrix on its way to its grid: what has moved, and how wrong its products are."""
 
 from blocks.efficiency.column_facts import ColumnFacts
-from pages.figures import marks
-from pages.figures.axes import room_for_legend
+from pages.figures import marks, palette
+from pages.figures.axes import plot_room, room_for_legend
 from pages.figures.signed import signed_bar, signed_map
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    FEED_FORWARD,
-    PINNED,
-    TITLE,
-    Picture,
-    Translate,
-    figure,
-)
+from pages.figures.theme import Picture, Translate, figure
 
 PLOT, ROW, BOTTOM = 240, 8, 48
 
@@ -33,23 +24,18 @@ def change(facts: ColumnFacts, *, _: Translate) -> Picture:
     return figure(
         [cells],
         title=_("Changed by GPTQ: rounded columns, then compensation"),
-        height=TITLE + ROW * n_rows + BOTTOM,
-        margin=(TITLE, BOTTOM),
-        shapes=[marks.upright(facts.n_rounded + 0.5, line={"color": PINNED, "width": 2})],
-        xaxis={"title": {"text": _("columns · inputs")}, "showgrid": False},
-        yaxis={
-            "title": {"text": _("rows · outputs")},
-            "range": [n_rows + 0.5, 0.5],
-            "showgrid": False,
-        },
+        **plot_room(ROW * n_rows, BOTTOM),
+        shapes=[marks.upright(facts.n_rounded + 0.5, line={"color": palette.PINNED, "width": 2})],
+        xaxis={"title": _("columns · inputs"), "showgrid": False},
+        yaxis={"title": _("rows · outputs"), "range": [n_rows + 0.5, 0.5], "showgrid": False},
     )
 
 
 def errors(facts: ColumnFacts, *, _: Translate) -> Picture:
     """How wrong the products are after so many columns, to nearest and by GPTQ."""
     kinds = [
-        (facts.nearest, _("to nearest"), FEED_FORWARD),
-        (facts.gptq, _("GPTQ"), ATTENTION),
+        (facts.nearest, _("to nearest"), palette.FEED_FORWARD),
+        (facts.gptq, _("GPTQ"), palette.ATTENTION),
     ]
     lines = [
         marks.line(
@@ -65,8 +51,8 @@ def errors(facts: ColumnFacts, *, _: Translate) -> Picture:
         lines,
         title=_("Error of the output"),
         **room_for_legend(PLOT, len(lines)),
-        shapes=[marks.upright(facts.n_rounded, line={"color": PINNED, "width": 2})],
-        xaxis={"title": {"text": _("columns rounded")}},
+        shapes=[marks.upright(facts.n_rounded, line={"color": palette.PINNED, "width": 2})],
+        xaxis={"title": _("columns rounded")},
         yaxis=_wrong(_),
     )
 
@@ -78,7 +64,7 @@ def exponents(facts: ColumnFacts, *, _: Translate) -> Picture:
         facts.awq,
         mode="lines+markers",
         name=_("AWQ"),
-        line={"color": ATTENTION, "width": 2},
+        line={"color": palette.ATTENTION, "width": 2},
         marker={"size": [12 if e == facts.best_exponent else 6 for e in facts.exponents]},
         hovertemplate="α = %{x:g}: %{y:.2%}<extra></extra>",
     )
@@ -86,21 +72,21 @@ def exponents(facts: ColumnFacts, *, _: Translate) -> Picture:
         [facts.exponents[0], facts.exponents[-1]],
         [facts.gptq[-1]] * 2,
         name=_("GPTQ"),
-        line=marks.dashed(BEFORE),
+        line=marks.dashed(palette.BEFORE),
         hoverinfo="skip",
     )
     return figure(
         [dots, level],
         title=_("Scales that AWQ tries"),
         **room_for_legend(PLOT, 2),
-        xaxis={"title": {"text": _("exponent α of the mean |x|")}},
+        xaxis={"title": _("exponent α of the mean |x|")},
         yaxis=_wrong(_),
     )
 
 
 def _wrong(_: Translate) -> dict[str, object]:
     return {
-        "title": {"text": _("relative squared error of the output")},
+        "title": _("relative squared error of the output"),
         "tickformat": ".1%",
         "rangemode": "tozero",
     }

@@ -2,9 +2,9 @@
 
 from blocks.cost.units import bytes_text
 from blocks.efficiency.int8_times import Int8Facts, MatrixBytes
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.axes import log_axis, room_for_legend
-from pages.figures.theme import ATTENTION, BEFORE, FEED_FORWARD, Picture, Translate, figure
+from pages.figures.theme import Picture, Translate, figure
 from pages.figures.units import duration
 
 PLOT = 280
@@ -16,8 +16,8 @@ def bytes_read(facts: MatrixBytes, *, _: Translate) -> Picture:
     text = _("{n} of<br>{out} × {read}")
     shapes = [text.format(n=n, out=n_out, read=n_in) for n_out, n_in, n in facts.shapes]
     kinds = [
-        ("float32", [e.float32 for e in each], FEED_FORWARD),
-        (_("int8, packed"), [e.int8 for e in each], ATTENTION),
+        ("float32", [e.float32 for e in each], palette.FEED_FORWARD),
+        (_("int8, packed"), [e.int8 for e in each], palette.ATTENTION),
     ]
     bars = [
         marks.bars(
@@ -47,16 +47,20 @@ def bytes_read(facts: MatrixBytes, *, _: Translate) -> Picture:
 def times(facts: Int8Facts, *, _: Translate) -> Picture:
     """float32, int8, what of int8 it takes to round activations, and what the bytes promise."""
     kinds = {
-        "float32": ("float32", {"color": FEED_FORWARD, "width": 2.5}, "square"),
-        "int8": (_("int8, packed"), {"color": ATTENTION, "width": 2.5}, "circle"),
+        "float32": ("float32", {"color": palette.FEED_FORWARD, "width": 2.5}, "square"),
+        "int8": (_("int8, packed"), {"color": palette.ATTENTION, "width": 2.5}, "circle"),
         "rounding": (
             _("of which rounding activations"),
-            {"color": ATTENTION, "width": 1.5, "dash": "dot"},
+            {"color": palette.ATTENTION, "width": 1.5, "dash": "dot"},
             "circle-open",
         ),
     }
     found = {kind: [facts.seconds(kind, n) for n in facts.tokens] for kind in kinds}
-    kinds["promised"] = (_("float32, scaled by bytes"), {"color": BEFORE, "dash": "dot"}, "x")
+    kinds["promised"] = (
+        _("float32, scaled by bytes"),
+        {"color": palette.BEFORE, "dash": "dot"},
+        "x",
+    )
     found["promised"] = [each / facts.matrices.times_fewer for each in found["float32"]]
     every = [seconds for line in found.values() for seconds in line]
     lines = [

@@ -37,7 +37,7 @@ def lines(facts: PruningFacts, *, _: Translate) -> Picture:
         **room_for_legend(PLOT, len(traces)),
         shapes=[marks.level(whole)],
         xaxis={
-            "title": {"text": _("share removed")},
+            "title": _("share removed"),
             "tickformat": ".0%",
             "range": [-0.02 * most, 1.05 * most],
         },

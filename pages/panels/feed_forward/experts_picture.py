@@ -234,19 +234,20 @@ def layout_name(layout: Layout, _: Translate) -> str:
 def totals(facts: LayoutFacts, *, _: Translate) -> Picture:
     """Parameters that are there, and those that one token meets."""
     layouts = facts.layouts
+    kinds = (
+        ([each.total for each in layouts], _("total"), faint(palette.FEED_FORWARD, 0.45)),
+        ([each.active for each in layouts], _("active for one token"), palette.FEED_FORWARD),
+    )
     traces = [
         marks.lying(
-            counts := [getattr(each, column) for each in layouts],
+            counts,
             [layout_name(each, _) for each in layouts],
             name=name,
             marker={"color": color},
             **marks.written(f"{count:,}" for count in counts),
             hovertemplate="%{x:,}<extra></extra>",
         )
-        for column, name, color in (
-            ("total", _("total"), faint(palette.FEED_FORWARD, 0.45)),
-            ("active", _("active for one token"), palette.FEED_FORWARD),
-        )
+        for counts, name, color in kinds
     ]
     return figure(
         traces,

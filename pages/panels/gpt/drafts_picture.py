@@ -36,8 +36,8 @@ def growth(facts: DraftFacts, *, _: Translate) -> Picture:
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
-        xaxis={"title": {"text": _("passes of the model")}, "range": [0, ROOM * passes[-1]]},
-        yaxis={"title": {"text": _("new tokens")}, "range": [0, ROOM * so_far[-1]]},
+        xaxis={"title": _("passes of the model"), "range": [0, ROOM * passes[-1]]},
+        yaxis={"title": _("new tokens"), "range": [0, ROOM * so_far[-1]]},
     )
 
 
@@ -68,10 +68,6 @@ def acceptance(facts: DraftFacts, *, _: Translate) -> Picture:
         margin=(TITLE, BOTTOM),
         showlegend=False,
         bargap=0.5,
-        xaxis={"title": {"text": _("drafted by")}, "type": "category"},
-        yaxis={
-            "title": {"text": _("acceptance rate")},
-            "range": [0, 1.04],
-            "tickformat": ".0%",
-        },
+        xaxis={"title": _("drafted by"), "type": "category"},
+        yaxis={"title": _("acceptance rate"), "range": [0, 1.04], "tickformat": ".0%"},
     )

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection.cache_growth import CacheFacts, CacheTimes
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.theme import EDGE, TITLE_AND_LEGEND, Picture, Translate, figure, legend
 
 HEIGHT, LABELS = 330, 20
@@ -20,19 +20,17 @@ def growth(facts: CacheFacts, *, _: Translate) -> Picture:
     if facts.times_saved > 1 or not attends:
         name = _("formula, if n_kv_heads were n_heads") if attends else _("formula, with attention")
         lines.append(_line(x, steps["every_head"], name, palette.BEFORE, "dot"))
-    measured = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": x,
-        "y": steps["measured"].tolist(),
-        "name": _("measured"),
-        "marker": {"color": palette.ATTENTION, "size": 7},
-        "customdata": steps[["n_kept"]].to_numpy().tolist(),
-        "hovertemplate": _("{tokens} tokens kept: {bytes} bytes").format(
+    measured = marks.dots(
+        x,
+        steps["measured"].tolist(),
+        name=_("measured"),
+        marker={"color": palette.ATTENTION, "size": 7},
+        customdata=steps[["n_kept"]].to_numpy().tolist(),
+        hovertemplate=_("{tokens} tokens kept: {bytes} bytes").format(
             tokens="%{customdata[0]}", bytes="%{y:,}"
         )
         + "<extra></extra>",
-    }
+    )
     return _over_tokens([*lines, measured], _("Size of the cache"), _("bytes"), ",", _)
 
 
@@ -51,21 +49,20 @@ def times(facts: CacheTimes, *, _: Translate) -> Picture:
 
 def _line(x: list[int], y: pd.Series, name: str, color: str, dash: str) -> dict[str, Any]:
     line = {"color": color, "width": 1.5, "dash": dash}
-    drawn = {"type": "scatter", "mode": "lines", "x": x, "y": y.tolist(), "line": line}
+    drawn = marks.line(x, y.tolist(), line=line)
     return {**drawn, "name": name, "hoverinfo": "skip"}
 
 
 def _points(x: list[int], y: pd.Series, name: str, color: str, symbol: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": x,
-        "y": y.round(4).tolist(),
-        "name": name,
-        "line": {"color": color, "width": 1},
-        "marker": {"size": 6, "symbol": symbol},
-        "hovertemplate": "%{y:.2f} ms<extra></extra>",
-    }
+    return marks.line(
+        x,
+        y.round(4).tolist(),
+        mode="lines+markers",
+        name=name,
+        line={"color": color, "width": 1},
+        marker={"size": 6, "symbol": symbol},
+        hovertemplate="%{y:.2f} ms<extra></extra>",
+    )
 
 
 def _over_tokens(
@@ -77,13 +74,6 @@ def _over_tokens(
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND + LABELS, EDGE),
         **legend(),
-        xaxis={
-            "title": {"text": _("tokens read")},
-            "tickformat": "d",
-        },
-        yaxis={
-            "title": {"text": unit},
-            "tickformat": digits,
-            "rangemode": "tozero",
-        },
+        xaxis={"title": _("tokens read"), "tickformat": "d"},
+        yaxis={"title": unit, "tickformat": digits, "rangemode": "tozero"},
     )

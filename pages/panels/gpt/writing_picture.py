@@ -7,19 +7,11 @@ import numpy as np
 
 from blocks.inspection.new_tokens import NewTokens
 from blocks.text.written import Written
+from pages.figures import marks, palette
+from pages.figures.axes import room_under_legend
 from pages.figures.counting import from_one, head_called, told_apart
-from pages.figures.theme import (
-    BEFORE,
-    EMBEDDING,
-    TITLE,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    legend,
-    token_label,
-)
-from pages.figures.token_axis import columns, hover_names, label_room, token_ticks
+from pages.figures.theme import TITLE, Picture, Translate, figure, token_label
+from pages.figures.token_axis import columns, hover_names, label_room, slanted
 from pages.figures.weights import codes, outline, weight_map
 
 NAMES, KEYS, LAYERS = 24, 24, 16
@@ -30,40 +22,30 @@ ROW_TALL, ROW_FLAT, ROOM = 26, 3, 320
 def chances(facts: NewTokens, *, _: Translate) -> Picture:
     """How probable each new token was when it was drawn; a click returns its number from 0."""
     labels, numbers = told_apart(facts.labels), list(range(len(facts.found)))
-    bars = {
-        "type": "bar",
-        "x": numbers,
-        "y": [token.probability for token in facts.found],
-        "name": _("sampling probability"),
-        "marker": {"color": EMBEDDING},
-        "selected": {"marker": {"opacity": 1}},
-        "unselected": {"marker": {"opacity": 1}},
-        "hoverinfo": "skip",
-    }
-    own = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": numbers,
-        "y": [token.model_probability for token in facts.found],
-        "name": _("model probability"),
-        "marker": {"color": BEFORE, "symbol": "line-ew-open", "size": 9, "line": {"width": 2}},
-        "hoverinfo": "skip",
-    }
+    bars = marks.bars(
+        numbers,
+        [token.probability for token in facts.found],
+        name=_("sampling probability"),
+        marker={"color": palette.EMBEDDING},
+        **marks.steady(),
+        hoverinfo="skip",
+    )
+    own = marks.dots(
+        numbers,
+        [token.model_probability for token in facts.found],
+        name=_("model probability"),
+        marker={"color": palette.BEFORE, "symbol": "line-ew-open", "size": 9, "line": {"width": 2}},
+        hoverinfo="skip",
+    )
     room = label_room(labels)
     hovers = [_chance(*each, _) for each in zip(numbers, labels, facts.found, strict=True)]
     return figure(
         [bars, own, columns(hovers, numbers, TOP)],
         title=_("Probability of each new token"),
-        height=TITLE_AND_LEGEND + BARS + room,
-        margin=(TITLE_AND_LEGEND, room),
+        **room_under_legend(BARS, room),
         barmode="overlay",
-        **legend(),
-        xaxis={**token_ticks(labels, NAMES), "tickangle": -55, "automargin": False},
-        yaxis={
-            "title": {"text": _("probability")},
-            "tickformat": ".0%",
-            "range": [0, TOP],
-        },
+        xaxis=slanted(labels, NAMES),
+        yaxis={"title": _("probability"), "tickformat": ".0%", "range": [0, TOP]},
         shapes=[outline(facts.opened - 0.5, 0, 1, TOP)],
     )
 
@@ -101,13 +83,7 @@ def reads(facts: NewTokens, *, _: Translate) -> Picture:
         title=_("What each head attended to"),
         height=TITLE + room + BOTTOM + n_rows * _row(n_rows),
         margin=(TITLE + room, BOTTOM),
-        xaxis={
-            **token_ticks(keys, KEYS),
-            "side": "top",
-            "tickangle": -55,
-            "range": x_range,
-            "automargin": False,
-        },
+        xaxis=slanted(keys, KEYS, side="top", range=x_range),
         yaxis={**_layer_ticks(layers, n_heads, _), "range": y_range},
         xaxis2={**hover_names(keys), "overlaying": "x", "range": x_range},
         yaxis2={**_head_names(layers, n_heads, _), "overlaying": "y", "range": y_range},
@@ -151,5 +127,5 @@ def _head_names(layers: Sequence[int], n_heads: int, _: Translate) -> dict[str, 
 
 def _between(y: float, width: int) -> dict[str, Any]:
     """A line between two layers."""
-    line = {"color": BEFORE, "width": 1}
+    line = {"color": palette.BEFORE, "width": 1}
     return {"type": "line", "x0": -0.5, "x1": width - 0.5, "y0": y, "y1": y, "line": line}

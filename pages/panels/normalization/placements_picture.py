@@ -7,6 +7,7 @@ import numpy as np
 
 from blocks.inspection.placements import PlacementFacts
 from pages.figures import marks, palette
+from pages.figures.axes import AS_WIDE
 from pages.figures.counting import from_one
 from pages.figures.series import legend_room, placement_line
 from pages.figures.theme import EDGE, HIDDEN_AXIS, TITLE, Picture, Translate, figure, legend, small
@@ -63,12 +64,7 @@ def patterns(
         ),
         height=TITLE + 12 + int(TILES_WIDTH * height / width),
         xaxis={**HIDDEN_AXIS, "range": [-0.5 - 0.06 * side, width - 0.5], "constrain": "domain"},
-        yaxis={
-            **HIDDEN_AXIS,
-            "range": [height - 0.5, -0.5],
-            "scaleanchor": "x",
-            "constrain": "domain",
-        },
+        yaxis={**HIDDEN_AXIS, "range": [height - 0.5, -0.5], **AS_WIDE},
         shapes=[
             *(_pinned_mark(x, y, side, pinned) for x, y in corners),
             outline(own_x - 0.5, own_y - 0.5, side, side),

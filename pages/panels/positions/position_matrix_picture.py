@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pages.figures import marks, palette
+from pages.figures.axes import AS_WIDE
 from pages.figures.theme import EDGE, TITLE, Picture, Translate, faint, figure, plain
 from pages.figures.weights import outline
 
@@ -95,12 +96,7 @@ def square(
         height=TITLE + 330 + 44,
         margin=(TITLE, EDGE),
         xaxis={**_ticks(list(range(n)), names.columns), "constrain": "domain"},
-        yaxis={
-            **_ticks(list(range(n)), names.rows),
-            "range": [n - 0.5, -0.5],
-            "scaleanchor": "x",
-            "constrain": "domain",
-        },
+        yaxis={**_ticks(list(range(n)), names.rows), "range": [n - 0.5, -0.5], **AS_WIDE},
         shapes=[] if pinned is None else [outline(-0.5, pinned - 0.5, n, 1)],
     )
 

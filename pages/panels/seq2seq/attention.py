@@ -24,8 +24,8 @@ from blocks.model.attention import CrossAttention
 from blocks.model.faults import N_
 from blocks.observe.run import PaddingSide, Run
 from pages.figures import bipartite
+from pages.figures.counting import head_called
 from pages.figures.numbers import readable
-from pages.figures.two_texts import head_name
 from pages.panels.seq2seq import attention_picture, shared
 from pages.ui import cached, link
 from pages.ui.chart import columns, show
@@ -96,7 +96,7 @@ def padding_facts(run: Run) -> PaddingFacts:
 def says_head(facts: HeadFacts) -> str:
     """Where the pinned token reads, and how sharp the heads of this attention are."""
     which, token = facts.which, literal(facts.queries[facts.query])
-    head = head_name(which.layer, which.head, _)
+    head = head_called(which.layer, which.head, _)
     if facts.is_blind:
         text = _("In {head}, {token} cannot attend to any key: its row is all zeros.")
         said = text.format(head=head, token=token)
@@ -120,7 +120,7 @@ def says_sharpness(facts: HeadFacts) -> str:
         "A query of {kind} effectively attends to {least:.1f} tokens (in {sharpest}) to {most:.1f}."
     )
     least, most = facts.effective_tokens
-    sharpest = head_name(*three_attentions.sharpest(facts.heads), _)
+    sharpest = head_called(*three_attentions.sharpest(facts.heads), _)
     return text.format(
         kind=_(KIND_LABELS[facts.which.kind]), least=least, most=most, sharpest=sharpest
     )
@@ -306,7 +306,7 @@ def _sharpest(run: Run, which: Head) -> None:
     there = three_attentions.sharpest(heads)
     text = _("Sharpest head: {head} (effectively {n:.1f} tokens)")
     st.button(
-        text.format(head=head_name(*there, _), n=heads["effective_tokens"].min()),
+        text.format(head=head_called(*there, _), n=heads["effective_tokens"].min()),
         icon=":material/my_location:",
         on_click=shared.open_head,
         args=(which.kind, *there),
