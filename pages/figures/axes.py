@@ -92,15 +92,16 @@ def room_for_legend(plot_height: int, n_names: int) -> dict[str, Any]:
     return {**size, **legend_below(plot_height)}
 
 
-def plot_room(plot_height: int, below: int = EDGE) -> dict[str, Any]:
-    """Height and margin of a picture with this plot, and so many pixels below it."""
-    return {"height": TITLE + plot_height + below, "margin": (TITLE, below)}
+def plot_room(plot_height: int, below: int = EDGE, *, above: int = 0) -> dict[str, Any]:
+    """Height and margin of a picture with this plot, `above` it and `below` it so many pixels."""
+    top = TITLE + above
+    return {"height": top + plot_height + below, "margin": (top, below)}
 
 
-def room_under_legend(plot_height: int, below: int = EDGE) -> dict[str, Any]:
+def room_under_legend(plot_height: int, below: int = EDGE, *, above: int = 0) -> dict[str, Any]:
     """The same with a legend between title and plot."""
-    size = {"height": TITLE_AND_LEGEND + plot_height + below, "margin": (TITLE_AND_LEGEND, below)}
-    return {**size, **legend()}
+    above += TITLE_AND_LEGEND - TITLE
+    return {**plot_room(plot_height, below, above=above), **legend()}
 
 
 def row_names(names: Sequence[str], **more: Any) -> dict[str, Any]:

@@ -9,20 +9,12 @@ import pandas as pd
 from pages.figures import marks, palette
 from pages.figures.axes import room_under_legend, row_names
 from pages.figures.described import SAID
-from pages.figures.theme import (
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    legend,
-    plain,
-    token_label,
-)
+from pages.figures.theme import Picture, Translate, figure, plain, token_label
 
 # Those of a map that diverges around 0: more in B, more in A.
 A_COLOR, B_COLOR = "#E29100", "#1482D2"
 ROW, AXIS = 42, 52
-LINES, LINES_BOTTOM = 430, 48
+LINES, LINES_BOTTOM = 318, 48
 LOG_ABOVE = 30
 DASHES = {"a": "dot", "b": "solid"}
 LOOKS = {"a": (A_COLOR, "/"), "b": (B_COLOR, "")}  # color and pattern of bars
@@ -124,9 +116,7 @@ def over_layers(
             _between(both["layer"], between, is_log=is_log),
         ],
         title=title,
-        height=LINES,
-        margin=(TITLE_AND_LEGEND, LINES_BOTTOM),
-        **legend(),
+        **room_under_legend(LINES, LINES_BOTTOM),
         xaxis=_layer_axis(last, _),
         yaxis={"title": unit, "domain": [0.42, 1], **scales[0]},
         yaxis2={

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from pages.figures import marks, pattern
+from pages.figures.axes import plot_room
 from pages.figures.counting import from_one
 from pages.figures.signed import largest, signed_bar, signed_map
-from pages.figures.theme import TITLE, Picture, Translate, figure
+from pages.figures.theme import Picture, Translate, figure
 from pages.figures.token_axis import hover_names, label_room, slanted, token_ticks
 from pages.figures.weights import codes, outline, weight_map
 
@@ -77,8 +78,7 @@ def _map(
     return figure(
         [heat, *pattern.cells(values, first, hover, _)],
         title=title,
-        height=TITLE + room + SIDE + BAR,
-        margin=(TITLE + room, BAR),
+        **plot_room(SIDE, BAR, above=room),
         xaxis=slanted(tokens, NAMES, side="top", range=across),
         yaxis={**token_ticks(tokens, NAMES), "range": down},
         xaxis2={**hover_names(tokens), "overlaying": "x", "range": across},

@@ -6,20 +6,13 @@ from typing import Any
 import pandas as pd
 
 from pages.figures import marks, palette
+from pages.figures.axes import room_under_legend
 from pages.figures.described import SAID
 from pages.figures.names_apart import Name, names_apart
-from pages.figures.theme import (
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    legend,
-    token_label,
-)
+from pages.figures.theme import Picture, Translate, faint, figure, token_label
 from pages.panels.compare.pair_picture import A_COLOR, B_COLOR
 
-HEIGHT, BOTTOM = 500, 52
+PLOT, BOTTOM = 384, 52
 WIDTH, HIGH = 270, 380  # pixels between the axes on a phone
 NAME, LINE, EDGE, LEAST_ROOM = 0.22, 0.1, 0.06, 0.15  # shares of an axis, decades
 MOST_NAMES = 2  # at one place
@@ -52,9 +45,7 @@ def scatter(
             _labels(points, more_is_better, _),
         ],
         title=_("One point for each model"),
-        height=HEIGHT,
-        margin=(TITLE_AND_LEGEND, BOTTOM),
-        **legend(),
+        **room_under_legend(PLOT, BOTTOM),
         xaxis={"title": titles[0], **_axis(points["x"], more_is_better[0], NAME)},
         yaxis={"title": titles[1], **_axis(points["y"], more_is_better[1], LINE)},
     )

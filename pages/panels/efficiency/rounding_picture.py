@@ -7,10 +7,11 @@ import numpy as np
 from blocks.efficiency.blame_facts import BlameFacts
 from blocks.efficiency.rounding_facts import RoundingFacts
 from pages.figures import marks, palette
-from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, faint, figure, legend, small
+from pages.figures.axes import room_under_legend
+from pages.figures.theme import Picture, Translate, faint, figure, small
 from pages.panels.efficiency.matrix_map_picture import PALE_TO_STRONG, matrix_map
 
-HEIGHT, BOTTOM = 300, 44
+PLOT, BOTTOM = 192, 44
 QUIET, LOUD = 40, 0  # decibels
 NOISE = (
     (0.0, "rgba(213, 94, 0, 0.95)"),
@@ -37,9 +38,7 @@ def number_line(facts: RoundingFacts, *, _: Translate) -> Picture:
             _ticks(grid.rounded, 0.0, _("rounded"), palette.ATTENTION, "circle", 6),
         ],
         title=_("Where the numbers of one row fall"),
-        height=HEIGHT,
-        margin=(TITLE_AND_LEGEND, BOTTOM),
-        **legend(),
+        **room_under_legend(PLOT, BOTTOM),
         xaxis={"title": _("value"), "zeroline": False},
         yaxis={"visible": False, "range": [-0.3, 1.25]},
     )

@@ -12,7 +12,6 @@ from pages.figures import marks, palette
 from pages.figures.axes import plot_room, row_names
 from pages.figures.counting import from_one
 from pages.figures.theme import (
-    TITLE,
     TITLE_AND_LEGEND,
     Picture,
     Translate,
@@ -162,8 +161,7 @@ def factors(facts: GateFacts, *, _: Translate) -> Picture:
     return figure(
         traces,
         title=_("The strongest units of {token}").format(token=token_label(facts.token_label)),
-        height=TITLE + HEADS + BOTTOM + ROW * n,
-        margin=(TITLE + HEADS, BOTTOM),
+        **plot_room(ROW * n, BOTTOM, above=HEADS),
         bargap=0.25,
         yaxis=row_names([str(from_one(unit)) for unit in rows], title=_("unit"), showgrid=False),
         annotations=[_head(i, width, name) for i, (_column, name) in enumerate(parts)],

@@ -5,7 +5,8 @@ from typing import Any
 
 from blocks.inspection.permuted import ReachFacts
 from pages.figures import marks, palette
-from pages.figures.theme import TITLE, Picture, Translate, figure, token_label
+from pages.figures.axes import plot_room
+from pages.figures.theme import Picture, Translate, figure, token_label
 from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import outline
 
@@ -33,8 +34,7 @@ def reach(facts: ReachFacts, *, _: Translate) -> Picture:
         title=_("Outputs that change when {token} changes").format(
             token=token_label(tokens[changed])
         ),
-        height=TITLE + ARROW + TALL + room,
-        margin=(TITLE + ARROW, room),
+        **plot_room(TALL, room, above=ARROW),
         barmode="overlay",
         bargap=0.1,
         xaxis=slanted(tokens, NAMES, range=[-0.6, n - 0.4], anchor="y2"),

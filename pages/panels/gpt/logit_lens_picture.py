@@ -7,9 +7,10 @@ import numpy as np
 
 from blocks.inspection.lens import LensFacts
 from pages.figures import marks, palette
+from pages.figures.axes import plot_room
 from pages.figures.counting import from_one, told_apart
 from pages.figures.described import SAID
-from pages.figures.theme import TITLE, Picture, Translate, figure, small, token_label
+from pages.figures.theme import Picture, Translate, figure, small, token_label
 
 ROW, TOP, BOTTOM = 38, 30, 8
 LETTERS = 9
@@ -38,8 +39,7 @@ def grid(facts: LensFacts, *, _: Translate) -> Picture:
     return figure(
         [_cells(probability, labels, rank, _), {**targets, "meta": {SAID: hovers[of_pinned]}}],
         title=_("Predictions read off after each layer"),
-        height=TITLE + TOP + BOTTOM + ROW * n_rows,
-        margin=(TITLE + TOP, BOTTOM),
+        **plot_room(ROW * n_rows, BOTTOM, above=TOP),
         xaxis={
             **_names([layer_name(layer, _) for layer in facts.layers]),
             "side": "top",

@@ -8,9 +8,9 @@ import numpy as np
 from blocks.inspection.new_tokens import NewTokens
 from blocks.text.written import Written
 from pages.figures import marks, palette
-from pages.figures.axes import room_under_legend
+from pages.figures.axes import plot_room, room_under_legend
 from pages.figures.counting import from_one, head_called, told_apart
-from pages.figures.theme import TITLE, Picture, Translate, figure, token_label
+from pages.figures.theme import Picture, Translate, figure, token_label
 from pages.figures.token_axis import columns, hover_names, label_room, slanted
 from pages.figures.weights import codes, outline, weight_map
 
@@ -81,8 +81,7 @@ def reads(facts: NewTokens, *, _: Translate) -> Picture:
     return figure(
         [_nothing(), cells],
         title=_("What each head attended to"),
-        height=TITLE + room + BOTTOM + n_rows * _row(n_rows),
-        margin=(TITLE + room, BOTTOM),
+        **plot_room(n_rows * _row(n_rows), BOTTOM, above=room),
         xaxis=slanted(keys, KEYS, side="top", range=x_range),
         yaxis={**_layer_ticks(layers, n_heads, _), "range": y_range},
         xaxis2={**hover_names(keys), "overlaying": "x", "range": x_range},

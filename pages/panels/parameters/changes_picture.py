@@ -7,10 +7,10 @@ from typing import Any
 from blocks.cost.growth import GrowthFacts, Share
 from blocks.model.faults import N_
 from pages.figures import marks, palette
-from pages.figures.axes import half_of_last, log_sizes, plot_room
+from pages.figures.axes import half_of_last, log_sizes, plot_room, room_under_legend
 from pages.figures.described import SAID
 from pages.figures.marks import dashed, upright
-from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, faint, figure, legend, plain
+from pages.figures.theme import Picture, Translate, faint, figure, plain
 
 ROW, CHANGES_BOTTOM, BAR = 44, 60, 0.36
 LABEL = {"font": {"size": 12}}
@@ -158,10 +158,8 @@ def _shares(facts: GrowthFacts, size: str, *, title: str, _: Translate) -> Pictu
     return figure(
         areas,
         title=title,
-        height=TITLE_AND_LEGEND + SECOND_LINE + TALL + BOTTOM,
-        margin=(TITLE_AND_LEGEND + SECOND_LINE, BOTTOM),
+        **room_under_legend(TALL, BOTTOM, above=SECOND_LINE),
         right=half_of_last(x),
-        **legend(),
         xaxis={**log_sizes(across, _some(x, own)), "tickangle": 0},
         yaxis={"title": _("share of all parameters"), "range": [0, 1], "tickformat": ".0%"},
         shapes=[upright(own, line=dashed(palette.PINNED, width=2))],

@@ -7,8 +7,9 @@ from typing import Any
 from blocks.cost.published import Published, PublishedFacts
 from blocks.model.kinds import Architecture
 from pages.figures import marks, palette
+from pages.figures.axes import plot_room
 from pages.figures.described import SAID
-from pages.figures.theme import TITLE, Picture, Translate, figure, legend, plain
+from pages.figures.theme import Picture, Translate, figure, legend, plain
 
 ROW, BOTTOM, LEGEND = 24, 50, 50  # two lines of a legend
 COLORS = {
@@ -36,8 +37,7 @@ def dots(facts: PublishedFacts, names: Mapping[Architecture, str], *, _: Transla
     return figure(
         traces,
         title=_("Published models, and yours"),
-        height=TITLE + LEGEND + BOTTOM + ROW * n_rows,
-        margin=(TITLE + LEGEND, BOTTOM),
+        **plot_room(ROW * n_rows, BOTTOM, above=LEGEND),
         **legend(),
         xaxis={
             "title": _("parameters (logarithmic)"),
