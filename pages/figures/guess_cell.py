@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from blocks.lessons.answers import Answer, Values
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.counting import from_one
 from pages.figures.described import SAID
 from pages.figures.marks import line, targets
@@ -82,18 +82,16 @@ def counted(
 
 def _empty(table: Table) -> dict[str, Any]:
     """Its cells, with nothing in them."""
-    return {
-        "type": "heatmap",
-        "z": np.zeros((len(table.rows), len(table.columns)), dtype=np.uint8),
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": [(0.0, palette.MASKED), (1.0, palette.MASKED)],
-        "showscale": False,
-        "xgap": 1,
-        "ygap": 1,
-        "hoverinfo": "skip",
-        "meta": {SAID: []},
-    }
+    return marks.heat(
+        np.zeros((len(table.rows), len(table.columns)), dtype=np.uint8),
+        zmin=0,
+        zmax=1,
+        colorscale=[(0.0, palette.MASKED), (1.0, palette.MASKED)],
+        showscale=False,
+        xgap=1,
+        ygap=1,
+        meta={SAID: []},
+    )
 
 
 def _clicks(table: Table) -> dict[str, Any]:

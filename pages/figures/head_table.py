@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures import marks, palette
+from pages.figures import marks
 from pages.figures.axes import BARE, row_names
 from pages.figures.theme import TITLE, Picture, Translate, figure
 from pages.figures.token_axis import text_width
-from pages.figures.weights import codes, weight_map
+from pages.figures.weights import codes, outline, weight_map
 
 ROW, TOP, BOTTOM = 20, 84, 10
 FEW_SIGNS = re.compile("（[^）]*）|[^（]{1,4}")
@@ -50,7 +50,7 @@ def measures(
             **BARE,
         },
         yaxis=row_names(heads, **BARE),
-        shapes=[] if selected is None else [_row(selected, n_columns)],
+        shapes=[] if selected is None else [outline(-0.5, selected - 0.5, n_columns, 1)],
     )
 
 
@@ -58,11 +58,6 @@ def _in_lines(name: str) -> str:
     """A word a line; Chinese, which has no spaces, a few signs a line, brackets on their own."""
     words = name.split(" ") if name.isascii() else FEW_SIGNS.findall(name)
     return "<br>".join(words)
-
-
-def _row(i: int, n_columns: int) -> dict[str, Any]:
-    place = {"x0": -0.5, "x1": n_columns - 0.5, "y0": i - 0.5, "y1": i + 0.5}
-    return {"type": "rect", **place, "line": {"color": palette.PINNED, "width": 2.5}}
 
 
 def _targets(n_columns: int, returns: Sequence[tuple[int, int]]) -> dict[str, Any]:

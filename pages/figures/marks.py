@@ -43,6 +43,17 @@ def lying(
     return {**bars(lengths, rows), "orientation": "h", **more}
 
 
+def heat(z: Any, **more: Any) -> dict[str, Any]:
+    """Cells in colours, which say nothing under the cursor: marks above them do."""
+    return {"type": "heatmap", "z": z, "hoverinfo": "skip", **more}
+
+
+def color_bar(title: str, **more: Any) -> dict[str, Any]:
+    """The scale beside such cells, its title along it."""
+    named = {"title": {"text": title, "side": "right"}}
+    return {**named, "thickness": 10, "outlinewidth": 0, **more}
+
+
 def written(texts: Iterable[str]) -> dict[str, Any]:
     """One text a bar, beyond its end."""
     return {"text": list(texts), "textposition": "outside", "cliponaxis": False}

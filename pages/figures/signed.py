@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.weights import MASKED_CODE
 
 LEAST, ZERO, MOST = 2, 126, 250
@@ -17,17 +17,15 @@ def signed_map(values: np.ndarray, most: float | None = None, **more: Any) -> di
 
     The strongest colour is `most`, or the largest size of the values themselves.
     """
-    return {
-        "type": "heatmap",
-        "z": signed_codes(values, most),
-        "zmin": MASKED_CODE,
-        "zmax": MOST,
-        "colorscale": _scale(),
-        "hoverinfo": "skip",
-        "showscale": False,
-        "meta": {MOST_SAID: most or largest(values)},
+    return marks.heat(
+        signed_codes(values, most),
+        zmin=MASKED_CODE,
+        zmax=MOST,
+        colorscale=_scale(),
+        showscale=False,
+        meta={MOST_SAID: most or largest(values)},
         **more,
-    }
+    )
 
 
 def largest(values: np.ndarray) -> float:
@@ -53,13 +51,11 @@ def values_of(codes: np.ndarray, most: float) -> np.ndarray:
 
 def signed_bar(values: np.ndarray, title: str, most: float | None = None) -> dict[str, Any]:
     """The scale beside such a map."""
-    return {
-        "title": {"text": title, "side": "right"},
-        "tickvals": [LEAST, (LEAST + ZERO) / 2, ZERO, (ZERO + MOST) / 2, MOST],
-        "ticktext": _ticks(most or largest(values)),
-        "thickness": 10,
-        "outlinewidth": 0,
-    }
+    return marks.color_bar(
+        title,
+        tickvals=[LEAST, (LEAST + ZERO) / 2, ZERO, (ZERO + MOST) / 2, MOST],
+        ticktext=_ticks(most or largest(values)),
+    )
 
 
 def _ticks(most: float) -> list[str]:

@@ -111,7 +111,7 @@ def _across(text: str) -> dict[str, Any]:
     return {**place, "text": text}
 
 
-def marks(
+def cell_marks(
     where: np.ndarray,
     values: np.ndarray,
     said: str,
@@ -150,10 +150,12 @@ def hatching(where: np.ndarray, values: np.ndarray, said: str) -> dict[str, Any]
     is_seen = max(where.shape) <= 2 * CROWDED
     size = max(4, min(11, 200 // max(where.shape)))
     shown = {"opacity": 0.4 if is_seen else 0.0, "size": size}
-    return marks(where, values, said, symbol="line-ne", **shown)
+    return cell_marks(where, values, said, symbol="line-ne", **shown)
 
 
 def alarms(where: np.ndarray, values: np.ndarray, said: str) -> dict[str, Any]:
     """Cells that ought to be exactly 0 and are not: a cross, so that colour is not alone."""
     opacity = 0.9 if max(where.shape) <= 2 * CROWDED else 0.0
-    return marks(where, values, said, symbol="x-thin", size=6, opacity=opacity, color="#ffffff")
+    return cell_marks(
+        where, values, said, symbol="x-thin", size=6, opacity=opacity, color="#ffffff"
+    )

@@ -149,17 +149,15 @@ def grid(
 
 
 def _heat(effect: np.ndarray, most: float, unit: str) -> dict[str, Any]:
-    return {
-        "type": "heatmap",
-        "z": effect.astype(np.float32),
-        "zmin": 0,
-        "zmax": most,
-        "colorscale": [list(stop) for stop in palette.WEIGHTS],
-        "hoverinfo": "skip",
-        "xgap": 2,
-        "ygap": 2,
-        "colorbar": {"title": {"text": unit, "side": "right"}, "thickness": 10, "outlinewidth": 0},
-    }
+    return marks.heat(
+        effect.astype(np.float32),
+        zmin=0,
+        zmax=most,
+        colorscale=[list(stop) for stop in palette.WEIGHTS],
+        xgap=2,
+        ygap=2,
+        colorbar=marks.color_bar(unit),
+    )
 
 
 def _marks(effect: np.ndarray, columns: Sequence[str], unit: str, _: Translate) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A page as a list of questions: the panel that is open is computed, the others are not."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,13 +9,13 @@ import streamlit as st
 
 from blocks.observe.run import Run
 from pages.ui import everything, link, present, share
+from pages.ui.choices import Choices
 from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
 from pages.ui.language import _
 from pages.ui.lessons import card, own, progress, wall
 from pages.ui.mixers import attend, attend_somewhere, no_attention
 from pages.ui.phone import is_phone
-from pages.ui.views import attending_layer_choice, layer_choice
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Panel:
     name: str
     title: str
     draw: Callable[..., Callable[[], None] | None]
-    choices: Callable[..., None] | None = None
+    choices: Choices | None = None
     fields: tuple[str, ...] = ()
     of_attention: bool = False
     in_any_layer: bool = False
@@ -196,10 +196,7 @@ def _show_all(
 ) -> None:
     _way(_("One panel at a time"), "", icon=":material/unfold_less:", type="tertiary")
     there = [panel for panel in panels if not panel.lacks_attention(values)]
-    wanted = dict.fromkeys(panel.choices for panel in there if panel.choices)
-    if layer_choice in wanted:  # among all layers are those that attend
-        wanted.pop(attending_layer_choice, None)
-    for choices in wanted:
+    for choices in _each_field_once(panel.choices for panel in there if panel.choices):
         choices(*values)
     goes_on = everything.in_turn(
         [(_(panel.title), panel.name, partial(panel.draw_itself, values)) for panel in panels]
@@ -209,6 +206,15 @@ def _show_all(
         _files(values, files, "")
     for each in goes_on:
         each()
+
+
+def _each_field_once(choices: Iterable[Choices]) -> Iterator[Choices]:
+    """The first that are for a field are so for the whole page."""
+    drawn = set[str]()
+    for each in dict.fromkeys(choices):
+        if drawn.isdisjoint(each.fields):
+            yield each
+        drawn.update(each.fields)
 
 
 def _taking_away(values: Sequence[Any], files: Callable[..., None] | None, name: str) -> None:

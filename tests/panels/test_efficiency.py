@@ -31,7 +31,7 @@ from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
 from blocks.inspection.paths import PathFacts
 from blocks.model.kinds import NormPlacement
 from blocks.training.teaching import Distillation
-from pages.figures.theme import BEFORE
+from pages.figures import palette
 from pages.panels.efficiency import (
     activations,
     activations_picture,
@@ -625,7 +625,7 @@ def test_variants_of_the_reader_have_a_ring_and_no_time_of_another_moment():
     assert [*map(facts.time_ratio, facts.variants)] == [1.0, 0.5, 1.5, None]
     assert "session. They were timed" in frontier.says_how(facts, "A processor")
     _line, original, quantized, _masked, ring, _labels = frontier_picture.front(facts, _=str).data
-    assert [*quantized.marker.color] == [0.5, BEFORE]
+    assert [*quantized.marker.color] == [0.5, palette.BEFORE]
     assert original.marker.colorbar.title.text == "time per token, ×"
     assert (ring.name, [*ring.x]) == ("made by you", [300])
     plain = frontier_picture.front(OWN, _=str).data[1]

@@ -7,13 +7,7 @@ import streamlit as st
 from blocks import ModelConfig
 from blocks.efficiency.blame_facts import without_layer
 from blocks.efficiency.compression import Compression
-from blocks.efficiency.exemption import (
-    TABLES,
-    absent_from,
-    first_and_last,
-    modules,
-    rounded_names,
-)
+from blocks.efficiency.exemption import TABLES, absent_from, first_and_last, modules, rounded_names
 from blocks.efficiency.matrix_places import layer_path, path_of
 from blocks.efficiency.names import name_of
 from blocks.efficiency.recorded_blame import recorded_blame

@@ -33,16 +33,7 @@ def matrix_map(
     x, y = [*map(parts.index, rows["part"])], [*map(places.index, stands)]
     table = np.full((len(places), len(parts)), np.nan)
     table[y, x] = rows["shown"]
-    cells = {
-        "type": "heatmap",
-        "z": table,
-        **look,
-        "showscale": False,
-        "name": said["name"],
-        "hoverinfo": "skip",
-        "xgap": 1,
-        "ygap": 1,
-    }
+    cells = marks.heat(table, **look, showscale=False, name=said["name"], xgap=1, ygap=1)
     named = [*zip(rows["matrix"], rows["shown"], x, y, strict=True)]
     hovers = [hover.format(matrix=name, value=value) for name, value, *_at in named]
     targets = marks.targets(x, y, [[name] for name, *_at in named], ROW - 6, **marks.told(hovers))

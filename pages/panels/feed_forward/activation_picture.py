@@ -114,17 +114,7 @@ def _flat_ground(own: pd.DataFrame) -> list[dict[str, Any]]:
     starts = [0, *edges]
     stretches = zip(starts, [*edges, len(z) - 1], strict=True)
     return [
-        {
-            "type": "rect",
-            "x0": float(z[start]),
-            "x1": float(z[end]),
-            "y0": 0,
-            "y1": 1,
-            "yref": "paper",
-            "fillcolor": palette.MASKED,
-            "line": {"width": 0},
-            "layer": "below",
-        }
+        marks.ground(float(z[start]), float(z[end]), palette.MASKED)
         for start, end in stretches
         if is_flat[start] and not slope[max(0, start - 1)] * slope[end] < -(FLAT**2)
     ]

@@ -165,16 +165,7 @@ def _marks(table: pd.DataFrame, facts: UnitFacts, _: Translate) -> dict[str, Any
 def _silent_ground(n_silent: int, n: int) -> list[dict[str, Any]]:
     if not n_silent:
         return []
-    place = {"x0": n - n_silent + 0.5, "x1": n + 1, "y0": 0, "y1": 1, "yref": "paper"}
-    return [
-        {
-            "type": "rect",
-            **place,
-            "fillcolor": faint(palette.PINNED, 0.14),
-            "line": {"width": 0},
-            "layer": "below",
-        }
-    ]
+    return [marks.ground(n - n_silent + 0.5, n + 1, faint(palette.PINNED, 0.14))]
 
 
 def _silent_end(n_silent: int, n_dead: int, _: Translate) -> list[dict[str, Any]]:
@@ -189,18 +180,16 @@ def unit_map(facts: UnitTokens, *, _: Translate) -> Picture:
     """`hidden` of some units at every token. A click returns unit and token."""
     units, numbers, tokens, hidden = facts.units, facts.numbers, facts.labels, facts.hidden
     room, most = label_room(tokens), float(abs(hidden).max()) if hidden.size else 1.0
-    cells = {
-        "type": "heatmap",
-        "z": small(hidden),
-        "zmid": 0,
-        "zmin": -most,
-        "zmax": most,
-        "colorscale": [list(stop) for stop in DIVERGING],
-        "hoverinfo": "skip",
-        "xgap": 1 if len(tokens) <= ROOMY else 0,
-        "ygap": 1,
-        "colorbar": {"title": {"text": "hidden", "side": "right"}, "thickness": 10},
-    }
+    cells = marks.heat(
+        small(hidden),
+        zmid=0,
+        zmin=-most,
+        zmax=most,
+        colorscale=[list(stop) for stop in DIVERGING],
+        xgap=1 if len(tokens) <= ROOMY else 0,
+        ygap=1,
+        colorbar={"title": {"text": "hidden", "side": "right"}, "thickness": 10},
+    )
     height = [len(units) - 0.5, -0.5]
     marks = [outline(-0.5, units.index(facts.unit) - 0.5, len(tokens), 1)]
     if facts.pinned in numbers:

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from blocks.inspection.lens import LensFacts
-from pages.figures import marks, palette
-from pages.figures.axes import plot_room
+from pages.figures import marks
+from pages.figures.axes import BARE, plot_room
 from pages.figures.counting import from_one, told_apart
 from pages.figures.described import SAID
 from pages.figures.theme import Picture, Translate, figure, small, token_label
+from pages.figures.weights import outline
 
 ROW, TOP, BOTTOM = 38, 30, 8
 LETTERS = 9
@@ -46,7 +47,7 @@ def grid(facts: LensFacts, *, _: Translate) -> Picture:
             "range": [-0.5, n_columns - 0.5],
         },
         yaxis={**_names([token_label(token) for token in tokens]), "range": [n_rows - 0.5, -0.5]},
-        shapes=[_row_outline(pinned, n_columns)],
+        shapes=[outline(-0.5, pinned - 0.5, n_columns, 1)],
     )
 
 
@@ -54,25 +55,23 @@ def _cells(
     probability: np.ndarray, labels: Sequence[Sequence[str]], rank: np.ndarray, _: Translate
 ) -> dict[str, Any]:
     """Colours, and written in them the token and the rank of the final answer."""
-    return {
-        "type": "heatmap",
-        "z": small(probability),
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": SCALE,
-        "text": [
+    return marks.heat(
+        small(probability),
+        zmin=0,
+        zmax=1,
+        colorscale=SCALE,
+        text=[
             [
                 f"{token_label(label, LETTERS)}<br>#{place:,}"
                 for label, place in zip(*row, strict=True)
             ]
             for row in zip(labels, rank.tolist(), strict=True)
         ],
-        "texttemplate": "%{text}",
-        "xgap": 2,
-        "ygap": 2,
-        "hoverinfo": "skip",
-        "colorbar": _colorbar(_),
-    }
+        texttemplate="%{text}",
+        xgap=2,
+        ygap=2,
+        colorbar=marks.color_bar(_("probability"), tickformat=".0%"),
+    )
 
 
 def _hovers(
@@ -96,23 +95,8 @@ def _hovers(
         )
 
 
-def _cell(label: str, place: int) -> str:
-    return f"{token_label(label, LETTERS)}<br>#{place:,}"
-
-
-def _colorbar(_: Translate) -> dict[str, Any]:
-    title = {"text": _("probability"), "side": "right"}
-    return {"title": title, "tickformat": ".0%", "thickness": 10, "outlinewidth": 0}
-
-
 def _names(labels: list[str]) -> dict[str, Any]:
-    bare = {"showgrid": False, "zeroline": False, "ticks": ""}
-    return {"tickvals": list(range(len(labels))), "ticktext": labels, **bare}
-
-
-def _row_outline(row: int, n_columns: int) -> dict[str, Any]:
-    place = {"x0": -0.5, "x1": n_columns - 0.5, "y0": row - 0.5, "y1": row + 0.5}
-    return {"type": "rect", **place, "line": {"color": palette.PINNED, "width": 2.5}}
+    return {"tickvals": list(range(len(labels))), "ticktext": labels, **BARE}
 
 
 def _targets(hovers: list[str], numbers: range, n_columns: int) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from blocks.inspection.leaks import LeakFacts
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.theme import Picture, Translate
-from pages.figures.token_matrix import Names, alarms, hatching, marks, token_matrix
+from pages.figures.token_matrix import Names, alarms, cell_marks, hatching, token_matrix
 
 LEAK = "194, 24, 91"
 FORBIDDEN, STILL = 0, 1
@@ -56,17 +56,15 @@ def leak_map(
     quiet = forbidden & is_number & ~leaks
     value = _("{unit}: {x}").format(unit=unit, x="%{customdata[2]:.3g}")
     return token_matrix(
-        {
-            "type": "heatmap",
-            "z": _codes(values, forbidden, least, most),
-            "zmin": 0,
-            "zmax": LEAKING[1] if leaks.any() else ALLOWED[1],
-            "colorscale": _scale(has_leaks=bool(leaks.any())),
-            "hoverinfo": "skip",
-            "colorbar": _bar(least, most, unit, has_leaks=bool(leaks.any()), _=_),
-        },
+        marks.heat(
+            _codes(values, forbidden, least, most),
+            zmin=0,
+            zmax=LEAKING[1] if leaks.any() else ALLOWED[1],
+            colorscale=_scale(has_leaks=bool(leaks.any())),
+            colorbar=_bar(least, most, unit, has_leaks=bool(leaks.any()), _=_),
+        ),
         [
-            marks(~forbidden & is_number, values, value),
+            cell_marks(~forbidden & is_number, values, value),
             hatching(quiet, values, _("forbidden: exactly 0")),
             alarms(leaks, values, _("LEAK") + f" · {value}"),
             hatching(~is_number, values, _("NaN")),
@@ -130,10 +128,6 @@ def _bar(least: float, most: float, unit: str, *, has_leaks: bool, _: Translate)
         for (first, last), shown, what in parts
         for power in shown
     ]
-    return {
-        "title": {"text": unit, "side": "right"},
-        "tickvals": [at for at, _text in ticks],
-        "ticktext": [text for _at, text in ticks],
-        "thickness": 10,
-        "outlinewidth": 0,
-    }
+    return marks.color_bar(
+        unit, tickvals=[at for at, _text in ticks], ticktext=[text for _at, text in ticks]
+    )

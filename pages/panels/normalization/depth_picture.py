@@ -207,7 +207,7 @@ def _power(tick: float) -> str:
 
 def _layer_axis(n_layers: int, anchor: str, _: Translate) -> dict[str, Any]:
     return {
-        "title": {"text": _("layer (0: input)")},
+        "title": _("layer (0: input)"),
         "range": [-0.02 * n_layers - 0.1, n_layers * 1.02 + 0.1],
         "anchor": anchor,
         "zeroline": False,
@@ -251,16 +251,12 @@ def last_gradients(table: pd.DataFrame, names: Mapping[str, str], *, _: Translat
         margin=(legend_room(names), EDGE),
         **legend(),
         xaxis={
-            "title": {"text": _("number of layers")},
+            "title": _("number of layers"),
             "type": "log",
             "tickvals": depths,
             "ticktext": [str(depth) for depth in depths],
         },
-        yaxis={
-            "title": {"text": _("size of the gradient")},
-            "type": "log",
-            **log_ticks(positive),
-        },
+        yaxis={"title": _("size of the gradient"), "type": "log", **log_ticks(positive)},
     )
 
 

@@ -15,6 +15,7 @@ from blocks.model.placements import own_placement, possible_placements
 from blocks.observe.run import Run
 from pages.panels.normalization import shared
 from pages.ui import cached, link
+from pages.ui.choices import chooses
 from pages.ui.controls import pick, several, slide, slider
 from pages.ui.fold import fold
 from pages.ui.language import _
@@ -78,6 +79,7 @@ def says_how_far(n_done: int, n_wanted: int) -> str:
     return text.format(done=n_done, all=n_wanted)
 
 
+@chooses("depth", "depth_width", "n_depth_seeds", "depth_initialization", "depth_placements")
 def stack_choice(run: Run) -> None:
     """How deep and wide the stacks are, on one line that opens to change them."""
     text = _("Stacks of {n} layers · median of {k} seeds")

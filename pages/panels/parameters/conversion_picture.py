@@ -6,18 +6,9 @@ from dataclasses import dataclass
 
 from blocks.inspection.conversion import FaultFacts
 from blocks.weights.conversion_faults import ConversionFault
-from pages.figures import marks
-from pages.figures.theme import (
-    ATTENTION,
-    PINNED,
-    RESIDUAL,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    legend,
-    token_label,
-)
+from pages.figures import marks, palette
+from pages.figures.axes import room_under_legend, row_names
+from pages.figures.theme import Picture, Translate, figure, token_label
 
 ROW, BOTTOM = 34, 44
 LEAST, MOST = 1e-12, 10.0
@@ -38,8 +29,8 @@ def candidates(found: Labelled, *, _: Translate) -> Picture:
     bars = {"type": "bar", "orientation": "h", "y": list(range(n))}
     hover = "%{customdata}: %{x:.2%}<extra></extra>"
     sides = [
-        (table["sound"], _("correct"), ATTENTION),
-        (table["faulty"], _("with the fault"), PINNED),
+        (table["sound"], _("correct"), palette.ATTENTION),
+        (table["faulty"], _("with the fault"), palette.PINNED),
     ]
     if found.facts.fault is None:
         sides = sides[:1]
@@ -57,20 +48,14 @@ def candidates(found: Labelled, *, _: Translate) -> Picture:
             for values, name, color in sides
         ],
         title=_("The next token"),
-        height=TITLE_AND_LEGEND + BOTTOM + ROW * n,
-        margin=(TITLE_AND_LEGEND, BOTTOM),
+        **room_under_legend(ROW * n, BOTTOM),
         barmode="group",
-        **legend(),
         xaxis={
-            "title": {"text": _("probability")},
+            "title": _("probability"),
             "tickformat": ".0%" if largest > 0.05 else ".1%",
             "range": [0, 1.1 * largest],
         },
-        yaxis={
-            "tickvals": list(range(n)),
-            "ticktext": names,
-            "range": [n - 0.5, -0.5],
-        },
+        yaxis=row_names(names),
     )
 
 
@@ -81,37 +66,31 @@ def undone(facts: FaultFacts, names: Mapping[ConversionFault, str], *, _: Transl
     labels = [names[fault] for fault in ranked]
     now, dotted = _place(found.as_it_is), marks.dashed(dash="dot", width=2)
     ends = [now, now], [-0.5, len(ranked) - 0.5]
-    dots = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [_place(share) for share in shares],
-        "y": list(range(len(ranked))),
-        "marker": {
+    dots = marks.dots(
+        [_place(share) for share in shares],
+        range(len(ranked)),
+        marker={
             "size": 11,
-            "color": [PINNED if fault is found.names else RESIDUAL for fault in ranked],
+            "color": [
+                palette.PINNED if fault is found.names else palette.RESIDUAL for fault in ranked
+            ],
         },
-        "customdata": [[label, f"{share:.2g}"] for label, share in _pairs(labels, shares)],
-        "hovertemplate": "%{customdata[0]}: %{customdata[1]}<extra></extra>",
-        "name": _("undone"),
-    }
+        customdata=[[label, f"{share:.2g}"] for label, share in _pairs(labels, shares)],
+        hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
+        name=_("undone"),
+    )
     return figure(
         [dots, marks.line(*ends, name=_("as it is"), line=dotted, hoverinfo="skip")],
         title=_("Each fault undone"),
-        height=TITLE_AND_LEGEND + BOTTOM + ROW * len(ranked),
-        margin=(TITLE_AND_LEGEND, BOTTOM),
-        **legend(),
+        **room_under_legend(ROW * len(ranked), BOTTOM),
         xaxis={
             "type": "log",
-            "title": {"text": _("distance from the correct logits")},
+            "title": _("distance from the correct logits"),
             "range": [math.log10(LEAST) - 0.5, math.log10(MOST)],
             "tickvals": [LEAST, 1e-9, 1e-6, 1e-3, 1.0],
             "ticktext": ["≤ 1e-12", "1e-9", "1e-6", "1e-3", "1"],
         },
-        yaxis={
-            "tickvals": list(range(len(ranked))),
-            "ticktext": labels,
-            "range": [len(ranked) - 0.5, -0.5],
-        },
+        yaxis=row_names(labels),
     )
 
 

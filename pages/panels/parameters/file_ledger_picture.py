@@ -19,18 +19,10 @@ from blocks.weights.operations import (
     TURNED_ABOUT,
     UNPAIRED,
 )
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.described import SAID
 from pages.figures.theme import (
-    ATTENTION,
-    CROSS_ATTENTION,
-    EMBEDDING,
-    FEED_FORWARD,
     HIDDEN_AXIS,
-    MTP,
-    NORM,
-    PINNED,
-    RESIDUAL,
     TITLE_AND_LEGEND,
     Picture,
     Translate,
@@ -41,21 +33,21 @@ from pages.figures.theme import (
 
 ROW, LONGEST, MOST = 21, 26, 70
 COLORS = {
-    SAME.name: RESIDUAL,
-    TRANSPOSED.name: ATTENTION,
-    SIDE_BY_SIDE.name: FEED_FORWARD,
-    BY_GROUPS.name: NORM,
-    ONE_BELOW_ANOTHER.name: ATTENTION,
-    GATE_ABOVE_UP.name: FEED_FORWARD,
-    GATE_BESIDE_UP.name: FEED_FORWARD,
-    ONE_AN_EXPERT.name: NORM,
-    UNPAIRED.name: EMBEDDING,
-    AS_A_ROW.name: CROSS_ATTENTION,
-    TURNED_ABOUT.name: MTP,
-    EXPONENTS: CROSS_ATTENTION,
+    SAME.name: palette.RESIDUAL,
+    TRANSPOSED.name: palette.ATTENTION,
+    SIDE_BY_SIDE.name: palette.FEED_FORWARD,
+    BY_GROUPS.name: palette.NORM,
+    ONE_BELOW_ANOTHER.name: palette.ATTENTION,
+    GATE_ABOVE_UP.name: palette.FEED_FORWARD,
+    GATE_BESIDE_UP.name: palette.FEED_FORWARD,
+    ONE_AN_EXPERT.name: palette.NORM,
+    UNPAIRED.name: palette.EMBEDDING,
+    AS_A_ROW.name: palette.CROSS_ATTENTION,
+    TURNED_ABOUT.name: palette.MTP,
+    EXPONENTS: palette.CROSS_ATTENTION,
 }
 LEFT, RIGHT = 0.0, 1.0
-WRONG = {"color": PINNED, "width": 2, "dash": "dot"}
+WRONG = {"color": palette.PINNED, "width": 2, "dash": "dot"}
 
 
 def draw_ledger(facts: LedgerFacts, *, _: Translate) -> Picture:
@@ -112,15 +104,14 @@ def _lines(
 
 
 def _names(groups: Sequence[Group], left: dict[int, float], _: Translate) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [LEFT - 0.02] * len(groups),
-        "y": [left[id(group)] for group in groups],
-        "text": [_short(group.theirs) for group in groups],
-        "textposition": "middle left",
-        "textfont": {"size": 10},
-        "customdata": [
+    return marks.line(
+        [LEFT - 0.02] * len(groups),
+        [left[id(group)] for group in groups],
+        mode="text",
+        text=[_short(group.theirs) for group in groups],
+        textposition="middle left",
+        textfont={"size": 10},
+        customdata=[
             [
                 plain(group.theirs),
                 group.n_tensors,
@@ -130,45 +121,42 @@ def _names(groups: Sequence[Group], left: dict[int, float], _: Translate) -> dic
             ]
             for group in groups
         ],
-        "hovertemplate": HOVER.format(
+        hovertemplate=HOVER.format(
             tensors=_("tensors: {n}").format(n="%{customdata[1]}"),
             numbers=_("numbers: {n}").format(n="%{customdata[2]}"),
         ),
-        "showlegend": False,
-        "meta": {SAID: []},
-    }
+        showlegend=False,
+        meta={SAID: []},
+    )
 
 
 def _our_names(right: dict[str, float]) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [RIGHT + 0.02] * len(right),
-        "y": [*right.values()],
-        "text": [_short(name) for name in right],
-        "textposition": "middle right",
-        "textfont": {"size": 10},
-        "customdata": [[plain(name)] for name in right],
-        "hovertemplate": "%{customdata[0]}<extra></extra>",
-        "showlegend": False,
-        "meta": {SAID: []},
-    }
+    return marks.line(
+        [RIGHT + 0.02] * len(right),
+        [*right.values()],
+        mode="text",
+        text=[_short(name) for name in right],
+        textposition="middle right",
+        textfont={"size": 10},
+        customdata=[[plain(name)] for name in right],
+        hovertemplate="%{customdata[0]}<extra></extra>",
+        showlegend=False,
+        meta={SAID: []},
+    )
 
 
 def _dots(odd: Sequence[Group], left: dict[int, float], _: Translate) -> list[dict[str, Any]]:
     """Tensors of the file that go nowhere."""
     if not odd:
         return []
-    dots = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [LEFT + 0.03] * len(odd),
-        "y": [left[id(group)] for group in odd],
-        "name": _("not used here"),
-        "marker": {"color": PINNED, "size": 8, "symbol": "x"},
-        "hoverinfo": "skip",
-        "meta": {SAID: ["; ".join(group.theirs for group in odd)]},
-    }
+    dots = marks.dots(
+        [LEFT + 0.03] * len(odd),
+        [left[id(group)] for group in odd],
+        name=_("not used here"),
+        marker={"color": palette.PINNED, "size": 8, "symbol": "x"},
+        hoverinfo="skip",
+        meta={SAID: ["; ".join(group.theirs for group in odd)]},
+    )
     return [dots]
 
 

@@ -109,20 +109,18 @@ def _cell(facts: ClaimsFacts, kind: PositionKind, claim: Claim, name: str, _: Tr
 
 
 def _grid(cells: Sequence[Sequence[Cell]]) -> dict[str, Any]:
-    return {
-        "type": "heatmap",
-        "z": [[cell.code for cell in row] for row in cells],
-        "zmin": 0,
-        "zmax": 2,
-        "colorscale": [list(stop) for stop in GRID],
-        "showscale": False,
-        "xgap": 3,
-        "ygap": 3,
-        "text": [[cell.text for cell in row] for row in cells],
-        "texttemplate": "%{text}",
-        "textfont": {"size": 11},
-        "hoverinfo": "skip",
-    }
+    return marks.heat(
+        [[cell.code for cell in row] for row in cells],
+        zmin=0,
+        zmax=2,
+        colorscale=[list(stop) for stop in GRID],
+        showscale=False,
+        xgap=3,
+        ygap=3,
+        text=[[cell.text for cell in row] for row in cells],
+        texttemplate="%{text}",
+        textfont={"size": 11},
+    )
 
 
 def _clickable(cells: Sequence[Sequence[Cell]]) -> dict[str, Any]:

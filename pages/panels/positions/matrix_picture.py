@@ -13,9 +13,8 @@ from blocks.inspection.position_facts import (
     columns_of,
 )
 from blocks.model.kinds import PositionKind
-from pages.figures import marks, palette, position_matrix
+from pages.figures import marks, palette
 from pages.figures.counting import from_one
-from pages.figures.position_matrix import Names
 from pages.figures.theme import (
     EDGE,
     TITLE,
@@ -26,6 +25,8 @@ from pages.figures.theme import (
     figure,
     legend,
 )
+from pages.panels.positions import position_matrix_picture
+from pages.panels.positions.position_matrix_picture import Names
 
 HEIGHT = 250
 CURVE = {"color": palette.EMBEDDING, "width": 2}
@@ -38,7 +39,7 @@ def first_number(kind: PositionKind) -> int:
 
 def table(facts: TableFacts, kind: str, *, _: Translate) -> Picture:
     """The table of a kind, which is called `kind`; a click returns [position, column]."""
-    return position_matrix.table(
+    return position_matrix_picture.table(
         facts.values,
         facts.columns,
         _table_names(facts, kind, _),
@@ -209,7 +210,7 @@ def similarity(values: np.ndarray, pinned: int, *, _: Translate) -> Picture:
     """Cosine of every two positions."""
     position = _("position")
     names = Names(_("Similarity of all pairs of positions"), position, position, _("cosine"))
-    return position_matrix.square(values, names, pinned=pinned, _=_)
+    return position_matrix_picture.square(values, names, pinned=pinned, _=_)
 
 
 def _picture(traces: list[dict[str, Any]], title: str, x: str, y: str, **more: Any) -> Picture:

@@ -106,21 +106,17 @@ def _map(values: np.ndarray, most: float, value: str) -> dict[str, Any]:
     most = most or 1.0
     codes = np.rint((np.clip(values / most, -1, 1) + 1) / 2 * CODES).astype(np.uint8)
     ticks = (-1, -0.5, 0, 0.5, 1)
-    return {
-        "type": "heatmap",
-        "z": codes,
-        "zmin": 0,
-        "zmax": CODES,
-        "colorscale": [list(stop) for stop in SIGNED],
-        "hoverinfo": "skip",
-        "colorbar": {
-            "title": {"text": value, "side": "right"},
-            "tickvals": [(tick + 1) / 2 * CODES for tick in ticks],
-            "ticktext": [f"{tick * most:.2g}" for tick in ticks],
-            "thickness": 10,
-            "outlinewidth": 0,
-        },
-    }
+    return marks.heat(
+        codes,
+        zmin=0,
+        zmax=CODES,
+        colorscale=[list(stop) for stop in SIGNED],
+        colorbar=marks.color_bar(
+            value,
+            tickvals=[(tick + 1) / 2 * CODES for tick in ticks],
+            ticktext=[f"{tick * most:.2g}" for tick in ticks],
+        ),
+    )
 
 
 def _marks(

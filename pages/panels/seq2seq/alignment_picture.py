@@ -12,7 +12,7 @@ from pages.figures import head_table, palette
 from pages.figures.counting import from_one, head_called
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture, Translate
-from pages.figures.token_matrix import Names, marks, token_matrix
+from pages.figures.token_matrix import Names, cell_marks, token_matrix
 from pages.panels.seq2seq.two_texts_picture import cells, colors
 
 TRUE, MOST_HEADS = palette.NORM, 20
@@ -90,7 +90,7 @@ def _dots(weights: np.ndarray, found: list[tuple[int, int]], _: Translate) -> di
         where[place] = True
     size = max(4, min(9, 200 // max(weights.shape)))
     said = _("predicted link: the largest weight of its row")
-    dots = marks(where, weights, said, symbol="circle", color="#ffffff", opacity=1, size=size)
+    dots = cell_marks(where, weights, said, symbol="circle", color="#ffffff", opacity=1, size=size)
     line = {"width": 1.5, "color": palette.RESIDUAL}
     return {**dots, "marker": {**dots["marker"], "line": line}, "hoverinfo": "skip"}
 

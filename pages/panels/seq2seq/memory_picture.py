@@ -7,7 +7,7 @@ from blocks.inspection.three_attentions import N_DRAWN, around
 from pages.figures.counting import from_one
 from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import Picture, Translate, line_label
-from pages.figures.token_matrix import Names, marks, token_matrix
+from pages.figures.token_matrix import Names, cell_marks, token_matrix
 from pages.figures.weights import TICKS, codes, weight_map
 from pages.panels.seq2seq.cell_numbers_picture import cell_numbers
 
@@ -38,7 +38,7 @@ def _similarity(facts: SourceFacts, cosines: np.ndarray, title: str, _: Translat
     everywhere = np.ones(cosines.shape, dtype=bool)
     return token_matrix(
         signed_map(cosines, showscale=True, colorbar=bar),
-        [marks(everywhere, cosines, said), *cell_numbers(cosines, np.abs(cosines))],
+        [cell_marks(everywhere, cosines, said), *cell_numbers(cosines, np.abs(cosines))],
         Names(title, _("source token"), _("source token"), labels, labels),
         is_clicked=False,
         pinned=pinned,
@@ -63,7 +63,7 @@ def changes(facts: SourceFacts, *, _: Translate) -> Picture:
     bar["ticktext"] = [f"{tick * most:.2g}" for tick in TICKS]
     return token_matrix(
         {**heat, "colorbar": bar},
-        [marks(everywhere, relative, said), *cell_numbers(relative, relative / most)],
+        [cell_marks(everywhere, relative, said), *cell_numbers(relative, relative / most)],
         names,
         is_clicked=False,
         pinned_column=facts.pinned - shown.start,

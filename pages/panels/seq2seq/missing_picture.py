@@ -3,10 +3,10 @@
 import numpy as np
 
 from blocks.inspection.missing_source import HiddenFacts, Missing, WaysFacts
-from pages.figures import palette
+from pages.figures import marks, palette
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture, Translate, line_label, small
-from pages.figures.token_matrix import Names, marks, token_matrix
+from pages.figures.token_matrix import Names, cell_marks, token_matrix
 from pages.panels.seq2seq.cell_numbers_picture import cell_numbers
 
 LEAST_SCALE = 1e-6
@@ -49,24 +49,18 @@ def _moved(bits: np.ndarray, names: Names, pinned: tuple[int | None, int], _: Tr
     """What is missing down, the next token across; a click returns [row, column, bits]."""
     most = max(LEAST_SCALE, float(np.nanmax(bits, initial=0)))
     said = _("{bits} bits").format(bits="%{customdata[2]:.3g}")
-    heat = {
-        "type": "heatmap",
-        "z": small(bits),
-        "zmin": 0,
-        "zmax": most,
-        "colorscale": [list(stop) for stop in palette.WEIGHTS],
-        "hoverinfo": "skip",
-        "xgap": 1,
-        "ygap": 1,
-        "colorbar": {
-            "title": {"text": _("bits (KL)"), "side": "right"},
-            "thickness": 10,
-            "outlinewidth": 0,
-        },
-    }
+    heat = marks.heat(
+        small(bits),
+        zmin=0,
+        zmax=most,
+        colorscale=[list(stop) for stop in palette.WEIGHTS],
+        xgap=1,
+        ygap=1,
+        colorbar=marks.color_bar(_("bits (KL)")),
+    )
     return token_matrix(
         heat,
-        [marks(~np.isnan(bits), bits, said), *cell_numbers(bits, bits / most)],
+        [cell_marks(~np.isnan(bits), bits, said), *cell_numbers(bits, bits / most)],
         names,
         pinned=pinned[0],
         pinned_column=pinned[1],

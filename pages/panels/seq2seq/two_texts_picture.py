@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pages.figures.theme import Translate
-from pages.figures.token_matrix import hatching, marks
+from pages.figures.token_matrix import cell_marks, hatching
 from pages.figures.weights import MASKED_CODE, codes, weight_map
 
 TOLD_FROM = 0.05
@@ -31,5 +31,5 @@ def cells(weights: np.ndarray, first: tuple[int, int], _: Translate) -> list[dic
     said = _("weight {weight}").format(weight="%{customdata[2]:.3f}")
     masked = [hatching(is_masked, weights, _("masked"))] if is_masked.any() else []
     shift = np.array([*first, 0], dtype=np.float32)
-    found = [marks(~is_masked, weights, said), *masked]
+    found = [cell_marks(~is_masked, weights, said), *masked]
     return [{**each, "customdata": each["customdata"] + shift} for each in found]

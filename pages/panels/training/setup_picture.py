@@ -71,15 +71,7 @@ def _line(name: str, table: pd.DataFrame, dash: str, _: Translate) -> dict[str, 
 
 
 def _warmup(steps: Steps, n_steps: int) -> dict[str, Any]:
-    start = 0.5 if steps.is_log else 0
-    place = {"x0": start, "x1": n_steps, "y0": 0, "y1": 1, "yref": "paper"}
-    return {
-        "type": "rect",
-        **place,
-        "fillcolor": palette.MASKED,
-        "line": {"width": 0},
-        "layer": "below",
-    }
+    return marks.ground(0.5 if steps.is_log else 0, n_steps, palette.MASKED)
 
 
 def _warmup_name(steps: Steps, n_steps: int, _: Translate) -> dict[str, Any]:
