@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 
 from blocks.model.faults import N_
-from pages.ui import present
 from pages.ui.hidden import is_hidden
 from pages.ui.language import _, explanation
 
@@ -108,20 +107,6 @@ def explained(concepts: Sequence[str], code: Sequence[Callable[..., Any]] = (), 
     with right, st.container(horizontal=True, gap="xsmall", key=f"{key}_explained"):
         _ways_deeper(concepts, code, key)
     return place
-
-
-def heading(
-    title: str, concepts: Sequence[str], code: Sequence[Callable[..., Any]] = (), *, key: str
-) -> None:
-    """The title of a part with its explanations and its source beside it.
-
-    On a projector the title of the panel stands there already.
-    """
-    if present.is_on():
-        return
-    with st.container(horizontal=True, vertical_alignment="center", key=f"{key}_heading"):
-        st.subheader(title, width="content", anchor=key)
-        _ways_deeper(concepts, code, key)
 
 
 def note(text: str) -> None:
