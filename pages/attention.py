@@ -2,6 +2,8 @@
 
 import pages.ui.entrance  # noqa: F401
 
+from collections.abc import Callable
+
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.panels import contribution_graph, contribution_graph_picture
@@ -22,27 +24,14 @@ from pages.panels.attention.kinds import how_else
 from pages.panels.attention.shared import layer_and_head
 from pages.panels.attention.sharing import who_shares
 from pages.panels.heads import draw_all_heads, draw_one_head
-from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
-from pages.ui import cached, labelled, layers, link, panel, words
+from pages.panels.model_page import show_model_page
+from pages.ui import cached, labelled, layers, link, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Attention: where a token reads from")
-
-
-@one_at_a_time
-def main() -> None:
-    """What goes in, and the questions."""
-    run = open_page(TITLE, None, PANELS)
-    what_goes_in(run)
-    recorded(run)
-    subtitle(words.summary(run))
-    panel.show(PANELS, run, files=what_to_take)
-    close_page(TITLE)
 
 
 def what_to_take(run: Run) -> None:
@@ -85,33 +74,31 @@ def what_to_take(run: Run) -> None:
     take_away(run.config, tables, figures, words.take_away_caption(run))
 
 
+def of_a_head(name: str, title: str, draw: Callable[[Run], None], fields: tuple[str, ...]) -> Panel:
+    """A panel about the layer and head that the whole page looks at."""
+    return Panel(
+        name, title, draw, layer_and_head, fields=fields, of_attention=True, in_any_layer=True
+    )
+
+
 PANELS = (
-    Panel(
+    of_a_head(
         "steps",
         N_("What does a head do?"),
         steps.steps_of_a_head,
-        layer_and_head,
         fields=("d_model", "n_heads", "n_kv_heads", "d_head", "position_kind"),
-        of_attention=True,
-        in_any_layer=True,
     ),
-    Panel(
+    of_a_head(
         "scaling",
         N_("Why divide by √d?"),
         scaling.why_divide,
-        layer_and_head,
         fields=("d_model", "n_heads", "d_head", "qk_norm"),
-        of_attention=True,
-        in_any_layer=True,
     ),
-    Panel(
+    of_a_head(
         "contribution",
         N_("Who is heard?"),
         contribution.weight_and_contribution,
-        layer_and_head,
         fields=("n_heads", "norm_placement", "norm_kind"),
-        of_attention=True,
-        in_any_layer=True,
     ),
     Panel(
         "contribution-graph",
@@ -120,43 +107,31 @@ PANELS = (
         fields=("n_layers", "n_heads", "norm_placement"),
         of_attention=True,
     ),
-    Panel(
+    of_a_head(
         "pattern",
         N_("Who reads whom?"),
         pattern.lines_and_map,
-        layer_and_head,
         fields=("n_heads", "n_kv_heads", "position_kind"),
-        of_attention=True,
-        in_any_layer=True,
     ),
-    Panel(
+    of_a_head(
         "heads",
         N_("All heads"),
         all_heads.all_heads,
-        layer_and_head,
         fields=("n_layers", "n_heads", "n_kv_heads", "position_kind"),
-        of_attention=True,
-        in_any_layer=True,
     ),
-    Panel(
+    of_a_head(
         "kv-heads",
         N_("Sharing keys"),
         who_shares,
-        layer_and_head,
         fields=("n_heads", "n_kv_heads", "d_head", "d_kv_latent", "d_rotary", "d_value"),
-        of_attention=True,
-        in_any_layer=True,
     ),
-    Panel(
+    of_a_head(
         "kinds",
         N_("Other attention variants"),
         how_else,
-        layer_and_head,
         fields=("d_model", "n_heads", "d_head"),
-        of_attention=True,
-        in_any_layer=True,
     ),
     ablation("n_layers", "n_heads", "residual"),
 )
 
-main()
+show_model_page(TITLE, PANELS, files=what_to_take)

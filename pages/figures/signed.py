@@ -17,15 +17,15 @@ def signed_map(values: np.ndarray, most: float | None = None, **more: Any) -> di
 
     The strongest colour is `most`, or the largest size of the values themselves.
     """
-    return marks.heat(
+    cells = marks.heat(
         signed_codes(values, most),
         zmin=MASKED_CODE,
         zmax=MOST,
         colorscale=_scale(),
         showscale=False,
         meta={MOST_SAID: most or largest(values)},
-        **more,
     )
+    return {**cells, **more}
 
 
 def largest(values: np.ndarray) -> float:

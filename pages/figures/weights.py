@@ -15,16 +15,9 @@ TICKS = (0, 0.25, 0.5, 0.75, 1)
 def weight_map(z: np.ndarray, _: Translate, **more: Any) -> dict[str, Any]:
     """A heatmap of codes: 0 is a gutter, 1 is masked, 2 to 250 are weights 0 to 1."""
     ticks = [LEAST_CODE + tick * (CODES - LEAST_CODE) for tick in TICKS]
-    return marks.heat(
-        z,
-        zmin=0,
-        zmax=CODES,
-        colorscale=_code_scale(),
-        colorbar=marks.color_bar(
-            _("weight"), tickvals=ticks, ticktext=[f"{tick:g}" for tick in TICKS]
-        ),
-        **more,
-    )
+    bar = marks.color_bar(_("weight"), tickvals=ticks, ticktext=[f"{tick:g}" for tick in TICKS])
+    cells = marks.heat(z, zmin=0, zmax=CODES, colorscale=_code_scale(), colorbar=bar)
+    return {**cells, **more}
 
 
 def codes(weights: np.ndarray) -> np.ndarray:

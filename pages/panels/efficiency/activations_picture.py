@@ -7,17 +7,9 @@ import numpy as np
 from blocks.efficiency.activation_facts import ActivationFacts
 from blocks.model.faults import N_
 from blocks.weights.rounded_inputs import ActivationGrid
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.axes import log_axis, room_for_legend
-from pages.figures.theme import (
-    ATTENTION,
-    FEED_FORWARD,
-    PINNED,
-    Picture,
-    Translate,
-    figure,
-    small,
-)
+from pages.figures.theme import Picture, Translate, figure, small
 from pages.panels.efficiency.matrix_map_picture import PALE_TO_STRONG, matrix_map
 
 PLOT = 260
@@ -33,20 +25,20 @@ def channels(facts: ActivationFacts, *, _: Translate) -> Picture:
     """The largest |x| of each channel and the largest weight, plain and smoothed; each sorted."""
     found = facts.channels
     lines = [
-        (found.inputs, _("activations"), PINNED, "solid"),
-        (found.smooth_inputs, _("activations, smoothed"), PINNED, "dot"),
-        (found.weights, _("weights"), ATTENTION, "solid"),
-        (found.smooth_weights, _("weights, smoothed"), ATTENTION, "dot"),
+        (found.inputs, _("activations"), palette.PINNED, "solid"),
+        (found.smooth_inputs, _("activations, smoothed"), palette.PINNED, "dot"),
+        (found.weights, _("weights"), palette.ATTENTION, "solid"),
+        (found.smooth_weights, _("weights, smoothed"), palette.ATTENTION, "dot"),
     ]
     return figure(
         [_channel_line(values, name, color, dash) for values, name, color, dash in lines],
         title=_("Largest value of each channel, sorted"),
         **room_for_legend(PLOT, len(lines)),
         xaxis={
-            "title": {"text": _("rank among the input channels (logarithmic)")},
+            "title": _("rank among the input channels (logarithmic)"),
             **log_axis(1, len(found.inputs), room=0.02),
         },
-        yaxis={"title": {"text": _("times the median")}, "rangemode": "tozero"},
+        yaxis={"title": _("times the median"), "rangemode": "tozero"},
     )
 
 
@@ -79,7 +71,10 @@ def outliers(facts: ActivationFacts, *, _: Translate) -> Picture:
 def losses(facts: ActivationFacts, *, _: Translate) -> Picture:
     """The loss of each grid, plain and smoothed; the level is the model as it is."""
     grids = [grid for grid in ActivationGrid if facts.of(grid, is_smooth=False)]
-    kinds = [(False, _("not smoothed"), FEED_FORWARD), (True, _("smoothed"), ATTENTION)]
+    kinds = [
+        (False, _("not smoothed"), palette.FEED_FORWARD),
+        (True, _("smoothed"), palette.ATTENTION),
+    ]
     found = [each.held_out_loss for each in facts.measures]
     room = 0.15 * (max(found) - min(found)) or 0.1
     return figure(
@@ -88,10 +83,7 @@ def losses(facts: ActivationFacts, *, _: Translate) -> Picture:
         **room_for_legend(PLOT, len(kinds)),
         shapes=[marks.level(facts.exact.held_out_loss)],
         xaxis={"type": "category", "range": [-0.5, len(grids) - 0.5]},
-        yaxis={
-            "title": {"text": _("held-out loss, nats")},
-            "range": [min(found) - room, max(found) + room],
-        },
+        yaxis={"title": _("held-out loss, nats"), "range": [min(found) - room, max(found) + room]},
     )
 
 

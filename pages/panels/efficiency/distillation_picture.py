@@ -29,11 +29,8 @@ def losses(facts: DistillationFacts, names: Mapping[Way, str], *, _: Translate) 
         [*bands, *lines],
         title=_("Held-out loss of the student"),
         **room_for_legend(PLOT, len(curves)),
-        xaxis={"title": {"text": _("updates")}, "rangemode": "tozero"},
-        yaxis={
-            "title": {"text": _("held-out loss, nats (logarithmic)")},
-            **log_axis(lowest, highest),
-        },
+        xaxis={"title": _("updates"), "rangemode": "tozero"},
+        yaxis={"title": _("held-out loss, nats (logarithmic)"), **log_axis(lowest, highest)},
         shapes=[marks.level(facts.teacher_loss)],
         annotations=[marks.level_name(math.log10(facts.teacher_loss), plain(_("teacher")))],
     )

@@ -34,13 +34,8 @@ def bytes_read(facts: MatrixBytes, *, _: Translate) -> Picture:
         title=_("Bytes of the matrices, by shape"),
         **room_for_legend(PLOT, len(bars)),
         barmode="group",
-        xaxis={"type": "category", "tickangle": 0, "title": {"text": _("matrices, out × in")}},
-        yaxis={
-            "title": {"text": _("bytes")},
-            "rangemode": "tozero",
-            "tickformat": "~s",
-            "ticksuffix": "B",
-        },
+        xaxis={"type": "category", "tickangle": 0, "title": _("matrices, out × in")},
+        yaxis={"title": _("bytes"), "rangemode": "tozero", "tickformat": "~s", "ticksuffix": "B"},
     )
 
 
@@ -79,9 +74,6 @@ def times(facts: Int8Facts, *, _: Translate) -> Picture:
         lines,
         title=_("Time of all matrices, one after the other"),
         **room_for_legend(PLOT, len(lines)),
-        xaxis={"type": "category", "title": {"text": _("n · tokens at once")}},
-        yaxis={
-            "title": {"text": _("time (logarithmic)")},
-            **log_axis(min(every), max(every), said=duration),
-        },
+        xaxis={"type": "category", "title": _("n · tokens at once")},
+        yaxis={"title": _("time (logarithmic)"), **log_axis(min(every), max(every), said=duration)},
     )

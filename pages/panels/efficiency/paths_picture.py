@@ -3,19 +3,9 @@
 from typing import Any
 
 from blocks.inspection.paths import PathFacts
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.axes import log_axis
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    PINNED,
-    RESIDUAL,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    legend,
-)
+from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, figure, legend
 
 HEIGHT, BOTTOM = 340, 48
 
@@ -27,19 +17,18 @@ def gradients(facts: PathFacts, *, _: Translate) -> Picture:
         _("{n:,} paths of length {k}: {share:.1%} of the gradient").format(n=n, k=k, share=share)
         for k, (n, share) in enumerate(zip(facts.n_paths, facts.shares, strict=True))
     ]
-    bars = {
-        "type": "bar",
-        "x": lengths,
-        "y": [*facts.shares],
-        "name": _("share of the gradient"),
-        "marker": {"color": RESIDUAL},
+    bars = marks.bars(
+        lengths,
+        [*facts.shares],
+        name=_("share of the gradient"),
+        marker={"color": palette.RESIDUAL},
         **marks.told(hovers),
-    }
+    )
     counted = marks.line(
         lengths,
         facts.share_of_paths,
         name=_("share of all paths"),
-        line=marks.dashed(BEFORE),
+        line=marks.dashed(palette.BEFORE),
         hoverinfo="skip",
     )
     return figure(
@@ -59,13 +48,13 @@ def losses(facts: PathFacts, *, _: Translate) -> Picture:
     low, high = ([end(each) for each in facts.kept_losses] for end in (min, max))
     return figure(
         [
-            marks.band(lengths, low, high, PINNED, showlegend=False),
+            marks.band(lengths, low, high, palette.PINNED, showlegend=False),
             marks.line(
                 lengths,
                 facts.kept_means,
                 mode="lines+markers",
                 name=_("this many sub-layers kept, the others deleted"),
-                line={"color": PINNED, "width": 2},
+                line={"color": palette.PINNED, "width": 2},
                 hovertemplate="%{x}: %{y:.3f}<extra></extra>",
             ),
             marks.line(
@@ -73,7 +62,7 @@ def losses(facts: PathFacts, *, _: Translate) -> Picture:
                 facts.losses,
                 mode="lines+markers",
                 name=_("all paths up to this length"),
-                line={"color": ATTENTION, "width": 2},
+                line={"color": palette.ATTENTION, "width": 2},
                 hovertemplate="%{x}: %{y:.3f}<extra></extra>",
             ),
         ],

@@ -7,21 +7,12 @@ import numpy as np
 import pandas as pd
 
 from blocks.inspection.units import LayersFacts, LayerUnits, UnitFacts, UnitTokens
-from pages.figures import palette
+from pages.figures import marks, palette
+from pages.figures.axes import plot_room, room_under_legend, row_names
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
-from pages.figures.theme import (
-    TITLE,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    legend,
-    small,
-    token_label,
-)
-from pages.figures.token_axis import label_room, token_ticks
+from pages.figures.theme import Picture, Translate, faint, figure, small, token_label
+from pages.figures.token_axis import label_room, slanted
 from pages.figures.weights import outline
 
 BARS, BOTTOM, ROW = 220, 44, 22
@@ -32,7 +23,6 @@ DIVERGING = (
     (0.5, "rgba(128, 138, 150, 0.06)"),
     (1.0, "rgba(230, 159, 0, 1)"),
 )
-WHOLE = {"marker": {"opacity": 1}}
 
 
 def per_layer(facts: LayersFacts, *, _: Translate) -> Picture:
@@ -49,13 +39,11 @@ def per_layer(facts: LayersFacts, *, _: Translate) -> Picture:
     return figure(
         [_share_bars(layers, *kind, _) for kind in kinds],
         title=_("Units of each layer, over this input"),
-        height=TITLE_AND_LEGEND + BARS + BOTTOM,
-        margin=(TITLE_AND_LEGEND, BOTTOM),
+        **room_under_legend(BARS, BOTTOM),
         barmode="group",
-        **legend(),
-        xaxis={"title": {"text": _("layer")}, "tickvals": _numbers(layers)},
+        xaxis={"title": _("layer"), "tickvals": _numbers(layers)},
         yaxis={
-            "title": {"text": _("share")},
+            "title": _("share"),
             "tickformat": ".0%",
             "range": [0, 1.12],
             "tickvals": [0, 0.5, 1],
@@ -74,20 +62,18 @@ def _share_bars(
     """One of the shares at each layer."""
     shares = [getattr(each, column) for each in layers]
     said = _("layer {layer}: {share}").format(layer="%{x}", share="%{y:.2%}")
-    return {
-        "type": "bar",
-        "x": _numbers(layers),
-        "y": shares,
-        "name": name,
-        "marker": {"color": color},
-        "customdata": [[each.layer] for each in layers],
-        "text": [_short(share) for share in shares] if len(layers) <= 8 else None,
-        "textposition": "outside",
-        "cliponaxis": False,
-        "selected": WHOLE,
-        "unselected": WHOLE,
-        "hovertemplate": f"{said}<extra>{name}</extra>",
-    }
+    return marks.bars(
+        _numbers(layers),
+        shares,
+        name=name,
+        marker={"color": color},
+        customdata=[[each.layer] for each in layers],
+        text=[_short(share) for share in shares] if len(layers) <= 8 else None,
+        textposition="outside",
+        cliponaxis=False,
+        **marks.steady(),
+        hovertemplate=f"{said}<extra>{name}</extra>",
+    )
 
 
 def _short(share: float) -> str:
@@ -101,36 +87,25 @@ def by_activity(facts: UnitFacts, *, _: Translate) -> Picture:
     """
     table = facts.units.sort_values("active_share", ascending=False, kind="stable")
     table = table.reset_index(drop=True)
-    line = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": list(range(1, len(table) + 1)),
-        "y": small(table["active_share"].to_numpy()),
-        "customdata": small(np.array([[unit, from_one(unit)] for unit in table["unit"]])),
-        "line": {"color": palette.FEED_FORWARD, "width": 2, "shape": "hvh"},
-        "fill": "tozeroy",
-        "fillcolor": faint(palette.FEED_FORWARD, 0.25),
-        "name": _("all units"),
-        "hovertemplate": _("unit {unit}: active at {share} of the tokens").format(
+    line = marks.line(
+        range(1, len(table) + 1),
+        small(table["active_share"].to_numpy()),
+        customdata=small(np.array([[unit, from_one(unit)] for unit in table["unit"]])),
+        line={"color": palette.FEED_FORWARD, "width": 2, "shape": "hvh"},
+        fill="tozeroy",
+        fillcolor=faint(palette.FEED_FORWARD, 0.25),
+        name=_("all units"),
+        hovertemplate=_("unit {unit}: active at {share} of the tokens").format(
             unit="%{customdata[1]}", share="%{y:.1%}"
         )
         + "<extra></extra>",
-    }
+    )
     return figure(
         [line, _marks(table, facts, _)],
         title=_("Units, sorted by how often they are active"),
-        height=TITLE_AND_LEGEND + BARS + BOTTOM,
-        margin=(TITLE_AND_LEGEND, BOTTOM),
-        **legend(),
-        xaxis={
-            "title": {"text": _("units, most active first")},
-            "range": [0, len(table) + 1],
-        },
-        yaxis={
-            "title": {"text": _("share of tokens")},
-            "tickformat": ".0%",
-            "range": [-0.03, 1.06],
-        },
+        **room_under_legend(BARS, BOTTOM),
+        xaxis={"title": _("units, most active first"), "range": [0, len(table) + 1]},
+        yaxis={"title": _("share of tokens"), "tickformat": ".0%", "range": [-0.03, 1.06]},
         annotations=_silent_end(facts.n_silent, facts.n_dead, _),
         shapes=_silent_ground(facts.n_silent, len(table)),
     )
@@ -140,26 +115,23 @@ def _marks(table: pd.DataFrame, facts: UnitFacts, _: Translate) -> dict[str, Any
     selected, place = facts.selected, {unit: i for i, unit in enumerate(table["unit"])}
     shown = list(dict.fromkeys((*facts.shown, selected)))
     rows = [place[unit] for unit in shown]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [row + 1 for row in rows],
-        "y": [float(table["active_share"][row]) for row in rows],
-        "customdata": [[int(unit), from_one(unit)] for unit in shown],
-        "name": _("units of the panel “What excites a unit?”"),
-        "marker": {
+    return marks.dots(
+        [row + 1 for row in rows],
+        [float(table["active_share"][row]) for row in rows],
+        customdata=[[int(unit), from_one(unit)] for unit in shown],
+        name=_("units of the panel “What excites a unit?”"),
+        marker={
             "size": [13 if unit == selected else 9 for unit in shown],
             "color": palette.PINNED,
             "symbol": ["diamond" if unit == selected else "circle" for unit in shown],
             "line": {"width": 1, "color": "#ffffff"},
         },
-        "selected": WHOLE,
-        "unselected": WHOLE,
-        "hovertemplate": _("unit {unit}: active at {share} of the tokens").format(
+        **marks.steady(),
+        hovertemplate=_("unit {unit}: active at {share} of the tokens").format(
             unit="%{customdata[1]}", share="%{y:.1%}"
         )
         + "<extra></extra>",
-    }
+    )
 
 
 def _silent_ground(n_silent: int, n: int) -> list[dict[str, Any]]:
@@ -191,43 +163,36 @@ def unit_map(facts: UnitTokens, *, _: Translate) -> Picture:
         colorbar={"title": {"text": "hidden", "side": "right"}, "thickness": 10},
     )
     height = [len(units) - 0.5, -0.5]
-    marks = [outline(-0.5, units.index(facts.unit) - 0.5, len(tokens), 1)]
+    outlines = [outline(-0.5, units.index(facts.unit) - 0.5, len(tokens), 1)]
     if facts.pinned in numbers:
-        marks.append(outline(numbers.index(facts.pinned) - 0.5, -0.5, 1, len(units)))
+        outlines.append(outline(numbers.index(facts.pinned) - 0.5, -0.5, 1, len(units)))
     return figure(
         [cells, _cells_to_click(facts, _)],
         title=_("Other tokens where these units are active"),
-        height=TITLE + room + 20 + ROW * len(units),
-        margin=(TITLE, room),
-        xaxis={
-            **token_ticks(tokens, NAMES),
-            "tickangle": -55,
-            "range": [-0.5, len(tokens) - 0.5],
-            "automargin": False,
-        },
+        **plot_room(20 + ROW * len(units), room),
+        xaxis=slanted(tokens, NAMES, range=[-0.5, len(tokens) - 0.5]),
         yaxis={
             "tickvals": list(range(len(units))),
             "ticktext": [str(from_one(unit)) for unit in units],
-            "title": {"text": _("unit")},
+            "title": _("unit"),
             "range": height,
             "showgrid": False,
         },
-        shapes=marks,
+        shapes=outlines,
     )
 
 
 def _cells_to_click(facts: UnitTokens, _: Translate) -> dict[str, Any]:
     units, numbers, tokens = facts.units, facts.numbers, facts.labels
-    unseen = {"marker": {"opacity": 0}}
     text = _("unit {unit} at {number} · {token}: {value:.3f}")
     cells = [(row, column) for row in range(len(units)) for column in range(len(tokens))]
-    return {
-        "type": "scatter" if len(cells) <= FEW_CELLS else "scattergl",
-        "mode": "markers",
-        "x": [column for _row, column in cells],
-        "y": [row for row, _column in cells],
-        "customdata": [[int(units[row]), int(numbers[column])] for row, column in cells],
-        "hovertext": [
+    return marks.targets(
+        [column for _row, column in cells],
+        [row for row, _column in cells],
+        [[int(units[row]), int(numbers[column])] for row, column in cells],
+        18,
+        type="scatter" if len(cells) <= FEW_CELLS else "scattergl",
+        **marks.told(
             text.format(
                 unit=from_one(units[row]),
                 number=from_one(numbers[column]),
@@ -235,12 +200,8 @@ def _cells_to_click(facts: UnitTokens, _: Translate) -> dict[str, Any]:
                 value=facts.hidden[row, column],
             )
             for row, column in cells
-        ],
-        "hoverinfo": "text",
-        "marker": {"size": 18, "symbol": "square", "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-    }
+        ),
+    )
 
 
 def exciting(facts: UnitTokens, *, _: Translate) -> Picture:
@@ -251,37 +212,27 @@ def exciting(facts: UnitTokens, *, _: Translate) -> Picture:
         palette.PINNED if number == facts.pinned else palette.FEED_FORWARD
         for number in tokens["number"]
     ]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "x": tokens["hidden"].tolist(),
-        "y": list(range(n)),
-        "marker": {"color": colors},
-        "customdata": [[int(number)] for number in tokens["number"]],
-        "text": [f"{value:.2f}" for value in tokens["hidden"]],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "selected": WHOLE,
-        "unselected": WHOLE,
-        "hovertemplate": "%{x:.3f}<extra></extra>",
-    }
+    bars = marks.lying(
+        tokens["hidden"].tolist(),
+        range(n),
+        marker={"color": colors},
+        customdata=[[int(number)] for number in tokens["number"]],
+        **marks.written(f"{value:.2f}" for value in tokens["hidden"]),
+        **marks.steady(),
+        hovertemplate="%{x:.3f}<extra></extra>",
+    )
     names = [f"{from_one(row.number)} · {token_label(row.label)}" for row in each_row(tokens)]
     return figure(
         [bars],
         title=_("Tokens that activate unit {unit} most").format(unit=from_one(facts.unit)),
-        height=TITLE + BOTTOM + 12 + ROW * n,
-        margin=(TITLE, BOTTOM),
+        **plot_room(12 + ROW * n, BOTTOM),
         xaxis={
-            "title": {"text": "hidden"},
+            "title": "hidden",
             "range": _with_room(tokens["hidden"]),
             "zeroline": True,
             "zerolinecolor": faint(palette.RESIDUAL, 0.6),
         },
-        yaxis={
-            "tickvals": list(range(n)),
-            "ticktext": names,
-            "range": [n - 0.5, -0.5],
-        },
+        yaxis=row_names(names),
     )
 
 

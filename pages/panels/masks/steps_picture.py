@@ -9,7 +9,7 @@ from pages.figures.axes import row_names
 from pages.figures.signed import signed_bar, signed_map
 from pages.figures.theme import EDGE, TITLE, Picture, Translate, figure
 from pages.figures.token_axis import label_room, slanted, token_ticks
-from pages.figures.token_matrix import COLUMNS_NAMED, Names, hatching, marks, token_matrix
+from pages.figures.token_matrix import COLUMNS_NAMED, Names, cell_marks, hatching, token_matrix
 from pages.figures.weights import CODES, MASKED_CODE, codes, weight_map
 
 NUMBERS_UP_TO = 14
@@ -30,7 +30,7 @@ def mask_map(
     return token_matrix(
         weight_map(z, _, showscale=False, xgap=1, ygap=1),
         [
-            marks(is_open, is_open, _("allowed") + to_change),
+            cell_marks(is_open, is_open, _("allowed") + to_change),
             hatching(~is_open, is_open, _("forbidden") + to_change),
         ],
         _names(_("The mask: allowed or forbidden"), rows, columns, _),
@@ -51,7 +51,7 @@ def score_map(
     finite = np.where(np.isfinite(scores), scores, np.nan)
     return token_matrix(
         signed_map(finite, showscale=True, colorbar=signed_bar(finite, _("scores"))),
-        [marks(np.ones_like(scores, dtype=bool), scores, _said(_("score {x}"), ".3f"))],
+        [cell_marks(np.ones_like(scores, dtype=bool), scores, _said(_("score {x}"), ".3f"))],
         _names(_("Scores before the mask"), rows, columns, _),
         is_clicked=False,
         pinned=pinned,
@@ -78,7 +78,7 @@ def pattern_map(
     return token_matrix(
         weight_map(z.astype(np.uint8), _),
         [
-            marks(shown, pattern, _said(_("weight {x}"), ".4f")),
+            cell_marks(shown, pattern, _said(_("weight {x}"), ".4f")),
             hatching(is_number & ~shown, pattern, _("forbidden: weight 0")),
             hatching(~is_number, pattern, _("NaN")),
         ],
