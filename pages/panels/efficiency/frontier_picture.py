@@ -6,21 +6,10 @@ from typing import Any
 from blocks.cost.units import bytes_text
 from blocks.efficiency.frontier import FrontColors, FrontierFacts, Method, Variant
 from blocks.model.faults import N_
-from pages.figures import marks
+from pages.figures import marks, palette
 from pages.figures.axes import log_axis, room_for_legend, score_axis
 from pages.figures.names_apart import Name, names_apart
-from pages.figures.theme import (
-    ATTENTION,
-    BEFORE,
-    EMBEDDING,
-    FEED_FORWARD,
-    NORM,
-    PINNED,
-    RESIDUAL,
-    Picture,
-    Translate,
-    figure,
-)
+from pages.figures.theme import Picture, Translate, figure
 from pages.figures.units import duration
 
 WIDTH, PLOT, ROOM = 270, 340, 0.06  # pixels between the axes on a phone; powers of ten
@@ -37,15 +26,15 @@ TIME_NAMES = {
     FrontColors.TIME: N_("time per batch, ×"),
     FrontColors.TOKEN_TIME: N_("time per token, ×"),
 }
-QUICK_TO_SLOW = ((0.0, ATTENTION), (0.5, BEFORE), (1.0, PINNED))
-OWN = {"symbol": "circle-open", "size": 17, "color": RESIDUAL, "line": {"width": 1.2}}
-SHOWN = {"symbol": "circle-open", "size": 22, "color": PINNED, "line": {"width": 2.5}}
+QUICK_TO_SLOW = ((0.0, palette.ATTENTION), (0.5, palette.BEFORE), (1.0, palette.PINNED))
+OWN = {"symbol": "circle-open", "size": 17, "color": palette.RESIDUAL, "line": {"width": 1.2}}
+SHOWN = {"symbol": "circle-open", "size": 22, "color": palette.PINNED, "line": {"width": 2.5}}
 LOOKS = {
-    Method.ORIGINAL: (PINNED, "star", 15),
-    Method.QUANTIZED: (ATTENTION, "circle", 10),
-    Method.MASKED: (EMBEDDING, "square", 9),
-    Method.TAKEN_APART: (FEED_FORWARD, "diamond", 11),
-    Method.SEVERAL: (NORM, "triangle-up", 11),
+    Method.ORIGINAL: (palette.PINNED, "star", 15),
+    Method.QUANTIZED: (palette.ATTENTION, "circle", 10),
+    Method.MASKED: (palette.EMBEDDING, "square", 9),
+    Method.TAKEN_APART: (palette.FEED_FORWARD, "diamond", 11),
+    Method.SEVERAL: (palette.NORM, "triangle-up", 11),
 }
 
 
@@ -57,7 +46,7 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
         [each.n_bytes for each in best],
         [facts.quality(each) for each in best],
         name=_("none smaller is as good"),
-        line={"color": BEFORE, "width": 2, "shape": "hv"},
+        line={"color": palette.BEFORE, "width": 2, "shape": "hv"},
         hoverinfo="skip",
     )
     dots = [
@@ -88,29 +77,26 @@ def _dots(
     look = {"color": color, "symbol": symbol, "size": size}
     if facts.is_of_time:
         ratios = [facts.time_ratio(each) for each in variants]
-        look |= {"color": [ratio or BEFORE for ratio in ratios], **_time_scale(facts)}
+        look |= {"color": [ratio or palette.BEFORE for ratio in ratios], **_time_scale(facts)}
         title = {"text": _(TIME_NAMES[facts.colors]), "side": "right"}
         bar = {"title": title, "thickness": 10, "outlinewidth": 0}
         look |= {"colorbar": bar, "showscale": kind is Method.ORIGINAL}
-        color = BEFORE  # of the bars of error, whose colour says nothing else
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [each.n_bytes for each in variants],
-        "y": [facts.quality(each) for each in variants],
-        "error_y": {
+        color = palette.BEFORE  # of the bars of error, whose colour says nothing else
+    return marks.dots(
+        [each.n_bytes for each in variants],
+        [facts.quality(each) for each in variants],
+        error_y={
             "type": "data",
             "array": [each.spread if facts.is_share else 0 for each in variants],
             "color": color,
             "thickness": 1.2,
         },
-        "name": _(METHOD_NAMES[kind]),
-        "customdata": [[each.name] for each in variants],
-        "marker": look,
-        "selected": {"marker": {"opacity": 1}},
-        "unselected": {"marker": {"opacity": 1}},
+        name=_(METHOD_NAMES[kind]),
+        customdata=[[each.name] for each in variants],
+        marker=look,
+        **marks.steady(),
         **marks.told(_hover(each, facts, _) for each in variants),
-    }
+    )
 
 
 def _rings(
