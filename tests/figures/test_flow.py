@@ -179,6 +179,12 @@ def test_each_part_tells_its_label_and_rms_and_the_first_the_shape():
         assert row.part == "residual" or f"given {row.Index} &lt;b&gt;" in shown
 
 
+def test_a_long_label_stands_in_two_lines_and_keeps_to_its_box():
+    shown = visible(strip(stages().assign(label="norm after attention", detail="")))
+    assert "<b>norm after<br>attention</b>" in shown
+    assert "<b>norm 1</b>" in visible(strip(stages().assign(label="norm 1", detail="")))
+
+
 def bands(table: pd.DataFrame, before: pd.DataFrame | None = None) -> go.Figure:
     return checked(flow.bands(table, before, _=same))
 

@@ -14,6 +14,7 @@ from pages.figures.theme import HIDDEN_AXIS, Picture, Translate, faint, figure, 
 TRUNK, BETWEEN, BRANCH, ASIDE = 0.0, 0.52, 1.0, 1.93
 BOX_HALF_WIDTH, BOX_HALF_HEIGHT, SUM_HALF_WIDTH = 0.38, 0.29, 0.12
 TURN, GAP = 0.58, 0.05
+MOST_IN_A_LINE = 14  # characters in a box, in a narrow window
 HALF_WIDE, MOST_WIDTH = 2.0, 14  # RMS of a wire half as wide as can be, pixels
 
 
@@ -108,10 +109,14 @@ def _node(row: Any, place: tuple[float, int], is_selected: bool) -> dict[str, An
 
 def _text(row: Any, place: tuple[float, int]) -> dict[str, Any]:
     x, y = place
+    if row.part == "residual":
+        return {"x": x, "y": y, "text": "<b>+</b>", "font": {"size": 20}}
     detail = f"<br><span style='font-size:10px'>{plain(row.detail)}</span>" if row.detail else ""
-    text = "<b>+</b>" if row.part == "residual" else f"<b>{plain(row.label)}</b>{detail}"
-    font = {"size": 20 if row.part == "residual" else 12}
-    return {"x": x, "y": y, "text": text, "font": font}
+    first, _space, last = row.label.rpartition(" ")
+    is_long = bool(first) and len(row.label) > MOST_IN_A_LINE
+    label = f"{plain(first)}<br>{plain(last)}" if is_long else plain(row.label)
+    font = {"size": 10 if is_long else 12}
+    return {"x": x, "y": y, "text": f"<b>{label}</b>{detail}", "font": font}
 
 
 def _amount(row: Any, place: tuple[float, int]) -> dict[str, Any]:
