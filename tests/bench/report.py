@@ -15,7 +15,7 @@ def report_machine() -> None:
     """A figure holds for the processor that it was measured on."""
     has = torch.cpu.get_capabilities()
     units = ", ".join(title for name, title in UNITS.items() if has.get(name)) or "no wide units"
-    print(f"{devices.device_name('cpu')}: {units}; {torch.get_num_threads()} threads")
+    print(f"{devices.device_name('cpu')}: {units}; threads: {torch.get_num_threads()}")
     print(f"torch {torch.__version__}, devices: {', '.join(devices.available_devices())}")
     limits = [f"{name}={os.environ[name]}" for name in LIMITS if name in os.environ]
     print(f"limited by {', '.join(limits)}" if limits else "not limited by the environment")
