@@ -36,9 +36,11 @@ class OneGrid:
 
 @dataclass(frozen=True, eq=False)
 class RoundingFacts:
-    """All rounded matrices: `rows` has matrix, stack, layer, part, sqnr (dB), bits, outliers.
+    """All rounded matrices: `rows` has matrix, stack, layer, part, sqnr (dB), bits,
+    outlier_channels.
 
-    `bits` counts codes and grids for each weight; `outliers` those beyond six standard deviations.
+    `bits` counts codes and grids for each weight; `outlier_channels` the input channels with a
+    weight beyond six standard deviations of its matrix.
     Bytes are those of the matrices in a file, and of the same in half precision; both count what
     is exempt.
     """
@@ -91,7 +93,7 @@ def _row(name: str, exact: Tensor, rounded: Rounded) -> dict[str, object]:
         **place_of(name),
         "sqnr": sqnr(exact, rounded.values()),
         "bits": 8 * rounded.n_bytes / exact.numel(),
-        "outliers": int((exact.abs() > OUTLIER * exact.std()).sum()),
+        "outlier_channels": int((exact.abs() > OUTLIER * exact.std()).any(0).sum()),
     }
 
 

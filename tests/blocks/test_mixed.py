@@ -14,6 +14,7 @@ from blocks.efficiency.compression import Calibrated, Compression, compress
 from blocks.efficiency.frontier import measure_compression
 from blocks.efficiency.mixed import kept_rows, row_errors
 from blocks.efficiency.quantization import Granularity, Quantization
+from blocks.efficiency.rounding_facts import rounding_facts
 from blocks.weights.model_file import read_model_file
 from blocks.weights.pocket import pocket
 from blocks.weights.quantized import MixedMatrix
@@ -51,6 +52,13 @@ def test_the_blamed_layer_at_full_precision_gives_back_half_of_what_was_lost(nam
     )
     assert plain > 0.95 and rounded < 0.7
     assert whole - rounded >= 0.5 * (plain - rounded)
+
+
+def test_an_input_channel_of_large_weights_is_counted_as_an_outlier():
+    facts = rounding_facts(planted("sort", 0), Compression(quantization=Quantization()), "")
+    found = facts.rows.set_index("matrix")["outlier_channels"]
+    assert found["layers.0.attention.out_proj.weight"] == 1
+    assert found["layers.0.attention.v_proj.weight"] == 0
 
 
 @pytest.fixture(scope="module")

@@ -168,7 +168,7 @@ ROWS = pd.DataFrame(
         "part": ["attention.q_proj"] * 2,
         "sqnr": [20.0, 10.0],
         "bits": [4.1, 4.1],
-        "outliers": [0, 1],
+        "outlier_channels": [0, 1],
     }
 )
 GRID = OneGrid(
@@ -198,6 +198,8 @@ def test_the_pictures_of_rounding_show_the_numbers():
     assert noise.data[0].z.tolist() == [[20.0], [10.0]]
     assert [each[0] for each in noise.data[1].customdata] == [*ROWS["matrix"]]
     assert noise.layout.shapes[0].y0 == 0.5
+    assert [*noise.data[2].y] == [pytest.approx(0.72)]  # the one of two that has outliers
+    assert "outliers: 1" in noise.data[1].hovertext[1]
 
 
 def test_what_stands_in_no_layer_has_a_place_below_them():
@@ -206,10 +208,13 @@ def test_what_stands_in_no_layer_has_a_place_below_them():
         "layers.0.attention.q_proj.weight",
         "mtp.0.layer.attention.q_proj.weight",
     ]
-    rows = pd.DataFrame([{**place_of(name), "sqnr": i} for i, name in enumerate(names)])
+    rows = pd.DataFrame(
+        [{**place_of(name), "sqnr": i, "outlier_channels": 0} for i, name in enumerate(names)]
+    )
     assert rows["layer"].tolist() == [-1, 0, 0] and rows["stack"].tolist() == ["", "", "mtp"]
     facts = replace(ROUNDING, rows=rows, grid=replace(GRID, matrix="embed.weight"))
-    cells, targets = rounding_picture.noise(facts, _=str).data
+    cells, targets, dots = rounding_picture.noise(facts, _=str).data
+    assert len(dots.x) == 0
     assert np.array_equal(cells.z, [[1, np.nan], [2, np.nan], [np.nan, 0]], equal_nan=True)
     assert [each[0] for each in targets.customdata] == [*names[1:], names[0]]
     layout = rounding_picture.noise(facts, _=str).layout

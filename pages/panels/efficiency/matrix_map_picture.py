@@ -19,11 +19,13 @@ def matrix_map(
     look: dict[str, Any],
     hover: str,
     _: Translate,
+    marked: str = "",
     **said: str,
 ) -> Picture:
     """A cell for each matrix with its value; a click returns the matrix.
 
-    Below the layers stands what belongs to none, as embeddings do. `said`: name, title, and the
+    Below the layers stands what belongs to none, as embeddings do. `hover` may name any column of
+    `rows`. A dot goes where the column `marked` is not 0. `said`: name, title, and the
     matrix that is `pinned`.
     """
     rows = rows.assign(shown=values)
@@ -35,16 +37,23 @@ def matrix_map(
     table[y, x] = rows["shown"]
     cells = marks.heat(table, **look, showscale=False, name=said["name"], xgap=1, ygap=1)
     named = [*zip(rows["matrix"], rows["shown"], x, y, strict=True)]
-    hovers = [hover.format(matrix=name, value=value) for name, value, *_at in named]
+    hovers = [hover.format(**row, value=row["shown"]) for row in rows.to_dict("records")]
     targets = marks.targets(x, y, [[name] for name, *_at in named], ROW - 6, **marks.told(hovers))
+    is_marked = rows[marked].to_numpy() > 0 if marked else np.zeros(len(rows), dtype=bool)
     return figure(
-        [cells, targets],
+        [cells, targets, _corner_dots(np.array(x)[is_marked], np.array(y)[is_marked])],
         title=said["title"],
         height=TITLE + ROW * max(3, len(places)) + 90,
         margin=(TITLE, BOTTOM),
         shapes=[_frame(*at) for name, _value, *at in named if name == said["pinned"]],
         **_axes(places, parts, _),
     )
+
+
+def _corner_dots(x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """A dot in the upper right of each of these cells."""
+    look = {"color": palette.RESIDUAL, "size": 6}
+    return marks.dots(x + 0.36, y - 0.28, marker=look, hoverinfo="skip", showlegend=False)
 
 
 def _place(stack: str, layer: int, _: Translate) -> str:

@@ -109,7 +109,6 @@ def what_rounding_loses(run: Run) -> None:
     with onward:
         shared.way_to(how, _("Show this model on all pages"), "use_rounded")
     exemption.exempt_controls(run, how)
-    what_it_still_can_do(run, how)
     left, right = columns([6, 5])
     with left:
         show(
@@ -128,6 +127,7 @@ def what_rounding_loses(run: Run) -> None:
         )
     found = rounding_facts(*at)
     note(says_grid(found))
+    what_it_still_can_do(run, how)
     download("rounding.csv", lambda: found.rows.to_csv(index=False), "text/csv")
 
 

@@ -63,10 +63,11 @@ def noise(facts: RoundingFacts, *, _: Translate) -> Picture:
         facts.rows,
         facts.rows["sqnr"],
         look,
-        _("{matrix}: {value:.1f} dB"),
+        _("{matrix}: {value:.1f} dB; input channels with outliers: {outlier_channels}"),
         _,
+        marked="outlier_channels",
         name=_("dB"),
-        title=_("Signal-to-noise ratio per matrix, dB"),
+        title=_("Signal-to-noise ratio per matrix, dB (•: has outlier channels)"),
         pinned=facts.grid.matrix,
     )
 
