@@ -52,7 +52,7 @@ def matrix_map(
 
 def _corner_dots(x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """A dot in the upper right of each of these cells."""
-    look = {"color": palette.RESIDUAL, "size": 6}
+    look = {"color": palette.ATTENTION, "size": 7}
     return marks.dots(x + 0.36, y - 0.28, marker=look, hoverinfo="skip", showlegend=False)
 
 
