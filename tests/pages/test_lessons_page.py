@@ -440,3 +440,32 @@ def test_the_way_to_a_step_on_another_page_keeps_room_guesses_and_sentence():
     wanted = {"room": "ABCDEF", "seat": "a1", "text": "four quiet words", "lesson_step": "2"}
     assert wanted.items() <= {name: each[0] for name, each in query.items()}.items()
     assert query["n_heads"] == ["16"] and query["preset"] == ["course"]
+
+
+def test_settings_changed_in_a_lesson_are_named_and_set_back():
+    at = opened("pages/normalization.py", panel=None, lesson="pre-or-post", race_depth=4)
+    assert "set_back" not in {button.key for button in at.button}
+    query = {"panel": None, "lesson": "pre-or-post", "race_depth": 4, "preset": "gpt2-small"}
+    at = press(visit(at, **query), "without_guess")
+    (said_so,) = at.warning
+    assert "No training with these settings was recorded" in said_so.value
+    assert "Preset is `GPT-2 small`, was" in said(at) and "Error" not in said(at)
+    run(press(at, "set_back"))  # a blank page first
+    assert at.query_params.get("preset", ["course"]) in ("course", ["course"])
+    press(at, "without_guess")
+    assert_works(at)
+    assert "Measured: 0.8" in said(at)
+
+
+@pytest.mark.parametrize("step", [0, 2])
+def test_the_word_that_is_asked_about_is_the_one_outlined(step: int):
+    lesson = progress.lesson("translation")
+    assert lesson is not None
+    asked_about = re.search(r"writes (\w+)", lesson.steps[step].ask.question)[1]
+    query = dict(lesson.steps[step].set) | {"guesses": f"{step}:=1_2"}
+    query["text"] = query["text"].replace("+", " ")
+    at = opened(
+        "pages/seq2seq.py", panel="alignment", lesson="translation", lesson_step=step, **query
+    )
+    assert_works(at)
+    assert f"Outlined: `{asked_about}` is linked" in said(at)

@@ -17,6 +17,7 @@ MEASURES: Mapping[str, Measure] = {
     if inspect.isfunction(function) and function.__module__ == room.__name__ and name[0] != "_"
 }
 UNMEASURED = N_("{name} cannot be measured here: {why}")
+LACKING = N_("There is nothing to measure here: what {name} asks for is not in this model or text")
 NO_MEASURE = N_("There is no measurement {name}: use one of {known}")
 NO_ARGUMENT = N_("The measurement {name} has no {argument}: it takes {known} and fields of a model")
 CANNOT_BE = (
@@ -56,5 +57,11 @@ def measure(place: Place, name: str, given: Mapping[str, Any]) -> Any:
     except ConfigError:
         raise
     except CANNOT_BE as error:
-        why = f"{type(error).__name__}: {error}"[:120]
-        raise ConfigError([Fault(UNMEASURED, {"name": name, "why": why})]) from None
+        raise ConfigError([_unmeasured(name, error)]) from error
+
+
+def _unmeasured(name: str, error: Exception) -> Fault:
+    """Why it cannot be: only a `ValueError` is a sentence that a reader can use."""
+    if isinstance(error, ValueError):
+        return Fault(UNMEASURED, {"name": name, "why": str(error)[:120]})
+    return Fault(LACKING, {"name": name})

@@ -2,10 +2,13 @@
 
 from blocks.corpora.stories import Language
 from blocks.lessons.place import Place
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.training.peeking import peeking_spec
 from blocks.training.race import SMOOTH, race_spec
 from blocks.training.recorded import Learned, recorded
 from blocks.training.spec import TrainingSpec
+
+NOT_RECORDED = N_("No training with these settings was recorded")
 
 
 def story_loss(at: Place, *, sees_ahead: bool, language: str = "en") -> float:
@@ -42,9 +45,10 @@ def _of_stories(language: str, sees_ahead: bool) -> Learned:
 
 
 def _finished(spec: TrainingSpec) -> Learned:
+    """What is recorded of it. Raises `ConfigError` where nothing is."""
     found = recorded(spec)
     if found is None:
-        raise KeyError("no recorded run")
+        raise ConfigError([Fault(NOT_RECORDED)])
     return found
 
 

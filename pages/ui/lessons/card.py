@@ -13,7 +13,7 @@ from pages.figures.guess import Guessed
 from pages.ui import link
 from pages.ui.chart import show
 from pages.ui.language import _, say_fault
-from pages.ui.lessons import guessing, handed_in, progress, verdict, wall
+from pages.ui.lessons import guessing, handed_in, progress, set_back, verdict, wall
 from pages.ui.lessons.progress import Now
 from pages.ui.phone import at_hand
 
@@ -76,6 +76,8 @@ def _say_whose_words(now: Now) -> None:
 
 def _question(now: Now, ask: Ask, run: Run) -> None:
     if now.answer is None:
+        if now.step.set:
+            set_back.offer(now)
         guessing.ask_for(now, ask, run)
         return
     st.markdown(f"**{ask.question}**")
@@ -110,6 +112,7 @@ def _task(now: Now, run: Run) -> None:
         is_done = progress.is_done(run)
     except ConfigError as error:
         st.warning(say_fault(error.faults[0]))
+        set_back.offer(now)
         return
     if is_done:
         text = _("Done: {task}").format(task=now.step.task)

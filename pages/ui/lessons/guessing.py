@@ -18,7 +18,7 @@ from pages.figures.theme import Picture
 from pages.ui import link
 from pages.ui.chart import show
 from pages.ui.language import _, bracketed, say_fault
-from pages.ui.lessons import progress, wall
+from pages.ui.lessons import progress, set_back, wall
 from pages.ui.lessons.progress import Now
 from pages.ui.phone import at_hand, is_phone
 
@@ -65,6 +65,8 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
         )
     if fault := st.session_state.pop(FAULT, None):
         st.warning(say_fault(fault))
+        if not now.step.set:  # otherwise offered above
+            set_back.offer(now)
 
 
 def _given(ask: Ask, run: Run) -> None:

@@ -196,10 +196,33 @@ def go(i: int) -> None:
     found = now()
     if found is None:
         return
-    step, state = found.lesson.steps[i], dict(link.state())
-    if step.set:
-        kept = {name: value for name, value in state.items() if name in KEPT}
-        state = {**kept, **link.read(_set_by(step)).values}
+    step = found.lesson.steps[i]
+    _begin(i, step, _with_settings_of(step) if step.set else dict(link.state()))
+
+
+def set_back() -> None:
+    """Begin the open step anew with what the lesson has set for it."""
+    if found := now():
+        _begin(found.i, found.step, _with_settings_of(last_set(found)))
+
+
+def last_set(found: Now) -> Step:
+    """What has set what the open step begins with: itself, a step before, else the first."""
+    before = found.lesson.steps[: found.i + 1]
+    return next((step for step in reversed(before) if step.set), before[0])
+
+
+def settings_of(step: Step) -> dict[str, Any]:
+    """What a step sets, as values."""
+    return link.read(_set_by(step)).values
+
+
+def _with_settings_of(step: Step) -> dict[str, Any]:
+    kept = {name: value for name, value in link.state().items() if name in KEPT}
+    return {**kept, **settings_of(step)}
+
+
+def _begin(i: int, step: Step, state: dict[str, Any]) -> None:
     state |= {"lesson_step": i, "panel": step.show}
     st.session_state[INPUT] = False
     link.become(link.mend(state).values)

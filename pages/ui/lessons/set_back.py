@@ -1,0 +1,51 @@
+"""What was changed of the settings that a step is about, and the way back to them."""
+
+from typing import Any
+
+import streamlit as st
+
+from pages.ui import link, starts
+from pages.ui.fields import CONFIG
+from pages.ui.language import _, listing, literal
+from pages.ui.lessons import progress
+from pages.ui.lessons.progress import Now
+from pages.ui.readers import as_text
+
+OF_THE_MODEL = ("preset", "weights", "mask_kind", *CONFIG)
+MOST_NAMED, LONGEST = 3, 40
+
+
+def offer(now: Now) -> None:
+    """Say what differs from what the lesson has set, and offer to set it back; else nothing."""
+    if not (parts := [_part(*each) for each in _changed(now)]):
+        return
+    text = _("Changed from what this step is about: {changes}.")
+    st.caption(text.format(changes=listing(parts[:MOST_NAMED])))
+    st.button(
+        _("Set it back"),
+        icon=":material/settings_backup_restore:",
+        type="tertiary",
+        on_click=progress.set_back,
+        key="set_back",
+    )
+
+
+def _changed(now: Now) -> list[tuple[str, Any, Any]]:
+    """Names with the value that the lesson has set, and the present one: of model and text."""
+    step = progress.last_set(now)
+    wanted, state = progress.settings_of(step), link.state()
+    of_text = ("text",) if "text" in wanted and not step.own_words else ()
+    names = [name for name in (*OF_THE_MODEL, *of_text) if name in {"preset", *wanted, *state}]
+    pairs = [(name, link.value_in(wanted, name), link.value(name)) for name in names]
+    return [each for each in pairs if step.set and each[1] != each[2]]
+
+
+def _part(name: str, wanted: Any, found: Any) -> str:
+    label, before, after = name, as_text(wanted)[:LONGEST], as_text(found)[:LONGEST]
+    if name == "preset":
+        label, before, after = (
+            _("Preset"),
+            *(_(starts.start(each).title) for each in (wanted, found)),
+        )
+    text = _("{name} is {found}, was {wanted}")
+    return text.format(name=label, found=literal(after), wanted=literal(before))
