@@ -45,12 +45,14 @@ def _turn(series: Series[Any]) -> AbstractContextManager[None]:
     return turn(series.device)
 
 
-def in_series(series: Series[T], *, key: str, asked_by: str, first: int | None = None) -> Done[T]:
+def in_series(
+    series: Series[T], *, key: str, asked_by: str, first: int | None = None, each: str = ""
+) -> Done[T]:
     """The first values of a series (all), behind a progress bar; kept for whoever asks again.
 
     Other work starts over where this one was stopped. The reader can stop at any time, or set
     something else, which is answered first. It begins where the reader has set the field that asks
-    for it; where a link has, it is offered, unless all of it is known.
+    for it; where a link has, it is offered, unless all of it is known. `each`: what one value is.
     """
     n_all = series.n_steps if first is None else first
     what, known = (series, n_all), works().found(series)
@@ -70,7 +72,7 @@ def in_series(series: Series[T], *, key: str, asked_by: str, first: int | None =
         )
         return more.found[len(found)] if len(more.found) > len(found) else more.place
 
-    return _followed(next_of, n_all, what=what, key=key, is_asked=True)
+    return _followed(next_of, n_all, what=what, key=key, is_asked=True, each=each)
 
 
 def in_steps(
@@ -115,9 +117,10 @@ def _followed(
     what: Hashable,
     key: str,
     is_asked: bool,
+    each: str = "",
 ) -> Done[T]:
     """Take one value after the other; a place instead of a value says that it is still awaited."""
-    shown = _Progress(n_all, what, key)
+    shown = _Progress(n_all, what, key, each)
     found: list[T] = []
     n_steps = _n_until_stopped(what, key, n_all)
     may_go_on = is_asked or st.session_state.get(f"{key}_goes_on", (None, 0))[0] == what
@@ -147,9 +150,9 @@ def _followed(
 class _Progress:
     """How far a work is, shown once it has taken a moment."""
 
-    def __init__(self, n_all: int, what: Hashable, key: str):
+    def __init__(self, n_all: int, what: Hashable, key: str, each: str):
         self.place, self.begun = st.empty(), time.monotonic()
-        self.n_all, self.what, self.key = n_all, what, key
+        self.n_all, self.what, self.key, self.each = n_all, what, key, each
         self.bar: DeltaGenerator | None = None
         self.awaited = Place(0, None)
 
@@ -164,7 +167,7 @@ class _Progress:
         if self.bar is None and elapsed > A_MOMENT:
             self.bar = _bar(self.place, self.what, self.key)
         if self.bar is not None:
-            left = _left(n_done, self.n_all, elapsed)
+            left = _left(n_done, self.n_all, elapsed, self.each)
             said = says_place(self.awaited) if self.awaited.position else left
             self.bar.progress(n_done / self.n_all, said)
 
@@ -223,12 +226,18 @@ def _bar(place: DeltaGenerator, what: Hashable, key: str) -> DeltaGenerator:
     return bar
 
 
-def _left(i: int, n_steps: int, elapsed: float) -> str:
+def _left(i: int, n_steps: int, elapsed: float, each: str) -> str:
+    done = says_done(i, n_steps, each)
     if i < N_FIRST:
-        return _("{done} of {all}").format(done=i, all=n_steps)
-    text = _("{done} of {all} · about {seconds:.0f} s left")
-    seconds = elapsed / i * (n_steps - i)
-    return text.format(done=i, all=n_steps, seconds=seconds)
+        return done
+    text = _("{done} · about {seconds:.0f} s left")
+    return text.format(done=done, seconds=elapsed / i * (n_steps - i))
+
+
+def says_done(i: int, n_steps: int, each: str = "") -> str:
+    """How much is done, and of what where the number would not say it."""
+    text = _("{done} of {all} pieces {each}") if each else _("{done} of {all}")
+    return text.format(done=i, all=n_steps, each=each)
 
 
 def _stop(what: Hashable, key: str) -> None:

@@ -189,7 +189,7 @@ def test_a_full_queue_is_said(monkeypatch, tmp_path):
     monkeypatch.setattr(race.training, "N_UPDATES", 5)
     press(at, "race_steps_go_on")
     assert_works(at)
-    assert any(info.value.startswith("Loss after 5 steps") for info in at.info)
+    assert any("Loss after 5 steps" in info.value for info in at.info)
     full.close()
 
 
@@ -198,13 +198,20 @@ def test_who_waits_reads_the_number_and_the_time():
     assert steps.says_place(Place(1, None)) == "number 1 in the queue"
 
 
+def test_a_bar_says_what_it_counts():
+    each = "of 5 training steps each"
+    assert steps.says_done(6, 40, each).startswith("6 of 40 pieces of 5 training steps each")
+    assert steps.says_done(6, 40) == "6 of 40"
+
+
 def test_placements_are_trained_side_by_side_where_the_reader_asks(monkeypatch):
     monkeypatch.setattr(race.training, "N_UPDATES", 10)
     at = opened(PAGE, **BLOCK, race_depth=2, panel="race")
     assert not any("Guessing at random gives" in info.value for info in at.info)
-    move(at, "race", True)
+    assert "This run was not recorded" in said(at) and "sort 8 letters" in said(at)
+    press(at, "race_now")
     (found,) = (info.value for info in at.info if "Guessing at random gives" in info.value)
-    assert found.startswith("Loss after 10 steps")
+    assert "sort 8 letters" in found and "Loss after 10 steps" in found
     drawn = figure(at, "race_curves")["data"]
     assert [trace["name"] for trace in drawn] == ["pre", "post"]
     assert [len(trace["x"]) for trace in drawn] == [10, 10]
@@ -224,6 +231,6 @@ def test_a_finished_race_is_there_before_anyone_trains(depth: int, stuck: bool):
     at = opened(PAGE, preset="course", race_depth=depth, panel="race")
     assert_works(at)
     (found,) = (info.value for info in at.info if "Guessing at random gives" in info.value)
-    assert found.startswith("Loss after 100 steps")
+    assert "Loss after 100 steps" in found
     assert ("Hardly better than random guessing: post" in found) is stuck
     assert "A recorded run" in said(at)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from blocks.observe.run import Run
 from blocks.training import race as training
+from blocks.training.pace import measured_pace
 from blocks.training.race import (
     DEEP,
     GUESS,
@@ -23,7 +24,7 @@ from blocks.training.recorded import Learned, recorded
 from blocks.training.spec import TrainingSpec
 from pages.figures.theme import Picture, Translate
 from pages.panels.normalization import race_picture, shared
-from pages.ui import link, terms, words
+from pages.ui import cached, link, terms, words
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, switch
 from pages.ui.explain import explained, note
@@ -32,6 +33,7 @@ from pages.ui.language import _, enumeration, sentences
 from pages.ui.link_fields.normalization import RACE_DEPTHS, RACE_RATES, RACE_WARMUPS
 from pages.ui.said import say
 from pages.ui.steps import in_series
+from pages.ui.ways import way
 
 AT_ONCE = 5
 Racers = tuple[tuple[str, TrainingSpec], ...]
@@ -80,8 +82,12 @@ def says_race(facts: RaceFacts) -> str:
     """Which of them learned, and what to try next."""
     called = shared.names(name for name, _loss in facts.losses)
     listed = enumeration(f"{called[name]} {loss:.2f}" for name, loss in facts.losses)
-    text = _("Loss after {n} steps: {listed} nats. Guessing at random gives {guess:.2f}.")
-    said = [text.format(n=facts.n_updates, listed=listed, guess=GUESS)]
+    text = _(
+        "The task: sort {letters} letters. Loss after {n} steps: {listed} nats. Guessing at "
+        "random gives {guess:.2f}."
+    )
+    numbers = {"letters": N_LETTERS, "n": facts.n_updates, "guess": GUESS}
+    said = [text.format(listed=listed, **numbers)]
     if facts.diverged:
         text = _("Diverged, no finite loss any more: {lost}. Set a lower learning rate.")
         said.append(text.format(lost=enumeration(called[name] for name in facts.diverged)))
@@ -151,11 +157,34 @@ def who_learns(run: Run) -> None:
         _live(wanted, place)
     elif finished_facts(wanted) is not None:
         _shown(wanted, place=place, facts=finished_facts)
+    else:
+        _offered(wanted)
+
+
+def _offered(wanted: Racers) -> None:
+    """What stands in place of a run that was not recorded: it can be made here, now."""
+    text = _(
+        "This run was not recorded. It can be trained here now: {runs} runs learn to sort "
+        "{letters} letters, {n} steps each, in about {seconds:.0f} s altogether."
+    )
+    numbers = {"runs": len(wanted), "letters": N_LETTERS, "n": training.N_UPDATES}
+    st.info(text.format(seconds=_seconds(wanted), **numbers), icon=":material/info:")
+    way(_("Train now"), "race_now", icon=":material/play_arrow:", race=True)
+
+
+@lru_cache(maxsize=32)
+def _seconds(wanted: Racers) -> float:
+    """About how long all of them take, from a few timed updates of the first."""
+    spec = wanted[0][1]
+    with cached.turn(spec.device):
+        update = measured_pace(spec).update
+    return max(1.0, len(wanted) * training.N_UPDATES * update)
 
 
 def _live(wanted: Racers, place: Any) -> None:
     """As far as they have come."""
-    found = in_series(_race(wanted), key="race_steps", asked_by="race").found
+    each = _("of {n} training steps each").format(n=AT_ONCE)
+    found = in_series(_race(wanted), key="race_steps", asked_by="race", each=each).found
     if len(found) >= len(wanted):
         _shown(wanted, tuple(found), place=place, facts=race_facts)
 
