@@ -133,6 +133,17 @@ def view(name: str, shown: Any, options: Hashable = None, *, first: int = 0) -> 
     return {"key": key, "on_change": _widget_moved, "args": (name, key, shown, first)}
 
 
+def hidden_view(name: str, shown: Any, options: Hashable = None) -> dict[str, Any]:
+    """Make a view of a widget in a menu: the browser builds it when the menu is first opened.
+
+    It then takes what the last run told it, and its own default where that run told it nothing:
+    so it is told in every run.
+    """
+    found = view(name, shown, options)
+    st.session_state[found["key"]] = shown
+    return found
+
+
 def live_view(name: str, shown: str) -> dict[str, Any]:
     """Make a text field a view that keeps what is being typed.
 

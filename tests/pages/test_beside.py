@@ -1,7 +1,7 @@
 """Keep as A, change something: on every page with pictures A stands beside B."""
 
 import pytest
-from opened import PAGES, assert_works, figure, opened, press, visit
+from opened import PAGES, assert_works, figure, opened, press, run, visit
 
 from pages.ui.link_fields.compare import Kept, text_of
 
@@ -84,7 +84,22 @@ def test_one_sentence_says_what_differs_and_that_nothing_else_does():
 def test_who_changes_much_at_once_is_told():
     few = {"n_heads": 4, "norm_placement": "post", "norm_kind": "rmsnorm"}
     assert "at once" not in changed(**few)
-    assert "These are 4 changes at once" in changed(**few, mask_kind="none")
+    said = changed(**few, mask_kind="none")
+    assert "These are 6 differences at once, 2 of them as a consequence" in said
+
+
+def test_the_differences_that_are_not_named_count_too():
+    said = changed(preset="gpt2-small")
+    listed, rest = said.partition("; and ")[::2]
+    n_named = listed.count(" instead of ")
+    n_more = int(rest.partition(" more differences")[0])
+    assert n_named == 8 and f"These are {n_named + n_more} differences at once" in said
+
+
+def test_the_switch_in_the_closed_menu_is_told_its_value_in_every_run():
+    at = run(opened(kept=A, panel="flow"))
+    proto = at.toggle(key="beside").proto
+    assert proto.set_value and proto.value
 
 
 @pytest.mark.parametrize("page", ["pages/block.py", "pages/encoder.py"])

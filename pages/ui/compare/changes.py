@@ -35,14 +35,19 @@ def _said(a: Run, b: Run, configs: tuple[ModelConfig, ModelConfig]) -> str:
     if len(parts) > len(shown):
         text = _("B has {changes}; and {n} more differences.")
     said = text.format(changes=listing(shown), n=len(parts) - len(shown))
-    n_set = len(parts) - len(led)
-    return sentences(said, _one_at_a_time(n_set)) if n_set >= MANY else said
+    is_many = len(parts) - len(led) >= MANY
+    return sentences(said, _one_at_a_time(len(parts), len(led))) if is_many else said
 
 
-def _one_at_a_time(n: int) -> str:
-    return _(
-        "These are {n} changes at once: change one at a time to see what it does alone."
-    ).format(n=n)
+def _one_at_a_time(n: int, n_led: int) -> str:
+    """All differences, as many as are named and counted before; some are none of one's own."""
+    text = _("These are {n} differences at once: change one at a time to see what it does alone.")
+    if n_led:
+        text = _(
+            "These are {n} differences at once, {led} of them as a consequence: change one at "
+            "a time to see what it does alone."
+        )
+    return text.format(n=n, led=n_led)
 
 
 def _ordered(

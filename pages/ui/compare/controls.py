@@ -4,7 +4,6 @@ import streamlit as st
 
 from pages.ui import link
 from pages.ui.compare import kept
-from pages.ui.controls import switch
 from pages.ui.language import _, literal
 
 PAGE = "pages/compare.py"
@@ -26,7 +25,8 @@ def keeping() -> None:
 
 def _what_to_do() -> None:
     which_is_a()
-    switch("beside", _("A's picture beside each of B's"))
+    label = _("A's picture beside each of B's")
+    st.toggle(label, **link.hidden_view("beside", link.value("beside")))
     with st.container(horizontal=True, gap="small"):
         st.button(
             _("Swap A and B"), icon=":material/swap_vert:", on_click=kept.swap, key="swap_a_b"
@@ -48,5 +48,5 @@ def which_is_a() -> None:
             _("A"),
             range(len(names)),
             format_func=names.__getitem__,
-            **link.view("compared_with", kept.index(), tuple(names)),
+            **link.hidden_view("compared_with", kept.index(), tuple(names)),
         )
