@@ -28,16 +28,17 @@ from pages.ui import (
 )
 from pages.ui.compare import beside
 from pages.ui.compare.controls import keeping
+from pages.ui.fields import default_preset
 from pages.ui.hidden import is_hidden
 from pages.ui.inputs import current_run, shorten
 from pages.ui.interventions import controls as changes
-from pages.ui.language import LANGUAGES, _, current_language, enumeration, say_fault
+from pages.ui.language import LANGUAGES, _, current_language, enumeration, literal, say_fault
 from pages.ui.lessons import progress
 from pages.ui.panel import Panel
 from pages.ui.settings import memory_budget
 from pages.ui.share import what_to_share
 from pages.ui.turns import one_at_a_time
-from pages.ui.ways import refused
+from pages.ui.ways import refused, way
 
 # Whole models at the left, their parts at the right.
 MENU = (
@@ -107,8 +108,20 @@ def open_page(
     run = current_run(architecture)
     if said := mixers.says_shown(run.config, link.config().token_mixer):
         st.info(said, icon=":material/info:")
+    if not progress.now() and not present.is_on() and weights.is_another_model(architecture):
+        _way_to_the_trained_model()
     beside.note(architecture, run)
     return run
+
+
+def _way_to_the_trained_model() -> None:
+    """Say that the chosen model has learned nothing for this page, and lead to the one that has."""
+    text = _(
+        "**Random weights**: {model} has none trained for this page, so its output means nothing."
+    )
+    with st.container(horizontal=True, vertical_alignment="center", key="without_weights"):
+        st.markdown(text.format(model=literal(_(weights.started_from().title))), width="content")
+        way(_("Open the trained model"), "to_trained", preset=default_preset())
 
 
 def open_counting_page(

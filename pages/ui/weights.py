@@ -7,6 +7,7 @@ from blocks.model.kinds import Architecture
 from blocks.weights.model_file import Card
 from blocks.weights.pocket import pocket_names
 from pages.ui import brought, link, runs, starts, terms
+from pages.ui.fields import default_preset
 from pages.ui.language import _, enumeration, literal
 
 MOST_OF_A_NAME = 40
@@ -117,6 +118,13 @@ def fit(architecture: Architecture | None) -> bool:
 
 def _has_target(architecture: Architecture) -> bool:
     return architecture is Architecture.ENCODER_DECODER
+
+
+def is_another_model(architecture: Architecture | None) -> bool:
+    """Whether a page about a whole trained model shows another, which has no weights for it."""
+    is_of_one = architecture not in (None, Architecture.BLOCK)
+    is_without = not started_from().weights or not fit(architecture)
+    return is_of_one and is_without and link.value("preset") != default_preset()
 
 
 def lost_to(architecture: Architecture | None) -> list[str]:
