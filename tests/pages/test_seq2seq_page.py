@@ -51,14 +51,14 @@ def test_a_sentence_needs_no_full_stop():
 def test_unknown_words_are_named_and_the_rest_is_translated():
     at = translated(text="The dragon likes quantum milk.")
     assert_works(at)
-    assert "not `dragon`, `quantum`: these are left out" in said(at)
+    assert "not `dragon`, `quantum`: they are left out, so the translation may be wrong" in said(at)
     assert target(at)
 
 
 def test_what_cannot_be_seen_is_named_by_its_code():
     at = translated(text="I like 👨\u200d👩 milk \ufe0f.", panel="all")
     assert_works(at)
-    assert "not `👨`, `U+200D`, `👩`, `U+FE0F`: these" in said(at)
+    assert "not `👨`, `U+200D`, `👩`, `U+FE0F`: they" in said(at)
     assert "The token it writes next is “`" in said(at)
     assert [seen(each) for each in (" ", "\n", "\u3000", "a b")] == ["␣", "↵", "U+3000", "a␣b"]
 
@@ -94,6 +94,19 @@ def test_a_target_longer_than_the_limit_is_cut_and_said():
     assert_works(at)
     assert "max_seq_len limits it to 32 tokens" in said(at)
     assert len(control(at, "target_token").options) == 32
+
+
+def test_the_tokens_generated_are_counted_once():
+    text = said(translated(max_new_tokens=3))
+    assert "start token and 3 target tokens ×" in text and "After 3 of 3 steps" in text
+
+
+def test_a_chosen_model_without_weights_says_so_and_leads_back():
+    at = opened(PAGE, preset="course", panel="parameters")
+    assert "**Random weights**: " in said(at)
+    press(at, "to_trained")
+    assert_works(at)
+    assert "**Random weights**" not in said(at) and "preset" not in at.query_params
 
 
 def test_steps_go_on_and_back():

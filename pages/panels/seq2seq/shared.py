@@ -144,12 +144,13 @@ def summary(run: Run) -> str:
 
 def _in_one_line(run: Run) -> str:
     text = _(
-        "{n_source} source tokens · {n_target} target tokens × {d_model} features · "
+        "{n_source} source tokens · start token and {n_target} target tokens × "
+        "{d_model} features · "
         "{parameters} · {how} · seed {seed}"
     )
     return text.format(
         n_source=run.input.shape[1],
-        n_target=run.target_or_start.shape[1],
+        n_target=run.target_or_start.shape[1] - 1,  # the start token is given
         d_model=run.config.d_model,
         parameters=parameter_count(run.config),
         how=_("trained") if run.weights else _("random weights"),
