@@ -44,6 +44,11 @@ EXPERIMENTS: tuple[Way, ...] = (
     ),
     (N_("Train one yourself, and watch it learn"), TRAINING, {}),
     (
+        N_("How small can a model be and still do its work?"),
+        "pages/efficiency.py",
+        {"preset": "translator", "panel": "frontier"},
+    ),
+    (
         N_("Why does pre-norm train deeper?"),
         PAGE_OF_PART["norm"],
         {**COURSE, "panel": "race"},

@@ -151,6 +151,14 @@ class GraphFacts:
         return [each for each in others if each[1] > 0][:2]
 
     @property
+    def unnamed(self) -> tuple[int, float]:
+        """How many tokens beside itself and its `sources` it comes from, and their share."""
+        named = {self.token, *(token for token, _share in self.sources)}
+        origin = self.graph.routes(self.token)[0]
+        rest = [float(share) for i, share in enumerate(origin) if i not in named and share > 0]
+        return len(rest), sum(rest)
+
+    @property
     def busiest_layer(self) -> int:
         """The layer in which the token takes most from others."""
         return int(self.graph.wires[:, self.token].sum(-1).argmax())

@@ -1,9 +1,14 @@
-"""FLOPs and seconds as people read them, in pictures, tables and prose."""
+"""FLOPs, seconds and scores as people read them, in pictures, tables and prose."""
 
 from blocks.cost.units import prefixed, rounded
 from pages.figures.theme import Translate
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86_400, 365.25 * 86_400  # seconds
+
+
+def quality_text(value: float, *, is_share: bool) -> str:
+    """A score as a share with a tenth of a percent where it has one, or a held-out loss."""
+    return f"{value:.1%}".replace(".0%", "%") if is_share else f"{value:.3f}"
 
 
 def flops(count: float) -> str:

@@ -17,7 +17,7 @@ from pages.ui.chart import show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, literal, sentences
+from pages.ui.language import _, literal, ngettext, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.tables import show_both
@@ -80,7 +80,20 @@ def says_sources(facts: GraphFacts) -> str:
             "{second_share} from {second}."
         )
     most = _("It takes most in layer {layer}.").format(layer=from_one(facts.busiest_layer))
-    return sentences(text.format(**values), most)
+    return sentences(text.format(**values), _says_rest(facts), most)
+
+
+def _says_rest(facts: GraphFacts) -> str:
+    """What is left for the tokens that are not named; nothing where there are none."""
+    n, share = facts.unnamed
+    if not n:
+        return ""
+    text = ngettext(
+        "The other {share} come from {n} more token.",
+        "The other {share} come from {n} more tokens.",
+        n,
+    )
+    return text.format(share=percent(share), n=n)
 
 
 def says_how_to_read(facts: GraphFacts) -> str:

@@ -169,6 +169,6 @@ def _source(code: Sequence[Callable[..., Any]], key: str) -> None:
         on_change="rerun",
     )
     if pop.open:
-        pop.caption(_("The code that just ran, verbatim."))
+        pop.caption(_("The code that these numbers come from, verbatim."))
         for item in code:
             pop.code(inspect.getsource(item), language="python")

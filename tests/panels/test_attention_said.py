@@ -248,5 +248,10 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
         "`owl` after the last layer: 75% its own, 25% from `the₁`."
     )
     assert "takes nothing" in in_english(monkeypatch, says, graph(0, sources))
+    four = np.zeros((1, 4, 4))
+    four[0, 3, :3] = 0.5, 0.125, 0.0625
+    said_of_four = in_both(monkeypatch, lambda: contribution_graph._says_rest(graph(3, four)))
+    assert said_of_four["en"] == "The other 6.2% come from 1 more token."
+    assert "6.2%" in said_of_four["zh"] and "The" not in said_of_four["zh"]
     drawn = in_english(monkeypatch, contribution_graph.says_drawn, graph(2, sources, 0.2))
     assert drawn == "Only wires of at least 20% are drawn: 86% of all that tokens take from others."

@@ -85,13 +85,16 @@ def test_the_smallest_file_that_is_good_enough_is_named():
 def test_where_the_score_is_no_share_the_loss_decides():
     of_a_text = FrontierFacts(FRONTIER.variants, "bits per character", is_share=False)
     said = frontier.says_frontier(of_a_text)
-    assert "1.010" in said and "Every one of them loses something" in said
+    assert (
+        "is 1.010 nats, the original's 1.000" in said
+        and "Every one of them loses something" in said
+    )
     as_good = FrontierFacts((WHOLE, variant("int8", 500, 1.0)), "exact answers", is_share=True)
     assert "2.0 times smaller" in frontier.says_frontier(as_good)
-    assert "It is as good as before." in frontier.says_frontier(as_good)
+    assert "The score has not fallen." in frontier.says_frontier(as_good)
     both = replace(as_good, variants=(*as_good.variants, variant("sparse50.int8", 400, 0.99)))
     assert "is **sparse50.int8** (50% of the weights set to 0" in frontier.says_frontier(both)
-    still = "Still as good as before: **int8** (8 bits per weight, one grid per row), 2.0 times"
+    still = "without a lower score is **int8** (8 bits per weight, one grid per row), 2.0 times"
     assert still in frontier.says_frontier(both)
     assert frontier_picture.front(of_a_text, _=str).layout.yaxis.title.text == "held-out loss, nats"
 
@@ -142,18 +145,41 @@ def test_the_picture_of_the_front_has_every_variant_and_returns_recipes():
     )
     front = picture.data[0]
     assert [*front.x] == [250, 1000] and [*front.y] == [0.99, 1.0]
+    names = {note.text: (10**note.x, note.y) for note in picture.layout.annotations}
+    assert names == {"int4": (pytest.approx(250), 0.99), "original": (pytest.approx(1000), 1.0)}
+
+
+def test_a_loss_that_rose_is_said_though_the_score_stayed():
+    before, after = replace(WHOLE, held_out_loss=0.113), variant("int3-keep3", 225, 1.0)
+    facts = replace(FRONTIER, variants=(before, replace(after, held_out_loss=0.19)))
+    said = frontier.says_frontier(facts)
+    assert "100% exact answers at a held-out loss of 0.190 nats, the original 100% at 0.113" in said
+    assert "as good as" not in said
+
+
+def test_the_table_has_the_digits_of_the_sentence_and_no_column_that_nothing_fills():
+    scores = replace(FRONTIER.variants[1], scores=(0.992, 0.9962))
+    facts = replace(FRONTIER, variants=(WHOLE, scores))
+    table = frontier.shown_table(facts)
+    assert [*table["score"]] == ["100% ± 0%", "99.4% ± 0.2%"]
+    assert "99.4% exact answers" in frontier.says_frontier(
+        replace(FRONTIER, variants=(WHOLE, scores))
+    )
+    assert "one token" not in table
+    timed = replace(FRONTIER, variants=(replace(WHOLE, token_seconds=0.5), scores))
+    assert [*frontier.shown_table(timed)["one token"]] == ["500 ms", "not recorded"]
 
 
 def test_the_variant_that_is_shown_has_a_ring():
-    *_others, ring, _labels = frontier_picture.front(replace(FRONTIER, shown="int4"), _=str).data
+    *_others, ring = frontier_picture.front(replace(FRONTIER, shown="int4"), _=str).data
     assert (ring.name, [*ring.x], [*ring.y]) == ("shown on all pages", [250], [0.99])
-    assert len(frontier_picture.front(FRONTIER, _=str).data) == len(_others) + 1
+    assert len(frontier_picture.front(FRONTIER, _=str).data) == len(_others)
 
 
 def test_the_front_is_coloured_by_measured_time_where_it_is_asked_for():
     slow = replace(FRONTIER.variants[1], seconds=0.375)
     facts = replace(FRONTIER, variants=(WHOLE, slow), colors=FrontColors.TIME)
-    _line, original, dots, _labels = frontier_picture.front(facts, _=str).data
+    _line, original, dots = frontier_picture.front(facts, _=str).data
     assert [*original.marker.color] == [1.0] and [*dots.marker.color] == [1.5]
     assert (dots.marker.cmin, dots.marker.cmax) == (0.5, 1.5)
     assert dots.error_y.color == original.error_y.color  # not of the method
@@ -621,7 +647,7 @@ OWN = replace(
 
 def test_variants_of_the_reader_have_a_ring_and_no_time_of_another_moment():
     said = frontier.says_how(OWN, "A processor")
-    assert said.startswith("Ringed: 1 variant that you made in this session. Measured")
+    assert "take its model. Ringed: 1 variant that you made in this session. Measured" in said
     assert not OWN.is_of_time and OWN.time_ratio(OWN.variants[-1]) is None
     timed = [
         replace(each, token_seconds=t) for each, t in zip(OWN.variants, (2, 1, 3, 4), strict=True)
@@ -629,7 +655,7 @@ def test_variants_of_the_reader_have_a_ring_and_no_time_of_another_moment():
     facts = replace(OWN, variants=tuple(timed))
     assert [*map(facts.time_ratio, facts.variants)] == [1.0, 0.5, 1.5, None]
     assert "session. They were timed" in frontier.says_how(facts, "A processor")
-    _line, original, quantized, _masked, ring, _labels = frontier_picture.front(facts, _=str).data
+    _line, original, quantized, _masked, ring = frontier_picture.front(facts, _=str).data
     assert [*quantized.marker.color] == [0.5, palette.BEFORE]
     assert original.marker.colorbar.title.text == "time per token, ×"
     assert (ring.name, [*ring.x]) == ("made by you", [300])

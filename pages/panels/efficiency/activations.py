@@ -11,6 +11,7 @@ from blocks.efficiency.activations import ActivationRounding
 from blocks.efficiency.quantization import BITS
 from blocks.observe.run import Run
 from blocks.weights.rounded_inputs import ActivationGrid, RoundedInput, RoundedLinear
+from pages.figures.units import quality_text
 from pages.panels.efficiency import activations_picture, shared
 from pages.panels.efficiency.activations_picture import GRID_NAMES
 from pages.ui import link, starts
@@ -76,7 +77,7 @@ def says_measured(facts: ActivationFacts) -> str:
 
 
 def _said(measure: ActivationMeasure, facts: ActivationFacts) -> str:
-    return shared.said_quality(measure.score, facts.is_share)
+    return quality_text(measure.score, is_share=facts.is_share)
 
 
 def way_name(how: ActivationRounding | None) -> str:

@@ -17,6 +17,7 @@ from blocks.efficiency.names import name_of
 from blocks.efficiency.recorded_blame import recorded_blame
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
+from pages.figures.units import quality_text
 from pages.panels.efficiency import exemption, made, rounding_picture, shared
 from pages.panels.efficiency.rounding import GRID_FIELDS, chosen, rounding_control
 from pages.ui import link, starts, words
@@ -100,7 +101,7 @@ def _says_quality(facts: BlameFacts) -> str:
 
 
 def _said(variant: Variant, facts: BlameFacts) -> str:
-    return shared.said_quality(facts.quality(variant), facts.is_share)
+    return quality_text(facts.quality(variant), is_share=facts.is_share)
 
 
 def _says_given_back(facts: BlameFacts) -> str:
@@ -207,7 +208,8 @@ def _in_numbers(facts: BlameFacts) -> pd.DataFrame:
             _("rounded"): facts.rounded,
             _("worst rows at 8 bits"): facts.kept,
             layer: facts.whole_layer,
-        }
+        },
+        is_share=facts.is_share,
     )
 
 

@@ -12,6 +12,7 @@ from blocks.efficiency.cache_facts import CACHE_BITS, CacheFacts, CacheMeasure
 from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
 from blocks.efficiency.recorded_caches import USUAL, recorded_caches
 from blocks.observe.run import Run
+from pages.figures.units import quality_text
 from pages.panels.efficiency import cache_picture, shared
 from pages.panels.efficiency.cache_picture import AXIS_NAMES
 from pages.ui import link, starts
@@ -62,7 +63,7 @@ def says_cache(facts: CacheFacts) -> str:
 
 
 def _said(measure: CacheMeasure, facts: CacheFacts) -> str:
-    return shared.said_quality(measure.score, facts.is_share)
+    return quality_text(measure.score, is_share=facts.is_share)
 
 
 def _says_texts(facts: CacheFacts) -> str:

@@ -15,6 +15,7 @@ from blocks.efficiency.recorded_deletions import (
     recorded_deletions,
 )
 from blocks.observe.run import Run
+from pages.figures.units import quality_text
 from pages.panels.efficiency import deletion_picture, shared
 from pages.panels.efficiency.deletion_picture import change_name
 from pages.ui import link, starts
@@ -65,7 +66,7 @@ def says_deletion(facts: DeletionFacts) -> str:
 
 
 def _said(quality: float, facts: DeletionFacts) -> str:
-    return shared.said_quality(quality, facts.is_share)
+    return quality_text(quality, is_share=facts.is_share)
 
 
 def says_siblings(facts: SiblingFacts) -> str:

@@ -12,7 +12,7 @@ from blocks.efficiency.frontier import FrontColors, FrontierFacts, Variant
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.recorded import recorded
 from blocks.observe.run import Run
-from pages.figures.units import duration
+from pages.figures.units import duration, quality_text
 from pages.panels.efficiency import frontier_picture, made, shared
 from pages.panels.efficiency.lost_answers import question_by_question
 from pages.panels.efficiency.recipe_words import in_words
@@ -25,7 +25,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, ngettext, sentences
 from pages.ui.said import say
 from pages.ui.steps import in_steps
-from pages.ui.tables import show_whole
+from pages.ui.tables import show_table
 
 CODE = (compression.compress, frontier.measure_variant)
 MOST_LOST = 0.02
@@ -60,8 +60,7 @@ def says_frontier(facts: FrontierFacts) -> str:
     best = facts.smallest(MOST_LOST)
     text = _(
         "The smallest of {n} files that loses at most {most} is **{name}** ({words}): {size} "
-        "instead of {original}, {ratio:.1f} times smaller. It reaches {after} {score}, the "
-        "original {before}."
+        "instead of {original}, {ratio:.1f} times smaller."
     )
     said = text.format(
         n=len(facts.variants),
@@ -71,28 +70,52 @@ def says_frontier(facts: FrontierFacts) -> str:
         size=bytes_text(best.n_bytes),
         original=bytes_text(facts.original.n_bytes),
         ratio=facts.times_smaller(best),
-        score=_(facts.score_name) if facts.is_share else _("nats of held-out loss"),
-        after=_said(facts.quality(best), facts),
-        before=_said(facts.quality(facts.original), facts),
     )
-    return sentences(said, _says_lossless(facts))
+    return sentences(said, _says_quality(facts, best), _says_lossless(facts))
+
+
+def _says_quality(facts: FrontierFacts, best: Variant) -> str:
+    """Score and held-out loss before and after: the one may stay where the other rises."""
+    text = _("Its held-out loss is {loss:.3f} nats, the original's {loss_before:.3f}.")
+    if facts.is_share:
+        text = _(
+            "It reaches {after} {score} at a held-out loss of {loss:.3f} nats, the original "
+            "{before} at {loss_before:.3f}."
+        )
+    return text.format(
+        score=_(facts.score_name),
+        after=_said(best.score, facts),
+        before=_said(facts.original.score, facts),
+        loss=best.held_out_loss,
+        loss_before=facts.original.held_out_loss,
+    )
 
 
 def _says_lossless(facts: FrontierFacts) -> str:
-    """The smallest that answers as many questions as before."""
+    """The smallest whose score, or loss where there is none, is no worse than before."""
     best = facts.smallest(0.0)
     if not best.name:
         return _("Every one of them loses something.")
     if best == facts.smallest(MOST_LOST):
-        return _("It is as good as before.")
-    text = _("Still as good as before: **{name}** ({words}), {ratio:.1f} times smaller.")
+        return _("The score has not fallen.") if facts.is_share else _("The loss has not risen.")
+    text = _(
+        "The smallest without a higher loss is **{name}** ({words}), {ratio:.1f} times smaller."
+    )
+    if facts.is_share:
+        text = _(
+            "The smallest without a lower score is **{name}** ({words}), {ratio:.1f} times "
+            "smaller, at a loss of {loss:.3f}."
+        )
     return text.format(
-        name=best.name, words=in_words(compression_of(best.name)), ratio=facts.times_smaller(best)
+        name=best.name,
+        words=in_words(compression_of(best.name)),
+        ratio=facts.times_smaller(best),
+        loss=best.held_out_loss,
     )
 
 
 def _said(quality: float, facts: FrontierFacts) -> str:
-    return shared.said_quality(quality, facts.is_share)
+    return quality_text(quality, is_share=facts.is_share)
 
 
 def variant_name(variant: Variant) -> str:
@@ -105,12 +128,12 @@ def says_how(facts: FrontierFacts, processor: str) -> str:
     text = _(
         "Held-out questions of its own task, the same for all; ± is the standard error over "
         "{n} draws. Quantized models are simulated in float32, and so are their times: whether "
-        "int8 would be faster here has a panel of its own. Click a dot to show its model on all "
-        "pages."
+        "int8 would be faster here has a panel of its own."
     )
     said = text.format(n=len(facts.original.scores))
     before = shared.measured_on(processor) if processor else ""
-    return sentences(_says_own(facts), before, said)
+    click = _("Click a point to take its model.")
+    return sentences(click, _says_own(facts), before, said)
 
 
 def _says_own(facts: FrontierFacts) -> str:
@@ -174,10 +197,10 @@ def how_small(run: Run) -> None:
         key="frontier",
         on_click=shared.use_clicked,
     )
-    _ways_to_best(facts, run)
-    question_by_question(run)
     before = None if n_measured else recorded(weights)
     note(says_how(facts, before.processor if before else ""))
+    _ways_to_best(facts, run)
+    question_by_question(run, facts.smallest(MOST_LOST).name)
     _way_to_int8()
     _in_numbers(facts)
 
@@ -243,24 +266,27 @@ def _promise(run: Run) -> str:
 
 def _in_numbers(facts: FrontierFacts) -> None:
     with st.expander(_("In numbers")):
-        best = {each.name for each in facts.frontier}
-        table = pd.DataFrame(
-            {
-                _("variant"): [variant_name(each) for each in facts.variants],
-                _("description"): [in_words(compression_of(each.name)) for each in facts.variants],
-                _("file"): [bytes_text(each.n_bytes) for each in facts.variants],
-                _("score"): [f"{each.score:.3f} ± {each.spread:.3f}" for each in facts.variants],
-                _("held-out loss"): [f"{each.held_out_loss:.3f}" for each in facts.variants],
-                _("one batch"): [duration(each.seconds) for each in facts.variants],
-                _("one token"): [_token_time(each) for each in facts.variants],
-                _("on the front"): [
-                    _("yes") if each.name in best else "" for each in facts.variants
-                ],
-            }
-        )
-        show_whole(table)
+        show_table(shown_table(facts))
         rows = variant_table(facts)
         download("variants.csv", lambda: rows.to_csv(index=False), "text/csv")
+
+
+def shown_table(facts: FrontierFacts) -> pd.DataFrame:
+    """The same as it is read; a time that was recorded of none has no column."""
+    each_one, best = facts.variants, {each.name for each in facts.frontier}
+    columns = {
+        _("variant"): [variant_name(each) for each in each_one],
+        _("file"): [bytes_text(each.n_bytes) for each in each_one],
+        _("score"): [shared.said_score(each, is_share=facts.is_share) for each in each_one],
+        _("held-out loss"): [f"{each.held_out_loss:.3f}" for each in each_one],
+        _("one batch"): [duration(each.seconds) for each in each_one],
+        _("one token"): [_token_time(each) for each in each_one],
+        _("on the front"): [_("yes") if each.name in best else "" for each in each_one],
+        _("description"): [in_words(compression_of(each.name)) for each in each_one],
+    }
+    if not any(each.token_seconds for each in each_one):
+        del columns[_("one token")]
+    return pd.DataFrame(columns)
 
 
 def _token_time(variant: Variant) -> str:

@@ -10,10 +10,10 @@ from pages.figures import marks, palette
 from pages.figures.axes import log_axis, room_for_legend, score_axis
 from pages.figures.names_apart import Name, names_apart
 from pages.figures.theme import Picture, Translate, figure
-from pages.figures.units import duration
+from pages.figures.units import duration, quality_text
 
 WIDTH, PLOT, ROOM = 270, 340, 0.06  # pixels between the axes on a phone; powers of ten
-UNSEEN = "rgba(0, 0, 0, 0)"
+AWAY = 8, 14  # pixels from a dot to its name
 SIDES = ("top left", "bottom right", "top right", "bottom left")
 METHOD_NAMES = {
     Method.ORIGINAL: N_("original"),
@@ -59,8 +59,9 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
         *_rings(shown, facts, SHOWN, _("shown on all pages")),
     ]
     return figure(
-        [line, *dots, *rings, _labels(facts, _)],
+        [line, *dots, *rings],
         title=_("Score against file size"),
+        annotations=_labels(facts, _),
         **room_for_legend(PLOT, 1 + len(kinds) + len(rings)),
         xaxis={
             "title": _("bytes in the file (logarithmic)"),
@@ -119,25 +120,25 @@ def _time_scale(facts: FrontierFacts) -> dict[str, Any]:
 
 
 def _hover(variant: Variant, facts: FrontierFacts, _: Translate) -> str:
-    text = _("{name}: {size}, {score:.3f} ± {spread:.3f}, loss {loss:.3f}, {time} per batch")
+    text = _("{name}: {size}, {score} ± {spread}, loss {loss:.3f}, {time} per batch")
     if variant.token_seconds:
         text = _(
-            "{name}: {size}, {score:.3f} ± {spread:.3f}, loss {loss:.3f}, {time} per batch, "
+            "{name}: {size}, {score} ± {spread}, loss {loss:.3f}, {time} per batch, "
             "{token} per token"
         )
     return text.format(
         name=variant.name or _("original"),
         size=bytes_text(variant.n_bytes),
-        score=variant.score,
-        spread=variant.spread,
+        score=quality_text(variant.score, is_share=facts.is_share),
+        spread=quality_text(variant.spread, is_share=facts.is_share),
         loss=variant.held_out_loss,
         time=duration(variant.seconds),
         token=duration(variant.token_seconds or 0.0),
     )
 
 
-def _labels(facts: FrontierFacts, _: Translate) -> dict[str, Any]:
-    """The names of those on the front, each where it covers no other, even on a phone."""
+def _labels(facts: FrontierFacts, _: Translate) -> list[dict[str, Any]]:
+    """The names of those on the front, each tied to its dot, and over no other on a phone."""
     best = facts.frontier
     (low, high), (bottom, top) = _reach(facts), _heights(facts)
     dots = [
@@ -149,23 +150,30 @@ def _labels(facts: FrontierFacts, _: Translate) -> dict[str, Any]:
         )
         for each in best
     ]
-    named = [
-        (each, dot.text, side)
+    return [
+        _label(each, facts.quality(each), dot.text, side)
         for each, dot, side in zip(best, dots, names_apart(dots, WIDTH), strict=True)
         if side is not None
     ]
+
+
+def _label(variant: Variant, height: float, text: str, side: str) -> dict[str, Any]:
+    """A name beside its dot on one side of it, and the line between them."""
+    vertical, across = side.split()
     return {
-        "type": "scatter",
-        "mode": "markers+text",
-        "marker": {"size": 12, "color": UNSEEN},  # what a name keeps away from
-        "x": [each.n_bytes for each, _text, _side in named],
-        "y": [facts.quality(each) for each, _text, _side in named],
-        "text": [text for _each, text, _side in named],
-        "textposition": [side for _each, _text, side in named],
-        "textfont": {"size": 11},
-        "cliponaxis": False,
-        "hoverinfo": "skip",
-        "showlegend": False,
+        "text": text,
+        "x": math.log10(variant.n_bytes),  # as Plotly places notes on such an axis
+        "y": height,
+        "ax": AWAY[0] if across == "right" else -AWAY[0],
+        "ay": AWAY[1] if vertical == "bottom" else -AWAY[1],
+        "xanchor": "left" if across == "right" else "right",
+        "yanchor": "top" if vertical == "bottom" else "bottom",
+        "showarrow": True,
+        "arrowhead": 0,
+        "arrowwidth": 1,
+        "arrowcolor": palette.BEFORE,
+        "standoff": 6,
+        "font": {"size": 11},
     }
 
 

@@ -9,6 +9,8 @@ from blocks.efficiency import answer_facts as facts_of
 from blocks.efficiency.answer_facts import AnswerFacts
 from blocks.observe.run import Run
 from pages.ui import starts
+from pages.ui.export import download
+from pages.ui.fold import fold
 from pages.ui.language import _, ngettext, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_whole
@@ -35,16 +37,35 @@ def says_answers(facts: AnswerFacts) -> str:
     return sentences(said, text.format(lost=lost, gained=facts.n_gained))
 
 
-def question_by_question(run: Run) -> None:
-    """What the variant that is shown loses; nothing where the original is, or nothing is asked."""
+def question_by_question(run: Run, best: str) -> None:
+    """What the variant that is shown loses, and its file; of the original what `best` would lose.
+
+    That is found out when its fold is opened.
+    """
     whole = starts.original(run.weights)
-    if run.weights == whole or not facts_of.is_asked_whole(starts.calibrated(whole)):
-        return
-    with st.spinner(_("Asking both models the same questions …")):
-        say(says_answers, run.weights, facts=answer_facts)
-    if found := answer_facts(run.weights).lost:
-        with st.expander(_("What was lost")):
+    if run.weights != whole:
+        _answers_and_file(run.weights)
+    elif best:
+        with (proof := fold(_("Answers and file of {name}").format(name=best), key="best_answers")):
+            if proof.open:
+                _answers_and_file(starts.variant_of(whole, best))
+
+
+def _answers_and_file(weights: str) -> None:
+    """What it answers otherwise, where its task asks questions, and the file to keep."""
+    file = st.container()
+    if facts_of.is_asked_whole(starts.calibrated(starts.original(weights))):
+        with file, st.spinner(_("Asking both models the same questions …")):
+            say(says_answers, weights, facts=answer_facts)
+        if found := answer_facts(weights).lost:
+            st.caption(_("What was lost"))
             show_whole(_table(found))
+    with file:
+        download(
+            f"{starts.start(weights).recipe}.safetensors",
+            lambda: starts.variant_file(weights).to_bytes(),
+            "application/octet-stream",
+        )
 
 
 def _table(found: tuple[facts_of.Lost, ...]) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from blocks.efficiency.retraining import N_UPDATES, Repair, Repaired, Retraining
 from blocks.efficiency.retraining_facts import RetrainingFacts
 from blocks.observe.run import Run
 from blocks.training.loop import Training
+from pages.figures.units import quality_text
 from pages.panels.efficiency import keeping, retraining_picture, shared
 from pages.panels.efficiency.teaching import teacher_of
 from pages.ui import link, starts, words
@@ -58,7 +59,7 @@ def says_retraining(facts: RetrainingFacts) -> str:
 
 
 def _said(facts: RetrainingFacts, found: Repaired) -> str:
-    return shared.said_quality(facts.quality(found), facts.is_share)
+    return quality_text(facts.quality(found), is_share=facts.is_share)
 
 
 def retraining_table(facts: RetrainingFacts) -> pd.DataFrame:

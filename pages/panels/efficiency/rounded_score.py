@@ -8,6 +8,7 @@ from blocks.efficiency.compression import Compression
 from blocks.efficiency.frontier import FrontierFacts
 from blocks.efficiency.names import name_of
 from blocks.observe.run import Run
+from pages.figures.units import quality_text
 from pages.panels.efficiency import made, shared
 from pages.panels.efficiency.recipe_words import exempt_in_words
 from pages.ui import link, starts
@@ -42,7 +43,7 @@ def says_rounded_score(facts: FrontierFacts, exempt: frozenset[str]) -> str:
 
 
 def _said(facts: FrontierFacts, i: int) -> str:
-    return shared.said_quality(facts.quality(facts.variants[i]), facts.is_share)
+    return quality_text(facts.quality(facts.variants[i]), is_share=facts.is_share)
 
 
 def what_it_still_can_do(run: Run, how: Compression) -> None:
@@ -60,4 +61,5 @@ def what_it_still_can_do(run: Run, how: Compression) -> None:
     score_name = model.examiner.task.score_name
     facts = FrontierFacts(tuple(done.found), score_name, model.is_share)
     note(says_rounded_score(facts, how.exempt))
-    show_whole(shared.in_numbers({each.name or _("original"): each for each in facts.variants}))
+    named = {each.name or _("original"): each for each in facts.variants}
+    show_whole(shared.in_numbers(named, is_share=facts.is_share))

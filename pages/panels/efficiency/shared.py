@@ -12,13 +12,12 @@ from blocks.efficiency.names import compression_of, name_of
 from blocks.observe.run import Run
 from blocks.training.spec import TrainingSpec
 from blocks.weights.pocket import pocket_names
-from pages.figures.units import long_duration
+from pages.figures.units import long_duration, quality_text
 from pages.panels.efficiency import made
 from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.training.shared import expected_pace
 from pages.ui import link, starts
 from pages.ui.compare import kept
-from pages.ui.export import download
 from pages.ui.language import _, say_fault
 from pages.ui.link_fields.compare import Kept
 from pages.ui.link_fields.efficiency import FIELDS
@@ -56,11 +55,6 @@ def whole(run: Run) -> Calibrated:
     return starts.calibrated(starts.original(run.weights))
 
 
-def said_quality(value: float, is_share: bool) -> str:
-    """A score as a share, or a held-out loss."""
-    return percent(value) if is_share else f"{value:.3f}"
-
-
 def said_kept(share: float, score_name: str, is_share: bool) -> str:
     """That so much of a score is left; of a loss, that it rose by no more than a score may fall."""
     if not is_share:
@@ -95,21 +89,27 @@ def expected_time(spec: TrainingSpec, n_updates: int) -> str:
     return text.format(time=long_duration(pace.update * n_updates, _=_))
 
 
-def in_numbers(variants: Mapping[str, Variant]) -> pd.DataFrame:
+def said_score(variant: Variant, *, is_share: bool) -> str:
+    """The mean over the draws and its standard error, with the digits that the sentences have."""
+    score, spread = (quality_text(v, is_share=is_share) for v in (variant.score, variant.spread))
+    return f"{score} ± {spread}"
+
+
+def in_numbers(variants: Mapping[str, Variant], *, is_share: bool) -> pd.DataFrame:
     """Bytes and quality of variants, by what each is called."""
     each = variants.values()
     return pd.DataFrame(
         {
             _("variant"): [*variants],
             _("file"): [bytes_text(variant.n_bytes) for variant in each],
-            _("score"): [f"{v.score:.3f} ± {v.spread:.3f}" for v in each],
+            _("score"): [said_score(variant, is_share=is_share) for variant in each],
             _("held-out loss"): [f"{variant.held_out_loss:.3f}" for variant in each],
         }
     )
 
 
 def shown_variant(run: Run) -> None:
-    """Where a variant is shown on all pages: which, as a file to keep, and the way back."""
+    """Where a variant is shown on all other pages: which, and the way back."""
     whole = starts.original(run.weights)
     if whole == run.weights:
         return
@@ -117,9 +117,10 @@ def shown_variant(run: Run) -> None:
     words = in_words(compression_of(recipe))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            _("All pages show {recipe} ({words}); this page measures the original.").format(
-                recipe=recipe, words=words
-            )
+            _(
+                "Every other page now runs {recipe} ({words}); this one always starts from the "
+                "original that it was made of."
+            ).format(recipe=recipe, words=words)
         )
         st.button(
             _("Back to the original"),
@@ -127,11 +128,6 @@ def shown_variant(run: Run) -> None:
             key="use_original",
             on_click=_use,
             args=("",),
-        )
-        download(
-            f"{recipe}.safetensors",
-            lambda: starts.variant_file(run.weights).to_bytes(),
-            "application/octet-stream",
         )
 
 
