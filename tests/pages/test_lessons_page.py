@@ -469,3 +469,9 @@ def test_the_word_that_is_asked_about_is_the_one_outlined(step: int):
     )
     assert_works(at)
     assert f"Outlined: `{asked_about}` is linked" in said(at)
+
+
+def test_no_tooltip_of_the_card_covers_the_buttons_of_the_answer():
+    at = lesson_opened()
+    assert not at.button(key="open_room").help  # it would open upwards, onto them
+    assert any("Learners join by a code" in each.value for each in at.main.caption)

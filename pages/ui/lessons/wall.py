@@ -170,10 +170,11 @@ def way_to_open() -> None:
         _("Open a room for a class"),
         icon=":material/groups:",
         type="tertiary",
-        help=_(
-            "Learners join by a code, without names; their guesses appear on your screen. A "
-            "room holds {n} learners and ends after a day."
-        ).format(n=MOST_LEARNERS),
         on_click=open_room,
         key="open_room",
     )
+    text = _(
+        "Learners join by a code, without names; their guesses appear on your screen. A "
+        "room holds {n} learners and ends after a day."
+    )
+    st.caption(text.format(n=MOST_LEARNERS))  # a tooltip would open upwards, onto the answers
