@@ -156,10 +156,10 @@ def what_is_to_blame(run: Run) -> None:
     at = weights, how, kept
     with place:
         say(says_blame, *at, facts=blame_facts)
+    show(rounding_picture.blame, *at, facts=blame_facts, key="blame", on_click=_show_matrix)
     with st.container(horizontal=True):
         shared.way_to(kept, _("Show this model on all pages"), "use_kept")
         _way_to_exempt(blame_facts(*at))
-    show(rounding_picture.blame, *at, facts=blame_facts, key="blame", on_click=_show_matrix)
     show_whole(_in_numbers(blame_facts(*at)))
     note(_says_how(is_recorded=is_recorded))
     rows = blame_facts(*at).rows

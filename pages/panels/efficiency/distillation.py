@@ -167,8 +167,8 @@ def what_a_teacher_adds(run: Run) -> None:
     if faults := [*teaching_faults(spec.config, spec.task.seq_len, teaching)]:
         refused(faults[0], "mend_teaching")
         return
-    switch("train_students", _("Train the students here"))
     _compared(weights, size, teaching, place)
+    switch("train_students", _("Train the students here"))
     with keeping.row(_("**Keep a student**")):
         keeping.n_updates("student_updates")
         keeping.start_button(_("Train one with the teacher"), spec, key="student")
