@@ -49,8 +49,7 @@ def _cells(found: ClassGuesses, _: Translate) -> Picture:
         table = table.of_size(*map(int, found.truth[2:]))
     counted = Counter((int(row), int(column)) for row, column in found.guesses)
     drawn = guess_cell.counted(table, counted, found.truth[:2], _title(found, _), _=_)
-    drawn.layout.font = FONT
-    return drawn
+    return drawn.with_layout(font=FONT)
 
 
 def _bars(found: ClassGuesses, _: Translate) -> Picture:

@@ -56,8 +56,7 @@ def curve_so_far(ask: Ask, guess: Sequence[float], *, _: Translate) -> Picture:
     clicks = targets([names[i] for i, _y in places], [y for _i, y in places], places, 12, **look)
     drawn = {**_guess_line(ask, guess, _), "hoverinfo": "skip"}
     found = _lines(ask, [drawn, clicks], _("Your guess: click to move it"))
-    found.layout.update(hoverdistance=ANYWHERE, height=CLICKED_HEIGHT)
-    return found
+    return found.with_layout(hoverdistance=ANYWHERE, height=CLICKED_HEIGHT)
 
 
 def _curve(found: Guessed, _: Translate) -> Picture:

@@ -43,6 +43,10 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types
     def _plotly(self) -> go.Figure:
         return go.Figure(self._parts["data"], self._parts["layout"], _validate=False)
 
+    def with_layout(self, **more: Any) -> "Picture":
+        """The same with these parts of its layout."""
+        return Picture({**self._parts, "layout": {**self._parts["layout"], **more}})
+
     def written_in(self, color: str) -> "Picture":
         """The same with its texts in this colour, and those in the cells of its maps."""
         given, layout = self._parts["data"], self._parts["layout"]

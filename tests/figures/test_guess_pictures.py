@@ -53,6 +53,7 @@ def test_a_class_of_any_size_is_drawn(asked: Ask, n: int, is_shown: bool):
     found = ClassGuesses(asked, (guessed,) * n, truth if is_shown else (), LABELS)
     picture = class_guesses.picture(found, _=marked)
     checked(picture)
+    assert picture.sent["layout"]["font"]["size"] == 15  # read from the back row
     assert words_that_slipped_by(picture) == set()
 
 
@@ -91,3 +92,9 @@ def test_people_are_whole():
 def test_a_label_is_text():
     picture = class_guesses.picture(ClassGuesses(CHOICE, ()), _=str)
     assert "&lt;b&gt;" in picture.layout.yaxis.ticktext[1]
+
+
+def test_a_curve_to_be_clicked_is_high_enough_for_its_levels():
+    sent = guess.curve_so_far(CURVE, (0.5,) * len(CURVE.xs), _=str).sent
+    spacing = (sent["layout"]["height"] - 64 - 40) / 20
+    assert spacing > 10 and sent["layout"]["hoverdistance"] == -1

@@ -1,6 +1,8 @@
 """What all pictures share."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
@@ -105,3 +107,15 @@ def test_a_legend_that_has_a_place_of_its_own_stays_there():
     drawn = theme.figure([], showlegend=True, legend=own)
     assert drawn.layout.legend.to_plotly_json() == own
     assert enlarged(drawn).layout.legend.y == 0.99
+
+
+def test_another_layout_makes_another_picture():
+    one = theme.figure([], title="title", height=100)
+    other = one.with_layout(height=200)
+    assert [each.sent["layout"]["height"] for each in (one, other)] == [100, 200]
+
+
+def test_nobody_writes_into_the_view_of_a_picture():
+    """What is written there is not sent."""
+    files = [path for path in Path("pages").rglob("*.py") if path.name != "theme.py"]
+    assert [f for f in files if re.search(r"\.(layout|data)(\.|\[.*\] =)", f.read_text())] == []

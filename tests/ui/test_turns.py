@@ -10,6 +10,7 @@ import pytest
 from pages.ui.turns import Turns, one_at_a_time, turns
 
 PAGES = [Path("app.py"), *sorted(Path("pages").glob("*.py"))]
+SHARED = Path("pages/panels/model_page.py")
 LONG = 1000.0
 
 
@@ -92,7 +93,13 @@ def test_a_section_within_a_page_is_of_its_turn_and_a_fault_ends_it():
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_every_page_waits_for_its_turn(path: Path):
-    body = ast.parse(path.read_text()).body
-    (main,) = (each for each in body if getattr(each, "name", "") == "main")
-    assert isinstance(main, ast.FunctionDef)
-    assert [ast.unparse(each) for each in main.decorator_list] == ["one_at_a_time"]
+    called = {name: where for where in (path, SHARED) for name in waiting(where)}
+    last = ast.parse(path.read_text()).body[-1]
+    assert isinstance(last, ast.Expr) and isinstance(last.value, ast.Call)
+    assert ast.unparse(last.value.func) in called
+
+
+def waiting(path: Path) -> list[str]:
+    """The functions of a file that take turns."""
+    functions = (each for each in ast.parse(path.read_text()).body if hasattr(each, "args"))
+    return [f.name for f in functions if "one_at_a_time" in map(ast.unparse, f.decorator_list)]
