@@ -53,8 +53,17 @@ class Panel:
         return not (attend_somewhere if self.in_any_layer else attend)(run.config)
 
 
-def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | None = None) -> None:
-    """The titles, the open panel, the way to the next one, and what can be taken away."""
+def show(
+    panels: Sequence[Panel],
+    *values: Any,
+    files: Callable[..., None] | None = None,
+    key: str = "panel",
+) -> None:
+    """The titles, the open panel, the way to the next one, and what can be taken away.
+
+    A page that shows other panels later gives these another `key`: a browser may still say which
+    of them was open when the others are there.
+    """
     if is_all():
         _show_all(panels, values, files)
         return
@@ -66,16 +75,18 @@ def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | Non
         _beside_a_lesson(lesson, panels, shown, values)
     else:
         own.note_what_is_gone()
-        _open(panels, shown, values, files)
+        _titles(panels, shown, key)
+        _open(panels[shown:], values, files)
 
 
 def _open(
-    panels: Sequence[Panel], shown: int, values: Sequence[Any], files: Callable[..., None] | None
+    panels: Sequence[Panel], values: Sequence[Any], files: Callable[..., None] | None
 ) -> None:
-    with _titles(panels, shown):
-        goes_on = _drawn(panels[shown], values)
-        _ways_on(panels, shown)
-        _taking_away(values, files, panels[shown].name)
+    """The first of these panels, and the way to the next."""
+    with st.container():
+        goes_on = _drawn(panels[0], values)
+        _ways_on(panels)
+        _taking_away(values, files, panels[0].name)
     if goes_on:
         goes_on()
 
@@ -98,7 +109,8 @@ def _beside_a_lesson(
             st.subheader(_(panels[shown].title))
             _alone(panels[shown], values)
         else:
-            _open(panels, shown, values, None)
+            _titles(panels, shown, "panel")
+            _open(panels[shown:], values, None)
 
 
 def opened(panels: Sequence[Panel]) -> Panel:
@@ -149,15 +161,15 @@ def _drawn(panel: Panel, values: Sequence[Any]) -> Callable[[], None] | None:
     return panel.draw_itself(values)
 
 
-def _titles(panels: Sequence[Panel], shown: int) -> Any:
-    """The questions, and the place under them.
+def _titles(panels: Sequence[Panel], shown: int, key: str) -> None:
+    """The questions.
 
     All of them side by side, in as many rows as they need; on a phone, where these would push
     the picture off the screen, a list that shows the open one.
     """
     names = {_(panel.title): panel.name for panel in panels}
-    st.session_state["panel"] = _(panels[shown].title)
-    chosen: dict[str, Any] = {"key": "panel", "on_change": _title_clicked, "args": (names,)}
+    st.session_state[key] = _(panels[shown].title)
+    chosen: dict[str, Any] = {"key": key, "on_change": _title_clicked, "args": (names, key)}
     if is_phone():
         st.selectbox(_("Question"), list(names), label_visibility="collapsed", **chosen)
     else:
@@ -169,20 +181,18 @@ def _titles(panels: Sequence[Panel], shown: int) -> Any:
             label_visibility="collapsed",
             **chosen,
         )
-    return st.container()
 
 
-def _title_clicked(names: Mapping[str, str]) -> None:
+def _title_clicked(names: Mapping[str, str], key: str) -> None:
     """The value of the titles is a label; one of the language before says nothing."""
-    if name := names.get(st.session_state["panel"]):
+    if name := names.get(st.session_state[key]):
         link.change("panel", name)
 
 
-def _ways_on(panels: Sequence[Panel], shown: int) -> None:
+def _ways_on(panels: Sequence[Panel]) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", key="ways_on"):
         _way(_("Everything on this page"), ALL, icon=":material/unfold_more:", type="tertiary")
-        if shown + 1 < len(panels):
-            following = panels[shown + 1]
+        for following in panels[1:2]:
             text = _("Next: {title}").format(title=_(following.title))
             _way(text, following.name, icon=":material/arrow_forward:", type="secondary")
 

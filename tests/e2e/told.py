@@ -25,6 +25,8 @@ STANDS_STILL = """() => {
     return window.waitsFor.length === 0;
 }"""
 
+TITLES = ".st-key-panel, .st-key-settings_panel"
+
 # True when the address bar says all of it.
 SAYS = """wanted => {
     const said = new URLSearchParams(location.search);
@@ -73,12 +75,12 @@ def choose(page: Page, key: str, label: str) -> None:
 
 def panel_title(page: Page, title: str) -> Locator:
     """The title of a panel, among all those of the page."""
-    return at(page, "panel").get_by_role("radio", name=title, exact=True)
+    return page.locator(TITLES).get_by_role("radio", name=title, exact=True)
 
 
 def opened_title(page: Page) -> Locator:
     """The title of the panel that is open, among those of the page."""
-    return at(page, "panel").locator("[aria-checked=true]")
+    return page.locator(TITLES).locator("[aria-checked=true]")
 
 
 def open_panel(page: Page, title: str, name: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from opened import PAGES, assert_works, opened, press, settings, titles, visit
+from opened import PAGES, assert_works, open_title, opened, press, settings, titles, visit
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
@@ -49,13 +49,13 @@ def unfolded(block: Block) -> Iterator[Element]:
 def test_every_panel_of_a_page_opens_after_the_one_before(page: str):
     at = one_panel(page)
     assert_short(at)
-    wanted, seen = len(titles(at)), {at.session_state["panel"]}
+    wanted, seen = len(titles(at)), {open_title(at)}
     while key := next_panel(at):
         press(at, key)
         assert_works(at, warnings=None)
         assert_short(at)
         assert at.query_params["panel"] == key.removeprefix("to_")
-        seen.add(at.session_state["panel"])
+        seen.add(open_title(at))
     assert len(seen) == wanted
 
 
@@ -63,7 +63,7 @@ def test_every_panel_of_a_page_opens_after_the_one_before(page: str):
 def test_a_panel_that_a_page_does_not_have_is_its_first(page: str):
     first = one_panel(page)
     other = one_panel(page, panel="of-no-page")
-    assert other.session_state["panel"] == first.session_state["panel"]
+    assert open_title(other) == open_title(first)
 
 
 def test_only_what_is_open_is_drawn():
@@ -91,7 +91,7 @@ def test_everything_on_a_page_is_one_press_away_and_one_back():
 def test_titles_are_in_the_language_of_the_reader_and_a_link_opens_the_same_panel_in_both():
     for lang, title in (("en", "Which units never fire?"), ("zh", "哪些单元从不激活？")):
         at = visit(one_panel("pages/feed_forward.py"), lang=lang, panel="dead-units", preset=None)
-        assert at.session_state["panel"] == title
+        assert open_title(at) == title
 
 
 def test_on_a_phone_the_questions_are_a_list_that_shows_the_open_one(monkeypatch):

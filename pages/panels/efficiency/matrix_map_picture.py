@@ -37,7 +37,8 @@ def matrix_map(
     table[y, x] = rows["shown"]
     cells = marks.heat(table, **look, showscale=False, name=said["name"], xgap=1, ygap=1)
     named = [*zip(rows["matrix"], rows["shown"], x, y, strict=True)]
-    hovers = [hover.format(**row, value=row["shown"]) for row in rows.to_dict("records")]
+    records: list[dict[Any, Any]] = rows.to_dict("records")
+    hovers = [hover.format(**row, value=row["shown"]) for row in records]
     targets = marks.targets(x, y, [[name] for name, *_at in named], ROW - 6, **marks.told(hovers))
     is_marked = rows[marked].to_numpy() > 0 if marked else np.zeros(len(rows), dtype=bool)
     return figure(
