@@ -144,7 +144,7 @@ def summary(run: Run) -> str:
 
 def _in_one_line(run: Run) -> str:
     text = _(
-        "{n_source} source tokens · start token and {n_target} target tokens × "
+        "{n_source} source tokens · [BEGIN] + {n_target} target tokens × "
         "{d_model} features · "
         "{parameters} · {how} · seed {seed}"
     )
