@@ -98,7 +98,7 @@ def test_a_target_longer_than_the_limit_is_cut_and_said():
 
 def test_the_tokens_generated_are_counted_once():
     text = said(translated(max_new_tokens=3))
-    assert "[BEGIN] + 3 target tokens ×" in text and "After 3 of 3 steps" in text
+    assert "`[BEGIN]` + 3 target tokens ×" in text and "After 3 of 3 steps" in text
 
 
 def test_a_chosen_model_without_weights_says_so_and_leads_back():

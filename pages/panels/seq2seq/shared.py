@@ -18,7 +18,7 @@ from blocks.observe.run import Input, Run
 from blocks.text.bilingual import SentenceTokenizer
 from pages.ui import cached, labelled, link, tokens
 from pages.ui.compare import beside, changes
-from pages.ui.language import _, current_language
+from pages.ui.language import _, current_language, literal
 from pages.ui.ways import take
 from pages.ui.words import parameter_count
 
@@ -144,12 +144,13 @@ def summary(run: Run) -> str:
 
 def _in_one_line(run: Run) -> str:
     text = _(
-        "{n_source} source tokens · [BEGIN] + {n_target} target tokens × "
+        "{n_source} source tokens · {start} + {n_target} target tokens × "
         "{d_model} features · "
         "{parameters} · {how} · seed {seed}"
     )
     return text.format(
         n_source=run.input.shape[1],
+        start=literal(run.target_or_start.labels[0]),
         n_target=run.target_or_start.shape[1] - 1,  # the start token is given
         d_model=run.config.d_model,
         parameters=parameter_count(run.config),
