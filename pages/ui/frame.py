@@ -117,7 +117,7 @@ def open_page(
 def _way_to_the_trained_model() -> None:
     """Say that the chosen model has learned nothing for this page, and lead to the one that has."""
     text = _(
-        "**Random weights**: {model} has none trained for this page, so its output means nothing."
+        "**Random weights**: {model} is not trained for this page, so its output means nothing."
     )
     with st.container(horizontal=True, vertical_alignment="center", key="without_weights"):
         st.markdown(text.format(model=literal(_(weights.started_from().title))), width="content")
