@@ -9,6 +9,7 @@ from torch import Tensor
 from blocks.model.kv_cache import KVCache
 from blocks.model.models import GPT, EncoderDecoder
 from blocks.model.source_target import SourceTarget, SourceTargetMask
+from blocks.training.writer import goes_on
 
 Ids = Tensor | SourceTarget
 
@@ -41,10 +42,8 @@ class CachedReader:
         return torch.cat(self._logits, dim=1)
 
     def _goes_on(self, source: Tensor | None, target: Tensor) -> bool:
-        n = self._read.shape[1]
         has_other_source = source is not None and source is not self._source
-        is_longer = 0 < n < target.shape[1] and len(target) == len(self._read)
-        return is_longer and not has_other_source and target[:, :n].equal(self._read)
+        return not has_other_source and goes_on(self._read, target)
 
     def _begin(self, source: Tensor | None, target: Tensor, mask: SourceTargetMask | None) -> None:
         self.cache, self._logits, self._read = self.new_cache(), [], target[:, :0]

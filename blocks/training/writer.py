@@ -30,27 +30,28 @@ class Writer:
         ids, *mask = read
         if self._config is None or mask:
             return self._run(*read)
-        has_grown, self._ids = self._has_grown(ids), ids
-        if has_grown:
+        is_longer, self._ids = goes_on(self._ids, ids), ids
+        if is_longer:
             return self._read_on(ids, self._cache or KVCache(self._config))
         self._cache = None
         return self._run(ids)
 
-    def _has_grown(self, ids: Tensor) -> bool:
-        n = self._ids.shape[1]
-        return 0 < n < ids.shape[1] and ids[:, :n].equal(self._ids)
-
     def _read_on(self, ids: Tensor, cache: KVCache) -> Tensor:
         self._cache = cache = cache.ready_for(ids.shape[1])
         n_known = cache.seen
-        new = self._run(ids[:, n_known:], None, cache)
+        new = self._run(ids[:, n_known:], cache=cache)
         self._logits = torch.cat([self._logits[:, :n_known], new], dim=1) if n_known else new
         return self._logits
 
-    def _run(self, ids: Any, mask: Any = None, *cache: KVCache) -> Tensor:
-        given = () if mask is None and not cache else (to_device(mask, self.device), *cache)
-        logits: Tensor = self.model(to_device(ids, self.device), *given)
+    def _run(self, *read: Any, **kept: KVCache) -> Tensor:
+        logits: Tensor = self.model(*(to_device(each, self.device) for each in read), **kept)
         return logits.float().cpu()
+
+
+def goes_on(before: Tensor, ids: Tensor) -> bool:
+    """Whether ids (batch, seq) begin with all of those before, of which there are some."""
+    n = before.shape[1]
+    return 0 < n < ids.shape[1] and ids[:, :n].equal(before)
 
 
 def _keeps(model: nn.Module) -> ModelConfig | None:
