@@ -10,7 +10,7 @@ from blocks.cost.units import bytes_text
 from blocks.efficiency import compression, frontier
 from blocks.efficiency.frontier import FrontColors, FrontierFacts, Variant
 from blocks.efficiency.names import compression_of
-from blocks.efficiency.recorded import recorded
+from blocks.efficiency.recorded import Recorded, recorded
 from blocks.observe.run import Run
 from pages.figures.units import duration, quality_text
 from pages.panels.efficiency import frontier_picture, made, shared
@@ -39,7 +39,7 @@ def frontier_facts(
 
     Beside them those of the reader's `own`, and where there is no ready set, the original.
     """
-    model, before = starts.calibrated(weights), None if n_measured else recorded(weights)
+    model, before = starts.calibrated(weights), _before(weights, n_measured)
     names = frontier.ready(model.file.config)[:n_measured]
     variants = before.ready if before else tuple(made.measured(weights, name) for name in names)
     if own and not variants:
@@ -53,6 +53,11 @@ def frontier_facts(
         own=frozenset(each.name for each in own),
         apart=frozenset(each.name for each in own if before and each.name not in before.variants),
     )
+
+
+def _before(weights: str, n_measured: int) -> Recorded | None:
+    """What was measured before, where nothing is measured here."""
+    return None if n_measured else recorded(weights)
 
 
 def says_frontier(facts: FrontierFacts) -> str:
@@ -197,7 +202,7 @@ def how_small(run: Run) -> None:
         key="frontier",
         on_click=shared.use_clicked,
     )
-    before = None if n_measured else recorded(weights)
+    before = _before(weights, n_measured)
     note(says_how(facts, before.processor if before else ""))
     _ways_to_best(facts, run)
     question_by_question(run, facts.smallest(MOST_LOST).name)
@@ -226,7 +231,7 @@ def _made_here(
     """What this reader made beside the ready set, the one that is shown among it."""
     if shown:
         made.note(weights, shown)
-    before = None if n_measured else recorded(weights)
+    before = _before(weights, n_measured)
     there = {*names[:n_measured], *(each.name for each in (before.ready if before else ()))}
     known = before.variants if before else {}
     wanted = [name for name in made.names(weights) if name not in there]
