@@ -187,20 +187,22 @@ def blamed(model: Calibrated, built: Model, matrices: Mapping[str, Rounded]) -> 
 
 def _taken_apart(model: Calibrated, how: Compression) -> tuple[ModelConfig, dict[str, Tensor]]:
     """Layers first, then heads, then units, each chosen by what is left."""
-    config, tensors = without_layers(model.file.config, model.file.tensors, how.removed_layers)
-    tensors = {name: tensor.float() for name, tensor in tensors.items()}
+    left = without_layers(model.file.config, model.file.tensors, how.removed_layers)
+    tensors = {name: tensor.float() for name, tensor in left.of(model.file.tensors).items()}
     random = generator(how.seed, "compression")
 
     def choice() -> Choice:
         is_informed = how.criterion is Criterion.WANDA
-        inputs = model.inputs_without(config, tensors) if is_informed else {}
+        inputs = model.inputs_without(left.config, tensors) if is_informed else {}
         return Choice(how.criterion, inputs, random)
 
     if how.removed_heads:
-        config, tensors = without_heads(config, tensors, how.removed_heads, choice())
+        left = without_heads(left.config, tensors, how.removed_heads, choice())
+        tensors = left.of(tensors)
     if how.removed_units:
-        config, tensors = without_units(config, tensors, how.removed_units, choice())
-    return config, tensors
+        left = without_units(left.config, tensors, how.removed_units, choice())
+        tensors = left.of(tensors)
+    return left.config, tensors
 
 
 def compressed_config(config: ModelConfig, how: Compression) -> ModelConfig:

@@ -5,7 +5,7 @@ gives with those columns of `out_proj` or `down_proj` set to 0.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -47,28 +47,57 @@ class Choice:
         return ((parts @ corners) * parts).sum((1, 2))
 
 
-def without_heads(
-    config: ModelConfig,
-    tensors: Tensors,
-    n_removed: int,
-    choice: Choice,
-) -> tuple[ModelConfig, dict[str, Tensor]]:
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """What is left of one tensor, `name`: these rows and columns of it, in order; None: all."""
+
+    name: str
+    rows: Tensor | None = None
+    columns: Tensor | None = None
+
+    def of(self, tensor: Tensor) -> Tensor:
+        """Take it; a single number, such as an optimizer's count of steps, stays what it is."""
+        if tensor.ndim and self.rows is not None:
+            tensor = tensor[self.rows]
+        return tensor[:, self.columns] if tensor.ndim and self.columns is not None else tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """What is left of a model: its configuration, and a piece for each of its tensors by name."""
+
+    config: ModelConfig
+    pieces: Mapping[str, Piece]
+
+    def of(self, tensors: Tensors, ending: str = "") -> dict[str, Tensor]:
+        """The tensors of the smaller model, of those that are given.
+
+        `ending` follows each name on both sides: what an optimizer remembers is cut as the weight.
+        """
+        return {
+            name + ending: piece.of(tensors[piece.name + ending])
+            for name, piece in self.pieces.items()
+            if piece.name + ending in tensors
+        }
+
+
+def without_heads(config: ModelConfig, tensors: Tensors, n_removed: int, choice: Choice) -> Left:
     """The same model with fewer heads in each layer: those that add least to the stream go.
 
     A key/value head goes with all of its query heads. Raises `ConfigError` where none would be
     left, or where heads are not alike: ALiBi and a learned bias tell each its own distances.
     """
-    fewer, small = config_without_heads(config, n_removed), dict(tensors)
+    fewer, pieces = config_without_heads(config, n_removed), _whole(tensors)
     per_group = config.n_heads // config.n_kv_heads
     for name, path in _paths(tensors, OUT):
         width = per_group * config.d_head
         kept = _kept(choice.scores(name, tensors[name], width), n_removed)
         wide, narrow = _spread(kept, width), _spread(kept, config.d_head)
-        small[name] = tensors[name][:, wide]
-        _take_rows(small, f"{path}.q_proj", wide)
+        pieces[name] = Piece(name, columns=wide)
+        pieces |= _rows(tensors, f"{path}.q_proj", wide)
         for each in ("k_proj", "v_proj"):
-            _take_rows(small, f"{path}.{each}", narrow)
-    return fewer, small
+            pieces |= _rows(tensors, f"{path}.{each}", narrow)
+    return Left(fewer, pieces)
 
 
 def config_without_heads(config: ModelConfig, n_removed: int) -> ModelConfig:
@@ -86,21 +115,16 @@ def _has_relative_bias(config: ModelConfig) -> bool:
     return is_pair and config.encoder_decoder.relative_bias
 
 
-def without_units(
-    config: ModelConfig,
-    tensors: Tensors,
-    share: float,
-    choice: Choice,
-) -> tuple[ModelConfig, dict[str, Tensor]]:
+def without_units(config: ModelConfig, tensors: Tensors, share: float, choice: Choice) -> Left:
     """The same model with a share of the hidden units of each feed-forward layer taken out."""
-    fewer, small = config_without_units(config, share), dict(tensors)
+    fewer, pieces = config_without_units(config, share), _whole(tensors)
     n_removed = config.d_ff - fewer.d_ff
     for name, path in _paths(tensors, DOWN):
         kept = _kept(choice.scores(name, tensors[name], 1), n_removed)
-        small[name] = tensors[name][:, kept]
+        pieces[name] = Piece(name, columns=kept)
         for each in ("up_proj", "gate_proj"):
-            _take_rows(small, f"{path}.{each}", kept)
-    return fewer, small
+            pieces |= _rows(tensors, f"{path}.{each}", kept)
+    return Left(fewer, pieces)
 
 
 def config_without_units(config: ModelConfig, share: float) -> ModelConfig:
@@ -114,13 +138,10 @@ def config_without_units(config: ModelConfig, share: float) -> ModelConfig:
     return config.replace(d_ff=config.d_ff - n_removed)
 
 
-def without_layers(
-    config: ModelConfig, tensors: Tensors, removed: tuple[int, ...]
-) -> tuple[ModelConfig, dict[str, Tensor]]:
+def without_layers(config: ModelConfig, names: Iterable[str], removed: tuple[int, ...]) -> Left:
     """The same model without some layers, counted from 0; of an encoder–decoder in both stacks."""
     fewer, out = config_without_layers(config, removed), {*removed}
-    small = {_renumbered(name, out): each for name, each in tensors.items() if _stays(name, out)}
-    return fewer, small
+    return Left(fewer, {_renumbered(name, out): Piece(name) for name in names if _stays(name, out)})
 
 
 def depth_of(config: ModelConfig) -> int:
@@ -161,10 +182,13 @@ def _spread(parts: Tensor, width: int) -> Tensor:
     return (parts[:, None] * width + torch.arange(width)).flatten()
 
 
-def _take_rows(tensors: dict[str, Tensor], path: str, rows: Tensor) -> None:
-    for name in (f"{path}.weight", f"{path}.bias"):
-        if name in tensors:
-            tensors[name] = tensors[name][rows]
+def _whole(names: Iterable[str]) -> dict[str, Piece]:
+    return {name: Piece(name) for name in names}
+
+
+def _rows(tensors: Tensors, path: str, rows: Tensor) -> dict[str, Piece]:
+    names = (f"{path}.{each}" for each in ("weight", "bias"))
+    return {name: Piece(name, rows=rows) for name in names if name in tensors}
 
 
 def _stays(name: str, removed: set[int]) -> bool:

@@ -57,7 +57,8 @@ def calibrated() -> Calibrated:
 def test_without_heads_is_the_model_whose_heads_write_nothing(criterion, changes):
     config = config_of(architecture="gpt", **changes)
     weights = weights_of(config)
-    small_config, small = without_heads(config, weights, 1, choice(criterion, config, weights))
+    left = without_heads(config, weights, 1, choice(criterion, config, weights))
+    small_config, small = left.config, left.of(weights)
     assert small_config.n_kv_heads == config.n_kv_heads - 1
     masked = dict(weights)
     for name in weights:
@@ -75,7 +76,8 @@ def test_without_heads_is_the_model_whose_heads_write_nothing(criterion, changes
 def test_without_units_is_the_model_whose_units_write_nothing(criterion, activation):
     config = config_of(architecture="gpt", activation=activation)
     weights = weights_of(config)
-    small_config, small = without_units(config, weights, 0.25, choice(criterion, config, weights))
+    left = without_units(config, weights, 0.25, choice(criterion, config, weights))
+    small_config, small = left.config, left.of(weights)
     assert small_config.d_ff == config.d_ff * 3 // 4
     masked = dict(weights)
     for name in weights:
@@ -91,7 +93,8 @@ def test_without_units_is_the_model_whose_units_write_nothing(criterion, activat
 def test_without_layers_the_others_follow_one_another(architecture):
     config = config_of(architecture=architecture)
     weights = weights_of(config)
-    small_config, small = without_layers(config, weights, (1,))
+    left = without_layers(config, weights, (1,))
+    small_config, small = left.config, left.of(weights)
     assert small_config.n_layers == 2
     model, fewer = trained(config, weights), trained(small_config, small)
     for stack, less in zip(_stacks(model), _stacks(fewer), strict=True):

@@ -57,7 +57,8 @@ def test_a_layer_without_its_sublayers_is_no_layer(changes):
     model = model_of(**changes)
     both = tuple(path for path in sublayer_paths(model.model) if path.startswith("layers.1"))
     assert len(both) == (1 if changes.get("norm_placement") == "parallel" else 2)
-    fewer = trained(*without_layers(model.file.config, model.file.tensors, (1,)))
+    left = without_layers(model.file.config, model.file.tensors, (1,))
+    fewer = trained(left.config, left.of(model.file.tensors))
     with torch.no_grad():
         assert_near(changed_model(model, Change(both))(READ), fewer(READ))
 
