@@ -27,17 +27,18 @@ def blame(
 
     The model must be the caller's own: its weights are exchanged and put back.
     """
-    whole, found = _loss(model, batches), {}
+    whole, found = mean_loss(model, batches), {}
     for name, values in rounded.items():
         weight = model.get_parameter(name)
         exact = weight.clone()
         weight.copy_(values)
-        found[name] = _loss(model, batches) - whole
+        found[name] = mean_loss(model, batches) - whole
         weight.copy_(exact)
     return found
 
 
-def _loss(model: Model, batches: Iterable[Batch]) -> float:
+def mean_loss(model: Model, batches: Iterable[Batch]) -> float:
+    """Cross entropy of all tokens asked for, in nats."""
     total, n = 0.0, 0
     for batch in batches:
         total += float(cross_entropy(model(*batch.read), batch.targets, reduction="sum"))

@@ -2,7 +2,8 @@
 
     python -m blocks.efficiency.recorded_retraining [name ...]
 
-trains them anew: a quarter of an hour on a core. On other processors the last digits differ.
+trains what the file lacks: half an hour on a core for all. On other processors the last digits
+differ.
 """
 
 import dataclasses
@@ -13,6 +14,7 @@ from typing import Any
 from rich.progress import track
 
 from blocks.efficiency.recording import record_models
+from blocks.efficiency.removal import Removed, shares_of
 from blocks.efficiency.retraining import Repair, Repaired, Retraining
 from blocks.model.shipped import rows_in, shipped
 from blocks.training.teaching import shipped_teacher
@@ -21,14 +23,17 @@ FILE = shipped("runs", "retraining.json")
 DIGITS = 5
 
 
-def recorded_retraining(name: str) -> tuple[Repaired, ...]:
-    """What became of a shipped model; none of another one."""
-    return _all().get(name, ())
+def recorded_retraining(name: str, removed: Removed) -> tuple[Repaired, ...]:
+    """What became of a shipped model without some of these; none of another one."""
+    return _all().get(name, {}).get(removed, ())
 
 
 @lru_cache(maxsize=1)
-def _all() -> Mapping[str, tuple[Repaired, ...]]:
-    return {name: tuple(map(_read, rows)) for name, rows in rows_in(FILE).items()}
+def _all() -> Mapping[str, Mapping[str, tuple[Repaired, ...]]]:
+    return {
+        name: {removed: tuple(map(_read, rows)) for removed, rows in of_model.items()}
+        for name, of_model in rows_in(FILE).items()
+    }
 
 
 def _read(row: Mapping[str, Any]) -> Repaired:
@@ -40,11 +45,20 @@ def _plain(found: Repaired) -> dict[str, Any]:
     return {**dataclasses.asdict(found), "repair": str(found.repair), **rounded}
 
 
-def measured(name: str) -> list[dict[str, Any]]:
-    """A model, trained on in every way."""
-    series = Retraining(origin=shipped_teacher(name))
-    each = track(series.results(()), total=series.n_steps, description=name)
-    return [_plain(found) for found in each]
+def measured(name: str) -> dict[str, list[dict[str, Any]]]:
+    """A model, trained on in every way without each kind; what was measured before stays."""
+    origin, of_model = shipped_teacher(name), rows_in(FILE).get(name, {})
+    for removed in Removed:
+        if removed not in of_model and shares_of(origin.config, removed):
+            whole = [row for row in of_model.get(Removed.WEIGHTS, ()) if not row["share"]]
+            series = Retraining(origin=origin, removed=removed)
+            found = track(
+                series.results(whole),
+                total=series.n_steps - len(whole),
+                description=f"{name} {removed}",
+            )
+            of_model[str(removed)] = [*whole, *map(_plain, found)]
+    return of_model
 
 
 if __name__ == "__main__":

@@ -1,26 +1,29 @@
-"""Training on with a mask: whether a model that was pruned learns to do without what is gone."""
+"""Training on after pruning: whether a model learns to do without what is gone.
+
+Weights are masked; heads, units and layers are taken out, so that their matrices are smaller.
+"""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from blocks.efficiency.compression import Calibrated, matrix_names
 from blocks.efficiency.distillation import N_HELD_OUT, calibrated_teacher
 from blocks.efficiency.pruning import Criterion, MaskPattern, Scope, masks
+from blocks.efficiency.removal import Removed, left_of, n_parts, shares_of
 from blocks.model.randomness import generator
 from blocks.training.loop import Training
 from blocks.training.spec import TrainingSpec
 from blocks.training.teaching import Teacher
 
-SHARES = (0.5, 0.7, 0.8, 0.9)
 N_UPDATES, EVERY = 100, 10
 RATE = 0.3
 """Of the peak learning rate: the model has learned already."""
 
 
 class Repair(StrEnum):
-    """When weights go, and whether training goes on after it, or goes on while they go."""
+    """When it goes, and whether training goes on after it, or goes on meanwhile."""
 
     NONE = "none"
     AFTER = "after"
@@ -29,7 +32,7 @@ class Repair(StrEnum):
 
 @dataclass(frozen=True)
 class Repaired:
-    """What a model still can do with a share of its weights masked; loss held out, in nats.
+    """What a model still can do with a share of it removed; loss held out, in nats.
 
     A share of 0 is the control: the whole model, trained on for as long.
     """
@@ -54,11 +57,11 @@ def going_on(model: Calibrated, origin: Teacher, n_updates: int) -> TrainingSpec
     return TrainingSpec(config=origin.config, task=task, recipe=shorter, seed=seed, origin=origin)
 
 
-def masked_share(share: float, update: int, n_updates: int) -> float:
-    """The share that is masked before an update, from 0 on; all of it after the first half.
+def removed_share(share: float, update: int, n_updates: int) -> float:
+    """The share that is removed before an update, from 0 on; all of it after the first half.
 
-    s_t = s · (1 − (1 − t/T)³): many weights go early, while there are many to spare (Zhu and Gupta
-    2017, equation 1).
+    s_t = s · (1 − (1 − t/T)³): much goes early, while there is much to spare (Zhu and Gupta 2017,
+    equation 1).
     """
     progress = min(1.0, (update + EVERY) / (n_updates / 2))
     return share * (1 - (1 - progress) ** 3)
@@ -81,12 +84,38 @@ def mask_smallest(training: Training, share: float) -> None:
     )
 
 
+def take_out(training: Training, model: Calibrated, removed: Removed, share: float) -> Training:
+    """The training of the smaller model at the same update, without this share of `model`'s parts.
+
+    What the optimizers remember of the numbers that are left goes with them, as do masks. Raises
+    `ConfigError` where the model cannot do without any.
+    """
+    config, whole = training.spec.config, n_parts(model.file.config, removed)
+    n_removed = n_parts(config, removed) - (whole - round(share * whole))
+    if not n_removed:
+        return training
+    found = training.checkpoint()
+    left = left_of(model, config, found.weights, removed, n_removed)
+    smaller = replace(training.spec, config=left.config, origin=None)
+    endings = {f".{name.rpartition('.')[2]}" for name in found.optimizer}
+    remembered = {k: v for each in endings for k, v in left.of(found.optimizer, each).items()}
+    weights = left.of(found.weights)
+    start = replace(found, spec=smaller, weights=weights, optimizer=remembered)
+    new = Training(smaller, start=start)
+    new.mask(left.of(training.masks))
+    return new
+
+
 @dataclass(frozen=True, kw_only=True)
 class Retraining:
-    """The control, and each share in each way, as a series. `budget`: memory allowed, in bytes."""
+    """The control, and each share in each way, as a series. `budget`: memory allowed, in bytes.
+
+    `shares`: those of `shares_of` where there are none.
+    """
 
     origin: Teacher
-    shares: tuple[float, ...] = SHARES
+    removed: Removed = Removed.WEIGHTS
+    shares: tuple[float, ...] = ()
     n_updates: int = N_UPDATES
     budget: int | None = None
     device: str = "cpu"
@@ -95,7 +124,8 @@ class Retraining:
     @property
     def cases(self) -> tuple[tuple[Repair, float], ...]:
         """All that is measured, in order."""
-        each = ((repair, share) for share in self.shares for repair in Repair)
+        shares = self.shares or shares_of(self.origin.config, self.removed)
+        each = ((repair, share) for share in shares for repair in Repair)
         return ((Repair.NONE, 0.0), (Repair.AFTER, 0.0), *each)
 
     @property
@@ -118,11 +148,18 @@ class Retraining:
         model = calibrated_teacher(self.origin)
         training = Training(going_on(model, self.origin, self.n_updates), budget=self.budget)
         if repair is not Repair.GRADUAL:
-            mask_smallest(training, share)
+            training = self._without(training, model, share)
         for update in range(self.n_updates if repair is not Repair.NONE else 0):
             if repair is Repair.GRADUAL and update % EVERY == 0:
-                mask_smallest(training, masked_share(share, update, self.n_updates))
+                now = removed_share(share, update, self.n_updates)
+                training = self._without(training, model, now)
             training.update()
         asked = model.examiner
         loss, score = asked.held_out_loss(training.model, N_HELD_OUT), asked.score(training.model)
         return Repaired(repair, share, score, loss)
+
+    def _without(self, training: Training, model: Calibrated, share: float) -> Training:
+        if self.removed is not Removed.WEIGHTS:
+            return take_out(training, model, self.removed, share)
+        mask_smallest(training, share)
+        return training

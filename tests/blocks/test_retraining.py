@@ -1,4 +1,4 @@
-"""Training on with a mask: what is 0 stays 0, and the shares grow as they should."""
+"""Training on after pruning: what is gone stays gone, and the shares grow as they should."""
 
 from dataclasses import replace
 
@@ -10,14 +10,24 @@ from training_toy import toy_spec
 from blocks.efficiency.compression import Compression, compress
 from blocks.efficiency.distillation import calibrated_teacher
 from blocks.efficiency.recorded_retraining import recorded_retraining
+from blocks.efficiency.removal import (
+    WEIGHT_SHARES,
+    Removed,
+    config_without,
+    left_of,
+    n_parts,
+    recipe_without,
+    removal_fault,
+    shares_of,
+)
 from blocks.efficiency.retraining import (
-    SHARES,
     Repair,
     Repaired,
     Retraining,
     going_on,
     mask_smallest,
-    masked_share,
+    removed_share,
+    take_out,
 )
 from blocks.training.checkpoint import load, save
 from blocks.training.loop import Training
@@ -85,7 +95,7 @@ def test_a_spec_of_before_has_no_origin():
 
 
 def test_most_weights_go_early_and_all_in_the_first_half():
-    shares = [masked_share(0.8, update, 100) for update in range(0, 100, 10)]
+    shares = [removed_share(0.8, update, 100) for update in range(0, 100, 10)]
     assert shares[:2] == pytest.approx([0.8 * (1 - 0.8**3), 0.8 * (1 - 0.6**3)])
     assert shares[4:] == [0.8] * 6 and shares == sorted(shares)
 
@@ -102,15 +112,109 @@ def test_a_series_has_its_control_first_and_goes_on_where_it_was_left():
     assert from_line(to_line(found[4])) == found[4]
 
 
-@pytest.mark.parametrize("name", [*filter(recorded_retraining, pocket_names())])
-def test_recorded_retraining_is_that_of_now(name: str):
+PARTS = [each for each in Removed if each is not Removed.WEIGHTS]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon", "sgd"])
+@pytest.mark.parametrize("removed", PARTS)
+def test_with_parts_taken_out_it_is_the_training_of_the_small_model(
+    removed: Removed, optimizer: str, tmp_path
+):
+    file = compress(SORT, recipe_without(SORT, removed, 0.5))
+    (tmp_path / "small").write_bytes(file.to_bytes(torch.float32))
+    small = Teacher(name="small", config=file.config, file=tmp_path / "small")
+    theirs, ours = (with_optimizer(going_on(SORT, each, 4), optimizer) for each in (small, ORIGIN))
+    ours = take_out(ours, SORT, removed, 0.5)
+    assert ours.spec.config == file.config == config_without(SORT.file.config, removed, 0.5)
+    assert [ours.update() for _ in range(2)] == [theirs.update() for _ in range(2)]
+    for name, each in read_weights(theirs.model).items():
+        assert_near(read_weights(ours.model)[name], each)
+
+
+def with_optimizer(spec: TrainingSpec, optimizer: str) -> Training:
+    recipe = spec.recipe.replace(optimizer=optimizer, weight_decay=0.1)
+    return Training(replace(spec, recipe=recipe))
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize("removed", PARTS)
+def test_what_the_optimizers_remember_of_the_rest_goes_on(removed: Removed, optimizer: str):
+    before = with_optimizer(going_on(SORT, ORIGIN, 4), optimizer)
+    before.update()
+    found = before.checkpoint()
+    left = left_of(
+        SORT, ORIGIN.config, found.weights, removed, n_parts(ORIGIN.config, removed) // 2
+    )
+    after = take_out(before, SORT, removed, 0.5).checkpoint()
+    assert after.step == 1 and len(after.optimizer) >= len(after.weights)
+    for key, each in after.optimizer.items():
+        path, _, state = key.rpartition(".")
+        assert each.equal(
+            left.pieces[path].of(found.optimizer[f"{left.pieces[path].name}.{state}"])
+        )
+        assert each.shape in ((), after.weights[path].shape)
+
+
+@pytest.mark.parametrize("removed", PARTS)
+def test_little_by_little_it_ends_without_the_share_that_was_asked_for(removed: Removed):
+    training = Training(going_on(SORT, ORIGIN, 100))
+    sizes = [config_without(ORIGIN.config, removed, 0.0)]
+    for update in range(0, 100, 10):
+        training = take_out(training, SORT, removed, removed_share(0.5, update, 100))
+        sizes.append(training.spec.config)
+    counts = [n_parts(each, removed) for each in sizes]
+    assert counts == sorted(counts, reverse=True) and counts[-1] == counts[0] // 2
+    assert sizes[-1] == config_without(ORIGIN.config, removed, 0.5)
+    assert take_out(training, SORT, removed, 0.5) is training  # nothing more to go
+
+
+def test_a_series_without_heads_has_the_same_control():
+    kinds = (Removed.HEADS, Removed.WEIGHTS)
+    heads, weights = (
+        [*Retraining(origin=ORIGIN, removed=each, shares=(0.5,), n_updates=2).results(())]
+        for each in kinds
+    )
+    assert heads[:2] == weights[:2] and heads[2].loss > heads[0].loss
+    assert len({each.loss for each in heads}) == 4  # in two updates there is no little by little
+
+
+def test_masked_weights_stay_masked_where_parts_go_too(pruned):
+    training = take_out(Training(going_on(SORT, pruned, 4)), SORT, Removed.HIDDEN_UNITS, 0.5)
+    training.update()
+    weights = read_weights(training.model)
+    assert {*training.masks} and all(
+        not weights[name][~kept].any() for name, kept in training.masks.items()
+    )
+
+
+def test_the_shares_are_whole_parts_and_what_cannot_go_says_why():
+    config = ORIGIN.config
+    assert shares_of(config, Removed.WEIGHTS) == WEIGHT_SHARES
+    assert shares_of(config, Removed.HEADS) == (0.25, 0.5, 0.75)
+    assert shares_of(config, Removed.LAYERS) == (0.5,)
+    assert shares_of(config.replace(n_layers=1), Removed.LAYERS) == ()
+    alibi = config.replace(position_kind="alibi")
+    assert "keep all heads" in str(removal_fault(alibi, Removed.HEADS))
+    assert shares_of(alibi, Removed.HEADS) == () and shares_of(alibi, Removed.HIDDEN_UNITS)
+    assert "keep all units" in str(removal_fault(config.replace(n_experts=4), Removed.HIDDEN_UNITS))
+
+
+RECORDED = [
+    (name, removed)
+    for name in pocket_names()
+    for removed in Removed
+    if recorded_retraining(name, removed)
+]
+
+
+@pytest.mark.parametrize(("name", "removed"), RECORDED)
+def test_recorded_retraining_is_that_of_now(name: str, removed: Removed):
     origin = shipped_teacher(name)
-    found, series = recorded_retraining(name), Retraining(origin=origin)
+    found, series = recorded_retraining(name, removed), Retraining(origin=origin, removed=removed)
     assert [(each.repair, each.share) for each in found] == [*series.cases]
-    masked = found[2]
-    assert masked == Repaired(Repair.NONE, SHARES[0], masked.score, masked.loss)
+    assert found[:2] == recorded_retraining(name, Removed.WEIGHTS)[:2]
+    first = found[2]
+    assert first == Repaired(Repair.NONE, first.share, first.score, first.loss)
     model = calibrated_teacher(origin)
-    training = Training(going_on(model, origin, 10))
-    mask_smallest(training, SHARES[0])
-    loss = model.examiner.held_out_loss(training.model, 2)
-    assert masked.loss == pytest.approx(loss, rel=1e-3)
+    small = compress(model, recipe_without(model, removed, first.share)).build()
+    assert first.loss == pytest.approx(model.examiner.held_out_loss(small, 2), rel=1e-3)

@@ -242,10 +242,28 @@ def test_retraining_is_done_here_where_it_was_not_recorded(kept, monkeypatch):
     assert "was not retrained beforehand" in at.info[0].value
     quick = partial(Retraining, n_updates=2, shares=(0.5,))
     monkeypatch.setattr(retraining, "Retraining", quick)
-    query = {"measure_retraining": "true"}
+    query = {"measure_retraining": "true", "retrained_without": "heads"}
     at = opened(PAGE, preset=preset, panel="retraining", pressed=["measure_retraining"], **query)
     assert_works(at)
-    assert "of its weights without retraining" in at.info[0].value
+    assert "of its heads without retraining" in at.info[0].value
+    assert "The matrices become smaller" in said(at)
+
+
+def test_what_a_model_does_not_have_is_not_removed():
+    query = {"preset": "induction", "panel": "retraining", "retrained_without": "hidden_units"}
+    at = opened(PAGE, **query)
+    assert_works(at)
+    assert "keep all units" in at.info[0].value
+
+
+def test_a_model_without_a_layer_is_trained_on_and_kept(patched):
+    query = {"preset": "sort", "panel": "retraining", "retrained_without": "layers"}
+    at = opened(PAGE, **query)
+    assert "Removed: 50, the only valid value" in said(at)
+    at.button(key="train_repair").click().run()
+    run = ended(at)
+    assert run.spec.config.n_layers == 1 and run.spec.origin.name.startswith("sort~layers")
+    assert_works(opened(PAGE, **query, run=run.id))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from toy import toy
 
+from blocks.cost.parameters import total_parameters
 from blocks.efficiency.activation_facts import ActivationFacts, ActivationMeasure, Channels, ways
 from blocks.efficiency.answer_facts import AnswerFacts, Lost
 from blocks.efficiency.blame_facts import BlameFacts
@@ -25,6 +27,7 @@ from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.quantization import Quantization
 from blocks.efficiency.recorded_deletions import N_LAYERS, Sibling, SiblingFacts, recorded_deletions
+from blocks.efficiency.removal import Removed
 from blocks.efficiency.retraining import Repair, Repaired
 from blocks.efficiency.retraining_facts import RetrainingFacts
 from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
@@ -417,6 +420,8 @@ def test_each_way_to_learn_is_a_line_in_its_band_and_the_teacher_the_level():
 
 
 REPAIRED = RetrainingFacts(
+    Removed.WEIGHTS,
+    toy(d_ff=100, n_layers=2),
     (
         Repaired(Repair.NONE, 0.0, 0.98, 0.5),
         Repaired(Repair.AFTER, 0.0, 1.0, 0.4),
@@ -435,8 +440,8 @@ REPAIRED = RetrainingFacts(
 def test_what_training_on_gives_back_is_said_against_the_model_that_was_trained_on_as_long():
     said = retraining.says_retraining(REPAIRED)
     assert "Keeping 95% of its score (exact answers), the model can lose 50%" in said
-    assert "without retraining, 80% with 100 updates" in said
-    assert "80% when the mask grows" in said and "from 98% to 100%" in said
+    assert "without retraining, 80% with 100 updates after it" in said
+    assert "80% when they go gradually" in said and "from 98% to 100%" in said
     of_a_text = replace(REPAIRED, is_share=False)
     assert (
         "within 5.0%, the model can lose 0% of its weights without retraining, 50% with"
@@ -446,13 +451,30 @@ def test_what_training_on_gives_back_is_said_against_the_model_that_was_trained_
     assert [*retraining.retraining_table(REPAIRED).score][:3] == [0.98, 1.0, 0.96]
 
 
-def test_lines_of_retraining_begin_without_a_mask():
+def test_parts_that_go_leave_a_smaller_model_which_is_said():
+    units = replace(REPAIRED, removed=Removed.HIDDEN_UNITS)
+    assert "80% of its hidden units without" not in retraining.says_retraining(units)
+    assert "lose 50% of its hidden units without" in retraining.says_retraining(units)
+    n, of = (total_parameters(toy(d_ff=each, n_layers=2)) for each in (20, 100))
+    said = retraining.says_how(units, is_recorded=True)
+    assert f"with 80% removed, {n:,} of {of:,} parameters are left" in said
+    assert "smallest weights are removed first (magnitude)" in said
+    table = retraining.retraining_table(units)
+    assert [*table.parameters][-1] == n and table.parameters[0] == of
+    said = retraining.says_how(REPAIRED, is_recorded=True)
+    assert "parameters" not in said and {*retraining.retraining_table(REPAIRED).parameters} == {of}
+    layers = replace(REPAIRED, removed=Removed.LAYERS, found=REPAIRED.found[:5])
+    said = retraining.says_how(layers, is_recorded=True)
+    assert "layer without which the loss rises least" in said
+
+
+def test_lines_of_retraining_begin_with_nothing_removed():
     picture = retraining_picture.lines(REPAIRED, _=str)
     assert [[*trace.x] for trace in picture.data] == [[0.0, 0.5, 0.8]] * 3
     assert [trace.y[0] for trace in picture.data] == [0.98, 1.0, 1.0]
     assert [*picture.data[1].y] == [1.0, 0.99, 0.97] and picture.layout.shapes[0].y0 == 1.0
     first = retraining_picture.lines(replace(REPAIRED, found=REPAIRED.found[:3]), _=str)
-    assert [trace.name for trace in first.data] == ["masked, not retrained"]
+    assert [trace.name for trace in first.data] == ["removed, not retrained"]
 
 
 def cached(n_bytes: int, score: float, how=None, *rows) -> CacheMeasure:

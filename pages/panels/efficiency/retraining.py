@@ -1,15 +1,16 @@
 """Whether a pruned model learns to do without what is gone, when it is trained on."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import pandas as pd
 
-from blocks.efficiency import retraining
-from blocks.efficiency.compression import Compression
+from blocks.efficiency import removal, retraining
 from blocks.efficiency.names import name_of
 from blocks.efficiency.recorded_retraining import recorded_retraining
+from blocks.efficiency.removal import Removed, recipe_without, removal_fault, shares_of
 from blocks.efficiency.retraining import N_UPDATES, Repair, Repaired, Retraining, going_on
 from blocks.efficiency.retraining_facts import RetrainingFacts
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.training.loop import Training
 from pages.figures.units import quality_text
@@ -17,37 +18,51 @@ from pages.panels.efficiency import keeping, retraining_picture, shared
 from pages.panels.efficiency.teaching import teacher_of
 from pages.ui import link, starts, words
 from pages.ui.chart import show
-from pages.ui.controls import choose, switch
+from pages.ui.controls import choose, slide, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, sentences
-from pages.ui.link_fields.efficiency import MASKED_SHARES
+from pages.ui.language import _, say_fault, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
 
-CODE = (retraining.mask_smallest, retraining.masked_share, Training.mask)
+CODE = (
+    retraining.mask_smallest,
+    retraining.take_out,
+    removal.least_needed,
+    retraining.removed_share,
+    Training.mask,
+)
 LEAST_KEPT = 0.95
+REMOVED_NAMES = {
+    Removed.WEIGHTS: N_("weights"),
+    Removed.HEADS: N_("heads"),
+    Removed.HIDDEN_UNITS: N_("hidden units"),
+    Removed.LAYERS: N_("layers"),
+}
 
 
 @lru_cache(maxsize=32)
-def facts_of(weights: str, found: tuple[Repaired, ...]) -> RetrainingFacts:
+def facts_of(weights: str, removed: Removed, found: tuple[Repaired, ...]) -> RetrainingFacts:
     """What was measured so far."""
     model = starts.calibrated(weights)
-    return RetrainingFacts(found, N_UPDATES, model.examiner.task.score_name, model.is_share)
+    score_name = model.examiner.task.score_name
+    config = model.file.config
+    return RetrainingFacts(removed, config, found, N_UPDATES, score_name, model.is_share)
 
 
 def says_retraining(facts: RetrainingFacts) -> str:
-    """How much can go without training, with it, and with a mask that grows."""
+    """How much can go without training, with it, and little by little."""
     once, after, gradual = (percent(facts.kept_up_to(repair, LEAST_KEPT)) for repair in Repair)
     text = _(
-        "Keeping {kept}, the model can lose {once} of its weights without retraining, {after} "
-        "with {n} updates after the mask, {gradual} when the mask grows during these updates. "
-        "Without a mask the same updates take it from {before} to {control}."
+        "Keeping {kept}, the model can lose {once} of its {parts} without retraining, {after} "
+        "with {n} updates after it, {gradual} when they go gradually during these updates. With "
+        "nothing removed the same updates take it from {before} to {control}."
     )
     return text.format(
+        parts=_(REMOVED_NAMES[facts.removed]),
         kept=shared.said_kept(LEAST_KEPT, facts.score_name, facts.is_share),
         once=once,
         after=after,
@@ -67,7 +82,8 @@ def retraining_table(facts: RetrainingFacts) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "repair": [str(each.repair) for each in facts.found],
-            "masked": [each.share for each in facts.found],
+            "removed": [each.share for each in facts.found],
+            "parameters": [facts.n_parameters(each.share) for each in facts.found],
             "score": [each.score for each in facts.found],
             "held_out_loss": [each.loss for each in facts.found],
         }
@@ -76,55 +92,93 @@ def retraining_table(facts: RetrainingFacts) -> pd.DataFrame:
 
 @section
 def what_training_repairs(run: Run) -> None:
-    """What was recorded, or is trained when the reader asks; then one to keep."""
+    """What is removed; what was recorded, or trained when the reader asks; then one to keep."""
     place = explained(("pruning",), CODE, key="retraining")
     weights = starts.original(run.weights)
+    names = {str(removed): _(name) for removed, name in REMOVED_NAMES.items()}
+    choose("retrained_without", _("What to remove"), Removed, label_of=names.__getitem__)
+    removed = Removed(link.value("retrained_without"))
+    if fault := removal_fault(starts.calibrated(weights).file.config, removed):
+        place.info(say_fault(fault), icon=":material/lightbulb:")
+        return
     switch("measure_retraining", _("Retrain here"))
     is_recorded = not link.value("measure_retraining")
-    found = recorded_retraining(weights) if is_recorded else _trained(weights)
+    found = (recorded_retraining if is_recorded else _trained)(weights, removed)
     if len(found) > 2:
-        at = weights, found
+        at = weights, removed, found
         with place:
             say(says_retraining, *at, facts=facts_of)
         show(retraining_picture.lines, *at, facts=facts_of, key="retraining")
-        note(_says_how(is_recorded=is_recorded))
+        note(says_how(facts_of(*at), is_recorded=is_recorded))
         rows = retraining_table(facts_of(*at))
         download("retraining.csv", lambda: rows.to_csv(index=False), "text/csv")
     elif is_recorded:
         text = _("This model was not retrained beforehand: retrain it here.")
-        place.info(sentences(text, _expected_time(weights)), icon=":material/lightbulb:")
-        shared.recorded_models("retraining_of", recorded_retraining)
-    _to_keep(weights)
+        place.info(sentences(text, _expected_time(weights, removed)), icon=":material/lightbulb:")
+        shared.recorded_models("retraining_of", partial(recorded_retraining, removed=removed))
+    _to_keep(weights, removed)
 
 
-def _expected_time(weights: str) -> str:
-    series = Retraining(origin=teacher_of(weights))
+def _expected_time(weights: str, removed: Removed) -> str:
+    series = Retraining(origin=teacher_of(weights), removed=removed)
     spec = going_on(starts.calibrated(weights), series.origin, N_UPDATES)
     return shared.expected_time(spec, series.n_updates_of_all)
 
 
-def _says_how(*, is_recorded: bool) -> str:
-    text = _(
-        "Its own task and batches, at {rate:.0%} of its learning rate; the smallest weights of "
-        "each matrix are removed first (magnitude). Seed: the model's own."
-    )
+def says_how(facts: RetrainingFacts, *, is_recorded: bool) -> str:
+    """On what it was trained on, what went first, and how small that makes the model."""
+    text = _("Its own task and batches, at {rate:.0%} of its learning rate. Seed: the model's own.")
     said = text.format(rate=retraining.RATE)
-    return sentences(words.trained(is_recorded=is_recorded), said)
+    return sentences(words.trained(is_recorded=is_recorded), said, _order(facts), _size(facts))
 
 
-def _trained(weights: str) -> tuple[Repaired, ...]:
+def _order(facts: RetrainingFacts) -> str:
+    if facts.removed is Removed.WEIGHTS:
+        return _("The smallest weights of each matrix are removed first (magnitude).")
+    if facts.removed is Removed.LAYERS:
+        return _("The layer without which the loss rises least is removed first.")
+    return _("Those that write with the smallest weights are removed first (magnitude).")
+
+
+def _size(facts: RetrainingFacts) -> str:
+    if facts.removed is Removed.WEIGHTS:
+        return ""
+    text = _(
+        "The matrices become smaller: with {share} removed, {n:,} of {of:,} parameters are left. "
+        "What the optimizer remembers of these is kept."
+    )
+    n, of = facts.n_parameters(facts.most), facts.n_parameters(0.0)
+    return text.format(share=percent(facts.most), n=n, of=of)
+
+
+def _trained(weights: str, removed: Removed) -> tuple[Repaired, ...]:
     """As far as they have come."""
-    series = Retraining(origin=teacher_of(weights), budget=memory_budget())
+    series = Retraining(origin=teacher_of(weights), removed=removed, budget=memory_budget())
     return tuple(in_series(series, key="retraining_steps", asked_by="measure_retraining").found)
 
 
-def _to_keep(weights: str) -> None:
+def _to_keep(weights: str, removed: Removed) -> None:
     """One of them as a model of its own."""
     with keeping.row(_("**Keep a pruned and retrained model**")):
-        choose("masked_share", _("Weights masked"), MASKED_SHARES, label_of=lambda n: f"{n} %")
+        share = _share_to_remove(weights, removed)
         n_updates = keeping.n_updates("repair_updates")
-        share = int(link.value("masked_share")) / 100
-        origin = teacher_of(starts.variant_of(weights, name_of(Compression(sparsity=share))))
+        origin = teacher_of(starts.variant_of(weights, _recipe(weights, removed, share)))
         spec = going_on(starts.calibrated(weights), origin, n_updates)
         keeping.start_button(_("Retrain"), spec, key="repair")
     keeping.watched_one(spec, key="repair")
+
+
+def _share_to_remove(weights: str, removed: Removed) -> float:
+    """Of those that are measured; the one next to what the link says."""
+    shares = shares_of(starts.calibrated(weights).file.config, removed)
+    percents = {round(100 * share): share for share in shares}
+    wanted = link.value("removed_percent")
+    shown = min(percents, key=lambda each: abs(each - wanted))
+    slide("removed_percent", _("Removed"), percents, shown, label_of=lambda each: f"{each} %")
+    return percents[shown]
+
+
+@lru_cache(maxsize=32)
+def _recipe(weights: str, removed: Removed, share: float) -> str:
+    """The name of what is trained on: layers are sought by their loss, once."""
+    return name_of(recipe_without(starts.calibrated(weights), removed, share))

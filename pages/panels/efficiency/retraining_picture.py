@@ -1,4 +1,4 @@
-"""Score over the share that is masked: as it is, trained on, and masked little by little."""
+"""Score over the share that is removed: as it is, trained on, and removed little by little."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from pages.figures.theme import Picture, Translate, figure
 
 PLOT = 290
 REPAIR_NAMES = {
-    Repair.NONE: N_("masked, not retrained"),
-    Repair.AFTER: N_("masked at once, retrained"),
-    Repair.GRADUAL: N_("masked gradually, retrained"),
+    Repair.NONE: N_("removed, not retrained"),
+    Repair.AFTER: N_("removed at once, retrained"),
+    Repair.GRADUAL: N_("removed gradually, retrained"),
 }
 LOOKS = {
     Repair.NONE: (palette.BEFORE, "x"),
@@ -23,7 +23,7 @@ LOOKS = {
 
 
 def lines(facts: RetrainingFacts, *, _: Translate) -> Picture:
-    """A line a way; the model trained on without a mask is the level."""
+    """A line a way; the whole model, trained on, is the level."""
     traces = [_line(facts, repair, _) for repair in Repair if len(facts.line(repair)) > 1]
     return figure(
         traces,
@@ -31,7 +31,7 @@ def lines(facts: RetrainingFacts, *, _: Translate) -> Picture:
         **room_for_legend(PLOT, len(traces)),
         shapes=[marks.level(facts.quality(facts.control))],
         xaxis={
-            "title": _("share of the weights masked"),
+            "title": _("share removed"),
             "tickformat": ".0%",
             "range": [-0.02, 0.95],
         },
@@ -41,7 +41,7 @@ def lines(facts: RetrainingFacts, *, _: Translate) -> Picture:
 
 def _line(facts: RetrainingFacts, repair: Repair, _: Translate) -> dict[str, Any]:
     color, symbol = LOOKS[repair]
-    text = _("{share:.0%} masked: {value:.3f}, loss {loss:.3f}")
+    text = _("{share:.0%} removed: {value:.3f}, loss {loss:.3f}")
     points = facts.line(repair)
     return marks.line(
         [each.share for each in points],

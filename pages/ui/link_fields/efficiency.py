@@ -12,6 +12,7 @@ from blocks.efficiency.names import MOST_EXEMPT
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned
 from blocks.efficiency.quantization import BITS, Granularity, RangeRule
+from blocks.efficiency.removal import Removed
 from blocks.efficiency.rounding import Rounding
 from blocks.training.teaching import AttentionTarget
 from pages.ui import starts
@@ -22,7 +23,6 @@ TEMPERATURES, TEACHER_SHARES = ("1", "2", "4", "8"), ("0.25", "0.5", "0.75", "1"
 INNER_WEIGHTS, UPDATES = ("0", "0.1", "1", "10"), ("200", "1000", "4000")
 OWN_SHAPE = "own"  # its sizes are fields of their own; 0 is half of the model shown
 STUDENT_SIZES = (*map(str, StudentSize), OWN_SHAPE)
-MASKED_SHARES = ("50", "70", "80", "90")
 GROUP_SIZES = (8, 16, 32, 64, 128)
 KEPT_PERCENTS = ("1", "3", "10")
 CACHE_GROUPS, CACHE_RECENT = ("8", "16", "32"), ("0", "8", "32")
@@ -96,7 +96,8 @@ FIELDS: dict[str, Field] = {
     "student_updates": Field(choice(UPDATES), "200"),
     "train_students": Field(flag, False),
     "measure_retraining": Field(flag, False),
-    "masked_share": Field(choice(MASKED_SHARES), "70"),
+    "retrained_without": Field(choice(Removed), "weights"),
+    "removed_percent": Field(whole(1, 99), 70),
     "repair_updates": Field(choice(UPDATES), "200"),
     "prune_masked": Field(whole(0, 95), 50),
     "prune_by": Field(choice(Criterion), "magnitude"),
