@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -52,22 +52,42 @@ Size = StudentSize | Shape
 
 
 class Way(StrEnum):
-    """How a student learns: from its teacher, alone on as many tokens, alone with as many FLOPs."""
+    """How a student learns: from its teacher; alone on as many tokens, with as many FLOPs, as long.
+
+    As long: for as many seconds, as they were measured on one processor.
+    """
 
     TAUGHT = "taught"
     ALONE = "alone"
     ALONE_LONGER = "alone_longer"
+    ALONE_AS_LONG = "alone_as_long"
+
+
+COUNTED = (Way.TAUGHT, Way.ALONE, Way.ALONE_LONGER)
+"""The ways that are the same on every processor."""
+
+
+@dataclass(frozen=True)
+class TimeRatio:
+    """The time of an update with the teacher over that of one alone, and where it is so."""
+
+    value: float
+    processor: str
 
 
 @dataclass(frozen=True)
 class Student:
-    """One training: the held-out loss in nats at each look (`updates`), the score at its end."""
+    """One training: the held-out loss in nats at each look (`updates`), the score at its end.
+
+    `processor`: the one whose time says how long it is, where time does.
+    """
 
     way: Way
     seed: int
     updates: tuple[int, ...]
     losses: tuple[float, ...]
     score: float
+    processor: str = ""
 
 
 def student_config(teacher: ModelConfig, size: Size) -> ModelConfig:
@@ -136,7 +156,8 @@ class Students:
     """All trainings as a series: each seed with its teacher, alone, and alone for longer.
 
     `pattern`: the trained model whose task, recipe and kind the student has; the teacher's own
-    unless told otherwise. `budget`: the memory allowed, in bytes.
+    unless told otherwise. `time`: where it is known, each seed learns alone for as long, too.
+    `budget`: the memory allowed, in bytes.
     """
 
     teacher: Teacher
@@ -144,31 +165,40 @@ class Students:
     size: Size = StudentSize.HALF_LAYERS
     how: Distillation = Distillation()
     seeds: tuple[int, ...] = SEEDS
-    ways: tuple[Way, ...] = tuple(Way)
+    ways: tuple[Way, ...] = COUNTED
+    time: TimeRatio | None = None
     n_updates: int = N_UPDATES
     budget: int | None = None
     device: str = "cpu"
     is_timed: bool = False
 
     @property
+    def cases(self) -> tuple[tuple[int, Way], ...]:
+        """Each training, in order."""
+        ways = self.ways if self.time is None else (*self.ways, Way.ALONE_AS_LONG)
+        return tuple((seed, way) for seed in self.seeds for way in ways)
+
+    @property
     def n_steps(self) -> int:
         """How many trainings there are."""
-        return len(self.ways) * len(self.seeds)
+        return len(self.cases)
 
     def results(self, done: Sequence[Any]) -> Iterator[Student]:
         """The trainings after those that are done. Raises `ConfigError` beyond the budget."""
-        each = [(seed, way) for seed in self.seeds for way in self.ways]
-        for seed, way in each[len(done) :]:
+        for seed, way in self.cases[len(done) :]:
             yield self._trained(way, seed)
 
     def _trained(self, way: Way, seed: int) -> Student:
         model, n_updates = calibrated_teacher(self.pattern or self.teacher), self.n_updates
-        teaching = Teaching(teacher=self.teacher, how=self.how)
+        teaching, processor = Teaching(teacher=self.teacher, how=self.how), ""
         if way is Way.ALONE_LONGER:
             n_updates = longer(model, self.size, teaching, n_updates)
+        elif way is Way.ALONE_AS_LONG and self.time:
+            n_updates, processor = round(n_updates * self.time.value), self.time.processor
         taught = teaching if way is Way.TAUGHT else None
         spec = student_spec(model, self.size, n_updates=n_updates, seed=seed, teaching=taught)
-        return _watched(Training(spec, budget=self.budget), model, way)
+        found = _watched(Training(spec, budget=self.budget), model, way)
+        return replace(found, processor=processor)
 
 
 def _watched(training: Training, model: Calibrated, way: Way) -> Student:

@@ -1,5 +1,6 @@
 """What trained students say about their teacher: curves, bands of seeds, who is better."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
@@ -32,7 +33,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class DistillationFacts:
-    """The seeds of which every training is there.
+    """The seeds of which every training is there, in as many ways as of any seed.
 
     Losses are held out, in nats; parameters are those of the whole model.
     """
@@ -50,6 +51,27 @@ class DistillationFacts:
     def seeds(self) -> tuple[int, ...]:
         """The seeds, in the order in which they were trained."""
         return tuple(dict.fromkeys(each.seed for each in self.students))
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """How they learned."""
+        present = {each.way for each in self.students}
+        return tuple(way for way in Way if way in present)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether some learned alone for as long as the taught ones took."""
+        return Way.ALONE_AS_LONG in self.ways
+
+    @property
+    def processor(self) -> str:
+        """Where that time was measured."""
+        return self.of(Way.ALONE_AS_LONG)[0].processor
+
+    @property
+    def time_ratio(self) -> float:
+        """The time of an update with the teacher over that of one alone there."""
+        return self.n_updates(Way.ALONE_AS_LONG) / self.n_updates(Way.TAUGHT)
 
     def of(self, way: Way) -> tuple[Student, ...]:
         """One student a seed."""
@@ -102,7 +124,8 @@ def distillation_facts(
     found: tuple[Student, ...],
 ) -> DistillationFacts:
     """What is known after the first trainings of `Students`, of the kind of `model`."""
-    whole = found[: len(found) // len(Way) * len(Way)]
+    n_of = Counter(each.seed for each in found)
+    whole = tuple(each for each in found if n_of[each.seed] == max(n_of.values()))
     loss, score = _measured(model, teacher)
     return DistillationFacts(
         how=how,

@@ -46,18 +46,25 @@ def _turn(series: Series[Any]) -> AbstractContextManager[None]:
 
 
 def in_series(
-    series: Series[T], *, key: str, asked_by: str, first: int | None = None, each: str = ""
+    series: Series[T],
+    *,
+    key: str,
+    asked_by: str,
+    first: int | None = None,
+    each: str = "",
+    n_after: int = 0,
 ) -> Done[T]:
     """The first values of a series (all), behind a progress bar; kept for whoever asks again.
 
     Other work starts over where this one was stopped. The reader can stop at any time, or set
     something else, which is answered first. It begins where the reader has set the field that asks
-    for it; where a link has, it is offered, unless all of it is known. `each`: what one value is.
+    for it; where a link has, it is offered, unless all of it is known. `each`: what one value is;
+    `n_after`: how many steps another series goes on with, which is offered with it.
     """
     n_all = series.n_steps if first is None else first
     what, known = (series, n_all), works().found(series)
     if len(known) < n_all and not link.is_set_here(asked_by):
-        _offer_to_begin(n_all, key, asked_by)
+        _offer_to_begin(n_all + n_after, key, asked_by)
         return Done([], is_stopped=True)
 
     def next_of(found: Sequence[T]) -> T | Place:

@@ -1,5 +1,7 @@
 """Students and their teacher: the loss of the paper, sizes, cost, and what the series tells."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn import functional as F  # noqa: N812
@@ -7,11 +9,15 @@ from torch.utils.flop_counter import FlopCounterMode
 from toy import assert_near
 
 from blocks import ConfigError, build
+from blocks.cost.timing import Times
+from blocks.efficiency import teaching_time
 from blocks.efficiency.distillation import (
+    COUNTED,
     Shape,
     Student,
     Students,
     StudentSize,
+    TimeRatio,
     Way,
     calibrated_teacher,
     longer,
@@ -21,6 +27,8 @@ from blocks.efficiency.distillation import (
 )
 from blocks.efficiency.distillation_facts import distillation_facts
 from blocks.efficiency.recorded_students import FILE, HOWS, recorded_students
+from blocks.efficiency.teaching_time import TeachingTime
+from blocks.model.devices import device_name
 from blocks.model.randomness import generator
 from blocks.model.shipped import rows_in
 from blocks.training.distillation import distillation_loss
@@ -158,11 +166,49 @@ def test_a_series_goes_on_where_it_was_left_and_travels_as_lines():
     series = Students(teacher=shipped_teacher("sort"), size=small, seeds=(0, 1), n_updates=2)
     assert from_line(to_line(series)) == series
     whole = [*series.results(())]
-    assert [(each.seed, each.way) for each in whole] == [(s, w) for s in (0, 1) for w in Way]
+    assert [(each.seed, each.way) for each in whole] == [(s, w) for s in (0, 1) for w in COUNTED]
     rest = [*series.results(whole[:4])]
     assert [(each.seed, each.way) for each in rest] == [(1, Way.ALONE), (1, Way.ALONE_LONGER)]
     assert rest == whole[4:]
     assert from_line(to_line(whole[0])) == whole[0]
+
+
+def test_alone_for_as_long_has_as_many_updates_as_fit_into_the_time():
+    small = Shape(n_layers=1, d_model=16, n_heads=2, d_ff=16)
+    plain = Students(teacher=shipped_teacher("sort"), size=small, seeds=(0,), n_updates=2)
+    series = replace(plain, time=TimeRatio(1.5, "a processor"))
+    assert from_line(to_line(series)) == series
+    *counted, as_long = found = [*series.results(())]
+    assert counted == [*plain.results(())]
+    assert as_long.way is Way.ALONE_AS_LONG and as_long.updates[-1] == 3
+    spec = student_spec(SORT, small, n_updates=3)
+    training = Training(spec)
+    for _ in range(3):
+        training.update()
+    assert as_long.losses[-1] == SORT.examiner.held_out_loss(training.model, 2)
+    facts = distillation_facts(SORT, SORT, small, Distillation(), tuple(found))
+    assert facts.ways == tuple(Way) and facts.time_ratio == 1.5
+    assert (facts.is_timed, facts.processor) == (True, "a processor")
+
+
+def test_the_time_of_an_update_is_measured_with_the_teacher_and_alone(monkeypatch):
+    asked = []
+
+    def measured(works, device):
+        asked.extend(work() for work in works)
+        return Times((9.0, 3.0, 4.0)), Times((2.0, 3.0, 8.0))
+
+    monkeypatch.setattr(teaching_time, "measure_in_rounds", measured)
+    of = Students(teacher=shipped_teacher("sort"), size=StudentSize.HALF_BOTH)
+    series = TeachingTime(of)
+    (found,) = series.results(())
+    assert found == TimeRatio(round(4 / 3, 2), device_name("cpu")) and series.is_timed
+    taught, alone = (
+        Training(student_spec(SORT, of.size, n_updates=200, teaching=each)).update()
+        for each in (TAUGHT_BY_SORT, None)
+    )
+    assert asked == [taught, alone] and taught != alone
+    assert [*series.results([found])] == [] and from_line(to_line(series)) == series
 
 
 def student(way: Way, seed: int, loss: float) -> Student:
@@ -172,7 +218,7 @@ def student(way: Way, seed: int, loss: float) -> Student:
 def test_facts_count_whole_seeds_only():
     losses = [(1.0, 1.2, 1.1), (0.9, 0.8, 1.0)]
     found = [
-        student(w, i, x) for i, row in enumerate(losses) for w, x in zip(Way, row, strict=True)
+        student(w, i, x) for i, row in enumerate(losses) for w, x in zip(COUNTED, row, strict=True)
     ]
     found.append(student(Way.TAUGHT, 2, 0.1))
     facts = distillation_facts(SORT, SORT, HALF, Distillation(), tuple(found))
@@ -191,7 +237,7 @@ def test_recorded_students_are_those_of_now(name: str):
     for each in filter(taught.get, HOWS):
         facts = distillation_facts(teacher, teacher, HALF, each, taught[each])
         assert facts.seeds == (0, 1, 2, 3, 4)
-        assert all(facts.helps(way) is (facts.n_better(way) >= 4) for way in Way)
+        assert all(facts.helps(way) is (facts.n_better(way) >= 4) for way in facts.ways)
         n_updates = facts.n_updates(Way.TAUGHT)
         teaching = Teaching(teacher=shipped_teacher(name), how=each)
         assert facts.n_updates(Way.ALONE_LONGER) == longer(teacher, HALF, teaching, n_updates)

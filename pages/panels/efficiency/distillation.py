@@ -1,5 +1,6 @@
 """What a teacher adds: a small student that learns from it, and the same student alone."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 import pandas as pd
@@ -9,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from blocks import ConfigError
 from blocks.efficiency import distillation_facts
 from blocks.efficiency.distillation import (
+    COUNTED,
     N_UPDATES,
     SEEDS,
     Size,
@@ -22,6 +24,7 @@ from blocks.efficiency.distillation import (
 )
 from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.recorded_students import SIZE, USUAL, recorded_students
+from blocks.efficiency.teaching_time import TeachingTime
 from blocks.model.faults import N_, Fault
 from blocks.observe.run import Run
 from blocks.training import distillation
@@ -56,6 +59,7 @@ WAY_NAMES = {
     Way.TAUGHT: N_("with the teacher"),
     Way.ALONE: N_("alone, as many tokens"),
     Way.ALONE_LONGER: N_("alone, as many FLOPs"),
+    Way.ALONE_AS_LONG: N_("alone, as much time"),
 }
 
 
@@ -69,7 +73,7 @@ def facts_of(
 
 
 def says_distillation(facts: DistillationFacts) -> str:
-    """Whether the teacher helps, for as many tokens and for as many FLOPs."""
+    """Whether the teacher helps, for as many tokens, as many FLOPs, and as much time."""
     text = _(
         "After {n} updates the student ({share} of the teacher's parameters) has a held-out "
         "loss of {taught:.3f} nats with the teacher and {alone:.3f} alone: lower on {better} "
@@ -89,7 +93,24 @@ def says_distillation(facts: DistillationFacts) -> str:
         better_longer=facts.n_better(Way.ALONE_LONGER),
         teacher=facts.teacher_loss,
     )
-    return sentences(said, _verdict(facts), _says_scores(facts))
+    return sentences(said, _says_time(facts), _verdict(facts), _says_scores(facts))
+
+
+def _says_time(facts: DistillationFacts) -> str:
+    """The same for as many seconds, where they were measured."""
+    if not facts.is_timed:
+        return ""
+    text = _(
+        "In as much time ({as_long} updates, since one with the teacher takes {ratio:.2f} times as "
+        "long) it reaches {loss:.3f}: lower with the teacher on {better}."
+    )
+    way = Way.ALONE_AS_LONG
+    return text.format(
+        as_long=facts.n_updates(way),
+        ratio=facts.time_ratio,
+        loss=facts.loss(way),
+        better=facts.n_better(way),
+    )
 
 
 def _says_scores(facts: DistillationFacts) -> str:
@@ -106,20 +127,22 @@ def _says_scores(facts: DistillationFacts) -> str:
 
 
 def _verdict(facts: DistillationFacts) -> str:
-    if facts.helps(Way.ALONE_LONGER):
+    if all(facts.helps(way) for way in facts.ways if way is not Way.TAUGHT):
         return _("The teacher is worth more than it costs.")
     if facts.helps(Way.ALONE):
-        return _("The teacher helps, but spending its FLOPs on more updates helps more.")
+        return _(
+            "The teacher helps, but spending what it costs on more updates helps at least as much."
+        )
     return _("Here the teacher does not help: that needs a lower loss on four of five seeds.")
 
 
-def says_how(how: Distillation, *, is_recorded: bool) -> str:
+def says_how(facts: DistillationFacts, *, is_recorded: bool) -> str:
     """What was trained, and where the numbers are from."""
+    how = facts.how
     text = _(
         "Task, recipe and batches as for the teacher, with fewer updates; {share} of the loss "
         "on answers comes from the teacher, at temperature {temperature:g}. Bands: range over "
-        "the seeds. All losses are on the same held-out data. Equal FLOPs stand for equal "
-        "time, which differs between machines."
+        "the seeds. All losses are on the same held-out data."
     )
     said = text.format(share=percent(how.teacher_share), temperature=how.temperature)
     if how.hidden_weight or how.attention_weight:
@@ -128,7 +151,14 @@ def says_how(how: Distillation, *, is_recorded: bool) -> str:
         )
         weights = {"hidden": how.hidden_weight, "attention": how.attention_weight}
         said = sentences(said, inside.format(**weights))
-    return sentences(words.trained(is_recorded=is_recorded), said)
+    return sentences(words.trained(is_recorded=is_recorded), said, _says_where(facts))
+
+
+def _says_where(facts: DistillationFacts) -> str:
+    """On which processor the time is equal; without it FLOPs stand for time."""
+    if facts.is_timed:
+        return _("Time measured on {processor}.").format(processor=facts.processor)
+    return _("Equal FLOPs stand for equal time, which differs between machines.")
 
 
 def student_table(facts: DistillationFacts) -> pd.DataFrame:
@@ -189,7 +219,7 @@ def _compared(weights: str, size: Size, teaching: Teaching, place: DeltaGenerato
         found = recorded_students(weights, size, how) if teacher == weights else ()
     else:
         found = _trained(weights, size, teaching)
-    if len(found) < len(Way):
+    if not {*COUNTED} <= {each.way for each in found}:
         if is_recorded:
             text = _("These students were not trained beforehand: train them here.")
             time = shared.expected_time(*_alone(weights, size, teaching))
@@ -203,7 +233,7 @@ def _compared(weights: str, size: Size, teaching: Teaching, place: DeltaGenerato
     with place:
         say(says_distillation, *at, facts=facts_of)
     show(draw_losses, *at, facts=facts_of, key="students")
-    note(says_how(how, is_recorded=is_recorded))
+    note(says_how(facts_of(*at), is_recorded=is_recorded))
     _in_numbers(facts_of(*at))
 
 
@@ -215,12 +245,12 @@ def _alone(weights: str, size: Size, teaching: Teaching) -> tuple[TrainingSpec, 
     """A student alone, and how many of its updates take as long as all that are trained here."""
     model = starts.calibrated(weights)
     n = longer(model, size, teaching, N_UPDATES)
-    return student_spec(model, size, n_updates=N_UPDATES), N_LIVE * (N_UPDATES + 2 * n)
+    return student_spec(model, size, n_updates=N_UPDATES), N_LIVE * (N_UPDATES + 3 * n)
 
 
 def _trained(weights: str, size: Size, teaching: Teaching) -> tuple[Student, ...]:
-    """As far as they have come."""
-    teacher = teaching.teacher
+    """First how long an update takes with the teacher, then all, as far as they have come."""
+    teacher, asked_by = teaching.teacher, "train_students"
     series = Students(
         teacher=teacher,
         pattern=None if teacher.name == weights else teacher_of(weights),
@@ -229,7 +259,12 @@ def _trained(weights: str, size: Size, teaching: Teaching) -> tuple[Student, ...
         seeds=SEEDS[:N_LIVE],
         budget=memory_budget(),
     )
-    return tuple(in_series(series, key="students_steps", asked_by="train_students").found)
+    n, timing = series.n_steps, TeachingTime(series)
+    times = in_series(timing, key="teaching_time", asked_by=asked_by, n_after=n).found
+    if not times:
+        return ()
+    timed = replace(series, time=times[0])
+    return tuple(in_series(timed, key="students_steps", asked_by=asked_by).found)
 
 
 def names() -> dict[Way, str]:
@@ -244,7 +279,7 @@ def draw_losses(facts: DistillationFacts, *, _: Translate) -> Picture:
 
 def _in_numbers(facts: DistillationFacts) -> None:
     with st.expander(_("In numbers")):
-        ways = names()
+        ways = {way: name for way, name in names().items() if way in facts.ways}
         table = pd.DataFrame(
             {
                 _("student"): list(ways.values()),

@@ -15,12 +15,13 @@ LOOKS = {
     Way.TAUGHT: {"color": palette.ATTENTION, "width": 2.5},
     Way.ALONE: {"color": palette.FEED_FORWARD, "width": 2},
     Way.ALONE_LONGER: {"color": palette.BEFORE, "width": 2, "dash": "dot"},
+    Way.ALONE_AS_LONG: {"color": palette.NORM, "width": 2, "dash": "dash"},
 }
 
 
 def losses(facts: DistillationFacts, names: Mapping[Way, str], *, _: Translate) -> Picture:
     """A line a way, the mean of the seeds, within the band of all; the teacher is the level."""
-    curves = [facts.curve(way) for way in reversed(Way)]  # the taught student lies on top
+    curves = [facts.curve(way) for way in reversed(facts.ways)]  # the taught student lies on top
     bands = [_band(curve) for curve in curves]
     lines = [_line(curve, names[curve.way], _) for curve in curves]
     highest = max(_once_learning(curve) for curve in curves)
