@@ -179,10 +179,10 @@ def questions(ways: Iterable[Way]) -> None:
 
 def all_pages() -> None:
     """All pages, in running text."""
-    query = link.elsewhere()
     with st.container(horizontal=True, gap="small"):
         for path, label, icon in chain(*MENU):
             if path != HOME:
+                query = link.elsewhere(path)
                 st.page_link(path, label=_(label), icon=icon, query_params=query)
 
 

@@ -121,14 +121,10 @@ def what_follows(run: Run) -> None:
         facts = graph.graph_facts(run, labelled.pinned_token(run))
         st.markdown(graph.says_sources(facts))
     with explained_at(("contribution_graph",), _("The picture, explained"), key="graph"):
-        there = {**link.elsewhere(), "panel": "contribution-graph"}
+        path = PAGE_OF_PART["attention"]
         label = _("Take it apart: {page}").format(page=_("Attention"))
-        st.page_link(
-            PAGE_OF_PART["attention"],
-            label=label,
-            icon=":material/zoom_in:",
-            query_params=there,
-        )
+        query = {**link.elsewhere(path), "panel": "contribution-graph"}
+        st.page_link(path, label=label, icon=":material/zoom_in:", query_params=query)
 
 
 def n_words_in_pieces() -> int:

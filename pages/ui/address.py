@@ -2,10 +2,12 @@
 
 import ipaddress
 import socket
-from typing import NamedTuple
+from pathlib import PureWindowsPath
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 EVERYWHERE = (None, "", "0.0.0.0", "::")
 NO_ONE = "192.0.2.1"  # an address that no machine has (RFC 5737): nothing is sent to it
@@ -22,6 +24,16 @@ def of_this_page() -> Address:
     """That of the browser, or the one in the local network where the browser's says nothing."""
     address = (st.context.url or "").partition("?")[0]
     return reached(address, in_the_network(st.get_option("server.address")))
+
+
+def page_here() -> str:
+    """The name of the page that runs: that of its file, without the ending; empty in no page."""
+    context = get_script_run_ctx()
+    if context is None:
+        return ""
+    pages: dict[str, Any] = {**context.pages_manager.get_pages()}
+    found = pages.get(context.page_script_hash, {})
+    return PureWindowsPath(str(found.get("script_path", ""))).stem
 
 
 def reached(address: str, host: str | None) -> Address:

@@ -188,12 +188,9 @@ def _weights(shown: Architecture | None) -> None:
     if why := weights.why_random(shown):
         st.caption(why)
     if brought.is_name(start.weights) and not weights.fit(shown):
-        st.page_link(
-            PAGE_OF[start.config.architecture],
-            label=_("Open it on its own page"),
-            icon=":material/arrow_forward:",
-            query_params=link.elsewhere(),
-        )
+        path = PAGE_OF[start.config.architecture]
+        label, query = _("Open it on its own page"), link.elsewhere(path)
+        st.page_link(path, label=label, icon=":material/arrow_forward:", query_params=query)
 
 
 def _which_weights(shown: str, can_be_trained: bool) -> None:

@@ -82,11 +82,15 @@ def _offer(panels: Sequence[page_file.Panel]) -> None:
     st.caption(text.format(size=len(written) / MEGABYTE, time=f"{made:%H:%M}"))
 
 
+def _set_here() -> dict[str, object]:
+    return {name: link.value(name) for name in link.here()}
+
+
 def _head(made: datetime) -> page_file.Head:
     config = {name: value for name, value in link.config().flat().items() if value is not None}
-    found = {name: link.value(name) for name in ABOUT} | config | link.state()
+    found = {name: link.value(name) for name in ABOUT} | config | _set_here()
     found["preset"] = pasted.called(found["preset"])
     settings = [(name, str(value)) for name, value in found.items()]
     text = link.value("text") if link.value("input_kind") != "random" else ""
-    title = _(st.session_state.get("page", ""))
+    title = _(st.session_state.get("title", ""))
     return page_file.Head(title, share.whole_link(), made, text, settings)

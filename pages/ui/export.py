@@ -53,7 +53,7 @@ def pictures_file(figures: Sequence[Any], caption: str) -> Callable[[], str]:
 
     Words are those of the reader who asks: when the button is pressed, no page is there to tell.
     """
-    title, language = _(st.session_state.get("page", "")), current_language()
+    title, language = _(st.session_state.get("title", "")), current_language()
     head = f"<h1>{html.escape(title)}</h1><p class='caption'>{html.escape(caption)}</p>"
     said = [described(figure, _=_) for figure in figures]
 

@@ -25,6 +25,7 @@ from pages.ui.link_fields import (
     positions,
     seq2seq,
     share,
+    training,
 )
 from pages.ui.link_fields import interventions as changes
 from pages.ui.link_fields.training import HEAD_MEASURES, LOOKED_AT, TRAINING, telling_measure
@@ -138,6 +139,7 @@ RUN = {
     "mask_kind": Field(choice(MaskKind), _preset_mask),
     "window_size": Field(whole(1, MAX_TOKENS), 4),
     "prefix_len": Field(whole(0, MAX_TOKENS), 3),
+    **masks.PAINTED,
     "n_padding": Field(whole(0, 64), _padding),
     "padding_side": Field(choice(PaddingSide), "right"),
     "seed": Field(whole(0, LARGEST_SEED), 0),
@@ -157,43 +159,49 @@ SAMPLING = {
 VIEW = {
     "panel": Field(identifier, ""),
     "present": Field(flag, False),
-    "log_steps": Field(flag, False),
-    "looked_at": Field(choice(LOOKED_AT), "task"),
-    "head_measure": Field(choice(HEAD_MEASURES), telling_measure),
     "layer": Field(whole(0, 10**6), 0),
     "stage": Field(sentence, "attention_out"),
     "head": Field(whole(0, 10**6), 0),
     "token": Field(whole(0, 10**6), None),
-    "new_token": Field(whole(0, MAX_NEW_TOKENS), 0),
-    "n_dims": Field(whole(1, 128), 20),
-}
-# What is changed inside the model, and the text that is patched from.
-CHANGES = {**changes.FIELDS, "other_text": Field(sentence, _text)}
-# What a page has for itself.
-OF_PAGES = {
-    **parameters.FIELDS,
-    **attention.FIELDS,
-    **attention.KINDS_FIELDS,
-    **feed_forward.FIELDS,
-    **normalization.FIELDS,
-    **masks.FIELDS,
-    **positions.FIELDS,
-    **seq2seq.FIELDS,
-    **seq2seq.ATTENTION_FIELDS,
-    **efficiency.FIELDS,
-    **cost.FIELDS,
-    "weight_format": Field(choice((*cost.WEIGHT_FORMATS, cost.AS_IN_FILE)), _weight_format),
-    **cost.MEASURED_FIELDS,
-    **compare.FIELDS,
+    **compare.KEPT,
     **lessons.FIELDS,
     **share.FIELDS,
 }
-FIELDS: dict[str, Field] = {
-    **RUN,
-    **CONFIG,
-    **SAMPLING,
-    **TRAINING,
-    **VIEW,
-    **OF_PAGES,
-    **CHANGES,
+# What is changed inside the model, and the text that is patched from.
+CHANGES = {**changes.FIELDS, "other_text": Field(sentence, _text)}
+WATCHED = {
+    "log_steps": Field(flag, False),
+    "looked_at": Field(choice(LOOKED_AT), "task"),
+    "head_measure": Field(choice(HEAD_MEASURES), telling_measure),
 }
+FORMAT = {
+    "weight_format": Field(choice((*cost.WEIGHT_FORMATS, cost.AS_IN_FILE)), _weight_format),
+}
+# What the panels of a page are set by, page by page: a link to that page says it, no other does.
+OF_PAGES: Mapping[str, Mapping[str, Field]] = {
+    "app": attention.GRAPH,
+    "block": {"n_dims": Field(whole(1, 128), 20)},
+    "gpt": {**SAMPLING, "new_token": Field(whole(0, MAX_NEW_TOKENS), 0)},
+    "encoder": {},
+    "seq2seq": {**seq2seq.FIELDS, **seq2seq.ATTENTION_FIELDS, **attention.LINES},
+    "training": {**TRAINING, **WATCHED, **seq2seq.WHO_READS_WHOM, **attention.LINES},
+    "attention": {**attention.FIELDS, **attention.KINDS_FIELDS},
+    "feed_forward": feed_forward.FIELDS,
+    "normalization": normalization.FIELDS,
+    "masks": masks.FIELDS,
+    "positions": positions.FIELDS,
+    "parameters": parameters.FIELDS,
+    "cost": {**cost.FIELDS, **FORMAT, **cost.MEASURED_FIELDS, **attention.GROWTH},
+    "efficiency": {**efficiency.FIELDS, **training.RUN},
+    "compare": {**compare.FIELDS, **cost.CONTEXT, **FORMAT},
+}
+OF_PANELS = {name: field for fields in OF_PAGES.values() for name, field in fields.items()}
+FIELDS: dict[str, Field] = {**RUN, **CONFIG, **OF_PANELS, **VIEW, **CHANGES}
+
+
+def is_of_page(name: str, page: str) -> bool:
+    """Whether a link to this page says it: what runs and what goes in, or what a panel there shows.
+
+    A page that has no row says everything.
+    """
+    return name not in OF_PANELS or name in OF_PAGES.get(page, OF_PANELS)

@@ -26,6 +26,7 @@ from pages.ui import (
     starts,
     weights,
 )
+from pages.ui.address import page_here
 from pages.ui.compare import beside
 from pages.ui.compare.controls import keeping
 from pages.ui.fields import default_preset
@@ -156,7 +157,8 @@ def draw_frame(
     st.session_state["default_preset"] = first_shown
     beside.forget()
     present.forget_panels()
-    faults = link.sync(title)
+    st.session_state["title"] = title
+    faults = link.sync(page_here())
     progress.begin_page()
     st.set_page_config(
         page_title="Blockscope",
@@ -227,12 +229,12 @@ def _head() -> None:
             label_visibility="collapsed",
             **link.view("lang", current_language()),
         )
-    query = link.to_other_pages()
     if is_hidden("menu"):
         return
     for column, links in zip(st.columns(2, gap="xxsmall"), MENU, strict=True):
         with column, st.container(gap="xxsmall"):
             for path, label, icon in links:
+                query = link.in_menu(path)
                 st.page_link(path, label=_(label), icon=icon, query_params=query)
 
 
@@ -241,7 +243,7 @@ def link_to_part(part: str) -> None:
     if page := PAGE_OF_PART.get(part):
         label = next(label for links in MENU for path, label, _icon in links if path == page)
         text = _("Take it apart: {page}").format(page=_(label))
-        st.page_link(page, label=text, icon=":material/zoom_in:", query_params=link.elsewhere())
+        st.page_link(page, label=text, icon=":material/zoom_in:", query_params=link.elsewhere(page))
 
 
 def section(draw: Callable[P, None]) -> Callable[P, None]:

@@ -4,6 +4,7 @@ What differs from the default is in the link, under the names of the configurati
 in values that are never translated. Widgets are views of this state: each is shown the state's
 value and writes what the reader does to it. `sync()` runs at the top of every page and section:
 a link that the reader opened (or went back to) fills the state, otherwise the state fills the link.
+What only the panels of other pages are set by is not in the link: it waits in the session.
 """
 
 import time
@@ -11,6 +12,7 @@ import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -18,7 +20,7 @@ import streamlit as st
 from blocks import Fault, ModelConfig
 from blocks.model.faults import N_
 from pages.ui import brought, moves, starts
-from pages.ui.fields import CHANGES, CONFIG, FIELDS
+from pages.ui.fields import CHANGES, CONFIG, FIELDS, is_of_page
 from pages.ui.language import _, browser_language, literal
 from pages.ui.link_fields.compare import FOLLOWERS as OF_A_TRADE_OFF
 from pages.ui.link_fields.cost import OF_SEVERAL_SECTIONS
@@ -195,7 +197,10 @@ def _is_legal(name: str, found: Any) -> bool:
 
 
 def sync(page: str) -> tuple[Fault, ...]:
-    """Bring link and state together; returns what in the link could not be."""
+    """Bring link and state together; returns what in the link could not be.
+
+    `page`: the name of the file, without its ending.
+    """
     st.session_state["values"] = moves.without_echoes(state(), moves.noted())
     # On another page the link is read anew: what it leaves out can mean another model there.
     is_elsewhere = page != st.session_state.get("page")
@@ -203,11 +208,12 @@ def sync(page: str) -> tuple[Fault, ...]:
     if is_elsewhere:
         moves.forget_shown()
     query = st.query_params.to_dict()
-    if is_elsewhere and query == st.session_state.get("to_other_pages"):
-        query = _without_panel(st.session_state["written"])
+    if is_elsewhere and query == st.session_state.get("menu", {}).get(page):
+        query = _without_panel(st.session_state["all_set"])
+    st.session_state["menu"] = {}
     is_known = query == st.session_state.get("written") or _is_just_left(query)
     is_opened = (is_elsewhere or not is_known) and not st.session_state.get("touched")
-    values, unread = read(query) if is_opened else (state(), ())
+    values, unread = read(_set_elsewhere(page, query) | query) if is_opened else (state(), ())
     mended = mend(values)
     st.session_state["values"] = mended.values
     st.session_state["language"] = value("lang") or browser_language()
@@ -237,13 +243,28 @@ def _is_just_left(query: Mapping[str, str]) -> bool:
 
 def write() -> None:
     """Put the state into the address bar, if it is not there."""
-    query, written = as_query(), st.session_state.get("written")
+    query, written = here(), st.session_state.get("written")
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
     if written != query:
         st.session_state["written_before"] = (written, time.monotonic())
     st.session_state["written"] = query
+    st.session_state["all_set"] = as_query()
     st.session_state["touched"] = False
+
+
+def _set_elsewhere(page: str, query: Mapping[str, str]) -> dict[str, str]:
+    """What was set on other pages, and stays when a link to this one is opened.
+
+    What follows another value goes with it. A lesson begins as its link says.
+    """
+    before = st.session_state.get("all_set", {})
+    if "lesson" in query or "lesson" in before:
+        return {}
+    changed = {name for name in FOLLOWERS if before.get(name) != query.get(name)}
+    gone = {follower for name in changed if is_of_page(name, page) for follower in FOLLOWERS[name]}
+    kept = {name: text for name, text in before.items() if name not in gone}
+    return {name: text for name, text in kept.items() if not is_of_page(name, page)}
 
 
 def as_query() -> dict[str, str]:
@@ -254,20 +275,33 @@ def as_query() -> dict[str, str]:
     return {"preset": value("preset"), **query}
 
 
-def to_other_pages() -> dict[str, str]:
-    """The link that leads on with all that is set.
+def here() -> dict[str, str]:
+    """The link of this page: what of all that is set says something on it."""
+    return _of_page(st.session_state.get("page", ""))
+
+
+def in_menu(path: str) -> dict[str, str]:
+    """The link of the menu that leads to another page.
 
     It stays as it was drawn while a section reruns alone: who follows it takes along what was set
     there too.
     """
-    query = elsewhere()
-    st.session_state["to_other_pages"] = query
+    query = elsewhere(path)
+    st.session_state["menu"][PurePath(path).stem] = query
     return query
 
 
-def elsewhere() -> dict[str, str]:
-    """The link with all that is set, but for the panel that is open on this page."""
-    return _without_panel(as_query())
+def elsewhere(path: str) -> dict[str, str]:
+    """The link to a page with what is set for it, but for the panel that is open on this one."""
+    return _without_panel(_of_page(PurePath(path).stem))
+
+
+def _of_page(page: str) -> dict[str, str]:
+    """What a page says of all that is set; a lesson goes over several, and its link says all."""
+    query = as_query()
+    if "lesson" in query:
+        return query
+    return {name: text for name, text in query.items() if is_of_page(name, page)}
 
 
 def _without_panel(query: Mapping[str, str]) -> dict[str, str]:

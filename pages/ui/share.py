@@ -68,7 +68,7 @@ def _asked_for(found: address.Address) -> str:
 def _query() -> dict[str, str]:
     page, panel = st.session_state.get("open_panel", (None, ""))
     named = {"panel": panel} if panel and page == st.session_state.get("page") else {}
-    return {**named, **link.as_query(), **hidden.query_for_others()}
+    return {**named, **link.here(), **hidden.query_for_others()}
 
 
 def _code_for_a_camera(text: str) -> None:

@@ -93,7 +93,7 @@ def take_away_caption_of_a_block(run: Run) -> str:
 
 
 def _with_link(text: str) -> str:
-    return f"{text} · {urlencode(link.as_query(), errors='replace')}"
+    return f"{text} · {urlencode(link.here(), errors='replace')}"
 
 
 def mask_alt(run: Run) -> str:

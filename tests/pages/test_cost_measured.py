@@ -79,11 +79,12 @@ def test_a_press_measures_the_device_and_every_operation(at):
     assert settings(at)["measure_device"] == "2"
 
 
-def test_what_was_measured_is_in_the_links_to_other_pages(at):
+def test_what_was_measured_is_in_the_link_of_its_own_page_alone(at):
     visit(at, **MEASURED)
     press(at, "measure_device_button")
-    menu = [parse_qs(way.proto.query_string) for way in at.page_link]
-    assert menu and all(query["measure_device"] == ["2"] for query in menu)
+    menu = {way.proto.page: parse_qs(way.proto.query_string) for way in at.page_link}
+    assert [page for page in menu if "measure_device" in menu[page]] == ["cost"]
+    assert menu["cost"]["measure_device"] == ["2"]
 
 
 def test_a_busy_machine_is_said_beside_what_was_measured(at, monkeypatch):

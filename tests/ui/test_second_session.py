@@ -12,7 +12,7 @@ from blocks.model.devices import available_devices
 from blocks.model.masks import causal, painted_text
 from blocks.model.presets import PRESETS
 from pages.ui import link, link_fields
-from pages.ui.fields import FIELDS
+from pages.ui.fields import FIELDS, OF_PAGES, is_of_page
 from pages.ui.readers import Field, OneOf, UnreadableError
 
 # Texts of which every field reads one or another; those of choices are the choices.
@@ -60,16 +60,17 @@ def another_value(name: str) -> Any:
 
 @pytest.mark.parametrize("name", SETTABLE)
 def test_every_field_that_is_set_is_found_by_who_opens_the_link(name: str):
-    link.sync("page")
+    page = next(page for page in OF_PAGES if is_of_page(name, page))
+    link.sync(page)
     value = another_value(name)
     link.change(name, value)
-    link.sync("page")
-    assert name in link.as_query()
+    link.sync(page)
+    assert name in link.here()
     query = st.query_params.to_dict()
-    assert query == link.as_query()
+    assert query == link.here()
     _leave()
     st.query_params.from_dict(query)
-    assert link.sync("page") == ()
+    assert link.sync(page) == ()
     assert (link.value(name), type(link.value(name))) == (value, type(value))
 
 

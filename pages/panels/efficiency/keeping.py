@@ -20,6 +20,8 @@ from pages.ui.export import download
 from pages.ui.language import _, say_fault
 from pages.ui.link_fields.efficiency import UPDATES
 
+TRAINING = "pages/training.py"
+
 
 @contextmanager
 def row(title: str) -> Iterator[None]:
@@ -101,10 +103,10 @@ def _ways_on(run: TrainingRun, key: str) -> None:
             "application/octet-stream",
         )
         st.page_link(
-            "pages/training.py",
+            TRAINING,
             label=_("How it learned"),
             icon=":material/show_chart:",
-            query_params={**link.elsewhere(), "run": run.id},
+            query_params={**link.elsewhere(TRAINING), "run": run.id},
         )
     note(_("The file holds this model alone, and opens again under *Bring your own weights*."))
 

@@ -19,7 +19,7 @@ def keeping() -> None:
         else:
             _what_to_do()
         st.button(_("Keep as A"), icon=":material/bookmark_add:", on_click=kept.keep, key="keep_a")
-        query = link.elsewhere()
+        query = link.elsewhere(PAGE)
         st.page_link(PAGE, label=_("Compare A and B"), icon=":material/table:", query_params=query)
 
 

@@ -11,6 +11,7 @@ from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
 from pages.figures.guess import Guessed
 from pages.ui import link
+from pages.ui.address import page_here
 from pages.ui.chart import show
 from pages.ui.language import _, say_fault
 from pages.ui.lessons import guessing, handed_in, progress, set_back, verdict, wall
@@ -23,7 +24,7 @@ def draw(now: Now, run: Run | None) -> None:
     st.session_state["lesson_run"] = run
     with st.container(border=True, key="lesson_card"):
         _head(now)
-        if now.step.page != progress.page_here():
+        if now.step.page != page_here():
             _way_back(now)
             return
         handed_in.note_changes(now)

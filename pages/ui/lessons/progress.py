@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from blocks import ConfigError, Recording
 from blocks.cost.memory import run_fault
@@ -141,7 +140,7 @@ def way_in(found: Lesson) -> tuple[str, dict[str, str]]:
 
 def way_on(found: Lesson, i: int) -> tuple[str, dict[str, str]]:
     """The page of a step of the lesson that is open, and the link that goes on there."""
-    state = link.elsewhere()
+    state = link.elsewhere(found.steps[i].page)
     names = KEPT if found.steps[i].set else state
     return _step_link(found, i, {name: state[name] for name in names if name in state})
 
@@ -179,16 +178,6 @@ def own_text() -> str:
 def page_file(name: str) -> str:
     """The file of a page, as Streamlit wants it."""
     return f"pages/{name}.py"
-
-
-def page_here() -> str:
-    """The name of the page that runs, as lessons call it."""
-    context = get_script_run_ctx()
-    if context is None:
-        return ""
-    pages: dict[str, Any] = {**context.pages_manager.get_pages()}
-    found = pages.get(context.page_script_hash, {})
-    return str(found.get("script_path", "")).replace("\\", "/").rpartition("/")[2][: -len(".py")]
 
 
 def go(i: int) -> None:

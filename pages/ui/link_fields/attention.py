@@ -6,11 +6,14 @@ from pages.ui.settings import MAX_TOKENS
 
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
 
+GROWTH: dict[str, Field] = {
+    "measure_kinds": Field(flag, False),
+    "kinds_up_to": Field(whole(LENGTHS[0], LENGTHS[-1]), 2048),
+}
 KINDS_FIELDS: dict[str, Field] = {
     "kinds_window": Field(whole(1, MAX_TOKENS), 4),
     "kinds_stride": Field(whole(1, MAX_TOKENS), 4),
-    "measure_kinds": Field(flag, False),
-    "kinds_up_to": Field(whole(LENGTHS[0], LENGTHS[-1]), 2048),
+    **GROWTH,
 }
 
 
@@ -25,6 +28,8 @@ SORTS = (
 )
 COUNTED = ("one_head", "all_heads")
 
+LINES: dict[str, Field] = {"edges": Field(whole(1, 16), 4)}
+GRAPH: dict[str, Field] = {"least_share": Field(whole(1, 50), 2)}
 FIELDS: dict[str, Field] = {
     "attention_step": Field(choice(STEPS), "qkv"),
     "key": Field(whole(0, 10**6), None),
@@ -32,6 +37,6 @@ FIELDS: dict[str, Field] = {
     "is_scaled": Field(flag, True),
     "counted": Field(choice(COUNTED), "one_head"),
     "sort_heads_by": Field(choice(SORTS), "layer"),
-    "edges": Field(whole(1, 16), 4),
-    "least_share": Field(whole(1, 50), 2),
+    **LINES,
+    **GRAPH,
 }

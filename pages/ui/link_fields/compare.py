@@ -73,10 +73,12 @@ def better(axis: str, measure: str) -> Field:
 
 
 AXES = {"tradeoff_x": "cache_bytes", "tradeoff_y": "d_model"}
-FIELDS = {
+KEPT = {
     "kept": Field(kept_text, ""),
     "compared_with": Field(place, 0),
     "beside": Field(flag, True),
+}
+FIELDS = {
     "compared_stage": Field(choice(COMPARED_STAGES), "resid_post"),
     "compared_moment": Field(choice(COMPARED_MOMENTS), "rms"),
     "measure_pair": Field(whole(0, 10**6), 0),

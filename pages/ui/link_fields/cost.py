@@ -35,8 +35,9 @@ OF_SEVERAL_SECTIONS = {
     *("memory_use", "weight_format", "optimizer_states", "master_weights"),
     *("checkpointing", "fused_attention", "usable_memory", "n_training_devices"),
 }
+CONTEXT: dict[str, Field] = {"context_len": Field(whole(1, LONGEST), 1024)}
 FIELDS: dict[str, Field] = {
-    "context_len": Field(whole(1, LONGEST), 1024),
+    **CONTEXT,
     "n_texts": Field(whole(1, LARGEST_BATCH), 1),
     "counted_pass": Field(choice(PASSES), "forward"),
     "memory_use": Field(choice(USES), "training"),

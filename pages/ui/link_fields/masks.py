@@ -19,8 +19,8 @@ def painted(text: str) -> str:
     return text
 
 
+PAINTED: dict[str, Field] = {"painted": Field(painted, "")}
 FIELDS: dict[str, Field] = {
-    "painted": Field(painted, ""),
     "paint_query": Field(whole(0, MOST_PAINTED - 1), 0),
     "paint_key": Field(whole(0, MOST_PAINTED - 1), 0),
     "planted_fault": Field(choice(MaskFault), "none"),

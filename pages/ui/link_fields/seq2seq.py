@@ -19,9 +19,14 @@ SORTS = (
     "layer",
 )
 
-ATTENTION_FIELDS: dict[str, Field] = {
+WHO_READS_WHOM: dict[str, Field] = {
     "attention_of": Field(choice(AttentionKind), str(AttentionKind.CROSS)),
     "pinned_in": Field(choice(TEXTS), "target"),
+    "target_step": Field(whole(0, MAX_NEW_TOKENS), None),
+    "target_token": Field(whole(0, 10**6), None),
+}
+ATTENTION_FIELDS: dict[str, Field] = {
+    **WHO_READS_WHOM,
     "aligned_head": Field(choice(ALIGNED), "best_head"),
     "aligned_row": Field(choice(Row), str(Row.WRITES)),
     "sort_aligned_by": Field(choice(SORTS), "held_out"),
@@ -54,9 +59,7 @@ FIELDS: dict[str, Field] = {
     "length_penalty": Field(within(0.0, MOST_PENALTY), 0.0),
     "max_new_tokens": Field(whole(1, MAX_NEW_TOKENS), 24),
     "forced_ids": Field(ids, ""),
-    "target_step": Field(whole(0, MAX_NEW_TOKENS), None),
     "beam_node": Field(whole(0, 10**5), None),
-    "target_token": Field(whole(0, 10**6), None),
     "hide_each": Field(flag, False),
     "corrupted_share": Field(within(0.05, 0.6), 0.15),
     "mean_span_len": Field(within(1.0, 6.0), 3.0),

@@ -82,11 +82,12 @@ KNOBS = {
         choice(ScheduleKind), lambda values: str(RECIPES[values.get("recipe", "fast")].schedule)
     ),
 }
+RUN = {"run": Field(identifier, "")}
 TRAINING = {
     **TASK,
     "recipe": Field(choice(RECIPES), "fast"),
     **KNOBS,
-    "run": Field(identifier, ""),
+    **RUN,
     "compare": Field(identifier, ""),
 }
 # What a choice brings along: another choice brings its own.
