@@ -194,7 +194,7 @@ def test_alone_for_as_long_has_as_many_updates_as_fit_into_the_time():
 def test_the_time_of_an_update_is_measured_with_the_teacher_and_alone(monkeypatch):
     asked = []
 
-    def measured(works, device):
+    def measured(works, device, *, rounds):
         asked.extend(work() for work in works)
         return Times((9.0, 3.0, 4.0)), Times((2.0, 3.0, 8.0))
 

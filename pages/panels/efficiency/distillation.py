@@ -78,8 +78,7 @@ def says_distillation(facts: DistillationFacts) -> str:
         "After {n} updates the student ({share} of the teacher's parameters) has a held-out "
         "loss of {taught:.3f} nats with the teacher and {alone:.3f} alone: lower on {better} "
         "of {seeds} seeds. Trained alone for as many FLOPs ({longer} updates), it reaches "
-        "{more:.3f}: the teacher gives the lower loss on {better_longer}. The teacher itself "
-        "has {teacher:.3f}."
+        "{more:.3f}: the teacher gives the lower loss on {better_longer}."
     )
     said = text.format(
         n=facts.n_updates(Way.TAUGHT),
@@ -91,9 +90,9 @@ def says_distillation(facts: DistillationFacts) -> str:
         longer=facts.n_updates(Way.ALONE_LONGER),
         more=facts.loss(Way.ALONE_LONGER),
         better_longer=facts.n_better(Way.ALONE_LONGER),
-        teacher=facts.teacher_loss,
     )
-    return sentences(said, _says_time(facts), _verdict(facts), _says_scores(facts))
+    teacher = _("The teacher itself has {loss:.3f}.").format(loss=facts.teacher_loss)
+    return sentences(said, _says_time(facts), teacher, _verdict(facts), _says_scores(facts))
 
 
 def _says_time(facts: DistillationFacts) -> str:
@@ -101,8 +100,9 @@ def _says_time(facts: DistillationFacts) -> str:
     if not facts.is_timed:
         return ""
     text = _(
-        "In as much time ({as_long} updates, since one with the teacher takes {ratio:.2f} times as "
-        "long) it reaches {loss:.3f}: lower with the teacher on {better}."
+        "Trained alone for as much time ({as_long} updates, since one with the teacher takes "
+        "{ratio:.2f} times as long), it reaches {loss:.3f}: the teacher gives the lower loss on "
+        "{better}."
     )
     way = Way.ALONE_AS_LONG
     return text.format(
