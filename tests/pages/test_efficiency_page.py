@@ -103,9 +103,12 @@ def test_recorded_students_are_there_at_once_and_others_are_trained_when_asked(m
     assert "were not trained beforehand" in at.info[0].value
     monkeypatch.setattr(distillation, "Students", partial(Students, n_updates=2))
     query = {"distil_temperature": "8", "train_students": "true", "student_size": "half_both"}
+    at = opened(PAGE, preset="sort", panel="distillation", **query)
+    assert "9 steps of work" in said(at)  # a time, and four ways on two seeds
     at = opened(PAGE, pressed=["train_students"], preset="sort", panel="distillation", **query)
     assert_works(at)
     assert "After 2 updates" in at.info[0].value and "of 2 seeds" in at.info[0].value
+    assert "alone for as much time" in at.info[0].value
 
 
 def test_a_student_of_any_shape_is_trained(monkeypatch):

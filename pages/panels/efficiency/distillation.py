@@ -259,7 +259,7 @@ def _trained(weights: str, size: Size, teaching: Teaching) -> tuple[Student, ...
         seeds=SEEDS[:N_LIVE],
         budget=memory_budget(),
     )
-    n, timing = series.n_steps, TeachingTime(series)
+    n, timing = len(Way) * N_LIVE, TeachingTime(series)
     times = in_series(timing, key="teaching_time", asked_by=asked_by, n_after=n).found
     if not times:
         return ()
