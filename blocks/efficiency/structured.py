@@ -15,7 +15,7 @@ from blocks.efficiency.calibration import Inputs
 from blocks.efficiency.pruning import Criterion
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.kinds import Architecture, PositionKind
+from blocks.model.kinds import Architecture, AttentionGate, PositionKind
 
 Tensors = Mapping[str, Tensor]
 OUT, DOWN = ".out_proj.weight", ".down_proj.weight"
@@ -84,8 +84,8 @@ class Left:
 def without_heads(config: ModelConfig, tensors: Tensors, n_removed: int, choice: Choice) -> Left:
     """The same model with fewer heads in each layer: those that add least to the stream go.
 
-    A key/value head goes with all of its query heads. Raises `ConfigError` where none would be
-    left, or where heads are not alike: ALiBi and a learned bias tell each its own distances.
+    A key/value head goes with all of its query heads, their sinks and gates. Raises `ConfigError`
+    as `config_without_heads` does.
     """
     fewer, pieces = config_without_heads(config, n_removed), _whole(tensors)
     per_group = config.n_heads // config.n_kv_heads
@@ -95,14 +95,27 @@ def without_heads(config: ModelConfig, tensors: Tensors, n_removed: int, choice:
         wide, narrow = _spread(kept, width), _spread(kept, config.d_head)
         pieces[name] = Piece(name, columns=wide)
         pieces |= _rows(tensors, f"{path}.q_proj", wide)
+        heads = _spread(kept, per_group)
+        is_of_heads = config.attention.attention_gate is AttentionGate.HEAD
+        pieces |= _rows(tensors, f"{path}.out_gate_proj", heads if is_of_heads else wide)
+        if (sinks := f"{path}.sinks") in tensors:
+            pieces[sinks] = Piece(sinks, rows=heads)
         for each in ("k_proj", "v_proj"):
             pieces |= _rows(tensors, f"{path}.{each}", narrow)
     return Left(fewer, pieces)
 
 
 def config_without_heads(config: ModelConfig, n_removed: int) -> ModelConfig:
-    """Return its configuration. Raises `ConfigError` as `without_heads` does."""
+    """Return its configuration.
+
+    Raises `ConfigError` where none would be left, where heads are not alike (ALiBi and a learned
+    bias tell each its own distances), or where they share more than keys and values.
+    """
     _check_some_left("n_heads", n_removed, config.n_kv_heads)
+    shares_norm = config.attention.qk_norm and config.attention.qk_norm_whole
+    if n_removed and (config.is_latent or shares_norm or not config.attends):
+        text = N_("Heads can be removed from plain attention in all layers only: keep all heads")
+        raise ConfigError([Fault(text)])
     is_biased = config.position.position_kind is PositionKind.ALIBI or _has_relative_bias(config)
     if n_removed and is_biased:
         raise ConfigError([Fault(N_("The heads treat distance differently here: keep all heads"))])
@@ -151,13 +164,18 @@ def depth_of(config: ModelConfig) -> int:
 
 
 def config_without_layers(config: ModelConfig, removed: tuple[int, ...]) -> ModelConfig:
-    """Return its configuration. Raises `ConfigError` where a layer is missing, or none is left."""
+    """Return its configuration.
+
+    Raises `ConfigError` where a layer is missing, none is left, or its place says what it does.
+    """
     is_pair = config.architecture is Architecture.ENCODER_DECODER
     depth, out = depth_of(config), {*removed}
     if absent := out - {*range(depth)}:
         text = N_("There is no layer {n}: layers 0 to {mend}")
         raise ConfigError([Fault(text, {"n": min(absent), "mend": depth - 1})])
     _check_some_left("n_layers", len(out), depth)
+    if out and not config.has_equal_layers:
+        raise ConfigError([Fault(N_("Layers differ by their place here: keep all layers"))])
     fewer = {"n_layers": config.n_layers - len(out)}
     if is_pair:
         fewer["n_decoder_layers"] = config.n_decoder_layers - len(out)

@@ -52,7 +52,14 @@ def calibrated() -> Calibrated:
 
 @pytest.mark.parametrize("criterion", Criterion)
 @pytest.mark.parametrize(
-    "changes", [{}, {"n_kv_heads": 2}, {"activation": "swiglu", "position_kind": "rope"}]
+    "changes",
+    [
+        {},
+        {"n_kv_heads": 2},
+        {"activation": "swiglu", "position_kind": "rope"},
+        {"attention_sink": True, "attention_gate": "head"},
+        {"attention_gate": "elementwise", "n_kv_heads": 2},
+    ],
 )
 def test_without_heads_is_the_model_whose_heads_write_nothing(criterion, changes):
     config = config_of(architecture="gpt", **changes)
@@ -135,6 +142,25 @@ def test_heads_that_are_not_alike_stay():
     weights = weights_of(config)
     with pytest.raises(ConfigError, match="keep all heads"):
         without_heads(config, weights, 1, choice(Criterion.MAGNITUDE, config, weights))
+
+
+@pytest.mark.parametrize(
+    ("changes", "what", "mend"),
+    [
+        ({"token_mixer": "gru"}, {"removed_heads": 1}, "keep all heads"),
+        ({"d_kv_latent": 8}, {"removed_heads": 1}, "keep all heads"),
+        ({"qk_norm": True, "qk_norm_whole": True}, {"removed_heads": 1}, "keep all heads"),
+        (
+            {"token_mixer": "gated_delta", "attention_every": 3},
+            {"removed_layers": (0,)},
+            "keep all layers",
+        ),
+        ({"local_window": 3, "global_every": 2}, {"removed_layers": (0,)}, "keep all layers"),
+    ],
+)
+def test_what_hangs_together_stays(changes, what, mend):
+    with pytest.raises(ConfigError, match=mend):
+        compressed_config(config_of(architecture="gpt", **changes), Compression(**what))
 
 
 @pytest.mark.parametrize(("criterion", "scope"), [*itertools.product(Criterion, Scope)])
