@@ -22,6 +22,7 @@ from blocks.efficiency.removal import (
 )
 from blocks.efficiency.retraining import (
     Repair,
+    Repaired,
     Retraining,
     going_on,
     mask_smallest,
@@ -167,14 +168,14 @@ def test_little_by_little_it_ends_without_the_share_that_was_asked_for(removed: 
     assert take_out(training, SORT, removed, 0.5) is training  # nothing more to go
 
 
-def test_a_series_without_heads_has_the_same_control():
-    kinds = (Removed.HEADS, Removed.WEIGHTS)
-    heads, weights = (
-        [*Retraining(origin=ORIGIN, removed=each, shares=(0.5,), n_updates=2).results(())]
-        for each in kinds
-    )
-    assert heads[:2] == weights[:2] and heads[2].loss > heads[0].loss
-    assert len({each.loss for each in heads}) == 4  # in two updates there is no little by little
+def test_a_series_without_heads_goes_on_from_the_same_control():
+    series = Retraining(origin=ORIGIN, removed=Removed.HEADS, shares=(0.5,), n_updates=2)
+    control = Repaired(Repair.NONE, 0.0, 1.0, 0.0)
+    none, after, gradual = series.results([control, control])
+    assert [each.repair for each in (none, after, gradual)] == [*Repair]
+    assert none.loss > after.loss == gradual.loss  # in two updates there is no little by little
+    small = compress(SORT, recipe_without(SORT, Removed.HEADS, 0.5)).build()
+    assert none.loss == SORT.examiner.held_out_loss(small, 2)
 
 
 def test_masked_weights_stay_masked_where_parts_go_too(pruned):
