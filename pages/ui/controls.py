@@ -857,7 +857,8 @@ def slide(
     choices = tuple(sorted({*options, shown}))
     with st.container(key=name + place):
         if len(choices) == 1:
-            st.caption(_("{label}: {value}, the only valid value").format(label=label, value=shown))
+            text = _("{label}: {value}, the only valid value")
+            st.caption(text.format(label=label, value=label_of(shown)))
         else:
             view = link.view(name, shown, (place, choices))
             st.select_slider(label, choices, format_func=label_of, **view)

@@ -129,7 +129,14 @@ def says_how(facts: RetrainingFacts, *, is_recorded: bool) -> str:
     """On what it was trained on, what went first, and how small that makes the model."""
     text = _("Its own task and batches, at {rate:.0%} of its learning rate. Seed: the model's own.")
     said = text.format(rate=retraining.RATE)
-    return sentences(words.trained(is_recorded=is_recorded), said, _order(facts), _size(facts))
+    gradually = _("Gradual removal takes place every {n} updates of the first half.")
+    return sentences(
+        words.trained(is_recorded=is_recorded),
+        said,
+        _order(facts),
+        gradually.format(n=retraining.EVERY),
+        _size(facts),
+    )
 
 
 def _order(facts: RetrainingFacts) -> str:
