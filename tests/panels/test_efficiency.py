@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from toy import toy
 
+from blocks import ModelConfig
 from blocks.cost.parameters import total_parameters
 from blocks.efficiency.activation_facts import ActivationFacts, ActivationMeasure, Channels, ways
 from blocks.efficiency.answer_facts import AnswerFacts, Lost
@@ -439,9 +439,12 @@ def test_each_way_to_learn_is_a_line_in_its_band_and_the_teacher_the_level():
     ]
 
 
+WHOLE_CONFIG = ModelConfig(
+    architecture="gpt", vocab_size=11, d_model=16, n_heads=4, d_ff=100, n_layers=2
+)
 REPAIRED = RetrainingFacts(
     Removed.WEIGHTS,
-    toy(d_ff=100, n_layers=2),
+    WHOLE_CONFIG,
     (
         Repaired(Repair.NONE, 0.0, 0.98, 0.5),
         Repaired(Repair.AFTER, 0.0, 1.0, 0.4),
@@ -475,7 +478,7 @@ def test_parts_that_go_leave_a_smaller_model_which_is_said():
     units = replace(REPAIRED, removed=Removed.HIDDEN_UNITS)
     assert "80% of its hidden units without" not in retraining.says_retraining(units)
     assert "lose 50% of its hidden units without" in retraining.says_retraining(units)
-    n, of = (total_parameters(toy(d_ff=each, n_layers=2)) for each in (20, 100))
+    n, of = (total_parameters(WHOLE_CONFIG.replace(d_ff=each)) for each in (20, 100))
     said = retraining.says_how(units, is_recorded=True)
     assert f"with 80% removed, {n:,} of {of:,} parameters are left" in said
     assert "smallest weights are removed first (magnitude)" in said and "every 10 updates" in said
