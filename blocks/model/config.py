@@ -9,6 +9,7 @@ import typing
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -295,7 +296,7 @@ class ModelConfig:
 
     def one_block(self) -> "ModelConfig":
         """One block of this model, on vectors: as most of its layers are."""
-        return self.replace(architecture=Architecture.BLOCK, n_layers=1, first_norm=True)
+        return _one_block(self)
 
     def first_layers(self, n_layers: int) -> "ModelConfig":
         """The same model with its first layers alone, and no module after them."""
@@ -616,7 +617,11 @@ class ModelConfig:
 
     def flat(self) -> dict[str, Any]:
         """Every field by its own name, without the nesting; enums as plain strings."""
-        return {name: _plain(value_of(self)) for name, value_of in GETTERS.items()}
+        return {name: self.plain(name) for name in GETTERS}
+
+    def plain(self, name: str) -> Any:
+        """One field, as `flat` has it."""
+        return _plain(GETTERS[name](self))
 
     @classmethod
     def from_flat(cls, values: Mapping[str, Any]) -> "ModelConfig":
@@ -624,7 +629,9 @@ class ModelConfig:
         return cls(**values)
 
     def replace(self, **changes: Any) -> "ModelConfig":
-        """A copy with other values, given by field name whatever the nesting."""
+        """The same with other values, given by field name whatever the nesting."""
+        if not changes:
+            return self
         _check_names(changes, FIELDS.keys())
         return dataclasses.replace(self, **changes)
 
@@ -640,6 +647,12 @@ class ModelConfig:
                 mended += error.faults
                 for fault in error.faults:
                     changes |= fault.mend
+
+
+@lru_cache(maxsize=256)
+def _one_block(config: ModelConfig) -> ModelConfig:
+    """Made once: a page about a block asks for it several times."""
+    return config.replace(architecture=Architecture.BLOCK, n_layers=1, first_norm=True)
 
 
 def _check_names(values: Mapping[str, Any], known: Collection[str]) -> None:

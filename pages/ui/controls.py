@@ -337,12 +337,12 @@ def _d_head(shown: Shown) -> None:
 
 
 def _softcap(name: str, label: str) -> Callable[[Shown], None]:
-    return lambda shown: slide(name, _(label), SOFTCAPS, shown.config.flat()[name], label_of=_brief)
+    return lambda shown: slide(name, _(label), SOFTCAPS, shown.config.plain(name), label_of=_brief)
 
 
 def _factor(name: str, label: str, factors: Sequence[float]) -> Callable[[Shown], None]:
     def draw(shown: Shown) -> None:
-        own = float(shown.config.flat()[name])
+        own = float(shown.config.plain(name))
         slide(name, _(label), factors, own, label_of=_brief)
 
     return draw

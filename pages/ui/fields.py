@@ -77,7 +77,7 @@ def _preset(values: Mapping[str, Any]) -> str:
 
 
 def _preset_value(name: str) -> Callable[[Mapping[str, Any]], Any]:
-    return lambda values: _start(values).config.flat()[name]
+    return lambda values: _start(values).config.plain(name)
 
 
 def _language(values: Mapping[str, Any]) -> str:

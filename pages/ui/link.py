@@ -337,8 +337,8 @@ def mend(values: Mapping[str, Any]) -> Mended:
         known = mend(rest)
         return Mended(known.values, (_forgotten(values["preset"]), *known.faults))
     changes = {name: found for name, found in values.items() if name in CONFIG}
-    config, faults = starts.start(value_in(values, "preset")).config.nearest(**changes)
-    mended = {name: config.flat()[name] for fault in faults for name in fault.mend}
+    config, faults = _nearest(starts.start(value_in(values, "preset")).config, (*changes.items(),))
+    mended = {name: config.plain(name) for fault in faults for name in fault.mend}
     return Mended(_without_defaults({**values, **mended}), faults)
 
 
@@ -354,6 +354,14 @@ def _without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
 def config() -> ModelConfig:
     """The configuration that the state describes."""
     return _changed(starts.start(value("preset")).config, tuple(config_changes().items()))
+
+
+@lru_cache(maxsize=256)
+def _nearest(
+    config: ModelConfig, changes: tuple[tuple[str, Any], ...]
+) -> tuple[ModelConfig, tuple[Fault, ...]]:
+    """Found once: every rerun asks for it, of what is set."""
+    return config.nearest(**dict(changes))
 
 
 @lru_cache(maxsize=256)

@@ -50,6 +50,7 @@ NO_SUCH_TASK = N_(
     "The card of {name} names no task that it can be measured on here: save it again where it "
     "was trained, or choose one of these."
 )
+PUBLISHED = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
 RECIPE = "~"  # between the name of a trained model and how it was made smaller
 
 
@@ -94,7 +95,13 @@ def is_known(name: str) -> bool:
         return pasted.read(name) is not None
     if _is_made_smaller(name):
         return _is_variant(name)
-    return name in names_to_count() or _run(name) is not None or brought.is_sound(name)
+    return name in _shipped() or _run(name) is not None or brought.is_sound(name)
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> frozenset[str]:
+    """All that ships with us: asked for dozens of times in every rerun."""
+    return frozenset(names_to_count())
 
 
 def _is_made_smaller(name: str) -> bool:
@@ -135,9 +142,7 @@ def start(name: str, step: int | None = None) -> Start:
     if name == FAST:
         source = N_("modded-nanogpt (Jordan et al. 2024), scaled down")
         return Start(N_("Learns fast"), _fast(), MaskKind.CAUSAL, source)
-    published = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
-    if name in published:
-        preset = published[name]
+    if preset := PUBLISHED.get(name):
         return Start(preset.title, preset.config, preset.mask_kind, preset.source)
     if name in pocket_names():
         config = pocket(name).config

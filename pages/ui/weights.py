@@ -1,6 +1,7 @@
 """Which weights run: those that a model has learned, or some drawn from the seed."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from blocks import ModelConfig
 from blocks.model.kinds import Architecture
@@ -87,18 +88,23 @@ def _name_of(teacher: str) -> str:
 
 def shown(architecture: Architecture | None) -> Architecture | None:
     """What a page of any one text shows of an encoder–decoder: an encoder of its shape."""
-    is_two = link.config().architecture is Architecture.ENCODER_DECODER
-    return Architecture.ENCODER if architecture is None and is_two else architecture
+    if architecture is None and link.config().architecture is Architecture.ENCODER_DECODER:
+        return Architecture.ENCODER
+    return architecture
 
 
 def config(architecture: Architecture | None, learned: str) -> ModelConfig:
     """What is built: the trained model whole, or what the page shows, of these sizes."""
     architecture = shown(architecture)
-    if learned or architecture is None:
-        return link.config()
+    return link.config() if learned or architecture is None else _as(link.config(), architecture)
+
+
+@lru_cache(maxsize=256)
+def _as(config: ModelConfig, architecture: Architecture) -> ModelConfig:
+    """These sizes in another architecture; made once for all that asks for it in a rerun."""
     if architecture is Architecture.BLOCK:
-        return link.config().one_block()
-    return link.config().nearest(architecture=architecture)[0]
+        return config.one_block()
+    return config.nearest(architecture=architecture)[0]
 
 
 def back_to_trained() -> None:
