@@ -41,10 +41,11 @@ from pages.ui.share import what_to_share
 from pages.ui.turns import one_at_a_time
 from pages.ui.ways import refused, way
 
+HOME = "app.py"
 # Whole models at the left, their parts at the right.
 MENU = (
     (
-        ("app.py", N_("Home"), ":material/home:"),
+        (HOME, N_("Home"), ":material/home:"),
         ("pages/block.py", N_("One block"), ":material/view_agenda:"),
         ("pages/gpt.py", N_("GPT"), ":material/edit_note:"),
         ("pages/encoder.py", N_("Encoder"), ":material/layers:"),
@@ -235,7 +236,13 @@ def _head() -> None:
         with column, st.container(gap="xxsmall"):
             for path, label, icon in links:
                 query = link.in_menu(path)
-                st.page_link(path, label=_(label), icon=icon, query_params=query)
+                st.page_link(_page(path, icon), label=_(label), query_params=query)
+
+
+@functools.lru_cache(maxsize=sum(map(len, MENU)))
+def _page(path: str, icon: str) -> st.Page:
+    """What a link of the menu leads to: a path would be looked up on the disk at every rerun."""
+    return st.Page(path, icon=icon, default=path == HOME)
 
 
 def link_to_part(part: str) -> None:

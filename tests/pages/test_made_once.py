@@ -4,6 +4,7 @@ import pytest
 from opened import control, opened
 
 from blocks import ModelConfig
+from pages.ui import frame
 
 
 @pytest.fixture
@@ -28,3 +29,12 @@ def test_a_page_makes_each_configuration_once(page: str, made: list[ModelConfig]
     assert not made
     control(at, "n_heads").set_value(2).run()
     assert 0 < len(made) <= 4
+
+
+def test_the_pages_that_the_menu_leads_to_are_found_once():
+    at = opened("pages/block.py", panel="parameters")
+    before = frame._page.cache_info()
+    at.run()
+    after = frame._page.cache_info()
+    assert after.misses == before.misses
+    assert after.hits == before.hits + sum(map(len, frame.MENU))
