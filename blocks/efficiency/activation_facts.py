@@ -98,17 +98,23 @@ def ways(n_bits: int) -> tuple[ActivationRounding | None, ...]:
     return (None, ActivationRounding(n_bits=n_bits, grid=ActivationGrid.NONE), *rounded)
 
 
-def recipe(how: ActivationRounding | None) -> Compression:
-    """Weights, a grid per row, and activations at as many bits; without a grid weights alone."""
+def recipe(how: ActivationRounding | None, exempt: frozenset[str] = frozenset()) -> Compression:
+    """Weights, a grid per row, and activations at as many bits; without a grid weights alone.
+
+    `exempt`: modules whose weights and activations both stay as they are.
+    """
     if how is None:
         return Compression()
     reads = None if how.grid is ActivationGrid.NONE else how
-    return Compression(quantization=Quantization(n_bits=how.n_bits), activations=reads)
+    grid = Quantization(n_bits=how.n_bits)
+    return Compression(quantization=grid, activations=reads, exempt=exempt)
 
 
-def measure_activations(model: Calibrated, how: ActivationRounding | None) -> ActivationMeasure:
+def measure_activations(
+    model: Calibrated, how: ActivationRounding | None, exempt: frozenset[str] = frozenset()
+) -> ActivationMeasure:
     """Round and ask, on held-out questions that are the same for all."""
-    built = model.model if how is None else compress(model, recipe(how)).build()
+    built = model.model if how is None else compress(model, recipe(how, exempt)).build()
     examiner = model.examiner
     logits_of = examiner.logits_of(built)
     return ActivationMeasure(

@@ -67,11 +67,14 @@ def smoothed(weight: Tensor, how: Quantization, scale: Tensor) -> QuantizedMatri
 def rounded_inputs(
     matrices: Mapping[str, Rounded], how: ActivationRounding, inputs: Mapping[str, Inputs]
 ) -> dict[str, RoundedInput]:
-    """What each of these matrices reads, rounded; left alone is what reads nothing."""
+    """What each of these matrices reads, rounded.
+
+    Left alone is what reads nothing, and what was not calibrated where it has to be: a tied table.
+    """
     return {
         name: _rounded_input(matrix, how, inputs.get(name))
         for name, matrix in matrices.items()
-        if name not in inputs or inputs[name].largest.any()
+        if (inputs[name].largest.any() if name in inputs else not how.needs_calibration)
     }
 
 

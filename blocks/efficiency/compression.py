@@ -13,7 +13,7 @@ from blocks.efficiency.activations import (
     smoothing_scales,
 )
 from blocks.efficiency.calibration import Inputs, calibrate
-from blocks.efficiency.exemption import EMBEDDING, check_exempt
+from blocks.efficiency.exemption import check_exempt
 from blocks.efficiency.matrix_places import stands_in
 from blocks.efficiency.mixed import blame, kept_rows, row_errors, with_kept_rows
 from blocks.efficiency.pruning import Criterion, MaskPattern, Scope, masks
@@ -39,7 +39,12 @@ from blocks.training.task import Batch
 from blocks.training.tasks import TaskKind, build_task
 from blocks.weights.model_file import ModelFile, trained
 from blocks.weights.quantized import Rounded
-from blocks.weights.rounded_inputs import RoundedInput, linear_weights
+from blocks.weights.rounded_inputs import (
+    EMBEDDING,
+    RoundedInput,
+    linear_weights,
+    multiplied_weights,
+)
 
 N_BATCHES, N_BLAMED = 4, 2
 REMOVED: Bounds = {"sparsity": (0, 0.95), "removed_units": (0, 0.95), "removed_heads": (0, 1024)}
@@ -149,7 +154,7 @@ def compress(model: Calibrated, how: Compression) -> ModelFile:
         blames = blamed(model, trained(config, tensors), matrices)
         matrices = _mixed(tensors, how, inputs, matrices, blames)
     tensors |= {name: matrix.values() for name, matrix in matrices.items()}
-    reads = _read(names, matrices, how, inputs)
+    reads = _read(config, matrices, how, inputs)
     file = model.file
     new = ModelFile(config, file.tokenizer, file.card, tensors, matrices, reads)
     return new if matrices else _as_before(new, file)
@@ -167,16 +172,17 @@ def _as_before(new: ModelFile, before: ModelFile) -> ModelFile:
 
 
 def _read(
-    names: list[str],
+    config: ModelConfig,
     matrices: Mapping[str, Rounded],
     how: Compression,
     inputs: Mapping[str, Inputs],
 ) -> dict[str, RoundedInput]:
-    """What linear layers read, where that is rounded."""
+    """What rounded matrices read, where that is rounded too."""
     if how.activations is None:
         return {}
-    of_linear = {name: matrices[name] for name in names if name in matrices}
-    return rounded_inputs(of_linear, how.activations, inputs)
+    names = multiplied_weights(build(config, device="meta"))
+    multiplied = {name: matrices[name] for name in names if name in matrices}
+    return rounded_inputs(multiplied, how.activations, inputs)
 
 
 def blamed(model: Calibrated, built: Model, matrices: Mapping[str, Rounded]) -> dict[str, float]:

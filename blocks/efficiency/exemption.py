@@ -10,9 +10,8 @@ from blocks.efficiency.matrix_places import layer_path, path_of, stands_in
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.models import build
-from blocks.weights.rounded_inputs import linear_weights
+from blocks.weights.rounded_inputs import EMBEDDING, linear_weights
 
-EMBEDDING = "embed.weight"
 TABLES = ("embed", "unembed")
 
 

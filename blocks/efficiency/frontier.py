@@ -13,6 +13,7 @@ from blocks.cost.timing import Times, measure_times
 from blocks.efficiency.compression import Calibrated, Compression, compress, compressed_config
 from blocks.efficiency.names import compression_of, name_of
 from blocks.efficiency.one_token import one_more_token
+from blocks.efficiency.packed import packed_names, run_packed
 from blocks.model.config import ModelConfig
 from blocks.model.faults import ConfigError
 from blocks.model.layout import pack_weights_for_decoding
@@ -21,9 +22,11 @@ from blocks.model.randomness import generator
 from blocks.weights.model_file import ModelFile
 
 N_HELD_OUT, N_SCORES = 4, 2
+INT8 = "int8.act8"
+"""Weights and activations: what a packed kernel multiplies."""
 READY = (
     "",
-    *("int8", "int6", "int4", "int4-group32", "int3-group32", "int3-group32-awq"),
+    *("int8", INT8, "int6", "int4", "int4-group32", "int3-group32", "int3-group32-awq"),
     *("int3-group32-gptq", "int2-group16", "int2-group16-gptq"),
     *("int4-keep3", "int3-keep3", "int3-group32-keep3"),
     *("sparse30", "sparse50", "sparse50-wanda", "sparse50-wanda-2:4", "sparse70"),
@@ -51,6 +54,9 @@ class FrontColors(StrEnum):
     TOKEN_TIME = "token_time"
 
 
+TIMED = FrontColors.TIME, FrontColors.TOKEN_TIME
+
+
 def method(how: Compression) -> Method:
     """The kind of a recipe."""
     takes_apart = bool(how.removed_heads or how.removed_units or how.removed_layers)
@@ -68,9 +74,10 @@ class Variant:
     """What became of a model by one recipe, measured on held-out questions of its own task.
 
     `scores`: those of several draws of questions, `held_out_loss` in nats per token, `seconds`
-    those of one batch of `n_tokens` tokens in float32: rounded weights run as what they stand for.
-    `token_seconds` are those of one token of a single row, as `one_more_token` reads it; None where
-    they were not measured.
+    those of one batch of `n_tokens` tokens. `token_seconds` are those of one token of a single row,
+    as `one_more_token` reads it; None where they were not measured. `beside`: both of the original,
+    where it was timed again beside this one. The products of `n_packed` matrices ran in int8, all
+    others in float32: rounded weights as what they stand for.
     """
 
     name: str
@@ -82,11 +89,21 @@ class Variant:
     seconds: float
     n_tokens: int
     token_seconds: float | None = None
+    beside: tuple[float, float] | None = None
+    n_packed: int = 0
 
     @property
     def score(self) -> float:
         """The mean over the draws."""
         return sum(self.scores) / len(self.scores)
+
+    def time(self, colors: FrontColors) -> float | None:
+        """Seconds that a colour says, of a token or of a batch; None where it says none."""
+        return _time_of((self.seconds, self.token_seconds), colors)
+
+    def time_beside(self, colors: FrontColors) -> float | None:
+        """The same of the original, timed again beside this one; None where it was not."""
+        return _time_of(self.beside or (None, None), colors)
 
     @property
     def spread(self) -> float:
@@ -94,6 +111,12 @@ class Variant:
         n = len(self.scores)
         squares = sum((each - self.score) ** 2 for each in self.scores)
         return math.sqrt(squares / (n * (n - 1))) if n > 1 else math.nan
+
+
+def _time_of(
+    batch_and_token: tuple[float | None, float | None], colors: FrontColors
+) -> float | None:
+    return dict(zip(TIMED, batch_and_token, strict=True)).get(colors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +127,16 @@ class Made:
     file: ModelFile
     built: Model
 
+    @property
+    def n_packed(self) -> int:
+        """The number of matrices that run in int8."""
+        return len(packed_names(self.file))
+
 
 def make(model: Calibrated, how: Compression) -> Made:
     """Make a variant. Raises `ConfigError` where its recipe cannot be."""
     file = compress(model, how)
-    return Made(how, file, pack_weights_for_decoding(file.build()))
+    return Made(how, file, run_packed(pack_weights_for_decoding(file.build()), file))
 
 
 def measure_variant(model: Calibrated, name: str) -> Variant:
@@ -153,6 +181,7 @@ def examined(model: Calibrated, made: Made, batch: Times, token: Times) -> Varia
         seconds=batch.fast,
         n_tokens=examiner.batches[0].n_tokens,
         token_seconds=token.fast,
+        n_packed=made.n_packed,
     )
 
 
@@ -177,7 +206,8 @@ class FrontierFacts:
     `is_share`: whether the score is a share of what was asked; where it is not, the held-out loss
     says how good a variant is. `shown`: the name of the one that is looked at elsewhere. `own`:
     the names of those that the reader made; `apart`: of those that were timed elsewhere, or at
-    another time, than the original.
+    another time, than the original. `read_ratio`: bytes of all its matrices in int8 over those in
+    float32, what its time would be if reading them took all of it.
     """
 
     variants: tuple[Variant, ...]
@@ -187,6 +217,7 @@ class FrontierFacts:
     shown: str = ""
     own: frozenset[str] = frozenset()
     apart: frozenset[str] = frozenset()
+    read_ratio: float | None = None
 
     @property
     def original(self) -> Variant:
@@ -218,19 +249,22 @@ class FrontierFacts:
     @property
     def is_of_time(self) -> bool:
         """Whether colours say a time, and that of the original is known."""
-        return self.seconds(self.original) is not None
+        return self.original.time(self.colors) is not None
 
-    def seconds(self, variant: Variant) -> float | None:
-        """The time that its colour says, of a token or of a batch; None where it says none."""
-        times = {FrontColors.TIME: variant.seconds, FrontColors.TOKEN_TIME: variant.token_seconds}
-        return times.get(self.colors)
-
-    def time_ratio(self, variant: Variant) -> float | None:
-        """That time over the original's; None where it cannot be told."""
-        seconds, of_original = self.seconds(variant), self.seconds(self.original)
+    def time_ratio(self, variant: Variant, colors: FrontColors | None = None) -> float | None:
+        """That time, or that of other colours, over the original's; None where it is not known."""
+        colors = colors or self.colors
+        seconds = variant.time(colors)
+        of_original = variant.time_beside(colors) or self.original.time(colors)
         if seconds is None or of_original is None or variant.name in self.apart:
             return None
         return seconds / of_original
+
+    @property
+    def packed(self) -> Variant | None:
+        """The first that ran in int8, where its times beside the original's are known."""
+        ran = (each for each in self.variants if each.n_packed)
+        return next((v for v in ran if all(self.time_ratio(v, kind) for kind in TIMED)), None)
 
     def times_smaller(self, variant: Variant) -> float:
         """Bytes of the original over those of a variant."""

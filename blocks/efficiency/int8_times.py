@@ -1,9 +1,4 @@
-"""Products in int8 by torch's packed kernels, and how long they take here beside float32.
-
-A packed kernel multiplies whole numbers of 8 bits and sums them in 32: four products where float32
-has one, if the processor has an instruction for it (VNNI, AMX), on weights that are laid out for it
-beforehand. Before each product the activations have to be rounded.
-"""
+"""How long int8 takes here beside float32, matrix by matrix and, where it was run, as a whole."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,60 +7,21 @@ from statistics import fmean
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from blocks.cost.device_peak import load
 from blocks.cost.timing import measure_times
-from blocks.efficiency.compression import Calibrated, matrix_names
-from blocks.efficiency.exemption import EMBEDDING
-from blocks.efficiency.quantization import Quantization, quantize
-from blocks.model.faults import N_, ConfigError, Fault
+from blocks.efficiency.compression import Calibrated
+from blocks.efficiency.packed import packed_product
 from blocks.model.layout import decoding_linear
+from blocks.model.models import build
 from blocks.model.randomness import generator
+from blocks.weights.rounded_inputs import multiplied_weights
 
 TOKENS = (1, 16, 256)
 MOST_FLOPS = 10**9
 """Of all matrices once: with more tokens at once it would take longer than a moment."""
 REPEATS, LONGEST = 9, 0.03
-MIDDLE, N_STEPS = 128, 255
 ALIKE = 1.05
-
-
-class PackedProduct:
-    """x Wᵀ in int8: W (out, in) on a grid per row, x (…, in) on one grid that is laid each time."""
-
-    def __init__(self, weight: Tensor):
-        if fault := packed_fault():
-            raise ConfigError([fault])
-        matrix = quantize(weight, Quantization(n_bits=8))
-        codes = (matrix.codes.reshape(matrix.shape).short() - MIDDLE).to(torch.int8)
-        self.packed = torch.ops.onednn.qlinear_prepack(codes, None)
-        self.scale = matrix.grid.scale.flatten()
-        self.zero_point = torch.zeros(len(codes), dtype=torch.int64)
-
-    def rounded(self, x: Tensor) -> tuple[Tensor, float]:
-        """Codes of the activations, uint8, and the scale of their grid."""
-        scale = float(x.abs().amax()) * 2 / N_STEPS or 1.0
-        return (x / scale).round_().add_(MIDDLE).clamp_(0, N_STEPS).to(torch.uint8), scale
-
-    def of_codes(self, codes: Tensor, scale: float) -> Tensor:
-        """The product alone, float32: (…, in) to (…, out)."""
-        grid = (scale, MIDDLE, self.packed, self.scale, self.zero_point)
-        product: Tensor = torch.ops.onednn.qlinear_pointwise(
-            codes, *grid, None, 1.0, 0, torch.float32, "none", [], ""
-        )
-        return product
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Round, then multiply."""
-        return self.of_codes(*self.rounded(x))
-
-
-def packed_fault() -> Fault | None:
-    """Why there is no packed kernel here."""
-    if torch.backends.mkldnn.is_available() and hasattr(torch.ops.onednn, "qlinear_prepack"):
-        return None
-    return Fault(N_("This build of torch has no packed int8 kernel: use one with oneDNN"))
 
 
 @dataclass(frozen=True)
@@ -159,7 +115,7 @@ def measure_product(shape: Shape, n_tokens: int, seed: int) -> ProductTimes:
     n_out, n_in, n_matrices = shape
     random = generator(seed, "int8", str(shape))
     weight = torch.randn(n_out, n_in, generator=random).T.contiguous().T
-    x, product = torch.randn(n_tokens, n_in, generator=random), PackedProduct(weight)
+    x, product = torch.randn(n_tokens, n_in, generator=random), packed_product(weight)
     works = (
         lambda: decoding_linear(x, weight),
         lambda: product(x),
@@ -173,23 +129,47 @@ def measure_product(shape: Shape, n_tokens: int, seed: int) -> ProductTimes:
 
 def shapes_of(model: Calibrated) -> tuple[Shape, ...]:
     """Of all matrices that activations are multiplied with; a tied table among them."""
-    config, tensors = model.file.config, model.file.tensors
-    names = matrix_names(config, tensors)
-    tied = [EMBEDDING] if config.vocabulary.tie_embeddings and EMBEDDING in tensors else []
-    counted = Counter((*tensors[name].shape,) for name in (*names, *tied))
+    counted = Counter(matrix_shapes(model).values())
     return tuple((n_out, n_in, n) for (n_out, n_in), n in counted.items())
+
+
+def matrix_shapes(model: Calibrated) -> dict[str, tuple[int, int]]:
+    """(out, in) of each matrix that activations are multiplied with, by name."""
+    tensors = model.file.tensors
+    names = multiplied_weights(build(model.file.config, device="meta"))
+    shapes = {name: tensors[name].shape for name in names if name in tensors}
+    return {name: (n_out, n_in) for name, (n_out, n_in) in shapes.items()}
+
+
+@dataclass(frozen=True)
+class PassTimes:
+    """Seconds of one pass of a whole model that reads `n_tokens`, all measured in the same rounds.
+
+    `mixed`: in int8 are only the `n_mixed` of `n_int8` matrices that it makes quicker. `load`:
+    runnable programs per processor meanwhile, NaN where the system does not say.
+    """
+
+    n_tokens: int
+    float32: float
+    int8: float
+    mixed: float
+    n_int8: int
+    n_mixed: int
+    load: float
 
 
 @dataclass(frozen=True)
 class Int8Facts:
-    """What was measured, for numbers of tokens that all shapes were measured with."""
+    """What was measured, for numbers of tokens that all shapes were measured with; then passes."""
 
     times: tuple[ProductTimes, ...]
+    passes: tuple[PassTimes, ...] = ()
 
     @property
     def load(self) -> float:
         """The most that the machine had to do meanwhile: runnable programs per processor."""
-        return max(each.load for each in self.times)
+        loads = [each.load for each in self.times] + [each.load for each in self.passes]
+        return max(loads)
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -212,9 +192,9 @@ class Int8Facts:
         """Of all matrices once, one after the other: `float32`, `int8` or `rounding`."""
         return sum(each.n_matrices * getattr(each, kind) for each in self.of(n_tokens))
 
-    def times_as_fast(self, n_tokens: int) -> float:
-        """Seconds in float32 for one in int8."""
-        return self.seconds("float32", n_tokens) / self.seconds("int8", n_tokens)
+    def slower(self, n_tokens: int) -> frozenset[tuple[int, int]]:
+        """The shapes (out, in) whose products take longer in int8."""
+        return frozenset((e.n_out, e.n_in) for e in self.of(n_tokens) if e.int8 > e.float32)
 
     @property
     def rounding_share(self) -> float:

@@ -1,13 +1,16 @@
 """Variants of the shipped models, measured beforehand, to be seen at once.
 
-    python -m blocks.efficiency.recorded [name ...]
+    python -m blocks.efficiency.recorded [--only-missing] [name ...]
 
-measures them anew: some ten minutes on a core. Bytes are the same everywhere, losses and scores in
-their first digits; times are those of the processor that the file names.
+measures them anew: some ten minutes on a core. With `--only-missing` what is there stays, and the
+rest is measured beside the original; a model that another processor measured, or whose tokens were
+not timed, is measured anew. Bytes are the same everywhere, losses and scores in their first digits;
+times are those of the processor that the file names.
 """
 
 import dataclasses
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -35,6 +38,7 @@ from blocks.weights.pocket import pocket
 
 FILE = shipped("runs", "variants.json")
 DIGITS = 5
+ONLY_MISSING = "--only-missing"
 
 
 class Recorded(NamedTuple):
@@ -66,8 +70,8 @@ def _read(row: Mapping[str, Any]) -> Recorded:
 
 def variant_of(row: Mapping[str, Any]) -> Variant:
     """A variant as a file holds it."""
-    scores = tuple(row["scores"])
-    return Variant(**{**row, "method": Method(row["method"]), "scores": scores})
+    tuples = {name: tuple(row[name]) for name in ("scores", "beside") if row.get(name)}
+    return Variant(**{**row, **tuples, "method": Method(row["method"])})
 
 
 def plain(variant: Variant) -> dict[str, Any]:
@@ -79,6 +83,7 @@ def plain(variant: Variant) -> dict[str, Any]:
         "scores": scores,
         "seconds": _brief(variant.seconds),
         "token_seconds": variant.token_seconds and _brief(variant.token_seconds),
+        "beside": variant.beside and [*map(_brief, variant.beside)],
     }
     return {**values, **rounded, "method": str(variant.method)}
 
@@ -95,17 +100,38 @@ def _shown(config: ModelConfig) -> list[str]:
 
 
 def measured(name: str) -> dict[str, Any]:
-    """What the panels show of a model; times are those of batches, then of tokens, in turn."""
+    """What the panels show of a model."""
     model = Calibrated(pocket(name))
-    hows = [compression_of(recipe) for recipe in _shown(model.file.config)]
+    found = _variants(name, model, _shown(model.file.config))
+    return {"processor": device_name("cpu"), "variants": [*map(plain, found)]}
+
+
+def with_missing(name: str) -> dict[str, Any]:
+    """The row of a model with what it lacks, or all of it anew where the times would not fit."""
+    row = rows_in(FILE).get(name, {"processor": "", "variants": []})
+    is_timed = all(each.get("token_seconds") for each in row["variants"])
+    if row["processor"] != device_name("cpu") or not is_timed:
+        return measured(name)
+    model, there = Calibrated(pocket(name)), {each["name"] for each in row["variants"]}
+    missing = [recipe for recipe in _shown(model.file.config) if recipe not in there]
+    if not missing:
+        return row
+    original, *found = _variants(name, model, ["", *missing])
+    beside = original.seconds, original.token_seconds or 0.0
+    new = [plain(dataclasses.replace(each, beside=beside)) for each in found]
+    return {**row, "variants": [*row["variants"], *new]}
+
+
+def _variants(name: str, model: Calibrated, recipes: Iterable[str]) -> list[Variant]:
+    """Each of them; times are those of batches, then of tokens, in turn."""
+    hows = [compression_of(recipe) for recipe in recipes]
     made = [make(model, how) for how in track(hows, description=name)]
     batches, tokens = (
         measure_in_rounds([work(model, each) for each in made], "cpu")
         for work in (one_batch, one_token)
     )
-    variants = [plain(examined(model, *each)) for each in zip(made, batches, tokens, strict=True)]
-    return {"processor": device_name("cpu"), "variants": variants}
+    return [examined(model, *each) for each in zip(made, batches, tokens, strict=True)]
 
 
 if __name__ == "__main__":
-    record_models(FILE, measured)
+    record_models(FILE, with_missing if ONLY_MISSING in sys.argv else measured)

@@ -20,7 +20,8 @@ def record_models(file: Path, measured: Callable[[str], Any]) -> None:
     """
     torch.set_num_threads(N_THREADS)
     rows = rows_in(file)
-    for name in sys.argv[1:] or pocket_names():
+    named = [each for each in sys.argv[1:] if not each.startswith("--")]
+    for name in named or pocket_names():
         row = measured(name)
         if row is not None:
             rows[name] = row

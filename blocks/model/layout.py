@@ -51,7 +51,7 @@ def pack_weights_for_decoding(model: M) -> M:
 
 
 def _decode_by_onednn(model: nn.Module) -> None:
-    if isinstance(model, Encoder | EncoderDecoder):
+    if isinstance(model, Encoder | EncoderDecoder) and model.linear is F.linear:
         model.linear = decoding_linear
     for layer in model.modules():
         if type(layer) is nn.Linear:

@@ -22,7 +22,7 @@ from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import tokenizer_from_json
 from blocks.weights.packing import pack_tensors, unpack_tensors
 from blocks.weights.quantized import Rounded
-from blocks.weights.rounded_inputs import RoundedInput, linear_weights, round_inputs
+from blocks.weights.rounded_inputs import RoundedInput, multiplied_weights, round_inputs
 from blocks.weights.tensors import Weights, bytes_of, check_finite, check_shapes, load_weights
 
 MOST_CHARACTERS = 10_000
@@ -139,7 +139,7 @@ def read_model_file(raw: bytes) -> ModelFile:
         raise _unreadable()
     check_shapes(expected_shapes(config), tensors)
     check_finite(tensors)
-    if inputs and not inputs.keys() <= {*linear_weights(build(config, device="meta"))}:
+    if inputs and not inputs.keys() <= {*multiplied_weights(build(config, device="meta"))}:
         raise _unreadable()
     return ModelFile(config, tokenizer, card, tensors, quantized, inputs)
 

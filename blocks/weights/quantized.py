@@ -39,8 +39,13 @@ class Grid(NamedTuple):
 
 def symmetric_grid(reach: Tensor, n_bits: int) -> Grid:
     """The grid of 2ⁿ points that reaches to `reach` on both sides of 0."""
-    scale = (reach / ((2**n_bits - 1) / 2)).clamp(min=SMALLEST_SCALE)
+    scale = symmetric_scale(reach, n_bits)
     return Grid(scale, torch.full_like(scale, 2 ** (n_bits - 1)))
+
+
+def symmetric_scale(reach: Tensor, n_bits: int) -> Tensor:
+    """The distance of its points."""
+    return (reach / ((2**n_bits - 1) / 2)).clamp(min=SMALLEST_SCALE)
 
 
 @dataclass(frozen=True, eq=False)

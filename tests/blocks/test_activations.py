@@ -99,6 +99,9 @@ def test_the_model_with_rounded_activations_is_one_of_its_own():
     found = [measure_activations(calibrated, how) for how in ways(2)]
     assert all(before[name].equal(tensor) for name, tensor in calibrated.model.state_dict().items())
     assert len({each.held_out_loss for each in found}) == len(found)
+    *_others, smooth = ways(2)
+    some = measure_activations(calibrated, smooth, frozenset({"layers.0"}))
+    assert some.held_out_loss not in [each.held_out_loss for each in found]
     facts = activation_facts(calibrated, tuple(found), "no.such.weight")
     read = {name: x.largest.numpy() for name, x in calibrated.own_inputs.items()}
     ratios = {name: outlier(read[name]) for name in facts.rows["matrix"]}

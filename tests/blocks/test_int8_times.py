@@ -1,34 +1,19 @@
-"""The packed product against the product of the same grids, and what the times add up to."""
+"""Which products in int8 are timed, and what the times add up to."""
 
 import pytest
-import torch
 from efficiency_toy import sorter
-from toy import assert_near, draw
 
 from blocks.efficiency.int8_times import (
     MOST_FLOPS,
     Int8Facts,
     Int8Times,
-    PackedProduct,
     ProductTimes,
-    packed_fault,
     shapes_of,
 )
-from blocks.efficiency.quantization import Quantization, quantize
-from blocks.weights.rounded_inputs import ActivationGrid, RoundedInput
+from blocks.efficiency.packed import packed_fault
 from blocks.work.plain import from_line, to_line
 
 needs_kernel = pytest.mark.skipif(packed_fault() is not None, reason="torch without oneDNN")
-
-
-@needs_kernel
-def test_the_packed_product_is_that_of_the_rounded_numbers():
-    weight, x = draw(24, 32, seed=1) ** 3, draw(3, 5, 32, seed=2) ** 3  # few are large
-    rounded = quantize(weight, Quantization()).values()
-    exact = RoundedInput(8, ActivationGrid.TENSOR).of(x) @ rounded.T
-    assert_near(PackedProduct(weight)(x), exact, tolerance=1e-4)
-    nothing = PackedProduct(weight)(torch.zeros(2, 32))
-    assert nothing.equal(torch.zeros(2, 24))
 
 
 @needs_kernel
@@ -54,7 +39,8 @@ def test_times_add_up_over_matrices_and_unfinished_numbers_of_tokens_are_left_ou
     ]
     facts = Int8Facts((*each, ProductTimes(8, 8, 4, 16, 1.0, 1.0, 0.5, load=0.3)))
     assert facts.tokens == (1,) and facts.matrices.n_matrices == 5
-    assert facts.seconds("float32", 1) == 9 and facts.times_as_fast(1) == 1.0
+    assert facts.seconds("float32", 1) == facts.seconds("int8", 1) == 9
+    assert facts.slower(1) == {(8, 16)}
     assert facts.matrices.float32 == 4 * (4 * 64 + 128)
     assert facts.matrices.int8 == 4 * (64 + 4 * 8) + 128 + 4 * 8
     assert facts.matrices.times_fewer == pytest.approx(1536 / 544)

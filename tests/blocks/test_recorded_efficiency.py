@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from blocks.cost.timing import Times
+from blocks.efficiency import recorded as recorded_variants
 from blocks.efficiency.blame_facts import trace
 from blocks.efficiency.compression import Calibrated
-from blocks.efficiency.frontier import Method, Variant, measure_variant, ready
+from blocks.efficiency.frontier import INT8, Method, Variant, measure_variant, ready
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.pruning_facts import Pruned, in_order
-from blocks.efficiency.recorded import FILE, plain, recorded, variant_of
+from blocks.efficiency.recorded import FILE, plain, recorded, variant_of, with_missing
 from blocks.efficiency.recorded_blame import USUAL, VARIANTS, recorded_blame
+from blocks.model.devices import device_name
 from blocks.model.shipped import rows_in
 from blocks.weights.pocket import pocket
 
@@ -32,7 +35,8 @@ def test_all_that_the_panels_ask_for_is_recorded(name: str):
     taken_out = [recipe for pruned in Pruned for _by, recipe in in_order(config, pruned)]
     asked = {*ready(config), *taken_out}
     assert {*found.variants} <= asked
-    assert all("-keep" in each for each in asked - {*found.variants})  # measured here until then
+    later = {INT8, *(each for each in asked if "-keep" in each)}
+    assert asked - {*found.variants} <= later  # measured here until then
     names = [each.name for each in found.ready]
     assert names == [each for each in ready(config) if each in found.variants]
     assert all(recorded_blame(name, kept) for kept in USUAL)
@@ -61,9 +65,53 @@ def test_a_variant_is_read_back_and_an_older_file_has_no_time_of_a_token():
     now = Variant(
         "int4", Method.QUANTIZED, 9, 9, 0.12345678, (0.5, 0.75), 0.0123456, 64, 0.00012345
     )
+    now = replace(now, beside=(0.0123456, 0.00012345), n_packed=3)
     row = plain(now)
     kept = {"held_out_loss": 0.12346, "seconds": 0.0123, "token_seconds": 0.000123}
-    assert variant_of(row) == replace(now, **kept)
-    del row["token_seconds"]
-    assert variant_of(row).token_seconds is None
-    assert plain(variant_of(row))["token_seconds"] is None
+    assert variant_of(row) == replace(now, **kept, beside=(0.0123, 0.000123))
+    for name in ("token_seconds", "beside", "n_packed"):
+        del row[name]
+    older = variant_of(row)
+    assert (older.token_seconds, older.beside, older.n_packed) == (None, None, 0)
+    assert plain(older)["token_seconds"] is None and variant_of(plain(older)) == older
+
+
+def row_of(*names: str, **changes: object) -> dict:
+    times = {"seconds": 1.0, "token_seconds": 1.0, **changes}
+    plainly = Variant("", Method.ORIGINAL, 1, 1, 1.0, (1.0,), 1.0, 1)
+    return {"variants": [{**plain(plainly), "name": name, **times} for name in names]}
+
+
+@pytest.fixture
+def rows(monkeypatch) -> dict:
+    """A file of our own, in which only three variants are asked for."""
+    kept: dict = {}
+    monkeypatch.setattr(recorded_variants, "rows_in", lambda _file: kept)
+    monkeypatch.setattr(recorded_variants, "_shown", lambda _config: ["", "int6", "int4"])
+    monkeypatch.setattr(
+        recorded_variants, "measure_in_rounds", lambda works, _on: TIMES * len(works)
+    )
+    return kept
+
+
+TIMES = (Times((0.5,)),)
+
+
+def test_only_what_is_missing_is_measured_beside_the_original(rows):
+    here = {"processor": device_name("cpu")}
+    rows["sort"] = before = {**here, **row_of("", "int6")}
+    now = with_missing("sort")
+    assert now["variants"][:2] == before["variants"]
+    (new,) = map(variant_of, now["variants"][2:])
+    assert (new.name, new.seconds, new.beside) == ("int4", 0.5, (0.5, 0.5))
+    rows["sort"] = now
+    assert with_missing("sort") is now
+
+
+@pytest.mark.parametrize("changes", [{"token_seconds": None}, {}])
+def test_what_was_timed_elsewhere_or_not_by_token_is_measured_anew(rows, changes):
+    processor = device_name("cpu") if changes else "another"
+    rows["sort"] = {"processor": processor, **row_of("", "int6", "int4", **changes)}
+    found = with_missing("sort")
+    assert found["processor"] == device_name("cpu")
+    assert [(v["token_seconds"], v["beside"]) for v in found["variants"]] == 3 * [(0.5, None)]

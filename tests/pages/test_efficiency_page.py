@@ -375,7 +375,14 @@ def test_int8_is_timed_when_it_is_asked_for():
     assert "with one token, or with many" in at.info[0].value
     at.button(key="measure_int8_button").click().run()
     assert_works(at)
-    assert "n = 256" in at.info[0].value
+    assert "n = 256" in at.info[0].value and "A batch of 2,048 tokens" in at.info[1].value
+
+
+def test_some_of_a_model_stays_as_it_is_where_activations_are_rounded():
+    at = opened(PAGE, preset="sort", panel="activations", exempt="layers.0")
+    assert_works(at)
+    at.button(key="use_activations").click().run()
+    assert at.query_params["preset"] == "sort~int8.exempt-layers:0.act8-static-smooth"
 
 
 def test_a_model_with_rounded_activations_is_shown_on_all_pages():
@@ -461,7 +468,11 @@ def test_what_stays_is_chosen_from_a_list_or_in_one_press():
 
 @pytest.mark.parametrize(
     ("panel", "exempt"),
-    [("rounding", "embed,unembed,layers.0,layers.1"), ("blame", "layers.0,layers.1")],
+    [
+        ("rounding", "embed,unembed,layers.0,layers.1"),
+        ("blame", "layers.0,layers.1"),
+        ("activations", "layers.0,layers.1"),
+    ],
 )
 def test_where_nothing_is_left_to_round_that_is_said(panel: str, exempt: str):
     at = opened(PAGE, preset="sort", panel=panel, exempt=exempt)

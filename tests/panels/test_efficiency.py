@@ -19,8 +19,14 @@ from blocks.efficiency.deletion import Change, Changed
 from blocks.efficiency.deletion_facts import DeletionFacts
 from blocks.efficiency.distillation import Student, Way
 from blocks.efficiency.distillation_facts import DistillationFacts
-from blocks.efficiency.frontier import FrontColors, FrontierFacts, Method, Variant
-from blocks.efficiency.int8_times import Int8Facts, Int8Times, MatrixBytes, ProductTimes
+from blocks.efficiency.frontier import INT8, FrontColors, FrontierFacts, Method, Variant
+from blocks.efficiency.int8_times import (
+    Int8Facts,
+    Int8Times,
+    MatrixBytes,
+    PassTimes,
+    ProductTimes,
+)
 from blocks.efficiency.matrix_places import place_of
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.pruning import Criterion
@@ -679,6 +685,37 @@ def test_where_int8_is_faster_and_where_it_is_not_is_said():
     how = int8.says_how(facts, Int8Times(shapes=((8, 8, 4),)))
     assert "39% of the int8 time" in how and "The machine was busy: 3.0" in how
     assert len(int8.int8_table(facts)) == 3
+    passes = (
+        PassTimes(1, 1e-3, 3e-3, 1e-3, n_int8=13, n_mixed=0, load=4.0),
+        PassTimes(768, 6e-3, 4e-3, 3e-3, n_int8=13, n_mixed=9, load=1.0),
+    )
+    whole = replace(facts, passes=passes)
+    said = int8.says_passes(whole)
+    assert "One token: int8 takes 3 times as long (3 ms for 1 ms)." in said
+    assert "A batch of 768 tokens: int8 is **1.5 times as fast** (4 ms for 6 ms)." in said
+    assert "makes quicker: 1 ms with 0 of 13, 3 ms with 9." in said
+    assert "The machine was busy: 4.0" in int8.says_how(whole, Int8Times(shapes=((8, 8, 4),)))
+
+
+def with_int8(n_packed: int, seconds: float, token_seconds: float, **changes) -> FrontierFacts:
+    original = replace(WHOLE, token_seconds=0.001)
+    ran = replace(variant(INT8, 500, 1.0), n_packed=n_packed)
+    ran = replace(ran, seconds=seconds, token_seconds=token_seconds, **changes)
+    return replace(FRONTIER, variants=(original, ran), read_ratio=0.26)
+
+
+def test_what_really_runs_in_int8_is_said_with_its_times_and_what_bytes_promise():
+    said = frontier.says_frontier(with_int8(13, 0.125, 0.003))
+    assert "**int8.act8** computes in int8 (13 matrices): a batch takes 50% of the time" in said
+    assert "a token 300%; by the bytes of the matrices it would be 26%. Where it is slower" in said
+    assert "slower" not in frontier.says_frontier(with_int8(13, 0.125, 0.001))
+    beside = with_int8(13, 0.25, 0.001, beside=(0.5, 0.002))  # timed at another moment
+    assert "takes 50% of the time in float32, a token 50%" in frontier.says_frontier(beside)
+    assert "All other quantized models" in frontier.says_how(beside, "")
+    simulated = with_int8(0, 0.25, 0.001)
+    assert "computes in int8" not in frontier.says_frontier(simulated)
+    assert "no packed int8 kernel here" in frontier.says_how(simulated, "")
+    assert "no packed" not in frontier.says_how(FRONTIER, "")
 
 
 OWN = replace(

@@ -12,7 +12,7 @@ from blocks.efficiency.quantization import BITS
 from blocks.observe.run import Run
 from blocks.weights.rounded_inputs import ActivationGrid, RoundedInput, RoundedLinear
 from pages.figures.units import quality_text
-from pages.panels.efficiency import activations_picture, shared
+from pages.panels.efficiency import activations_picture, exemption, shared
 from pages.panels.efficiency.activations_picture import GRID_NAMES
 from pages.ui import link, starts
 from pages.ui.chart import columns, show
@@ -29,9 +29,11 @@ Measures = tuple[ActivationMeasure, ...]
 
 
 @lru_cache(maxsize=64)
-def measure(weights: str, how: ActivationRounding | None) -> ActivationMeasure:
+def measure(
+    weights: str, how: ActivationRounding | None, exempt: frozenset[str]
+) -> ActivationMeasure:
     """One way, measured; `weights` names the model as it was trained."""
-    return facts_of.measure_activations(starts.calibrated(weights), how)
+    return facts_of.measure_activations(starts.calibrated(weights), how, exempt)
 
 
 @lru_cache(maxsize=64)
@@ -110,16 +112,20 @@ def what_activations_lose(run: Run) -> None:
     n_bits = link.value("activation_bits")
     label = _("bits of weights and activations")
     slider("activation_bits", label, n_bits, least=BITS[0], most=BITS[-1])
-    wanted = facts_of.ways(n_bits)
+    wanted, exempt = facts_of.ways(n_bits), exemption.chosen(run)
+    exemption.exempt_controls(run, recipe(wanted[1], exempt), "_activations")
+    if nothing := exemption.says_nothing_left(run, exempt, in_layers=True):
+        place.info(nothing, icon=":material/lightbulb:")
+        return
     switch("measure_activations", _("Measure {n} rounding schemes here").format(n=len(wanted) - 1))
-    found = _measured(weights, wanted) if link.value("measure_activations") else ()
+    found = _measured(weights, wanted, exempt) if link.value("measure_activations") else ()
     at = weights, found, link.value("rounded_matrix")
     with place:
         say(says_measured if len(found) > 2 else says_channels, *at, facts=activation_facts)
     if len(found) > 2:
         show(activations_picture.losses, *at, facts=activation_facts, key="activation_losses")
     facts = activation_facts(*at)
-    _ways_on(facts, n_bits)
+    _ways_on(facts, n_bits, exempt)
     left, right = columns(2)
     with left:
         show(activations_picture.channels, *at, facts=activation_facts, key="channels")
@@ -136,25 +142,28 @@ def what_activations_lose(run: Run) -> None:
         _(
             "Static grids and channel sizes are calibrated on 4 batches of training data; "
             "losses and scores are measured on held-out data. Quantized values are simulated "
-            "in float32; a tied unembedding reads exact inputs. A saved file keeps the grids."
+            "in float32; a tied unembedding reads exact inputs where grids are static or "
+            "smoothed. A saved file keeps the grids."
         )
     )
     if found:
         download("activations.csv", lambda: activation_table(facts).to_csv(index=False), "text/csv")
 
 
-def _ways_on(facts: ActivationFacts, n_bits: int) -> None:
+def _ways_on(facts: ActivationFacts, n_bits: int, exempt: frozenset[str]) -> None:
     """The model of all pages: by the best way that was measured, or one that a file keeps whole."""
     how = ActivationRounding(n_bits=n_bits, grid=ActivationGrid.STATIC, is_smooth=True)
     if len(facts.measures) > 2 and facts.best.how:
         how = facts.best.how
     label = _("Show on all pages: {way}").format(way=way_name(how))
-    shared.way_to(recipe(how), label, key="use_activations")
+    shared.way_to(recipe(how, exempt), label, key="use_activations")
 
 
-def _measured(weights: str, wanted: tuple[ActivationRounding | None, ...]) -> Measures:
-    steps = [partial(measure, weights, how) for how in wanted]
-    what = "activations", weights, wanted
+def _measured(
+    weights: str, wanted: tuple[ActivationRounding | None, ...], exempt: frozenset[str]
+) -> Measures:
+    steps = [partial(measure, weights, how, exempt) for how in wanted]
+    what = "activations", weights, wanted, exempt
     done = in_steps(steps, what=what, key="activations", asked_by="measure_activations")
     return tuple(done.found)
 

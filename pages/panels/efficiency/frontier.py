@@ -8,7 +8,8 @@ import streamlit as st
 
 from blocks.cost.units import bytes_text
 from blocks.efficiency import compression, frontier
-from blocks.efficiency.frontier import FrontColors, FrontierFacts, Variant
+from blocks.efficiency.frontier import INT8, TIMED, FrontColors, FrontierFacts, Variant
+from blocks.efficiency.int8_times import ALIKE, MatrixBytes, shapes_of
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.recorded import Recorded, recorded
 from blocks.observe.run import Run
@@ -23,6 +24,7 @@ from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _, ngettext, sentences
+from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_table
@@ -52,6 +54,7 @@ def frontier_facts(
         shown,
         own=frozenset(each.name for each in own),
         apart=frozenset(each.name for each in own if before and each.name not in before.variants),
+        read_ratio=1 / MatrixBytes(shapes_of(model)).times_fewer,
     )
 
 
@@ -76,7 +79,7 @@ def says_frontier(facts: FrontierFacts) -> str:
         original=bytes_text(facts.original.n_bytes),
         ratio=facts.times_smaller(best),
     )
-    return sentences(said, _says_quality(facts, best), _says_lossless(facts))
+    return sentences(said, _says_quality(facts, best), _says_lossless(facts), _says_packed(facts))
 
 
 def _says_quality(facts: FrontierFacts, best: Variant) -> str:
@@ -119,6 +122,31 @@ def _says_lossless(facts: FrontierFacts) -> str:
     )
 
 
+def _says_packed(facts: FrontierFacts) -> str:
+    """What computing in int8 made of the time, beside what its bytes promise."""
+    if not (ran := facts.packed):
+        return ""
+    text = _(
+        "**{name}** computes in int8 ({n} matrices): a batch takes {batch} of the time in "
+        "float32, a token {token}; by the bytes of the matrices it would be {bytes}."
+    )
+    batch, token = (facts.time_ratio(ran, kind) or 0.0 for kind in TIMED)
+    said = text.format(
+        name=ran.name,
+        n=ran.n_packed,
+        batch=percent(batch),
+        token=percent(token),
+        bytes=percent(facts.read_ratio or 0.0),
+    )
+    if max(batch, token) <= ALIKE:
+        return said
+    why = _(
+        "Where it is slower, rounding activations and starting each product cost more than "
+        "matrices this small save."
+    )
+    return sentences(said, why)
+
+
 def _said(quality: float, facts: FrontierFacts) -> str:
     return quality_text(quality, is_share=facts.is_share)
 
@@ -132,13 +160,22 @@ def says_how(facts: FrontierFacts, processor: str) -> str:
     """What was measured, on what; `processor` is empty where it was here and now."""
     text = _(
         "Held-out questions of its own task, the same for all; ± is the standard error over "
-        "{n} draws. Quantized models are simulated in float32, and so are their times: whether "
-        "int8 would be faster here has a panel of its own."
+        "{n} draws."
     )
     said = text.format(n=len(facts.original.scores))
     before = shared.measured_on(processor) if processor else ""
     click = _("Click a point to take its model.")
-    return sentences(click, _says_own(facts), before, said)
+    return sentences(click, _says_own(facts), before, said, _says_simulated(facts))
+
+
+def _says_simulated(facts: FrontierFacts) -> str:
+    """Whose times are those of float32 though they are quantized."""
+    if facts.packed:
+        return _("All other quantized models are simulated in float32, and so are their times.")
+    said = _("Quantized models are simulated in float32, and so are their times.")
+    if any(each.name == INT8 and not each.n_packed for each in facts.variants):
+        return sentences(said, _("There is no packed int8 kernel here that could run them."))
+    return said
 
 
 def _says_own(facts: FrontierFacts) -> str:

@@ -1,4 +1,4 @@
-"""Whether whole numbers of 8 bits are multiplied faster here: measured, matrix by matrix."""
+"""Whether whole numbers of 8 bits are multiplied faster here: matrix by matrix, and all of it."""
 
 from functools import lru_cache
 
@@ -7,12 +7,14 @@ import streamlit as st
 
 from blocks.cost.timing import Place
 from blocks.cost.units import bytes_text
-from blocks.efficiency import int8_times
+from blocks.efficiency import int8_times, packed
+from blocks.efficiency.int8_passes import Int8Passes, int8_without
 from blocks.efficiency.int8_times import (
     ALIKE,
     Int8Facts,
     Int8Times,
     MatrixBytes,
+    PassTimes,
     ProductTimes,
     shapes_of,
 )
@@ -21,6 +23,7 @@ from pages.figures.numbers import readable
 from pages.figures.units import duration
 from pages.panels.cost.shared import busy, measure_button, where
 from pages.panels.efficiency import int8_picture
+from pages.panels.efficiency.teaching import teacher_of
 from pages.ui import link, starts
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
@@ -32,13 +35,13 @@ from pages.ui.said import say
 from pages.ui.steps import in_series
 from pages.ui.tables import show_whole
 
-CODE = (int8_times.PackedProduct, int8_times.measure_product)
+CODE = (packed.PackedProduct, packed.run_packed, int8_times.measure_product)
 
 
 @lru_cache(maxsize=32)
-def int8_facts(found: tuple[ProductTimes, ...]) -> Int8Facts:
+def int8_facts(found: tuple[ProductTimes, ...], passes: tuple[PassTimes, ...] = ()) -> Int8Facts:
     """What was measured so far."""
-    return Int8Facts(found)
+    return Int8Facts(found, passes)
 
 
 @lru_cache(maxsize=32)
@@ -70,32 +73,68 @@ def says_int8(facts: Int8Facts) -> str:
     )
     ratio = readable(facts.matrices.times_fewer)
     lead = text.format(n=facts.matrices.n_matrices, ratio=ratio)
-    return sentences(lead, *(_verdict(facts, n) for n in facts.tokens))
+    return sentences(lead, *(_of_matrices(facts, n) for n in facts.tokens))
 
 
-def _verdict(facts: Int8Facts, n_tokens: int) -> str:
-    ratio = facts.times_as_fast(n_tokens)
-    text = _("n = {n}: int8 is as fast as float32 ({int8}).")
+def _of_matrices(facts: Int8Facts, n: int) -> str:
+    return _verdict(f"n = {n}", facts.seconds("float32", n), facts.seconds("int8", n))
+
+
+def _verdict(what: str, float32: float, int8: float) -> str:
+    ratio = float32 / int8
+    text = _("{what}: int8 is as fast as float32 ({int8}).")
     if ratio > ALIKE:
-        text = _("n = {n}: int8 is **{ratio} times as fast** ({int8} for {float32}).")
+        text = _("{what}: int8 is **{ratio} times as fast** ({int8} for {float32}).")
     elif ratio < 1 / ALIKE:
-        text = _("n = {n}: int8 takes {inverse} times as long ({int8} for {float32}).")
+        text = _("{what}: int8 takes {inverse} times as long ({int8} for {float32}).")
     return text.format(
-        n=n_tokens,
+        what=what,
         ratio=readable(ratio),
         inverse=readable(1 / ratio),
-        int8=duration(facts.seconds("int8", n_tokens)),
-        float32=duration(facts.seconds("float32", n_tokens)),
+        int8=duration(int8),
+        float32=duration(float32),
     )
+
+
+@lru_cache(maxsize=32)
+def mixed_recipes(weights: str, found: tuple[ProductTimes, ...]) -> tuple[str, str]:
+    """What is in int8 only where that was quicker, for one token and for as many as were tried."""
+    facts, model = int8_facts(found), starts.calibrated(weights)
+    one, many = (int8_without(model, facts.slower(facts.tokens[i])) for i in (0, -1))
+    return one, many
+
+
+def says_passes(facts: Int8Facts) -> str:
+    """The whole model in int8 beside itself in float32: one token, then a batch."""
+    one, batch = facts.passes
+    text = _("The whole model, in which all but these matrices stays in float32:")
+    verdicts = (_verdict(_what(each), each.float32, each.int8) for each in facts.passes)
+    mixed = _(
+        "With only those in int8 whose product it makes quicker: {one} with {n_one} of {n}, "
+        "{batch} with {n_batch}."
+    ).format(
+        one=duration(one.mixed),
+        n_one=one.n_mixed,
+        n=one.n_int8,
+        batch=duration(batch.mixed),
+        n_batch=batch.n_mixed,
+    )
+    return sentences(text, *verdicts, mixed)
+
+
+def _what(each: PassTimes) -> str:
+    if each.n_tokens == 1:
+        return _("One token")
+    return _("A batch of {n} tokens").format(n=f"{each.n_tokens:,}")
 
 
 def says_how(facts: Int8Facts, series: Int8Times) -> str:
     """What was measured, and where."""
     text = _(
         "Measured here: {where}. torch's packed kernel: weights on one grid per row, "
-        "activations on one grid, recomputed each time and included ({share} of the int8 "
-        "time); sums in int32. Random numbers (seed {seed}); second fastest of {repeats} "
-        "samples."
+        "activations on one grid per token, recomputed each time and included ({share} of the "
+        "int8 time); sums in int32. Matrices alone hold random numbers (seed {seed}); second "
+        "fastest of {repeats} samples."
     )
     place = Place(series.device, "float32, int8", series.attempt)
     share = percent(facts.rounding_share)
@@ -112,28 +151,38 @@ def int8_table(facts: Int8Facts) -> pd.DataFrame:
 def is_int8_faster(run: Run) -> None:
     """Every matrix of the model in float32 and in int8, when the reader asks."""
     place = explained(("quantization",), CODE, key="int8")
-    if fault := int8_times.packed_fault():
+    if fault := packed.packed_fault():
         place.info(say_fault(fault), icon=":material/block:")
         return
     weights = starts.original(run.weights)
-    label = _("Measure float32 and int8 here (about a second)")
+    label = _("Measure float32 and int8 here (a few seconds)")
     if not measure_button("measure_int8", label, again=_("Measure again")):
         with place:
             say(says_bytes, weights, facts=matrix_bytes)
         show(int8_picture.bytes_read, weights, facts=matrix_bytes, key="int8_bytes")
         return
-    shapes = matrix_bytes(weights).shapes
-    series = Int8Times(shapes=shapes, attempt=link.value("measure_int8"))
+    series = Int8Times(shapes=matrix_bytes(weights).shapes, attempt=link.value("measure_int8"))
     done = in_series(series, key="int8_steps", asked_by="measure_int8")
     found = (tuple(done.found),)
-    facts = int8_facts(*found)
-    if not facts.tokens:
+    if not int8_facts(*found).tokens:
         return
     with place:
         say(says_int8, *found, facts=int8_facts)
     show(int8_picture.times, *found, facts=int8_facts, key="int8_times")
+    at = (*found, () if done.is_stopped else _passes(weights, *found, series.attempt))
+    facts = int8_facts(*at)
+    if len(facts.passes) == Int8Passes.n_steps:
+        say(says_passes, *at, facts=int8_facts)
     note(says_how(facts, series))
     _in_numbers(facts)
+
+
+def _passes(weights: str, found: tuple[ProductTimes, ...], attempt: int) -> tuple[PassTimes, ...]:
+    """The whole model, as far as it was timed."""
+    series = Int8Passes(
+        origin=teacher_of(weights), mixed=mixed_recipes(weights, found), attempt=attempt
+    )
+    return tuple(in_series(series, key="int8_passes", asked_by="measure_int8").found)
 
 
 def _in_numbers(facts: Int8Facts) -> None:
