@@ -145,8 +145,8 @@ def matrix_shapes(model: Calibrated) -> dict[str, tuple[int, int]]:
 class PassTimes:
     """Seconds of one pass of a whole model that reads `n_tokens`, all measured in the same rounds.
 
-    `mixed`: in int8 are only the `n_mixed` of `n_int8` matrices that it makes quicker. `load`:
-    runnable programs per processor meanwhile, NaN where the system does not say.
+    `mixed`: in int8 are only the `n_mixed` of `n_int8` matrices that it makes quicker, as `recipe`
+    says. `load`: runnable programs per processor meanwhile, NaN where the system does not say.
     """
 
     n_tokens: int
@@ -155,6 +155,7 @@ class PassTimes:
     mixed: float
     n_int8: int
     n_mixed: int
+    recipe: str
     load: float
 
 
@@ -191,10 +192,6 @@ class Int8Facts:
     def seconds(self, kind: str, n_tokens: int) -> float:
         """Of all matrices once, one after the other: `float32`, `int8` or `rounding`."""
         return sum(each.n_matrices * getattr(each, kind) for each in self.of(n_tokens))
-
-    def slower(self, n_tokens: int) -> frozenset[tuple[int, int]]:
-        """The shapes (out, in) whose products take longer in int8."""
-        return frozenset((e.n_out, e.n_in) for e in self.of(n_tokens) if e.int8 > e.float32)
 
     @property
     def rounding_share(self) -> float:

@@ -40,7 +40,6 @@ def test_times_add_up_over_matrices_and_unfinished_numbers_of_tokens_are_left_ou
     facts = Int8Facts((*each, ProductTimes(8, 8, 4, 16, 1.0, 1.0, 0.5, load=0.3)))
     assert facts.tokens == (1,) and facts.matrices.n_matrices == 5
     assert facts.seconds("float32", 1) == facts.seconds("int8", 1) == 9
-    assert facts.slower(1) == {(8, 16)}
     assert facts.matrices.float32 == 4 * (4 * 64 + 128)
     assert facts.matrices.int8 == 4 * (64 + 4 * 8) + 128 + 4 * 8
     assert facts.matrices.times_fewer == pytest.approx(1536 / 544)

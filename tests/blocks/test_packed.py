@@ -10,7 +10,7 @@ from blocks.cost.timing import Times
 from blocks.efficiency import int8_passes, packed
 from blocks.efficiency.frontier import INT8, make
 from blocks.efficiency.int8_passes import Int8Passes, int8_without
-from blocks.efficiency.int8_times import matrix_shapes
+from blocks.efficiency.int8_times import ProductTimes, Shape, matrix_shapes
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.packed import PackedProduct, packed_fault, packed_names, packed_product
 from blocks.efficiency.quantization import Quantization, quantize
@@ -139,15 +139,22 @@ def test_without_the_kernel_it_is_simulated(monkeypatch):
 
 
 @needs_kernel
-def test_a_token_and_a_batch_are_timed_in_turn(monkeypatch):
+def test_a_row_and_a_batch_are_timed_in_turn_and_what_int8_slows_stays(monkeypatch):
     monkeypatch.setattr(int8_passes, "measure_in_rounds", one_sample_each)
-    config, mixed = pocket("sort").config, "int8.exempt-layers:0.act8"
-    series = Int8Passes(origin=Teacher(name="sort", config=config), mixed=("", mixed))
+    monkeypatch.setattr(int8_passes, "measure_product", slower_for_a_batch)
+    series = Int8Passes(origin=Teacher(name="sort", config=pocket("sort").config))
     one, batch = found = [*series.results(())]
-    assert (one.n_tokens, one.n_int8, one.n_mixed) == (1, 13, 0)
-    assert batch.n_tokens > 100 and batch.n_mixed == 7 and batch.mixed == 2.0
+    assert (one.n_tokens, one.n_int8, one.n_mixed, one.recipe) == (12, 13, 13, INT8)
+    assert (batch.n_tokens, batch.n_mixed, batch.mixed) == (768, 3, 2.0)
+    assert compression_of(batch.recipe).exempt > {"layers.0.feed_forward.down_proj"}
     assert [*series.results(found)] == [] and len(found) == series.n_steps
     assert from_line(to_line(series)) == series and from_line(to_line(batch)) == batch
+
+
+def slower_for_a_batch(shape: Shape, n_tokens: int, _seed: int) -> ProductTimes:
+    """Narrow matrices are, in int8."""
+    int8 = 2.0 if n_tokens > 100 and shape[0] == 64 else 0.5
+    return ProductTimes(*shape, n_tokens, float32=1.0, int8=int8, rounding=0.1, load=0.0)
 
 
 def one_sample_each(works: list, _device: str, *, rounds: int) -> list[Times]:

@@ -375,7 +375,7 @@ def test_int8_is_timed_when_it_is_asked_for():
     assert "with one token, or with many" in at.info[0].value
     at.button(key="measure_int8_button").click().run()
     assert_works(at)
-    assert "n = 256" in at.info[0].value and "A batch of 2,048 tokens" in at.info[1].value
+    assert "n = 256" in at.info[0].value and "2,048 tokens at once" in at.info[1].value
 
 
 def test_some_of_a_model_stays_as_it_is_where_activations_are_rounded():

@@ -189,8 +189,10 @@ def test_the_front_is_coloured_by_measured_time_where_it_is_asked_for():
     slow = replace(FRONTIER.variants[1], seconds=0.375)
     facts = replace(FRONTIER, variants=(WHOLE, slow), colors=FrontColors.TIME)
     _line, original, dots = frontier_picture.front(facts, _=str).data
-    assert [*original.marker.color] == [1.0] and [*dots.marker.color] == [1.5]
-    assert (dots.marker.cmin, dots.marker.cmax) == (0.5, 1.5)
+    reach = np.log2(1.5)
+    assert [*original.marker.color] == [0.0] and [*dots.marker.color] == pytest.approx([reach])
+    assert (dots.marker.cmin, dots.marker.cmax) == pytest.approx((-reach, reach))
+    assert original.marker.colorbar.ticktext[::2] == ("0.67", "1", "1.5")
     assert dots.error_y.color == original.error_y.color  # not of the method
     assert original.marker.showscale and not dots.marker.showscale
 
@@ -686,14 +688,15 @@ def test_where_int8_is_faster_and_where_it_is_not_is_said():
     assert "39% of the int8 time" in how and "The machine was busy: 3.0" in how
     assert len(int8.int8_table(facts)) == 3
     passes = (
-        PassTimes(1, 1e-3, 3e-3, 1e-3, n_int8=13, n_mixed=0, load=4.0),
-        PassTimes(768, 6e-3, 4e-3, 3e-3, n_int8=13, n_mixed=9, load=1.0),
+        PassTimes(1, 1e-3, 3e-3, 1e-3, 13, 0, recipe="", load=4.0),
+        PassTimes(768, 6e-3, 4e-3, 3e-3, 13, 12, recipe="int8.exempt-unembed.act8", load=1.0),
     )
     whole = replace(facts, passes=passes)
     said = int8.says_passes(whole)
-    assert "One token: int8 takes 3 times as long (3 ms for 1 ms)." in said
-    assert "A batch of 768 tokens: int8 is **1.5 times as fast** (4 ms for 6 ms)." in said
-    assert "makes quicker: 1 ms with 0 of 13, 3 ms with 9." in said
+    assert "one token: int8 takes 3 times as long (3 ms for 1 ms)." in said
+    assert "768 tokens at once: int8 is **1.5 times as fast** (4 ms for 6 ms)." in said
+    assert "quicker: one token in 1 ms (0 of 13), 768 tokens at once in 3 ms (12 of 13)." in said
+    assert [*int8.pass_table(whole)["at full precision there"]] == ["all", "unembed"]
     assert "The machine was busy: 4.0" in int8.says_how(whole, Int8Times(shapes=((8, 8, 4),)))
 
 
@@ -738,7 +741,7 @@ def test_variants_of_the_reader_have_a_ring_and_no_time_of_another_moment():
     assert [*map(facts.time_ratio, facts.variants)] == [1.0, 0.5, 1.5, None]
     assert "session. They were timed" in frontier.says_how(facts, "A processor")
     _line, original, quantized, _masked, ring = frontier_picture.front(facts, _=str).data
-    assert [*quantized.marker.color] == [0.5, palette.BEFORE]
+    assert [*quantized.marker.color] == [-1.0, palette.BEFORE]
     assert original.marker.colorbar.title.text == "time per token, ×"
     assert (ring.name, [*ring.x]) == ("made by you", [300])
     plain = frontier_picture.front(OWN, _=str).data[1]

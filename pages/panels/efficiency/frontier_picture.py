@@ -1,6 +1,6 @@
 """Variants of a model on two axes: how many bytes their file has, how good they are."""
 
-import math
+from math import log2, log10
 from typing import Any
 
 from blocks.cost.units import bytes_text
@@ -78,10 +78,8 @@ def _dots(
     look = {"color": color, "symbol": symbol, "size": size}
     if facts.is_of_time:
         ratios = [facts.time_ratio(each) for each in variants]
-        look |= {"color": [ratio or palette.BEFORE for ratio in ratios], **_time_scale(facts)}
-        title = {"text": _(TIME_NAMES[facts.colors]), "side": "right"}
-        bar = {"title": title, "thickness": 10, "outlinewidth": 0}
-        look |= {"colorbar": bar, "showscale": kind is Method.ORIGINAL}
+        look |= {"color": [log2(each) if each else palette.BEFORE for each in ratios]}
+        look |= {**_time_scale(facts, _), "showscale": kind is Method.ORIGINAL}
         color = palette.BEFORE  # of the bars of error, whose colour says nothing else
     return marks.dots(
         [each.n_bytes for each in variants],
@@ -112,11 +110,19 @@ def _rings(
     return [ring]
 
 
-def _time_scale(facts: FrontierFacts) -> dict[str, Any]:
-    """Blue is quicker than the original, orange slower; it reaches as far to both sides."""
+def _time_scale(facts: FrontierFacts, _: Translate) -> dict[str, Any]:
+    """Blue is quicker than the original, orange slower: half as long is as far as twice as long."""
     ratios = filter(None, map(facts.time_ratio, facts.variants))
-    reach = max(abs(ratio - 1) for ratio in ratios) or 0.1
-    return {"cmin": 1 - reach, "cmax": 1 + reach, "colorscale": QUICK_TO_SLOW}
+    reach = max(abs(log2(ratio)) for ratio in ratios) or 0.1
+    marked = (-reach, -reach / 2, 0.0, reach / 2, reach)
+    bar = {
+        "title": {"text": _(TIME_NAMES[facts.colors]), "side": "right"},
+        "tickvals": marked,
+        "ticktext": [f"{2**each:.2g}" for each in marked],
+        "thickness": 10,
+        "outlinewidth": 0,
+    }
+    return {"cmin": -reach, "cmax": reach, "colorscale": QUICK_TO_SLOW, "colorbar": bar}
 
 
 def _hover(variant: Variant, facts: FrontierFacts, _: Translate) -> str:
@@ -144,7 +150,7 @@ def _labels(facts: FrontierFacts, _: Translate) -> list[dict[str, Any]]:
     dots = [
         Name(
             each.name or _("original"),
-            WIDTH * (math.log10(each.n_bytes) - low) / (high - low),
+            WIDTH * (log10(each.n_bytes) - low) / (high - low),
             PLOT * (facts.quality(each) - bottom) / (top - bottom),
             SIDES,
         )
@@ -162,7 +168,7 @@ def _label(variant: Variant, height: float, text: str, side: str) -> dict[str, A
     vertical, across = side.split()
     return {
         "text": text,
-        "x": math.log10(variant.n_bytes),  # as Plotly places notes on such an axis
+        "x": log10(variant.n_bytes),  # as Plotly places notes on such an axis
         "y": height,
         "ax": AWAY[0] if across == "right" else -AWAY[0],
         "ay": AWAY[1] if vertical == "bottom" else -AWAY[1],
@@ -180,7 +186,7 @@ def _label(variant: Variant, height: float, text: str, side: str) -> dict[str, A
 def _reach(facts: FrontierFacts) -> tuple[float, float]:
     """From the smallest file to the largest, in powers of ten, with a little room."""
     sizes = [each.n_bytes for each in facts.variants]
-    return math.log10(min(sizes)) - ROOM, math.log10(max(sizes)) + ROOM
+    return log10(min(sizes)) - ROOM, log10(max(sizes)) + ROOM
 
 
 def _heights(facts: FrontierFacts) -> tuple[float, float]:

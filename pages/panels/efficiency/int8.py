@@ -8,7 +8,7 @@ import streamlit as st
 from blocks.cost.timing import Place
 from blocks.cost.units import bytes_text
 from blocks.efficiency import int8_times, packed
-from blocks.efficiency.int8_passes import Int8Passes, int8_without
+from blocks.efficiency.int8_passes import Int8Passes
 from blocks.efficiency.int8_times import (
     ALIKE,
     Int8Facts,
@@ -18,18 +18,20 @@ from blocks.efficiency.int8_times import (
     ProductTimes,
     shapes_of,
 )
+from blocks.efficiency.names import compression_of
 from blocks.observe.run import Run
 from pages.figures.numbers import readable
 from pages.figures.units import duration
 from pages.panels.cost.shared import busy, measure_button, where
 from pages.panels.efficiency import int8_picture
+from pages.panels.efficiency.recipe_words import exempt_in_words
 from pages.panels.efficiency.teaching import teacher_of
 from pages.ui import link, starts
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, say_fault, sentences
+from pages.ui.language import _, enumeration, say_fault, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_series
@@ -96,36 +98,24 @@ def _verdict(what: str, float32: float, int8: float) -> str:
     )
 
 
-@lru_cache(maxsize=32)
-def mixed_recipes(weights: str, found: tuple[ProductTimes, ...]) -> tuple[str, str]:
-    """What is in int8 only where that was quicker, for one token and for as many as were tried."""
-    facts, model = int8_facts(found), starts.calibrated(weights)
-    one, many = (int8_without(model, facts.slower(facts.tokens[i])) for i in (0, -1))
-    return one, many
-
-
 def says_passes(facts: Int8Facts) -> str:
     """The whole model in int8 beside itself in float32: one token, then a batch."""
-    one, batch = facts.passes
     text = _("The whole model, in which all but these matrices stays in float32:")
     verdicts = (_verdict(_what(each), each.float32, each.int8) for each in facts.passes)
-    mixed = _(
-        "With only those in int8 whose product it makes quicker: {one} with {n_one} of {n}, "
-        "{batch} with {n_batch}."
-    ).format(
-        one=duration(one.mixed),
-        n_one=one.n_mixed,
-        n=one.n_int8,
-        batch=duration(batch.mixed),
-        n_batch=batch.n_mixed,
-    )
-    return sentences(text, *verdicts, mixed)
+    mixed = _("In int8 only the matrices that it makes quicker: {each}.")
+    return sentences(text, *verdicts, mixed.format(each=enumeration(map(_mixed, facts.passes))))
 
 
 def _what(each: PassTimes) -> str:
     if each.n_tokens == 1:
-        return _("One token")
-    return _("A batch of {n} tokens").format(n=f"{each.n_tokens:,}")
+        return _("one token")
+    return _("{n} tokens at once").format(n=f"{each.n_tokens:,}")
+
+
+def _mixed(each: PassTimes) -> str:
+    text = _("{what} in {time} ({n} of {all})")
+    time = duration(each.mixed)
+    return text.format(what=_what(each), time=time, n=each.n_mixed, all=each.n_int8)
 
 
 def says_how(facts: Int8Facts, series: Int8Times) -> str:
@@ -145,6 +135,24 @@ def says_how(facts: Int8Facts, series: Int8Times) -> str:
 def int8_table(facts: Int8Facts) -> pd.DataFrame:
     """One row per shape and number of tokens."""
     return pd.DataFrame([vars(each) for each in facts.times])
+
+
+def pass_table(facts: Int8Facts) -> pd.DataFrame:
+    """A row for each pass of the whole model, as it is read."""
+    return pd.DataFrame(
+        {
+            _("whole model"): [_what(each) for each in facts.passes],
+            "float32": [duration(each.float32) for each in facts.passes],
+            "int8": [duration(each.int8) for each in facts.passes],
+            _("int8 where quicker"): [duration(each.mixed) for each in facts.passes],
+            _("at full precision there"): [_stays(each.recipe) for each in facts.passes],
+        }
+    )
+
+
+def _stays(recipe: str) -> str:
+    """What is not in int8 by this recipe; by that of the original nothing is."""
+    return exempt_in_words(compression_of(recipe).exempt) if recipe else _("all")
 
 
 @section
@@ -169,7 +177,7 @@ def is_int8_faster(run: Run) -> None:
     with place:
         say(says_int8, *found, facts=int8_facts)
     show(int8_picture.times, *found, facts=int8_facts, key="int8_times")
-    at = (*found, () if done.is_stopped else _passes(weights, *found, series.attempt))
+    at = (*found, () if done.is_stopped else _passes(weights, series.attempt))
     facts = int8_facts(*at)
     if len(facts.passes) == Int8Passes.n_steps:
         say(says_passes, *at, facts=int8_facts)
@@ -177,11 +185,9 @@ def is_int8_faster(run: Run) -> None:
     _in_numbers(facts)
 
 
-def _passes(weights: str, found: tuple[ProductTimes, ...], attempt: int) -> tuple[PassTimes, ...]:
+def _passes(weights: str, attempt: int) -> tuple[PassTimes, ...]:
     """The whole model, as far as it was timed."""
-    series = Int8Passes(
-        origin=teacher_of(weights), mixed=mixed_recipes(weights, found), attempt=attempt
-    )
+    series = Int8Passes(origin=teacher_of(weights), attempt=attempt)
     return tuple(in_series(series, key="int8_passes", asked_by="measure_int8").found)
 
 
@@ -197,5 +203,7 @@ def _in_numbers(facts: Int8Facts) -> None:
             }
         )
         show_whole(shown)
+        if facts.passes:
+            show_whole(pass_table(facts))
         rows = int8_table(facts)
         download("int8.csv", lambda: rows.to_csv(index=False), "text/csv")
