@@ -1,6 +1,6 @@
 """How long a whole model takes here that runs in int8, beside float32."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from blocks.cost.device_peak import load
 from blocks.cost.timing import measure_in_rounds
 from blocks.efficiency.compression import Calibrated
 from blocks.efficiency.distillation import calibrated_teacher
-from blocks.efficiency.frontier import INT8, make, one_batch, one_token
+from blocks.efficiency.frontier import INT8, Made, make, one_batch, one_token
 from blocks.efficiency.int8_times import PassTimes, matrix_shapes, measure_product, shapes_of
 from blocks.efficiency.matrix_places import path_of
 from blocks.efficiency.names import MOST_EXEMPT, compression_of, name_of
@@ -18,7 +18,7 @@ from blocks.model.kinds import Architecture
 from blocks.training.teaching import Teacher
 
 ROUNDS = 5
-HOW = "float32", "int8", "mixed"
+Work = Callable[[Calibrated, Made], Callable[[], object]]
 
 
 def slower_shapes(model: Calibrated, n_tokens: int, seed: int) -> frozenset[tuple[int, int]]:
@@ -59,14 +59,25 @@ class Int8Passes:
         passes = ((_n_first(model), one_token), (model.examiner.batches[0].n_tokens, one_batch))
         for n_tokens, work in passes[len(done) :]:
             mixed = int8_without(model, slower_shapes(model, n_tokens, self.seed))
-            made = [make(model, compression_of(name)) for name in ("", INT8, mixed)]
-            works = [work(model, each) for each in made]
-            times = measure_in_rounds(works, self.device, rounds=ROUNDS)
-            _exact, n_int8, n_mixed = (each.n_packed for each in made)
-            seconds = dict(zip(HOW, (each.fast for each in times), strict=True))
-            yield PassTimes(
-                n_tokens, n_int8=n_int8, n_mixed=n_mixed, recipe=mixed, load=load(), **seconds
-            )
+            yield _measured(model, n_tokens, work, mixed)
+
+
+def _measured(model: Calibrated, n_tokens: int, work: Work, mixed: str) -> PassTimes:
+    """Each recipe once: all that is quicker in int8 may be all, or nothing."""
+    made = {name: make(model, compression_of(name)) for name in dict.fromkeys(("", INT8, mixed))}
+    works = [work(model, each) for each in made.values()]
+    times = measure_in_rounds(works, "cpu", rounds=ROUNDS)
+    seconds = dict(zip(made, (each.fast for each in times), strict=True))
+    return PassTimes(
+        n_tokens,
+        float32=seconds[""],
+        int8=seconds[INT8],
+        mixed=seconds[mixed],
+        n_int8=made[INT8].n_packed,
+        n_mixed=made[mixed].n_packed,
+        recipe=mixed,
+        load=load(),
+    )
 
 
 def _n_first(model: Calibrated) -> int:

@@ -146,6 +146,7 @@ def test_a_row_and_a_batch_are_timed_in_turn_and_what_int8_slows_stays(monkeypat
     one, batch = found = [*series.results(())]
     assert (one.n_tokens, one.n_int8, one.n_mixed, one.recipe) == (12, 13, 13, INT8)
     assert (batch.n_tokens, batch.n_mixed, batch.mixed) == (768, 3, 2.0)
+    assert one.mixed == one.int8 == 1.0
     assert compression_of(batch.recipe).exempt > {"layers.0.feed_forward.down_proj"}
     assert [*series.results(found)] == [] and len(found) == series.n_steps
     assert from_line(to_line(series)) == series and from_line(to_line(batch)) == batch

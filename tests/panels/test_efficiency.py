@@ -693,9 +693,11 @@ def test_where_int8_is_faster_and_where_it_is_not_is_said():
     )
     whole = replace(facts, passes=passes)
     said = int8.says_passes(whole)
-    assert "one token: int8 takes 3 times as long (3 ms for 1 ms)." in said
+    assert "1 token at once: int8 takes 3 times as long (3 ms for 1 ms)." in said
     assert "768 tokens at once: int8 is **1.5 times as fast** (4 ms for 6 ms)." in said
-    assert "quicker: one token in 1 ms (0 of 13), 768 tokens at once in 3 ms (12 of 13)." in said
+    assert (
+        "quicker: 1 token at once in 1 ms (0 of 13), 768 tokens at once in 3 ms (12 of 13)." in said
+    )
     assert [*int8.pass_table(whole)["at full precision there"]] == ["all", "unembed"]
     assert "The machine was busy: 4.0" in int8.says_how(whole, Int8Times(shapes=((8, 8, 4),)))
 

@@ -31,7 +31,7 @@ from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, say_fault, sentences
+from pages.ui.language import _, enumeration, ngettext, say_fault, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_series
@@ -100,16 +100,15 @@ def _verdict(what: str, float32: float, int8: float) -> str:
 
 def says_passes(facts: Int8Facts) -> str:
     """The whole model in int8 beside itself in float32: one token, then a batch."""
-    text = _("The whole model, in which all but these matrices stays in float32:")
+    text = _("The whole model, in which all but these matrices stays in float32.")
     verdicts = (_verdict(_what(each), each.float32, each.int8) for each in facts.passes)
     mixed = _("In int8 only the matrices that it makes quicker: {each}.")
     return sentences(text, *verdicts, mixed.format(each=enumeration(map(_mixed, facts.passes))))
 
 
 def _what(each: PassTimes) -> str:
-    if each.n_tokens == 1:
-        return _("one token")
-    return _("{n} tokens at once").format(n=f"{each.n_tokens:,}")
+    text = ngettext("{n:,} token at once", "{n:,} tokens at once", each.n_tokens)
+    return text.format(n=each.n_tokens)
 
 
 def _mixed(each: PassTimes) -> str:
