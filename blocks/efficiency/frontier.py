@@ -121,22 +121,23 @@ def _time_of(
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """What a recipe has made of a model: a file, and the model in it, laid out as it runs here."""
+    """What a recipe has made of a model: a file, and the model in it, laid out as it runs here.
+
+    `n_packed`: of how many matrices the products run in int8.
+    """
 
     how: Compression
     file: ModelFile
     built: Model
-
-    @property
-    def n_packed(self) -> int:
-        """The number of matrices that run in int8."""
-        return len(packed_names(self.file))
+    n_packed: int
 
 
 def make(model: Calibrated, how: Compression) -> Made:
-    """Make a variant. Raises `ConfigError` where its recipe cannot be."""
+    """Make a variant, in int8 where its recipe says so. Raises `ConfigError` where it cannot be."""
     file = compress(model, how)
-    return Made(how, file, run_packed(pack_weights_for_decoding(file.build()), file))
+    names = packed_names(file) if how.activations else ()
+    built = pack_weights_for_decoding(file.build())
+    return Made(how, file, run_packed(built, file, names), len(names))
 
 
 def measure_variant(model: Calibrated, name: str) -> Variant:

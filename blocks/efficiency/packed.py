@@ -5,6 +5,7 @@ has one, if the processor has an instruction for it (VNNI, AMX), on weights that
 beforehand. Before each product the activations have to be rounded.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import torch
@@ -86,7 +87,7 @@ def packed_product(weight: Tensor) -> PackedProduct:
 
 
 def packed_names(file: ModelFile) -> tuple[str, ...]:
-    """The matrices of a file that run in int8 here: those of 8 bits that read 8 bits."""
+    """The matrices of a file that can run in int8 here: those of 8 bits that read 8 bits."""
     if packed_fault():
         return ()
     return tuple(
@@ -104,13 +105,13 @@ def is_int8(matrix: Rounded, reads: RoundedInput) -> bool:
     )
 
 
-def run_packed(model: Model, file: ModelFile) -> Model:
-    """Let the model of a file run in int8 where it can, in place, before it is shared.
+def run_packed(model: Model, file: ModelFile, names: Iterable[str]) -> Model:
+    """Let these matrices of the model of a file run in int8, in place, before it is shared.
 
     All else stays in float32: norms, the rows of a table that are looked up, products of queries,
     keys and values. Weights stay beside their codes for who reads them. On a CPU.
     """
-    for name in packed_names(file):
+    for name in names:
         matrix = file.quantized[name]
         assert isinstance(matrix, QuantizedMatrix)
         multiply_by(model, name, PackedProduct(matrix, file.inputs[name]))

@@ -8,6 +8,7 @@ from toy import assert_near, draw
 from blocks import ConfigError
 from blocks.cost.timing import Times
 from blocks.efficiency import int8_passes, packed
+from blocks.efficiency.compression import Calibrated
 from blocks.efficiency.frontier import INT8, make
 from blocks.efficiency.int8_passes import Int8Passes, int8_without
 from blocks.efficiency.int8_times import ProductTimes, Shape, matrix_shapes
@@ -109,6 +110,12 @@ def test_a_token_that_is_read_behind_a_cache_is_what_it_is_in_the_whole_row():
     with torch.no_grad():
         first, last = (built(ids, cache=cache) for ids in (IDS[:, :5], IDS[:, 5:]))
         assert_near(torch.cat([first, last], dim=1), built(IDS), tolerance=0.02)
+
+
+@needs_kernel
+def test_the_original_of_a_file_that_was_rounded_runs_as_before():
+    rounded = Calibrated(make(sorter(), compression_of(INT8)).file)
+    assert rounded.file.inputs and make(rounded, compression_of("")).n_packed == 0
 
 
 @pytest.mark.parametrize("name", ["int8", "int4.act8", "int8-group8.act8", "int8-asymmetric.act8"])
