@@ -3,6 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest --dist loadgroup
 
+# Each of the processes that tests start reads what the first has compiled, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: pocket runs run serve load test tests check lint format types translations unit e2e bench browser clean help
 
 help:            ## what can be made
