@@ -32,7 +32,7 @@ def main() -> None:
     shared.forgotten_note(run)
     if run is None:
         start_row()
-        panel.show(SETTINGS, None, key="settings_panel")
+        panel.show(SETTINGS, None)
     else:
         shared.run_choice()
         state(run)

@@ -1,6 +1,6 @@
 """A page as a list of questions: the panel that is open is computed, the others are not."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -57,13 +57,8 @@ def show(
     panels: Sequence[Panel],
     *values: Any,
     files: Callable[..., None] | None = None,
-    key: str = "panel",
 ) -> None:
-    """The titles, the open panel, the way to the next one, and what can be taken away.
-
-    A page that shows other panels later gives these another `key`: a browser may still say which
-    of them was open when the others are there.
-    """
+    """The titles, the open panel, the way to the next one, and what can be taken away."""
     if is_all():
         _show_all(panels, values, files)
         return
@@ -75,7 +70,7 @@ def show(
         _beside_a_lesson(lesson, panels, shown, values)
     else:
         own.note_what_is_gone()
-        _titles(panels, shown, key)
+        _titles(panels, shown)
         _open(panels[shown:], values, files)
 
 
@@ -104,12 +99,12 @@ def _beside_a_lesson(
     with main:
         wall.draw(lesson, run)
         if lesson.is_withheld:
-            card.veil()
+            card.veil(lesson, run)
         elif lesson.step.show:
             st.subheader(_(panels[shown].title))
             _alone(panels[shown], values)
         else:
-            _titles(panels, shown, "panel")
+            _titles(panels, shown)
             _open(panels[shown:], values, None)
 
 
@@ -161,32 +156,24 @@ def _drawn(panel: Panel, values: Sequence[Any]) -> Callable[[], None] | None:
     return panel.draw_itself(values)
 
 
-def _titles(panels: Sequence[Panel], shown: int, key: str) -> None:
+def _titles(panels: Sequence[Panel], shown: int) -> None:
     """The questions.
 
     All of them side by side, in as many rows as they need; on a phone, where these would push
     the picture off the screen, a list that shows the open one.
     """
-    names = {_(panel.title): panel.name for panel in panels}
-    st.session_state[key] = _(panels[shown].title)
-    chosen: dict[str, Any] = {"key": key, "on_change": _title_clicked, "args": (names, key)}
-    if is_phone():
-        st.selectbox(_("Question"), list(names), label_visibility="collapsed", **chosen)
-    else:
-        st.pills(
-            _("Question"),
-            list(names),
-            required=True,
-            wrap=True,
-            label_visibility="collapsed",
-            **chosen,
-        )
-
-
-def _title_clicked(names: Mapping[str, str], key: str) -> None:
-    """The value of the titles is a label; one of the language before says nothing."""
-    if name := names.get(st.session_state[key]):
-        link.change("panel", name)
+    titles = {panel.name: _(panel.title) for panel in panels}
+    chosen: dict[str, Any] = {
+        "options": list(titles),
+        "format_func": titles.__getitem__,
+        "label_visibility": "collapsed",
+        **link.view("panel", panels[shown].name, tuple(titles.values())),
+    }
+    with st.container(key="panel"):
+        if is_phone():
+            st.selectbox(_("Question"), **chosen)
+        else:
+            st.pills(_("Question"), required=True, wrap=True, **chosen)
 
 
 def _ways_on(panels: Sequence[Panel]) -> None:

@@ -25,7 +25,7 @@ STANDS_STILL = """() => {
     return window.waitsFor.length === 0;
 }"""
 
-TITLES = ".st-key-panel, .st-key-settings_panel"
+TITLES = ".st-key-panel"
 
 # True when the address bar says all of it.
 SAYS = """wanted => {

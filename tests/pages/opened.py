@@ -19,7 +19,6 @@ ROOT = Path(__file__).parent.parent.parent
 HOME, BLOCK = "app.py", "pages/block.py"
 PAGES = [HOME, *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").glob("*.py"))]
 START = {"preset": "course", "panel": "all"}
-PANEL_KEYS = ("panel", "settings_panel")
 CHINESE, WORD = re.compile(r"[\u4e00-\u9fff]"), re.compile("[a-z]{3}")
 SAME_IN_CHINESE = ("Dropout", "config.json", "English")
 # Sentences joined as in English, and its narrow marks between Chinese words.
@@ -79,12 +78,17 @@ def move(at: AppTest, key: str, value: object) -> AppTest:
 
 def titles(at: AppTest) -> list[str]:
     """The questions of the page that stand side by side; none where one is shown alone."""
-    return [title for each in at.button_group if each.key in PANEL_KEYS for title in each.options]
+    return [title for each in _questions(at) for title in each.options]
 
 
 def open_title(at: AppTest) -> str:
     """The question of the panel that is open."""
-    return next(at.session_state[key] for key in PANEL_KEYS if key in at.session_state)
+    asked = _questions(at)[0]
+    return asked.options[asked.indices[0]]
+
+
+def _questions(at: AppTest) -> list[Any]:
+    return [each for each in at.button_group if each.key.partition("__")[0] == "panel"]
 
 
 def as_text(value: object) -> str:

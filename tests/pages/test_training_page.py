@@ -4,7 +4,18 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from opened import assert_works, control, figure, opened, press, run, said, visit, words_in_pictures
+from opened import (
+    assert_works,
+    control,
+    figure,
+    open_title,
+    opened,
+    press,
+    run,
+    said,
+    visit,
+    words_in_pictures,
+)
 from streamlit.testing.v1 import AppTest
 
 from blocks.training.limits import Limits, unwatched_fault
@@ -110,7 +121,7 @@ def test_a_start_is_answered_at_once_and_leads_to_the_curves():
     at = opened(PAGE, **{**SHORT, "panel": "recipe"})
     press(at, "start_training")
     assert [toast.value for toast in at.toast] == ["Training begins …"]
-    assert "panel" not in at.query_params and at.session_state["panel"] == "Is it learning?"
+    assert "panel" not in at.query_params and open_title(at) == "Is it learning?"
     wait_for(run_of(at), RunState.FINISHED)
 
 

@@ -24,7 +24,7 @@ def draw(now: Now, run: Run | None) -> None:
     st.session_state["lesson_run"] = run
     with st.container(border=True, key="lesson_card"):
         _head(now)
-        if now.step.page != page_here():
+        if not _is_here(now):
             _way_back(now)
             return
         handed_in.note_changes(now)
@@ -38,11 +38,17 @@ def draw(now: Now, run: Run | None) -> None:
         _ways(now)
 
 
-def veil() -> None:
-    """What stands where the panel will be."""
-    with st.container(border=True, key="lesson_veil", height=320, vertical_alignment="center"):
+def veil(now: Now, run: Run | None) -> None:
+    """What stands where the panel will be: the question that it waits for."""
+    with st.container(border=True, key="lesson_veil"):
         text = _("The picture is shown when you have guessed.")
-        st.markdown(f":material/visibility_off: {text}", text_alignment="center")
+        st.caption(f":material/visibility_off: {text}")
+        if now.step.ask and run is not None and _is_here(now):
+            guessing.ask_for(now, now.step.ask, run)
+
+
+def _is_here(now: Now) -> bool:
+    return now.step.page == page_here()
 
 
 def _head(now: Now) -> None:
@@ -79,7 +85,8 @@ def _question(now: Now, ask: Ask, run: Run) -> None:
     if now.answer is None:
         if now.step.set:
             set_back.offer(now)
-        guessing.ask_for(now, ask, run)
+        if not now.is_withheld:  # otherwise asked in the place of the panel
+            guessing.ask_for(now, ask, run)
         return
     st.markdown(f"**{ask.question}**")
     rows, labels = progress.labels(ask, run)

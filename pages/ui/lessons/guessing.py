@@ -1,6 +1,7 @@
 """How a guess is made: by keyboard or mouse, and kept when the reader says so."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -28,7 +29,8 @@ FAULT = "lesson_fault"
 def ask_for(now: Now, ask: Ask, run: Run) -> None:
     """What is given, the question, what can be answered, and the button that ends the guessing.
 
-    On a phone they stand at hand in a fold, below the picture; not what is higher than a screen.
+    On a phone they stand at hand in a fold, below the picture; not what is higher than a screen,
+    whose buttons stand above it.
     What is chosen redraws these alone: the page waits for the guess.
     """
     if is_phone() and ask.kind not in progress.TALL:
@@ -49,7 +51,18 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
     if link.must_redraw():
         st.rerun(scope="app")
     _given(ask, run)
+    above = st.container()
     guess = WAYS[ask.kind](ask, run, f"guess_{now.lesson.id}_{now.i}")
+    with above if ask.kind in progress.TALL else nullcontext():
+        _buttons(run, guess)
+    if fault := st.session_state.pop(FAULT, None):
+        st.warning(say_fault(fault))
+        if not now.step.set:  # otherwise offered above
+            set_back.offer(now)
+
+
+def _buttons(run: Run, guess: Values | None) -> None:
+    """To keep the guess, or to be shown without one."""
     with st.container(horizontal=True, vertical_alignment="center", key="lesson_guess"):
         if not wall.is_on():  # who leads the class shows the answer, and guesses nothing
             st.button(
@@ -63,10 +76,6 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
         st.button(
             _("Show me"), type="tertiary", on_click=_answer, args=(run, ()), key="without_guess"
         )
-    if fault := st.session_state.pop(FAULT, None):
-        st.warning(say_fault(fault))
-        if not now.step.set:  # otherwise offered above
-            set_back.offer(now)
 
 
 def _given(ask: Ask, run: Run) -> None:
