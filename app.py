@@ -10,8 +10,9 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
 from pages.panels.home import reading
-from pages.ui import link
+from pages.ui import link, weights
 from pages.ui.frame import MENU, PAGE_OF_PART, close_page, open_page, recorded, section
 from pages.ui.language import LANGUAGES, _, current_language
 from pages.ui.lessons import own, progress, wall
@@ -111,16 +112,19 @@ def main() -> None:
     if progress.now():
         progress.end()
         st.rerun()
-    introduction(bool(run.weights))
+    introduction(run)
     recorded(run)
     front_page()
     close_page(TITLE)
 
 
-def introduction(is_trained: bool) -> None:
+def introduction(run: Run) -> None:
     """What runs here, and the other language."""
+    is_said = weights.is_another_model(Architecture.GPT) or weights.lost_to(Architecture.GPT)
     text = _("A GPT with random weights runs here as you type.")
-    if is_trained:
+    if is_said:  # that they are random, and why
+        text = _("A GPT runs here as you type.")
+    if run.weights:
         text = _("A small GPT that learned to tell stories, in English and Chinese, runs here.")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(text, width="stretch")

@@ -18,6 +18,7 @@ from pages.figures.theme import (
 
 MOST_DECADES, FEW_DECADES = 3.5, 0.6  # with three ticks each; with all of them
 AXIS, LEGEND_ROW = 56, 20  # pixels under the plot: ticks and title, and each row of a legend
+NAMES_IN_A_ROW = 3
 STAGE_ROW, STAGE_BOTTOM = 66, 48  # alike in every picture of the flow, so that they read across
 AS_WIDE = {"scaleanchor": "x", "constrain": "domain"}  # cells are as high as they are wide
 BARE = {"showgrid": False, "zeroline": False, "ticks": ""}  # of names beside cells
@@ -75,21 +76,20 @@ def score_axis_from_0(score_name: str, is_share: bool, _: Translate) -> dict[str
     return {**score_axis(score_name, is_share, _), **reach}
 
 
-def legend_below(plot_height: int) -> dict[str, Any]:
-    """Under ticks and title of the axis; free `LEGEND_ROW` pixels for each name below `AXIS`.
-
-    There a phone has room for a row for each name.
-    """
-    y = -AXIS / plot_height
-    under = {"orientation": "h", "x": 0, "y": y, "yanchor": "top", "traceorder": "normal"}
-    return {"showlegend": True, "legend": under}
-
-
 def room_for_legend(plot_height: int, n_names: int) -> dict[str, Any]:
-    """Height and margin of a picture with this plot, and its legend below, a row a name."""
-    below = AXIS + LEGEND_ROW * n_names
-    size = {"height": TITLE + plot_height + below, "margin": (TITLE, below)}
-    return {**size, **legend_below(plot_height)}
+    """Height and margin of a picture with this plot, and its legend at the foot.
+
+    There is room for as many rows as the names take on a wide page; on a phone, where each has a
+    row of its own, Plotly takes the rest from the plot.
+    """
+    below = AXIS + LEGEND_ROW * math.ceil(n_names / NAMES_IN_A_ROW)
+    foot = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+    return {
+        "height": TITLE + plot_height + below,
+        "margin": (TITLE, below),
+        "showlegend": True,
+        "legend": {**foot, "traceorder": "normal"},
+    }
 
 
 def plot_room(plot_height: int, below: int = EDGE, *, above: int = 0) -> dict[str, Any]:

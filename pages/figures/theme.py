@@ -145,7 +145,7 @@ def legend() -> dict[str, Any]:
 
 def below_title(legend: dict[str, Any], height: float, title: float) -> dict[str, Any]:
     """A legend of `legend()`, as many pixels below the head of the picture as its title is high."""
-    if legend.get("yref") != "container":
+    if legend.get("yref") != "container" or legend.get("yanchor") == "bottom":
         return legend
     return {**legend, "y": 1 - title / height}
 

@@ -103,7 +103,7 @@ def explained(concepts: Sequence[str], code: Sequence[Callable[..., Any]] = (), 
 
     There stands the sentence, or what is chosen first.
     """
-    place, right = st.columns([6, 1])
+    place, right = st.columns([5, 1])
     with right, st.container(horizontal=True, gap="xsmall", key=f"{key}_explained"):
         _ways_deeper(concepts, code, key)
     return place
@@ -148,7 +148,6 @@ def explained_at(concepts: Sequence[str], label: str, *, key: str) -> Any:
     """One way to all that explains a panel, and what it opens; its text is sent when it does."""
     pop = st.popover(
         label,
-        icon=":material/menu_book:",
         type="tertiary",
         key=f"{key}_explain",
         on_change="rerun",
@@ -163,7 +162,6 @@ def explained_at(concepts: Sequence[str], label: str, *, key: str) -> Any:
 def _source(code: Sequence[Callable[..., Any]], key: str) -> None:
     pop = st.popover(
         _("In code"),
-        icon=":material/code:",
         type="tertiary",
         key=f"{key}_code",
         on_change="rerun",

@@ -89,7 +89,7 @@ def test_write_on_ends_where_the_model_can_read_no_more():
 def test_other_models_are_read_as_a_gpt_with_random_weights(preset: str):
     small = {} if preset != "llama-3-8b" else {"d_model": 64, "n_layers": 2, "d_ff": 64}
     at = home(preset=preset, text=" a", vocab_size=1024 if small else None, **small)
-    assert "random weights" in said(at)
+    assert said(at).lower().count("random weights") == 1
     press(at, "write_on")
     assert_works(at, warnings=None)
 

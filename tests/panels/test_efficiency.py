@@ -115,13 +115,13 @@ def test_where_the_score_is_no_share_the_loss_decides():
         ("layers0+2.int3-tensor-awq", "without layer 1, 3, 3 bits per weight, one grid per"),
         (
             "heads1-wanda.units25-wanda",
-            "1 key/value heads fewer per layer (the least used), 25% of",
+            "1 key/value head fewer per layer (the least used), 25% of",
         ),
         ("sparse50-random", "50% of the weights set to 0 (at random)"),
         ("sparse50-wanda-2:4", "2 of every 4 weights set to 0 (the least used)"),
         (
             "int3-group32-gptq-keep3",
-            "one grid per 32 adjacent weights, rounded by GPTQ, the worst 3.0%",
+            "one grid per 32 weights, rounded by GPTQ, the worst 3.0%",
         ),
         ("int8.act8", "activations at 8 bits"),
         ("int4-asymmetric-hqq", "one grid per row, asymmetric, range by hqq"),
@@ -250,8 +250,7 @@ def test_what_stands_in_no_layer_has_a_place_below_them():
     )
     assert rows["layer"].tolist() == [-1, 0, 0] and rows["stack"].tolist() == ["", "", "mtp"]
     facts = replace(ROUNDING, rows=rows, grid=replace(GRID, matrix="embed.weight"))
-    cells, targets, dots = rounding_picture.noise(facts, _=str).data
-    assert len(dots.x) == 0
+    cells, targets = rounding_picture.noise(facts, _=str).data
     assert np.array_equal(cells.z, [[1, np.nan], [2, np.nan], [np.nan, 0]], equal_nan=True)
     assert [each[0] for each in targets.customdata] == [*names[1:], names[0]]
     layout = rounding_picture.noise(facts, _=str).layout

@@ -181,3 +181,17 @@ def test_another_state_is_read_for_a_moment_only():
         assert link.value("seed") == 2
         _ = 1 / 0
     assert link.value("seed") == 1
+
+
+def test_an_automatic_name_is_said_in_the_language_of_the_reader(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(kept, "current_language", lambda: "en")
+    kept.keep()
+    kept.keep()
+    kept.rename(1, "mine")
+    kept.keep()
+    english = [each.name for each in kept.all_kept()]
+    monkeypatch.setattr(kept, "current_language", lambda: "zh")
+    chinese = [each.name for each in kept.all_kept()]
+    assert english[1] == chinese[1] == "mine"
+    assert english[0] != chinese[0] and english[2] == f"{english[0]} 2"
+    assert chinese[2] == f"{chinese[0]} 2"

@@ -127,6 +127,7 @@ def layer_name(facts: BlameFacts) -> str:
 def what_is_to_blame(run: Run) -> None:
     """The grid, and how much is kept; then the map and the scores, recorded or asked for."""
     place = explained(("quantization",), CODE, key="blame")
+    picture = st.container()  # above what is set, which would push it off a phone's screen
     weights = starts.original(run.weights)
     label = _("percent of the weights at 8 bits")
     left, right = st.columns(2)
@@ -156,7 +157,8 @@ def what_is_to_blame(run: Run) -> None:
     at = weights, how, kept
     with place:
         say(says_blame, *at, facts=blame_facts)
-    show(rounding_picture.blame, *at, facts=blame_facts, key="blame", on_click=_show_matrix)
+    with picture:
+        show(rounding_picture.blame, *at, facts=blame_facts, key="blame", on_click=_show_matrix)
     with st.container(horizontal=True):
         shared.way_to(kept, _("Show this model on all pages"), "use_kept")
         _way_to_exempt(blame_facts(*at))

@@ -178,6 +178,7 @@ def student_table(facts: DistillationFacts) -> pd.DataFrame:
 def what_a_teacher_adds(run: Run) -> None:
     """The student and how it is taught; what was recorded, or trained when the reader asks."""
     place = explained(("distillation",), CODE, key="distillation")
+    picture = st.container()  # above what is set, which would push it off a phone's screen
     weights = starts.original(run.weights)
     size, how = chosen(weights)
     model, teaching = starts.calibrated(weights), Teaching(teacher=chosen_teacher(weights), how=how)
@@ -197,7 +198,7 @@ def what_a_teacher_adds(run: Run) -> None:
     if faults := [*teaching_faults(spec.config, spec.task.seq_len, teaching)]:
         refused(faults[0], "mend_teaching")
         return
-    _compared(weights, size, teaching, place)
+    _compared(weights, size, teaching, place, picture)
     switch("train_students", _("Train the students here"))
     with keeping.row(_("**Keep a student**")):
         keeping.n_updates("student_updates")
@@ -211,7 +212,9 @@ def _cannot_be(fault: Fault) -> None:
     way(_("Take half of both"), "half_student", student_size=str(StudentSize.HALF_BOTH))
 
 
-def _compared(weights: str, size: Size, teaching: Teaching, place: DeltaGenerator) -> None:
+def _compared(
+    weights: str, size: Size, teaching: Teaching, place: DeltaGenerator, picture: DeltaGenerator
+) -> None:
     """The sentence, in its place, the curves and the numbers of all students."""
     how, is_recorded = teaching.how, not link.value("train_students")
     teacher = teaching.teacher.name
@@ -232,7 +235,8 @@ def _compared(weights: str, size: Size, teaching: Teaching, place: DeltaGenerato
     at = weights, teacher, size, how, found
     with place:
         say(says_distillation, *at, facts=facts_of)
-    show(draw_losses, *at, facts=facts_of, key="students")
+    with picture:
+        show(draw_losses, *at, facts=facts_of, key="students")
     note(says_how(facts_of(*at), is_recorded=is_recorded))
     _in_numbers(facts_of(*at))
 

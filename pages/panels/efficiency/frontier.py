@@ -15,6 +15,7 @@ from blocks.efficiency.recorded import Recorded, recorded
 from blocks.observe.run import Run
 from pages.figures.units import duration, quality_text
 from pages.panels.efficiency import frontier_picture, made, shared
+from pages.panels.efficiency.frontier_picture import variant_name
 from pages.panels.efficiency.lost_answers import question_by_question
 from pages.panels.efficiency.recipe_words import in_words
 from pages.ui import link, panel, starts
@@ -73,7 +74,7 @@ def says_frontier(facts: FrontierFacts) -> str:
     said = text.format(
         n=len(facts.variants),
         most=_said(MOST_LOST, facts),
-        name=variant_name(best),
+        name=variant_name(best, _),
         words=in_words(compression_of(best.name)),
         size=bytes_text(best.n_bytes),
         original=bytes_text(facts.original.n_bytes),
@@ -149,11 +150,6 @@ def _says_packed(facts: FrontierFacts) -> str:
 
 def _said(quality: float, facts: FrontierFacts) -> str:
     return quality_text(quality, is_share=facts.is_share)
-
-
-def variant_name(variant: Variant) -> str:
-    """The recipe in standard terms, as a link has it."""
-    return variant.name or _("original")
 
 
 def says_how(facts: FrontierFacts, processor: str) -> str:
@@ -317,7 +313,7 @@ def shown_table(facts: FrontierFacts) -> pd.DataFrame:
     """The same as it is read; a time that was recorded of none has no column."""
     each_one, best = facts.variants, {each.name for each in facts.frontier}
     columns = {
-        _("variant"): [variant_name(each) for each in each_one],
+        _("variant"): [variant_name(each, _) for each in each_one],
         _("file"): [bytes_text(each.n_bytes) for each in each_one],
         _("score"): [shared.said_score(each, is_share=facts.is_share) for each in each_one],
         _("held-out loss"): [f"{each.held_out_loss:.3f}" for each in each_one],

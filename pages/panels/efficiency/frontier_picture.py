@@ -98,6 +98,11 @@ def _dots(
     )
 
 
+def variant_name(variant: Variant, _: Translate) -> str:
+    """The recipe in standard terms, as a link has it."""
+    return variant.name or _("original")
+
+
 def _rings(
     variants: list[Variant], facts: FrontierFacts, look: dict[str, Any], name: str
 ) -> list[dict[str, Any]]:
@@ -133,7 +138,7 @@ def _hover(variant: Variant, facts: FrontierFacts, _: Translate) -> str:
             "{token} per token"
         )
     return text.format(
-        name=variant.name or _("original"),
+        name=variant_name(variant, _),
         size=bytes_text(variant.n_bytes),
         score=quality_text(variant.score, is_share=facts.is_share),
         spread=quality_text(variant.spread, is_share=facts.is_share),
@@ -149,7 +154,7 @@ def _labels(facts: FrontierFacts, _: Translate) -> list[dict[str, Any]]:
     (low, high), (bottom, top) = _reach(facts), _heights(facts)
     dots = [
         Name(
-            each.name or _("original"),
+            variant_name(each, _),
             WIDTH * (log10(each.n_bytes) - low) / (high - low),
             PLOT * (facts.quality(each) - bottom) / (top - bottom),
             SIDES,

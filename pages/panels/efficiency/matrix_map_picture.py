@@ -40,9 +40,9 @@ def matrix_map(
     records: list[dict[Any, Any]] = rows.to_dict("records")
     hovers = [hover.format(**row, value=row["shown"]) for row in records]
     targets = marks.targets(x, y, [[name] for name, *_at in named], ROW - 6, **marks.told(hovers))
-    is_marked = rows[marked].to_numpy() > 0 if marked else np.zeros(len(rows), dtype=bool)
+    dotted = rows[marked].to_numpy() > 0 if marked else np.zeros(len(rows), dtype=bool)
     return figure(
-        [cells, targets, _corner_dots(np.array(x)[is_marked], np.array(y)[is_marked])],
+        [cells, targets, *_corner_dots(np.array(x)[dotted], np.array(y)[dotted])],
         title=said["title"],
         height=TITLE + ROW * max(3, len(places)) + 90,
         margin=(TITLE, BOTTOM),
@@ -51,10 +51,12 @@ def matrix_map(
     )
 
 
-def _corner_dots(x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """A dot in the upper right of each of these cells."""
+def _corner_dots(x: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
+    """A dot in the upper right of each of these cells, if there are any."""
+    if not len(x):
+        return []
     look = {"color": palette.ATTENTION, "size": 7}
-    return marks.dots(x + 0.36, y - 0.28, marker=look, hoverinfo="skip", showlegend=False)
+    return [marks.dots(x + 0.36, y - 0.28, marker=look, hoverinfo="skip", showlegend=False)]
 
 
 def _place(stack: str, layer: int, _: Translate) -> str:

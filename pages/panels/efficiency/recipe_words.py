@@ -9,7 +9,7 @@ from blocks.efficiency.quantization import Granularity, Quantization, RangeRule
 from blocks.efficiency.rounding import Rounding
 from blocks.model.faults import N_
 from pages.figures.counting import from_one
-from pages.ui.language import _, enumeration
+from pages.ui.language import _, enumeration, ngettext
 from pages.ui.numbers import percent
 
 LAYER = re.compile(r"(?:(\w+)\.)?(layers|mtp)\.(\d+)")
@@ -32,7 +32,11 @@ def _parts(how: Compression) -> Iterator[str]:
         layers = enumeration(str(from_one(layer)) for layer in how.removed_layers)
         yield _("without layer {layers}").format(layers=layers)
     if how.removed_heads:
-        text = _("{n} key/value heads fewer per layer ({by})")
+        text = ngettext(
+            "{n} key/value head fewer per layer ({by})",
+            "{n} key/value heads fewer per layer ({by})",
+            how.removed_heads,
+        )
         yield text.format(n=how.removed_heads, by=by)
     if how.removed_units:
         text = _("{share} of the hidden units removed ({by})")
@@ -52,7 +56,7 @@ def _rounding(how: Compression, grid: Quantization) -> Iterator[str]:
     shared = {
         Granularity.TENSOR: _("{bits} bits per weight, one grid per matrix"),
         Granularity.CHANNEL: _("{bits} bits per weight, one grid per row"),
-        Granularity.GROUP: _("{bits} bits per weight, one grid per {n} adjacent weights"),
+        Granularity.GROUP: _("{bits} bits per weight, one grid per {n} weights"),
     }
     yield shared[grid.granularity].format(bits=grid.n_bits, n=grid.group_size)
     if not grid.symmetric:

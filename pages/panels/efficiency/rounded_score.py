@@ -10,6 +10,7 @@ from blocks.efficiency.names import name_of
 from blocks.observe.run import Run
 from pages.figures.units import quality_text
 from pages.panels.efficiency import made, shared
+from pages.panels.efficiency.frontier_picture import variant_name
 from pages.panels.efficiency.recipe_words import exempt_in_words
 from pages.ui import link, starts
 from pages.ui.controls import switch
@@ -61,5 +62,5 @@ def what_it_still_can_do(run: Run, how: Compression) -> None:
     score_name = model.examiner.task.score_name
     facts = FrontierFacts(tuple(done.found), score_name, model.is_share)
     note(says_rounded_score(facts, how.exempt))
-    named = {each.name or _("original"): each for each in facts.variants}
+    named = {variant_name(each, _): each for each in facts.variants}
     show_whole(shared.in_numbers(named, is_share=facts.is_share))

@@ -129,6 +129,24 @@ def shown_variant(run: Run) -> None:
             on_click=_use,
             args=("",),
         )
+    _said_of_a(whole)
+
+
+def _said_of_a(whole: str) -> None:
+    """That a click on a variant has kept the original as A, and the way to let go of it."""
+    entry = kept.a()
+    if entry is None or dict(entry.query) != {"preset": whole} or not link.value("beside"):
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(_("The original is kept as A: other pages show it beside the smaller model."))
+        st.button(
+            _("Remove A"),
+            icon=":material/delete:",
+            type="tertiary",
+            key="drop_original",
+            on_click=kept.drop,
+            args=(kept.index(),),
+        )
 
 
 def way_to(how: Compression, label: str, key: str) -> None:

@@ -15,7 +15,7 @@ from pages.figures.counting import from_one
 from pages.ui import cached, labelled, link
 from pages.ui.choices import chooses
 from pages.ui.controls import slider
-from pages.ui.language import _
+from pages.ui.language import _, ngettext
 from pages.ui.link_fields.feed_forward import LIKELIEST
 from pages.ui.views import layer_choice
 from pages.ui.ways import way
@@ -150,7 +150,11 @@ def where(place: Place) -> str:
     shown = {"layer": from_one(place.layer), "weights": weights(place.seed)}
     if place.expert is None:
         return _("Layer {layer}, {weights}").format(**shown)
-    text = _("Layer {layer}, expert {expert} with the {n} tokens routed to it, {weights}")
+    text = ngettext(
+        "Layer {layer}, expert {expert} with the {n} token routed to it, {weights}",
+        "Layer {layer}, expert {expert} with the {n} tokens routed to it, {weights}",
+        place.n_tokens,
+    )
     return text.format(expert=from_one(place.expert), n=place.n_tokens, **shown)
 
 

@@ -8,7 +8,7 @@ from pages.ui import chips, labelled, link, tokens
 from pages.ui.chips import Chip
 from pages.ui.explain import explained
 from pages.ui.frame import section
-from pages.ui.language import _, sentences
+from pages.ui.language import _, ngettext, sentences
 
 
 def read_tokens() -> pd.DataFrame:
@@ -33,10 +33,14 @@ def counted(run: Run) -> str:
         return _("The empty text has no token of its own: a placeholder token is read.")
     n, known = len(run.input.token_ids), tokens.tokenizer_of(run.input.vocabulary).vocab_size
     read = link.value("text")[: pieces[-1].end]
-    text = _(
+    text = ngettext(
+        "{characters:,} characters = {bytes:,} bytes become {n:,} token, {ratio:.1f} "
+        "characters per token. The tokenizer has {known:,} tokens, the model "
+        "{vocab_size:,}.",
         "{characters:,} characters = {bytes:,} bytes become {n:,} tokens, {ratio:.1f} "
         "characters per token. The tokenizer has {known:,} tokens, the model "
-        "{vocab_size:,}."
+        "{vocab_size:,}.",
+        n,
     )
     said = text.format(
         characters=len(read),

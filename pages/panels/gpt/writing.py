@@ -27,7 +27,7 @@ from pages.ui.chips import Chip
 from pages.ui.controls import enter
 from pages.ui.explain import explained, note
 from pages.ui.frame import refuse
-from pages.ui.language import _, current_language, literal, sentences
+from pages.ui.language import _, current_language, literal, ngettext, sentences
 from pages.ui.mixers import attend_somewhere
 from pages.ui.numbers import percent
 from pages.ui.settings import MAX_NEW_TOKENS
@@ -68,11 +68,15 @@ def _context(facts: NewTokens) -> str:
     """From where its context begins."""
     if not facts.token.context_start:
         return ""
-    text = _(
+    n = facts.token.context_start
+    text = ngettext(
         "The context is full (max_seq_len {most}): it has been shifted, and the first "
-        "{n} tokens of the text are no longer visible."
+        "{n} token of the text is no longer visible.",
+        "The context is full (max_seq_len {most}): it has been shifted, and the first "
+        "{n} tokens of the text are no longer visible.",
+        n,
     )
-    return text.format(most=facts.run.config.max_seq_len, n=facts.token.context_start)
+    return text.format(most=facts.run.config.max_seq_len, n=n)
 
 
 def _sharpest(facts: NewTokens) -> str:

@@ -31,9 +31,9 @@ STRIP, BETWEEN, TOP = 40, 34, 36
 def tiles(facts: KindFacts, *, _: Translate) -> Picture:
     """Heads of one attention, a row per layer; a click returns the head, counted through all."""
     titles = {
-        AttentionKind.ENCODER: _("Encoder self-attention: source to source"),
-        AttentionKind.DECODER: _("Decoder self-attention: target to target"),
-        AttentionKind.CROSS: _("Cross-attention: target to source"),
+        AttentionKind.ENCODER: _("Encoder self-attention"),
+        AttentionKind.DECODER: _("Decoder self-attention"),
+        AttentionKind.CROSS: _("Cross-attention"),
     }
     text = _("{head}: entropy {entropy:.2f} bits, effectively {tokens:.1f} tokens")
     rows = each_row(facts.heads)

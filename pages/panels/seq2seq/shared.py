@@ -18,7 +18,7 @@ from blocks.observe.run import Input, Run
 from blocks.text.bilingual import SentenceTokenizer
 from pages.ui import cached, labelled, link, tokens
 from pages.ui.compare import beside, changes
-from pages.ui.language import _, current_language, literal
+from pages.ui.language import _, current_language, literal, ngettext
 from pages.ui.ways import take
 from pages.ui.words import parameter_count
 
@@ -143,15 +143,19 @@ def summary(run: Run) -> str:
 
 
 def _in_one_line(run: Run) -> str:
-    text = _(
-        "{n_source} source tokens · {start} + {n_target} target tokens × "
-        "{d_model} features · "
-        "{parameters} · {how} · seed {seed}"
+    n_source, n_target = run.input.shape[1], run.target_or_start.shape[1] - 1
+    source = ngettext("{n} source token", "{n} source tokens", n_source).format(n=n_source)
+    text = ngettext(
+        "{source} · {start} + {n} target token × {d_model} features · {parameters} · {how} · "
+        "seed {seed}",
+        "{source} · {start} + {n} target tokens × {d_model} features · {parameters} · {how} · "
+        "seed {seed}",
+        n_target,
     )
     return text.format(
-        n_source=run.input.shape[1],
-        start=literal(run.target_or_start.labels[0]),
-        n_target=run.target_or_start.shape[1] - 1,  # the start token is given
+        source=source,
+        start=literal(run.target_or_start.labels[0]),  # it is given
+        n=n_target,
         d_model=run.config.d_model,
         parameters=parameter_count(run.config),
         how=_("trained") if run.weights else _("random weights"),

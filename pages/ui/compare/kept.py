@@ -19,6 +19,7 @@ from pages.ui.link_fields.compare import (
 
 GONE = N_("its model {preset} is not known here, and it was left out")
 MOST_NAMED = 3  # changed settings in a name
+NUMBER = re.compile(r"( \d+)?$")
 BETWEEN, MORE = " · ", " …"
 ROOM = len(MORE) + len(" 12")
 # What a configuration is, and what it is not: the input, the seed and what is looked at.
@@ -36,8 +37,25 @@ OF_A_MODEL = (
 
 
 def all_kept() -> tuple[Kept, ...]:
-    """Everything that is kept and known here, in the order in which it was."""
+    """Everything that is kept and known here, in the order in which it was.
+
+    What is called by what it is, is so in the reader's language.
+    """
+    known = _known()
+    taken = {each.name for each in known}
+    return tuple(_in_readers_words(each, taken) for each in known)
+
+
+def _known() -> tuple[Kept, ...]:
     return tuple(each for each in kept_of(link.value("kept")) if _is_known(each))
+
+
+def _in_readers_words(entry: Kept, taken: set[str]) -> Kept:
+    """Under its automatic name, if it has one and that is free."""
+    if entry.name.startswith(name := automatic_name(entry.query)) or not _is_automatic(entry):
+        return entry
+    renamed = name + entry.name.removeprefix(NUMBER.sub("", entry.name))
+    return entry if renamed in taken else entry._replace(name=renamed)
 
 
 def index() -> int:
@@ -98,14 +116,12 @@ def _part(name: str, text: str) -> str:
 
 def mend() -> list[str]:
     """Bring what came by a link to what can be; returns a sentence for each change."""
-    entries, chosen = kept_of(link.value("kept")), a()
+    entries, place = kept_of(link.value("kept")), index()
     faults = {each.name: _faults(each) for each in entries}
     said = [f"{literal(name)}: {say_fault(fault)}" for name in faults for fault in faults[name]]
     if said:
-        known = all_kept()
-        names = [each.name for each in known]
-        kept = tuple(as_it_is(each) if faults[each.name] else each for each in known)
-        _write(kept, names.index(chosen.name) if chosen else 0)
+        kept = tuple(as_it_is(each) if faults[each.name] else each for each in _known())
+        _write(kept, place)
     return said
 
 
@@ -194,7 +210,7 @@ def _query_now() -> tuple[tuple[str, str], ...]:
 
 def _is_automatic(entry: Kept) -> bool:
     """Whether it is called by what it is, with a number behind or not; in any language."""
-    found = re.sub(r" \d+$", "", entry.name)
+    found = NUMBER.sub("", entry.name)
     names = (automatic_name(entry.query, language) for language in LANGUAGES)
     return any(name in (entry.name, found) for name in names)
 
