@@ -196,7 +196,7 @@ def test_the_time_of_an_update_is_measured_with_the_teacher_and_alone(monkeypatc
 
     def measured(works, device, *, rounds):
         asked.extend(work() for work in works)
-        return Times((9.0, 3.0, 4.0)), Times((2.0, 3.0, 8.0))
+        return Times((9.0, 3.0, 4.0, 8.0)), Times((2.0, 3.0, 8.0, 8.0))
 
     monkeypatch.setattr(teaching_time, "measure_in_rounds", measured)
     of = Students(teacher=shipped_teacher("sort"), size=StudentSize.HALF_BOTH)
