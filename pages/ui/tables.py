@@ -11,6 +11,7 @@ from pages.ui.compare import beside
 from pages.ui.language import _
 
 MOST_WRAPPED = 5  # columns, on a phone
+WIDE = 640  # pixels; a column is else at most 500 wide, however long its texts
 
 
 def show_table(
@@ -18,17 +19,19 @@ def show_table(
     *,
     key: str | None = None,
     counts: Collection[str] = (),
+    wide: Collection[str] = (),
     n_names: int = 1,
     height: int | Literal["content"] = "content",
 ) -> None:
     """A table as high as its rows, whose first `n_names` columns stay in sight on a phone.
 
-    In the columns `counts` thousands are told apart.
+    In the columns `counts` thousands are told apart; `wide` ones have long texts.
     """
     whole = [name for name in counts if table[name].dtype.kind in "iu"]
     columns: dict[str, Any] = {
         **dict.fromkeys(table.columns[:n_names], st.column_config.Column(pinned=True)),
         **dict.fromkeys(whole, st.column_config.NumberColumn(format="localized")),
+        **dict.fromkeys(wide, st.column_config.Column(width=WIDE)),
     }
     st.dataframe(table, hide_index=True, key=key, column_config=columns, height=height)
 

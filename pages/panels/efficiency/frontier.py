@@ -304,7 +304,7 @@ def _promise(run: Run) -> str:
 
 def _in_numbers(facts: FrontierFacts) -> None:
     with st.expander(_("In numbers")):
-        show_table(shown_table(facts))
+        show_table(shown_table(facts), wide=(_("description"),))
         rows = variant_table(facts)
         download("variants.csv", lambda: rows.to_csv(index=False), "text/csv")
 
