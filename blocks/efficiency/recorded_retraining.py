@@ -2,7 +2,7 @@
 
     python -m blocks.efficiency.recorded_retraining [name ...]
 
-trains what the file lacks: half an hour on a core for all. On other processors the last digits
+trains what the file lacks: some 50 minutes on a core for all. On other processors the last digits
 differ.
 """
 
