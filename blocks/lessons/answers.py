@@ -58,9 +58,9 @@ def measured(ask: Ask, place: Place) -> Values:
     return tuple(found)
 
 
-def told(ask: Ask, place: Place) -> tuple[tuple[str, Values], ...]:
-    """What is given with the question, each with its numbers. Raises `ConfigError` as above."""
-    return tuple((label, _numbers_of(formula, place)) for label, formula in ask.given)
+def told(given: Sequence[tuple[str, Formula]], place: Place) -> tuple[tuple[str, Values], ...]:
+    """What is told with a question or a task, with its numbers. Raises `ConfigError` as above."""
+    return tuple((label, _numbers_of(formula, place)) for label, formula in given)
 
 
 def _numbers_of(formula: Formula, place: Place) -> Values:

@@ -63,10 +63,11 @@ class Step:
 
     `before` is read first; `ask` is answered while the panel `show` is withheld, if `withhold`
     says so; `after` is read when it was. `task` is what the reader then does, until `done` holds,
-    as it does with `solution`. `set`: the state that the step begins with, as in a link; without
-    it, things stay as they are. `own_words`: so many words of the reader's own sentence stand in
-    the place of the text that is set, where it has as many. `page`: where it takes place. `line`:
-    where it begins in its file.
+    as it does with `solution`; `so_far`: what is measured and told beside it. `set`: the state that
+    the step begins with, as in a link; without it, things stay as they are. `own_words`: so many
+    words of the reader's own sentence stand in the place of the text that is set, where it has as
+    many; `own_text`: it comes back whole, after a step that set a text. `page`: where it takes
+    place. `line`: where it begins in its file.
     """
 
     title: str
@@ -75,23 +76,26 @@ class Step:
     after: str = ""
     set: tuple[tuple[str, str], ...] = ()
     own_words: int = 0
+    own_text: bool = False
     show: str = ""
     withhold: bool = False
     ask: Ask | None = None
     task: str = ""
     done: Formula | None = None
     solution: tuple[tuple[str, str], ...] = ()
+    so_far: tuple[tuple[str, Formula], ...] = ()
     line: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """A lesson, step by step; `needs` names lessons that come before."""
+    """A lesson, step by step; `needs` names lessons that come before, `learned` is read last."""
 
     id: str
     language: str
     title: str
     minutes: int
     summary: str
+    learned: str = ""
     needs: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()

@@ -43,10 +43,18 @@ BLOCK = re.compile(
     r"(?P<before>.*?)^```step\n(?P<block>.*?)^```[ \t]*$(?P<after>.*)", re.DOTALL | re.MULTILINE
 )
 NO_TEXT = re.compile(r"!\[|<\s*[a-zA-Z/!]|\]\(|\]:|https?://|\bwww\.", re.IGNORECASE)
-HEAD_KEYS = {"title": str, "summary": str, "minutes": int, "page": str, "needs": list}
+HEAD_KEYS = {
+    "title": str,
+    "summary": str,
+    "learned": str,
+    "minutes": int,
+    "page": str,
+    "needs": list,
+}
 STEP_KEYS = {
     "set": str,
     "own_words": int,
+    "own_text": bool,
     "page": str,
     "show": str,
     "withhold": bool,
@@ -62,6 +70,7 @@ STEP_KEYS = {
     "task": str,
     "done": str,
     "solution": str,
+    "so_far": list,
 }
 PLACE = re.compile(r"\(at line (\d+), column \d+\)")
 NOT_UTF_8 = N_("This is not a text file: a lesson is Markdown in UTF-8")
@@ -108,7 +117,9 @@ class _Reader:
     def lesson(self, id: str, language: str) -> Lesson:
         self.begin("head", self.whole)
         values = self.table(self.part, HEAD_KEYS, "+++", needed=("title", "minutes", "page"))
-        title, summary = (self.text(values.get(name, ""), "+++") for name in ("title", "summary"))
+        title, summary, learned = (
+            self.text(values.get(name, ""), "+++") for name in ("title", "summary", "learned")
+        )
         self.bound(values, "minutes", "+++", 1, MOST_MINUTES)
         parts = [*STEP.finditer(self.whole["rest"])]
         if not 1 <= len(parts) <= MOST_STEPS:
@@ -122,6 +133,7 @@ class _Reader:
             title=title,
             minutes=values["minutes"],
             summary=summary,
+            learned=learned,
             needs=tuple(map(str, values.get("needs", ()))),
             steps=tuple(steps),
         )
@@ -146,12 +158,14 @@ class _Reader:
             after=self.text(after.strip(), title),
             set=_link(values.get("set", "")),
             own_words=values.get("own_words", 0),
+            own_text=values.get("own_text", False),
             show=values.get("show", ""),
             withhold=values.get("withhold", False),
             ask=self.ask(values, title) if "ask" in values else None,
             task=self.text(values.get("task", ""), title),
             done=self.formula(values["done"], title) if "done" in values else None,
             solution=_link(values.get("solution", "")),
+            so_far=self.told(values, "so_far", title),
             line=self.line,
         )
 
@@ -168,7 +182,7 @@ class _Reader:
             if name in values and "ask" not in values:
                 self.fault(NOT_ASKED, name, where=where, name=name)
         of_a_task = ("task", "done", "solution")
-        if any(name in values for name in of_a_task):
+        if any(name in values for name in (*of_a_task, "so_far")):
             for name in of_a_task:
                 if name not in values:
                     self.fault(MISSING, where=where, name=name)
@@ -194,7 +208,7 @@ class _Reader:
             xs=xs,
             x_label=self.text(values.get("x", ""), where),
             unit=self.text(values.get("unit", ""), where),
-            given=tuple(zip(*self.given(values, where), strict=False)),
+            given=self.told(values, "given", where),
             least=bounds[0],
             most=bounds[1],
         )
@@ -215,13 +229,13 @@ class _Reader:
             return (), self.options(values.get("options", []), where), truths
         return (), (), truths
 
-    def given(
-        self, values: Mapping[str, Any], where: str
-    ) -> tuple[tuple[str, ...], tuple[Formula, ...]]:
-        """What is told with the question."""
-        if "given" not in values:
-            return (), ()
-        return self.things(values["given"], where, name="given", least=1)
+    def told(
+        self, values: Mapping[str, Any], name: str, where: str
+    ) -> tuple[tuple[str, Formula], ...]:
+        """What is told with a question or a task."""
+        if name not in values:
+            return ()
+        return tuple(zip(*self.things(values[name], where, name=name, least=1), strict=False))
 
     def options(self, found: list[Any], where: str) -> tuple[Option, ...]:
         options = []

@@ -146,6 +146,12 @@ def test_a_step_is_read_whole():
     assert second.before == "Only read." and second.ask is None and second.page == "attention"
 
 
+def test_what_a_task_measures_is_told_beside_it():
+    block = 'task = "Do it."\ndone = "n_tokens() > 3"\nsolution = "text=a"\nown_text = true\n'
+    (step,) = read(HEAD + f"## A\n```step\n{block}so_far = [['n', 'n_tokens()']]\n```").steps
+    assert step.own_text and step.so_far == (("n", formula.read("n_tokens()")),)
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -161,6 +167,7 @@ def test_a_step_is_read_whole():
         ('## A\n```step\nask = "?"\nkind = "number"\ntruth = "a.b"\n```', "cannot be read"),
         ('## A\n```step\nask = "?"\nkind = "curve"\ntruth = "x"\nxs = ["a"]\n```', "xs must be"),
         ('## A\n```step\nwithhold = true\n```', "nothing is asked"),
+        ('## A\n```step\nso_far = [["a", "1"]]\n```', "task is missing"),
         ('## A\n```step\ngiven = [["a", "1"]]\n```', "nothing is asked"),
         ('## A\n```step\nask = "?"\ntruth = "1"\ngiven = ["a"]\n```', "option 1 must be"),
         ('## A\n```step\nask = "?"\ntruth = "1"\ngiven = []\n```', "given must have 1 to 6"),

@@ -475,3 +475,24 @@ def test_no_tooltip_of_the_card_covers_the_buttons_of_the_answer():
     at = lesson_opened()
     assert not at.button(key="open_room").help  # it would open upwards, onto them
     assert any("Learners join by a code" in each.value for each in at.main.caption)
+
+
+def test_the_head_that_a_question_is_about_is_set_back_where_another_was_opened():
+    query = {"lesson": "attention-by-hand", "text": "cats chase small dogs", "d_model": 16}
+    at = opened(ATTENTION, **query, panel=None, preset="course", n_heads=4, head=2)
+    assert "Head is `3`, was `1`" in said(at)
+    press(at, "set_back")
+    assert "head" not in at.query_params and "was `1`" not in said(at)
+
+
+def test_the_end_says_what_was_learned_and_how_many_guesses_were_right():
+    at = lesson_opened(lesson_step=5, guesses="0:1=4.07;1:=1;2:0=0.01")
+    (end,) = at.success
+    assert "1 of 2 guesses were right." in end.value and "Divided by √d they keep" in end.value
+    begun = lesson_opened(lesson_step=0, guesses="0:1=4.07")
+    assert not any("guess" in each.value and "were right" in each.value for each in begun.success)
+
+
+def test_what_a_task_counts_is_told_while_it_is_open():
+    at = opened("pages/gpt.py", panel=None, lesson="tokens", lesson_step=1, text="An owl.")
+    assert "Words and marks = $3$" in said(at)

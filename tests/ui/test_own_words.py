@@ -46,3 +46,23 @@ def test_who_comes_back_to_the_first_step_finds_the_same_words():
     link.become(state)
     progress.go(0)
     assert link.value("text") == "My grandmother repairs old" and link.value("own_text") == OWN
+
+
+def test_a_text_for_trying_out_goes_and_the_reader_s_own_sentence_comes_back():
+    link.sync("page")
+    link.become({"lesson": "tokens", "lesson_step": 1, "text": "Enzymes digest my breakfast."})
+    progress.go(3)
+    tried, own = link.value("text"), link.value("own_text")
+    progress.go(4)
+    kept = link.value("text")
+    progress.go(1)
+    assert tried == kept == " She saw a ball" and own == "Enzymes digest my breakfast."
+    assert link.value("text") == own and "own_text" not in link.state()
+
+
+def test_of_a_reader_who_wrote_nothing_a_text_for_trying_out_goes_too():
+    link.sync("page")
+    link.become({"lesson": "tokens", "lesson_step": 1})
+    progress.go(3)
+    progress.go(2)
+    assert "text" not in link.state() and "own_text" not in link.state()

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import streamlit as st
 
 from blocks import ConfigError
-from blocks.lessons.answers import is_right
+from blocks.lessons.answers import fits, is_right
 from blocks.lessons.lesson import Ask
 from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
@@ -13,7 +13,7 @@ from pages.figures.guess import Guessed
 from pages.ui import link
 from pages.ui.address import page_here
 from pages.ui.chart import show
-from pages.ui.language import _, say_fault
+from pages.ui.language import _, ngettext, say_fault, sentences
 from pages.ui.lessons import guessing, handed_in, progress, set_back, verdict, wall
 from pages.ui.lessons.progress import Now
 from pages.ui.phone import at_hand
@@ -128,6 +128,8 @@ def _task(now: Now, run: Run) -> None:
     else:
         text = _("Your turn: {task}").format(task=now.step.task)
         st.info(text, icon=":material/radio_button_unchecked:")
+    guessing.given(now.step.so_far, run)
+    if not is_done:
         st.button(_("Do it for me"), type="tertiary", on_click=progress.solve, key="solve_task")
 
 
@@ -143,6 +145,7 @@ def _ways(now: Now) -> None:
         if is_open and now.i + 1 < len(now.lesson.steps):
             _to(now, now.i + 1, _("Go on"), ":material/arrow_forward:", "primary")
     if is_open and now.i + 1 == len(now.lesson.steps):
+        _end(now)
         _next_lesson(now)
     if now.i == 0:
         wall.way_to_open()
@@ -163,6 +166,18 @@ def _to(now: Now, i: int, label: str, icon: str, kind: str) -> None:
         return
     path, query = progress.way_on(now.lesson, i)
     st.page_link(path, label=label, icon=icon, query_params=query)
+
+
+def _end(now: Now) -> None:
+    """What was learned, and how many guesses were right of those that can be."""
+    pairs = ((step.ask, now.answers.get(i)) for i, step in enumerate(now.lesson.steps))
+    judged = [is_right(ask, found) for ask, found in pairs if ask and found and fits(ask, found)]
+    n, right = sum(each is not None for each in judged), sum(map(bool, judged))
+    text = ngettext(
+        "{right} of {n} guess was right.", "{right} of {n} guesses were right.", n
+    ).format(right=right, n=n)
+    if said := sentences(now.lesson.learned, text if n else ""):
+        st.success(said, icon=":material/school:")
 
 
 def _next_lesson(now: Now) -> None:

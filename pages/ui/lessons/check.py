@@ -51,6 +51,9 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
         return
     if step.show and at.session_state["open_panel"][1] != step.show:
         yield f"there is no panel {step.show} on the page {step.page}"
+    run, text = at.session_state["lesson_run"], str(at.query_params.get("text", ""))
+    place = Place(run, text, cached.recording, cached.model)
+    answers.told(step.so_far, place)
     if step.ask:
         _press(at, "without_guess")
         yield from _errors(at)
@@ -58,9 +61,7 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
         if found is None or not answers.fits(step.ask, found):
             yield "nothing is measured"
             return
-        run, text = at.session_state["lesson_run"], str(at.query_params.get("text", ""))
-        place = Place(run, text, cached.recording, cached.model)
-        answers.told(step.ask, place)
+        answers.told(step.ask.given, place)
         places = [place, *_of_other_seeds(place)]
         others = [answers.measured(step.ask, each) for each in places[1:]]
         yield from _unclear(step.ask, [found.truth, *others])
@@ -84,6 +85,7 @@ def _opened(lesson: Lesson, i: int) -> AppTest:
     at = at.switch_page(page_file(lesson.steps[i].page))
     sets = [as_link(step.set) for step in lesson.steps[: i + 1] if step.set]
     texts = {name: text for each in sets for name, text in each.items() if name == "text"}
+    texts = texts if progress.borrows(lesson, i) else {}
     query = {"lang": lesson.language, **texts, **(sets[-1] if sets else {})}
     query |= {"lesson": lesson.id, "lesson_step": str(i)}
     if lesson.steps[i].show:

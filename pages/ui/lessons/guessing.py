@@ -9,6 +9,7 @@ import streamlit as st
 
 from blocks import ConfigError
 from blocks.lessons.answers import Values, told
+from blocks.lessons.formula import Formula
 from blocks.lessons.lesson import Ask, AskKind
 from blocks.lessons.maps import MOST_SIDE
 from blocks.observe.run import Run
@@ -50,7 +51,7 @@ def asked(ask: Ask) -> str:
 def _answers(now: Now, ask: Ask, run: Run) -> None:
     if link.must_redraw():
         st.rerun(scope="app")
-    _given(ask, run)
+    given(ask.given, run)
     above = st.container()
     guess = WAYS[ask.kind](ask, run, f"guess_{now.lesson.id}_{now.i}")
     with above if ask.kind in progress.TALL else nullcontext():
@@ -78,10 +79,10 @@ def _buttons(run: Run, guess: Values | None) -> None:
         )
 
 
-def _given(ask: Ask, run: Run) -> None:
-    """The numbers that the answer is made of, beside the question and not a screen away from it."""
+def given(wanted: Sequence[tuple[str, Formula]], run: Run) -> None:
+    """The numbers that an answer is made of, beside the question and not a screen away from it."""
     try:
-        found = told(ask, progress.place(run))
+        found = told(wanted, progress.place(run))
     except ConfigError as error:
         st.warning(say_fault(error.faults[0]))
         return
@@ -90,8 +91,9 @@ def _given(ask: Ask, run: Run) -> None:
 
 
 def _listed(values: Values) -> str:
-    """As formulas are set, in every language."""
-    numbers = ",\\ ".join(f"{each:.3f}" for each in values)
+    """As formulas are set, in every language; what is counted has no digits after the point."""
+    digits = 0 if all(each.is_integer() for each in values) else 3
+    numbers = ",\\ ".join(f"{each:.{digits}f}" for each in values)
     return f"${numbers}$" if len(values) == 1 else f"$({numbers})$"
 
 

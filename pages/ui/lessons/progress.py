@@ -134,15 +134,14 @@ def way_in(found: Lesson) -> tuple[str, dict[str, str]]:
     state = link.as_query()
     kept: dict[str, str] = {name: state[name] for name in ("lang", "hide") if name in state}
     if own := own_text():
-        kept["own_text" if "text" in dict(found.steps[0].set) else "text"] = own
+        kept["own_text" if borrows(found, 0) else "text"] = own
     return _step_link(found, 0, kept)
 
 
 def way_on(found: Lesson, i: int) -> tuple[str, dict[str, str]]:
     """The page of a step of the lesson that is open, and the link that goes on there."""
     state = link.elsewhere(found.steps[i].page)
-    names = KEPT if found.steps[i].set else state
-    return _step_link(found, i, {name: state[name] for name in names if name in state})
+    return _step_link(found, i, _carried(found, i, state))
 
 
 def _step_link(found: Lesson, i: int, kept: Mapping[str, str]) -> tuple[str, dict[str, str]]:
@@ -171,8 +170,29 @@ def lacks_own_words(step: Step) -> bool:
 def own_text() -> str:
     """The reader's own sentence, though a lesson may have put another in its place."""
     found = now()
-    is_borrowed = found and any("text" in dict(step.set) for step in found.lesson.steps)
+    is_borrowed = found and borrows(found.lesson, found.i)
     return str(link.state().get("own_text" if is_borrowed else "text", ""))
+
+
+def borrows(found: Lesson, i: int) -> bool:
+    """Whether a step of a lesson reads another text than the reader's own."""
+    before = reversed(found.steps[: i + 1])
+    last = next((step for step in before if step.own_text or "text" in dict(step.set)), None)
+    return last is not None and not last.own_text
+
+
+def _carried(found: Lesson, i: int, state: Mapping[str, Any]) -> dict[str, Any]:
+    """What a step takes over of a state: all, or what goes on where it sets things anew."""
+    kept, own = _going_on(state) if found.steps[i].set else {**state}, own_text()
+    if not borrows(found, i):
+        kept = {name: value for name, value in kept.items() if name not in ("text", "own_text")}
+    if own:
+        kept["own_text" if borrows(found, i) else "text"] = own
+    return kept
+
+
+def _going_on(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in state.items() if name in KEPT}
 
 
 def page_file(name: str) -> str:
@@ -186,13 +206,14 @@ def go(i: int) -> None:
     if found is None:
         return
     step = found.lesson.steps[i]
-    _begin(i, step, _with_settings_of(step) if step.set else dict(link.state()))
+    _begin(i, step, _carried(found.lesson, i, link.state()) | settings_of(step))
 
 
 def set_back() -> None:
     """Begin the open step anew with what the lesson has set for it."""
     if found := now():
-        _begin(found.i, found.step, _with_settings_of(last_set(found)))
+        state = _going_on(link.state()) | settings_of(last_set(found))
+        _begin(found.i, found.step, state)
 
 
 def last_set(found: Now) -> Step:
@@ -204,11 +225,6 @@ def last_set(found: Now) -> Step:
 def settings_of(step: Step) -> dict[str, Any]:
     """What a step sets, as values."""
     return link.read(_set_by(step)).values
-
-
-def _with_settings_of(step: Step) -> dict[str, Any]:
-    kept = {name: value for name, value in link.state().items() if name in KEPT}
-    return {**kept, **settings_of(step)}
 
 
 def _begin(i: int, step: Step, state: dict[str, Any]) -> None:

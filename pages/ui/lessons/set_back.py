@@ -4,6 +4,8 @@ from typing import Any
 
 import streamlit as st
 
+from blocks.model.faults import N_
+from pages.figures.counting import from_one
 from pages.ui import link, starts
 from pages.ui.fields import CONFIG
 from pages.ui.language import _, listing, literal
@@ -11,8 +13,9 @@ from pages.ui.lessons import progress
 from pages.ui.lessons.progress import Now
 from pages.ui.readers import as_text
 
-OF_THE_MODEL = ("preset", "weights", "mask_kind", *CONFIG)
+OF_THE_MODEL = ("preset", "weights", "mask_kind", "layer", "head", *CONFIG)
 MOST_NAMED, LONGEST = 3, 40
+COUNTED = {"layer": N_("Layer"), "head": N_("Head")}
 
 
 def offer(now: Now) -> None:
@@ -42,6 +45,8 @@ def _changed(now: Now) -> list[tuple[str, Any, Any]]:
 
 def _part(name: str, wanted: Any, found: Any) -> str:
     label, before, after = name, as_text(wanted)[:LONGEST], as_text(found)[:LONGEST]
+    if name in COUNTED:
+        label, before, after = _(COUNTED[name]), *(str(from_one(each)) for each in (wanted, found))
     if name == "preset":
         label, before, after = (
             _("Preset"),
