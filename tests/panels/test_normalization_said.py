@@ -196,12 +196,22 @@ RACE = RaceFacts(SPEC, 100, 100, pd.DataFrame(), (("pre", 1.0), ("post", 3.2)), 
     ("facts", "english"),
     [
         (RACE, "pre 1.00, post 3.20 nats. Guessing at random gives 3.26. Hardly better than"),
-        (RACE, "guessing: post. Now try 4 layers"),
-        (replace(RACE, losses=(("pre", 1.0),)), "Now try 12 layers."),
         (replace(RACE, n_updates=50), "gives 3.26."),
         (replace(RACE, n_updates=50, diverged=("post",)), "finite loss any more: post."),
     ],
 )
 def test_who_learns(monkeypatch, facts, english: str):
     said = in_both(monkeypatch, race.says_race, facts)["en"]
+    assert "try" not in said
     assert english in said and ("Hardly" in said) == (facts.is_over and bool(facts.stuck))
+
+
+@pytest.mark.parametrize(
+    ("facts", "english"),
+    [
+        (RACE, "guessing: post. Now try 4 layers"),
+        (replace(RACE, losses=(("pre", 1.0),)), "Now try 12 layers."),
+    ],
+)
+def test_outside_a_lesson_what_to_try_next_is_said(monkeypatch, facts, english: str):
+    assert english in in_both(monkeypatch, race.says_race_and_next, facts)["en"]

@@ -79,7 +79,7 @@ def _race(wanted: Racers) -> Race:
 
 
 def says_race(facts: RaceFacts) -> str:
-    """Which of them learned, and what to try next."""
+    """Which of them learned."""
     called = shared.names(name for name, _loss in facts.losses)
     listed = enumeration(f"{called[name]} {loss:.2f}" for name, loss in facts.losses)
     text = _(
@@ -94,7 +94,12 @@ def says_race(facts: RaceFacts) -> str:
     if facts.is_over and facts.stuck:
         text = _("Hardly better than random guessing: {stuck}.")
         said.append(text.format(stuck=enumeration(called[name] for name in facts.stuck)))
-    return sentences(*said, _try_next(facts))
+    return sentences(*said)
+
+
+def says_race_and_next(facts: RaceFacts) -> str:
+    """The same, and what to try next."""
+    return sentences(says_race(facts), _try_next(facts))
 
 
 def _try_next(facts: RaceFacts) -> str:
@@ -191,7 +196,7 @@ def _live(wanted: Racers, place: Any) -> None:
 
 def _shown(*values: Any, place: Any, facts: Callable[..., Any]) -> None:
     """The losses of all, and what they say."""
-    with place:
-        say(says_race, *values, facts=facts)
+    with place:  # a lesson says itself what comes next
+        say(says_race if link.value("lesson") else says_race_and_next, *values, facts=facts)
     show(draw_race, *values, facts=facts, key="race_curves")
     note(says_setting(facts(*values), is_recorded=facts is finished_facts))
