@@ -159,6 +159,11 @@ class GraphFacts:
         return len(rest), sum(rest)
 
     @property
+    def of_no_token(self) -> float:
+        """The share of its last stream that no token has brought: biases, or what was changed."""
+        return 1.0 - float(self.graph.routes(self.token)[0].sum())
+
+    @property
     def busiest_layer(self) -> int:
         """The layer in which the token takes most from others."""
         return int(self.graph.wires[:, self.token].sum(-1).argmax())

@@ -24,6 +24,7 @@ from pages.ui.tables import show_both
 from pages.ui.views import pin_token
 
 MOST_ROWS = 8
+LEAST_SAID = 0.005
 MOST_NUMBERS = 2**30  # parts of all streams together: seconds on a small machine
 
 
@@ -84,16 +85,14 @@ def says_sources(facts: GraphFacts) -> str:
 
 
 def _says_rest(facts: GraphFacts) -> str:
-    """What is left for the tokens that are not named; nothing where there are none."""
+    """What is left for the tokens that are not named, and for none."""
     n, share = facts.unnamed
-    if not n:
-        return ""
-    text = ngettext(
-        "The other {share} come from {n} more token.",
-        "The other {share} come from {n} more tokens.",
-        n,
-    )
-    return text.format(share=percent(share), n=n)
+    text = ngettext("{share} come from {n} more token.", "{share} come from {n} more tokens.", n)
+    said = text.format(share=percent(share), n=n) if n else ""
+    if facts.of_no_token >= LEAST_SAID:
+        text = _("{share} come from no token (biases).")
+        return sentences(said, text.format(share=percent(facts.of_no_token)))
+    return said
 
 
 def says_how_to_read(facts: GraphFacts) -> str:

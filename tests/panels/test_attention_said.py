@@ -110,7 +110,7 @@ def test_the_model_s_own_ways_are_named(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_way_to_the_sharpest_head(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, shared.says_sharpest, Sharpest(0, 1, 1, 0.5), TOKENS)
-    assert said == "Sharpest for the pinned token: layer 1, head 2 (50% on owl)"
+    assert said == "Most on another token: layer 1, head 2 (50% on owl)"
 
 
 def test_which_token_is_read_most(monkeypatch: pytest.MonkeyPatch):
@@ -229,9 +229,12 @@ def test_how_costs_grow(monkeypatch: pytest.MonkeyPatch):
     assert "6.0" in said["zh"]
 
 
-def graph(token: int, sources: np.ndarray, least: float = 0.02) -> GraphFacts:
-    own = 1 - sources.sum(-1)
-    return GraphFacts(RUN, ContributionGraph(sources, own, np.zeros_like(own)), token, least)
+def graph(
+    token: int, sources: np.ndarray, least: float = 0.02, elsewhere: float = 0.0
+) -> GraphFacts:
+    of_none = np.full(sources.shape[:2], elsewhere)
+    shares = ContributionGraph(sources, 1 - of_none - sources.sum(-1), of_none)
+    return GraphFacts(RUN, shares, token, least)
 
 
 def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
@@ -251,7 +254,12 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     four = np.zeros((1, 4, 4))
     four[0, 3, :3] = 0.5, 0.125, 0.0625
     said_of_four = in_both(monkeypatch, lambda: contribution_graph._says_rest(graph(3, four)))
-    assert said_of_four["en"] == "The other 6.2% come from 1 more token."
-    assert "6.2%" in said_of_four["zh"] and "The" not in said_of_four["zh"]
+    assert said_of_four["en"] == "6.2% come from 1 more token."
+    assert "6.2%" in said_of_four["zh"] and "come" not in said_of_four["zh"]
+    with_biases = graph(3, four, elsewhere=0.125)
+    said = in_english(monkeypatch, contribution_graph._says_rest, with_biases)
+    assert said.endswith("12% come from no token (biases).")
+    named = with_biases.own + sum(share for _token, share in with_biases.sources)
+    assert named + with_biases.unnamed[1] + with_biases.of_no_token == pytest.approx(1)
     drawn = in_english(monkeypatch, contribution_graph.says_drawn, graph(2, sources, 0.2))
     assert drawn == "Only wires of at least 20% are drawn: 86% of all that tokens take from others."

@@ -60,7 +60,7 @@ def head_called(layer: int, head: int) -> str:
 
 def says_sharpest(found: Sharpest, labels: tuple[str, ...]) -> str:
     """What the button says that goes there."""
-    text = _("Sharpest for the pinned token: {head} ({share} on {key})")
+    text = _("Most on another token: {head} ({share} on {key})")
     head = head_called(found.layer, found.head)
     return text.format(head=head, share=percent(found.weight), key=labels[found.key])
 
