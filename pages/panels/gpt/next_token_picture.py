@@ -108,6 +108,12 @@ def _digits(largest: float) -> int:
     return max(0, 1 - math.floor(math.log10(100 * largest)))
 
 
+def _share(share: float, digits: int) -> str:
+    """A percentage; one that is not 0 is not said to be."""
+    least = 10.0 ** -(digits + 2)
+    return f"<{least:.{digits}%}" if 0 < share < least / 2 else f"{share:.{digits}%}"
+
+
 def _before(rows: pd.DataFrame, name: str, pattern: str, _: Translate) -> dict[str, Any]:
     """Hatched where top-k or top-p drop the token."""
     text = [_("excluded")] * len(rows) if pattern else None
@@ -116,7 +122,7 @@ def _before(rows: pd.DataFrame, name: str, pattern: str, _: Translate) -> dict[s
 
 
 def _drawn_from(rows: pd.DataFrame, digits: int, _: Translate) -> dict[str, Any]:
-    text = [f"{share:.{digits}%}" for share in rows["probability"]]
+    text = [_share(share, digits) for share in rows["probability"]]
     bar = _bar(rows, "probability", _)
     return {
         **bar,

@@ -35,11 +35,9 @@ def counted(run: Run) -> str:
     read = link.value("text")[: pieces[-1].end]
     text = ngettext(
         "{characters:,} characters = {bytes:,} bytes become {n:,} token, {ratio:.1f} "
-        "characters per token. The tokenizer has {known:,} tokens, the model "
-        "{vocab_size:,}.",
+        "characters per token.",
         "{characters:,} characters = {bytes:,} bytes become {n:,} tokens, {ratio:.1f} "
-        "characters per token. The tokenizer has {known:,} tokens, the model "
-        "{vocab_size:,}.",
+        "characters per token.",
         n,
     )
     said = text.format(
@@ -47,10 +45,12 @@ def counted(run: Run) -> str:
         bytes=len(read.encode("utf-8", "replace")),
         n=n,
         ratio=len(read) / n,
-        known=known,
-        vocab_size=run.config.vocab_size,
     )
-    if run.config.vocab_size <= known:
+    if run.config.vocab_size == known:
+        return said
+    text = _("The tokenizer has {known:,} tokens, the model {vocab_size:,}.")
+    said = sentences(said, text.format(known=known, vocab_size=run.config.vocab_size))
+    if run.config.vocab_size < known:
         return said
     text = _("Ids from {first:,} on have no text here: they are shown as ⟨{first}⟩.")
     return sentences(said, text.format(first=known))
