@@ -162,7 +162,7 @@ class Calling(Expressions):
             for name, each in keywords.items():
                 if name in names and target in self.whole.arguments:
                     self.whole.note(target, {name: each})
-        kept = set().union(*(self.whole.kept.get(target, set()) for target, _, _ in calls))
+        kept = set().union(*(self.whole.read_by(target) for target, _, _ in calls))
         for target, _args, _keywords in calls:  # what one of them reads is given to all
             known = {a.arg for a in parameters_of(target)}
             self.whole.keep(target, known & kept & keywords.keys())
@@ -221,7 +221,7 @@ class Calling(Expressions):
             place
             for target, where in places
             for name, place in where.items()
-            if name in whole.kept.get(target, set())
+            if name in whole.read_by(target)
         }
         if len(calls) == 1 and (line := self.inlined(function, calls[0], args, keywords)):
             return Found(value, line)

@@ -67,8 +67,10 @@ class Specializer:
         self.arguments: dict[Target, dict[str, Found]] = {}
         self.kept: dict[Target, set[str]] = {}
         self.varying: dict[type[nn.Module], set[str]] = {}
-        self.changed = False
         self.seen: dict[Any, tuple[Value, list[ast.stmt]]] = {}
+        self.needs: dict[Any, set[Target]] = {}  # what each of them was told of
+        self.asking: list[set[Target]] = [set()]  # what those that run now were told of
+        self.changed: set[Target] = set()
         for name, values in entries.items():
             target = Target(type(model), getattr(type(model), name))
             given = {each: Found(value, ast.Name(each)) for each, value in values.items()}
@@ -78,43 +80,54 @@ class Specializer:
         self._settle()
 
     def _settle(self) -> None:
-        """Until nothing more is learned: what arguments may be, and which of them are read."""
-        self.changed = True
+        """Until nothing more is learned: what arguments may be, and which of them are read.
+
+        Who is called comes before who calls, and what was told nothing new stays as it was.
+        """
         while self.changed:
-            self.changed = False
-            self.seen.clear()
-            for target in [*self.arguments]:
+            for key in [key for key, told in self.needs.items() if told & self.changed]:
+                del self.seen[key], self.needs[key]
+            self.changed = set()
+            for target in reversed([*self.arguments]):
                 mentioned = self.written(target)[1]
                 self.keep(target, mentioned & self.arguments[target].keys())
 
     def run(self, target: Target, given: Mapping[str, Found]) -> tuple[Value, list[ast.stmt]]:
-        """What a function returns with these arguments, and what is left of it; once a round."""
+        """What a function returns with these arguments, and what is left of it."""
         key = (target, *((name, each.value, ast.dump(each.node)) for name, each in given.items()))
         if key not in self.seen:
+            self.asking.append(set())
             self.seen[key] = Body(self, target, given).run()
+            self.needs[key] = self.asking.pop()
+        self.asking[-1] |= self.needs[key]
         value, body = self.seen[key]
         return value, copied(body)
+
+    def read_by(self, target: Target) -> set[str]:
+        """The parameters of a function that are known to be read."""
+        self.asking[-1].add(target)
+        return self.kept.get(target, set())
 
     def keep(self, target: Target, names: Iterable[str]) -> None:
         """Note that these parameters are read."""
         kept = self.kept.setdefault(target, set())
         if not kept.issuperset(names):
             kept.update(names)
-            self.changed = True
+            self.changed.add(target)
 
     def note(self, target: Target, given: Mapping[str, Found]) -> None:
         """Note the arguments of a call."""
         known = self.arguments.get(target)
         if known is None:
             self.arguments[target] = dict(given)
-            self.changed = True
+            self.changed.add(target)
             return
         for name, found in given.items():
             before = known[name].value
             joined = either(before, found.value)
             if not same(joined, before):
                 known[name] = Found(joined, ast.Name(name))
-                self.changed = True
+                self.changed.add(target)
 
     def written(self, target: Target) -> tuple[list[ast.stmt], set[str]]:
         """The body of a function, and the names that it reads."""
