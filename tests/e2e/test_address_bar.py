@@ -143,7 +143,8 @@ def test_two_readers_at_once_see_each_their_own(reader: Reader, other_reader: Re
 
 
 def test_typing_a_sentence_runs_it(reader: Reader):
-    page = reader.open("/block?preset=course&d_model=64&panel=all")
+    page = reader.open("/block?preset=course&d_model=64")
+    at(page, "input").locator("summary").click()
     at(page, "text").locator("textarea").fill("one <b>two</b>")
     at(page, "text").locator("textarea").press("Control+Enter")
     expect_query(page, text="one <b>two</b>")
