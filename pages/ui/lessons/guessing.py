@@ -25,13 +25,13 @@ from pages.ui.lessons.progress import Now
 from pages.ui.phone import at_hand, is_phone
 
 FAULT = "lesson_fault"
+DRAWN = (AskKind.CURVE, AskKind.CELL)  # what is clicked is higher than the screen of a laptop
 
 
 def ask_for(now: Now, ask: Ask, run: Run) -> None:
     """What is given, the question, what can be answered, and the button that ends the guessing.
 
-    On a phone they stand at hand in a fold, below the picture; not what is higher than a screen,
-    whose buttons stand above it.
+    On a phone they stand at hand in a fold, below the picture; not what is higher than a screen.
     What is chosen redraws these alone: the page waits for the guess.
     """
     if is_phone() and ask.kind not in progress.TALL:
@@ -52,9 +52,9 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
     if link.must_redraw():
         st.rerun(scope="app")
     given(ask.given, run)
-    above = st.container()
+    above = st.container()  # of what is drawn, so that they are in sight
     guess = WAYS[ask.kind](ask, run, f"guess_{now.lesson.id}_{now.i}")
-    with above if ask.kind in progress.TALL else nullcontext():
+    with above if ask.kind in DRAWN else nullcontext():
         _buttons(run, guess)
     if fault := st.session_state.pop(FAULT, None):
         st.warning(say_fault(fault))
