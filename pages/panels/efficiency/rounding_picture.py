@@ -67,7 +67,7 @@ def noise(facts: RoundingFacts, *, _: Translate) -> Picture:
         _,
         marked="outlier_channels",
         name=_("dB"),
-        title=_("Signal-to-noise ratio per matrix, dB (•: has outlier channels)"),
+        title=_("Signal-to-noise ratio, dB (•: outliers)"),
         pinned=facts.grid.matrix,
     )
 
