@@ -41,7 +41,8 @@ class AllocatedMemory:
 class TensorMemory(TorchDispatchMode):
     """Counts the bytes of every tensor made inside the `with`, while it is alive.
 
-    For this thread alone; what a kernel uses inside itself is not seen.
+    For this thread alone; what a kernel uses inside itself is not seen. A tensor on the meta
+    device takes no memory.
     """
 
     def __init__(self) -> None:
@@ -62,7 +63,7 @@ class TensorMemory(TorchDispatchMode):
         if func.is_view or func._schema.is_mutable:  # no new memory
             return out
         for tensor in out if isinstance(out, (tuple, list)) else (out,):
-            if isinstance(tensor, torch.Tensor):
+            if isinstance(tensor, torch.Tensor) and not tensor.is_meta:
                 self._note(tensor.untyped_storage())
         return out
 

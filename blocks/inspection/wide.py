@@ -116,8 +116,7 @@ def layer_alone(
         wide = build_feed_forward(config, layer)
         place = nn.ModuleDict({str(layer): nn.ModuleDict({"feed_forward": wide})})
         model = nn.ModuleDict({"layers": place})
-    model.eval().to(dtype).to_empty(device=device)
-    initialize(model, config, seed)
+    initialize(model.eval(), config, seed, device=device, dtype=dtype)
     name_probes(model)
     return wide
 

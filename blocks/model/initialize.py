@@ -15,18 +15,25 @@ LARGEST_RATE, STEP_SIZES = 16.0, (1e-3, 1e-1)
 RESIDUAL_WRITES = ("out_proj", "down_proj")
 
 
-def initialize(model: nn.Module, config: ModelConfig, seed: int) -> None:
-    """Fill every parameter and buffer of a model whose memory holds nothing yet."""
+def initialize(
+    model: nn.Module,
+    config: ModelConfig,
+    seed: int,
+    *,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> None:
+    """Give every parameter and buffer of a model, which need no memory yet, its first values."""
     for module_name, module in model.named_modules():
-        for name, buffer in module.named_buffers(recurse=False):
-            buffer.fill_(1.0 if name == "running_var" else 0.0)
-        for name, parameter in module.named_parameters(recurse=False):
+        for name, buffer in [*module.named_buffers(recurse=False)]:
+            kind = dtype if buffer.is_floating_point() else buffer.dtype
+            first = 1.0 if name == "running_var" else 0.0
+            setattr(module, name, torch.full(buffer.shape, first, dtype=kind, device=device))
+        for name, parameter in [*module.named_parameters(recurse=False)]:
             path = f"{module_name}.{name}"
-            values = drawn_values(parameter, module, path, config, generator(seed, path))
-            if values.dtype is parameter.dtype and values.device == parameter.device:
-                parameter.data = values
-            else:
-                parameter.data.copy_(values)
+            drawn = drawn_values(parameter, module, path, config, generator(seed, path))
+            setattr(module, name, nn.Parameter(drawn.to(device, dtype)))
+            del drawn  # before the next one is drawn
 
 
 def drawn_values(

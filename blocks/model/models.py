@@ -360,8 +360,8 @@ def build(
     No global random state is touched. The model is in evaluation mode and may be shared between
     threads: nothing that `record` does changes it.
     """
-    model = _unfilled(config).eval().to(dtype).to_empty(device=device)
-    initialize(model, config, seed)
+    model = _unfilled(config).eval()
+    initialize(model, config, seed, device=device, dtype=dtype)
     name_probes(model)
     return model
 

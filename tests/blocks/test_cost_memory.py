@@ -93,6 +93,13 @@ def test_building_takes_no_more_than_estimated(activation: str, dtype: torch.dty
     assert memory.peak_bytes <= estimated(config, (1, 1), dtype)
 
 
+def test_building_in_float32_takes_the_weights_alone():
+    config = toy(d_model=64, d_ff=256)
+    with TensorMemory() as memory:
+        build(config)
+    assert memory.peak_bytes == 4 * count_parameters(config)["count"].sum()
+
+
 @pytest.mark.parametrize("changes", [{}, {"n_kv_heads": 1, "activation": "swiglu"}])
 def test_the_estimate_is_not_wildly_more_than_is_taken(changes: dict[str, Any]):
     config, shape = toy(d_model=64, d_ff=256, **changes), (1, 256)
