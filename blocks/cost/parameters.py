@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 
 import pandas as pd
@@ -71,6 +72,7 @@ def parts(config: ModelConfig) -> list[Part]:
     return [*_embedding(config), *_layers(config, _layer(config)), *_head(config), *_mtp(config)]
 
 
+@lru_cache(maxsize=256)
 def total_parameters(config: ModelConfig) -> int:
     """How many parameters a model has: a Python integer, exact at any size."""
     sizes = config_sizes(config)

@@ -1,5 +1,7 @@
 """In which settings two configurations differ."""
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from blocks.model.config import ModelConfig
@@ -41,7 +43,8 @@ def _idle(name: str, pair: tuple[Any, Any]) -> bool:
     return None in pair and any(each is USUAL[name] for each in pair if isinstance(each, bool))
 
 
-def moved_along(a: ModelConfig, b: ModelConfig) -> dict[str, tuple[Any, Any]]:
+@lru_cache(maxsize=256)
+def moved_along(a: ModelConfig, b: ModelConfig) -> Mapping[str, tuple[Any, Any]]:
     """Values of both that differ and that nobody gave in `b`: they follow what was changed."""
     given = b.flat()
     return {
