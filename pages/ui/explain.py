@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
@@ -145,28 +146,25 @@ def _ways_deeper(concepts: Sequence[str], code: Sequence[Callable[..., Any]], ke
 
 
 def explained_at(concepts: Sequence[str], label: str, *, key: str) -> Any:
-    """One way to all that explains a panel, and what it opens; its text is sent when it does."""
-    pop = st.popover(
-        label,
-        type="tertiary",
-        key=f"{key}_explain",
-        on_change="rerun",
-    )
-    if pop.open:
-        titles = [_(TITLES[concept]) for concept in concepts]
-        for concept, tab in zip(concepts, pop.tabs(titles), strict=True):
-            tab.markdown(explanation(concept))
+    """One way to all that explains a panel, and what it opens.
+
+    Its text is sent beforehand: a popover that reports when it closes does so after the click on a
+    link to another page, and Streamlit takes the page that it speaks of for the one to be shown.
+    """
+    pop = st.popover(label, type="tertiary", key=f"{key}_explain")
+    titles = [_(TITLES[concept]) for concept in concepts]
+    for concept, tab in zip(concepts, pop.tabs(titles), strict=True):
+        tab.markdown(explanation(concept))
     return pop
 
 
 def _source(code: Sequence[Callable[..., Any]], key: str) -> None:
-    pop = st.popover(
-        _("In code"),
-        type="tertiary",
-        key=f"{key}_code",
-        on_change="rerun",
-    )
-    if pop.open:
-        pop.caption(_("The code that these numbers come from, verbatim."))
-        for item in code:
-            pop.code(inspect.getsource(item), language="python")
+    pop = st.popover(_("In code"), type="tertiary", key=f"{key}_code")
+    pop.caption(_("The code that these numbers come from, verbatim."))
+    for item in code:
+        pop.code(_source_of(item), language="python")
+
+
+@lru_cache(maxsize=512)
+def _source_of(item: Callable[..., Any]) -> str:
+    return inspect.getsource(item)

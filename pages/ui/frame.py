@@ -279,16 +279,20 @@ def _in_step_with_the_link(draw: Callable[P, None]) -> Callable[P, None]:
 @section
 def _share() -> None:
     """The link, as it is when it is asked for: other sections change it, and rerun alone."""
-    pop = st.popover(_("Share"), icon=":material/share:", key="share", on_change="rerun")
-    with pop:
-        if pop.open:
-            what_to_share()
-        st.button(
-            _("Back to the start"),
-            icon=":material/restart_alt:",
-            on_click=_back_to_the_start,
-            key="reset",
-        )
+    if st.button(_("Share"), icon=":material/share:", key="share"):
+        st.dialog(_("Share"))(_shared)()
+
+
+def _shared() -> None:
+    if link.must_redraw():
+        st.rerun()
+    what_to_share()
+    st.button(
+        _("Back to the start"),
+        icon=":material/restart_alt:",
+        on_click=_back_to_the_start,
+        key="reset",
+    )
 
 
 def _back_to_the_start() -> None:

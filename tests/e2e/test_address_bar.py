@@ -87,7 +87,7 @@ def test_who_comes_back_finds_what_was_set_in_a_section_that_reruns_alone(reader
     passes.get_by_role("radio", name="training step", exact=True).click()
     expect_query(page, preset="gpt2-small", counted_pass="training")
     page.get_by_role("button", name="Share").click()
-    expect(page.get_by_test_id("stPopoverBody")).to_contain_text("counted_pass=training")
+    expect(page.get_by_test_id("stDialog")).to_contain_text("counted_pass=training")
     page.keyboard.press("Escape")
     page.get_by_test_id("stSidebar").get_by_role("link", name="Parameters").click()
     expect(page.locator("h1")).to_have_text("Parameters")

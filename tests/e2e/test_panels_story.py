@@ -1,5 +1,7 @@
 """One panel after another: by its title, by the way to the next, by a link, and back."""
 
+import re
+
 from playwright.sync_api import expect
 from served import Reader
 from told import at, click_mark, expect_query, go_back, panel_title, plot, press, query, settle
@@ -48,3 +50,13 @@ def test_a_click_on_a_part_of_the_block_opens_its_panel(reader: Reader):
     expect_query(page, panel="stage", stage="feed_forward_out")
     expect(at(page, "stage").locator("[aria-checked=true]")).to_contain_text("feed-forward")
     expect(at(page, "strip")).to_have_count(0)
+
+
+def test_a_link_is_followed_while_an_explanation_is_open(reader: Reader):
+    page = reader.open("/block?preset=course")
+    at(page, "flow_explain").get_by_role("button").click()
+    expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
+    page.get_by_role("link", name="Masks", exact=True).click()
+    expect(page.locator("h1")).to_have_text(re.compile("Masks"))
+    settle(page)
+    expect(page.locator("h1")).to_be_visible()

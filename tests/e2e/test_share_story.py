@@ -9,7 +9,7 @@ from told import at, opened_title, settle
 
 def shared(page: Page):
     page.get_by_role("button", name="Share").click()
-    return page.get_by_test_id("stPopoverBody")
+    return page.get_by_test_id("stDialog")
 
 
 def test_the_link_names_the_panel_and_stands_there_as_a_code_too(reader: Reader):

@@ -3,6 +3,7 @@
 import pickle
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -113,10 +114,16 @@ def control(at: AppTest, name: str) -> Any:
 
 
 def said(at: AppTest) -> str:
-    """All sentences on the page, those at a question mark among them."""
+    """All sentences on the page, those at a question mark among them; not the explanations."""
     kinds = (at.title, at.subheader, at.markdown, at.caption, at.info, at.warning, at.error)
     more = (each.help for each in (*at.caption, *at.markdown))
-    return "\n".join([*(str(each.value) for kind in kinds for each in kind), *more])
+    texts = (str(each.value) for kind in kinds for each in kind)
+    return "\n".join([*(text for text in texts if text not in _explanations()), *more])
+
+
+@cache
+def _explanations() -> frozenset[str]:
+    return frozenset(path.read_text().strip() for path in Path("assets/text").glob("*/*.md"))
 
 
 def words_in_pictures(at: AppTest) -> str:

@@ -143,6 +143,7 @@ def test_a_value_moved_back_leaves_the_link():
 
 def test_back_to_the_start_forgets_all_but_the_language():
     at = opened(lang="zh", d_model=64, text="a", stage="resid_post", token=0)
+    press(at, "share")
     press(at, "reset")
     assert_works(at)
     assert settings(at) == {"lang": "zh"}

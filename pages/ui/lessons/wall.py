@@ -69,9 +69,8 @@ def _head(now: Now) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="wall_head"):
         text = _("Room {code}").format(code=link.value("room"))
         st.markdown(f"### {text}", width="stretch")
-        with st.popover(_("Join"), icon=":material/qr_code:", key="join", on_change="rerun") as pop:
-            if pop.open:
-                _join(now)
+        if st.button(_("Join"), icon=":material/qr_code:", key="join"):
+            st.dialog(_("Join"))(_join)(now)
 
 
 def _join(now: Now) -> None:
