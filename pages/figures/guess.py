@@ -15,6 +15,7 @@ from pages.figures.theme import Picture, Translate, figure, legend, token_label
 
 HEIGHT, ROW, MOST_BARS = 150, 22, 16
 CLICKED_HEIGHT, N_LEVELS = 330, 21
+TARGET = 8  # less than a level is high: of two that overlap, Plotly takes the later one
 ANYWHERE = -1  # a click means the nearest point, however far it is
 
 
@@ -53,7 +54,8 @@ def curve_so_far(ask: Ask, guess: Sequence[float], *, _: Translate) -> Picture:
     places = [(i, y) for i in range(len(ask.xs)) for y in levels]
     names = _names(ask.xs)
     look = {"hovertemplate": "%{x}: %{y:.3g}<extra></extra>", "showlegend": False}
-    clicks = targets([names[i] for i, _y in places], [y for _i, y in places], places, 12, **look)
+    x, y = [names[i] for i, _y in places], [y for _i, y in places]
+    clicks = targets(x, y, places, TARGET, **look)
     drawn = {**_guess_line(ask, guess, _), "hoverinfo": "skip"}
     found = _lines(ask, [drawn, clicks], _("Your guess: click to move it"))
     return found.with_layout(hoverdistance=ANYWHERE, height=CLICKED_HEIGHT)

@@ -18,4 +18,5 @@ def test_a_measurement_is_stopped_and_goes_on_and_the_reader_may_leave(reader: R
     expect(at(page, "device_rates")).to_be_visible()
     page.get_by_role("link", name="Masks").first.click()
     expect(at(page, "measure_device_button")).to_have_count(0)
+    page.get_by_role("link", name="Cost").first.click()
     expect_query(page, measure_device="1")
