@@ -8,6 +8,7 @@ section 3 (arXiv:2109.07152); graph and measure, Ferrando and Voita 2024 (arXiv:
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -134,15 +135,19 @@ class GraphFacts:
         """The tokens in the picture: of a long text those around the one that is followed."""
         return window(len(self.labels), self.token, MOST_DRAWN)
 
+    @cached_property
+    def origin(self) -> Array:
+        """How much of its last stream comes from each token: (token)."""
+        return self.graph.routes(self.token)[0]
+
     @property
     def own(self) -> float:
         """How much of its last stream comes from itself."""
-        return float(self.graph.routes(self.token)[0][self.token])
+        return float(self.origin[self.token])
 
     def comes_from(self, most: int) -> list[tuple[int, float]]:
         """The tokens that its last stream comes from, the largest shares first."""
-        origin = self.graph.routes(self.token)[0]
-        return [(int(i), float(origin[i])) for i in origin.argsort()[::-1][:most]]
+        return [(int(i), float(self.origin[i])) for i in self.origin.argsort()[::-1][:most]]
 
     @property
     def sources(self) -> list[tuple[int, float]]:
@@ -154,14 +159,13 @@ class GraphFacts:
     def unnamed(self) -> tuple[int, float]:
         """How many tokens beside itself and its `sources` it comes from, and their share."""
         named = {self.token, *(token for token, _share in self.sources)}
-        origin = self.graph.routes(self.token)[0]
-        rest = [float(share) for i, share in enumerate(origin) if i not in named and share > 0]
+        rest = [float(share) for i, share in enumerate(self.origin) if i not in named and share > 0]
         return len(rest), sum(rest)
 
     @property
     def of_no_token(self) -> float:
         """The share of its last stream that no token has brought: biases, or what was changed."""
-        return 1.0 - float(self.graph.routes(self.token)[0].sum())
+        return 1.0 - float(self.origin.sum())
 
     @property
     def busiest_layer(self) -> int:
