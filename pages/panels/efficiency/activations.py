@@ -1,6 +1,7 @@
 """Activations on a grid too: the channels that stretch it, and what each kind of grid costs."""
 
 from functools import lru_cache, partial
+from typing import Any
 
 import pandas as pd
 
@@ -104,6 +105,21 @@ def activation_table(facts: ActivationFacts) -> pd.DataFrame:
     )
 
 
+def _channels(*at: Any) -> None:
+    """Those of one matrix, and the outliers of all."""
+    left, right = columns(2)
+    with left:
+        show(activations_picture.channels, *at, facts=activation_facts, key="channels")
+    with right:
+        show(
+            activations_picture.outliers,
+            *at,
+            facts=activation_facts,
+            key="outliers",
+            on_click=shared.look_at_matrix,
+        )
+
+
 @section
 def what_activations_lose(run: Run) -> None:
     """Channels of one matrix; and, when the reader asks, every grid measured."""
@@ -126,17 +142,7 @@ def what_activations_lose(run: Run) -> None:
         show(activations_picture.losses, *at, facts=activation_facts, key="activation_losses")
     facts = activation_facts(*at)
     _ways_on(facts, n_bits, exempt)
-    left, right = columns(2)
-    with left:
-        show(activations_picture.channels, *at, facts=activation_facts, key="channels")
-    with right:
-        show(
-            activations_picture.outliers,
-            *at,
-            facts=activation_facts,
-            key="outliers",
-            on_click=shared.look_at_matrix,
-        )
+    _channels(*at)
     _matrix(facts)
     note(
         _(

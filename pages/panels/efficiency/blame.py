@@ -123,18 +123,22 @@ def layer_name(facts: BlameFacts) -> str:
     return f"{_(stack)} {from_one(layer)}" if stack else str(from_one(layer))
 
 
+def _controls() -> None:
+    left, right = st.columns(2)
+    with left:
+        label = _("percent of the weights at 8 bits")
+        choose("kept_percent", label, KEPT_PERCENTS, label_of=str)
+    with right:
+        rounding_control("_blame")
+
+
 @section
 def what_is_to_blame(run: Run) -> None:
     """The grid, and how much is kept; then the map and the scores, recorded or asked for."""
     place = explained(("quantization",), CODE, key="blame")
     picture = st.container()  # above what is set, which would push it off a phone's screen
     weights = starts.original(run.weights)
-    label = _("percent of the weights at 8 bits")
-    left, right = st.columns(2)
-    with left:
-        choose("kept_percent", label, KEPT_PERCENTS, label_of=str)
-    with right:
-        rounding_control("_blame")
+    _controls()
     how = chosen(run)
     exemption.exempt_controls(run, how, "_blame")
     if nothing := exemption.says_nothing_left(run, how.exempt, in_layers=True):
