@@ -1,16 +1,16 @@
 """What a learner hands in: questions, guesses and measurements, as text."""
 
-from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
-import streamlit as st
 
 from blocks.lessons.answers import Answer
 from blocks.lessons.reading import read
 from pages.ui import link
 from pages.ui.lessons.handed_in import note_changes, written
 from pages.ui.lessons.progress import Now
+
+pytestmark = pytest.mark.usefixtures("session")
 
 LESSON = read(
     """+++
@@ -39,16 +39,6 @@ truth = "x"
     language="en",
 )
 NOON = datetime(2026, 11, 22, 12, 0)
-
-
-@pytest.fixture(autouse=True)
-def session() -> Iterator[None]:
-    """A session of its own."""
-    st.query_params.clear()
-    st.session_state.clear()
-    yield
-    st.query_params.clear()
-    st.session_state.clear()
 
 
 def test_what_is_handed_in_holds_guess_and_truth_and_no_markup_of_strangers():

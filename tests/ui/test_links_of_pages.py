@@ -1,7 +1,6 @@
 """A link says what its own page reads, and no setting of another page's panels."""
 
 import ast
-from collections.abc import Iterator
 
 import pytest
 import streamlit as st
@@ -11,7 +10,7 @@ from test_second_session import another_value
 from pages.ui import link
 from pages.ui.fields import CONFIG, OF_PAGES, OF_PANELS, RUN, VIEW
 
-pytestmark = pytest.mark.xdist_group("sources")
+pytestmark = [pytest.mark.xdist_group("sources"), pytest.mark.usefixtures("session")]
 
 NORMS, GPT, TRANSLATOR = "normalization", "gpt", "seq2seq"
 # What asks the link for a field, or makes a control of it.
@@ -19,19 +18,6 @@ ASKING = {
     *("value", "view", "hidden_view", "live_view"),
     *("choose", "choose_one", "pick", "slide", "slider", "switch", "enter", "measure_button"),
 }
-
-
-@pytest.fixture(autouse=True)
-def session() -> Iterator[None]:
-    """A session of its own."""
-    _leave()
-    yield
-    _leave()
-
-
-def _leave() -> None:
-    st.query_params.clear()
-    st.session_state.clear()
 
 
 def path_of(page: str) -> str:

@@ -1,25 +1,14 @@
 """The reader's own sentence in a lesson that reads a few words."""
 
-from collections.abc import Iterator
-
 import pytest
-import streamlit as st
 
 from blocks.lessons import shelf
 from pages.ui import link
 from pages.ui.lessons import progress
 
+pytestmark = pytest.mark.usefixtures("session")
+
 OWN = "My grandmother repairs old violins."
-
-
-@pytest.fixture(autouse=True)
-def session() -> Iterator[None]:
-    """A session of its own."""
-    st.query_params.clear()
-    st.session_state.clear()
-    yield
-    st.query_params.clear()
-    st.session_state.clear()
 
 
 @pytest.mark.parametrize(

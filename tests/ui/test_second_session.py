@@ -1,12 +1,12 @@
 """What a reader has set stands in the link, and a second reader who opens it finds it."""
 
 import pkgutil
-from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 import pytest
 import streamlit as st
+from sessions import leave
 
 from blocks.model.devices import available_devices
 from blocks.model.masks import causal, painted_text
@@ -14,6 +14,8 @@ from blocks.model.presets import PRESETS
 from pages.ui import link, link_fields
 from pages.ui.fields import FIELDS, OF_PAGES, is_of_page
 from pages.ui.readers import Field, OneOf, UnreadableError
+
+pytestmark = pytest.mark.usefixtures("session")
 
 # Texts of which every field reads one or another; those of choices are the choices.
 TEXTS = (
@@ -30,19 +32,6 @@ TEXTS = (
 )
 # Where there is one device, there is no other.
 SETTABLE = [name for name in FIELDS if name != "device" or len(available_devices()) > 1]
-
-
-@pytest.fixture(autouse=True)
-def session() -> Iterator[None]:
-    """A session of its own."""
-    _leave()
-    yield
-    _leave()
-
-
-def _leave() -> None:
-    st.query_params.clear()
-    st.session_state.clear()
 
 
 def another_value(name: str) -> Any:
@@ -68,7 +57,7 @@ def test_every_field_that_is_set_is_found_by_who_opens_the_link(name: str):
     assert name in link.here()
     query = st.query_params.to_dict()
     assert query == link.here()
-    _leave()
+    leave()
     st.query_params.from_dict(query)
     assert link.sync(page) == ()
     assert (link.value(name), type(link.value(name))) == (value, type(value))
