@@ -199,7 +199,34 @@ class Calling(Expressions):
         for_effect: bool,
     ) -> Found:
         """Call one of several functions of ours, with the arguments that any of them reads."""
-        whole = self.whole
+        values, places = self._run_each(calls, args, keywords)
+        value = functools.reduce(either, values)
+        short = literal(value)
+        if short is not None and not for_effect:
+            return Found(value, copied(short))
+        read = {
+            place
+            for target, where in places
+            for name, place in where.items()
+            if name in self.whole.read_by(target)
+        }
+        if len(calls) == 1 and (line := self.inlined(function, calls[0], args, keywords)):
+            return Found(value, line)
+        if len(places) < len(calls):  # what torch has reads all of them
+            read |= {*range(len(args))}
+        for target, where in places:
+            self.whole.keep(target, [name for name, place in where.items() if place in read])
+        written = ast.Call(
+            function.node,
+            [each.node for i, each in enumerate(args) if i in read],
+            [ast.keyword(name, each.node) for name, each in keywords.items() if name in read],
+        )
+        return Found(value, written)
+
+    def _run_each(
+        self, calls: "Calls", args: list[Found], keywords: dict[str, Found]
+    ) -> tuple[list[Value], list[tuple[Target, dict[str, int | str]]]]:
+        """What each function gives back; and, of those of ours, where its arguments stand."""
         values: list[Value] = []
         places: list[tuple[Target, dict[str, int | str]]] = []
         for target, before, words in calls:
@@ -210,31 +237,10 @@ class Calling(Expressions):
             first = [Found(value, ast.Name("_")) for value in before]
             given = bound(target, [*first, *args], more | keywords)
             given = {name: Found(each.value, ast.Name(name)) for name, each in given.items()}
-            whole.note(target, given)
-            values.append(whole.run(target, given)[0])
+            self.whole.note(target, given)
+            values.append(self.whole.run(target, given)[0])
             places.append((target, placed(target, len(first), args, keywords)))
-        value = functools.reduce(either, values)
-        short = literal(value)
-        if short is not None and not for_effect:
-            return Found(value, copied(short))
-        read = {
-            place
-            for target, where in places
-            for name, place in where.items()
-            if name in whole.read_by(target)
-        }
-        if len(calls) == 1 and (line := self.inlined(function, calls[0], args, keywords)):
-            return Found(value, line)
-        if any(target is None for target, _, _ in calls):
-            read |= {*range(len(args))}
-        for target, where in places:
-            whole.keep(target, [name for name, place in where.items() if place in read])
-        written = ast.Call(
-            function.node,
-            [each.node for i, each in enumerate(args) if i in read],
-            [ast.keyword(name, each.node) for name, each in keywords.items() if name in read],
-        )
-        return Found(value, written)
+        return values, places
 
     def inlined(
         self,

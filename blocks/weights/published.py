@@ -105,28 +105,41 @@ def save_published(
     known = came.names if came and came.family == family else {}
     names = {key: known.get(place.ours, key) for key, place in plan.places.items()}
     check_shapes(plan.shapes, named)
-    target.mkdir(parents=True, exist_ok=True)
-    if any(target.iterdir()):
+    _make_empty(target)
+    _write_weights(target, plan, named, names, most_bytes)
+    (target / files.CONFIG).write_text(text + "\n", encoding="utf-8")
+    if isinstance(tokenizer, PublishedTokenizer):
+        (target / files.TOKENIZER).write_text(tokenizer.text, encoding="utf-8")
+    return family
+
+
+def _make_empty(folder: Path) -> None:
+    """Make the folder where it is not there. Raises `ConfigError` where something lies in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
         said = N_("{name} is not empty: give a new folder")
-        raise refusal(said, name=ascii(str(target))[:200])
+        raise refusal(said, name=ascii(str(folder))[:200])
+
+
+def _write_weights(
+    folder: Path,
+    plan: Plan,
+    named: Mapping[str, Tensor],
+    names: Mapping[str, str],
+    most_bytes: int | None,
+) -> None:
+    """Write our tensors `named` under the published `names`, and an index where files are many."""
     shards = _shards(plan, named, most_bytes)
     for number, keys in enumerate(shards, 1):
         tensors = {}
         for key in keys:
             place = plan.places[key]
             parts = [named[name].detach() for name in place.ours]
-            tensors[names[key]] = place.operation.give(parts, config).cpu().contiguous()
-        save_file(tensors, target / _shard_name(number, len(shards)), metadata={"format": "pt"})
+            tensors[names[key]] = place.operation.give(parts, plan.config).cpu().contiguous()
+        save_file(tensors, folder / _shard_name(number, len(shards)), metadata={"format": "pt"})
     if len(shards) > 1:
-        _write_index(
-            target,
-            [[names[key] for key in keys] for keys in shards],
-            sum(tensor.nbytes for tensor in named.values()),
-        )
-    (target / files.CONFIG).write_text(text + "\n", encoding="utf-8")
-    if isinstance(tokenizer, PublishedTokenizer):
-        (target / files.TOKENIZER).write_text(tokenizer.text, encoding="utf-8")
-    return family
+        n_bytes = sum(tensor.nbytes for tensor in named.values())
+        _write_index(folder, [[names[key] for key in keys] for keys in shards], n_bytes)
 
 
 def _shards(plan: Plan, named: Mapping[str, Tensor], most_bytes: int | None) -> list[list[str]]:
