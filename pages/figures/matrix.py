@@ -1,6 +1,6 @@
 """Matrices side by side in one figure: drawn in their colours, named, hovered and clicked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from pages.figures import marks, palette
 from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import Translate, small, token_label
-from pages.figures.weights import codes, weight_map
+from pages.figures.weights import codes, weight_bar, weight_map
 
 NUMBERS_UP_TO, CROSSES_UP_TO = 14, 32
 SVG_UP_TO = 600  # a browser has few WebGL contexts, and a page many pictures
@@ -54,15 +54,43 @@ class Place(NamedTuple):
 
 
 def heat(
-    matrix: Matrix, place: Place, _: Translate, *, bar: bool = False, most: float | None = None
+    matrix: Matrix,
+    place: Place,
+    _: Translate,
+    *,
+    bar: Mapping[str, Any] | None = None,
+    most: float | None = None,
 ) -> dict[str, Any]:
-    """Its colours; `bar`: with the scale beside the figure; `most`: the strongest of them."""
-    on = {"xaxis": f"x{place.suffix}", "yaxis": f"y{place.suffix}", "name": matrix.title}
+    """Its colours; `bar`: where their scale stands, if any; `most`: the strongest of them."""
+    on: dict[str, Any] = {
+        "xaxis": f"x{place.suffix}",
+        "yaxis": f"y{place.suffix}",
+        "name": matrix.title,
+    }
+    on["showscale"] = bar is not None
     if matrix.is_weights:
         z = np.where(np.isnan(matrix.values), 1, codes(np.nan_to_num(matrix.values)))
-        return weight_map(z.astype(np.uint8), _, showscale=bar, **on)
-    scale = {"colorbar": signed_bar(matrix.values, _("value"), most)} if bar else {}
-    return signed_map(matrix.values, most, **{**on, **scale, "showscale": bar})
+        scale = weight_bar(_("weight"), at=(0, 0.5, 1))
+        return weight_map(z.astype(np.uint8), _, **on, colorbar=_placed(scale, bar or {}))
+    if bar is None:
+        return signed_map(matrix.values, most, **on)
+    scale = signed_bar(matrix.values, _("value"), most, at=(-1, 0, 1))
+    return signed_map(matrix.values, most, **on, colorbar=_placed(scale, bar))
+
+
+def _placed(scale: dict[str, Any], bar: Mapping[str, Any]) -> dict[str, Any]:
+    return {**scale, **bar, "title": {**scale["title"], **bar.get("title", {})}}
+
+
+def bar_below(place: Place) -> dict[str, Any]:
+    """Where the scale of one matrix of several stands: below it, at the foot of the picture."""
+    at = {"x": sum(place.x) / 2, "len": 0.9 * (place.x[1] - place.x[0])}
+    return {**at, "y": 0, "yanchor": "top", "orientation": "h", "title": {"side": "bottom"}}
+
+
+def bar_beside(place: Place) -> dict[str, Any]:
+    """The same at the right edge of the picture, as high as a matrix that stands there."""
+    return {"y": sum(place.y) / 2, "len": place.y[1] - place.y[0]}
 
 
 def common_scale(matrices: Sequence[Matrix]) -> float | None:

@@ -1,5 +1,6 @@
 """Numbers of either sign as colour: one byte per cell, 0 clear, masked cells told apart."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from pages.figures.weights import MASKED_CODE
 
 LEAST, ZERO, MOST = 2, 126, 250
 MOST_SAID = "most"
+TICKS = (-1, -0.5, 0, 0.5, 1)  # shares of `most`
 POSITIVE, NEGATIVE = (20, 130, 210), (226, 145, 0)
 
 
@@ -49,17 +51,17 @@ def values_of(codes: np.ndarray, most: float) -> np.ndarray:
     )
 
 
-def signed_bar(values: np.ndarray, title: str, most: float | None = None) -> dict[str, Any]:
-    """The scale beside such a map."""
-    return marks.color_bar(
-        title,
-        tickvals=[LEAST, (LEAST + ZERO) / 2, ZERO, (ZERO + MOST) / 2, MOST],
-        ticktext=_ticks(most or largest(values)),
-    )
+def signed_bar(
+    values: np.ndarray, title: str, most: float | None = None, *, at: Sequence[float] = TICKS
+) -> dict[str, Any]:
+    """The scale beside such a map, with ticks at these shares of `most`."""
+    places = [ZERO + share * (MOST - ZERO) for share in at]
+    texts = _ticks(places, most or largest(values))
+    return marks.color_bar(title, tickvals=places, ticktext=texts)
 
 
-def _ticks(most: float) -> list[str]:
-    return [f"{part * most:.2g}" for part in (-1, -0.5, 0, 0.5, 1)]
+def _ticks(places: Sequence[float], most: float) -> list[str]:
+    return [f"{(place - ZERO) / (MOST - ZERO) * most:.2g}" for place in places]
 
 
 def most_of(trace: dict[str, Any]) -> float | None:
@@ -73,10 +75,10 @@ def with_most(trace: dict[str, Any], most: float) -> dict[str, Any]:
     codes = np.asarray(trace["z"])
     steps = (codes.astype(np.float32) - ZERO) * ((most_of(trace) or most) / most)
     z = np.where(codes == MASKED_CODE, MASKED_CODE, np.rint(ZERO + steps)).astype(np.uint8)
-    bar = (
-        {"colorbar": {**trace["colorbar"], "ticktext": _ticks(most)}} if "colorbar" in trace else {}
-    )
-    return {**trace, "z": z, **bar}
+    if "colorbar" not in trace:
+        return {**trace, "z": z}
+    texts = _ticks(trace["colorbar"]["tickvals"], most)
+    return {**trace, "z": z, "colorbar": {**trace["colorbar"], "ticktext": texts}}
 
 
 def _scale() -> list[tuple[float, str]]:

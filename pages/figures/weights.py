@@ -1,5 +1,6 @@
 """Attention weights as colour: one byte per cell, masked cells and gutters told apart."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,15 @@ TICKS = (0, 0.25, 0.5, 0.75, 1)
 
 def weight_map(z: np.ndarray, _: Translate, **more: Any) -> dict[str, Any]:
     """A heatmap of codes: 0 is a gutter, 1 is masked, 2 to 250 are weights 0 to 1."""
-    ticks = [LEAST_CODE + tick * (CODES - LEAST_CODE) for tick in TICKS]
-    bar = marks.color_bar(_("weight"), tickvals=ticks, ticktext=[f"{tick:g}" for tick in TICKS])
+    bar = weight_bar(_("weight"))
     cells = marks.heat(z, zmin=0, zmax=CODES, colorscale=_code_scale(), colorbar=bar)
     return {**cells, **more}
+
+
+def weight_bar(title: str, *, at: Sequence[float] = TICKS) -> dict[str, Any]:
+    """The scale beside such a map, with ticks at these weights."""
+    places = [LEAST_CODE + tick * (CODES - LEAST_CODE) for tick in at]
+    return marks.color_bar(title, tickvals=places, ticktext=[f"{tick:g}" for tick in at])
 
 
 def codes(weights: np.ndarray) -> np.ndarray:

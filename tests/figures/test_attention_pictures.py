@@ -28,6 +28,7 @@ from blocks.inspection.scaling import ScalingFacts, Sharpness
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.run import Input, Run
 from pages.figures import bipartite, head_table, heads, palette
+from pages.figures.described import described
 from pages.figures.signed import LEAST, MOST, ZERO, signed_codes, signed_map
 from pages.panels.attention import (
     contribution_picture,
@@ -187,6 +188,28 @@ def test_the_strip_has_every_frame_and_tells_its_step():
     assert targets == ["qkv"] * 3 + ["scores", "scaled", "mask", "softmax", "mix", "write"]
     faint = [strip_picture.FAINT] * 5
     assert [z.get("opacity") for z in heatmaps(strip())] == [1, 1, 1, 1, *faint]
+
+
+def test_a_strip_so_far_holds_nothing_of_later_steps():
+    early = strip_picture.so_far(one_head("scores"), _=same)
+    assert [z["name"] for z in heatmaps(early)] == [z["name"] for z in heatmaps(strip())[:4]]
+    assert "0 to 1" not in described(early, _=same)
+    targets = [t["customdata"][0][0] for t in raw(early)["data"] if t["type"] == "scatter"]
+    assert targets == [t["customdata"][0][0] for t in cells(strip())]
+
+
+def scales(picture: Any) -> list[tuple[str, ...]]:
+    """The texts of each scale that is shown."""
+    return [tuple(z["colorbar"]["ticktext"]) for z in heatmaps(picture) if z["showscale"]]
+
+
+def test_what_has_another_range_has_a_scale_of_its_own():
+    scores, weights = scales(side_by_side())
+    assert weights == ("0", "0.5", "1") and float(scores[2]) == -float(scores[0]) != 1
+    assert len(scales(side_by_side(same, "scaled"))) == 1  # raw and divided, on one scale
+    assert [len(each) for each in scales(product())] == [3, 3, 3]
+    places = [(z["colorbar"].get("orientation"), z["colorbar"]["y"]) for z in heatmaps(product())]
+    assert places[0] == ("h", 0) and places[1][1] > 0.5 > places[2][1]
 
 
 def test_frames_that_are_current_are_framed_and_bold():

@@ -11,6 +11,8 @@ from pages.figures.matrix import (
     Place,
     Returns,
     axes,
+    bar_below,
+    bar_beside,
     cells,
     common_scale,
     heat,
@@ -32,6 +34,7 @@ from pages.panels.attention.matrices import (
 )
 
 GAP, SUMS_FROM = 0.03, 0.92
+BAR = 60  # pixels of a scale below a matrix
 PRODUCTS = {
     "scores": ("q", "k", "raw"),
     "mix": ("pattern", "v", "mixed"),
@@ -89,7 +92,8 @@ def side_by_side(
 ) -> Picture:
     """Matrices with the same rows: what goes in, and what comes out of a step on each cell.
 
-    The pinned row is outlined in each, and the chosen cell where the columns are keys.
+    The pinned row is outlined in each, and the chosen cell where the columns are keys. Scores and
+    weights have a scale each, below; all else has one in common.
     """
     n, width = len(matrices), 1 / len(matrices)
     end = SUMS_FROM if matrices[-1].is_weights else 1
@@ -101,9 +105,11 @@ def side_by_side(
     is_square = matrices[-1].name in SQUARES
     top = 40 + (label_room(tokens) if is_square else 0)
     traces, most = [], common_scale(matrices)
+    bars = _bars(matrices, places, _)
+    foot = BAR if bars[0] else 0
     layout: dict[str, Any] = {}
     for i, (matrix, place) in enumerate(zip(matrices, places, strict=True)):
-        colors = heat(matrix, place, _, bar=i == n - 1, most=most)
+        colors = heat(matrix, place, _, bar=bars[i], most=most)
         traces.append({**colors, **numbered(matrix.values)})
         traces += cells(matrix, place, _returns(matrix, numbers), _)
         rows = _query_names(tokens, i == 0) | _row_sums(matrix)
@@ -116,12 +122,28 @@ def side_by_side(
     return figure(
         traces,
         title=title,
-        height=_height(len(tokens)) + top,
-        margin=(top + 26, 8),
+        height=_height(len(tokens)) + top + foot,
+        margin=(top + 26, 8 + foot),
         shapes=marks,
         annotations=_titles(matrices, places, top),
         **layout,
     )
+
+
+def _bars(
+    matrices: Sequence[Matrix], places: Sequence[Place], _: Translate
+) -> list[dict[str, Any] | None]:
+    """Where the scale of each stands; of matrices on one scale it is that of the last."""
+    if len({matrix.is_weights for matrix in matrices}) == 1:
+        return [*[None] * (len(matrices) - 1), _named(matrices[-1], {}, _)]
+    return [_named(m, bar_below(place), _) for m, place in zip(matrices, places, strict=True)]
+
+
+def _named(matrix: Matrix, bar: dict[str, Any], _: Translate) -> dict[str, Any]:
+    """The scale of scores is called so, since a head has values, too."""
+    if matrix.is_weights or matrix.name not in SQUARES:
+        return bar
+    return {**bar, "title": {**bar.get("title", {}), "text": _("scores")}}
 
 
 def _titles(matrices: Sequence[Matrix], places: Sequence[Place], top: int) -> list[dict[str, Any]]:
@@ -179,7 +201,8 @@ def product(
 ) -> Picture:
     """left · right = result, as it is done by hand: left beside the result, right above it.
 
-    The row and the column that meet in the chosen cell are outlined.
+    The row and the column that meet in the chosen cell are outlined. Each matrix has a scale of its
+    own: that of the left stands below it, the others beside theirs.
     """
     left, right, result = matrices
     split, floor = _split(left, result), _floor(right, result)
@@ -187,19 +210,23 @@ def product(
     places = Place(1, at_left, below), Place(2, at_right, (floor, 1)), Place(3, at_right, below)
     column = chosen.key if result.name in SQUARES else chosen.feature
     top = 40 + label_room(right.columns) if result.name in SQUARES else 40
+    bars = bar_below(places[0]), bar_beside(places[1])
     operands = [
-        {**heat(matrix, place, _), **hovered(matrix, _)}
-        for matrix, place in zip(matrices[:2], places[:2], strict=True)
+        {**heat(matrix, place, _, bar=bar), **hovered(matrix, _)}
+        for matrix, place, bar in zip(matrices[:2], places[:2], bars, strict=True)
     ]
     results = [
-        {**heat(result, places[2], _, bar=True), **numbered(result.values)},
+        {
+            **heat(result, places[2], _, bar=_named(result, bar_beside(places[2]), _)),
+            **numbered(result.values),
+        },
         *cells(result, places[2], _returns(result, numbers), _),
     ]
     return figure(
         [*operands, *results],
         title=title,
-        height=_height(len(left.rows)) + 170 + top,
-        margin=(top + 26, 8),
+        height=_height(len(left.rows)) + 170 + top + BAR,
+        margin=(top + 26, 8 + BAR),
         shapes=_meeting(matrices, places, chosen.query, column),
         annotations=[
             *_product_titles(matrices, places, top),

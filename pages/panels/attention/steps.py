@@ -132,7 +132,8 @@ def steps_of_a_head(run: Run) -> None:
     with explained(("attention_steps", "attention", "attention_ideas"), code, key="filmstrip"):
         say(says_reads, run, *at, facts=shared.head_facts)
     values = run, *at, cell[0]
-    show(strip_picture.strip, *values, facts=shared.head_facts, key="strip", on_click=open_step)
+    strip = strip_picture.so_far if progress.now() else strip_picture.strip
+    show(strip, *values, facts=shared.head_facts, key="strip", on_click=open_step)
     step_choice(facts)
     cell_choice(facts)
     st.markdown(says_step(facts))

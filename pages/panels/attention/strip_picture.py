@@ -26,6 +26,15 @@ def strip(facts: HeadFacts, *, _: Translate) -> Picture:
 
     The matrices of the current step are framed, those of later ones are faint.
     """
+    return _drawn(facts, _, with_later=True)
+
+
+def so_far(facts: HeadFacts, *, _: Translate) -> Picture:
+    """The same, but of later steps the places alone: what they hold is still to be guessed."""
+    return _drawn(facts, _, with_later=False)
+
+
+def _drawn(facts: HeadFacts, _: Translate, *, with_later: bool) -> Picture:
     frames = _frames(facts, _)
     current = [frame.place for frame in frames if frame.step == facts.step]
     most = common_scale([matrix for _s, matrix, _p in frames if matrix.name in SCORES])
@@ -33,9 +42,11 @@ def strip(facts: HeadFacts, *, _: Translate) -> Picture:
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     for step, matrix, place in frames:
-        colors = heat(matrix, place, _, most=most if matrix.name in SCORES else None)
-        opacity = 1 if place.axes <= current[-1].axes else FAINT
-        traces += [{**colors, "opacity": opacity}, _target(step, matrix, place)]
+        is_later = place.axes > current[-1].axes
+        if with_later or not is_later:
+            colors = heat(matrix, place, _, most=most if matrix.name in SCORES else None)
+            traces.append({**colors, "opacity": FAINT if is_later else 1})
+        traces.append(_target(step, matrix, place))
         layout |= axes(matrix, place)
     return figure(
         traces,
@@ -46,7 +57,9 @@ def strip(facts: HeadFacts, *, _: Translate) -> Picture:
             *(
                 outlined(place, 0, pinned, matrix.values.shape[1], 1)
                 for _step, matrix, place in frames
-                if matrix.name != "k" and matrix.name != "v"
+                if matrix.name != "k"
+                and matrix.name != "v"
+                and (with_later or place.axes <= current[-1].axes)
             ),
         ],
         annotations=[
