@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import SupportsInt
 
 from blocks.model.model_input import PADDING
-from pages.figures.theme import Translate
+from pages.figures.theme import SPACE, Translate, word_of
 
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
@@ -24,6 +24,12 @@ def head_called(layer: SupportsInt, head: SupportsInt, _: Translate) -> str:
 def told_apart(tokens: Sequence[str]) -> tuple[str, ...]:
     """The tokens with a small number at each that stands there more than once: the₁ and the₂."""
     return _numbered(tuple(tokens))
+
+
+def read_apart(tokens: Sequence[str]) -> tuple[str, ...]:
+    """The same as words are read: the sign for a space stays where it alone tells two apart."""
+    stands_alone = {token for token in tokens if not token.startswith(SPACE)}
+    return told_apart([t if word_of(t) in stands_alone else word_of(t) for t in tokens])
 
 
 @lru_cache(maxsize=64)

@@ -17,6 +17,7 @@ AXIS = {"automargin": True, "fixedrange": True}  # nothing is dragged: a page sc
 TITLE, TITLE_AND_LEGEND, EDGE = 36, 64, 4
 HALF_A_TICK_LABEL = 18
 HEIGHT = 450  # of a picture that says none, as Plotly has it
+SPACE = "␣"  # in the label of a token: the space before a word
 ROOMY = "roomy"  # in the meta of a layout: its rows have more room than they need
 
 
@@ -173,7 +174,7 @@ def line_label(text: str, most: int = 14) -> str:
 
 def word_of(token: str) -> str:
     """A token as it is read: without the sign for the space before it."""
-    return token.removeprefix("␣") or token
+    return token.removeprefix(SPACE) or token
 
 
 def word_label(token: str) -> str:

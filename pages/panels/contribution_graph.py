@@ -9,8 +9,7 @@ import streamlit as st
 from blocks.inspection import contribution_graph as measures
 from blocks.inspection.contribution_graph import ContributionGraph, GraphFacts
 from blocks.observe.run import Run
-from pages.figures.counting import from_one, told_apart
-from pages.figures.theme import word_of
+from pages.figures.counting import from_one, read_apart
 from pages.panels import contribution_graph_picture as pictures
 from pages.ui import cached, labelled, link
 from pages.ui.chart import show
@@ -55,7 +54,7 @@ def least_share() -> float:
 
 def called(run: Run, token: int) -> str:
     """A token in a sentence, as it is read."""
-    return literal(word_of(told_apart(run.input.labels)[token]))
+    return literal(read_apart(run.input.labels)[token])
 
 
 def says_too_large() -> str:

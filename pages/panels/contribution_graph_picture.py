@@ -11,9 +11,9 @@ import numpy as np
 from blocks.inspection.contribution_graph import GraphFacts
 from pages.figures import marks, palette
 from pages.figures.axes import plot_room
-from pages.figures.counting import from_one, told_apart
+from pages.figures.counting import from_one, read_apart
 from pages.figures.described import SAID
-from pages.figures.theme import Picture, Translate, faint, figure, token_label, word_of
+from pages.figures.theme import Picture, Translate, faint, figure, token_label
 from pages.figures.token_axis import CROWDED, label_room, label_width, token_ticks
 
 LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8)  # the least share of each
@@ -60,7 +60,7 @@ def graph(facts: GraphFacts, *, _: Translate) -> Picture:
     number of the token in its text.
     """
     shares, least, first = shares_of(facts), facts.least, facts.drawn.first
-    tokens = [word_of(label) for label in told_apart(facts.labels)[facts.drawn.rows]]
+    tokens = read_apart(facts.labels)[facts.drawn.rows]
     pinned = facts.token - first
     n_layers, n = shares.own.shape
     slanted = n * WORD + sum(map(label_width, tokens)) > ROOM
@@ -186,13 +186,13 @@ def _nodes(facts: GraphFacts, shares: Shares, _: Translate) -> dict[str, Any]:
 
 def _in_words(facts: GraphFacts, _: Translate) -> str:
     """How many wires there are, and the widest of them."""
-    each, names = _("layer {layer}: {reader} takes {share} from {source}"), told_apart(facts.labels)
+    each, names = _("layer {layer}: {reader} takes {share} from {source}"), read_apart(facts.labels)
     listed = [
         each.format(
             layer=from_one(wire.layer),
-            reader=token_label(word_of(names[wire.reader])),
+            reader=token_label(names[wire.reader]),
             share=f"{wire.share:.1%}",
-            source=token_label(word_of(names[wire.source])),
+            source=token_label(names[wire.source]),
         )
         for wire in facts.widest(N_SAID)
     ]

@@ -1,6 +1,7 @@
 """The front page: one line to type into, its way through the model, and what comes next."""
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,8 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import PaddingSide, Run
 from blocks.text.next_word import next_word
 from blocks.text.sampling import SamplingConfig
+from pages.figures.counting import read_apart
+from pages.figures.theme import SPACE
 from pages.panels import contribution_graph as graph
 from pages.panels import contribution_graph_picture
 from pages.panels.gpt import growing, next_token_picture
@@ -109,7 +112,9 @@ def what_follows(run: Run) -> None:
     values, is_last = (run, token, AS_IT_IS), token == labelled.last_token(run)
     draw, write = next_token_picture.few, partial(write_after, run)
     show(draw, *values, facts=next_facts, key="following", on_click=write)
-    st.caption(says_openness(next_facts(*values), is_last=is_last))
+    facts = next_facts(*values)
+    shown = *read_apart(run.input.labels), *next_token_picture.few_names(facts)
+    st.caption(sentences(says_openness(facts, is_last=is_last), says_space(shown)))
     if run.weights and (n := n_words_in_pieces()):
         text = _(
             "Words that this small model has to split into pieces: {n}. It learned short "
@@ -118,8 +123,7 @@ def what_follows(run: Run) -> None:
         st.caption(text.format(n=n))
         sample_buttons(run)
     if attend(run.config) and graph.fits(run):
-        facts = graph.graph_facts(run, labelled.pinned_token(run))
-        st.markdown(graph.says_sources(facts))
+        st.markdown(graph.says_sources(graph.graph_facts(run, token)))
     with explained_at(("contribution_graph",), _("The picture, explained"), key="graph"):
         path = PAGE_OF_PART["attention"]
         label = _("Take it apart: {page}").format(page=_("Attention"))
@@ -149,6 +153,13 @@ def _until(run: Run, token: int) -> str:
     place = token - (run.input.n_padding if is_left else 0)
     pieces = tokens.reading().pieces
     return str(link.value("text"))[: pieces[place].end if 0 <= place < len(pieces) else None]
+
+
+def says_space(names: Sequence[str]) -> str:
+    """What the sign before a name means; nothing where none has it."""
+    if not any(name.startswith(SPACE) for name in names):
+        return ""
+    return _("␣ is a space that belongs to its token: with and without it, a word is two tokens.")
 
 
 def says_openness(facts: NextFacts, *, is_last: bool) -> str:

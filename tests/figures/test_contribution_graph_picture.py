@@ -111,3 +111,10 @@ def test_it_says_its_size_and_its_widest_wires():
 def test_tokens_that_stand_twice_are_told_apart():
     ticks = raw(drawn(4, tokens=("an", "owl", "an", "owl")))["layout"]["xaxis"]["ticktext"]
     assert ticks[:2] == ["an₁", "owl₁"] and "owl₂" in ticks[3]
+
+
+def test_the_sign_for_a_space_stays_where_it_alone_tells_tokens_apart():
+    tokens = ("her", "␣her", "␣owl", "␣her", "␣")
+    ticks = raw(drawn(5, pinned=2, tokens=tokens))["layout"]["xaxis"]["ticktext"]
+    assert [*ticks[:2], *ticks[3:]] == ["her", "␣her₁", "␣her₂", "␣"]
+    assert "␣" not in ticks[2]

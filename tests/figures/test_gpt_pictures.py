@@ -1,5 +1,7 @@
 """The pictures of a GPT: next token, new tokens, cache, lens, surprise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -127,6 +129,12 @@ def test_every_word_is_translated_and_no_token_is_markup(draw):
     given = set("xampabc") | {"abc", "ms", "amp"}
     assert words_that_slipped_by(picture) - given == set()
     assert not any("<b>x" in text for text in visible(picture))
+
+
+def test_a_word_with_its_space_and_one_without_are_told_apart():
+    labels = {0: "her", 1: "␣her", 2: "␣owl"}
+    facts = replace(next_facts(), label=lambda i: labels.get(i, f"given {i}"))
+    assert next_token_picture.few_names(facts)[:3] == ("her", "␣her", "owl")
 
 
 def test_dropped_tokens_are_hatched_and_kept_ones_sum_to_one():

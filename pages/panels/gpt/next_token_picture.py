@@ -8,6 +8,7 @@ import pandas as pd
 from blocks.inspection.next_token import NextFacts
 from pages.figures import marks, palette
 from pages.figures.axes import room_under_legend, row_names
+from pages.figures.counting import read_apart
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     HIDDEN_AXIS,
@@ -65,7 +66,7 @@ def few(facts: NextFacts, *, _: Translate) -> Picture:
         bargap=0.25,
         xaxis={**HIDDEN_AXIS, "range": [0, whole_row], "tickformat": ".1%"},
         yaxis=row_names(
-            [word_label(label) for label in tokens["label"]],
+            [*map(token_label, few_names(facts))],
             tickfont={"size": 14},
             ticks="",
             showgrid=False,
@@ -76,6 +77,11 @@ def few(facts: NextFacts, *, _: Translate) -> Picture:
 
 def _lying(n: int) -> dict[str, Any]:
     return {"type": "bar", "orientation": "h", "y": list(range(n))}
+
+
+def few_names(facts: NextFacts) -> tuple[str, ...]:
+    """What the tokens of that picture are called."""
+    return read_apart(facts.likeliest["label"][:N_FEW].tolist())
 
 
 def _seen(tokens: pd.DataFrame) -> dict[str, Any]:
