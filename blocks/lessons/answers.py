@@ -126,6 +126,12 @@ def ranked(truth: Values) -> tuple[int, ...]:
     return tuple(sorted(range(len(truth)), key=lambda i: -truth[i]))
 
 
+def farthest(answer: Answer) -> tuple[int, float]:
+    """Which point of a guessed curve is farthest from what was measured, and by how much."""
+    gaps = [abs(y - truth) for y, truth in zip(answer.guess, answer.truth, strict=True)]
+    return ranked(tuple(gaps))[0], max(gaps)
+
+
 def is_right(ask: Ask, answer: Answer) -> bool | None:
     """Whether a guess was right, a number within 5 %; None of a curve, or without a guess."""
     if not answer.was_guessed:

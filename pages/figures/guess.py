@@ -14,7 +14,7 @@ from pages.figures.marks import line, targets
 from pages.figures.theme import Picture, Translate, figure, legend, token_label
 
 HEIGHT, ROW, MOST_BARS = 150, 22, 16
-CLICKED_HEIGHT, N_LEVELS = 330, 21
+CLICKED_HEIGHT, N_LEVELS = 320, 21
 TARGET = 8  # less than a level is high: of two that overlap, Plotly takes the later one
 ANYWHERE = -1  # a click means the nearest point, however far it is
 
@@ -48,8 +48,11 @@ def _table(found: Guessed) -> Table:
     return Table(found.rows, found.labels).of_size(*map(int, found.answer.truth[2:]))
 
 
-def curve_so_far(ask: Ask, guess: Sequence[float], *, _: Translate) -> Picture:
-    """The curve as it is being guessed; a click gives [number of the x, y] for the next guess."""
+def curve_so_far(ask: Ask, guess: Sequence[float | None], *, _: Translate) -> Picture:
+    """The curve as it is being guessed; a click gives [number of the x, y] for the next guess.
+
+    Where nothing is guessed yet there is no point.
+    """
     levels = np.linspace(ask.least, ask.most, N_LEVELS).round(6).tolist()
     places = [(i, y) for i in range(len(ask.xs)) for y in levels]
     names = _names(ask.xs)
@@ -57,7 +60,7 @@ def curve_so_far(ask: Ask, guess: Sequence[float], *, _: Translate) -> Picture:
     x, y = [names[i] for i, _y in places], [y for _i, y in places]
     clicks = targets(x, y, places, TARGET, **look)
     drawn = {**_guess_line(ask, guess, _), "hoverinfo": "skip"}
-    found = _lines(ask, [drawn, clicks], _("Your guess: click to move it"))
+    found = _lines(ask, [drawn, clicks], _("Your guess: click where you expect each point"))
     return found.with_layout(hoverdistance=ANYWHERE, height=CLICKED_HEIGHT)
 
 
@@ -74,7 +77,7 @@ def _curve(found: Guessed, _: Translate) -> Picture:
     return _lines(ask, [*traces, truth], _("Guess and measurement"))
 
 
-def _guess_line(ask: Ask, guess: Sequence[float], _: Translate) -> dict[str, Any]:
+def _guess_line(ask: Ask, guess: Sequence[float | None], _: Translate) -> dict[str, Any]:
     dashed = {"color": GUESS, "width": 2, "dash": "dot"}
     return line(_names(ask.xs), guess, name=_("guessed"), mode="lines+markers", line=dashed)
 
@@ -88,7 +91,7 @@ def _lines(ask: Ask, traces: list[dict[str, Any]], title: str) -> Picture:
         traces,
         title=title,
         margin=(64, 40),
-        height=HEIGHT + 110,
+        height=HEIGHT + 60,
         xaxis={"title": ask.x_label, "type": "category"},
         yaxis={"title": ask.unit, "range": _range_of(ask, traces)},
         **legend(),
@@ -97,7 +100,7 @@ def _lines(ask: Ask, traces: list[dict[str, Any]], title: str) -> Picture:
 
 def _range_of(ask: Ask, traces: list[dict[str, Any]]) -> list[float]:
     """What can be guessed, and what was measured beyond it."""
-    values = [float(y) for trace in traces for y in trace["y"]]
+    values = [float(y) for trace in traces for y in trace["y"] if y is not None]
     low, high = min(ask.least, *values), max(ask.most, *values)
     return [low, high + 0.05 * (high - low)]
 

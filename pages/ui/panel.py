@@ -93,14 +93,17 @@ def _beside_a_lesson(
     if progress.is_turned():
         return
     run = values[0] if values and isinstance(values[0], Run) else None
-    side, main = st.columns([5, 10], gap="medium")
+    wide = 6 if lesson.asks_for_settings else 5  # beside the sidebar there is less room for both
+    side, main = st.columns([wide, 15 - wide], gap="medium")
     with side:
         card.draw(lesson, run)
     with main:
         wall.draw(lesson, run)
-        if lesson.is_withheld:
+        if lesson.is_asked_beside:
             card.veil(lesson, run)
-        elif lesson.step.show:
+        if lesson.is_withheld:
+            return
+        if lesson.step.show:
             st.subheader(_(panels[shown].title))
             _alone(panels[shown], values)
         else:

@@ -22,9 +22,10 @@ GARBAGE = (
 )
 
 
-def lesson_opened(**query: object) -> AppTest:
+def lesson_opened(warnings: int | None = 0, **query: object) -> AppTest:
+    """A lesson at a step of a link; a guess that is wrong counts as a warning."""
     at = opened(ATTENTION, **{"panel": None, "lesson": LESSON, **query})
-    assert_works(at)
+    assert_works(at, warnings=warnings)
     return at
 
 
@@ -55,7 +56,7 @@ def test_the_panel_is_withheld_until_the_guess_is_made():
     question(at).set_value(0)
     run(at)
     press(at, "keep_guess")
-    assert_works(at)
+    assert_works(at, warnings=1)  # the guess is wrong
     assert charts(at) > 1 and "Measured: 4.07" in said(at)
     assert at.query_params["guesses"] == "0:0=4.07"
 
@@ -65,14 +66,14 @@ def test_on_a_phone_question_answers_and_the_way_on_stand_below_all_else(monkeyp
     monkeypatch.setattr("streamlit.runtime.context.ContextProxy.headers", asked)
     at = lesson_opened()
     assert not at.main.radio and {e.key for e in at.main.button} & {"leave_lesson"}
-    guess(at, 1)
+    run(guess(at, 1))  # a blank page first: what came of it stands at the top
     assert_works(at)
-    assert "Measured: 4.07" in at.success[0].value and not at.main.success
+    assert "measured 4.07" in at.main.success[0].value
     keys = {button.key for button in at.main.button}
     assert "lesson_to_1" not in keys and charts(at) > 1
     press(at, "lesson_to_1")
     at = run(at)
-    assert at.main.slider  # a curve is higher than a screen
+    assert at.main.number_input  # a curve is higher than a screen
 
 
 def test_a_sentence_of_fewer_words_than_a_lesson_reads_is_said_to_be_short():
@@ -82,13 +83,36 @@ def test_a_sentence_of_fewer_words_than_a_lesson_reads_is_said_to_be_short():
     assert "shorter than" not in said(visit(at, panel=None, lesson="attention-by-hand", text="a b"))
 
 
+@pytest.mark.parametrize(
+    ("guesses", "kind", "word"),
+    [
+        ("0:1=4.07", "success", "**Right.**"),
+        ("0:0=4.07", "warning", "**Not quite.**"),
+        ("0:=4.07", "info", "Measured"),
+    ],
+)
+def test_right_and_wrong_differ_in_word_sign_and_colour(guesses: str, kind: str, word: str):
+    at = lesson_opened(None, guesses=guesses)
+    found = next(each for each in at.main if each.type in ("success", "warning", "info"))
+    assert (found.type, found.value.startswith(word)) == (kind, True) and found.icon
+
+
+def test_the_way_on_and_what_came_of_a_guess_stand_above_what_explains_it():
+    at = lesson_opened(guesses="0:1=4.07")
+    after = progress.lesson(LESSON).steps[0].after
+    order = [str(getattr(e, "value", None) or e.key) for e in at.main]
+    verdict = next(i for i, each in enumerate(order) if each.startswith("**Right"))
+    assert order.index("lesson_to_1") < verdict < order.index(after)
+    assert order[verdict + 1] == "guess_picture"
+
+
 def test_a_guess_stands_in_the_link_and_another_reader_sees_it():
-    at = lesson_opened(guesses="0:0=4.07")
+    at = lesson_opened(1, guesses="0:0=4.07")
     assert "Your guess" in said(at) and charts(at) > 1
 
 
 def test_on_and_back_keep_the_guesses_and_leaving_keeps_the_state():
-    at = lesson_opened(guesses="0:0=4.07")
+    at = lesson_opened(1, guesses="0:0=4.07")
     press(at, "lesson_to_1")
     assert charts(at) == 0 == len(at.sidebar.selectbox)  # a blank page first: browsers scroll up
     assert_works(run(at))
@@ -233,13 +257,13 @@ def test_a_cell_is_marked_by_keyboard_and_stands_beside_the_truth():
     at = opened(ATTENTION, **MAP)
     assert at.button(key="keep_guess").disabled
     mark(at, 2, 1)
-    assert_works(at)
+    assert_works(at, warnings=1)
     assert at.query_params["guesses"] == "2:2_1=0_0_3_3"
     assert "row 3 (`c`), column 2 (`b`)" in said(at) and "row 1 (`a`), column 1" in said(at)
     _cells, guessed, measured = figure(at, "guess_picture")["data"]
     assert (guessed["x"], guessed["y"], measured["x"], measured["y"]) == ([1], [2], [0], [0])
     shown = visit(at, **{**MAP, "text": "d e", "guesses": "2:2_1=0_0_3_3"})
-    assert_works(shown)
+    assert_works(shown, warnings=1)
     assert "Your guess: row 3, column 2." in said(shown)
 
 
@@ -257,18 +281,40 @@ def test_cells_of_a_class_are_counted_in_one_map():
     assert figure(leader, "wall_picture")["data"][1]["x"] == [0]
 
 
-def test_a_curve_is_guessed_point_by_point():
+def test_a_curve_is_guessed_point_by_point_and_kept_when_each_is_set():
     at = lesson_opened(lesson_step=1, mask_kind="none")
-    first = at.slider(key="guess_scaling_1_0")
-    assert first.value == 0.5
-    first.set_value(0.25)
+    points = [at.number_input(key=f"guess_scaling_1_{i}") for i in range(5)]
+    assert [each.value for each in points] == [None] * 5
+    for each in points[:4]:
+        each.set_value(0.25)
     run(at)
-    assert figure(at, "guess_curve")["data"][0]["y"] == [0.25, 0.5, 0.5, 0.5, 0.5]
+    assert figure(at, "guess_curve")["data"][0]["y"] == [0.25, 0.25, 0.25, 0.25, None]
+    assert at.button(key="keep_guess").disabled and "Set every point first" in said(at)
+    at.number_input(key="guess_scaling_1_4").set_value(0.5)
+    assert "Set every point first" not in said(run(at))
     press(at, "keep_guess")
     assert charts(at) == 0  # what it was guessed with is gone: the page begins at its top
     assert_works(run(at))
-    assert at.query_params["guesses"].startswith("1:0.25_0.5_0.5_0.5_0.5=")
+    assert at.query_params["guesses"].startswith("1:0.25_0.25_0.25_0.25_0.5=")
     assert at.sidebar.selectbox[0].proto.set_value  # drawn anew, it is told what it shows
+    assert at.table[0].value["guessed"].tolist() == ["0.25", "0.25", "0.25", "0.25", "0.5"]
+    assert "off by at most" in said(at)
+
+
+def test_a_curve_is_drawn_beside_the_card_though_its_panel_is_shown():
+    at = opened("pages/gpt.py", preset=None, panel=None, lesson="tokens", lesson_step=4)
+    assert_works(at)
+    order = [e.proto.id for e in at.main if e.type == "plotly_chart"]
+    assert order[0].endswith("-guess_curve") and "when you have guessed" not in said(at)
+
+
+def test_an_order_is_kept_when_each_was_chosen_once():
+    at = opened("pages/gpt.py", preset=None, panel=None, lesson="feed-forward", lesson_step=3)
+    assert at.button(key="keep_guess").disabled and "each of them once" in said(at)
+    for place in range(3):
+        at.selectbox(key=f"guess_feed-forward_3_{place}").set_value(place)
+    run(at)
+    assert not at.button(key="keep_guess").disabled and "each of them once" not in said(at)
 
 
 TRANSLATED = {"panel": None, "preset": "translator", "lesson": "translation", "lesson_step": 5}
@@ -317,7 +363,7 @@ def test_guesses_of_a_class_stand_on_the_wall_beside_the_truth():
     learners = [lesson_opened(room=code) for _i in range(3)]
     for learner, place in zip(learners, (0, 1, 1), strict=True):
         guess(learner, place)
-        assert_works(learner)
+        assert_works(learner, warnings=None)
         assert "wall_picture" not in str([c.proto.id for c in learner.get("plotly_chart")])
     assert on_the_wall(leader) == [1, 2, *[0] * (n_options - 2)]
     assert "3 learners" in said(leader) and code in said(leader)
@@ -489,6 +535,10 @@ def test_the_end_says_what_was_learned_and_how_many_guesses_were_right():
     at = lesson_opened(lesson_step=5, guesses="0:1=4.07;1:=1;2:0=0.01")
     (end,) = at.success
     assert "1 of 2 guesses were right." in end.value and "Divided by √d they keep" in end.value
+    assert "3 questions were not guessed." in end.value
+    drawn = "0:1=4.07;1:0_0_0_0_0.5=0.1_0.2_0.3_0.4_0.75"
+    (end,) = visit(at, panel=None, lesson=LESSON, lesson_step=5, guesses=drawn).success
+    assert "1 of 1 guess was right. Your curve in step 2 was off by at most 0.4." in end.value
     begun = lesson_opened(lesson_step=0, guesses="0:1=4.07")
     assert not any("guess" in each.value and "were right" in each.value for each in begun.success)
 

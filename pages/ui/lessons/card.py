@@ -1,22 +1,21 @@
 """The card of a lesson: what is read, what is asked, what came of the guess, what to try."""
 
-from contextlib import nullcontext
-
 import streamlit as st
 
 from blocks import ConfigError
-from blocks.lessons.answers import fits, is_right
-from blocks.lessons.lesson import Ask
+from blocks.lessons.answers import is_right
+from blocks.lessons.lesson import Ask, AskKind
 from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
 from pages.figures.guess import Guessed
 from pages.ui import link
 from pages.ui.address import page_here
 from pages.ui.chart import show
-from pages.ui.language import _, ngettext, say_fault, sentences
+from pages.ui.language import _, say_fault, sentences
 from pages.ui.lessons import guessing, handed_in, progress, set_back, verdict, wall
 from pages.ui.lessons.progress import Now
 from pages.ui.phone import at_hand
+from pages.ui.tables import show_whole
 
 
 def draw(now: Now, run: Run | None) -> None:
@@ -29,20 +28,23 @@ def draw(now: Now, run: Run | None) -> None:
             return
         handed_in.note_changes(now)
         st.markdown(f"##### {now.step.title}")
-        st.markdown(now.step.before)
+        _ways(now)
+        if not now.answer:
+            st.markdown(now.step.before)
         _say_whose_words(now)
         if now.step.ask and run is not None:
             _question(now, now.step.ask, run)
-        if not now.step.ask or now.answer:
+        if now.is_through:
             _after(now, run)
-        _ways(now)
+        _at_either_end(now)
 
 
 def veil(now: Now, run: Run | None) -> None:
-    """What stands where the panel will be: the question that it waits for."""
+    """What stands where the panel will be, or above it: the question that waits for a guess."""
     with st.container(border=True, key="lesson_veil"):
-        text = _("The picture is shown when you have guessed.")
-        st.caption(f":material/visibility_off: {text}")
+        if now.is_withheld:
+            text = _("The picture is shown when you have guessed.")
+            st.caption(f":material/visibility_off: {text}")
         if now.step.ask and run is not None and _is_here(now):
             guessing.ask_for(now, now.step.ask, run)
 
@@ -85,15 +87,16 @@ def _question(now: Now, ask: Ask, run: Run) -> None:
     if now.answer is None:
         if now.step.set:
             set_back.offer(now)
-        if not now.is_withheld:  # otherwise asked in the place of the panel
+        if not now.is_asked_beside:
             guessing.ask_for(now, ask, run)
         return
     st.markdown(f"**{ask.question}**")
     rows, labels = progress.labels(ask, run)
     found = Guessed(ask, now.answer, labels, rows)
-    with nullcontext() if now.step.task else at_hand():  # a task is what is at hand, if any
-        _verdict(found)
+    _verdict(found)
     show(guess_picture.picture, found, facts=_as_it_is, key="guess_picture")
+    if ask.kind is AskKind.CURVE:
+        show_whole(verdict.points(ask, now.answer))
 
 
 def _as_it_is(found: Guessed) -> Guessed:
@@ -101,12 +104,23 @@ def _as_it_is(found: Guessed) -> Guessed:
 
 
 def _verdict(found: Guessed) -> None:
-    right = is_right(found.ask, found.answer)
-    icon = ":material/check_circle:" if right else ":material/straighten:"
-    (st.success if right else st.info)(verdict.said(found), icon=icon)
+    """What was measured, and whether that was guessed: in a word, a sign and a colour."""
+    text = verdict.said(found)
+    with st.container(key="lesson_verdict"):
+        match is_right(found.ask, found.answer):
+            case True:
+                st.success(sentences(_("**Right.**"), text), icon=":material/check_circle:")
+            case False:
+                st.warning(sentences(_("**Not quite.**"), text), icon=":material/cancel:")
+            case None:
+                st.info(text, icon=":material/straighten:")
 
 
 def _after(now: Now, run: Run | None) -> None:
+    """What explains the answer, what was read before it, and the task."""
+    if now.answer:
+        with st.expander(_("Read again what was asked"), type="compact", key="lesson_before"):
+            st.markdown(now.step.before)
     if now.step.after:
         st.markdown(now.step.after)
     if now.step.task and run is not None:
@@ -134,22 +148,31 @@ def _task(now: Now, run: Run) -> None:
 
 
 def _ways(now: Now) -> None:
-    """To the step before and the step after; at the end, to the next lesson."""
-    is_open = not now.step.ask or bool(now.answer)
+    """To the step before and the step after; at the end, to the next lesson.
+
+    They stand above what is read, so that they are in sight on a laptop.
+    """
+    if not (now.i or now.is_through):
+        return
     with (
         at_hand(),
         st.container(horizontal=True, horizontal_alignment="distribute", key="lesson_ways"),
     ):
         if now.i:
             _to(now, now.i - 1, _("Back"), ":material/arrow_back:", "tertiary")
-        if is_open and now.i + 1 < len(now.lesson.steps):
+        if now.is_through and not now.is_last:
             _to(now, now.i + 1, _("Go on"), ":material/arrow_forward:", "primary")
-    if is_open and now.i + 1 == len(now.lesson.steps):
-        _end(now)
-        _next_lesson(now)
+        if now.is_through and now.is_last:
+            _next_lesson(now)
+
+
+def _at_either_end(now: Now) -> None:
+    """A class that begins here; what was learned, and the guesses as a file."""
     if now.i == 0:
         wall.way_to_open()
-    if now.i + 1 == len(now.lesson.steps) and now.answers:
+    if now.is_last and now.is_through:
+        _end(now)
+    if now.is_last and now.answers:
         handed_in.offer(now)
 
 
@@ -169,14 +192,8 @@ def _to(now: Now, i: int, label: str, icon: str, kind: str) -> None:
 
 
 def _end(now: Now) -> None:
-    """What was learned, and how many guesses were right of those that can be."""
-    pairs = ((step.ask, now.answers.get(i)) for i, step in enumerate(now.lesson.steps))
-    judged = [is_right(ask, found) for ask, found in pairs if ask and found and fits(ask, found)]
-    n, right = sum(each is not None for each in judged), sum(map(bool, judged))
-    text = ngettext(
-        "{right} of {n} guess was right.", "{right} of {n} guesses were right.", n
-    ).format(right=right, n=n)
-    if said := sentences(now.lesson.learned, text if n else ""):
+    """What was learned, and how good the guesses were."""
+    if said := sentences(now.lesson.learned, *verdict.counted(now.lesson, now.answers)):
         st.success(said, icon=":material/school:")
 
 
@@ -186,5 +203,5 @@ def _next_lesson(now: Now) -> None:
     found = progress.lesson(names[place]) if place < len(names) else None
     if found:
         path, query = progress.way_in(found)
-        st.caption(_("Next lesson"))
-        st.page_link(path, label=found.title, icon=":material/school:", query_params=query)
+        label = _("Next lesson: {title}").format(title=found.title)
+        st.page_link(path, label=label, icon=":material/school:", query_params=query)

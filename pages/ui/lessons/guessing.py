@@ -12,6 +12,7 @@ from blocks.lessons.answers import Values, told
 from blocks.lessons.formula import Formula
 from blocks.lessons.lesson import Ask, AskKind
 from blocks.lessons.maps import MOST_SIDE
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
 from pages.figures.counting import from_one
@@ -25,7 +26,11 @@ from pages.ui.lessons.progress import Now
 from pages.ui.phone import at_hand, is_phone
 
 FAULT = "lesson_fault"
-DRAWN = (AskKind.CURVE, AskKind.CELL)  # what is clicked is higher than the screen of a laptop
+POINT = 110  # pixels: a number with its two buttons
+STILL_LACKING = {
+    AskKind.CURVE: N_("Set every point first: click above its number, or type it below."),
+    AskKind.ORDER: N_("Choose each of them once first."),
+}
 
 
 def ask_for(now: Now, ask: Ask, run: Run) -> None:
@@ -54,16 +59,16 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
     given(ask.given, run)
     above = st.container()  # of what is drawn, so that they are in sight
     guess = WAYS[ask.kind](ask, run, f"guess_{now.lesson.id}_{now.i}")
-    with above if ask.kind in DRAWN else nullcontext():
-        _buttons(run, guess)
+    with above if ask.kind in progress.IN_A_PICTURE else nullcontext():
+        _buttons(ask.kind, run, guess)
     if fault := st.session_state.pop(FAULT, None):
         st.warning(say_fault(fault))
         if not now.step.set:  # otherwise offered above
             set_back.offer(now)
 
 
-def _buttons(run: Run, guess: Values | None) -> None:
-    """To keep the guess, or to be shown without one."""
+def _buttons(kind: AskKind, run: Run, guess: Values | None) -> None:
+    """To keep the guess, or why it cannot be kept yet; or to be shown without one."""
     with st.container(horizontal=True, vertical_alignment="center", key="lesson_guess"):
         if not wall.is_on():  # who leads the class shows the answer, and guesses nothing
             st.button(
@@ -77,6 +82,8 @@ def _buttons(run: Run, guess: Values | None) -> None:
         st.button(
             _("Show me"), type="tertiary", on_click=_answer, args=(run, ()), key="without_guess"
         )
+        if guess is None and kind in STILL_LACKING and not wall.is_on():
+            st.caption(_(STILL_LACKING[kind]), width="stretch")
 
 
 def given(wanted: Sequence[tuple[str, Formula]], run: Run) -> None:
@@ -196,21 +203,32 @@ def _take_over(keys: Sequence[str], values: Sequence[Any]) -> None:
 
 
 def _curve(ask: Ask, _run: Run, key: str) -> Values | None:
-    """A chart on which points are clicked, and a slider for each, folded away."""
-    place, middle = st.empty(), (ask.least + ask.most) / 2
-    keys = [f"{key}_{i}" for i in range(len(ask.xs))]
-    found = []
-    with st.expander(_("Set the points with sliders"), type="compact"):
-        for x, each in zip(ask.xs, keys, strict=True):
-            st.session_state.setdefault(each, middle)
-            found.append(st.slider(f"{ask.x_label} {x:g}", ask.least, ask.most, key=each))
+    """A chart on which points are clicked, and a number for each: none is set before."""
+    place, keys = st.empty(), [f"{key}_{i}" for i in range(len(ask.xs))]
+    with st.container(horizontal=True, gap="small", key="guess_points"):
+        found = tuple(_point(ask, x, each) for x, each in zip(ask.xs, keys, strict=True))
     with place:
         move = partial(_move_point, keys)
-        show(_draw_curve, ask, tuple(found), key="guess_curve", on_click=move)
-    return tuple(found)
+        show(_draw_curve, ask, found, key="guess_curve", on_click=move)
+    guess = tuple(y for y in found if y is not None)
+    return guess if len(guess) == len(keys) else None
 
 
-def _draw_curve(ask: Ask, guess: Values) -> Picture:
+def _point(ask: Ask, x: float, key: str) -> float | None:
+    return st.number_input(
+        f"{ask.x_label} {x:g}",
+        ask.least,
+        ask.most,
+        None,
+        step=(ask.most - ask.least) / (guess_picture.N_LEVELS - 1),
+        format="%.6g",
+        placeholder="?",
+        width=POINT,
+        key=key,
+    )
+
+
+def _draw_curve(ask: Ask, guess: tuple[float | None, ...]) -> Picture:
     return guess_picture.curve_so_far(ask, guess, _=_)
 
 

@@ -22,12 +22,14 @@ from pages.ui.fields import CONFIG
 from pages.ui.language import current_language
 from pages.ui.lessons.wanted import as_link
 from pages.ui.link_fields.lessons import FIELDS
+from pages.ui.phone import is_phone
 from pages.ui.settings import lessons_folder, memory_budget
 
 INPUT = "input"  # the line that opens to change what goes in
 TURN, ASKED, BLANK, DRAWN = "lesson_turn", "asked", "blank", "drawn"
 BROUGHT = "brought"  # the name of the lesson that this reader brought, which no other can open
-TALL = (AskKind.CURVE, AskKind.CELL, AskKind.ORDER)  # guessed with what fills a phone's screen
+IN_A_PICTURE = (AskKind.CURVE, AskKind.CELL)  # which wants width
+TALL = (*IN_A_PICTURE, AskKind.ORDER)  # guessed with what fills a phone's screen
 A_MOMENT = 0.05  # seconds after which a browser that has drawn the blank page asks for the rest
 KEPT = ("lang", "text", "hide", *FIELDS)  # what goes on from step to step
 
@@ -52,9 +54,26 @@ class Now:
         return found if found and self.step.ask and answering.fits(self.step.ask, found) else None
 
     @property
+    def is_through(self) -> bool:
+        """Whether nothing is asked here, or it was answered."""
+        return not self.step.ask or self.answer is not None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no step follows."""
+        return self.i + 1 == len(self.lesson.steps)
+
+    @property
     def is_withheld(self) -> bool:
         """Whether the panel waits for the guess."""
         return self.step.withhold and self.answer is None
+
+    @property
+    def is_asked_beside(self) -> bool:
+        """Whether it is asked beside the card: in the place of the panel, or above it to draw."""
+        if self.is_withheld or not self.step.ask:
+            return self.is_withheld
+        return self.answer is None and self.step.ask.kind in IN_A_PICTURE
 
     @property
     def asks_for_settings(self) -> bool:
@@ -287,7 +306,7 @@ def answer(run: Run, guess: tuple[float, ...]) -> None:
     truth = _truth(found.step.ask, run, link.value("text"))
     kept = {**found.answers, found.i: Answer(guess, truth)}
     link.change("guesses", answering.written(kept))
-    if found.step.ask.kind in TALL:
+    if found.step.ask.kind in TALL or is_phone():
         _begin_at_the_top()
 
 

@@ -1,11 +1,23 @@
 """What came of a guess, in words."""
 
-from blocks.lessons.answers import Answer, Values, ranked, true_option
-from blocks.lessons.lesson import Ask, AskKind
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+from blocks.lessons.answers import (
+    Answer,
+    Values,
+    farthest,
+    fits,
+    is_right,
+    ranked,
+    true_option,
+)
+from blocks.lessons.lesson import Ask, AskKind, Lesson
 from pages.figures.counting import from_one
 from pages.figures.guess import Guessed
 from pages.figures.numbers import readable
-from pages.ui.language import _, enumeration, literal, sentences
+from pages.ui.language import _, enumeration, literal, ngettext, sentences
 
 
 def said(found: Guessed) -> str:
@@ -21,12 +33,56 @@ def said(found: Guessed) -> str:
             guessed = _("Your guess: {guess}.").format(guess=_with_unit(answer.guess[0], ask))
             return _joined(guessed, measured)
         case AskKind.CURVE:
-            return _("The solid line is what was measured.")
+            return _said_of_a_curve(ask, answer)
         case AskKind.TOKEN:
             return _said_of_a_token(found)
         case AskKind.CELL:
             return _said_of_a_cell(found)
     return _said_of_an_order(ask, answer)
+
+
+def _said_of_a_curve(ask: Ask, answer: Answer) -> str:
+    measured = _("The solid line is what was measured.")
+    if not answer.was_guessed:
+        return measured
+    text = _("Your curve is off by at most {gap}, at {x}.")
+    place = f"{ask.x_label} {ask.xs[farthest(answer)[0]]:g}".strip()
+    return _joined(text.format(gap=gap(ask, answer), x=place), measured)
+
+
+def gap(ask: Ask, answer: Answer) -> str:
+    """By how much a guessed curve is off where it is farthest from the truth."""
+    found = readable(farthest(answer)[1])
+    return f"{found} {ask.unit}".rstrip() if len(ask.unit) <= 1 else found  # a sign, or what it is
+
+
+def points(ask: Ask, answer: Answer) -> pd.DataFrame:
+    """What was guessed and what was measured at each point of a curve."""
+    guessed = {_("guessed"): map(readable, answer.guess)} if answer.was_guessed else {}
+    columns = {
+        ask.x_label.removesuffix("=").strip() or "x": (f"{x:g}" for x in ask.xs),
+        **guessed,
+        _("measured"): map(readable, answer.truth),
+    }
+    return pd.DataFrame({name: list(texts) for name, texts in columns.items()})
+
+
+def counted(lesson: Lesson, answers: Mapping[int, Answer]) -> Iterator[str]:
+    """How good the guesses of a lesson were: those that can be right, curves, and what is left."""
+    asked = [(i, step.ask, answers.get(i)) for i, step in enumerate(lesson.steps) if step.ask]
+    found = [(i, ask, answer) for i, ask, answer in asked if answer and fits(ask, answer)]
+    judged = [is_right(ask, answer) for _i, ask, answer in found]
+    n, right = sum(each is not None for each in judged), judged.count(True)
+    text = ngettext("{right} of {n} guess was right.", "{right} of {n} guesses were right.", n)
+    if n:
+        yield text.format(right=right, n=n)
+    for i, ask, answer in found:
+        if ask.kind is AskKind.CURVE and answer.was_guessed:
+            text = _("Your curve in step {step} was off by at most {gap}.")
+            yield text.format(step=from_one(i), gap=gap(ask, answer))
+    if rest := len(asked) - sum(answer.was_guessed for _i, _ask, answer in found):
+        text = ngettext("{n} question was not guessed.", "{n} questions were not guessed.", rest)
+        yield text.format(n=rest)
 
 
 def _joined(guessed: str, measured: str) -> str:
@@ -35,11 +91,14 @@ def _joined(guessed: str, measured: str) -> str:
 
 def _said_of_a_choice(ask: Ask, answer: Answer) -> str:
     truth, place = _with_unit(answer.truth[0], ask), true_option(ask, answer.truth)
+    label = ask.options[place].label if place is not None else ""
+    if is_right(ask, answer):
+        text = _("Your guess “{option}” holds: measured {truth}.")
+        return text.format(option=label, truth=truth)
     text = _("Measured: {truth}. On this text none of the answers is right.")
-    said = text.format(truth=truth)
-    if place is not None:
+    if label:
         text = _("Measured: {truth}, so “{option}”.")
-        said = text.format(truth=truth, option=ask.options[place].label)
+    said = text.format(truth=truth, option=label)
     if not answer.was_guessed:
         return said
     guess = ask.options[int(answer.guess[0])].label
