@@ -1,9 +1,12 @@
 """Phones: what stands beside another thing on a wide window stands elsewhere on them."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import streamlit as st
+
+from pages.ui.fold import fold
 
 
 def is_phone() -> bool:
@@ -14,3 +17,16 @@ def is_phone() -> bool:
 def at_hand() -> AbstractContextManager[Any]:
     """The bottom of a phone's screen, which stays there while the page scrolls; else in place."""
     return st.bottom if is_phone() else nullcontext()
+
+
+def folded(label: str, draw: Callable[[], None], *, key: str) -> None:
+    """Draw controls; on a phone, whose first screen they would fill, in one line that opens.
+
+    `label`: what is set in them.
+    """
+    if not is_phone():
+        draw()
+        return
+    with (own := fold(label, key=key, icon=":material/tune:")):
+        if own.open:
+            draw()

@@ -94,9 +94,27 @@ def test_titles_are_in_the_language_of_the_reader_and_a_link_opens_the_same_pane
         assert open_title(at) == title
 
 
-def test_on_a_phone_the_questions_are_a_list_that_shows_the_open_one(monkeypatch):
+@pytest.fixture
+def phone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a phone says of itself."""
     asked = {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148"}
     monkeypatch.setattr("streamlit.runtime.context.ContextProxy.headers", asked)
+
+
+@pytest.mark.usefixtures("phone")
+def test_on_a_phone_the_settings_of_a_panel_are_one_line_that_says_them_and_opens():
+    at = one_panel("pages/cost.py", panel="training", training_device="a100-sxm-80gb")
+    (line,) = [each.label for each in at.expander if "A100" in each.label]
+    assert line.endswith("1 × NVIDIA A100 SXM 80GB at 40%")
+    assert not [each for each in at.slider if each.key.startswith("utilisation")]
+    at.session_state["plan_fold"] = True
+    at.run()
+    assert_works(at)
+    assert control(at, "utilisation").value == 0.4
+
+
+@pytest.mark.usefixtures("phone")
+def test_on_a_phone_the_questions_are_a_list_that_shows_the_open_one():
     at = one_panel("pages/cost.py", panel="fits")
     questions = control(at, "panel")
     assert not titles(at) and questions.index

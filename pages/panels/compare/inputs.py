@@ -1,13 +1,14 @@
 """What both models read."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair
 from pages.panels.cost.shared import LENGTHS, format_name, formats
-from pages.ui import link
+from pages.ui import link, phone
 from pages.ui.choices import chooses
 from pages.ui.controls import pick, slide
 from pages.ui.inputs import input_controls, mask_controls, vector_controls
@@ -17,6 +18,11 @@ from pages.ui.language import _
 @chooses("text", "mask_kind", "token")
 def what_both_read(pair: Pair) -> None:
     """The text, B's mask, the pinned token."""
+    draw = partial(_read_controls, pair)
+    phone.folded(_("Text, mask, pinned token"), draw, key="read_fold")
+
+
+def _read_controls(pair: Pair) -> None:
     reads_tokens = any(run.config.architecture.reads_tokens for run in pair.both)
     left, right = st.columns([5, 4])
     with left:

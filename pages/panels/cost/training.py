@@ -1,6 +1,6 @@
 """What a whole training takes: FLOPs by rule and exactly, and hours on devices."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import pandas as pd
 import streamlit as st
@@ -15,7 +15,7 @@ from blocks.model.faults import N_
 from pages.figures.theme import Picture, Translate
 from pages.figures.units import flops, long_duration
 from pages.panels.cost import shared, training_picture
-from pages.ui import link
+from pages.ui import link, phone
 from pages.ui.chart import columns, show
 from pages.ui.controls import pick, slide, slider
 from pages.ui.explain import explained, note
@@ -168,6 +168,17 @@ def shown_training(config: ModelConfig) -> Training:
     return config, plan, shared.shape().n, shared.setup(is_training=True)
 
 
+def says_plan(plan: Plan) -> str:
+    """What is set of a plan, in one line."""
+    text = _("{tokens} tokens, {count:,} × {device} at {utilisation:.0%}")
+    return text.format(
+        tokens=tokens(plan.n_tokens),
+        count=plan.n_devices,
+        device=HARDWARE[plan.device].title,
+        utilisation=plan.utilisation,
+    )
+
+
 def plan_controls(plan: Plan, optimal: int) -> None:
     """Tokens to learn from; on which devices, on how many, and how well they are used."""
     left, right = st.columns(2)
@@ -196,7 +207,8 @@ def what_training_takes(config: ModelConfig) -> None:
     shown = shown_training(config)
     facts = training_facts(*shown)
     with explained(("training_cost", "devices"), code, key="training_cost"):
-        plan_controls(facts.plan, facts.optimal_tokens)
+        draw = partial(plan_controls, facts.plan, facts.optimal_tokens)
+        phone.folded(says_plan(facts.plan), draw, key="plan_fold")
     say(says_hours, *shown, facts=training_facts)
     left, right = columns(2)
     with left:

@@ -15,7 +15,7 @@ from blocks.observe.run import Run
 from pages.figures.units import quality_text
 from pages.panels.efficiency import cache_picture, shared
 from pages.panels.efficiency.cache_picture import AXIS_NAMES
-from pages.ui import link, starts
+from pages.ui import link, phone, starts
 from pages.ui.chart import columns, show
 from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
@@ -103,6 +103,7 @@ def how_few_bits_a_key(run: Run) -> None:
         place.info(say_fault(fault), icon=":material/lightbulb:")
         return
     how = _chosen()
+    phone.folded(_in_words(how), _controls, key="cache_fold")
     wanted = facts_of.ways(how.group_size, how.n_recent)
     found = recorded_caches(weights, wanted)
     if not found:
@@ -127,6 +128,20 @@ def how_few_bits_a_key(run: Run) -> None:
 
 
 def _chosen() -> CacheRounding:
+    return CacheRounding(
+        n_bits=int(link.value("cache_bits")),
+        axis=CacheAxis(link.value("cache_axis")),
+        group_size=int(link.value("cache_group")),
+        n_recent=int(link.value("cache_recent")),
+    )
+
+
+def _in_words(how: CacheRounding) -> str:
+    text = _("{axis}, {bits} bits")
+    return text.format(axis=_(AXIS_NAMES[how.axis]), bits=how.n_bits)
+
+
+def _controls() -> None:
     left, middle, right = st.columns([5, 3, 3])
     with left:
         choose(
@@ -140,12 +155,6 @@ def _chosen() -> CacheRounding:
     with right:
         choose("cache_group", _("tokens per grid of a channel"), CACHE_GROUPS, label_of=str)
         choose("cache_recent", _("most recent tokens kept exact"), CACHE_RECENT, label_of=str)
-    return CacheRounding(
-        n_bits=int(link.value("cache_bits")),
-        axis=CacheAxis(link.value("cache_axis")),
-        group_size=int(link.value("cache_group")),
-        n_recent=int(link.value("cache_recent")),
-    )
 
 
 def _shown(weights: str, found: tuple[CacheMeasure, ...], how: CacheRounding) -> None:

@@ -15,8 +15,9 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.efficiency import exemption, rounding_picture, shared
+from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.efficiency.rounded_score import what_it_still_can_do
-from pages.ui import link, starts
+from pages.ui import link, phone, starts
 from pages.ui.chart import columns, show
 from pages.ui.choices import chooses
 from pages.ui.controls import choose, pick, slide, slider, switch
@@ -51,15 +52,18 @@ def rounding_facts(weights: str, how: Compression, matrix: str) -> RoundingFacts
 
 def chosen(run: Run) -> Compression:
     """The rounding that the reader has set."""
-    grid = Quantization(
+    rounding = Rounding(link.value("rounding"))
+    return Compression(quantization=_grid(), rounding=rounding, exempt=exemption.chosen(run))
+
+
+def _grid() -> Quantization:
+    return Quantization(
         n_bits=link.value("n_bits"),
         granularity=Granularity(link.value("granularity")),
         group_size=link.value("group_size"),
         symmetric=link.value("symmetric_grid"),
         range_rule=RangeRule(link.value("range_rule")),
     )
-    rounding = Rounding(link.value("rounding"))
-    return Compression(quantization=grid, rounding=rounding, exempt=exemption.chosen(run))
 
 
 def says_rounding(facts: RoundingFacts) -> str:
@@ -141,6 +145,11 @@ def rounding_control(place: str = "") -> None:
 @chooses("n_bits", "symmetric_grid", "granularity", "group_size", "range_rule")
 def grid_controls(_run: Run) -> None:
     """Bits and grids, for all panels that round weights."""
+    said = in_words(Compression(quantization=_grid()))
+    phone.folded(said, _grid_controls, key="grid_fold")
+
+
+def _grid_controls() -> None:
     left, middle, right = st.columns(3)
     with left:
         slider("n_bits", _("bits"), link.value("n_bits"), least=BITS[0], most=BITS[-1])
