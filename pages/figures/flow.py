@@ -2,13 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pages.figures import marks, palette
 from pages.figures.axes import row_range, stage_rows
 from pages.figures.described import SAID
 from pages.figures.numbers import mean_and_std
-from pages.figures.table_rows import each_row
+from pages.figures.table_rows import Row, each_row
 from pages.figures.theme import Picture, Translate, figure, legend, plain
 
 FAINT, STRONG = 0.22, 0.75
@@ -22,14 +23,15 @@ def bands(
     `stages`: label, part, mean, std, min, max, rms, outlier_share; `before`, the same of the
     previous setting, is drawn as a ghost where its stages are the same.
     """
-    low, high = stages["mean"] - stages["std"], stages["mean"] + stages["std"]
+    rows, mean, std = [*each_row(stages)], _column(stages, "mean"), _column(stages, "std")
+    least, most = _column(stages, "min"), _column(stages, "max")
     traces = [
-        _band(stages, stages["min"], stages["max"], thickness=0.22, opacity=FAINT),
-        _band(stages, low, high, thickness=0.44, opacity=STRONG),
+        _band(rows, least, most, thickness=0.22, opacity=FAINT),
+        _band(rows, mean - std, mean + std, thickness=0.44, opacity=STRONG),
         _key(_("min to max"), FAINT),
         _key(_("mean ± std"), STRONG),
-        _means(stages, _),
-        *_ghost(stages, before, _),
+        _means(rows, _),
+        *_ghost(rows, before, _),
     ]
     return figure(
         traces,
@@ -40,26 +42,31 @@ def bands(
         xaxis={"title": _("value"), "zeroline": True, "automargin": False},
         yaxis={
             "range": row_range(stages),
-            "tickvals": list(range(len(stages))),
-            "ticktext": [plain(label) for label in stages["label"]],
+            "tickvals": list(range(len(rows))),
+            "ticktext": [plain(row.label) for row in rows],
             "showgrid": False,
         },
-        annotations=[_numbers(row, i) for i, row in enumerate(each_row(stages))],
+        annotations=[_numbers(row, i) for i, row in enumerate(rows)],
     )
 
 
+def _column(stages: pd.DataFrame, name: str) -> np.ndarray:
+    return stages[name].to_numpy()
+
+
 def _band(
-    stages: pd.DataFrame, least: pd.Series, most: pd.Series, *, thickness: float, opacity: float
+    rows: list[Row], least: np.ndarray, most: np.ndarray, *, thickness: float, opacity: float
 ) -> dict[str, Any]:
-    colors = [palette.PART_COLORS[part] for part in stages["part"]]
+    colors = [palette.PART_COLORS[row.part] for row in rows]
+    labels = [plain(row.label) for row in rows]
     return marks.lying(
         (most - least).tolist(),
-        range(len(stages)),
+        range(len(rows)),
         base=least.tolist(),
         width=thickness,
         marker={"color": colors, "opacity": opacity, "line": {"width": 0}},
         showlegend=False,
-        customdata=list(zip(least, most, map(plain, stages["label"]), strict=True)),
+        customdata=list(zip(least.tolist(), most.tolist(), labels, strict=True)),
         hovertemplate="<b>%{customdata[2]}</b><br>%{customdata[0]:.3~g} … %{customdata[1]:.3~g}"
         "<extra></extra>",
     )
@@ -71,26 +78,27 @@ def _key(name: str, opacity: float) -> dict[str, Any]:
     return marks.dots([None], [None], name=name) | {"marker": marker}
 
 
-def _means(stages: pd.DataFrame, _: Translate) -> dict[str, Any]:
+def _means(rows: list[Row], _: Translate) -> dict[str, Any]:
     return marks.dots(
-        stages["mean"].tolist(),
-        range(len(stages)),
+        [row.mean for row in rows],
+        range(len(rows)),
         name=_("mean"),
-        meta={SAID: [f"{plain(row.label)} {_moments(row)}" for row in each_row(stages)]},
+        meta={SAID: [f"{plain(row.label)} {_moments(row)}" for row in rows]},
         marker={"size": 9, "color": "#ffffff", "line": {"width": 2, "color": palette.RESIDUAL}},
         hovertemplate="%{x:.3~g}",
     )
 
 
-def _ghost(stages: pd.DataFrame, before: pd.DataFrame | None, _: Translate) -> list[dict[str, Any]]:
+def _ghost(rows: list[Row], before: pd.DataFrame | None, _: Translate) -> list[dict[str, Any]]:
     if before is None:
         return []
-    rows = {stage: i for i, stage in enumerate(stages["stage"])}
-    same = before[before["stage"].isin(rows)]
-    y = [rows[stage] for stage in same["stage"]]
+    place, stages = {row.stage: i for i, row in enumerate(rows)}, before["stage"].tolist()
+    same = [i for i, stage in enumerate(stages) if stage in place]
+    mean, std = _column(before, "mean")[same], _column(before, "std")[same]
+    y = [place[stages[i]] for i in same]
     return [
         marks.dots(
-            [*(same["mean"] - same["std"]), *(same["mean"] + same["std"])],
+            [*(mean - std).tolist(), *(mean + std).tolist()],
             [*y, *y],
             name=_("before: mean ± std"),
             marker={
@@ -103,7 +111,7 @@ def _ghost(stages: pd.DataFrame, before: pd.DataFrame | None, _: Translate) -> l
     ]
 
 
-def _numbers(row: Any, i: int) -> dict[str, Any]:
+def _numbers(row: Row, i: int) -> dict[str, Any]:
     return {
         "x": 1,
         "xref": "paper",
@@ -114,5 +122,5 @@ def _numbers(row: Any, i: int) -> dict[str, Any]:
     }
 
 
-def _moments(row: Any) -> str:
+def _moments(row: Row) -> str:
     return mean_and_std(row.mean, row.std)

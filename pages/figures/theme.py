@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from _plotly_utils.utils import to_typed_array_spec
 from plotly import io
-from plotly.basedatatypes import convert_to_base64
 
 Translate = Callable[[str], str]
 
@@ -57,8 +57,7 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types
     @functools.cached_property
     def sent(self) -> dict[str, Any]:
         """Plain dictionaries, arrays packed."""
-        sent: dict[str, Any] = _copied(_without_nothing(self._parts))
-        convert_to_base64(sent)
+        sent: dict[str, Any] = _packed(_without_nothing(self._parts))
         sent["layout"].setdefault("template", template_named(io.templates.default))
         return sent
 
@@ -81,15 +80,15 @@ def _without_nothing(parts: dict[str, Any]) -> dict[str, Any]:
     return {"data": traces, "layout": {k: v for k, v in parts["layout"].items() if v is not None}}
 
 
-def _copied(value: Any) -> Any:
-    """Dictionaries and lists again, and what they hold as it is."""
+def _packed(value: Any) -> Any:
+    """Dictionaries and lists again, arrays packed; Plotly's own search asks many times as much."""
     if isinstance(value, dict):
-        return {name: _copied(each) for name, each in value.items()}
+        return {name: _packed(each) for name, each in value.items()}
     if isinstance(value, list | tuple) and any(
         isinstance(each, dict | list | tuple) for each in value
     ):
-        return [_copied(each) for each in value]
-    return value
+        return [_packed(each) for each in value]
+    return to_typed_array_spec(value) if isinstance(value, np.ndarray) else value
 
 
 @functools.lru_cache(maxsize=4)

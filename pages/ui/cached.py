@@ -174,12 +174,15 @@ def _passes(device: str) -> threading.Semaphore:
 @lru_cache(maxsize=64)
 def flow(run: Run, layer: int) -> pd.DataFrame:
     """One row per stage of a layer: what computes it, what it reads, what its values look like."""
-    table, steps = whole_flow(run), wiring.frame(run.config, layer)
+    table, steps = whole_flow(run), wiring.wiring(run.config, layer)
     every = enumerate(zip(table["layer"].fillna(-1), table["stage"], strict=True))
     place = {stage: i for i, (at, stage) in every if at == layer or stage == "input"}
-    here = [place[stage] for stage in steps["stage"]]  # a quarter of the time of a merge
-    measured = {name: table[name].array[here] for name in table if name != "stage"}
-    return pd.DataFrame({**steps, **measured})
+    here = table.take([place[step.stage] for step in steps])  # a tenth of the time of a merge
+    here.index = pd.RangeIndex(len(here))
+    here.insert(0, "stage", here.pop("stage"))
+    here.insert(1, "part", [str(step.part) for step in steps])
+    here.insert(2, "reads", [step.reads for step in steps])
+    return here
 
 
 @lru_cache(maxsize=32)
