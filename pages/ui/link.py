@@ -243,13 +243,14 @@ def _is_just_left(query: Mapping[str, str]) -> bool:
 
 def write() -> None:
     """Put the state into the address bar, if it is not there."""
-    query, written = here(), st.session_state.get("written")
+    all_set, written = as_query(), st.session_state.get("written")
+    query = _of_page(st.session_state.get("page", ""), all_set)
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
     if written != query:
         st.session_state["written_before"] = (written, time.monotonic())
     st.session_state["written"] = query
-    st.session_state["all_set"] = as_query()
+    st.session_state["all_set"] = all_set
     st.session_state["touched"] = False
 
 
@@ -277,28 +278,28 @@ def as_query() -> dict[str, str]:
 
 def here() -> dict[str, str]:
     """The link of this page: what of all that is set says something on it."""
-    return _of_page(st.session_state.get("page", ""))
+    return _of_page(st.session_state.get("page", ""), as_query())
 
 
-def in_menu(path: str) -> dict[str, str]:
-    """The link of the menu that leads to another page.
+def menu(paths: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The links of the menu that lead to other pages, by their paths.
 
-    It stays as it was drawn while a section reruns alone: who follows it takes along what was set
-    there too.
+    They stay as they were drawn while a section reruns alone: who follows one takes along what was
+    set there too.
     """
-    query = elsewhere(path)
-    st.session_state["menu"][PurePath(path).stem] = query
-    return query
+    query = as_query()
+    links = {path: _without_panel(_of_page(PurePath(path).stem, query)) for path in paths}
+    st.session_state["menu"] = {PurePath(path).stem: found for path, found in links.items()}
+    return links
 
 
 def elsewhere(path: str) -> dict[str, str]:
     """The link to a page with what is set for it, but for the panel that is open on this one."""
-    return _without_panel(_of_page(PurePath(path).stem))
+    return _without_panel(_of_page(PurePath(path).stem, as_query()))
 
 
-def _of_page(page: str) -> dict[str, str]:
+def _of_page(page: str, query: dict[str, str]) -> dict[str, str]:
     """What a page says of all that is set; a lesson goes over several, and its link says all."""
-    query = as_query()
     if "lesson" in query:
         return query
     return {name: text for name, text in query.items() if is_of_page(name, page)}

@@ -26,8 +26,8 @@ def path_of(page: str) -> str:
 
 def go(page: str) -> None:
     """Follow the menu, drawn in full, to a page."""
-    menu = {name: link.in_menu(path_of(name)) for name in OF_PAGES}
-    st.query_params.from_dict(menu[page])
+    menu = link.menu(map(path_of, OF_PAGES))
+    st.query_params.from_dict(menu[path_of(page)])
     link.sync(page)
 
 
@@ -85,7 +85,7 @@ def test_no_link_carries_a_setting_that_no_panel_of_its_page_reads():
     link.change("token", 2)
     for page in OF_PAGES:
         link.sync(page)
-        for query in (st.query_params.to_dict(), link.in_menu(path_of(page))):
+        for query in (st.query_params.to_dict(), link.menu([path_of(page)])[path_of(page)]):
             assert query["token"] == "2"
             assert query.keys() & OF_PANELS.keys() == link.state().keys() & OF_PAGES[page].keys()
 
