@@ -448,6 +448,17 @@ def test_the_gradient_of_one_layer_is_that_of_the_last_and_of_many_it_is_not():
     assert 0 < lost < kept
 
 
+def test_the_last_gradient_falls_with_depth_in_pre_norm_alone():
+    def fall(placement: str) -> float:
+        one, many = (
+            measure(Place(ONE_BLOCK), "last_gradient", {"placement": placement, "depth": depth})
+            for depth in (1, 12)
+        )
+        return many / one
+
+    assert fall("pre") < 0.6 < 0.8 < fall("post")
+
+
 def test_recorded_races_are_those_of_the_course():
     course = Place(Run(config=PRESETS["course"], input=ONE_BLOCK.input, mask=CAUSAL))
     deep = {"depth": 12}

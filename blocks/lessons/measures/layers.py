@@ -1,14 +1,21 @@
 """What layers do to the stream, and to the gradient on its way back."""
 
+from collections.abc import Callable
+from functools import lru_cache
+from statistics import median
+
 import pandas as pd
 import torch
 
+from blocks.inspection.depth import DepthPass
 from blocks.inspection.permuted import shuffle_facts
 from blocks.inspection.ratios import rms as size_of
 from blocks.inspection.stack import MOST_SEQUENCES, Stack
 from blocks.inspection.wide import SeenLayer, see_layer
 from blocks.lessons.place import Place
 from blocks.model.kinds import Initialization
+from blocks.observe.recording import Recording
+from blocks.observe.run import Run
 
 STACK_WIDTH, N_SEEDS, DEEPEST = 128, 3, 64  # of the panel about depth, where nothing is set
 
@@ -39,6 +46,15 @@ def stream_growth(at: Place, *, placement: str = "pre", depth: int = 16) -> floa
     """How large the stream is after the last of `depth` layers against the first, likewise."""
     curve = _over_depth(at, "stream_norm", placement, int(depth))
     return curve[int(depth)] / curve[1]
+
+
+def last_gradient(at: Place, *, placement: str = "pre", depth: int = 16) -> float:
+    """The gradient of the matrix that writes last in `depth` such layers, likewise.
+
+    Of post-norm it does not depend on depth, of pre-norm it falls as 1/√depth (Xiong et al. 2020,
+    theorem 1).
+    """
+    return median(found.last_write_gradient for found in _passes(at, placement, int(depth)))
 
 
 def order_matters(at: Place, *, part: str = "attention", layer: int = 0) -> float:
@@ -73,13 +89,23 @@ def _hidden(at: Place, layer: int) -> torch.Tensor:
 
 def _over_depth(at: Place, measure: str, placement: str, depth: int) -> dict[int, float]:
     """A measure of `blocks.inspection.depth` by layer, from 1."""
+    found = pd.concat(each.layers for each in _passes(at, placement, depth))
+    medians = found.groupby("layer")[measure].median()
+    return dict(zip(medians.index.astype(int).tolist(), medians.tolist(), strict=True))
+
+
+def _passes(at: Place, placement: str, depth: int) -> list[DepthPass]:
+    """One pass forward and back for each seed."""
     if not 1 <= depth <= DEEPEST:
         raise ValueError(f"depth must be 1 to {DEEPEST}")
     run, drawn = at.run, str(Initialization.XAVIER_UNIFORM)
-    stream = at.seen.tensor("resid_pre", 0)[:MOST_SEQUENCES]
     width = min(STACK_WIDTH, run.config.d_model)
     seeds = range(run.seed, run.seed + N_SEEDS)
     stacks = (Stack(run, placement, depth, width, drawn, seed) for seed in seeds)
-    found = pd.concat(stack.measure(stream).layers for stack in stacks)
-    medians = found.groupby("layer")[measure].median()
-    return dict(zip(medians.index.astype(int).tolist(), medians.tolist(), strict=True))
+    return [_pass(stack, at.recording) for stack in stacks]
+
+
+@lru_cache(maxsize=64)
+def _pass(stack: Stack, recording: Callable[[Run], Recording]) -> DepthPass:
+    """Several measurements of a lesson are of the same pass."""
+    return stack.measure(recording(stack.run).tensor("resid_pre", 0)[:MOST_SEQUENCES])
