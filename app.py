@@ -113,6 +113,7 @@ def main() -> None:
         progress.end()
         st.rerun()
     introduction(run)
+    left_lesson()
     recorded(run)
     front_page()
     close_page(TITLE)
@@ -131,6 +132,21 @@ def introduction(run: Run) -> None:
         for lang, name in LANGUAGES.items():
             if lang != current_language():
                 st.button(name, type="tertiary", on_click=link.change, args=("lang", lang))
+
+
+def left_lesson() -> None:
+    """The way back into a lesson that was left, and to the others."""
+    if not (found := progress.left()):
+        return
+    now, query = found
+    text = _("{title} · step {n} of {all}")
+    label = text.format(title=now.lesson.title, n=now.i + 1, all=len(now.lesson.steps))
+    path = progress.page_file(now.step.page)
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="left_lesson"):
+        st.markdown(_("You left a lesson. Your guesses and settings are kept:"), width="content")
+        st.page_link(path, label=label, icon=":material/school:", query_params=query)
+        with st.popover(_("All lessons"), type="tertiary", key="all_lessons"):
+            lessons(progress.names())
 
 
 @section

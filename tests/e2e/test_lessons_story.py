@@ -49,8 +49,9 @@ def test_a_lesson_is_taken_by_keyboard_alone(reader: Reader):
     tab_to(page, "lesson_to_1")
     page.keyboard.press("Enter")
     expect_query(page, lesson_step="1")
-    tab_to(page, "leave_lesson")
+    tab_to(page, "leave")
     page.keyboard.press("Enter")
+    expect(at(page, "left_lesson").get_by_role("link")).to_contain_text("step 2 of 6")
     expect(at(page, "lesson_card")).to_have_count(0)
 
 

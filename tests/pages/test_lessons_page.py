@@ -125,6 +125,26 @@ def test_on_and_back_keep_the_guesses_and_leaving_keeps_the_state():
     assert at.query_params["panel"] == "scaling" and len(titles(at)) > 3
 
 
+def test_who_leaves_comes_home_and_goes_on_where_the_lesson_was_left():
+    at = lesson_opened(lesson_step=1, guesses="0:1=4.07", d_model=128)
+    (leave,) = (e.proto for e in at.main if e.type == "page_link" and e.proto.label == "Leave")
+    query = {name: each[0] for name, each in parse_qs(leave.query_string).items()}
+    assert leave.page == "" and query["guesses"] == "0:1=4.07"
+    home = visit(at.switch_page("app.py"), **{"panel": None, **query})
+    assert_works(home)
+    assert "lesson" not in home.query_params and "guesses and settings are kept" in said(home)
+    ways = (e.proto for e in home.main if e.type == "page_link")
+    way = next(way for way in ways if way.label == "Why divide by √d? · step 2 of 6")
+    query = {name: each[0] for name, each in parse_qs(way.query_string).items()}
+    assert (query["guesses"], query["d_model"], query["panel"]) == ("0:1=4.07", "128", "scaling")
+    at = visit(home.switch_page(ATTENTION), **query)
+    assert_works(at)
+    assert at.query_params["lesson_step"] == "1" and at.query_params["d_model"] == "128"
+    last = visit(at, **{**query, "lesson_step": 5})
+    press(last, "leave_lesson")
+    assert "are kept" not in said(visit(last.switch_page("app.py"), preset=None, panel=None))
+
+
 @pytest.mark.parametrize("guesses", GARBAGE)
 def test_garbage_in_the_place_of_guesses_is_left_out(guesses: str):
     at = opened(ATTENTION, panel=None, lesson=LESSON, guesses=guesses)

@@ -61,13 +61,9 @@ def _head(now: Now) -> None:
         if code := link.value("room"):
             said.append(_("Room {code}").format(code=code))
         st.caption(" · ".join(said), width="stretch")
-        st.button(
-            _("Leave"),
-            icon=":material/close:",
-            type="tertiary",
-            on_click=progress.leave,
-            key="leave_lesson",
-        )
+        with st.container(width="content", key="leave"):  # to Home, which keeps the way back
+            way, query = progress.HOME, link.elsewhere(progress.HOME)
+            st.page_link(way, label=_("Leave"), icon=":material/close:", query_params=query)
 
 
 def _way_back(now: Now) -> None:
@@ -167,13 +163,20 @@ def _ways(now: Now) -> None:
 
 
 def _at_either_end(now: Now) -> None:
-    """A class that begins here; what was learned, and the guesses as a file."""
+    """A class that begins here; what was learned, the guesses as a file, the way out of it."""
     if now.i == 0:
         wall.way_to_open()
     if now.is_last and now.is_through:
         _end(now)
     if now.is_last and now.answers:
         handed_in.offer(now)
+    st.button(
+        _("Look around here without the lesson"),
+        icon=":material/explore:",
+        type="tertiary",
+        on_click=progress.leave,
+        key="leave_lesson",
+    )
 
 
 def _to(now: Now, i: int, label: str, icon: str, kind: str) -> None:

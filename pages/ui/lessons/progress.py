@@ -25,8 +25,10 @@ from pages.ui.link_fields.lessons import FIELDS
 from pages.ui.phone import is_phone
 from pages.ui.settings import lessons_folder, memory_budget
 
+HOME = "app.py"
 INPUT = "input"  # the line that opens to change what goes in
 TURN, ASKED, BLANK, DRAWN = "lesson_turn", "asked", "blank", "drawn"
+LEFT = "lesson_left"  # the link of the lesson that was left
 BROUGHT = "brought"  # the name of the lesson that this reader brought, which no other can open
 IN_A_PICTURE = (AskKind.CURVE, AskKind.CELL)  # which wants width
 TALL = (*IN_A_PICTURE, AskKind.ORDER)  # guessed with what fills a phone's screen
@@ -320,18 +322,45 @@ def solve() -> None:
 
 
 def end() -> None:
-    """Go on from the start, with the reader's own sentence."""
+    """Go on from the start, with the reader's own sentence; the lesson can be taken up again."""
+    _note_where_it_was_left()
     state = {"lang": link.value("lang"), "hide": link.value("hide"), "text": own_text()}
     link.become({name: value for name, value in state.items() if value})
 
 
 def leave() -> None:
-    """Close the lesson; all else stays, and the reader's own sentence comes back."""
+    """Close the lesson; all else stays, and the reader's own sentence comes back.
+
+    It can be taken up again on Home.
+    """
+    _note_where_it_was_left()
     if own := link.value("own_text"):
         link.change("text", own)
     for name in FIELDS:
         link.restore(name)
     link.redraw_everything()
+
+
+def _note_where_it_was_left() -> None:
+    """Keep the link of a lesson that is not at its end."""
+    found = now()
+    if found is None or (found.is_last and found.is_through):
+        st.session_state.pop(LEFT, None)
+    else:
+        st.session_state[LEFT] = link.as_query()
+
+
+def left() -> tuple[Now, dict[str, str]] | None:
+    """The lesson that was left in this session, with the link that takes it up again."""
+    if LEFT not in st.session_state:
+        return None
+    query = {name: text for name, text in st.session_state[LEFT].items() if name != "lang"}
+    with link.as_if(link.read(query).values):
+        found = now()
+    if found is None:
+        return None
+    spoken = {name: text for name, text in link.as_query().items() if name == "lang"}
+    return found, {**query, **spoken, **({"panel": found.step.show} if found.step.show else {})}
 
 
 def is_done(run: Run) -> bool:
