@@ -110,7 +110,7 @@ def test_the_model_s_own_ways_are_named(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_way_to_the_sharpest_head(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, shared.says_sharpest, Sharpest(0, 1, 1, 0.5), TOKENS)
-    assert said == "Most on another token: layer 1, head 2 (50% on owl)"
+    assert said == "Strongest link: layer 1, head 2 (50% on owl)"
 
 
 def test_which_token_is_read_most(monkeypatch: pytest.MonkeyPatch):

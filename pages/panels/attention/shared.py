@@ -14,6 +14,7 @@ from pages.figures.counting import from_one, told_apart
 from pages.ui import cached, labelled, link
 from pages.ui.choices import chooses
 from pages.ui.language import _, literal
+from pages.ui.lessons import progress
 from pages.ui.numbers import percent
 from pages.ui.views import attending_layer_choice, head_choice
 from pages.ui.ways import click_sets
@@ -60,7 +61,7 @@ def head_called(layer: int, head: int) -> str:
 
 def says_sharpest(found: Sharpest, labels: tuple[str, ...]) -> str:
     """What the button says that goes there."""
-    text = _("Most on another token: {head} ({share} on {key})")
+    text = _("Strongest link: {head} ({share} on {key})")
     head = head_called(found.layer, found.head)
     return text.format(head=head, share=percent(found.weight), key=labels[found.key])
 
@@ -89,7 +90,8 @@ def layer_and_head(run: Run) -> None:
     there = sharpest(run, at.token)
     if not there.weight:
         return  # the token reads none but itself
-    right.button(
+    place = st.container() if progress.now() else right  # beside a lesson it would be cut
+    place.button(
         says_sharpest(there, told_apart(run.input.labels)),
         icon=":material/my_location:",
         on_click=go_to,
