@@ -36,6 +36,8 @@ def what_if(run: Run) -> None:
         controls.other_text(run)
         controls.made(run)
     what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run))
+    if not run.interventions:
+        st.caption(_("Tried here only, until you apply it."))
     switch("each_in_turn", _("Ablate every head and part in turn"))
     if link.value("each_in_turn"):
         each_in_turn(run.untouched, labelled.pinned_token(run))
@@ -43,7 +45,6 @@ def what_if(run: Run) -> None:
 
 def _tried(run: Run) -> Run:
     """The change that the controls describe, before it is applied."""
-    st.caption(_("Tried here only, until you apply it."))
     return inputs.changed(run, (controls.chosen(run),))
 
 

@@ -217,7 +217,7 @@ def exciting(facts: UnitTokens, *, _: Translate) -> Picture:
         range(n),
         marker={"color": colors},
         customdata=[[int(number)] for number in tokens["number"]],
-        **marks.written(f"{value:.2f}" for value in tokens["hidden"]),
+        **marks.written(f"{value:z.2f}" for value in tokens["hidden"]),
         **marks.steady(),
         hovertemplate="%{x:.3f}<extra></extra>",
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 from blocks.inspection.ratios import WidthFacts
 from pages.figures import marks, palette
+from pages.figures.axes import log_axis
 from pages.figures.marks import upright
 from pages.figures.theme import TITLE, TITLE_AND_LEGEND, Picture, Translate, figure, legend
 
@@ -41,7 +42,8 @@ def written(facts: WidthFacts, *, _: Translate) -> Picture:
     line = _line(facts, "write_rms", _("random, from the seed"), palette.FEED_FORWARD, "%{y:.4f}")
     values = [*(each.write_rms for each in facts.widths), facts.own_write]
     is_wide = min(values) > 0 and max(values) > FAR * min(values)
-    frame = _frame(_("RMS of feed_forward_out"), facts, _, type="log" if is_wide else "linear")
+    scale = log_axis(min(values), max(values)) if is_wide else {}
+    frame = _frame(_("RMS of feed_forward_out"), facts, _, **scale)
     return figure([line, mine], title=_("RMS of the output"), **frame, **legend())
 
 

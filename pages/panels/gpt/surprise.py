@@ -65,7 +65,7 @@ def table(facts: SurpriseFacts) -> pd.DataFrame:
         {
             _("position"): found["position"],
             _("token"): found["label"],
-            _("bits"): found["bits"].round(3),
+            _("surprisal (bits)"): found["bits"].round(3),
             _("probability"): found["probability"].map(percent),
             _("rank"): found["rank"],
         }

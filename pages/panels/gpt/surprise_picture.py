@@ -37,7 +37,7 @@ def bars(facts: SurpriseFacts, *, _: Translate) -> Picture:
         margin=(TITLE_AND_LEGEND, room),
         barmode="overlay",
         xaxis=slanted(labels, NAMES),
-        yaxis={"title": _("bits"), "range": [0, most]},
+        yaxis={"title": _("surprisal (bits)"), "range": [0, most]},
         shapes=[
             level(mean, line=dashed(dash="solid")),
             level(guess_bits, line=dashed(dash="dot")),
