@@ -126,3 +126,11 @@ def test_only_charts_that_are_clicked_need_webgl(n: int):
 
 def test_masked_is_the_grey_of_all_pictures():
     assert leak_map().data[0].colorscale[0][1] == palette.MASKED
+
+
+def test_many_keys_of_equal_weight_have_one_number_a_row():
+    n = 2 * steps_picture.NUMBERS_UP_TO
+    rows = np.stack([np.full(n, 1 / n), np.linspace(0, 1, n), np.full(n, np.nan), np.zeros(n)])
+    picture = steps_picture.blind_row(rows, ["a", "b", "c", "d"], ["x"] * n, title="t", _=same)
+    texts = {note.y: note.text for note in picture.layout.annotations}
+    assert texts == {0: "<b>each key: 0.036</b>", 2: "<b>NaN</b>", 3: "<b>each key: 0</b>"}

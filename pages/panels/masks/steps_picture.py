@@ -13,6 +13,7 @@ from pages.figures.token_matrix import COLUMNS_NAMED, Names, cell_marks, hatchin
 from pages.figures.weights import CODES, MASKED_CODE, codes, weight_map
 
 NUMBERS_UP_TO = 14
+LEAST_SHOWN = 5e-4  # of a weight, in three decimals
 
 
 def mask_map(
@@ -117,8 +118,22 @@ def blind_row(
         margin=(TITLE + label_room(tokens), EDGE),
         xaxis=slanted(tokens, COLUMNS_NAMED, side="top"),
         yaxis=row_names(names, showgrid=False, zeroline=False),
-        annotations=[_no_number(row, n, _) for row in np.flatnonzero(~is_number).tolist()],
+        annotations=_said_of_rows(weights, _),
     )
+
+
+def _said_of_rows(weights: np.ndarray, _: Translate) -> list[dict[str, Any]]:
+    """That a row has no number; and of many cells, none of which has room for one, what all are."""
+    n, even = weights.shape[1], _("each key: {weight}")
+    texts = [
+        _("NaN")
+        if not np.isfinite(row).all()
+        else even.format(weight=f"{row[0]:.3f}" if row[0] else 0)
+        if n > NUMBERS_UP_TO and np.ptp(row) < LEAST_SHOWN
+        else ""
+        for row in weights
+    ]
+    return [_in_the_middle(i, n, text) for i, text in enumerate(texts) if text]
 
 
 def _texts(weights: np.ndarray) -> list[list[str]]:
@@ -145,7 +160,5 @@ def _hovers(
     ]
 
 
-def _no_number(row: int, n: int, _: Translate) -> dict[str, Any]:
-    place = {"x": (n - 1) / 2, "y": int(row)}
-    no_number = _("NaN")
-    return {**place, "text": f"<b>{no_number}</b>", "font": {"size": 14}}
+def _in_the_middle(row: int, n: int, text: str) -> dict[str, Any]:
+    return {"x": (n - 1) / 2, "y": row, "text": f"<b>{text}</b>", "font": {"size": 14}}
