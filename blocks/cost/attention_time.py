@@ -11,7 +11,7 @@ import torch
 
 from blocks.cost.peak_memory import peak_memory
 from blocks.model import devices
-from blocks.model.attention_kinds import AttentionKind, attend_as, default_reach
+from blocks.model.attention_kinds import AttentionKind, attend_as, default_reach, pairs_scored
 from blocks.model.embedding import random_tensor
 
 REPEATS, LONGEST = 5, 500
@@ -92,6 +92,16 @@ def slopes(table: pd.DataFrame, of: str) -> dict[str, float]:
             log_n, log_y = rows["seq_len"].map(math.log2), rows[of].map(math.log2)
             found[str(kind)] = float(log_n.cov(log_y) / log_n.var())
     return found
+
+
+def scored_pairs(lengths: Sequence[int]) -> pd.DataFrame:
+    """Count what each way scores in one head at each length: kind, seq_len, pairs (exact)."""
+    rows = [
+        (str(kind), n, pairs_scored(kind, default_reach(n), n))
+        for kind in AttentionKind
+        for n in lengths
+    ]
+    return pd.DataFrame(rows, columns=["kind", "seq_len", "pairs"])
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,23 @@ class Case:
         return memory_fault(config, **shape, dtype=dtype, budget=budget) is None
 
 
+class CountedFacts(NamedTuple):
+    """Operations before any is measured; which computes most FLOPs for a byte, and which fewest."""
+
+    rows: pd.DataFrame
+    most: str
+    high: float
+    least: str
+    low: float
+
+
+def counted_facts(rows: pd.DataFrame) -> CountedFacts:
+    """Read the ends off the counts of `Case.counted`."""
+    found = rows.set_index("operation")["intensity"]
+    most, least = str(found.idxmax()), str(found.idxmin())
+    return CountedFacts(rows, most, found[most], least, found[least])
+
+
 class LeftOut(NamedTuple):
     """An operation that is not measured: its estimated seconds, and bytes at most."""
 

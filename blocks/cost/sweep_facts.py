@@ -108,12 +108,16 @@ def formula_facts(line: Sweep) -> FormulaFacts:
 def format_facts(n_weights: int, formats: Sequence[str]) -> pd.DataFrame:
     """Return facts of number formats known without measuring (IEEE 754; bfloat16: 8-bit exponent).
 
-    A row a format: format, n_bytes (of the weights), largest, step (between 1 and the next number).
+    A row a format: format, n_bytes (of the weights), least (above 0, of full precision), largest,
+    step (between 1 and the next number).
     """
     found = [(name, DTYPES[name].itemsize, torch.finfo(DTYPES[name])) for name in formats]
     return pd.DataFrame(
-        [(name, n_weights * size, limits.max, limits.eps) for name, size, limits in found],
-        columns=["format", "n_bytes", "largest", "step"],
+        [
+            (name, n_weights * size, limits.tiny, limits.max, limits.eps)
+            for name, size, limits in found
+        ],
+        columns=["format", "n_bytes", "least", "largest", "step"],
     )
 
 

@@ -23,6 +23,7 @@ from blocks.cost.roofline_facts import (
     ModelFacts,
     RooflineFacts,
     WeightRead,
+    counted_facts,
 )
 from blocks.cost.step import Decoding, PassTotal, Shape, StepFacts
 from blocks.cost.sweep import Point, Sweep, Swept
@@ -31,7 +32,18 @@ from blocks.cost.timing import Place, Times
 from blocks.cost.training_cost import TrainingCost
 from blocks.cost.training_plan import OnDevice, Plan, TrainingFacts
 from pages.panels.attention import kinds
-from pages.panels.cost import device, fits, flops, memory, roofline, shared, sweeps, training
+from pages.panels.attention.kinds import draw_pairs, pairs_facts
+from pages.panels.cost import (
+    device,
+    fits,
+    flops,
+    memory,
+    roofline,
+    shared,
+    sweeps,
+    sweeps_picture,
+    training,
+)
 
 STEP = StepFacts(
     config=ModelConfig(),
@@ -362,6 +374,35 @@ def test_number_formats_before_a_measurement(monkeypatch: pytest.MonkeyPatch):
     assert list(facts["largest"].map("{:.5g}".format)) == ["3.4028e+38", "3.3895e+38", "65504"]
     assert sweeps.formats_table(facts).iloc[0].tolist()[2:] == ["3.4 × 10³⁸", "1.19 × 10⁻⁷"]
     assert list(facts["step"]) == [2**-23, 2**-7, 2**-10]  # IEEE 754: 23, 7 and 10 bits
+    lines = sweeps_picture.formats(facts, _=str).data
+    assert [line.x[0] for line in lines] == [2**-126, 2**-126, 2**-14]  # least normal numbers
+    assert [line.y[0] for line in lines] == facts["step"].tolist()
+    assert "float16 ends at 65,504" in in_both(monkeypatch, sweeps.says_bytes, facts)["en"]
+
+
+def test_what_moves_most_for_what_it_computes_is_named_before_a_measurement(monkeypatch):
+    rows = pd.DataFrame(
+        {
+            "operation": ["q_proj", "softmax"],
+            "intensity": [140.0, 0.625],
+            "group": ["attention", "attention"],
+        }
+    )
+    said = in_both(monkeypatch, roofline.says_intensity, counted_facts(rows))["en"]
+    assert said.startswith(
+        "By count, q_proj computes most for each byte it moves (140 FLOPs), softmax least (0.625)"
+    )
+    bars = roofline.draw_intensity(rows.iloc[::-1], _=str).data[0]
+    assert list(bars.x) == [140, 0.625]
+
+
+def test_what_each_way_to_attend_scores_is_counted_at_every_length():
+    table = pairs_facts(512)
+    found = {kind: rows["pairs"].tolist() for kind, rows in table.groupby("kind")}
+    assert found["full"] == found["fused"] == [n * (n + 1) // 2 for n in table["seq_len"].unique()]
+    assert found["window"][-1] == 16 * 17 // 2 + (512 - 16) * 16
+    lines = draw_pairs(table, _=str).data
+    assert lines[0].name == "full attention: n²"
 
 
 def test_pairs_before_a_measurement(monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,7 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
-from blocks.cost.attention_time import GrowthFacts, GrowthSeries, estimate_peak
+from blocks.cost.attention_time import GrowthFacts, GrowthSeries, estimate_peak, scored_pairs
 from blocks.cost.units import bytes_text
 from blocks.inspection import other_attention
 from blocks.inspection.other_attention import KindsFacts
@@ -16,7 +16,7 @@ from blocks.observe.run import Run
 from pages.figures import heads
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
-from pages.figures.theme import Picture
+from pages.figures.theme import Picture, Translate
 from pages.panels.attention import kinds_picture, shared
 from pages.panels.attention.kinds_picture import NAMES
 from pages.ui import labelled, link
@@ -120,6 +120,18 @@ def errors_table(facts: KindsFacts) -> pd.DataFrame:
             _("pairs scored"): found["pairs"],
         }
     )
+
+
+@lru_cache(maxsize=8)
+def pairs_facts(n: int) -> pd.DataFrame:
+    """What each way scores at the lengths up to this one."""
+    return scored_pairs([each for each in LENGTHS if each <= n])
+
+
+def draw_pairs(table: pd.DataFrame, *, _: Translate) -> Picture:
+    """How many pairs each way scores, before its time is measured."""
+    growth = {str(kind): time for kind, (time, _memory) in IN_THEORY.items()}
+    return kinds_picture.pairs(table, growth, _=_)
 
 
 def theory_table() -> pd.DataFrame:

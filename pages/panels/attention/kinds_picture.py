@@ -1,6 +1,7 @@
 """How the cost of ways to attend grows with the length, on two logarithmic axes."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -9,10 +10,10 @@ from blocks.cost.attention_time import GrowthFacts
 from blocks.model.attention_kinds import AttentionKind
 from blocks.model.faults import N_
 from pages.figures import marks, palette
-from pages.figures.axes import half_of_last, log_sizes
+from pages.figures.axes import half_of_last, log_sizes, room_under_legend
 from pages.figures.theme import TITLE, Picture, Translate, figure
 
-HEIGHT, BOTTOM = 400, 44
+HEIGHT, BOTTOM, PAIRS = 400, 44, 240
 LOOKS = {
     "full": (palette.ATTENTION, "solid", "circle"),
     "fused": (palette.RESIDUAL, "dash", "circle-open"),
@@ -52,6 +53,37 @@ def growth(facts: GrowthFacts, *, _: Translate) -> Picture:
         legend={"x": 0.01, "y": 0.99, "yanchor": "top"},  # lines rise to the right
         xaxis=log_sizes(_("n · tokens (logarithmic)"), lengths),
         yaxis={"title": f"{unit} (log)", "type": "log", "dtick": 1, "range": _room(table["value"])},
+    )
+
+
+def pairs(table: pd.DataFrame, growth_of: Mapping[str, str], *, _: Translate) -> Picture:
+    """What each way scores, counted, against the length; each line named where it ends."""
+    lengths = sorted(table["seq_len"].unique().tolist())
+    lines = [
+        _counted(rows, f"{_(name)}: {growth_of[kind]}", LOOKS[kind])
+        for kind, name in NAMES.items()
+        for rows in [table[table["kind"] == kind]]
+    ]
+    return figure(
+        lines,
+        title=_("Pairs of tokens that one head scores"),
+        **room_under_legend(PAIRS, BOTTOM),
+        right=half_of_last(lengths),
+        xaxis=log_sizes(_("n · tokens (logarithmic)"), lengths),
+        yaxis={"title": _("pairs (logarithmic)"), "type": "log", "dtick": 1, "tickformat": "~s"},
+    )
+
+
+def _counted(rows: pd.DataFrame, name: str, look: tuple[str, str, str]) -> dict[str, Any]:
+    color, dash, symbol = look
+    return marks.line(
+        rows["seq_len"].tolist(),
+        rows["pairs"].tolist(),
+        mode="lines+markers",
+        name=name,
+        line={"color": color, "dash": dash, "width": 2},
+        marker={"symbol": symbol, "size": 8, "color": color},
+        hovertemplate="n = %{x:,}: %{y:,}<extra>" + name + "</extra>",
     )
 
 

@@ -13,11 +13,13 @@ from blocks.cost.pass_time import PassTime
 from blocks.cost.roofline import Bound
 from blocks.cost.roofline_facts import (
     Case,
+    CountedFacts,
     LayerFacts,
     ModelFacts,
     OperationSeries,
     RooflineFacts,
     WholeSeries,
+    counted_facts,
 )
 from blocks.cost.timing import Times
 from blocks.cost.units import bytes_text, rounded
@@ -96,6 +98,21 @@ def operation(name: str) -> str:
     rest = name.removeprefix(CROSS)
     said = _(OPERATIONS[rest]) if rest in OPERATIONS else terms.part(rest)
     return _("cross {operation}").format(operation=said) if name.startswith(CROSS) else said
+
+
+def says_intensity(facts: CountedFacts) -> str:
+    """Which operations will wait for memory, as far as counts tell."""
+    text = _(
+        "By count, {most} computes most for each byte it moves ({high} FLOPs), {least} least "
+        "({low}): the shorter its bar, the sooner it waits for memory. Where that limit lies, and "
+        "how long each takes, is measured on this device."
+    )
+    return text.format(
+        most=operation(facts.most),
+        high=rounded(facts.high),
+        least=operation(facts.least),
+        low=rounded(facts.low),
+    )
 
 
 def says_bounds(facts: RooflineFacts) -> str:
@@ -228,9 +245,18 @@ def draw_durations(facts: RooflineFacts, *, _: Translate) -> Picture:
     return roofline_picture.durations(facts, names(facts), _=_)
 
 
+def draw_intensity(rows: pd.DataFrame, *, _: Translate) -> Picture:
+    """FLOPs per byte, before the device is measured."""
+    return roofline_picture.intensity(rows, _called(rows), _=_)
+
+
 def names(facts: RooflineFacts) -> dict[str, str]:
     """What each operation is called."""
-    return {name: operation(name) for name in facts.rows["operation"]}
+    return _called(facts.rows)
+
+
+def _called(rows: pd.DataFrame) -> dict[str, str]:
+    return {name: operation(name) for name in rows["operation"]}
 
 
 def operations_table(rows: pd.DataFrame) -> None:
@@ -286,10 +312,8 @@ def how_fast_here(run: Run) -> None:
     case = chosen_case(run)
     label = _("Measure this device")
     if not shared.measure_button("measure_device", label, again=_("Measure again")):
-        text = _(
-            "FLOPs and bytes are exact; to know how long they take, this device is measured first."
-        )
-        note(text)
+        st.info(says_intensity(counted_facts(case.counted())), icon=":material/lightbulb:")
+        show(draw_intensity, case, facts=Case.counted, key="intensity")
         operations_table(case.counted())
         return
     if peak := measured_peak(case.place):

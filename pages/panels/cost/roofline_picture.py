@@ -11,6 +11,7 @@ from blocks.cost.roofline_facts import LayerFacts, RooflineFacts
 from blocks.cost.units import bytes_text, rounded
 from blocks.model.faults import N_
 from pages.figures import marks, palette
+from pages.figures.axes import plot_room, row_names
 from pages.figures.marks import bar_ends, dashed, upright
 from pages.figures.table_rows import Row, each_row
 from pages.figures.theme import (
@@ -98,6 +99,27 @@ def durations(facts: RooflineFacts, names: Mapping[str, str], *, _: Translate) -
             "categoryarray": labels,
             "range": [-0.7, len(labels) - 0.3],
         },
+    )
+
+
+def intensity(rows: pd.DataFrame, names: Mapping[str, str], *, _: Translate) -> Picture:
+    """FLOPs per byte of each operation, before the device is measured: fewest at the foot."""
+    table = rows.sort_values("intensity", ascending=False)
+    values = table["intensity"].tolist()
+    low, high = math.log10(min(values)) - 0.3, math.log10(max(values)) + 0.6
+    bars = marks.lying(
+        values,
+        range(len(values)),
+        marker={"color": [palette.PART_COLORS[group] for group in table["group"]]},
+        **marks.written(map(rounded, values)),
+        hoverinfo="skip",
+    )
+    return figure(
+        [bars],
+        title=_("FLOPs for each byte that is moved"),
+        **plot_room(ROW * len(values), BOTTOM),
+        xaxis={**_log(_("FLOPs per byte (logarithmic)"), [10**low, 10**high], "~g")},
+        yaxis=row_names([plain(names[name]) for name in table["operation"]], showgrid=False),
     )
 
 

@@ -17,7 +17,13 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.numbers import readable
 from pages.figures.units import duration
-from pages.panels.attention.kinds import how_they_grow, says_theory, theory_table
+from pages.panels.attention.kinds import (
+    draw_pairs,
+    how_they_grow,
+    pairs_facts,
+    says_theory,
+    theory_table,
+)
 from pages.panels.cost import shared, sweeps_picture
 from pages.panels.cost.sweeps_picture import SWEPT_NAMES
 from pages.ui import link
@@ -103,11 +109,12 @@ def says_bytes(facts: pd.DataFrame) -> str:
     """What fewer bits save by formula, and what has to be measured."""
     text = _(
         "By formula, the weights of the whole model take {most} in float32 and {least} in 16 "
-        "bits. Fewer bytes have to be read; whether that saves time depends on the device: "
-        "measure it here."
+        "bits. bfloat16 reaches as far as float32 but divides more coarsely; float16 ends at "
+        "{end}. Whether fewer bytes save time depends on the device: measure it here."
     )
     sizes = facts.set_index("format")["n_bytes"].map(bytes_text)
-    return text.format(most=sizes["float32"], least=sizes["bfloat16"])
+    end = readable(facts.set_index("format")["largest"]["float16"])
+    return text.format(most=sizes["float32"], least=sizes["bfloat16"], end=end)
 
 
 def formats_table(facts: pd.DataFrame) -> pd.DataFrame:
@@ -249,11 +256,13 @@ def which_format_pays(run: Run) -> None:
     with explained(("roofline",), CODE[1:2], key="formats"):
         is_asked = shared.measure_button("measure_dtypes", text, again=_("Measure again"))
     shared.say_one_kind(run.config)
-    known = format_facts(n_parameters(run.config), formats_here(run))
+    formats = n_parameters(run.config), formats_here(run)
+    known = format_facts(*formats)
     if is_asked:
         _formats_measured(run)
     else:
         st.info(says_bytes(known), icon=":material/lightbulb:")
+        show(sweeps_picture.formats, *formats, facts=format_facts, key="format_reach")
     show_table(formats_table(known), key="formats_by_formula")
     if not is_asked:
         note(_("One layer of this model in each format, n = 16 to 4,096, one pass after another."))
@@ -279,7 +288,9 @@ def which_attention_pays(run: Run) -> None:
     if link.value("measure_kinds"):
         how_they_grow(run)
         return
-    st.info(says_theory(link.value("kinds_up_to")), icon=":material/lightbulb:")
+    longest = link.value("kinds_up_to")
+    st.info(says_theory(longest), icon=":material/lightbulb:")
+    show(draw_pairs, longest, facts=pairs_facts, key="kinds_pairs")
     show_table(theory_table(), key="kinds_theory")
 
 

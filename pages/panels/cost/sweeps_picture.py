@@ -10,10 +10,13 @@ from blocks.cost.sweep import Swept
 from blocks.cost.sweep_facts import FormulaFacts, SweepFacts
 from blocks.model.faults import N_
 from pages.figures import marks, palette
-from pages.figures.axes import half_of_last, log_sizes
+from pages.figures.axes import AXIS, half_of_last, log_sizes, plot_room
+from pages.figures.numbers import readable
+from pages.figures.table_rows import Row, each_row
 from pages.figures.theme import TITLE, Picture, Translate, faint, figure
 
 HEIGHT, BOTTOM, MOST_DECADES = 380, 48, 2
+FORMATS = 190  # pixels of the plot of number formats
 SWEPT_NAMES = {
     "tokens": N_("n · tokens"),
     "d_model": "d_model",
@@ -74,6 +77,50 @@ def flops(facts: FormulaFacts, *, _: Translate) -> Picture:
         unit="",
         y_title=_("FLOPs (logarithmic)"),
         _=_,
+    )
+
+
+def formats(facts: pd.DataFrame, *, _: Translate) -> Picture:
+    """How far each number format reaches, and how finely it divides; each named at its line."""
+    rows = each_row(facts)
+    lines = [_reach(row, look[0], _) for row, look in zip(rows, LOOKS, strict=False)]
+    finest, coarsest = facts["step"].min(), facts["step"].max()
+    return figure(
+        lines,
+        title=_("Reach and fineness of number formats"),
+        **plot_room(FORMATS, AXIS),
+        xaxis={**_powers(_("size of a number (logarithmic)")), "range": [-41, 41], "dtick": 10},
+        yaxis={
+            **_powers(_("spacing ÷ number")),
+            "range": [math.log10(finest) - 1, math.log10(coarsest) + 1],
+            "dtick": 2,
+        },
+    )
+
+
+def _powers(title: str) -> dict[str, Any]:
+    return {"title": title, "type": "log", "exponentformat": "power", "zeroline": False}
+
+
+def _reach(row: Row, color: str, _: Translate) -> dict[str, Any]:
+    """From the least number to the largest, the spacing between neighbours at most this share."""
+    text = _("{format}: {least} to {largest}, spacing up to {step} of a number")
+    said = text.format(
+        format=row.format,
+        least=readable(row.least),
+        largest=readable(row.largest),
+        step=readable(row.step),
+    )
+    return marks.line(
+        [row.least, 1, row.largest],
+        [row.step] * 3,
+        mode="lines+markers+text",
+        text=["", row.format, ""],
+        textposition="top center",
+        cliponaxis=False,
+        line={"color": color, "width": 6},
+        marker={"color": color, "size": [12, 18, 12], "opacity": [1, 0, 1]},  # room under the name
+        **marks.told([said] * 3),
     )
 
 
