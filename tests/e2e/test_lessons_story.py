@@ -71,6 +71,23 @@ def test_a_cell_is_clicked_and_so_is_a_point_of_a_curve(reader: Reader):
     expect(at(page, "keep_guess").get_by_role("button")).to_be_disabled()
 
 
+def test_a_curve_is_drawn_and_answered_above_the_fold_of_a_laptop_by_keyboard(reader: Reader):
+    page = reader.open(FIRST + "&mask_kind=none&lesson_step=1")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    settle(page)
+    expect(at(page, "guess_curve")).to_be_in_viewport(ratio=1)
+    for i in range(5):
+        tab_to(page, f"guess_scaling_1_{i}")
+        page.keyboard.type("0.5")
+    page.keyboard.press("Enter")
+    keep = at(page, "keep_guess").get_by_role("button")
+    expect(keep).to_be_enabled()
+    keep.press("Enter")
+    for key in ("lesson_verdict", "guess_picture", "lesson_to_2"):
+        expect(at(page, key)).to_be_in_viewport(ratio=1)
+    settle(page)
+
+
 def test_a_step_begins_at_its_top(reader: Reader):
     page = reader.open(FIRST + "&guesses=0:0=4.07")
     page.set_viewport_size({"width": 390, "height": 700})

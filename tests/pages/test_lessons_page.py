@@ -65,7 +65,7 @@ def test_on_a_phone_question_answers_and_the_way_on_stand_below_all_else(monkeyp
     asked = {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148"}
     monkeypatch.setattr("streamlit.runtime.context.ContextProxy.headers", asked)
     at = lesson_opened()
-    assert not at.main.radio and {e.key for e in at.main.button} & {"leave_lesson"}
+    assert not at.main.radio and "leave_lesson" not in {e.key for e in at.main.button}
     run(guess(at, 1))  # a blank page first: what came of it stands at the top
     assert_works(at)
     assert "measured 4.07" in at.main.success[0].value
@@ -156,7 +156,7 @@ def test_garbage_in_the_place_of_guesses_is_left_out(guesses: str):
 def test_a_step_that_is_not_there_is_the_last_or_the_first(step: object):
     at = opened(ATTENTION, panel=None, lesson=LESSON, lesson_step=step)
     assert_works(at, warnings=None)
-    assert at.button(key="leave_lesson")
+    assert "Leave" in {e.proto.label for e in at.main if e.type == "page_link"}
 
 
 @pytest.mark.parametrize("name", ["no-such-lesson", "..", "../../etc/passwd", "a" * 41])

@@ -170,13 +170,14 @@ def _at_either_end(now: Now) -> None:
         _end(now)
     if now.is_last and now.answers:
         handed_in.offer(now)
-    st.button(
-        _("Look around here without the lesson"),
-        icon=":material/explore:",
-        type="tertiary",
-        on_click=progress.leave,
-        key="leave_lesson",
-    )
+    if now.is_through:  # before, it would stand between what is read and what is asked
+        st.button(
+            _("Look around here without the lesson"),
+            icon=":material/explore:",
+            type="tertiary",
+            on_click=progress.leave,
+            key="leave_lesson",
+        )
 
 
 def _to(now: Now, i: int, label: str, icon: str, kind: str) -> None:
