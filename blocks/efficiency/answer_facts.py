@@ -3,7 +3,9 @@
 A score can stay where it was though some answers are lost, since others are gained.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -11,6 +13,7 @@ from torch import Tensor
 from blocks.efficiency.compression import Calibrated
 from blocks.efficiency.frontier import score_draws
 from blocks.model.kinds import Architecture
+from blocks.model.models import Model
 from blocks.model.source_target import SourceTarget
 from blocks.training.pairs import PairTask
 from blocks.training.questions import QuestionTask
@@ -55,12 +58,8 @@ def is_asked_whole(model: Calibrated) -> bool:
 
 def answer_facts(model: Calibrated, smaller: ModelFile) -> AnswerFacts:
     """Ask both the same, as for the score. Needs a model that `is_asked_whole`."""
-    both = model.model, smaller.build()
-    batches = [model.examiner.task.held_out(N_WHOLE, draw) for draw in score_draws(model)]
-    before, now = (
-        [likeliest(batch, logits_of) for batch in batches]
-        for logits_of in map(model.examiner.logits_of, both)
-    )
+    batches, before = _answered_by(model)
+    now = _answers(model, smaller.build(), batches)
     right_before, right = (
         torch.cat([*map(right_as_a_whole, batches, found)]) for found in (before, now)
     )
@@ -75,6 +74,18 @@ def answer_facts(model: Calibrated, smaller: ModelFile) -> AnswerFacts:
             for i in is_lost.nonzero().flatten().tolist()[:MOST_SHOWN]
         ),
     )
+
+
+@lru_cache(maxsize=4)
+def _answered_by(model: Calibrated) -> tuple[list[Batch], list[Tensor]]:
+    """The questions, and what the whole model answers: the same for all smaller ones."""
+    batches = [model.examiner.task.held_out(N_WHOLE, draw) for draw in score_draws(model)]
+    return batches, _answers(model, model.model, batches)
+
+
+def _answers(model: Calibrated, asked: Model, batches: Sequence[Batch]) -> list[Tensor]:
+    logits_of = model.examiner.logits_of(asked)
+    return [likeliest(batch, logits_of) for batch in batches]
 
 
 def _lost(model: Calibrated, batch: Batch, said: Tensor, row: int) -> Lost:

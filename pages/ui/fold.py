@@ -7,11 +7,12 @@ import streamlit as st
 from pages.ui import everything
 
 
-def fold(label: str, *, key: str, **look: Any) -> Any:
+def fold(label: str, *, key: str, takes_long: bool = False, **look: Any) -> Any:
     """An expander that stays open while its label changes, as when it says what was set in it.
 
-    Where all panels are open it begins open, and is another one.
+    Where all panels are open it is another one and begins open, unless what is in it `takes_long`.
     """
     name = f"{key}_{everything.ALL}" if everything.is_all() else key
-    st.session_state[name] = bool(st.session_state.get(name, everything.is_all()))
+    begins_open = everything.is_all() and not takes_long
+    st.session_state[name] = bool(st.session_state.get(name, begins_open))
     return st.expander(label, key=name, on_change="rerun", **look)

@@ -46,7 +46,8 @@ def question_by_question(run: Run, best: str) -> None:
     if run.weights != whole:
         _answers_and_file(run.weights)
     elif best:
-        with (proof := fold(_("Answers and file of {name}").format(name=best), key="best_answers")):
+        label = _("Answers and file of {name}").format(name=best)
+        with (proof := fold(label, key="best_answers", takes_long=True)):
             if proof.open:
                 _answers_and_file(starts.variant_of(whole, best))
 
