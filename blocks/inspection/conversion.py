@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 import torch
@@ -10,7 +11,18 @@ from torch import Tensor
 from blocks.model.kinds import Architecture
 from blocks.model.models import EncoderDecoder
 from blocks.weights.conversion_faults import ConversionFault, Loaded, plant
-from blocks.weights.doctor import Diagnosis, Text, diagnosis, has_loss, logits, suspicion
+from blocks.weights.doctor import (
+    Diagnosis,
+    Text,
+    diagnosis,
+    distance,
+    has_loss,
+    in_format,
+    logits,
+    suspicion,
+    text_loss,
+    tried,
+)
 from blocks.weights.tensors import bytes_of
 
 N_CANDIDATES, N_WRITTEN = 6, 16
@@ -43,20 +55,25 @@ def fault_facts(
     right = logits(sound, text, dtype)
     wrong = right if fault is None else logits(faulty, text, dtype)
     p, q = (each[at].double().log_softmax(-1) for each in (right, wrong))
+    says_sound = written(sound, text, stop)
+    measures = [partial(distance, right=right)]
+    if _has_next(sound, text):
+        measures.append(partial(text_loss, text=text))
+    distances, *losses = tried(faulty, text, *measures, dtype=dtype)
     return FaultFacts(
         fault=fault,
-        written=(written(sound, text, stop), written(faulty, text, stop)),
+        written=(says_sound, says_sound if fault is None else written(faulty, text, stop)),
         candidates=_candidates(p.exp(), q.exp()),
         bits=float((p.exp() * (p - q)).sum() / torch.tensor(2.0).log()),
-        found=diagnosis(faulty, text, right, dtype),
-        suspected=suspicion(faulty, text, dtype) if _has_next(sound, text) else None,
+        found=diagnosis(distances, dtype),
+        suspected=suspicion(losses[0], sound.config.vocab_size) if losses else None,
     )
 
 
 @torch.no_grad()
 def written(loaded: Loaded, text: Text, stop: int = -1) -> tuple[int, ...]:
     """The likeliest tokens: those that follow, those of a target, or of an encoder each token's."""
-    model = loaded._replace(tensors={n: t.float() for n, t in loaded.tensors.items()}).build()
+    model = in_format(loaded, torch.float32).build()
     ids = torch.tensor([[*loaded.prefix, *text.token_ids]])
     if loaded.config.architecture is Architecture.ENCODER:
         return tuple(model(ids)[0, len(loaded.prefix) :].argmax(-1).tolist())

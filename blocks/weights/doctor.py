@@ -6,7 +6,7 @@ Without them the loss on a plain text says nearly as much: a fault undone lowers
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -50,12 +50,16 @@ class Diagnosis:
 @torch.no_grad()
 def logits(loaded: Loaded, text: Text, dtype: torch.dtype = torch.float64) -> Tensor:
     """What a model makes of each token of the text, or of its target: (n, vocab_size)."""
-    tensors = {name: each.to(dtype) for name, each in loaded.tensors.items()}
-    model = loaded._replace(tensors=tensors).build()
+    model = in_format(loaded, dtype).build()
     ids = torch.tensor([[*loaded.prefix, *text.token_ids]])
     if isinstance(model, EncoderDecoder):
         return model(SourceTarget(ids, torch.tensor([text.target_ids])))[0]
     return model(ids)[0, len(loaded.prefix) :]
+
+
+def in_format(loaded: Loaded, dtype: torch.dtype) -> Loaded:
+    """The same weights in another number format; those that have it already are not copied."""
+    return loaded._replace(tensors={name: each.to(dtype) for name, each in loaded.tensors.items()})
 
 
 def distance(found: Tensor, right: Tensor) -> float:
@@ -64,18 +68,49 @@ def distance(found: Tensor, right: Tensor) -> float:
     return float((found - right).norm() / right.norm())
 
 
-def diagnosis(
-    loaded: Loaded, text: Text, right: Tensor, dtype: torch.dtype = torch.float64
-) -> Diagnosis:
-    """Which fault explains that this model's logits are not the right ones.
+def text_loss(found: Tensor, text: Text) -> float:
+    """Cross entropy of each next token, in nats."""
+    return float(F.cross_entropy(found[:-1], torch.tensor(text.token_ids[1:])))
+
+
+def tried(
+    loaded: Loaded,
+    text: Text,
+    *measures: Callable[[Tensor], float],
+    dtype: torch.dtype = torch.float64,
+) -> tuple[Diagnosis, ...]:
+    """Measure the logits of a model as it is and with each fault undone; nothing is named yet.
+
+    Each is run once for all measures. A fault may be undone in several ways: the best one counts.
+    """
+    loaded = in_format(loaded, dtype)
+
+    def measured(each: Loaded) -> list[float]:
+        found = logits(each, text, dtype)
+        return [_finite(measure(found)) for measure in measures]
+
+    ways = {fault: [*map(measured, mends(fault, loaded))] for fault in ConversionFault}
+    best = {
+        fault: [min(each) for each in zip(*found, strict=True)]
+        for fault, found in ways.items()
+        if found
+    }
+    return tuple(
+        Diagnosis(as_it_is, {fault: least[i] for fault, least in best.items()}, None)
+        for i, as_it_is in enumerate(measured(loaded))
+    )
+
+
+def diagnosis(distances: Diagnosis, dtype: torch.dtype = torch.float64) -> Diagnosis:
+    """Which fault explains that the logits are not the right ones, by `distance` from these.
 
     Nothing is named where they are, up to rounding, or where no fault undone brings them back.
     """
-    as_it_is, undone = _tried(loaded, lambda each: distance(logits(each, text, dtype), right))
-    best = min(undone, key=undone.__getitem__)
-    is_wrong = not as_it_is <= ROUNDING[dtype]
-    is_found = is_wrong and undone[best] <= max(CLOSER * as_it_is, ROUNDING[dtype])
-    return Diagnosis(as_it_is, undone, best if is_found else None)
+    best = distances.ranked[0]
+    is_wrong = not distances.as_it_is <= ROUNDING[dtype]
+    most = max(CLOSER * distances.as_it_is, ROUNDING[dtype])
+    is_found = is_wrong and distances.undone[best] <= most
+    return replace(distances, names=best if is_found else None)
 
 
 def has_loss(loaded: Loaded) -> bool:
@@ -83,32 +118,14 @@ def has_loss(loaded: Loaded) -> bool:
     return loaded.config.architecture is Architecture.GPT
 
 
-def text_loss(loaded: Loaded, text: Text, dtype: torch.dtype = torch.float64) -> float:
-    """Cross entropy of each next token, in nats."""
-    found = logits(loaded, text, dtype)
-    return float(F.cross_entropy(found[:-1], torch.tensor(text.token_ids[1:])))
-
-
-def suspicion(loaded: Loaded, text: Text, dtype: torch.dtype = torch.float64) -> Diagnosis:
-    """Which fault, undone, makes a plain text most expected; of a GPT that was trained.
+def suspicion(losses: Diagnosis, vocab_size: int) -> Diagnosis:
+    """Which fault, undone, makes a plain text most expected, by its `text_loss` of a trained GPT.
 
     Nothing is named where none lowers the loss by much, or the text stays strange to the model.
     """
-    as_it_is, undone = _tried(loaded, lambda each: text_loss(each, text, dtype))
-    best = min(undone, key=undone.__getitem__)
-    most = min(LOWER * as_it_is, FAMILIAR * math.log(loaded.config.vocab_size))
-    return Diagnosis(as_it_is, undone, best if undone[best] < most else None)
-
-
-def _tried(
-    loaded: Loaded, measure: Callable[[Loaded], float]
-) -> tuple[float, dict[ConversionFault, float]]:
-    """A measure of the model as it is, and with each fault undone in the way that is best."""
-    undone: dict[ConversionFault, float] = {}
-    for fault in ConversionFault:
-        if found := [_finite(measure(each)) for each in mends(fault, loaded)]:
-            undone[fault] = min(found)
-    return _finite(measure(loaded)), undone
+    best = losses.ranked[0]
+    most = min(LOWER * losses.as_it_is, FAMILIAR * math.log(vocab_size))
+    return replace(losses, names=best if losses.undone[best] < most else None)
 
 
 def _finite(value: float) -> float:

@@ -1,5 +1,6 @@
 """The doctor names a planted fault, of every kind, and nothing where nothing is wrong."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,32 @@ from published_folders import saved
 
 from blocks import ModelConfig
 from blocks.inspection.conversion import decoded_target, fault_facts
+from blocks.weights import doctor
 from blocks.weights.conversion_faults import ConversionFault, Loaded, mends, plant, possible_faults
-from blocks.weights.doctor import Text, diagnosis, logits, suspicion
+from blocks.weights.doctor import (
+    Diagnosis,
+    Text,
+    diagnosis,
+    distance,
+    logits,
+    suspicion,
+    text_loss,
+    tried,
+)
 from blocks.weights.pocket import pocket
 from blocks.weights.published import open_published
 
 TEXT = Text((5, 9, 3, 22, 17, 30, 8), (2, 14, 6, 31))
 FAMILIES = ("gpt2", "gemma", "gpt_neox", "t5", "bart")  # between them they can have every fault
+
+
+def diagnosed(loaded: Loaded, right: torch.Tensor) -> Diagnosis:
+    return diagnosis(*tried(loaded, TEXT, partial(distance, right=right)))
+
+
+def suspected(loaded: Loaded, text: Text) -> Diagnosis:
+    loss = partial(text_loss, text=text)
+    return suspicion(*tried(loaded, text, loss, dtype=torch.float32), loaded.config.vocab_size)
 
 
 def loaded(family: str, folder: Path) -> Loaded:
@@ -29,22 +49,34 @@ def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def test_every_planted_fault_is_named_first_and_none_where_all_is_well(sound: Loaded):
     right = logits(sound, TEXT)
-    assert diagnosis(sound, TEXT, right).names is None
+    assert diagnosed(sound, right).names is None
     for fault in possible_faults(sound):
-        found = diagnosis(plant(fault, sound), TEXT, right)
+        found = diagnosed(plant(fault, sound), right)
         assert found.names is fault is found.ranked[0], found
+
+
+def test_each_model_is_run_once_for_all_that_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    gpt2, asked = loaded("gpt2", tmp_path), []
+    monkeypatch.setattr(doctor, "logits", lambda *each: asked.append(each) or logits(*each))
+    loss = partial(text_loss, text=TEXT)
+    distances, losses = tried(gpt2, TEXT, partial(distance, right=logits(gpt2, TEXT)), loss)
+    assert len(asked) == 1 + sum(len(mends(fault, gpt2)) for fault in ConversionFault)
+    assert distances.as_it_is == 0 < losses.as_it_is == loss(logits(gpt2, TEXT))
+    assert distances.undone.keys() == losses.undone.keys()
 
 
 def test_sines_and_cosines_in_another_order_are_named(tmp_path: Path):
     marian, fault = loaded("marian", tmp_path), ConversionFault.POSITION_TABLE
-    assert diagnosis(plant(fault, marian), TEXT, logits(marian, TEXT)).names is fault
+    assert diagnosed(plant(fault, marian), logits(marian, TEXT)).names is fault
 
 
 def test_rotary_pairs_of_latent_attention_in_another_order_are_named(tmp_path: Path):
     deepseek, fault = loaded("deepseek_v3", tmp_path), ConversionFault.ROTARY_LAYOUT
     right = logits(deepseek, TEXT)
-    assert diagnosis(deepseek, TEXT, right).names is None
-    assert diagnosis(plant(fault, deepseek), TEXT, right).names is fault
+    assert diagnosed(deepseek, right).names is None
+    assert diagnosed(plant(fault, deepseek), right).names is fault
     assert not {ConversionFault.QKV_ORDER, ConversionFault.GROUP_ORDER} & {
         *possible_faults(deepseek)
     }
@@ -59,7 +91,7 @@ def test_two_faults_at_once_are_not_taken_for_one(sound: Loaded):
     both = plant(ConversionFault.EMBEDDING_SCALE, plant(ConversionFault.NOT_TRANSPOSED, sound))
     is_undone_by_a_norm = sound.config.norm.embedding_norm
     if ConversionFault.NOT_TRANSPOSED in possible_faults(sound) and not is_undone_by_a_norm:
-        assert diagnosis(both, TEXT, logits(sound, TEXT)).names is None
+        assert diagnosed(both, logits(sound, TEXT)).names is None
 
 
 def test_what_undoes_a_fault_gives_back_every_bit(sound: Loaded):
@@ -94,13 +126,13 @@ def story() -> Text:
 def test_a_text_alone_gives_large_faults_away(stories: Loaded, story: Text):
     loud = (ConversionFault.QKV_ORDER, ConversionFault.MISSING_TIE, ConversionFault.NOT_TRANSPOSED)
     for fault in loud:
-        assert suspicion(plant(fault, stories), story, torch.float32).names is fault
-    assert suspicion(stories, story, torch.float32).names is None
+        assert suspected(plant(fault, stories), story).names is fault
+    assert suspected(stories, story).names is None
 
 
 def test_a_text_that_is_strange_to_a_model_raises_no_alarm(stories: Loaded):
     strange = Text(tuple(range(0, 1000, 90)))
-    assert suspicion(stories, strange, torch.float32).names is None
+    assert suspected(stories, strange).names is None
 
 
 def test_what_a_fault_writes_is_another_text(stories: Loaded, story: Text):

@@ -205,7 +205,7 @@ def _take_trained() -> None:
 @section
 def what_a_fault_does(run: Run) -> None:
     """One fault at a time, in a model that has learned something."""
-    code = (conversion_faults.plant, doctor.diagnosis, doctor.suspicion)
+    code = (conversion_faults.plant, doctor.tried, doctor.diagnosis, doctor.suspicion)
     place = explained(("conversion_faults",), code, key="conversion_story")
     if not run.weights or not run.input.token_ids:
         text = _(
