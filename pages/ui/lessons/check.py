@@ -26,6 +26,7 @@ from pages.ui.lessons.progress import page_file
 from pages.ui.lessons.wanted import as_link
 
 SEEDS, MARGIN, TIMEOUT = range(5), 0.05, 120
+COMPARED = {AskKind.CHOICE, AskKind.CELL, AskKind.ORDER, AskKind.TOKEN}  # between seeds
 
 
 def checked(path: Path) -> Iterator[str]:
@@ -62,11 +63,12 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
             yield "nothing is measured"
             return
         answers.told(step.ask.given, place)
-        places = [place, *_of_other_seeds(place)]
-        others = [answers.measured(step.ask, each) for each in places[1:]]
-        yield from _unclear(step.ask, [found.truth, *others])
-        if step.ask.kind is AskKind.CELL:
-            yield from _no_lead(step.ask, places)
+        if step.ask.kind in COMPARED:
+            places = [place, *_of_other_seeds(place)]
+            others = [answers.measured(step.ask, each) for each in places[1:]]
+            yield from _unclear(step.ask, [found.truth, *others])
+            if step.ask.kind is AskKind.CELL:
+                yield from _no_lead(step.ask, places)
     if step.done:
         yield from _undone(at)
 
