@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,8 @@ LOOSE = re.compile(
     r"[\w”）*]{2}[。！？；：，] +[^ \n·]|[\u4e00-\u9fff）”]([,;] ?[\u4e00-\u9fff（“]|\.(\W|$))"
 )
 QUOTED = re.compile("`[^`\n]*`")
+SAYING = ("title", "subheader", "markdown", "caption", "info", "warning", "error")
+HEADINGS = ("title", "header", "subheader")
 NO_NUMBER = re.compile(r"(?<![A-Za-z])(nan|inf|Infinity|None|null|undefined)(?![A-Za-z])")
 
 
@@ -115,10 +118,18 @@ def control(at: AppTest, name: str) -> Any:
 
 def said(at: AppTest) -> str:
     """All sentences on the page, those at a question mark among them; not the explanations."""
-    kinds = (at.title, at.subheader, at.markdown, at.caption, at.info, at.warning, at.error)
-    more = (each.help for each in (*at.caption, *at.markdown))
-    texts = (str(each.value) for kind in kinds for each in kind)
+    found = _by_kind(at)
+    more = (each.help for kind in ("caption", "markdown") for each in found[kind])
+    texts = (str(each.value) for kind in SAYING for each in found[kind])
     return "\n".join([*(text for text in texts if text not in _explanations()), *more])
+
+
+def _by_kind(at: AppTest) -> dict[str, list[Any]]:
+    """All that stands on the page, in one walk over it."""
+    found: dict[str, list[Any]] = defaultdict(list)
+    for each in at:
+        found[each.type].append(each)
+    return found
 
 
 @cache
@@ -139,8 +150,9 @@ def _texts(node: Any, name: str = "") -> Iterator[str]:
         for key, child in node.items():
             yield from _texts(child, key)
     elif isinstance(node, list):
-        for child in node:
-            yield from _texts(child, name)
+        for child in node:  # of numbers, without a call for each
+            if isinstance(child, str | list | dict):
+                yield from _texts(child, name)
     elif isinstance(node, str) and name in ("text", "ticktext", "name"):
         yield node
 
@@ -158,19 +170,22 @@ def _label(element: Any) -> object:
 
 def assert_described(at: AppTest) -> None:
     """Every picture is there for those who cannot see it, in the reader's language."""
-    alts = {chart.proto.id: chart.proto.alt for chart in at.get("plotly_chart")}
+    found = _by_kind(at)
+    alts = {chart.proto.id: chart.proto.alt for chart in found["plotly_chart"]}
     assert [key for key, alt in alts.items() if not alt.strip()] == []
     if at.session_state.get("language") == "zh":
-        headings = [each.value for kind in (at.title, at.header, at.subheader) for each in kind]
+        headings = [each.value for kind in HEADINGS for each in found[kind]]
         texts = {*alts.values(), *headings, *labels(at)} - {*SAME_IN_CHINESE}
         assert [each for each in texts if WORD.search(each) and not CHINESE.search(each)] == []
 
 
 def assert_works(at: AppTest, *, warnings: int | None = 0) -> None:
     """No exception, no refusal, no number that is none; and the state can be kept."""
-    assert [(error.message, error.stack_trace) for error in at.exception] == []
-    assert [error.value for error in at.error] == []
-    assert warnings is None or len(at.warning) == warnings, [w.value for w in at.warning]
+    found = _by_kind(at)
+    assert [(error.message, error.stack_trace) for error in found["exception"]] == []
+    assert [error.value for error in found["error"]] == []
+    warned = [each.value for each in found["warning"]]
+    assert warnings is None or len(warned) == warnings, warned
     assert_described(at)
     is_chinese = at.session_state.get("language") == "zh"
     for text in (said(at), words_in_pictures(at)):
