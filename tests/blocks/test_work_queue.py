@@ -20,11 +20,18 @@ LANE = Lane("training", "cpu")
 ELSEWHERE = """
 import sys, pathlib
 from blocks.work.queue import Lane, Queue
-ticket = (queue := Queue(pathlib.Path(sys.argv[1]))).enter(Lane("training", "cpu"), owner="there")
-print(queue.place(ticket).position, flush=True)
-if sys.stdin.readline():
-    queue.leave(ticket)
-    print("left", flush=True)
+def entered():
+    queue = Queue(pathlib.Path(sys.argv[1]))
+    ticket = queue.enter(Lane("training", "cpu"), owner="there")
+    print(queue.place(ticket).position, flush=True)
+    return queue, ticket
+first, ticket = entered()
+sys.stdin.readline()
+second, _ = entered()
+sys.stdin.readline()
+first.leave(ticket)
+print("left", flush=True)
+sys.stdin.readline()
 """
 
 
@@ -38,42 +45,41 @@ class Clock:
 
 
 def elsewhere(file: Path) -> subprocess.Popen[str]:
-    """Another process that takes a place, and gives it up when it is told to."""
+    """Another process that takes a place, another one and gives up the first, when it is told."""
     return subprocess.Popen(
         [sys.executable, "-c", ELSEWHERE, str(file)],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         encoding="utf-8",
+        bufsize=1,
     )
 
 
 def test_processes_wait_for_each_other_and_a_killed_one_is_forgotten(tmp_path: Path):
     file, clock = tmp_path / "queue", Clock()
-    here = Queue(file, clock=clock)
-    first, second = elsewhere(file), None
+    here, there = Queue(file, clock=clock), elsewhere(file)
     try:
-        assert first.stdout is not None and first.stdin is not None
-        assert first.stdout.readline() == "0\n"
+        assert there.stdout is not None and there.stdin is not None
+        assert there.stdout.readline() == "0\n"
         mine = here.enter(LANE, seconds_left=lambda: 7.0)
-        second = elsewhere(file)
-        assert second.stdout is not None
-        assert second.stdout.readline() == "2\n"
+        there.stdin.write("enter\n")
+        assert there.stdout.readline() == "2\n"
         assert here.place(mine).position == 1
-        first.communicate("leave\n")
+        there.stdin.write("leave\n")
+        assert there.stdout.readline() == "left\n"
         assert here.place(mine) == (0, 0.0)
         assert here.lanes() == {LANE: 2}
-        os.kill(second.pid, signal.SIGKILL)
-        second.wait()
+        os.kill(there.pid, signal.SIGKILL)
+        there.wait()
         last = here.enter(LANE)
         assert here.place(last).position == 2
         clock.now += queues.FORGOTTEN_AFTER
         here.beat()
         assert here.place(last) == (1, 7.0)
     finally:
-        for process in filter(None, (first, second)):
-            process.kill()
-            process.communicate()
+        there.kill()
+        there.communicate()
         here.close()
 
 
