@@ -23,7 +23,7 @@ from blocks.text.sampling import SamplingConfig
 from blocks.weights.config_json import FAMILIES
 from blocks.weights.families import plan_of
 from blocks.weights.ledger import State
-from blocks.weights.published import open_published, save_published
+from blocks.weights.published import Published, open_published, save_published
 
 N = 7
 ATTENTIONS = {
@@ -40,6 +40,18 @@ SOURCE_IS_TOKEN = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
 @pytest.fixture(scope="module", params=FOLDERS)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Folder:
     return saved(request.param, tmp_path_factory.mktemp("published"))
+
+
+@pytest.fixture(scope="module")
+def found(folder: Folder) -> Published:
+    """The folder as it is opened here."""
+    return open_published(folder.path)
+
+
+@pytest.fixture(scope="module")
+def model(found: Published) -> Model:
+    """Our model of it; no test changes it."""
+    return found.build()
 
 
 def ids(n: int = N, seed: int = 0) -> Tensor:
@@ -80,18 +92,16 @@ def test_every_family_has_two_folders():
 
 @pytest.mark.parametrize("is_padded", [False, True])
 @torch.no_grad()
-def test_the_output_is_that_of_transformers(folder: Folder, is_padded: bool):
-    found = open_published(folder.path)
+def test_the_output_is_that_of_transformers(folder: Folder, model: Model, is_padded: bool):
     is_token = IS_TOKEN if is_padded else torch.ones_like(IS_TOKEN)
-    ours = ours_of(found.build(), IS_TOKEN if is_padded else None)
+    ours = ours_of(model, IS_TOKEN if is_padded else None)
     theirs = theirs_of(folder.theirs, IS_TOKEN if is_padded else None)
     assert_near(ours[is_token], theirs[is_token])
     assert theirs.std(dim=1).mean() > 0.1 * theirs.std()  # each token matters
 
 
 @torch.no_grad()
-def test_every_pattern_is_that_of_transformers(folder: Folder):
-    model = open_published(folder.path).build()
+def test_every_pattern_is_that_of_transformers(folder: Folder, model: Model):
     mask = causal(N) if isinstance(model, GPT) else None
     ours = record(model, texts_of(model), mask=mask, keep={"pattern", "cross_pattern"}).tensors
     names = {"input_ids": ids()}
@@ -111,18 +121,20 @@ def bits(path: Path) -> dict[str, bytes]:
     return {key: tensor.numpy().tobytes() for key, tensor in tensors.items()}
 
 
-def test_what_is_saved_again_is_the_same_bit_for_bit(folder: Folder, tmp_path: Path):
-    found = open_published(folder.path)
-    family = save_published(tmp_path, found.config, found.build(), came=found.ledger)
+def test_what_is_saved_again_is_the_same_bit_for_bit(
+    folder: Folder, found: Published, model: Model, tmp_path: Path
+):
+    family = save_published(tmp_path, found.config, model, came=found.ledger)
     assert family == found.family == folder.theirs.config.model_type
     assert bits(tmp_path) == bits(folder.path)  # names too
     assert open_published(tmp_path).config == found.config
 
 
 @torch.no_grad()
-def test_transformers_reads_what_is_saved_here(folder: Folder, tmp_path: Path):
-    found = open_published(folder.path)
-    save_published(tmp_path, found.config, found.build(), family=found.family)
+def test_transformers_reads_what_is_saved_here(
+    folder: Folder, found: Published, model: Model, tmp_path: Path
+):
+    save_published(tmp_path, found.config, model, family=found.family)
     again = type(folder.theirs).from_pretrained(tmp_path, attn_implementation="eager")
     assert_near(theirs_of(again, None), theirs_of(folder.theirs, None))
     weights = again.state_dict()
