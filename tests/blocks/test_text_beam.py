@@ -22,7 +22,7 @@ SOURCE = [5, 3, 4, 6]
 
 def model_and_config(seed: int = 0, **changes: Any):
     """Random weights; larger ones at the end make for surer choices, so that targets differ."""
-    sizes = {"n_layers": 2, "n_decoder_layers": 2, "max_seq_len": 16, "tie_embeddings": False}
+    sizes = {"n_layers": 1, "n_decoder_layers": 2, "max_seq_len": 16, "tie_embeddings": False}
     config = small(**{**sizes, **changes})
     model = build(config, seed=seed)
     with torch.no_grad():
@@ -41,7 +41,7 @@ def found(model, config, **changes: Any) -> list[tuple[list[int], float]]:
     return [(search.token_ids(place), search.tree[place].score) for place in search.results()]
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.6]))
 def test_a_beam_of_one_is_greedy(seed: int, length_penalty: float):
     model, config = model_and_config(seed)
@@ -85,7 +85,7 @@ def test_a_beam_that_is_wide_enough_finds_what_trying_everything_finds(seed, len
         assert score == pytest.approx(penalised[tuple(target)], abs=1e-5)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(PositionKind),
@@ -114,7 +114,7 @@ def test_a_target_that_outgrows_longrope_is_read_again():
     assert [score for _target, score in cached] == pytest.approx([score for _t, score in anew])
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(1, 5))
 def test_padding_a_batch_changes_no_token(seed: int, n_padding: int):
     model, config = model_and_config(seed)
@@ -128,12 +128,13 @@ def test_padding_a_batch_changes_no_token(seed: int, n_padding: int):
     assert greedy(model, config, torch.tensor(rows), search_config(), is_source=is_source) == alone
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("num_beams", [1, 2, 5])
 @pytest.mark.parametrize("theirs", ["bart", "t5"])
 def test_it_finds_what_transformers_finds(theirs: str, num_beams: int, seed: int):
     is_bart = theirs == "bart"
-    model, config = model_and_config(seed, **(BART if is_bart else T5), tie_embeddings=is_bart)
+    changes = {**(BART if is_bart else T5), "n_layers": 2, "tie_embeddings": is_bart}
+    model, config = model_and_config(seed, **changes)
     hugging_face = hugging_face_bart if is_bart else hugging_face_t5
     of_beams = {"length_penalty": 0.0, "early_stopping": False} if num_beams > 1 else {}
     expected = hugging_face(config, model).generate(
@@ -273,7 +274,7 @@ def test_what_cannot_be_is_refused_with_its_mend(changes: dict[str, Any], mend: 
     search_config(**changes | mend)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.lists(st.integers(0, 6), max_size=4))
 def test_what_is_forced_comes_first_and_the_rest_is_searched(seed, width, forced):
     model, config = model_and_config(seed, vocab_size=7)
