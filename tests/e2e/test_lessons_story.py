@@ -118,7 +118,9 @@ def test_a_guess_in_another_browser_comes_to_the_wall_by_itself(
         "() => document.querySelector('.st-key-wall_picture .js-plotly-plot').data[0].x[1] == 1"
     )
     at(leader, "join").get_by_role("button").click()
-    expect(leader.get_by_test_id("stDialog").get_by_role("img")).to_be_visible()
-    joining = leader.get_by_test_id("stDialog").get_by_test_id("stCode").inner_text().strip()
+    dialog = leader.get_by_test_id("stDialog")
+    expect(dialog.get_by_role("img")).to_be_visible()
+    expect(dialog.get_by_role("heading", name=f"Room {code}")).to_be_visible()
+    joining = dialog.get_by_test_id("stCode").inner_text().strip()
     assert parse_qs(urlsplit(joining).query)["room"] == [code]
     assert "wall" not in joining

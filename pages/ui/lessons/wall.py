@@ -67,15 +67,19 @@ def draw(now: Now, run: Run | None) -> None:
 
 def _head(now: Now) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="wall_head"):
-        text = _("Room {code}").format(code=link.value("room"))
-        st.markdown(f"### {text}", width="stretch")
+        st.markdown(f"### {_called()}", width="stretch")
         if st.button(_("Join"), icon=":material/qr_code:", key="join"):
             st.dialog(_("Join"))(_join)(now)
+
+
+def _called() -> str:
+    return _("Room {code}").format(code=link.value("room"))
 
 
 def _join(now: Now) -> None:
     """The link and the code for those who take part."""
     whole = link_to_join(now)
+    st.markdown(f"# {_called()}")  # the dialog covers where the wall says it
     st.caption(_("Join with the code: Home, Take a lesson, Join a class. Or with this link:"))
     st.code(whole, language=None, wrap_lines=True)
     if reach := share.REACH[address.of_this_page().reach]:
