@@ -83,8 +83,6 @@ def _question(now: Now, ask: Ask, run: Run) -> None:
     if now.answer is None:
         if now.step.set:
             set_back.offer(now)
-        if not now.is_asked_beside:
-            guessing.ask_for(now, ask, run)
         return
     st.markdown(f"**{ask.question}**")
     rows, labels = progress.labels(ask, run)

@@ -72,10 +72,8 @@ class Now:
 
     @property
     def is_asked_beside(self) -> bool:
-        """Whether it is asked beside the card: in the place of the panel, or above it to draw."""
-        if self.is_withheld or not self.step.ask:
-            return self.is_withheld
-        return self.answer is None and self.step.ask.kind in IN_A_PICTURE
+        """Whether a question waits beside the card: in the place of the panel, or above it."""
+        return self.is_withheld or not self.is_through
 
     @property
     def asks_for_settings(self) -> bool:
