@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from served import DESK, Reader, serving
 from told import PATIENCE
 
@@ -47,25 +47,34 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def desk(browser: Browser, server: str) -> Iterator[BrowserContext]:
-    """A browser that has loaded Streamlit before, and one tab that keeps its process alive."""
+def desk(browser: Browser, server: str) -> Iterator[Reader]:
+    """A reader whose tab stays from story to story: Streamlit is loaded and compiled once."""
     with browser.new_context(**DESK) as context:
-        context.new_page().goto(f"{server}/_stcore/health")
-        yield context
+        yield Reader(context, server)
 
 
-@pytest.fixture
-def reader(desk: BrowserContext, server: str) -> Iterator[Reader]:
-    """One reader at a desk."""
-    reader = Reader(desk, server)
-    yield reader
-    reader.leave()
-
-
-@pytest.fixture
-def other_reader(browser: Browser, server: str) -> Iterator[Reader]:
+@pytest.fixture(scope="session")
+def other_desk(browser: Browser, server: str) -> Iterator[Reader]:
     """Another one, with another browser, in Chinese."""
     with browser.new_context(**{**DESK, "locale": "zh-CN"}) as context:
-        reader = Reader(context, server)
-        yield reader
-        reader.leave()
+        yield Reader(context, server)
+
+
+@pytest.fixture
+def reader(desk: Reader, request: pytest.FixtureRequest) -> Iterator[Reader]:
+    """One reader at a desk."""
+    yield from one_story(desk, request.session)
+
+
+@pytest.fixture
+def other_reader(other_desk: Reader, request: pytest.FixtureRequest) -> Iterator[Reader]:
+    """Someone else, elsewhere."""
+    yield from one_story(other_desk, request.session)
+
+
+def one_story(reader: Reader, told: pytest.Session) -> Iterator[Reader]:
+    """After a story that failed the next has a new tab."""
+    n_failed = told.testsfailed
+    reader.sit_down()
+    yield reader
+    reader.leave(is_well=told.testsfailed == n_failed)

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, open_panel, plot, settle
+from told import at, click_mark, expect_query, open_panel, plot
 
 
 def test_steps_are_walked_by_key_a_cell_is_written_out_and_a_head_opened_everywhere(reader: Reader):
@@ -14,8 +14,7 @@ def test_steps_are_walked_by_key_a_cell_is_written_out_and_a_head_opened_everywh
     expect_query(page, attention_step="scaled")
     page.keyboard.press("b")
     expect_query(page, attention_step="scores")
-    page.goto(f"{reader.server}/attention?preset=sort&text=transform&attention_step=softmax")
-    settle(page)
+    reader.open("/attention?preset=sort&text=transform&attention_step=softmax")
     click_mark(page, "step", 2, 4)
     expect_query(page, token="4", key="2")
     box = at(page, "in_numbers").inner_text()

@@ -6,9 +6,9 @@ import re
 import tomllib
 from pathlib import Path
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 from served import Reader, serving
-from told import at, choose, expect_query, labels_cut_off, plot
+from told import at, choose, expect_query, labels_cut_off, open_panel, plot
 
 from blocks import PRESETS, ModelConfig
 from pages.figures import palette
@@ -21,7 +21,7 @@ NORM_BOXES = (
 
 
 def test_norms_move_before_a_ghost_and_texts_and_code_explain_them(reader: Reader):
-    page = reader.open("/block?preset=course&d_model=64&lang=zh&panel=all")
+    page = reader.load("/block?preset=course&d_model=64&lang=zh")
     assert plot(page, "strip", NORM_BOXES) == [BRANCH, BRANCH]
     traces = plot(page, "bands", "chart.data.length")
     choose(page, "norm_placement", "后置")
@@ -34,20 +34,21 @@ def test_norms_move_before_a_ghost_and_texts_and_code_explain_them(reader: Reade
     assert "改动前" in plot(page, "bands", "chart.data.at(-1).name")
 
     opened = page.get_by_test_id("stPopoverBody")
+    at(page, "flow_code").get_by_role("button").click()
+    expect(opened.get_by_test_id("stCode").first).to_contain_text("class EncoderLayer")
+    expect(opened.get_by_test_id("stCode").nth(1)).to_contain_text("class PostNorm")
+    page.keyboard.press("Escape")
+    open_panel(page, "各个头关注什么？", "heads")
     at(page, "heads_explain").get_by_role("button").click()
     page.get_by_role("tab", name="注意力", exact=True).click()
     expect(opened.locator("h4:visible").first).to_have_text("观察要点")
     expect(opened.locator(".katex:visible").first).to_be_visible()
     expect(opened.locator(".katex-error")).to_have_count(0)
-    page.keyboard.press("Escape")
-    at(page, "flow_code").get_by_role("button").click()
-    expect(opened.get_by_test_id("stCode").first).to_contain_text("class EncoderLayer")
-    expect(opened.get_by_test_id("stCode").nth(1)).to_contain_text("class PostNorm")
 
 
-def test_every_formula_of_every_explanation_can_be_read(desk: BrowserContext):
+def test_every_formula_of_every_explanation_can_be_read(desk: Reader):
     with serving(Path(__file__).parent / "all_texts.py") as server:
-        page = Reader(desk, server).open("/")
+        page = Reader(desk.context, server).open("/")
         n_texts = sum(1 for _ in Path("assets/text").glob("*/*.md"))
         expect(page.locator("h4", has_text=re.compile("What to look for|观察要点"))).to_have_count(
             n_texts
@@ -65,7 +66,8 @@ def saved(page: Page, name: str) -> str:
 
 
 def test_numbers_and_pictures_can_be_taken_away(reader: Reader, tmp_path: Path):
-    page = reader.open("/block?preset=smollm2-135m&n_heads=3&panel=all")
+    page = reader.open("/block?preset=smollm2-135m&n_heads=3")
+    at(page, "take_away").locator("summary").click()
     config = PRESETS["smollm2-135m"].replace(n_heads=3).one_block()
     assert ModelConfig.from_flat(tomllib.loads(saved(page, "config_toml"))) == config
     assert ModelConfig.from_flat(json.loads(saved(page, "config_json"))) == config

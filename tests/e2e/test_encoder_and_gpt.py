@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, open_panel, plot, press, settle
+from told import at, click_mark, expect_query, link_of, open_panel, plot, press
 
 
 def test_a_click_on_a_tile_opens_that_head_of_that_layer(reader: Reader):
@@ -20,8 +20,7 @@ def test_a_step_writes_a_token_that_the_link_keeps_and_sampling_counts_choices(
     at(page, "step").get_by_role("button").click()
     expect_query(page, n_new_tokens="3")
     written = at(page, "text_so_far").inner_text()
-    page.reload()
-    settle(page)
+    reader.open(link_of(page))
     assert at(page, "text_so_far").inner_text() == written
     open_panel(page, "What comes next?", "next")
     press(page, "top_k", "ArrowRight")

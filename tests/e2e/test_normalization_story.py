@@ -11,7 +11,7 @@ LINK = f"/normalization?{SMALL}&panel=depth"
 def test_the_residual_connection_goes_before_a_ghost_and_placements_stand_together(
     reader: Reader,
 ):
-    page = reader.open(LINK)
+    page = reader.load(LINK)
     curves = at(page, "depth_panels")
     expect(curves.get_by_text("post", exact=True)).to_be_visible()
     expect(curves.get_by_text("before", exact=True)).to_have_count(0)

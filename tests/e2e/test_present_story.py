@@ -1,11 +1,11 @@
 """Present: in by a button, on and back by keys, out by Escape; all of it on one screen."""
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
-from served import DESK, Reader
+from playwright.sync_api import Page, expect
+from served import Reader
 from told import at, expect_query, opened_title, plot, settle
 
-SCREEN = {**DESK, "viewport": {"width": 1280, "height": 720}}
+SCREEN = {"width": 1280, "height": 720}
 LEAST = 16  # pixels
 SIZES = """[...chart.querySelectorAll('text')]
     .filter(text => text.textContent.trim() && text.getBoundingClientRect().width)
@@ -13,12 +13,10 @@ SIZES = """[...chart.querySelectorAll('text')]
 
 
 @pytest.fixture
-def speaker(browser: Browser, server: str):
+def speaker(reader: Reader) -> Reader:
     """Someone at a projector."""
-    with browser.new_context(**SCREEN) as context:
-        reader = Reader(context, server)
-        yield reader
-        reader.leave()
+    reader.page.set_viewport_size(SCREEN)
+    return reader
 
 
 def bottom(page: Page, key: str) -> float:

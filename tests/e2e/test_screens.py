@@ -5,7 +5,7 @@ from itertools import cycle
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 from served import PAGES, Reader
 from told import at, labels_cut_off, settle
 
@@ -18,12 +18,12 @@ MARKUP = "<img src=x onerror=alert(1)> **bold** $x^2$ [a](javascript:x) :materia
 
 
 @pytest.fixture(scope="module")
-def walker(desk: BrowserContext, server: str) -> Iterator[Reader]:
-    """A reader who goes through all pages without loading one anew."""
-    reader = Reader(desk, server)
-    reader.open("/?lang=en")
-    yield reader
-    reader.leave()
+def walker(desk: Reader) -> Iterator[Reader]:
+    """A reader who goes through all pages."""
+    desk.sit_down()
+    desk.open("/?lang=en")
+    yield desk
+    desk.leave()
 
 
 @pytest.mark.parametrize(("name", "lang"), [*zip(["", *PAGES], cycle(LANGUAGES))])

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, plot, query, settle
+from told import at, click_mark, expect_query, link_of, plot, query, settle
 
 LINK = "/seq2seq?text=I+like+the+small+cat.&beam_width=3"
 
@@ -30,8 +30,7 @@ def test_a_click_in_the_tree_shows_what_stands_there(reader: Reader):
     click_mark(page, "beam_tree", x, y)
     expect_query(page, beam_node=str(place[0]))
     expect(page.get_by_text(f"After {y} of")).to_be_visible()
-    page.reload()
-    settle(page)
+    reader.open(link_of(page))
     assert query(page)["beam_node"] == str(place[0])
     dropped = "chart.data.find(trace => trace.name == 'pruned')"
     x, y = plot(page, "beam_tree", f"[{dropped}.x[0], {dropped}.y[0]]")

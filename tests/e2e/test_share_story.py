@@ -23,8 +23,7 @@ def test_the_link_names_the_panel_and_stands_there_as_a_code_too(reader: Reader)
     link = found.get_by_test_id("stCode").inner_text().strip()
     asked = parse_qs(urlsplit(link).query)
     assert asked["text"] == ["a b c"] and asked["panel"]
-    page.goto(link)
-    settle(page)
+    reader.open(link.removeprefix(reader.server))
     expect(opened_title(page)).to_have_count(1)
     assert at(page, "share").count() == 1
 
@@ -43,6 +42,5 @@ def test_what_a_teacher_leaves_out_is_in_the_link_and_not_on_the_teacher_s_page(
     expect(page.get_by_role("link", name="Positions")).to_be_visible()
     preview = found.get_by_role("link", name="Preview").get_attribute("href")
     assert preview
-    page.goto(preview)
-    settle(page)
+    reader.load(preview.removeprefix(reader.server))
     expect(page.get_by_role("link", name="Positions")).to_have_count(0)

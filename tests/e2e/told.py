@@ -89,6 +89,12 @@ def open_panel(page: Page, title: str, name: str) -> None:
     expect_query(page, panel=name)
 
 
+def link_of(page: Page) -> str:
+    """What the address bar says after the server."""
+    said = urlsplit(page.url)
+    return f"{said.path}?{said.query}"
+
+
 def query(page: Page) -> dict[str, str]:
     """The settings in the address bar, beyond the preset and panels from which a story starts."""
     start = (("preset", "course"), ("panel", "all"))
