@@ -24,6 +24,7 @@ from drawn import (
 
 from blocks.inspection import tiles
 from pages.figures import heads, palette
+from pages.figures.pattern import cells as cells_of
 from pages.figures.pattern import head_map
 from pages.panels import inputs_picture
 
@@ -119,8 +120,14 @@ def test_the_scale_beside_the_map_reads_as_weights():
 
 def cells(picture: go.Figure) -> tuple[Any, Any]:
     """The cells that can be seen through the mask, and the masked ones."""
-    seen, masked = (trace for trace in picture.data if trace.type == "scattergl")
+    seen, masked = (trace for trace in picture.data if trace.customdata is not None)
     return seen, masked
+
+
+@pytest.mark.parametrize(("n_tokens", "kind"), [(N_TOKENS, "scatter"), (25, "scattergl")])
+def test_only_many_cells_take_one_of_the_few_webgl_contexts(n_tokens: int, kind: str):
+    drawn = cells_of(np.zeros((n_tokens, n_tokens)), 0, "", str)
+    assert {trace["type"] for trace in drawn} == {kind}
 
 
 def test_every_cell_can_be_clicked_and_tells_its_query():
@@ -153,7 +160,7 @@ def test_numbers_stand_in_the_cells_that_are_seen():
 
 
 def test_rows_show_their_sums():
-    (sums,) = [trace for trace in one_head(pattern()).data if trace.type == "scatter"]
+    (sums,) = [trace for trace in one_head(pattern()).data if trace.text is not None]
     assert list(sums.text) == ["Σ 1.000"] * N_TOKENS
 
 
