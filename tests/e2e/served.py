@@ -96,7 +96,7 @@ class Reader:
 
     def go(self, link: str) -> Page:
         """Go to a link with another title within the page that is loaded, and wait likewise."""
-        title = self.page.locator("h1")
+        title = self.page.get_by_test_id("stMain").locator("h1")  # a dialog may have one too
         before = title.inner_text()
         self.page.evaluate(GO_TO, link)
         expect(title).not_to_have_text(before)

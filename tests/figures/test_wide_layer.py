@@ -257,10 +257,10 @@ def test_the_pinned_token_has_its_colour_among_the_exciting():
 def test_far_apart_writes_are_on_a_logarithmic_axis():
     assert width_picture.written(WIDTHS, _=same).layout.yaxis.type == "log"
     near = width_picture.written(replace(WIDTHS, own_write=0.2), _=same)
-    assert near.layout.yaxis.type == "linear"
+    assert near.layout.yaxis.type != "log"
     silent = tuple(each._replace(write_rms=0.0) for each in WIDTHS.widths)
     none = width_picture.written(replace(WIDTHS, widths=silent, own_write=0.0), _=same)
-    assert none.layout.yaxis.type == "linear"
+    assert none.layout.yaxis.type != "log"
 
 
 def test_dropped_choices_are_crossed():
