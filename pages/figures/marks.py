@@ -8,6 +8,8 @@ import numpy as np
 from pages.figures import palette
 from pages.figures.theme import faint, plain
 
+SVG_UP_TO = 600  # a browser has few WebGL contexts, and a page many pictures
+
 
 def line(x: Iterable[float | str | None], y: Iterable[float | None], **more: Any) -> dict[str, Any]:
     """A curve, broken where there is None; `more` says how it looks and what it is called."""
@@ -19,6 +21,11 @@ def dots(
 ) -> dict[str, Any]:
     """Single marks; `more` says how they look and what they are called."""
     return {"type": "scatter", "mode": "markers", "x": _packed(x), "y": _packed(y), **more}
+
+
+def points_of(n: int) -> str:
+    """The type of so many marks: drawn by WebGL where SVG would be slow."""
+    return "scatter" if n <= SVG_UP_TO else "scattergl"
 
 
 def words(

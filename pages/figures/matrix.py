@@ -11,7 +11,6 @@ from pages.figures.theme import Translate, small, token_label
 from pages.figures.weights import codes, weight_bar, weight_map
 
 NUMBERS_UP_TO, CROSSES_UP_TO = 14, 32
-SVG_UP_TO = 600  # a browser has few WebGL contexts, and a page many pictures
 
 
 # What a click on a cell returns: numbers of the rows, of the columns, 1 if columns are keys.
@@ -162,7 +161,7 @@ def _markers(
     return marks.dots(
         column.astype(np.uint16),
         row.astype(np.uint16),
-        type="scatter" if matrix.values.size <= SVG_UP_TO else "scattergl",
+        type=marks.points_of(matrix.values.size),
         xaxis=f"x{place.suffix}",
         yaxis=f"y{place.suffix}",
         customdata=small(np.stack(numbers, axis=1)),

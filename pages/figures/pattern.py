@@ -7,7 +7,6 @@ import numpy as np
 
 from pages.figures import marks, palette
 from pages.figures.counting import from_one
-from pages.figures.matrix import SVG_UP_TO
 from pages.figures.theme import TITLE, Picture, Translate, figure
 from pages.figures.token_axis import CROWDED, hover_names, label_room, slanted, token_ticks
 from pages.figures.weights import outline, weight_map
@@ -87,7 +86,7 @@ def _over(
     return marks.dots(
         key.astype(np.uint16),
         query.astype(np.uint16),
-        type="scatter" if values.size <= SVG_UP_TO else "scattergl",
+        type=marks.points_of(values.size),
         xaxis="x2",
         yaxis="y2",
         customdata=np.stack((query + first, numbers), axis=1).astype(np.float32),

@@ -40,7 +40,7 @@ def growth(facts: GrowthFacts, *, _: Translate) -> Picture:
     table = table.assign(value=table[facts.of] / scale)
     lengths = sorted(table["seq_len"].unique().tolist())
     traces = [
-        _line(table[table["kind"] == kind], _named(_(name), exponents.get(kind)), LOOKS[kind], unit)
+        _line(table, kind, "value", _named(_(name), exponents.get(kind)), f"%{{y:,.3~g}} {unit}")
         for kind, name in NAMES.items()
     ]
     return figure(
@@ -60,9 +60,8 @@ def pairs(table: pd.DataFrame, growth_of: Mapping[str, str], *, _: Translate) ->
     """What each way scores, counted, against the length; each line named where it ends."""
     lengths = sorted(table["seq_len"].unique().tolist())
     lines = [
-        _counted(rows, f"{_(name)}: {growth_of[kind]}", LOOKS[kind])
+        _line(table, kind, "pairs", f"{_(name)}: {growth_of[kind]}", "%{y:,}")
         for kind, name in NAMES.items()
-        for rows in [table[table["kind"] == kind]]
     ]
     return figure(
         lines,
@@ -71,19 +70,6 @@ def pairs(table: pd.DataFrame, growth_of: Mapping[str, str], *, _: Translate) ->
         right=half_of_last(lengths),
         xaxis=log_sizes(_("n · tokens (logarithmic)"), lengths),
         yaxis={"title": _("pairs (logarithmic)"), "type": "log", "dtick": 1, "tickformat": "~s"},
-    )
-
-
-def _counted(rows: pd.DataFrame, name: str, look: tuple[str, str, str]) -> dict[str, Any]:
-    color, dash, symbol = look
-    return marks.line(
-        rows["seq_len"].tolist(),
-        rows["pairs"].tolist(),
-        mode="lines+markers",
-        name=name,
-        line={"color": color, "dash": dash, "width": 2},
-        marker={"symbol": symbol, "size": 8, "color": color},
-        hovertemplate="n = %{x:,}: %{y:,}<extra>" + name + "</extra>",
     )
 
 
@@ -97,14 +83,15 @@ def _named(name: str, exponent: float | None) -> str:
     return name if exponent is None else f"{name}: n<sup>{exponent:.2f}</sup>"
 
 
-def _line(rows: pd.DataFrame, name: str, look: tuple[str, str, str], unit: str) -> dict[str, Any]:
-    color, dash, symbol = look
+def _line(table: pd.DataFrame, kind: str, column: str, name: str, said: str) -> dict[str, Any]:
+    """One way to attend against the length; `said` of a point under the cursor."""
+    rows, (color, dash, symbol) = table[table["kind"] == kind], LOOKS[kind]
     return marks.line(
         rows["seq_len"].tolist(),
-        rows["value"].tolist(),
+        rows[column].tolist(),
         mode="lines+markers",
         name=name,
         line={"color": color, "dash": dash, "width": 2},
         marker={"symbol": symbol, "size": 8, "color": color},
-        hovertemplate="n = %{x:,}: %{y:,.3~g} " + unit + "<extra>" + name + "</extra>",
+        hovertemplate="n = %{x:,}: " + said + "<extra>" + name + "</extra>",
     )

@@ -210,20 +210,11 @@ def product(
     places = Place(1, at_left, below), Place(2, at_right, (floor, 1)), Place(3, at_right, below)
     column = chosen.key if result.name in SQUARES else chosen.feature
     top = 40 + label_room(right.columns) if result.name in SQUARES else 40
-    bars = bar_below(places[0]), bar_beside(places[1])
-    operands = [
-        {**heat(matrix, place, _, bar=bar), **hovered(matrix, _)}
-        for matrix, place, bar in zip(matrices[:2], places[:2], bars, strict=True)
-    ]
-    results = [
-        {
-            **heat(result, places[2], _, bar=_named(result, bar_beside(places[2]), _)),
-            **numbered(result.values),
-        },
-        *cells(result, places[2], _returns(result, numbers), _),
-    ]
     return figure(
-        [*operands, *results],
+        [
+            *_factors_and_result(matrices, places, _),
+            *cells(result, places[2], _returns(result, numbers), _),
+        ],
         title=title,
         height=_height(len(left.rows)) + 170 + top + BAR,
         margin=(top + 26, 8 + BAR),
@@ -236,6 +227,20 @@ def product(
         **axes(right, places[1], x=_key_names(result)),
         **axes(result, places[2]),
     )
+
+
+def _factors_and_result(
+    matrices: tuple[Matrix, Matrix, Matrix], places: tuple[Place, Place, Place], _: Translate
+) -> list[dict[str, Any]]:
+    """Left, right and result in their colours, each with its scale."""
+    left, right, result = matrices
+    at_left, at_right, below = places
+    bar = _named(result, bar_beside(below), _)
+    return [
+        {**heat(left, at_left, _, bar=bar_below(at_left)), **hovered(left, _)},
+        {**heat(right, at_right, _, bar=bar_beside(at_right)), **hovered(right, _)},
+        {**heat(result, below, _, bar=bar), **numbered(result.values)},
+    ]
 
 
 def _meeting(

@@ -37,15 +37,15 @@ def so_far(facts: HeadFacts, *, _: Translate) -> Picture:
 def _drawn(facts: HeadFacts, _: Translate, *, with_later: bool) -> Picture:
     frames = _frames(facts, _)
     current = [frame.place for frame in frames if frame.step == facts.step]
+    last = frames[-1].place.axes if with_later else current[-1].axes
     most = common_scale([matrix for _s, matrix, _p in frames if matrix.name in SCORES])
     pinned, room = facts.query - facts.drawn(MOST_TOKENS).first, 0.04 / len(frames)
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     for step, matrix, place in frames:
-        is_later = place.axes > current[-1].axes
-        if with_later or not is_later:
+        if place.axes <= last:
             colors = heat(matrix, place, _, most=most if matrix.name in SCORES else None)
-            traces.append({**colors, "opacity": FAINT if is_later else 1})
+            traces.append({**colors, "opacity": FAINT if place.axes > current[-1].axes else 1})
         traces.append(_target(step, matrix, place))
         layout |= axes(matrix, place)
     return figure(
@@ -57,9 +57,7 @@ def _drawn(facts: HeadFacts, _: Translate, *, with_later: bool) -> Picture:
             *(
                 outlined(place, 0, pinned, matrix.values.shape[1], 1)
                 for _step, matrix, place in frames
-                if matrix.name != "k"
-                and matrix.name != "v"
-                and (with_later or place.axes <= current[-1].axes)
+                if matrix.name not in ("k", "v") and place.axes <= last
             ),
         ],
         annotations=[

@@ -237,25 +237,21 @@ def says_how(case: Case) -> str:
 
 def draw_roofline(facts: RooflineFacts, *, _: Translate) -> Picture:
     """The roof and the dots below it."""
-    return roofline_picture.roofline(facts, names(facts), _=_)
+    return roofline_picture.roofline(facts, names(facts.rows), _=_)
 
 
 def draw_durations(facts: RooflineFacts, *, _: Translate) -> Picture:
     """A row per operation."""
-    return roofline_picture.durations(facts, names(facts), _=_)
+    return roofline_picture.durations(facts, names(facts.rows), _=_)
 
 
 def draw_intensity(rows: pd.DataFrame, *, _: Translate) -> Picture:
     """FLOPs per byte, before the device is measured."""
-    return roofline_picture.intensity(rows, _called(rows), _=_)
+    return roofline_picture.intensity(rows, names(rows), _=_)
 
 
-def names(facts: RooflineFacts) -> dict[str, str]:
+def names(rows: pd.DataFrame) -> dict[str, str]:
     """What each operation is called."""
-    return _called(facts.rows)
-
-
-def _called(rows: pd.DataFrame) -> dict[str, str]:
     return {name: operation(name) for name in rows["operation"]}
 
 
@@ -312,9 +308,10 @@ def how_fast_here(run: Run) -> None:
     case = chosen_case(run)
     label = _("Measure this device")
     if not shared.measure_button("measure_device", label, again=_("Measure again")):
-        st.info(says_intensity(counted_facts(case.counted())), icon=":material/lightbulb:")
+        counted = case.counted()
+        st.info(says_intensity(counted_facts(counted)), icon=":material/lightbulb:")
         show(draw_intensity, case, facts=Case.counted, key="intensity")
-        operations_table(case.counted())
+        operations_table(counted)
         return
     if peak := measured_peak(case.place):
         measured_operations(run, case, peak)

@@ -112,8 +112,8 @@ def says_bytes(facts: pd.DataFrame) -> str:
         "bits. bfloat16 reaches as far as float32 but divides more coarsely; float16 ends at "
         "{end}. Whether fewer bytes save time depends on the device: measure it here."
     )
-    sizes = facts.set_index("format")["n_bytes"].map(bytes_text)
-    end = readable(facts.set_index("format")["largest"]["float16"])
+    rows = facts.set_index("format")
+    sizes, end = rows["n_bytes"].map(bytes_text), readable(rows["largest"]["float16"])
     return text.format(most=sizes["float32"], least=sizes["bfloat16"], end=end)
 
 
