@@ -84,10 +84,7 @@ def _titles(
 
 
 def _tiles(corner: Sequence[tuple[float, float]], side: int, heads: pd.DataFrame) -> dict[str, Any]:
-    """Nine invisible markers a tile, so that a click anywhere in it finds its head.
-
-    Those of many heads are drawn by WebGL, which adds no nodes to the page.
-    """
+    """Nine invisible markers a tile, so that a click anywhere in it finds its head."""
     thirds = [(i, j) for i in (1 / 6, 3 / 6, 5 / 6) for j in (1 / 6, 3 / 6, 5 / 6)]
     told = zip(heads["head"], heads["hover"], strict=True)
     return marks.targets(
@@ -95,7 +92,6 @@ def _tiles(corner: Sequence[tuple[float, float]], side: int, heads: pd.DataFrame
         [y + j * side for _x, y in corner for _i, j in thirds],
         [[head, hover] for head, hover in told for _third in thirds],
         34,
-        type="scatter" if len(heads) <= TITLES_UP_TO else "scattergl",
         hovertemplate="%{customdata[1]}<extra></extra>",
         meta={SAID: heads["hover"].tolist()},
     )

@@ -132,8 +132,9 @@ def targets(
     x: Iterable[float | str], y: Iterable[float], returns: Iterable[Any], size: int, **more: Any
 ) -> dict[str, Any]:
     """Squares that are not seen, to be hovered and clicked; a click gives what one `returns`."""
+    given = _packed(returns)
     return {
-        **dots(x, y, customdata=_packed(returns), **steady(0)),
+        **dots(x, y, type=points_of(len(given)), customdata=given, **steady(0)),
         "marker": {"symbol": "square", "size": size, "opacity": 0},
         **more,
     }

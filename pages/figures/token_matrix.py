@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pages.figures import palette
-from pages.figures.marks import dots, steady
+from pages.figures.marks import dots, points_of, steady
 from pages.figures.theme import TITLE, Picture, figure, token_label
 from pages.figures.token_axis import CROWDED, hover_names, label_room, slanted, token_ticks
 from pages.figures.weights import outline
 
 AXIS_TITLE = 26
 ROWS_NAMED, COLUMNS_NAMED = 32, 16
-FEW = 1_200
 LEAST_HEIGHT, MOST_HEIGHT = 260, 560
 
 
@@ -92,10 +91,9 @@ def _pinned(
 def _traces(
     heatmap: dict[str, Any], marks: Sequence[dict[str, Any]], *, is_clicked: bool
 ) -> list[dict[str, Any]]:
-    if sum(len(each["x"]) for each in marks) <= FEW:
-        return [heatmap, *marks]
-    if is_clicked:
-        return [heatmap, *({**each, "type": "scattergl"} for each in marks)]
+    kind = points_of(sum(len(each["x"]) for each in marks))
+    if is_clicked or kind == "scatter":
+        return [heatmap, *({**each, "type": kind} for each in marks)]
     nothing = {"type": "scatter", "x": [None], "y": [None]}  # keeps the axes that have labels
     said = marks[0]["hovertemplate"].replace("customdata[2]", "customdata")
     values = np.zeros(heatmap["z"].shape, dtype=np.float32)

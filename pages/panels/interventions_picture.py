@@ -173,7 +173,6 @@ def _marks(effect: np.ndarray, columns: Sequence[str], unit: str, _: Translate) 
         layer.tolist(),
         (layer * effect.shape[1] + part)[:, None].tolist(),
         26,
-        type="scattergl",
         **marks.told(hovers),
     )
 

@@ -5,7 +5,8 @@ import pytest
 from drawn import TOKENS, checked, marked, same, visible, words_that_slipped_by
 
 from pages.figures import palette
-from pages.figures.token_matrix import FEW, Names
+from pages.figures.marks import points_of
+from pages.figures.token_matrix import Names
 from pages.panels.masks import leaks_picture, steps_picture
 
 N = len(TOKENS)
@@ -118,7 +119,7 @@ def test_only_charts_that_are_clicked_need_webgl(n: int):
     clicked = steps_picture.mask_map(square > 0, tokens, tokens, can_paint=True, _=same)
     quiet = steps_picture.pattern_map(square, square > 0, tokens, tokens, _=same)
     kinds = {trace.type for trace in clicked.data}
-    assert kinds == {"heatmap", "scatter" if n * n <= FEW else "scattergl"}
+    assert kinds == {"heatmap", points_of(n * n)}
     assert {trace.type for trace in quiet.data} == {"heatmap", "scatter"}
     for picture in (clicked, quiet):
         checked(picture)

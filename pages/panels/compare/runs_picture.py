@@ -139,7 +139,6 @@ def _targets(values: np.ndarray, titles: tuple[str, str], _: Translate) -> dict[
         row.astype(np.uint16),
         np.stack((row, column), axis=1).astype(np.float32),
         20,
-        type="scattergl",
         **marks.told(
             f"{titles[0]} {from_one(i)} · {titles[1]} {from_one(j)}: "
             + distance.format(distance=values[i, j])

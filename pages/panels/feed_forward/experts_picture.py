@@ -119,7 +119,7 @@ def _chosen(table: pd.DataFrame, n_tokens: int, name: str) -> dict[str, Any]:
     return marks.dots(
         table["token"].tolist(),
         table["expert"].tolist(),
-        type="scatter" if len(table) < 300 else "scattergl",
+        type=marks.points_of(len(table)),
         name=name,
         customdata=[
             [int(expert), int(token)]
@@ -143,7 +143,7 @@ def _dropped(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
         marks.dots(
             table["token"].tolist(),
             table["expert"].tolist(),
-            type="scatter" if len(table) < 300 else "scattergl",
+            type=marks.points_of(len(table)),
             name=_("dropped: over capacity"),
             customdata=table[["expert", "token"]].astype(int).to_numpy().tolist(),
             **marks.told(table["hover"]),

@@ -16,7 +16,7 @@ from pages.figures.token_axis import label_room, slanted
 from pages.figures.weights import outline
 
 BARS, BOTTOM, ROW = 220, 44, 22
-NAMES, ROOMY, FEW_CELLS = 40, 64, 1200
+NAMES, ROOMY = 40, 64
 # Below zero blue, above it orange; nothing at zero, on light and dark alike.
 DIVERGING = (
     (0.0, "rgba(0, 114, 178, 1)"),
@@ -191,7 +191,6 @@ def _cells_to_click(facts: UnitTokens, _: Translate) -> dict[str, Any]:
         [row for row, _column in cells],
         [[int(units[row]), int(numbers[column])] for row, column in cells],
         18,
-        type="scatter" if len(cells) <= FEW_CELLS else "scattergl",
         **marks.told(
             text.format(
                 unit=from_one(units[row]),

@@ -138,7 +138,6 @@ def _marks(
         row.astype(np.uint16),
         np.stack((row, number, number + first, values[row, column]), axis=1).astype(np.float32),
         12,
-        type="scattergl",
         hovertext=[_row_name(i, names.rows, tokens) for i in range(n) for _at in at],
         hovertemplate=f"%{{hovertext}}<br>{names.columns} %{{customdata[2]}}<br>"
         f"{names.value} %{{customdata[3]:.4f}}<extra></extra>",
