@@ -45,10 +45,10 @@ def what_goes_in(run: Run, input_of: Callable[[Run], None] | None = None) -> Non
             _change_it(run, input_of)
 
 
-def input_fold(run: Run) -> Any:
+def input_fold(run: Run, pinned: int | None = None) -> Any:
     """One line that says what goes in; what is in it is drawn where it is open."""
     with present.aside():
-        return fold(words.input_line(run), key="input", icon=":material/edit:")
+        return fold(words.input_line(run, pinned), key="input", icon=":material/edit:")
 
 
 def _change_it(run: Run, input_of: Callable[[Run], None] | None) -> None:

@@ -1,14 +1,14 @@
 """What both models read."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import streamlit as st
 
 from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair
 from pages.panels.cost.shared import LENGTHS, format_name, formats
-from pages.ui import link, phone
+from pages.panels.inputs import input_fold
+from pages.ui import link
 from pages.ui.choices import chooses
 from pages.ui.controls import pick, slide
 from pages.ui.inputs import input_controls, mask_controls, vector_controls
@@ -17,9 +17,12 @@ from pages.ui.language import _
 
 @chooses("text", "mask_kind", "token")
 def what_both_read(pair: Pair) -> None:
-    """The text, B's mask, the pinned token."""
-    draw = partial(_read_controls, pair)
-    phone.folded(_("Text, mask, pinned token"), draw, key="read_fold")
+    """The text, B's mask and the pinned token, on one line that opens to change them."""
+    if (opened := input_fold(pair.b, shared.pinned(pair))).open:
+        with opened:
+            _read_controls(pair)
+    if pair.a.mask != pair.b.mask:
+        st.caption(_("This is the mask of B; A keeps its own."))
 
 
 def _read_controls(pair: Pair) -> None:
@@ -29,8 +32,6 @@ def _read_controls(pair: Pair) -> None:
         (input_controls if reads_tokens else vector_controls)(pair.b)
     with right:
         mask_controls()
-        if pair.a.mask != pair.b.mask:
-            st.caption(_("This is the mask of B; A keeps its own."))
         _token_choice(pair)
 
 

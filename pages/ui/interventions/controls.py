@@ -23,7 +23,7 @@ from pages.ui.language import _, listing, sentences
 def change_controls(run: Run) -> None:
     """What to change, how, and where; a button does it."""
     config = run.config
-    columns = st.columns([3, 2, 2], vertical_alignment="bottom")
+    columns = st.columns([5, 2, 2, 5], vertical_alignment="bottom")
     with columns[0]:
         pick(
             "change_part", _("Change"), part_choices(config), label_of=words.part, shown=_part(run)
@@ -33,9 +33,10 @@ def change_controls(run: Run) -> None:
     with columns[2]:
         if _part(run) is Part.HEAD:
             _number("change_head", _("head"), config.n_heads, _head(run))
-    choose("change_kind", _("Replace with"), InterventionKind, label_of=words.kind)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with columns[3]:
         switch("change_here", _("only at the pinned token"))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        choose("change_kind", _("Replace with"), InterventionKind, label_of=words.kind)
         st.button(
             _("Apply"),
             icon=":material/edit:",
