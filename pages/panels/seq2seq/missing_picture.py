@@ -26,7 +26,7 @@ def way_name(way: Missing | int, _: Translate) -> str:
 
 def ways(facts: WaysFacts, *, _: Translate) -> Picture:
     """A row a way."""
-    title = _("Next-token prediction without the source")
+    title = _("Change without the source (bits, KL)")
     rows = [way_name(way, _) for way in facts.ways]
     names = Names(title, "", _across(_), rows, facts.labels, line_label)
     return _moved(facts.bits, names, (None, facts.pinned), _)
@@ -34,7 +34,7 @@ def ways(facts: WaysFacts, *, _: Translate) -> Picture:
 
 def hidden(facts: HiddenFacts, *, _: Translate) -> Picture:
     """A row per token of the source."""
-    title = _("Prediction with one source token hidden")
+    title = _("Change with one source token hidden (bits, KL)")
     rows = facts.source[: len(facts.bits)]
     names = Names(title, _("hidden source token"), _across(_), rows, facts.labels)
     return _moved(facts.bits, names, (facts.pinned_source, facts.pinned), _)
@@ -48,6 +48,7 @@ def _across(_: Translate) -> str:
 def _moved(bits: np.ndarray, names: Names, pinned: tuple[int | None, int], _: Translate) -> Picture:
     """What is missing down, the next token across; a click returns [row, column, bits]."""
     most = max(LEAST_SCALE, float(np.nanmax(bits, initial=0)))
+    numbers = cell_numbers(bits, bits / most)
     said = _("{bits} bits").format(bits="%{customdata[2]:.3g}")
     heat = marks.heat(
         small(bits),
@@ -57,10 +58,11 @@ def _moved(bits: np.ndarray, names: Names, pinned: tuple[int | None, int], _: Tr
         xgap=1,
         ygap=1,
         colorbar=marks.color_bar(_("bits (KL)")),
+        showscale=not numbers,
     )
     return token_matrix(
         heat,
-        [cell_marks(~np.isnan(bits), bits, said), *cell_numbers(bits, bits / most)],
+        [cell_marks(~np.isnan(bits), bits, said), *numbers],
         names,
         pinned=pinned[0],
         pinned_column=pinned[1],
