@@ -1,17 +1,15 @@
 """The feed-forward layer at other widths: its cost and its output."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from blocks.cost.parameters import count_parameters
 from blocks.inspection.wide import SeenLayer, layer_alone
 from blocks.model import devices
 from blocks.model.config import ModelConfig
-from blocks.model.layers import ParallelLayer
-from blocks.model.residual import Residual
 
 RATIOS = (1, 2, 3, 4, 5, 6, 7, 8)
 
@@ -20,7 +18,7 @@ class Width(NamedTuple):
     """A feed-forward layer of d_ff = ratio · d_model with random weights.
 
     `parameters` and `flops` (per token) by formula; `write_rms`: RMS of its output for the layer's
-    real input, `stream_rms` of what that is added to; `change` (relative) of the layer's output.
+    real input, `stream_rms` of what that is added to.
     """
 
     ratio: int
@@ -28,7 +26,6 @@ class Width(NamedTuple):
     flops: int
     write_rms: float
     stream_rms: float
-    change: float
 
 
 @dataclass(frozen=True)
@@ -50,11 +47,6 @@ class WidthFacts:
         """How many times the parameters of the narrowest the widest has."""
         return self.widths[-1].parameters / self.widths[0].parameters
 
-    @property
-    def repeats_own(self) -> bool:
-        """Whether the same weights as the run's are among them."""
-        return self.is_random and self.own_ratio == int(self.own_ratio)
-
 
 def width_facts(seen: SeenLayer, widths: tuple[Width, ...]) -> WidthFacts:
     """Return the measurements at some widths, beside the layer itself."""
@@ -68,27 +60,18 @@ def width_facts(seen: SeenLayer, widths: tuple[Width, ...]) -> WidthFacts:
     )
 
 
-def measure_width(seen: SeenLayer, own: Tensor, ratio: int) -> Width:
-    """Run the layer at another width on its real input; `own` is its `own_output`."""
+def measure_width(seen: SeenLayer, ratio: int) -> Width:
+    """Run the layer at another width on its real input."""
     run, config = seen.run, at_ratio(seen.run.config, ratio)
     dtype = devices.DTYPES[run.dtype]
     write = at_width(config, seen.layer, seen.x, seed=run.seed, device=run.device, dtype=dtype)
-    after = with_write(seen.block, seen.stream, seen.attention_out, write)
     return Width(
         ratio=ratio,
         parameters=count_wide(config),
         flops=flops_per_token(config),
         write_rms=rms(write),
         stream_rms=rms(seen.stream),
-        change=relative_change(after, own),
     )
-
-
-def own_output(seen: SeenLayer) -> Tensor:
-    """What the layer itself gives, in evaluation: (batch, seq, d_model)."""
-    with torch.no_grad():
-        write = seen.block.get_submodule("feed_forward")(seen.x)
-    return with_write(seen.block, seen.stream, seen.attention_out, write)
 
 
 def at_ratio(config: ModelConfig, ratio: int) -> ModelConfig:
@@ -129,29 +112,9 @@ def at_width(
         return wide(x)
 
 
-def with_write(block: nn.Module, x: Tensor, attention: Tensor, write: Tensor) -> Tensor:
-    """What a layer would give if its feed-forward part wrote `write`, in evaluation.
-
-    `x` is the stream that the part's write is added to; `attention`, what attention wrote, counts
-    where both parts write at once. All (batch, seq, d_model).
-    """
-    with torch.no_grad():
-        if not isinstance(block, ParallelLayer):
-            residual = cast(Residual, block.feed_forward_residual)
-            return residual(x, lambda _: write)
-        both = attention + write
-        return x + both if block.is_connected else both
-
-
 def rms(x: Tensor) -> float:
     """Root of the mean square of all values."""
     return float(x.float().square().mean().sqrt())
-
-
-def relative_change(new: Tensor, old: Tensor) -> float:
-    """RMS of the difference against RMS of the old; 0 where nothing moved."""
-    moved, size = rms(new.float() - old.float()), rms(old)
-    return moved / size if size else 0.0
 
 
 def is_affordable(config: ModelConfig, dtype: torch.dtype, budget: int) -> bool:

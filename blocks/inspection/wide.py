@@ -50,7 +50,7 @@ class SeenLayer:
     """One layer of a run, and what happened inside its feed-forward part.
 
     All tensors are (batch, seq, d_model): `x` is the input of the feed-forward part, `attention_x`
-    that of attention, `attention_out` and `feed_forward_out` their outputs, `stream` what the
+    that of attention, `feed_forward_out` the output of the former, `stream` what the
     feed-forward part adds to.
     `inside`: every expert, or the one dense layer.
     """
@@ -60,7 +60,6 @@ class SeenLayer:
     block: nn.Module
     x: Tensor
     attention_x: Tensor
-    attention_out: Tensor
     feed_forward_out: Tensor
     stream: Tensor
     seen: Recording
@@ -92,7 +91,6 @@ def see_layer(run: Run, model: nn.Module, seen: Recording, layer: int) -> SeenLa
         block=block,
         x=x,
         attention_x=seen.tensor(read_by(run.config, "attention_out", layer), layer),
-        attention_out=seen.tensor("attention_out", layer),
         feed_forward_out=seen.tensor("feed_forward_out", layer),
         stream=seen.tensor("resid_pre" if is_parallel else "resid_mid", layer),
         seen=passed,

@@ -105,7 +105,7 @@ def exciting(_=same):
 
 
 WIDTHS = WidthFacts(
-    widths=tuple(Width(n, 100 * n, 200 * n, n / 10, 1.0, n / 9) for n in (1, 2, 3)),
+    widths=tuple(Width(n, 100 * n, 200 * n, n / 10, 1.0) for n in (1, 2, 3)),
     seed=0,
     own_ratio=2.5,
     own_write=9.0,
@@ -167,7 +167,6 @@ PICTURES = {
     "exciting": exciting,
     "cost": partial(width_picture.cost, WIDTHS),
     "written": partial(width_picture.written, WIDTHS),
-    "changed": partial(width_picture.changed, WIDTHS),
     "routes": routes,
     "load": load,
     "totals": totals,

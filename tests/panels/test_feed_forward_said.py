@@ -48,7 +48,7 @@ TOKENS = UnitTokens(
 STRONGEST = pd.DataFrame({"unit": [5], "pre": [1.5], "gate": [0.5], "up": [-2.0], "hidden": [-1.0]})
 GATE = GateFacts(DENSE, True, 1, LABELS[1], 5, STRONGEST, 0.4, (0.4,) * 3, (0, 1, 2), LABELS)
 WIDTHS = WidthFacts(
-    widths=(Width(1, 1000, 2000, 0.1, 2.0, 0.5), Width(8, 8000, 16000, 0.4, 2.0, 0.0)),
+    widths=(Width(1, 1000, 2000, 0.1, 2.0), Width(8, 8000, 16000, 0.4, 2.0)),
     seed=3,
     own_ratio=4.0,
     own_write=0.25,
@@ -158,9 +158,7 @@ def test_the_width(monkeypatch: pytest.MonkeyPatch):
     assert "From 1 to 8 times d_model, parameters and FLOPs grow 8.0-fold (1,000 to 8,000" in said
     assert "from 0.100 to 0.400" in said and "adds RMS 0.250 to a stream of 2.000" in said
     assert "random weights, seed 3" in said
-    assert "it is 0" in in_both(monkeypatch, width.says_how, WIDTHS)["en"]
-    for other in (replace(WIDTHS, is_random=False), replace(WIDTHS, own_ratio=2.5)):
-        assert "it is 0" not in in_both(monkeypatch, width.says_how, other)["en"]
+    assert "seed 3" in in_both(monkeypatch, width.says_how, WIDTHS)["en"]
 
 
 def test_the_routes(monkeypatch: pytest.MonkeyPatch):

@@ -1,7 +1,6 @@
 """The feed-forward layer at widths from 1 to 8 times d_model."""
 
 from functools import lru_cache
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -16,7 +15,7 @@ from pages.ui import cached
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, sentences
+from pages.ui.language import _
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_steps
@@ -36,17 +35,9 @@ def _affordable(config: ModelConfig, dtype: str, budget: int) -> tuple[int, ...]
 @lru_cache(maxsize=128)
 def at_ratio(run: Run, layer: int, ratio: int) -> Width:
     """Cost by formula, and a real run of the layer at this ratio with weights from the seed."""
-    seen, own = shared.see(run, layer), own_output(run, layer)
-    with cached.turn(run.device):
-        return ratios.measure_width(seen, own, ratio)
-
-
-@lru_cache(maxsize=4)
-def own_output(run: Run, layer: int) -> Any:
-    """What the run's own layer gives: (batch, seq, d_model)."""
     seen = shared.see(run, layer)
     with cached.turn(run.device):
-        return ratios.own_output(seen)
+        return ratios.measure_width(seen, ratio)
 
 
 @lru_cache(maxsize=64)
@@ -87,19 +78,15 @@ def says_how(facts: WidthFacts) -> str:
     text = _(
         "FLOPs are exact: 2 · d_model · d_ff per matrix and token. At each ratio the "
         "layer itself ran on its real input, in evaluation mode, with random weights "
-        "(seed {seed}), since trained ones fit one width only. The change is the RMS of "
-        "the difference from the output of this run's layer."
+        "(seed {seed}), since trained ones fit one width only."
     )
-    said = text.format(seed=facts.seed)
-    if facts.repeats_own:
-        said = sentences(said, _("At this run's own ratio it is 0: the weights are the same."))
-    return said
+    return text.format(seed=facts.seed)
 
 
 def width_table(facts: WidthFacts) -> None:
     """The sweep, exactly."""
     names = ["d_ff / d_model", _("parameters"), _("FLOPs per token"), _("RMS of each output")]
-    names += [_("RMS of the stream"), _("change of the output")]
+    names.append(_("RMS of the stream"))
     table = pd.DataFrame(list(facts.widths)).set_axis(names, axis=1)
     show_table(table.round(4), key="ratio_table", counts=names[1:3])
 
@@ -121,8 +108,8 @@ def other_widths(run: Run) -> None:
     shown = run, layer, len(done.found)
     with place:
         say(says_width, *shown, facts=width_facts)
-    pictures = (width_picture.cost, width_picture.written, width_picture.changed)
-    for column, draw in zip(st.columns(3), pictures, strict=True):
+    pictures = (width_picture.cost, width_picture.written)
+    for column, draw in zip(st.columns(2), pictures, strict=True):
         with column:
             show(draw, *shown, facts=width_facts, key=f"ratio_{draw.__name__}")
     facts = width_facts(*shown)

@@ -6,7 +6,7 @@ from blocks.inspection.ratios import WidthFacts
 from pages.figures import marks, palette
 from pages.figures.axes import log_axis
 from pages.figures.marks import upright
-from pages.figures.theme import TITLE, TITLE_AND_LEGEND, Picture, Translate, figure, legend
+from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, figure, legend
 
 TALL, BOTTOM = 230, 46
 FAR = 10  # times: more than that, and the axis is logarithmic
@@ -45,14 +45,6 @@ def written(facts: WidthFacts, *, _: Translate) -> Picture:
     scale = log_axis(min(values), max(values)) if is_wide else {}
     frame = _frame(_("RMS of feed_forward_out"), facts, _, **scale)
     return figure([line, mine], title=_("RMS of the output"), **frame, **legend())
-
-
-def changed(facts: WidthFacts, *, _: Translate) -> Picture:
-    """How far the layer's output is from that of this run."""
-    line = _line(facts, "change", _("change"), palette.PINNED, "%{y:.2%}")
-    frame = _frame(_("change / RMS of the output"), facts, _, tickformat=".0%")
-    margin = {**frame, "margin": (TITLE, BOTTOM), "height": frame["height"] - 28}
-    return figure([line], title=_("Change of the layer's output"), **margin)
 
 
 def _line(facts: WidthFacts, column: str, name: str, color: str, shown: str) -> dict[str, Any]:
