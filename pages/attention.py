@@ -12,6 +12,7 @@ from pages.panels.attention import (
     contribution,
     contribution_picture,
     pattern,
+    random_scores,
     scaling,
     scaling_picture,
     shared,
@@ -87,6 +88,13 @@ PANELS = (
         N_("What does a head do?"),
         steps.steps_of_a_head,
         fields=("d_model", "n_heads", "n_kv_heads", "d_head", "position_kind"),
+    ),
+    Panel(
+        "random-scores",
+        N_("How do scores grow?"),
+        random_scores.how_scores_grow,
+        fields=("d_head",),
+        reads_input=False,
     ),
     of_a_head(
         "scaling",

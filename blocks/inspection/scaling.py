@@ -1,6 +1,7 @@
 """Why scores are divided by √d_head: what the softmax makes of them with and without."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,33 @@ from torch import Tensor
 from blocks.inspection.head_facts import HeadFacts
 from blocks.inspection.head_steps import Array, AttentionSteps
 from blocks.model.attention import soft_cap
+from blocks.model.masks import everyone
 from blocks.model.randomness import generator
 
 D_HEADS = tuple(2**i for i in range(10))
 LEAST_ROWS = 256
+N_KEYS = 16  # of random vectors under no mask
+TOLD = (4, 64, 512)  # the widths that a sentence names
+
+
+class Divisor(StrEnum):
+    """What scores are divided by: nothing, √d_head or d_head."""
+
+    NOTHING = "nothing"
+    ROOT = "root"
+    WIDTH = "width"
+
+    def of(self, d_head: int) -> float:
+        """The number itself."""
+        return {Divisor.NOTHING: 1.0, Divisor.ROOT: d_head**0.5, Divisor.WIDTH: d_head}[self]
+
+
+class ScoreMeasure(StrEnum):
+    """What is measured of such scores, as the columns of their table are called."""
+
+    SPREAD = "score_std"
+    LARGEST = "largest_weight"
+    SLOPE = "slope"
 
 
 @dataclass(frozen=True)
@@ -55,11 +79,51 @@ def random_sharpness(mask: Tensor, seed: int, d_heads: tuple[int, ...] = D_HEADS
     for d_head in d_heads:
         scores = _random_scores(mask, d_head, seed)
         for is_scaled in (True, False):
-            factor = d_head**-0.5 if is_scaled else 1.0
-            found = sharpness(factor * scores, mask)
-            std = float((factor * scores).std())
-            rows.append({"d_head": d_head, "is_scaled": is_scaled, "score_std": std, **vars(found)})
+            divisor = Divisor.ROOT if is_scaled else Divisor.NOTHING
+            found = _measured(scores / divisor.of(d_head), mask)
+            rows.append({"d_head": d_head, "is_scaled": is_scaled, **found})
     return pd.DataFrame(rows)
+
+
+def _measured(scores: Tensor, mask: Tensor) -> dict[str, float]:
+    return {"score_std": float(scores.std()), **vars(sharpness(scores, mask))}
+
+
+@dataclass(frozen=True, eq=False)
+class RandomScoresFacts:
+    """Scores of random vectors on 16 keys: one measure, divided by what is chosen and by less.
+
+    `table`: a row a width and divisor, with a column for each measure.
+    """
+
+    table: pd.DataFrame
+    measure: ScoreMeasure
+    divisor: Divisor
+    seed: int
+
+    @property
+    def drawn(self) -> tuple[Divisor, ...]:
+        """Every divisor up to the chosen one."""
+        known = tuple(Divisor)
+        return known[: known.index(self.divisor) + 1]
+
+    def curve(self, divisor: Divisor) -> pd.Series:
+        """The measure by width."""
+        rows = self.table[self.table["divisor"] == divisor]
+        return rows.set_index("d_head")[self.measure]
+
+
+def random_scores_facts(seed: int, measure: ScoreMeasure, divisor: Divisor) -> RandomScoresFacts:
+    """Draw queries and keys of every width from N(0, 1), and measure their scores."""
+    mask = everyone(N_KEYS)
+    rows = []
+    for d_head in D_HEADS:
+        scores = _random_scores(mask, d_head, seed)
+        rows += [
+            {"d_head": d_head, "divisor": each, **_measured(scores / each.of(d_head), mask)}
+            for each in Divisor
+        ]
+    return RandomScoresFacts(pd.DataFrame(rows), measure, divisor, seed)
 
 
 def _random_scores(mask: Tensor, d_head: int, seed: int) -> Tensor:

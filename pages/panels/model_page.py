@@ -26,7 +26,8 @@ def show_model_page(
     `input_of` draws the controls of its input, `summary` says what the model is.
     """
     run = open_page(title, architecture, panels)
-    what_goes_in(run, input_of)
+    if panel.reads_input(panels):
+        what_goes_in(run, input_of)
     recorded(run)
     subtitle(summary(run))
     panel.show(panels, run, files=files)

@@ -55,6 +55,7 @@ TITLES = {
     "latent_attention": N_("Latent attention (MLA)"),
     "token_mixers": N_("A state instead of attention"),
     "mtp": N_("Multi-token prediction"),
+    "random_scores": N_("Scores of random vectors"),
     "scaling": N_("Why divide by √d_head"),
     "contribution": N_("Weight and contribution"),
     "contribution_graph": N_("Contribution graph"),

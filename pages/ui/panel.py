@@ -28,6 +28,7 @@ class Panel:
     settings of the sidebar that it answers to, which stand first there. `of_attention`: it shows
     what attention does; where another token mixer stands in its place, it says that instead.
     `in_any_layer`: it looks at layers that attend alone, so not all of them have to.
+    `reads_input`: what goes into the model decides what it shows.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Panel:
     fields: tuple[str, ...] = ()
     of_attention: bool = False
     in_any_layer: bool = False
+    reads_input: bool = True
 
     def draw_itself(self, values: Sequence[Any]) -> Callable[[], None] | None:
         """Draw it, or say why there is nothing to see."""
@@ -117,6 +119,13 @@ def opened(panels: Sequence[Panel]) -> Panel:
     name = link.value("panel") or (lesson.step.show if lesson else "")
     named = [panel for panel in panels if panel.name == name]
     return named[0] if named else panels[0]
+
+
+def reads_input(panels: Sequence[Panel]) -> bool:
+    """Whether what goes in is worth a line: not in a lesson whose panel shows nothing of it."""
+    lesson = progress.now()
+    is_told = lesson and lesson.step.show and not lesson.step.own_text
+    return not is_told or opened(panels).reads_input
 
 
 def fields(panels: Sequence[Panel]) -> tuple[str, ...]:

@@ -5,7 +5,14 @@ import math
 import pytest
 import torch
 
-from blocks.inspection.scaling import D_HEADS, random_sharpness, sharpness
+from blocks.inspection.scaling import (
+    D_HEADS,
+    Divisor,
+    ScoreMeasure,
+    random_scores_facts,
+    random_sharpness,
+    sharpness,
+)
 from blocks.model.masks import causal, everyone
 
 MASK = everyone(16)
@@ -47,3 +54,15 @@ def test_without_division_the_spread_of_scores_grows_as_the_root_of_the_width():
 def test_a_seed_is_a_drawing():
     assert random_sharpness(MASK, 1).equals(random_sharpness(MASK, 1))
     assert not random_sharpness(MASK, 1).equals(random_sharpness(MASK, 2))
+
+
+def test_divided_by_the_width_itself_scores_shrink_until_all_keys_are_alike():
+    found = random_scores_facts(0, ScoreMeasure.SPREAD, Divisor.WIDTH)
+    assert found.drawn == tuple(Divisor)
+    expected = [d_head**-0.5 for d_head in D_HEADS]
+    assert found.curve(Divisor.WIDTH).to_numpy() == pytest.approx(expected, rel=0.15)
+    largest = random_scores_facts(0, ScoreMeasure.LARGEST, Divisor.ROOT)
+    assert largest.drawn == (Divisor.NOTHING, Divisor.ROOT)
+    assert largest.curve(Divisor.WIDTH)[512] == pytest.approx(1 / 16, rel=0.15)
+    known = random_sharpness(MASK, 0).set_index(["is_scaled", "d_head"])["largest_weight"]
+    assert largest.curve(Divisor.ROOT).to_numpy() == pytest.approx(known[True].to_numpy())

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from served import Reader
 from told import at, click_mark, expect_query, plot, settle
 
-FIRST = "/attention?preset=course&lesson=scaling&panel=scaling"
+FIRST = "/attention?preset=course&lesson=scaling&panel=random-scores"
 MAP = "/attention?preset=course&lesson=attention-by-hand&lesson_step=2&text=a+b+c&panel=steps"
 COUNTED = "chart.data[0].x.map(Number).join()"
 
@@ -64,7 +64,7 @@ def test_a_cell_is_clicked_and_so_is_a_point_of_a_curve(reader: Reader):
     assert plot(page, "guess_cell", "[chart.data[1].x[0], chart.data[1].y[0]].join()") == "1,2"
     keep.click()
     expect_query(page, guesses="2:2_1=0_0_3_3")
-    page = reader.open(FIRST + "&mask_kind=none&lesson_step=1")
+    page = reader.open(FIRST + "&lesson_step=1")
     click_mark(page, "guess_curve", 2, 0.75)
     settle(page)
     assert plot(page, "guess_curve", "chart.data[0].y.join()") == ",,0.75,,"
@@ -72,7 +72,7 @@ def test_a_cell_is_clicked_and_so_is_a_point_of_a_curve(reader: Reader):
 
 
 def test_a_curve_is_drawn_and_answered_above_the_fold_of_a_laptop_by_keyboard(reader: Reader):
-    page = reader.open(FIRST + "&mask_kind=none&lesson_step=1")
+    page = reader.open(FIRST + "&lesson_step=1")
     page.set_viewport_size({"width": 1280, "height": 720})
     settle(page)
     expect(at(page, "guess_curve")).to_be_in_viewport(ratio=1)

@@ -24,7 +24,13 @@ from blocks import ModelConfig
 from blocks.inspection.contribution import Contribution, ContributionFacts, SinkFacts
 from blocks.inspection.head_facts import HeadFacts
 from blocks.inspection.head_steps import HeadSteps
-from blocks.inspection.scaling import ScalingFacts, Sharpness
+from blocks.inspection.scaling import (
+    Divisor,
+    ScalingFacts,
+    ScoreMeasure,
+    Sharpness,
+    random_scores_facts,
+)
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.run import Input, Run
 from pages.figures import bipartite, head_table, heads, palette
@@ -32,6 +38,7 @@ from pages.figures.described import described
 from pages.figures.signed import LEAST, MOST, ZERO, signed_codes, signed_map
 from pages.panels.attention import (
     contribution_picture,
+    random_scores_picture,
     scaling_picture,
     sinks_picture,
     step_picture,
@@ -108,6 +115,14 @@ def curves(_: Any = same) -> Any:
     return scaling_picture.curves(SCALING, _=_)
 
 
+def grown(
+    _: Any = same,
+    measure: ScoreMeasure = ScoreMeasure.SPREAD,
+    divisor: Divisor = Divisor.WIDTH,
+) -> Any:
+    return random_scores_picture.curve(random_scores_facts(0, measure, divisor), _=_)
+
+
 def keys(n: int = N_TOKENS) -> pd.DataFrame:
     return pd.DataFrame(
         {
@@ -158,7 +173,7 @@ def table(_: Any = same) -> Any:
     )
 
 
-PICTURES = [strip, side_by_side, product, row, curves, bars, sinks, lines, table]
+PICTURES = [strip, side_by_side, product, row, curves, grown, bars, sinks, lines, table]
 
 
 @pytest.mark.parametrize("picture", PICTURES)
@@ -267,6 +282,14 @@ def outlines(picture: Any) -> list[tuple[str, list[float], list[float]]]:
         for s in raw(picture)["layout"]["shapes"]
         if s["line"]["color"] == palette.PINNED
     ]
+
+
+def test_a_divisor_that_is_not_chosen_yet_is_not_drawn():
+    (alone,) = raw(grown(divisor=Divisor.NOTHING))["data"]
+    names = [trace["name"] for trace in raw(grown())["data"]]
+    assert names == ["not divided", "divided by √d", "divided by d"] and alone["name"] == names[0]
+    assert raw(grown())["layout"]["yaxis"]["type"] == "log"
+    assert raw(grown(measure=ScoreMeasure.SLOPE))["layout"]["yaxis"]["range"] == [0, 1.05]
 
 
 def test_a_row_of_q_and_a_column_of_k_meet_in_the_cell():

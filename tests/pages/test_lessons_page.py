@@ -61,6 +61,20 @@ def test_the_panel_is_withheld_until_the_guess_is_made():
     assert at.query_params["guesses"] == "0:0=4.07"
 
 
+def test_what_goes_in_is_not_offered_where_the_panel_shows_nothing_of_it():
+    labels = [each.label for each in lesson_opened(guesses="0:1=4.07").expander]
+    assert not [label for label in labels if "pinned token" in label]
+    head = lesson_opened(lesson_step=5, mask_kind="none", panel="scaling")
+    assert any("pinned token" in each.label for each in head.expander)
+
+
+def test_a_step_shows_nothing_that_a_later_one_asks():
+    at = lesson_opened(guesses="0:1=4.07")
+    assert "slope" not in at.main.info[0].value and "weight" not in at.main.info[0].value
+    (line,) = figure(at, "random_scores")["data"]
+    assert line["name"] == "not divided"
+
+
 def test_on_a_phone_question_answers_and_the_way_on_stand_below_all_else(monkeypatch):
     asked = {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148"}
     monkeypatch.setattr("streamlit.runtime.context.ContextProxy.headers", asked)
@@ -122,7 +136,7 @@ def test_on_and_back_keep_the_guesses_and_leaving_keeps_the_state():
     assert "Your guess" in said(at)
     press(at, "leave_lesson")
     assert not {"lesson", "lesson_step", "guesses"} & at.query_params.keys()
-    assert at.query_params["panel"] == "scaling" and len(titles(at)) > 3
+    assert at.query_params["panel"] == "random-scores" and len(titles(at)) > 3
 
 
 def test_who_leaves_comes_home_and_goes_on_where_the_lesson_was_left():
@@ -136,7 +150,11 @@ def test_who_leaves_comes_home_and_goes_on_where_the_lesson_was_left():
     ways = (e.proto for e in home.main if e.type == "page_link")
     way = next(way for way in ways if way.label == "Why divide by √d? · step 2 of 6")
     query = {name: each[0] for name, each in parse_qs(way.query_string).items()}
-    assert (query["guesses"], query["d_model"], query["panel"]) == ("0:1=4.07", "128", "scaling")
+    assert (query["guesses"], query["d_model"], query["panel"]) == (
+        "0:1=4.07",
+        "128",
+        "random-scores",
+    )
     at = visit(home.switch_page(ATTENTION), **query)
     assert_works(at)
     assert at.query_params["lesson_step"] == "1" and at.query_params["d_model"] == "128"

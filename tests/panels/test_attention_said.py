@@ -14,7 +14,13 @@ from blocks.inspection.contribution_graph import ContributionGraph, GraphFacts
 from blocks.inspection.head_facts import AllHeads, HeadFacts, Sharpest, Window
 from blocks.inspection.head_steps import HeadSteps
 from blocks.inspection.other_attention import KindsFacts
-from blocks.inspection.scaling import ScalingFacts, Sharpness
+from blocks.inspection.scaling import (
+    Divisor,
+    RandomScoresFacts,
+    ScalingFacts,
+    ScoreMeasure,
+    Sharpness,
+)
 from blocks.inspection.sharing import Likeness, Shared, SharingFacts
 from blocks.model.attention_kinds import AttentionKind
 from blocks.model.masks import MaskConfig
@@ -26,6 +32,7 @@ from pages.panels.attention import (
     contribution,
     kinds,
     pattern,
+    random_scores,
     scaling,
     shared,
     sharing,
@@ -134,6 +141,23 @@ def test_what_the_division_does(monkeypatch: pytest.MonkeyPatch):
     assert "22.6 at 512" in in_english(monkeypatch, scaling.says_random, scaled(HEAD))
     alone = replace(HEAD, run=replace(RUN, input=Input(tokens=("a",))))
     assert "single token" in in_english(monkeypatch, scaling.says_division, scaled(alone))
+
+
+@pytest.mark.parametrize(
+    ("measure", "said"),
+    [
+        (ScoreMeasure.SPREAD, "standard deviation is 2 with 4 entries, 8 with 64, 22.6 with 512"),
+        (ScoreMeasure.LARGEST, "largest of 16 weights is 2 on average with 4 entries"),
+        (ScoreMeasure.SLOPE, "over 16 keys, is 2 with 4 entries"),
+    ],
+)
+def test_how_scores_grow_is_said_of_what_is_measured(
+    monkeypatch: pytest.MonkeyPatch, measure: ScoreMeasure, said: str
+):
+    rows = [{"d_head": d, "divisor": "root", measure: y} for d, y in ((4, 2), (64, 8), (512, 22.6))]
+    facts = RandomScoresFacts(pd.DataFrame(rows), measure, Divisor.ROOT, 0)
+    found = in_english(monkeypatch, random_scores.says_growth, facts)
+    assert found.startswith("Scores divided by √d: ") and said in found
 
 
 def added(weight: list[float], norm: list[float], head: int | None = 0, **more: float):

@@ -3,13 +3,12 @@
 import torch
 
 from blocks.inspection.head_steps import HeadSteps, attention_steps, head_steps
-from blocks.inspection.scaling import random_sharpness
+from blocks.inspection.scaling import N_KEYS, random_sharpness
 from blocks.lessons.maps import Map
 from blocks.lessons.place import Place
 from blocks.model.masks import everyone
 
 WIDEST = 4096
-N_RANDOM = 16  # tokens of the random vectors whose scores are looked at
 
 
 def weight(at: Place, *, layer: int = 0, head: int = 0, query: int = -1, key: int = 0) -> float:
@@ -119,6 +118,6 @@ def _steps(at: Place, layer: int, head: int) -> HeadSteps:
 def _random(at: Place, d: int, column: str, is_scaled: bool) -> float:
     if not 1 <= d <= WIDEST:
         raise ValueError(f"d must be 1 to {WIDEST}")
-    mask = everyone(N_RANDOM).reshape(N_RANDOM, N_RANDOM)
+    mask = everyone(N_KEYS)
     table = random_sharpness(mask, at.run.seed, (int(d),))
     return float(table.loc[table["is_scaled"] == is_scaled, column].iloc[0])

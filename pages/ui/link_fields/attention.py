@@ -1,6 +1,7 @@
 """What a link carries for the page of attention."""
 
 from blocks.inspection.head_facts import STEPS
+from blocks.inspection.scaling import Divisor, ScoreMeasure
 from pages.ui.readers import Field, choice, flag, whole
 from pages.ui.settings import MAX_TOKENS
 
@@ -35,6 +36,8 @@ FIELDS: dict[str, Field] = {
     "key": Field(whole(0, 10**6), None),
     "feature": Field(whole(0, 10**6), 0),
     "is_scaled": Field(flag, True),
+    "score_measure": Field(choice(ScoreMeasure), "score_std"),
+    "divisor": Field(choice(Divisor), "nothing"),
     "counted": Field(choice(COUNTED), "one_head"),
     "sort_heads_by": Field(choice(SORTS), "layer"),
     **LINES,
