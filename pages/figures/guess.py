@@ -1,6 +1,6 @@
 """A guess and the truth in one picture, with the gap between them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, isinf
 from typing import Any, NamedTuple
 
@@ -13,7 +13,8 @@ from pages.figures.guess_cell import GUESS, TRUTH, Table
 from pages.figures.marks import line, targets
 from pages.figures.theme import Picture, Translate, figure, legend, token_label
 
-HEIGHT, ROW, MOST_BARS = 150, 22, 16
+HEIGHT, ROW, MOST_BARS = 150, 22, 8
+THIN = 0.02  # of the longest bar: Plotly writes nothing on a thinner one
 CLICKED_HEIGHT, N_LEVELS = 320, 21
 TARGET = 8  # less than a level is high: of two that overlap, Plotly takes the later one
 ANYWHERE = -1  # a click means the nearest point, however far it is
@@ -106,25 +107,27 @@ def _range_of(ask: Ask, traces: list[dict[str, Any]]) -> list[float]:
 
 
 def _bars(found: Guessed, _: Translate) -> Picture:
-    """What was measured of each, the most above; what was guessed stands out."""
+    """What was measured of the most, the most above; what was guessed stands out."""
     ask, answer = found.ask, found.answer
     labels = ask.labels or tuple(f"{i + 1} {label}" for i, label in enumerate(found.labels))
-    order = ranked(answer.truth)[:MOST_BARS]
     guessed = {int(place): rank for rank, place in enumerate(answer.guess)}
+    order = _shown(ranked(answer.truth), guessed)
     names = [token_label(labels[i], 18) if i < len(labels) else str(i + 1) for i in order]
     is_token = ask.kind is AskKind.TOKEN
     said = [_rank(guessed.get(i), is_token=is_token, _=_) for i in order]
-    colors = [GUESS if is_token and i in guessed else TRUTH for i in order]
+    values = [answer.truth[i] for i in order]
+    is_thin = [abs(value) < THIN * max(map(abs, values)) for value in values]
     bars = marks.lying(
-        [answer.truth[i] for i in order],
+        values,
         [*range(len(order))],
-        text=said,
+        text=["" if thin else text for text, thin in zip(said, is_thin, strict=True)],
         textposition="auto",
-        marker={"color": colors},
+        marker={"color": [GUESS if is_token and i in guessed else TRUTH for i in order]},
         hovertemplate="%{customdata}: %{x:.3g}<extra></extra>",
         customdata=names,
     )
     ticks = {"tickvals": [*range(len(order))], "ticktext": names, "autorange": "reversed"}
+    beside = zip(said, is_thin, strict=True)
     return figure(
         [bars],
         title=_("Measured, largest first"),
@@ -132,7 +135,20 @@ def _bars(found: Guessed, _: Translate) -> Picture:
         height=80 + ROW * len(order),
         xaxis=_in_units(ask.unit),
         yaxis=ticks,
+        annotations=[_beside(y, text) for y, (text, thin) in enumerate(beside) if thin and text],
     )
+
+
+def _shown(order: Sequence[int], guessed: Mapping[int, int]) -> list[int]:
+    """Those with the most, and what was guessed where that is not among them."""
+    most = [*order[:MOST_BARS]]
+    return most + [i for i in guessed if i not in most and i < len(order)]
+
+
+def _beside(y: int, text: str) -> dict[str, Any]:
+    """What is written beside a bar that is too thin to be seen."""
+    place = {"x": 0, "y": y, "xanchor": "left", "xshift": 4}
+    return {**place, "text": text, "showarrow": False, "font": {"color": GUESS}}
 
 
 def _in_units(unit: str) -> dict[str, Any]:

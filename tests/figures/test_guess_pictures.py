@@ -71,6 +71,15 @@ def test_what_is_put_in_order_stands_by_measurement_with_the_places_that_were_gu
     assert picture.data[0].text == ("your rank: 2", "your rank: 3", "your rank: 1")
 
 
+def test_a_token_that_was_guessed_is_told_however_little_it_has_and_how_many_there_are():
+    truth = (1.0, *(1 / n for n in range(2, 40)), 0.0)
+    picture = guess.picture(Guessed(TOKEN, Answer((39.0,), truth), ("a",) * 40), _=str)
+    (told,) = picture.layout.annotations
+    assert (told.text, told.y) == ("your guess", len(picture.data[0].x) - 1)
+    assert picture.layout.yaxis.ticktext[-1] == "40 a"
+    assert picture.data[0].text == ("",) * len(picture.data[0].x)  # Plotly leaves it off 0
+
+
 def test_a_class_is_counted_option_by_option_and_the_true_one_is_blue_once_it_is_shown():
     guesses = ((0.0,), (1.0,), (1.0,))
     hidden, shown = (
