@@ -208,10 +208,14 @@ def says_place(place: Place) -> str:
 def _is_touched() -> bool:
     """Whether the reader has touched something meanwhile, the button that stops for one.
 
-    Streamlit hears of what is touched in a section only when the section has come to its end.
+    Streamlit hears of what is touched in a section only when the section has come to its end. A
+    section that asks to be drawn again by itself, by the clock, is not touched.
     """
     requests = getattr(get_script_run_ctx(), "script_requests", None)
-    return getattr(requests, "_state", None) is ScriptRequestType.RERUN
+    if getattr(requests, "_state", None) is not ScriptRequestType.RERUN:
+        return False
+    asked = requests._rerun_data
+    return not (asked.is_auto_rerun and len(asked.fragment_id_queue) == 1)
 
 
 def _n_until_stopped(what: Hashable, key: str, n_steps: int) -> int:

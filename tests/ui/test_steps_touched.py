@@ -1,0 +1,32 @@
+"""Long work stops for a reader, not for a section that draws itself again."""
+
+from types import SimpleNamespace
+
+import pytest
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
+
+from pages.ui import steps
+
+BY_THE_CLOCK = RerunData(fragment_id="live", is_auto_rerun=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_touched"),
+    [
+        ((), False),
+        ((BY_THE_CLOCK,), False),
+        ((BY_THE_CLOCK, BY_THE_CLOCK), False),
+        ((RerunData(),), True),
+        ((RerunData(fragment_id="other"), BY_THE_CLOCK), True),
+        ((RerunData(), BY_THE_CLOCK), True),
+    ],
+)
+def test_a_section_that_draws_itself_again_by_the_clock_stops_no_work(
+    monkeypatch, asked: tuple[RerunData, ...], is_touched: bool
+):
+    requests = ScriptRequests()
+    for each in asked:
+        requests.request_rerun(each)
+    found = SimpleNamespace(script_requests=requests)
+    monkeypatch.setattr(steps, "get_script_run_ctx", lambda: found)
+    assert steps._is_touched() == is_touched
