@@ -70,9 +70,13 @@ def columns(spec: Any, **more: Any) -> Sequence[Any]:
     """Columns of pictures; one below the other where there is no width for two.
 
     So it is where A stands beside B, and where a lesson's card and the settings stand beside.
+    Beside the card alone there is none for three: the third stands below the first.
     """
     lesson = progress.now()
     if beside.found() is None and not (lesson and lesson.asks_for_settings):
+        if lesson and spec == 3:
+            left, right = st.columns(2, **more)
+            return left, right, left
         return st.columns(spec, **more)
     return [st.container() for _each in (range(spec) if isinstance(spec, int) else spec)]
 

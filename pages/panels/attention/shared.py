@@ -1,9 +1,11 @@
 """What the panels of attention share: the head, what is looked at in it, how it is called."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from blocks.inspection import head_facts as heads
 from blocks.inspection import head_steps
@@ -82,15 +84,14 @@ def says_window(facts: HeadFacts, drawn: Window) -> str:
 def layer_and_head(run: Run) -> None:
     """The layer and head that the whole page looks at, and a way to a telling one."""
     at = labelled.selection(run)
-    left, middle, right = st.columns([3, 3, 5], vertical_alignment="bottom")
-    with left:
+    of_layer, of_head, place = _places(run)
+    with of_layer:
         attending_layer_choice(run)
-    with middle:
+    with of_head:
         head_choice(run, at.head)
     there = sharpest(run, at.token)
     if not there.weight:
         return  # the token reads none but itself
-    place = st.container() if progress.now() else right  # beside a lesson it would be cut
     place.button(
         says_sharpest(there, told_apart(run.input.labels)),
         icon=":material/my_location:",
@@ -100,6 +101,16 @@ def layer_and_head(run: Run) -> None:
         disabled=there[:2] == at[:2],
         help=_("The head in which the pinned token puts the largest weight on another token."),
     )
+
+
+def _places(run: Run) -> Sequence[DeltaGenerator]:
+    """Of the layer, which only one of several has, of the head, and of the way to a telling one."""
+    is_one = run.config.n_layers == 1
+    if progress.now():  # beside its card the way would be cut
+        first = st.columns([3, 8], vertical_alignment="bottom") if not is_one else ()
+        return (*first, *(st.container() for _i in range(3 - len(first))))
+    found = st.columns([6, 5] if is_one else [3, 3, 5], vertical_alignment="bottom")
+    return (found[0], *found[-2:])
 
 
 def go_to(layer: int, head: int) -> None:

@@ -31,7 +31,7 @@ from pages.ui.tables import show_table
 if TYPE_CHECKING:
     from torch import Tensor
 
-MOST_HEADS = 12
+MOST_HEADS = 8  # of more, no map would have room for its name
 
 
 @lru_cache(maxsize=6)
@@ -229,14 +229,16 @@ def _kept(config: ModelConfig) -> str:
 
 def draw_shared(run: Run, layer: int, token: int) -> Picture:
     """The first heads of each, a row each."""
-    n_heads = min(run.config.n_heads, MOST_HEADS)
+    n_heads, title = min(run.config.n_heads, MOST_HEADS), _("MHA, GQA and MQA side by side")
+    if n_heads < run.config.n_heads:
+        title = _("MHA, GQA and MQA side by side: heads 1 to {n}").format(n=n_heads)
     return heads.overview(
         shared_tiles(run, layer),
         tile_names(sharing_facts(run, layer), n_heads),
         columns=n_heads,
         selected=None,
         pinned=labelled.row_share(run, token),
-        title=_("MHA, GQA and MQA side by side"),
+        title=title,
         _=_,
     )
 
