@@ -22,6 +22,7 @@ from tests.bench.load import ENDED, PATIENCE, percentile
 from tests.bench.served import Served, server
 
 PAGE, LESSON, N_OPTIONS = "attention", "scaling", 3
+ALONE = 30  # learners, one after another, say how quick a single one is
 LINK = {"preset": "course", "lesson": LESSON, "panel": "scaling", "mask_kind": "none"}
 
 
@@ -127,7 +128,7 @@ async def lead(session: Session, n: int, until: float) -> None:
 
 
 async def play(address: str, n: int, within: float) -> Noted:
-    """A class of so many."""
+    """A class of so many; with no time to think (`within` 0), one after another."""
     noted = Noted()
     async with line_to(address) as line:
         leader = Session(line, LINK, noted)
@@ -136,20 +137,27 @@ async def play(address: str, n: int, within: float) -> Noted:
         found = re.search(r"room=([A-Z0-9]{6})", leader.query)
         assert found, leader.query
         until = time.monotonic() + 4 * within + PATIENCE
-        learners = (learn(address, found[1], within, noted) for _i in range(n))
-        await asyncio.gather(lead(leader, n, until), *learners)
+        learners = [learn(address, found[1], within, noted) for _i in range(n)]
+        if within:
+            await asyncio.gather(lead(leader, n, until), *learners)
+        else:
+            for alone in learners:
+                await alone
+            await lead(leader, n, until)
     return noted
 
 
-def report(n: int, noted: Noted, cpu: float) -> str:
+def report(n: int, noted: Noted, cpu: float, at_once: bool) -> str:
     """One row, in milliseconds; `cpu` are the seconds that the server took for it."""
     delays = noted.delays()
+    wall = (
+        f" · on the wall median {percentile(delays, 0.5):.0f}, p95 {percentile(delays, 0.95):.0f}"
+    )
     return (
-        f"{n:4d} learners · opening {percentile(noted.opened, 0.5):.0f} ms"
+        f"{n:4d} learners {'at once' if at_once else 'one by one'} · opening {percentile(noted.opened, 0.5):.0f} ms"
         f" · step median {percentile(noted.steps, 0.5):.0f},"
         f" p95 {percentile(noted.steps, 0.95):.0f}"
-        f" · on the wall median {percentile(delays, 0.5):.0f}, p95 {percentile(delays, 0.95):.0f}"
-        f" · CPU a learner {1000 * cpu / n:.0f}"
+        f"{wall if at_once else ''} · CPU a learner {1000 * cpu / n:.0f}"
         f" · counted {noted.wall[-1][1] if noted.wall else 0} · faults {len(noted.faults)}"
     )
 
@@ -164,10 +172,11 @@ def main() -> None:
         served = Served(address, (pid,))
         socket = f"ws://{urlsplit(address).netloc}"
         asyncio.run(play(socket, 1, 1))  # first times are paid for
-        for n in map(int, chosen.learners.split(",")):
+        for at_once in map(int, chosen.learners.split(",")):
+            n, within = (at_once, chosen.within) if at_once > 1 else (ALONE, 0)
             before = served.cpu()
-            noted = asyncio.run(play(socket, n, chosen.within if n > 1 else 1))
-            print(report(n, noted, served.cpu() - before), flush=True)
+            noted = asyncio.run(play(socket, n, within))
+            print(report(n, noted, served.cpu() - before, at_once > 1), flush=True)
             for fault in dict.fromkeys(noted.faults):
                 print(f"     {fault}")
 
