@@ -154,7 +154,8 @@ def report(n: int, noted: Noted, cpu: float, at_once: bool) -> str:
         f" · on the wall median {percentile(delays, 0.5):.0f}, p95 {percentile(delays, 0.95):.0f}"
     )
     return (
-        f"{n:4d} learners {'at once' if at_once else 'one by one'} · opening {percentile(noted.opened, 0.5):.0f} ms"
+        f"{n:4d} learners {'at once' if at_once else 'one by one'}"
+        f" · opening {percentile(noted.opened, 0.5):.0f} ms"
         f" · step median {percentile(noted.steps, 0.5):.0f},"
         f" p95 {percentile(noted.steps, 0.95):.0f}"
         f"{wall if at_once else ''} · CPU a learner {1000 * cpu / n:.0f}"
