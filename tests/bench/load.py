@@ -30,6 +30,7 @@ ENDED = (
     ForwardMsg.FINISHED_WITH_COMPILE_ERROR,
 )
 A_PAGE_IN, A_LEAVE_IN = 8, 40  # so many moves, on average, between two pages and two readers
+FOR_P95 = 64  # steps in a row's time; of fewer than 40 moves the p95 is about their largest
 PATIENCE = 180.0  # seconds
 BY_ITSELF = ("app", "training")  # moves without a reader; nothing there answers to a slider
 
@@ -176,11 +177,19 @@ def somewhere(url: str | None) -> Iterator[Served]:
             yield Served(f"ws://{urlsplit(address).netloc}", (pid,))
 
 
-def report(n: int, seen: Seen, served: Served, cpu: float, own: float, before: float) -> str:
+def between_moves(n: int, seconds: float, think: float) -> float:
+    """Seconds that each thinks: few readers less than asked for, so that a p95 can be told."""
+    return min(think, n * seconds / FOR_P95)
+
+
+def report(
+    n: int, think: float, seen: Seen, served: Served, cpu: float, own: float, before: float
+) -> str:
     """One row: times in milliseconds, memory in MiB; `own` is what playing the readers took."""
     runs = len(seen.moves) + len(seen.opened)
     row = (
-        f"{n:4d} readers · {len(seen.moves)} moves · median {percentile(seen.moves, 0.5):.0f} ms"
+        f"{n:4d} readers · {len(seen.moves)} moves, one in {think:.1f} s"
+        f" · median {percentile(seen.moves, 0.5):.0f} ms"
         f" · p95 {percentile(seen.moves, 0.95):.0f} ms · {len(seen.opened)} openings,"
         f" median {percentile(seen.opened, 0.5):.0f} ms · came back {seen.came_back}"
         f" · faults {len(seen.faults)}"
@@ -198,7 +207,9 @@ def main() -> None:
     options.add_argument("--url", help="a server that runs; without one, one is started")
     options.add_argument("--readers", default="1,20,40", help="how many, one row each")
     options.add_argument("--seconds", type=float, default=30, help="how long for each row, ≤ 600")
-    options.add_argument("--think", type=float, default=5, help="seconds between two moves")
+    options.add_argument(
+        "--think", type=float, default=5, help="seconds between two moves, at most"
+    )
     options.add_argument("--pages", help="which, by name; all but those that move by themselves")
     chosen = options.parse_args()
     here = [path.stem for path in sorted(Path("pages").glob("*.py"))]
@@ -210,9 +221,10 @@ def main() -> None:
         for n in map(int, chosen.readers.split(",")):
             before, cpu, own = served.memory(), served.cpu(), time.process_time()
             seconds = min(chosen.seconds, 600)
-            seen = asyncio.run(play(served.address, pages, n, seconds, chosen.think))
+            think = between_moves(n, seconds, chosen.think)
+            seen = asyncio.run(play(served.address, pages, n, seconds, think))
             cpu, own = served.cpu() - cpu, time.process_time() - own
-            print(report(n, seen, served, cpu, own, before), flush=True)
+            print(report(n, think, seen, served, cpu, own, before), flush=True)
             for fault, times in {each: seen.faults.count(each) for each in seen.faults}.items():
                 print(f"     {times} × {fault}")
 
