@@ -16,6 +16,7 @@ DTYPES = {
     "float64": torch.float64,
 }
 MOST_THREADS = 4
+NEW_OBJECTS = 10_000  # until the garbage collector looks for some among them (Python: 700)
 
 
 def available_devices() -> tuple[str, ...]:
@@ -91,9 +92,12 @@ def settle_process() -> None:
     """Take all that lives now out of the garbage collector's sight.
 
     With torch and pandas imported, going through what stays anyway takes longer than a rerun.
+    What is new it looks through every dozen reruns, which make a thousand objects each, and all
+    that readers hold every thousand: that stops all of them for longer than a rerun takes.
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
 
 
 def available_cpus() -> int:
