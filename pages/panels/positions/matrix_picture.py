@@ -162,7 +162,7 @@ def likeness(facts: LikenessFacts, *, _: Translate) -> Picture:
     title, y = _("Similarity of two positions against distance"), _("cosine")
     mean, around = _("mean"), _("least to largest")
     if facts.kind is PositionKind.ROPE:
-        title, y = _("Dot product of a vector with itself, rotated"), _("share of the score")
+        title, y = _("Score of a vector with itself"), _("share of the score")
         mean, around = _("mean of 256 vectors"), _("± std")
     found, x = facts.table, _("distance in positions")
     distance = found["distance"]
