@@ -129,6 +129,9 @@ def introduction(run: Run) -> None:
         text = _("A small GPT that learned to tell stories, in English and Chinese, runs here.")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(text, width="stretch")
+        if not progress.left():
+            with st.popover(_("Take a lesson"), icon=":material/school:", key="to_lessons"):
+                lessons(progress.names())
         for lang, name in LANGUAGES.items():
             if lang != current_language():
                 st.button(name, type="tertiary", on_click=link.change, args=("lang", lang))

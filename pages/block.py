@@ -74,6 +74,7 @@ PANELS = (
         N_("Parameters"),
         partial(what_it_is_made_of, of_one_block=True),
         fields=("d_model", "n_heads", "n_kv_heads", "d_ff", "activation"),
+        reads_input=False,
     ),
 )
 

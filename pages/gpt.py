@@ -122,6 +122,7 @@ PANELS = (
         N_("Parameters"),
         what_it_is_made_of,
         fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff", "tie_embeddings"),
+        reads_input=False,
     ),
 )
 

@@ -91,7 +91,7 @@ def test_a_curve_is_drawn_and_answered_above_the_fold_of_a_laptop_by_keyboard(re
 def test_a_step_begins_at_its_top(reader: Reader):
     page = reader.open(FIRST + "&guesses=0:0=4.07")
     page.set_viewport_size({"width": 390, "height": 700})
-    at(page, "open_room").scroll_into_view_if_needed()
+    at(page, "for_a_class").scroll_into_view_if_needed()
     assert scrolled(page) > 0
     at(page, "lesson_to_1").get_by_role("button").dispatch_event("click")
     expect(page.get_by_role("heading", name="What softmax makes of it")).to_be_in_viewport()
@@ -107,6 +107,7 @@ def test_a_guess_in_another_browser_comes_to_the_wall_by_itself(
     reader: Reader, other_reader: Reader
 ):
     leader = reader.open(f"{FIRST}&lang=en")
+    at(leader, "for_a_class").get_by_role("button").click()
     at(leader, "open_room").get_by_role("button").click()
     expect(at(leader, "wall")).to_be_visible()
     settle(leader)

@@ -80,6 +80,10 @@ def _say_whose_words(now: Now) -> None:
 
 
 def _question(now: Now, ask: Ask, run: Run) -> None:
+    """What came of a guess, why, and its picture: the first words of why are in sight.
+
+    Of a curve the picture says what came of it, and stands first.
+    """
     if now.answer is None:
         if now.step.set:
             set_back.offer(now)
@@ -88,8 +92,12 @@ def _question(now: Now, ask: Ask, run: Run) -> None:
     rows, labels = progress.labels(ask, run)
     found = Guessed(ask, now.answer, labels, rows)
     _verdict(found)
+    is_curve = ask.kind is AskKind.CURVE
+    if not is_curve:
+        _why(now)
     show(guess_picture.picture, found, facts=_as_it_is, key="guess_picture")
-    if ask.kind is AskKind.CURVE:
+    if is_curve:
+        _why(now)
         show_whole(verdict.points(ask, now.answer))
 
 
@@ -110,26 +118,33 @@ def _verdict(found: Guessed) -> None:
                 st.info(text, icon=":material/straighten:")
 
 
+def _why(now: Now) -> None:
+    """What explains the answer, or what was done."""
+    if now.step.after:
+        st.markdown(now.step.after)
+
+
 def _after(now: Now, run: Run | None) -> None:
-    """What explains the answer, what was read before it, and the task."""
+    """What was read before, and the task; where nothing was asked, why comes when that is done."""
     if now.answer:
         with st.expander(_("Read again what was asked"), type="compact", key="lesson_before"):
             st.markdown(now.step.before)
-    if now.step.after:
-        st.markdown(now.step.after)
+    is_done = True
     if now.step.task and run is not None:
         with at_hand():
-            _task(now, run)
+            is_done = _task(now, run)
+    if is_done and not now.step.ask:
+        _why(now)
 
 
-def _task(now: Now, run: Run) -> None:
-    """What is to be done, and whether it is."""
+def _task(now: Now, run: Run) -> bool:
+    """What is to be done; returns whether it is."""
     try:
         is_done = progress.is_done(run)
     except ConfigError as error:
         st.warning(say_fault(error.faults[0]))
         set_back.offer(now)
-        return
+        return False
     if is_done:
         text = _("Done: {task}").format(task=now.step.task)
         st.success(text, icon=":material/task_alt:")
@@ -139,6 +154,7 @@ def _task(now: Now, run: Run) -> None:
     guessing.given(now.step.so_far, run)
     if not is_done:
         st.button(_("Do it for me"), type="tertiary", on_click=progress.solve, key="solve_task")
+    return is_done
 
 
 def _ways(now: Now) -> None:

@@ -169,15 +169,11 @@ def way_to_open() -> None:
         st.warning(say_fault(fault))
     if link.value("room") or link.value("lesson") == progress.BROUGHT:
         return
-    st.button(
-        _("Open a room for a class"),
-        icon=":material/groups:",
-        type="tertiary",
-        on_click=open_room,
-        key="open_room",
-    )
-    text = _(
-        "Learners join by a code, without names; their guesses appear on your screen. A "
-        "room holds {n} learners and ends after a day."
-    )
-    st.caption(text.format(n=MOST_LEARNERS))  # a tooltip would open upwards, onto the answers
+    label, icon = _("Open a room for a class"), ":material/groups:"
+    with st.popover(label, icon=icon, type="tertiary", key="for_a_class"):
+        text = _(
+            "Learners join by a code, without names; their guesses appear on your screen. A "
+            "room holds {n} learners and ends after a day."
+        )
+        st.markdown(text.format(n=MOST_LEARNERS))
+        st.button(_("Open it"), on_click=open_room, key="open_room")
