@@ -211,7 +211,7 @@ def _is_touched() -> bool:
     Streamlit hears of what is touched in a section only when the section has come to its end. A
     section that asks to be drawn again by itself, by the clock, is not touched.
     """
-    requests = getattr(get_script_run_ctx(), "script_requests", None)
+    requests: Any = getattr(get_script_run_ctx(), "script_requests", None)
     if getattr(requests, "_state", None) is not ScriptRequestType.RERUN:
         return False
     asked = requests._rerun_data
