@@ -66,7 +66,8 @@ class Step:
     as it does with `solution`; `so_far`: what is measured and told beside it. `set`: the state that
     the step begins with, as in a link; without it, things stay as they are. `own_words`: so many
     words of the reader's own sentence stand in the place of the text that is set, where it has as
-    many; `own_text`: it comes back whole, after a step that set a text. `page`: where it takes
+    many; `own_text`: it comes back whole, after a step that set a text, and a guess
+    waits until there is one. `page`: where it takes
     place. `line`: where it begins in its file.
     """
 

@@ -339,6 +339,19 @@ def test_a_curve_is_guessed_point_by_point_and_kept_when_each_is_set():
     assert "off by at most" in said(at)
 
 
+def test_a_question_about_the_own_sentence_waits_for_one():
+    query = {"preset": None, "panel": None, "lesson": "tokens", "lesson_step": 1}
+    at = opened("pages/gpt.py", **query)
+    question(at).set_value(0)
+    run(at)
+    assert at.button(key="keep_guess").disabled and "sentence of your own first" in said(at)
+    written = opened("pages/gpt.py", **query, text="My cat naps.")
+    question(written).set_value(0)
+    run(written)
+    assert not written.button(key="keep_guess").disabled
+    assert "sentence of your own first" not in said(written)
+
+
 def test_a_curve_is_drawn_beside_the_card_though_its_panel_is_shown():
     at = opened("pages/gpt.py", preset=None, panel=None, lesson="tokens", lesson_step=4)
     assert_works(at)

@@ -60,21 +60,28 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
     above = st.container()  # of what is drawn, so that they are in sight
     guess = WAYS[ask.kind](ask, run, f"guess_{now.lesson.id}_{now.i}")
     with above if ask.kind in progress.IN_A_PICTURE else nullcontext():
-        _buttons(ask.kind, run, guess)
+        _buttons(run, guess, _still_lacking(now, ask.kind, guess))
     if fault := st.session_state.pop(FAULT, None):
         st.warning(say_fault(fault))
         if not now.step.set:  # otherwise offered above
             set_back.offer(now)
 
 
-def _buttons(kind: AskKind, run: Run, guess: Values | None) -> None:
+def _still_lacking(now: Now, kind: AskKind, guess: Values | None) -> str:
+    """What is to be done before a guess can be kept, where the question does not say it itself."""
+    if now.step.own_text and not progress.own_text():
+        return _("Write a sentence of your own first: in the line at the top of the page.")
+    return _(STILL_LACKING[kind]) if guess is None and kind in STILL_LACKING else ""
+
+
+def _buttons(run: Run, guess: Values | None, lacking: str) -> None:
     """To keep the guess, or why it cannot be kept yet; or to be shown without one."""
     with st.container(horizontal=True, vertical_alignment="center", key="lesson_guess"):
         if not wall.is_on():  # who leads the class shows the answer, and guesses nothing
             st.button(
                 _("That is my guess"),
                 type="primary",
-                disabled=guess is None,
+                disabled=guess is None or bool(lacking),
                 on_click=_answer,
                 args=(run, guess),
                 key="keep_guess",
@@ -82,8 +89,8 @@ def _buttons(kind: AskKind, run: Run, guess: Values | None) -> None:
         st.button(
             _("Show me"), type="tertiary", on_click=_answer, args=(run, ()), key="without_guess"
         )
-        if guess is None and kind in STILL_LACKING and not wall.is_on():
-            st.caption(_(STILL_LACKING[kind]), width="stretch")
+        if lacking and not wall.is_on():
+            st.caption(lacking, width="stretch")
 
 
 def given(wanted: Sequence[tuple[str, Formula]], run: Run) -> None:
