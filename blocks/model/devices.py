@@ -97,7 +97,7 @@ def settle_process() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(NEW_OBJECTS)
+    gc.set_threshold(max(NEW_OBJECTS, gc.get_threshold()[0]))
 
 
 def available_cpus() -> int:
