@@ -12,7 +12,7 @@ from pages.figures.token_axis import CROWDED, hover_names, label_room, slanted, 
 from pages.figures.weights import outline, weight_map
 
 NUMBERS_UP_TO, CROSSES_UP_TO, SUMS_UP_TO = 14, CROWDED, 64
-KEY_LABELS, QUERY_LABELS = 24, 48
+KEY_LABELS, QUERY_LABELS = 16, 48
 KEY_TITLE = 26
 
 
