@@ -11,6 +11,8 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import local_script_runner
 
 from blocks import Recording
+from blocks.cost import timing
+from blocks.efficiency import int8_passes, teaching_time
 from blocks.observe.run import Run
 from blocks.training import pace
 from pages.ui import cached, link
@@ -45,13 +47,16 @@ def no_processes() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
-def one_small_update_is_timed() -> Iterator[None]:
-    """For how long a training takes: what is said is read, however exact it is."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, most in {"N_LEAST": 1, "N_TIMED": 1, "MOST_WORK": 1e9}.items():
-            patch.setattr(pace, name, most)
-        yield
+@pytest.fixture(autouse=True)
+def little_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what takes a time: what is said of it is read, however exact it is."""
+    for name, most in {"N_LEAST": 1, "N_TIMED": 1, "MOST_WORK": 1e9}.items():
+        monkeypatch.setattr(pace, name, most)
+    for name in ("MOST_CALLS", "WARM_UPS"):
+        monkeypatch.setattr(timing, name, 1)
+    monkeypatch.setitem(timing.measure_times.__kwdefaults__, "repeats", 2)
+    for module in (teaching_time, int8_passes):
+        monkeypatch.setattr(module, "ROUNDS", 2)
 
 
 @pytest.fixture(autouse=True)

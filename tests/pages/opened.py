@@ -192,7 +192,7 @@ def assert_works(at: AppTest, *, warnings: int | None = 0) -> None:
         assert [line for line in text.splitlines() if NO_NUMBER.search(line)] == []
         ours = QUOTED.sub("`", text).splitlines() if is_chinese else []
         assert [line for line in ours if LOOSE.search(line)] == []
-    for table in (*at.dataframe, *at.table):
-        assert np.isfinite(table.value.select_dtypes("number").to_numpy(float)).all()
-        assert not table.value.astype("string").isin(["nan", "inf", "-inf", "None"]).any(axis=None)
+    for table in [each.value for each in (*at.dataframe, *at.table)]:
+        assert np.isfinite(table.select_dtypes("number").to_numpy(float)).all()
+        assert not table.astype("string").isin(["nan", "inf", "-inf", "None"]).any(axis=None)
     pickle.dumps({key: value for key, value in at.session_state.items() if "INTERNAL" not in key})
