@@ -15,6 +15,7 @@ from blocks.text.speculation import speculate
 from pages.figures.counting import from_one
 from pages.panels.gpt import drafts_picture
 from pages.panels.gpt.growing import lasting, window_size
+from pages.panels.instead import shown_instead
 from pages.ui import cached, chips, tokens
 from pages.ui.chart import columns, show
 from pages.ui.chips import Chip
@@ -125,32 +126,32 @@ def what_is_drafted(run: Run) -> None:
     """The text with what was drafted of it, the rates, and each pass."""
     place = explained(("mtp",), (speculate, GPT.logits_ahead, MTPModule), key="drafts")
     if not run.config.n_mtp_modules and beside.found() is None:
-        nothing_drafted(place)
-        return
+        run = nothing_drafted(place)
     if room(run) < 1:
         place.info(_("The context is full: type a shorter text."), icon=":material/lightbulb:")
         return
     with place:
         say(says_drafts, run, facts=draft_facts)
-    with st.container(key="drafted_text", border=True):
-        st.markdown(chips.as_markdown(text_chips(draft_facts(run))))
-        note(chips.legend(("read", "written", "drafted")))
     left, right = columns(2)
     with left:
         show(drafts_picture.growth, run, facts=draft_facts, key="drafts_growth")
     with right:
         show(drafts_picture.acceptance, run, facts=draft_facts, key="drafts_acceptance")
+    with st.container(key="drafted_text", border=True):
+        st.markdown(chips.as_markdown(text_chips(draft_facts(run))))
+        note(chips.legend(("read", "written", "drafted")))
     note(says_how(run))
     st.dataframe(table(draft_facts(run)), hide_index=True, key="drafts_table", height=318)
 
 
-def nothing_drafted(place: st.delta_generator.DeltaGenerator) -> None:
-    """What a model without modules would need, and the way to one that has them."""
+def nothing_drafted(place: st.delta_generator.DeltaGenerator) -> Run:
+    """Why a model without modules drafts nothing, the way to one that does, and a run of it."""
     text = _(
-        "This model predicts only the next token, so each pass writes one. With MTP modules "
-        "(n_mtp_modules) it would draft the tokens after that, and check the draft in its next "
-        "pass."
+        "This model has no MTP modules (n_mtp_modules) to draft further tokens, so each pass "
+        "writes one."
     )
-    place.info(text, icon=":material/lightbulb:")
-    way(_("Open a model trained with two modules"), "open_drafting", preset=TRAINED)
-    way(_("Add two modules to this one"), "add_modules", n_mtp_modules=2)
+    place.info(text, icon=":material/info:")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        way(_("Open a model trained with two modules"), "open_drafting", preset=TRAINED)
+        way(_("Add two modules to this one"), "add_modules", n_mtp_modules=2)
+        return shown_instead(TRAINED)

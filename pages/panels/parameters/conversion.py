@@ -16,6 +16,7 @@ from blocks.weights import conversion_faults, doctor
 from blocks.weights.conversion_faults import ConversionFault, Loaded, possible_faults
 from blocks.weights.doctor import Text
 from pages.figures.theme import Picture, Translate
+from pages.panels.instead import shown_instead
 from pages.panels.parameters import conversion_picture
 from pages.panels.parameters.conversion_picture import Labelled
 from pages.ui import cached, link, starts, tokens
@@ -23,13 +24,14 @@ from pages.ui.chart import columns, show
 from pages.ui.controls import pick
 from pages.ui.explain import explained, note
 from pages.ui.export import download
+from pages.ui.fold import fold
 from pages.ui.frame import FIRST_SHOWN, must_fit, section
 from pages.ui.inputs import sample_buttons, text_field
 from pages.ui.language import _, literal, sentences
 from pages.ui.link_fields.parameters import NO_FAULT
 from pages.ui.said import say
 from pages.ui.tables import show_table
-from pages.ui.ways import take
+from pages.ui.ways import way
 
 FAULTS = {
     ConversionFault.ROTARY_LAYOUT: N_("rotary layout: pairs (2i, 2i + 1) for (i, i + width/2)"),
@@ -198,8 +200,17 @@ def _texts(run: Run, facts: FaultFacts) -> None:
         st.markdown(_("With the fault: {text}").format(text=literal(faulty)))
 
 
-def _take_trained() -> None:
-    take({"preset": FIRST_SHOWN[None]})
+def _nothing_to_spoil(place: st.delta_generator.DeltaGenerator) -> Run:
+    """Why a random model is not examined, the way to the trained one, and a run of it."""
+    text = _(
+        "With random weights there is nothing for a fault to spoil: choose a trained "
+        "model, or bring your own in the sidebar."
+    )
+    place.info(text, icon=":material/info:")
+    trained = FIRST_SHOWN[None]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        way(_("Use the trained model included here"), "take_trained", preset=trained)
+        return shown_instead(trained)
 
 
 @section
@@ -208,15 +219,7 @@ def what_a_fault_does(run: Run) -> None:
     code = (conversion_faults.plant, doctor.tried, doctor.diagnosis, doctor.suspicion)
     place = explained(("conversion_faults",), code, key="conversion_story")
     if not run.weights or not run.input.token_ids:
-        text = _(
-            "With random weights there is nothing for a fault to spoil: choose a trained "
-            "model, or bring your own in the sidebar."
-        )
-        place.info(text, icon=":material/info:")
-        st.button(
-            _("Use the trained model included here"), on_click=_take_trained, key="take_trained"
-        )
-        return
+        run = _nothing_to_spoil(place)
     must_fit(run)
     ids = run.input.token_ids[:MOST_READ]
     sound, _text, _at = _read(Case(run.weights, ids, NO_FAULT))
@@ -225,18 +228,20 @@ def what_a_fault_does(run: Run) -> None:
     fault = wanted if wanted in (NO_FAULT, *faults) else str(faults[0])
     case = Case(run.weights, ids, fault)
     _choice(case, faults)
-    text_field(run)
-    sample_buttons(run)
+    if (opened := fold(literal(link.value("text")), key="fault_text", icon=":material/edit:")).open:
+        with opened:
+            text_field(run)
+            sample_buttons(run)
     with st.spinner(_("Each fault is undone in turn …"), show_time=True):
         facts = case_facts(case)
     with place:
         say(says_fault, case, facts=case_facts)
-    _texts(run, facts)
     left, right = columns([1, 1])
     with left:
         show(draw_candidates, run.input.vocabulary, case, facts=labelled_facts, key="fault_next")
     with right:
         show(draw_undone, case, facts=case_facts, key="fault_undone")
+    _texts(run, facts)
     shown = table(facts)
     show_table(shown, key="fault_table")
     download("conversion_faults.csv", lambda: shown.to_csv(index=False), "text/csv")

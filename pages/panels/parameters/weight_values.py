@@ -19,12 +19,13 @@ from blocks.model.models import parameter_names
 from blocks.observe.run import Run
 from blocks.weights.model_file import Card, read_model_file
 from pages.figures.theme import Picture, Translate
+from pages.panels.instead import shown_instead
 from pages.panels.parameters import shared, weight_values_picture
 from pages.ui import cached, link, terms
 from pages.ui.chart import show, show_now
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
-from pages.ui.frame import section
+from pages.ui.frame import FIRST_SHOWN, section
 from pages.ui.language import _, literal, say_fault, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
@@ -223,13 +224,13 @@ def how_they_are_spread(run: Run) -> None:
     place = explained(("weight_values",), (measures.weight_values,), key="values_story")
     if too_large := says_too_large(run, memory_budget()):
         place.info(too_large, icon=":material/block:")
-        return
-    if not is_small(run):
+    elif not is_small(run):
         note(says_building(run))
         switch("spread_of_weights", _("Build it and inspect its weights"))
     shown = shown_values(run)
     if not is_shown(*shown):
-        return
+        with place:
+            shown = shown_instead(FIRST_SHOWN[None]), False
     try:
         with st.spinner(_("Drawing and counting the weights …"), show_time=True):
             facts = value_facts(*shown)
