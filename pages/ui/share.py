@@ -9,6 +9,7 @@ import streamlit as st
 from blocks.model.faults import N_
 from pages.ui import address, cached, hidden, link, ready
 from pages.ui.language import _
+from pages.ui.link_fields.lessons import LEFT
 
 REACH = {
     "machine": N_(
@@ -68,7 +69,8 @@ def _asked_for(found: address.Address) -> str:
 def _query() -> dict[str, str]:
     page, panel = st.session_state.get("open_panel", (None, ""))
     named = {"panel": panel} if panel and page == st.session_state.get("page") else {}
-    return {**named, **link.here(), **hidden.query_for_others()}
+    own = {name: text for name, text in link.here().items() if name not in LEFT}
+    return {**named, **own, **hidden.query_for_others()}
 
 
 def _code_for_a_camera(text: str) -> None:

@@ -147,6 +147,11 @@ def test_who_leaves_comes_home_and_goes_on_where_the_lesson_was_left():
     home = visit(at.switch_page("app.py"), **{"panel": None, **query})
     assert_works(home)
     assert "lesson" not in home.query_params and "guesses and settings are kept" in said(home)
+    reloaded = opened("app.py", **{"panel": None, **{n: t for n, t in home.query_params.items()}})
+    assert_works(reloaded)
+    assert "guesses and settings are kept" in said(reloaded)
+    for nonsense in ("lesson=", "lesson=nosuch", "lesson=scaling&lesson_step=x&nope=1"):
+        assert_works(opened("app.py", panel=None, left_lesson=nonsense))
     ways = (e.proto for e in home.main if e.type == "page_link")
     way = next(way for way in ways if way.label == "Why divide by √d? · step 2 of 6")
     query = {name: each[0] for name, each in parse_qs(way.query_string).items()}
@@ -502,7 +507,8 @@ def test_home_begins_anew_after_a_lesson_with_the_reader_s_own_sentence():
         own_text="my own",
     )
     assert_works(home)
-    assert dict(home.query_params) == {"text": "my own"}
+    assert dict(home.query_params).keys() == {"text", "left_lesson"}
+    assert home.query_params["text"] == "my own"
 
 
 def test_what_was_computed_by_hand_is_right_within_rounding():

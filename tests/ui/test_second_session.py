@@ -27,6 +27,7 @@ TEXTS = (
         "A=n_heads%3D4",
         painted_text(causal(3)),
         "AB23CD",
+        "lesson=scaling",
         "menu",
     ),
 )

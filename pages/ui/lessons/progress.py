@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
@@ -28,7 +29,6 @@ from pages.ui.settings import lessons_folder, memory_budget
 HOME = "app.py"
 INPUT = "input"  # the line that opens to change what goes in
 TURN, ASKED, BLANK, DRAWN = "lesson_turn", "asked", "blank", "drawn"
-LEFT = "lesson_left"  # the link of the lesson that was left
 BROUGHT = "brought"  # the name of the lesson that this reader brought, which no other can open
 IN_A_PICTURE = (AskKind.CURVE, AskKind.CELL)  # which wants width
 TALL = (*IN_A_PICTURE, AskKind.ORDER)  # guessed with what fills a phone's screen
@@ -321,8 +321,8 @@ def solve() -> None:
 
 def end() -> None:
     """Go on from the start, with the reader's own sentence; the lesson can be taken up again."""
-    _note_where_it_was_left()
     state = {"lang": link.value("lang"), "hide": link.value("hide"), "text": own_text()}
+    state["left_lesson"] = _where_it_is_left()
     link.become({name: value for name, value in state.items() if value})
 
 
@@ -331,7 +331,7 @@ def leave() -> None:
 
     It can be taken up again on Home.
     """
-    _note_where_it_was_left()
+    link.change("left_lesson", _where_it_is_left())
     if own := link.value("own_text"):
         link.change("text", own)
     for name in FIELDS:
@@ -339,20 +339,20 @@ def leave() -> None:
     link.redraw_everything()
 
 
-def _note_where_it_was_left() -> None:
-    """Keep the link of a lesson that is not at its end."""
+def _where_it_is_left() -> str:
+    """The link of the lesson that is open, unless it is at its end."""
     found = now()
     if found is None or (found.is_last and found.is_through):
-        st.session_state.pop(LEFT, None)
-    else:
-        st.session_state[LEFT] = link.as_query()
+        return ""
+    kept = {n: text for n, text in link.as_query().items() if n not in ("lang", "left_lesson")}
+    return urlencode(kept, errors="replace")
 
 
 def left() -> tuple[Now, dict[str, str]] | None:
-    """The lesson that was left in this session, with the link that takes it up again."""
-    if LEFT not in st.session_state:
+    """The lesson that was left, as Home's link keeps it, with the link that takes it up again."""
+    if not (kept := link.value("left_lesson")):
         return None
-    query = {name: text for name, text in st.session_state[LEFT].items() if name != "lang"}
+    query = dict(parse_qsl(kept, keep_blank_values=True))
     with link.as_if(link.read(query).values):
         found = now()
     if found is None:

@@ -1,9 +1,11 @@
 """What a link carries of a lesson: which, how far, what was guessed, with whom."""
 
 import re
+from urllib.parse import parse_qsl, urlencode
 
 from blocks.lessons.answers import LONGEST, MOST_STEPS
 from blocks.lessons.rooms import N_SIGNS, SIGNS
+from pages.ui.link_fields.compare import LONGEST_TEXT
 from pages.ui.readers import Field, UnreadableError, flag, identifier, sentence, whole
 
 
@@ -22,6 +24,20 @@ def code(text: str) -> str:
     return found
 
 
+def left(text: str) -> str:
+    """Read the link of a lesson that was left; its parts are checked when it is taken up again."""
+    if len(text) > LONGEST_TEXT:
+        raise UnreadableError("")
+    try:
+        found = parse_qsl(text, keep_blank_values=True)
+    except ValueError:
+        raise UnreadableError("") from None
+    if text and "lesson" not in dict(found):
+        raise UnreadableError("")
+    return urlencode([each for each in found if each[0] != "left_lesson"], errors="replace")
+
+
+LEFT = {"left_lesson": Field(left, "")}
 FIELDS = {
     "lesson": Field(identifier, ""),
     "lesson_step": Field(whole(0, MOST_STEPS - 1), 0),
