@@ -296,6 +296,13 @@ def weight_bins(it: Taken, name: str) -> None:
     near(shares, np.ones(len(shares)))
 
 
+def conversion_faults(it: Taken, name: str) -> None:
+    """Of the trained model that is shown instead of a random one: the first fault is planted."""
+    distances = it.table(name)["distance from the correct logits"]
+    assert distances.is_monotonic_increasing and len(distances) > 2
+    assert distances[0] < 1e-3 * distances[1]
+
+
 def search(it: Taken, name: str) -> None:
     table = it.table(name)
     kept = table[table["fate"] != "dropped"]
@@ -361,6 +368,7 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         "published_models.csv": published_models,
         "weight_values.csv": weight_values,
         "weight_bins.csv": weight_bins,
+        "conversion_faults.csv": conversion_faults,
         **COMMON,
     },
     "pages/seq2seq.py": {

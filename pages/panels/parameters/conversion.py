@@ -228,7 +228,8 @@ def what_a_fault_does(run: Run) -> None:
     fault = wanted if wanted in (NO_FAULT, *faults) else str(faults[0])
     case = Case(run.weights, ids, fault)
     _choice(case, faults)
-    if (opened := fold(literal(link.value("text")), key="fault_text", icon=":material/edit:")).open:
+    label = _("Text: {text}").format(text=literal(link.value("text")))
+    if (opened := fold(label, key="fault_text", icon=":material/edit:")).open:
         with opened:
             text_field(run)
             sample_buttons(run)
