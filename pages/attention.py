@@ -93,7 +93,7 @@ PANELS = (
         "random-scores",
         N_("How do scores grow?"),
         random_scores.how_scores_grow,
-        fields=("d_head",),
+        fields=("seed",),
         reads_input=False,
     ),
     of_a_head(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -114,6 +115,12 @@ class RandomScoresFacts:
 
 
 def random_scores_facts(seed: int, measure: ScoreMeasure, divisor: Divisor) -> RandomScoresFacts:
+    """What is measured of random scores, beside those that are divided by less."""
+    return RandomScoresFacts(random_table(seed), measure, divisor, seed)
+
+
+@lru_cache(maxsize=8)
+def random_table(seed: int) -> pd.DataFrame:
     """Draw queries and keys of every width from N(0, 1), and measure their scores."""
     mask = everyone(N_KEYS)
     rows = []
@@ -123,7 +130,7 @@ def random_scores_facts(seed: int, measure: ScoreMeasure, divisor: Divisor) -> R
             {"d_head": d_head, "divisor": each, **_measured(scores / each.of(d_head), mask)}
             for each in Divisor
         ]
-    return RandomScoresFacts(pd.DataFrame(rows), measure, divisor, seed)
+    return pd.DataFrame(rows)
 
 
 def _random_scores(mask: Tensor, d_head: int, seed: int) -> Tensor:

@@ -1,7 +1,5 @@
 """How scores grow with the width of queries and keys: random vectors, whatever the model reads."""
 
-from functools import lru_cache
-
 import streamlit as st
 
 from blocks.inspection import scaling
@@ -18,7 +16,6 @@ from pages.ui.language import _
 from pages.ui.said import say
 
 
-@lru_cache(maxsize=32)
 def random_facts(run: Run, measure: ScoreMeasure, divisor: Divisor) -> RandomScoresFacts:
     """What is measured of random vectors, drawn from the seed of the run."""
     return scaling.random_scores_facts(run.seed, measure, divisor)
@@ -53,7 +50,7 @@ def how_scores_grow(run: Run) -> None:
     """What is measured, what is divided by, and the curves."""
     measure = ScoreMeasure(link.value("score_measure"))
     values = run, measure, Divisor(link.value("divisor"))
-    code = (scaling.random_scores_facts, scaling.sharpness)
+    code = (scaling.random_table, scaling.sharpness)
     with explained(("random_scores",), code, key="random_scores"):
         say(says_growth, *values, facts=random_facts)
     measures, divisors = picture.measure_names(_), picture.divisor_names(_)
