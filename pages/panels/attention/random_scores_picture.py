@@ -4,6 +4,7 @@ from typing import Any
 
 from blocks.inspection.scaling import D_HEADS, Divisor, RandomScoresFacts, ScoreMeasure
 from pages.figures import marks, palette
+from pages.figures.axes import log_sizes
 from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, figure, legend
 
 HEIGHT = 300
@@ -37,19 +38,13 @@ def curve(facts: RandomScoresFacts, *, _: Translate) -> Picture:
 
     Standard deviations are powers of d: straight lines, where both axes are logarithmic.
     """
-    ticks = list(D_HEADS)
     return figure(
         [_line(facts, divisor, _) for divisor in facts.drawn],
         title=_("Scores of random vectors, by their width"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, 44),
         **legend(),
-        xaxis={
-            "type": "log",
-            "tickvals": ticks,
-            "ticktext": [f"{tick:,}" for tick in ticks],
-            "title": _("d: entries of a vector"),
-        },
+        xaxis=log_sizes(_("d: entries of a vector"), D_HEADS),
         yaxis={"title": measure_names(_)[facts.measure], **_range_of(facts.measure)},
     )
 

@@ -6,6 +6,7 @@ import pandas as pd
 
 from blocks.inspection.scaling import ScalingFacts
 from pages.figures import marks, palette
+from pages.figures.axes import log_sizes
 from pages.figures.counting import head_called, told_apart
 from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, figure, legend, token_label
 from pages.figures.token_axis import label_room, slanted
@@ -30,14 +31,7 @@ def curves(facts: ScalingFacts, *, _: Translate) -> Picture:
         )
     ]
     ticks = sorted({int(d_head) for d_head in facts.random["d_head"]})[1::2]
-    x = {
-        "type": "log",
-        "tickvals": ticks,
-        "ticktext": [f"{tick:,}" for tick in ticks],
-        "title": "d_head",
-        "tickangle": 0,
-        "automargin": False,
-    }
+    x = {**log_sizes("d_head", ticks), "tickangle": 0, "automargin": False}
     y = {"rangemode": "tozero"}
     return figure(
         traces,
