@@ -23,7 +23,7 @@ from tests.bench.served import Served, server
 
 PAGE, LESSON, N_OPTIONS = "attention", "scaling", 3
 ALONE = 30  # learners, one after another, say how quick a single one is
-LINK = {"preset": "course", "lesson": LESSON, "panel": "scaling", "mask_kind": "none"}
+LINK = {"preset": "course", "lesson": LESSON, "panel": "random-scores"}
 
 
 @dataclass

@@ -577,6 +577,7 @@ def test_the_word_that_is_asked_about_is_the_one_outlined(step: int):
 def test_no_tooltip_of_the_card_covers_the_buttons_of_the_answer():
     at = lesson_opened()
     assert not at.button(key="open_room").help  # it would open upwards, onto them
+    assert any("Learners join by a code" in each.value for each in at.main.markdown)
 
 
 def test_the_head_that_a_question_is_about_is_set_back_where_another_was_opened():
