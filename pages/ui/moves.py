@@ -24,12 +24,20 @@ class Left(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A widget has another value: the state before and after, and whether it showed that before."""
+    """A widget has another value: the state before and after.
+
+    `left_at`: when the widget ceased to show this value, where that was a moment ago.
+    """
 
     key: str
     before: Mapping[str, Any]
     after: Mapping[str, Any]
-    goes_back: bool
+    left_at: float | None
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether it may be an echo."""
+        return self.left_at is not None
 
 
 def show(key: str, shown: Any) -> None:
@@ -55,8 +63,9 @@ def forget_shown() -> None:
 
 def note(key: str, moved_to: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     """A widget was moved to this value, which changed the state so."""
-    goes_back = any((each.key, each.shown) == (key, moved_to) for each in _left())
-    st.session_state.setdefault("moves", []).append(Move(key, before, after, goes_back))
+    times = [each.at for each in _left() if (each.key, each.shown) == (key, moved_to)]
+    left_at = max(times, default=None)
+    st.session_state.setdefault("moves", []).append(Move(key, before, after, left_at))
 
 
 def noted() -> Sequence[Move]:
@@ -72,12 +81,17 @@ def _left() -> list[Left]:
 
 def without_echoes(values: Mapping[str, Any], moves: Sequence[Move]) -> dict[str, Any]:
     """The state without what went back while another widget was moved by the reader."""
-    moved = {move.key for move in moves if not move.goes_back}
-    values = dict(values)
+    moved, values = _moved_by_the_reader(moves), dict(values)
     for move in reversed(moves):
-        if move.goes_back and moved - {move.key}:
+        if move.goes_back and move.key not in moved:
             values = _undone(values, move)
     return values
+
+
+def _moved_by_the_reader(moves: Sequence[Move]) -> set[str]:
+    """Where all go back, one of them by hand: that left longest ago, since echoes come at once."""
+    times = {move.key: move.left_at or 0.0 for move in moves}
+    return {key for key, left_at in times.items() if left_at == min(times.values())}
 
 
 def _undone(values: dict[str, Any], move: Move) -> dict[str, Any]:

@@ -7,21 +7,21 @@ from pages.ui.moves import AS_LONG_AS_AN_ECHO, Move, without_echoes
 
 RMSNORM = {"d_model": 64, "norm_kind": "rmsnorm"}
 WITHOUT = {"d_model": 64}
-BACK = Move("norm_kind", RMSNORM, WITHOUT, goes_back=True)
-MASKED = Move("mask_kind", WITHOUT, {**WITHOUT, "mask_kind": "none"}, goes_back=False)
+BACK = Move("norm_kind", RMSNORM, WITHOUT, left_at=9.0)
+MASKED = Move("mask_kind", WITHOUT, {**WITHOUT, "mask_kind": "none"}, left_at=None)
 BOTH = {**RMSNORM, "mask_kind": "none"}
 
 
 def test_what_went_back_beside_a_move_is_an_echo():
     assert without_echoes({**WITHOUT, "mask_kind": "none"}, [BACK, MASKED]) == BOTH
-    first = Move("mask_kind", RMSNORM, BOTH, goes_back=False)
-    then = Move("norm_kind", BOTH, {**WITHOUT, "mask_kind": "none"}, goes_back=True)
+    first = Move("mask_kind", RMSNORM, BOTH, left_at=None)
+    then = Move("norm_kind", BOTH, {**WITHOUT, "mask_kind": "none"}, left_at=9.0)
     assert without_echoes(then.after, [first, then]) == BOTH
 
 
 def test_an_echo_of_a_preset_brings_back_what_it_took_along():
     before = {"preset": "gpt2-small", "d_model": 96}
-    echo = Move("preset", before, {}, goes_back=True)
+    echo = Move("preset", before, {}, left_at=9.0)
     assert without_echoes({"mask_kind": "none"}, [echo, MASKED]) == {**before, "mask_kind": "none"}
 
 
@@ -29,6 +29,17 @@ def test_an_echo_of_a_preset_brings_back_what_it_took_along():
 def test_a_move_of_one_widget_is_a_move_even_back_again(made: list[Move]):
     after = made[-1].after if made else RMSNORM
     assert without_echoes(after, made) == after
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_of_two_that_went_back_the_reader_moved_the_one_left_before(is_first: bool):
+    """Who opens a panel again sends along what a preset has just changed."""
+    before = {"preset": "gpt2-small", "panel": "published"}
+    echo = Move("d_model", before, {**before, "d_model": 96}, left_at=9.5)
+    opened = Move("panel", before, {"preset": "gpt2-small", "d_model": 96}, left_at=8.0)
+    made = [echo, opened] if is_first else [opened, echo]
+    both = {"preset": "gpt2-small", "d_model": 96}
+    assert without_echoes(both, made) == {"preset": "gpt2-small"}
 
 
 def test_what_was_changed_again_stays():
@@ -51,7 +62,7 @@ def test_only_what_a_widget_showed_a_moment_ago_can_be_an_echo(now: list[float])
     for moved_to, seconds in (("layernorm", 0.1), ("none", 0), ("layernorm", AS_LONG_AS_AN_ECHO)):
         now[0] += seconds
         moves.note("norm_kind", moved_to, RMSNORM, WITHOUT)
-    assert [move.goes_back for move in moves.noted()] == [True, False, False]
+    assert [move.left_at for move in moves.noted()] == [10.0, None, None]
     assert moves.noted() == ()
 
 
