@@ -1,6 +1,7 @@
 """How much memory a run will take, estimated before anything is allocated."""
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 import torch
 
@@ -109,9 +110,25 @@ def run_fault(run: Run, budget: int) -> Fault | None:
     read = [token_id for text in texts for token_id in text.padded_ids]
     if run.config.architecture.reads_tokens and read and max(read) >= run.config.vocab_size:
         return vocabulary_fault(max(read), run.config.vocab_size)
-    batch, seq_len = run.input.shape[0], max(text.shape[1] for text in texts)
-    dtype = devices.DTYPES[run.dtype]
-    return memory_fault(run.config, batch=batch, seq_len=seq_len, dtype=dtype, budget=budget)
+    return memory_fault(run.config, **_passing(run), budget=budget)
+
+
+def run_memory(run: Run) -> Memory:
+    """Estimate the bytes of this run."""
+    return estimate_memory(run.config, **_passing(run))
+
+
+class _Passing(TypedDict):
+    batch: int
+    seq_len: int
+    dtype: torch.dtype
+
+
+def _passing(run: Run) -> _Passing:
+    """How much passes, and in which number format."""
+    texts = [text for text in (run.input, run.target) if text is not None]
+    seq_len = max(text.shape[1] for text in texts)
+    return {"batch": run.input.shape[0], "seq_len": seq_len, "dtype": devices.DTYPES[run.dtype]}
 
 
 def _memory_fault(need: Memory, budget: int) -> Fault | None:

@@ -18,10 +18,12 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from blocks import ModelConfig, Recording, count_parameters
 from blocks.cost import breakdown
+from blocks.cost.packed_rows import can_pack
 from blocks.inspection import tiles, values
 from blocks.model import devices, masks
 from blocks.model.layout import pack_weights_for_decoding
-from blocks.model.models import Model, assemble, build
+from blocks.model.models import Encoder, EncoderDecoder, Model, assemble, build
+from blocks.model.packed_rows import packed_bytes, with_packed_rows
 from blocks.observe import wiring
 from blocks.observe.run import Run, guarded_record, warm_up
 from blocks.weights.model_file import trained
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+Writing = Encoder | EncoderDecoder
 MOST_MODELS, MOST_RECORDINGS = 32, 64  # kept for all; small ones too have a thousand parts
 HELD_BYTES = 8 * 2**20  # two models of the size that tells stories, and what their passes showed
 
@@ -76,7 +79,15 @@ def recording(run: Run) -> Recording:
 
 def model(run: Run) -> Model:
     """The model of a run; runs that differ in their input share it."""
-    return _held(models(), Built(run.config, run.weights, run.seed, run.device, run.dtype))
+    return _held(models(), _built(run))
+
+
+def writing_model(run: Run) -> Model:
+    """The model of a run as it writes text fastest."""
+    built = cast(Writing, model(run))
+    if not can_pack(run, built, memory_budget()):
+        return built
+    return _held(packed_models(), _built(run))
 
 
 def own_runs() -> tuple[Run, ...]:
@@ -104,6 +115,10 @@ class Built(NamedTuple):
     dtype: str
 
 
+def _built(run: Run) -> Built:
+    return Built(run.config, run.weights, run.seed, run.device, run.dtype)
+
+
 @st.cache_resource(show_spinner=False)
 def recordings() -> Shelf[Run, Recording]:
     """What the runs of all readers showed."""
@@ -114,6 +129,21 @@ def recordings() -> Shelf[Run, Recording]:
 def models() -> Shelf[Built, Model]:
     """The models of all readers."""
     return Shelf(_build, weight_bytes, memory_budget() // 2, MOST_MODELS)
+
+
+@st.cache_resource(show_spinner=False)
+def packed_models() -> Shelf[Built, Writing]:
+    """Models that write, around the weights of those that are read, with packed copies."""
+    return Shelf(_pack, _bytes_packed, memory_budget() // 4, MOST_MODELS)
+
+
+def _pack(built: Built) -> Writing:
+    return with_packed_rows(cast(Writing, models().get(built)))
+
+
+def _bytes_packed(writing: Writing) -> int:
+    """With the weights, which it keeps alive."""
+    return weight_bytes(writing) + packed_bytes(writing)
 
 
 def _held(shelf: Shelf[K, V], key: K) -> V:

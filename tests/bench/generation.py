@@ -7,7 +7,9 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from blocks import PRESETS, build
+from blocks.cost.packed_rows import is_faster_packed
 from blocks.model.layout import pack_weights_for_decoding
+from blocks.model.packed_rows import packed_bytes, with_packed_rows
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from tests.bench.report import report
@@ -31,7 +33,9 @@ def measure() -> None:
 
 
 def _ours(dtype: torch.dtype):
-    return pack_weights_for_decoding(build(CONFIG, dtype=dtype))
+    """As the app writes with it."""
+    model = pack_weights_for_decoding(build(CONFIG, dtype=dtype))
+    return with_packed_rows(model) if packed_bytes(model) and is_faster_packed() else model
 
 
 def _our_speed(model) -> float:

@@ -1,5 +1,6 @@
 """What is kept is shared by all sessions, and sessions are threads."""
 
+import copy
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -103,3 +104,18 @@ def test_every_head_and_token_is_the_run_s_own():
     table = cached.token_values(run, 0, "attention_out", 2, 5)
     tensor = cached.recording(run).tensor("attention_out")
     assert table["after"].tolist() == tensor[0, 2, :5].tolist()
+
+
+@pytest.mark.parametrize("packs", [True, False])
+def test_a_text_is_written_by_packed_copies_where_they_pay(packs: bool, monkeypatch):
+    def twin(model):
+        return copy.copy(model)
+
+    monkeypatch.setattr(cached, "can_pack", lambda *_asked: packs)
+    monkeypatch.setattr(cached, "with_packed_rows", twin)
+    cached.packed_models().clear()
+    run = run_of(0, architecture="gpt", vocab_size=3)
+    writing = cached.writing_model(run)
+    assert (writing is cached.model(run)) is not packs
+    assert cached.writing_model(run) is writing
+    cached.packed_models().clear()

@@ -96,7 +96,7 @@ def generation(
 ) -> Generation:
     """The text of a run, and tokens that were `begun` after it, ready to grow without padding."""
     return Generation(
-        cast(GPT, cached.model(run)),
+        cast(GPT, cached.writing_model(run)),
         run.config,
         (*run.input.token_ids, *begun),
         sampling,
