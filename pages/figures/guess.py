@@ -11,6 +11,7 @@ from blocks.lessons.lesson import Ask, AskKind
 from pages.figures import guess_cell, marks, palette
 from pages.figures.guess_cell import GUESS, TRUTH, Table
 from pages.figures.marks import line, targets
+from pages.figures.numbers import with_unit
 from pages.figures.theme import Picture, Translate, figure, legend, token_label
 
 HEIGHT, ROW, MOST_BARS = 150, 22, 8
@@ -153,7 +154,7 @@ def _beside(y: int, text: str) -> dict[str, Any]:
 
 def _in_units(unit: str) -> dict[str, Any]:
     """An axis with its unit: a sign behind each number, or a word below."""
-    return {"ticksuffix": f" {unit}"} if len(unit) <= 1 else {"title": unit}
+    return {"ticksuffix": with_unit("", unit)} if len(unit) <= 1 else {"title": unit}
 
 
 def _rank(rank: int | None, *, is_token: bool, _: Translate) -> str:

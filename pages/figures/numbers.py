@@ -3,6 +3,7 @@
 from math import floor, log10
 
 LEAST, MOST_PLAIN = 0.001, 1e6
+SIGNS = ("", "%", "×")
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -13,6 +14,11 @@ def readable(number: float) -> str:
         digits, power = f"{number:.2e}".split("e")
         return f"{float(digits):g} × 10{str(int(power)).translate(RAISED)}"
     return f"{number:,.0f}" if size >= 999.5 else f"{number:.3g}"
+
+
+def with_unit(number: str, unit: str) -> str:
+    """A sign stands at its number in every language: 67.2%, 4.07×; a word or a symbol apart."""
+    return f"{number}{unit}" if unit in SIGNS else f"{number} {unit}"
 
 
 def hundredths(number: float) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.figures.numbers import hundredths, mean_and_std, readable
+from pages.figures.numbers import hundredths, mean_and_std, readable, with_unit
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,11 @@ def test_two_decimals_that_never_hide_a_number(number: float, text: str):
 )
 def test_a_mean_is_as_fine_as_what_is_around_it(mean: float, std: float, text: str):
     assert mean_and_std(mean, std) == text
+
+
+@pytest.mark.parametrize(
+    ("unit", "text"),
+    [("%", "67.2%"), ("×", "67.2×"), ("倍", "67.2 倍"), ("GB", "67.2 GB"), ("", "67.2")],
+)
+def test_a_sign_stands_at_its_number_and_a_word_apart(unit: str, text: str):
+    assert with_unit("67.2", unit) == text

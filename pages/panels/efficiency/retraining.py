@@ -181,7 +181,7 @@ def _share_to_remove(weights: str, removed: Removed) -> float:
     percents = {round(100 * share): share for share in shares}
     wanted = link.value("removed_percent")
     shown = min(percents, key=lambda each: abs(each - wanted))
-    slide("removed_percent", _("Removed"), percents, shown, label_of=lambda each: f"{each} %")
+    slide("removed_percent", _("Removed"), percents, shown, label_of=lambda each: f"{each}%")
     return percents[shown]
 
 

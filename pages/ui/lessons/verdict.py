@@ -16,7 +16,7 @@ from blocks.lessons.answers import (
 from blocks.lessons.lesson import Ask, AskKind, Lesson
 from pages.figures.counting import from_one
 from pages.figures.guess import Guessed
-from pages.figures.numbers import readable
+from pages.figures.numbers import readable, with_unit
 from pages.ui.language import _, enumeration, literal, ngettext, sentences
 
 
@@ -53,7 +53,7 @@ def _said_of_a_curve(ask: Ask, answer: Answer) -> str:
 def gap(ask: Ask, answer: Answer) -> str:
     """By how much a guessed curve is off where it is farthest from the truth."""
     found = readable(farthest(answer)[1])
-    return f"{found} {ask.unit}".rstrip() if len(ask.unit) <= 1 else found  # a sign, or what it is
+    return with_unit(found, ask.unit) if len(ask.unit) <= 1 else found  # a sign, or what it is
 
 
 def points(ask: Ask, answer: Answer) -> pd.DataFrame:
@@ -107,7 +107,7 @@ def _said_of_a_choice(ask: Ask, answer: Answer) -> str:
 
 
 def _with_unit(value: float, ask: Ask) -> str:
-    return f"{readable(value)} {ask.unit}".rstrip()
+    return with_unit(readable(value), ask.unit)
 
 
 def _said_of_a_token(found: Guessed) -> str:
