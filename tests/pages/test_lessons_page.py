@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 import pytest
 from opened import assert_works, figure, opened, press, run, said, titles, visit
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Radio
+from streamlit.testing.v1.element_tree import Block, Radio
 
 from blocks.lessons import shelf
 from pages.ui import machine
@@ -88,6 +88,41 @@ def test_on_a_phone_question_answers_and_the_way_on_stand_below_all_else(monkeyp
     press(at, "lesson_to_1")
     at = run(at)
     assert at.main.number_input  # a curve is higher than a screen
+
+
+def test_no_empty_frame_stands_above_the_panel_on_a_phone(monkeypatch):
+    asked = {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148"}
+    monkeypatch.setattr("streamlit.runtime.context.ContextProxy.headers", asked)
+    at = opened(ATTENTION, panel=None, lesson="attention-by-hand")
+    assert charts(at) and not has_frame(at, "lesson_veil")
+    assert has_frame(at, "lesson_card")
+
+
+def has_frame(at: AppTest, key: str) -> bool:
+    framed = [b for b in blocks_of(at.main) if key in getattr(b.proto, "id", "")]
+    assert len(framed) <= 1
+    return any(b.proto.flex_container.border for b in framed)
+
+
+def blocks_of(block: Block) -> list[Block]:
+    inside = [each for each in block.children.values() if isinstance(each, Block)]
+    return inside + [deeper for each in inside for deeper in blocks_of(each)]
+
+
+def test_the_numbers_of_a_curve_are_folded_on_a_phone(monkeypatch):
+    answered = {"lesson_step": 1, "guesses": "1:0_0_0_0_0=0.1_0.2_0.3_0.4_0.75"}
+    assert len(lesson_opened(**answered).table) == 1
+    asked = {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148"}
+    monkeypatch.setattr("streamlit.runtime.context.ContextProxy.headers", asked)
+    at = lesson_opened(**answered)
+    assert not at.table and any(each.label == "In numbers" for each in at.expander)
+
+
+def test_the_step_is_one_piece_and_the_next_lesson_is_named_where_it_is_not_cut():
+    at = lesson_opened(lesson_step=5)
+    assert any("step\u00a06\u00a0of\u00a06" in each.value for each in at.caption)
+    ways = [way.proto for way in at.get("page_link") if way.proto.label == "Next lesson"]
+    assert [way.help for way in ways] == ["Many heads, same price"]
 
 
 def test_a_sentence_of_fewer_words_than_a_lesson_reads_is_said_to_be_short():

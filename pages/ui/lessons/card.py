@@ -1,5 +1,7 @@
 """The card of a lesson: what is read, what is asked, what came of the guess, what to try."""
 
+from functools import partial
+
 import streamlit as st
 
 from blocks import ConfigError
@@ -14,7 +16,7 @@ from pages.ui.chart import show
 from pages.ui.language import _, say_fault, sentences
 from pages.ui.lessons import guessing, handed_in, progress, set_back, verdict, wall
 from pages.ui.lessons.progress import Now
-from pages.ui.phone import at_hand
+from pages.ui.phone import at_hand, folded
 from pages.ui.tables import show_whole
 
 
@@ -41,7 +43,9 @@ def draw(now: Now, run: Run | None) -> None:
 
 def veil(now: Now, run: Run | None) -> None:
     """What stands where the panel will be, or above it: the question that waits for a guess."""
-    with st.container(border=True, key="lesson_veil"):
+    is_below = guessing.is_at_hand(now.step.ask)
+    has_frame = now.is_withheld or not is_below  # an empty one would stand above the panel
+    with st.container(border=has_frame, key="lesson_veil"):
         if now.is_withheld:
             text = _("The picture is shown when you have guessed.")
             st.caption(f":material/visibility_off: {text}")
@@ -55,12 +59,12 @@ def _is_here(now: Now) -> bool:
 
 def _head(now: Now) -> None:
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", key="lesson_head"):
-        text = _("{title} · step {n} of {all}")
         n, whole = now.i + 1, len(now.lesson.steps)
-        said = [text.format(title=now.lesson.title, n=n, all=whole)]
+        said = [_("step {n} of {all}").format(n=n, all=whole)]
         if code := link.value("room"):
             said.append(_("Room {code}").format(code=code))
-        st.caption(" · ".join(said), width="stretch")
+        unbroken = (text.replace(" ", "\u00a0") for text in said)
+        st.caption(" · ".join([now.lesson.title, *unbroken]), width="stretch")
         with st.container(width="content", key="leave"):  # to Home, which keeps the way back
             way, query = progress.HOME, link.elsewhere(progress.HOME)
             st.page_link(way, label=_("Leave"), icon=":material/close:", query_params=query)
@@ -98,7 +102,8 @@ def _question(now: Now, ask: Ask, run: Run) -> None:
     show(guess_picture.picture, found, facts=_as_it_is, key="guess_picture")
     if is_curve:
         _why(now)
-        show_whole(verdict.points(ask, now.answer))
+        points = verdict.points(ask, now.answer)
+        folded(_("In numbers"), partial(show_whole, points), key="lesson_points")
 
 
 def _as_it_is(found: Guessed) -> Guessed:
@@ -221,5 +226,5 @@ def _next_lesson(now: Now) -> None:
     found = progress.lesson(names[place]) if place < len(names) else None
     if found:
         path, query = progress.way_in(found)
-        label = _("Next lesson: {title}").format(title=found.title)
-        st.page_link(path, label=label, icon=":material/school:", query_params=query)
+        label, icon = _("Next lesson"), ":material/arrow_forward:"
+        st.page_link(path, label=label, icon=icon, query_params=query, help=found.title)

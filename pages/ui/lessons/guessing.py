@@ -39,12 +39,17 @@ def ask_for(now: Now, ask: Ask, run: Run) -> None:
     On a phone they stand at hand in a fold, below the picture; not what is higher than a screen.
     What is chosen redraws these alone: the page waits for the guess.
     """
-    if is_phone() and ask.kind not in progress.TALL:
+    if is_at_hand(ask):
         with at_hand(), st.expander(asked(ask), expanded=True, key="lesson_question"):
             st.fragment(_answers)(now, ask, run)
         return
     st.markdown(f"**{asked(ask)}**")
     st.fragment(_answers)(now, ask, run)
+
+
+def is_at_hand(ask: Ask | None) -> bool:
+    """Whether a question stands at the bottom of the screen."""
+    return is_phone() and ask is not None and ask.kind not in progress.TALL
 
 
 def asked(ask: Ask) -> str:
