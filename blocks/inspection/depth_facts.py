@@ -1,7 +1,7 @@
 """What depth does to stacks of layers: curves over several seeds, and what follows from them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +39,11 @@ class LayerCurves:
         """One curve."""
         is_it = (self.table["placement"] == placement) & (self.table["measure"] == measure)
         return self.table[is_it].reset_index(drop=True)
+
+    def only(self, measure: str) -> "LayerCurves":
+        """One measure alone; all where nothing of it is known."""
+        found = self.table[self.table["measure"] == measure]
+        return self if found["median"].isna().all() else replace(self, table=found)
 
 
 class WayBack(NamedTuple):

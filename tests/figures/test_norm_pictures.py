@@ -171,6 +171,21 @@ def test_the_setting_before_is_a_ghost():
     assert names.count("before") == len(MEASURES)
 
 
+def test_one_measure_alone_has_room_and_no_second_axis():
+    table = curves()
+    found = LayerCurves(4, table, even_bits=2.0)
+    alone, every = panels(found.only("similarity").table), panels(table)
+    assert {t.yaxis for t in alone.data} == {"y"}
+    assert every.layout.height / len(MEASURES) < alone.layout.height < every.layout.height
+    assert found.only("entropy_bits") is found
+
+
+def test_ticks_of_a_logarithmic_axis_span_the_setting_before_as_well():
+    faded = curves(parameter_gradient=1e-7)
+    ticks = panels(curves(), faded).layout.yaxis.tickvals
+    assert min(ticks) < 1e-5
+
+
 @pytest.mark.parametrize("powers", [(-30, 0), (0, 1), (-2, 2), (0, 38)])
 def test_a_logarithmic_axis_has_a_handful_of_ticks(powers: tuple[int, int]):
     ticks = depth_picture.log_ticks(10.0 ** np.array(powers, dtype=float))

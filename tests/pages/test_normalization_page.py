@@ -48,6 +48,18 @@ def test_the_first_view_has_the_trained_model_and_its_layers():
     assert max(layer, rms) < 1e-3 * batch  # 0 on a CPU; elsewhere the order of sums may differ
 
 
+@pytest.mark.parametrize(
+    ("panel", "key", "model"),
+    [("depth", "depth_panels", BLOCK), ("layers", "own_panels", {"preset": None})],
+)
+def test_one_measure_of_the_layers_is_drawn_alone(panel: str, key: str, model: dict[str, object]):
+    at = opened(PAGE, **model, panel=panel, depth_curve="stream_norm")
+    assert_works(at)
+    assert {trace["yaxis"] for trace in figure(at, key)["data"]} == {"y"}
+    move(at, "depth_curve", "all")
+    assert len({trace["yaxis"] for trace in figure(at, key)["data"]}) > 5
+
+
 def test_every_placement_has_its_row_its_curve_and_its_tile():
     at = opened(PAGE, **BLOCK)
     assert_works(at)

@@ -1,5 +1,6 @@
 """What norm and residual connection do for depth: all layers of a stack, forward and back."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 import streamlit as st
@@ -32,6 +33,13 @@ def depth_facts(wanted: Stacks, n_done: int, before: Stacks) -> DepthFacts:
     ghost = [stacks.depth_pass(each) for each in before]
     curves = measures.stack_curves(before, ghost) if before else None
     return measures.depth_facts(done, passes, n_wanted=len(wanted), before=curves)
+
+
+def one_measure(wanted: Stacks, n_done: int, before: Stacks, measure: str) -> DepthFacts:
+    """The same, of its curves one measure; all where `measure` is empty."""
+    facts = depth_facts(wanted, n_done, before)
+    ghost = facts.before and facts.before.only(measure)
+    return replace(facts, curves=facts.curves.only(measure), before=ghost)
 
 
 def says_gradient(facts: DepthFacts) -> str:
@@ -166,7 +174,7 @@ def what_depth_does(run: Run) -> None:
     shown = wanted, n_done, before
     with place:
         say(says_gradient, *shown, facts=depth_facts)
-    show(draw_depth, *shown, facts=depth_facts, key="depth_panels")
+    show(draw_depth, *shown, shared.curve_choice(), facts=one_measure, key="depth_panels")
     facts = depth_facts(*shown)
     note(says_collapse(facts))
     note(says_setting(facts))

@@ -13,6 +13,7 @@ from pages.figures.series import PLACEMENT_COLORS, legend_room, placement_line
 from pages.figures.theme import EDGE, Picture, Translate, figure, legend, plain
 
 PANEL, GAP, AXIS = 104, 34, 40
+ALONE = 240
 MARKED_UP_TO = 16
 LOG_ABOVE = 15.0
 LOGARITHMIC = ("parameter_gradient", "stream_gradient")
@@ -58,13 +59,14 @@ def panels(
         ghost = None if before is None else _of(before, measure)
         place = {"yaxis": _axis("y", i), "meta": {HEADING: text}, "showlegend": i == 0}
         traces += _curves(found, ghost, names, place, _)
-        axes[_axis("yaxis", i)] = _value_axis(i, n, _is_log(found), found)
+        shown_values = found if ghost is None else pd.concat([found, ghost])
+        axes[_axis("yaxis", i)] = _value_axis(i, n, _is_log(found), shown_values)
         annotations.append(_title(_domain(i, n)[1], text))
     levels = list(_levels(curves, list(shown), _))
     return figure(
         traces,
         title=title,
-        height=n * (PANEL + GAP) + room + AXIS,
+        height=(n * PANEL if n > 1 else ALONE) + n * GAP + room + AXIS,
         margin=(room, AXIS),
         **legend(),
         xaxis=_layer_axis(curves.n_layers, _axis("y", n - 1), _),

@@ -51,6 +51,12 @@ def _own_pass(run: Run, targets: Targets) -> DepthPass:
     return shared.in_turn(run.device, measure_own, run, model, targets)
 
 
+def one_measure(run: Run, hidden: Hidden | None, measure: str) -> OwnFacts:
+    """The same, of its curves one measure; all where `measure` is empty."""
+    facts = own_facts(run, hidden)
+    return replace(facts, curves=facts.curves.only(measure))
+
+
 def says_loss(facts: OwnFacts) -> str:
     """Where the trained model's gradient is, and how its loss compares."""
     text = _(
@@ -99,7 +105,7 @@ def the_trained_layers(run: Run) -> None:
         return
     with place:
         say(says_loss, *shown, facts=own_facts)
-    show(draw_layers, *shown, facts=own_facts, key="own_panels")
+    show(draw_layers, *shown, shared.curve_choice("_own"), facts=one_measure, key="own_panels")
     note(says_task(run))
 
 

@@ -8,8 +8,11 @@ from blocks.model import devices
 from blocks.model.faults import N_
 from blocks.model.placements import own_placement, possible_placements
 from blocks.observe.run import Run, out_of_memory_fault
+from pages.panels.normalization.depth_picture import titles
 from pages.ui import cached, link, terms
+from pages.ui.controls import pick
 from pages.ui.language import _
+from pages.ui.link_fields.normalization import EVERY_CURVE
 
 RACE = N_("Which one learns?")
 NAMES = {"trained": N_("trained"), "random": N_("random weights")}
@@ -36,6 +39,14 @@ def chosen_placements(run: Run) -> tuple[str, ...]:
     own, beside = own_placement(run.config), link.value("depth_placements").split(",")
     possible = possible_placements(run.config)
     return (own, *(name for name in possible if name in beside and name != own))
+
+
+def curve_choice(place: str = "") -> str:
+    """Which measure of the layers is drawn, empty for every one; `place` as in `pick`."""
+    called = {EVERY_CURVE: _("all"), **titles(_)}
+    pick("depth_curve", _("Curves"), called, label_of=called.__getitem__, place=place)
+    chosen = str(link.value("depth_curve"))
+    return chosen if chosen != EVERY_CURVE else ""
 
 
 def names(placements: Iterable[str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from blocks.inspection.depth import MEASURES
 from blocks.inspection.stack import DEPTHS, WIDTHS
 from blocks.model.kinds import Initialization
 from blocks.model.placements import PLACEMENTS
@@ -16,6 +17,7 @@ NORM_INPUTS = (
     "feed_forward_sum",
 )
 ONLY_MINE = "own"
+EVERY_CURVE = "all"
 MOST_SEEDS = 5
 RACE_DEPTHS = (2, 4, 8, 12, 16, 24, 32)
 RACE_RATES, RACE_WARMUPS = ("0.0003", "0.001", "0.003"), ("0", "30", "60")
@@ -48,5 +50,6 @@ FIELDS: dict[str, Field] = {
     "depth_width": Field(whole(8, WIDTHS[-1]), 128),
     "depth_initialization": Field(choice(Initialization), str(Initialization.XAVIER_UNIFORM)),
     "n_depth_seeds": Field(whole(1, MOST_SEEDS), 3),
+    "depth_curve": Field(choice((EVERY_CURVE, *MEASURES)), EVERY_CURVE),
     "depth_placements": Field(several(PLACEMENTS, ONLY_MINE), "pre,post"),
 }
