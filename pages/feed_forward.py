@@ -4,7 +4,7 @@ import pages.ui.entrance  # noqa: F401
 
 from blocks.model.faults import N_
 from pages.panels.feed_forward.activation import the_bend, the_gate
-from pages.panels.feed_forward.experts import mixture_of_experts
+from pages.panels.feed_forward.experts import mixture_of_experts, what_experts_cost
 from pages.panels.feed_forward.positions import each_position_alone
 from pages.panels.feed_forward.shared import layer_and_expert, of_a_layer, of_units
 from pages.panels.feed_forward.units import dead_and_alive, one_unit
@@ -60,6 +60,13 @@ PANELS = (
             *("n_experts", "n_active_experts", "d_expert", "n_shared_experts", "router_kind"),
             *("normalize_top_k", "expert_capacity", "d_ff"),
         ),
+    ),
+    Panel(
+        "expert-cost",
+        N_("What do experts cost?"),
+        what_experts_cost,
+        fields=("n_experts", "n_active_experts", "d_expert", "n_shared_experts", "d_ff"),
+        reads_input=False,
     ),
     Panel(
         "positions",

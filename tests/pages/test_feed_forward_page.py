@@ -141,7 +141,6 @@ def test_experts_are_tried_limited_and_left_again():
     assert "Router: linear without bias" in said(at) and "There is no capacity limit" in said(at)
     press(at, "with_capacity")
     assert settings(at)["expert_capacity"] == "1.0" and "choices dropped:" in said(at)
-    assert "dropped by expert_capacity" in said(at)
     load = table(at, "mean probability")
     assert load["processed"].max() <= 3 and load["times chosen"].sum() == 2 * 12  # ⌈2 · 12 / 8⌉
     press(at, "one_active")
@@ -149,6 +148,17 @@ def test_experts_are_tried_limited_and_left_again():
     press(at, "dense_again")
     assert_works(at)
     assert "n_experts" not in settings(at)
+
+
+def test_the_cost_of_experts_is_a_panel_of_its_own():
+    at = page(panel="expert-cost", n_experts=8, expert_capacity=1.0, **SMALL)
+    assert_works(at)
+    assert "of which each token uses" in said(at) and figure(at, "expert_totals")["data"]
+    assert len(table(at, "FLOPs per token")) == 3
+    assert "dropped by expert_capacity" in said(at)
+    visit(at, panel="experts", n_experts=8, **SMALL)
+    assert "of which each token uses" not in said(at)
+    assert "attention only" in said(page(panel="expert-cost", preset="induction"))
 
 
 def test_the_sidebar_has_the_controls_of_experts_only_where_there_are_some():

@@ -1,4 +1,4 @@
-"""Mixture of experts: where the router sends each token, how full the experts are, the cost."""
+"""Mixture of experts: where the router sends each token, how full they are; what they cost."""
 
 import html
 from functools import lru_cache
@@ -203,7 +203,7 @@ def _chip(label: str, choices: pd.DataFrame, *, is_pinned: bool) -> str:
 def mixture_of_experts(run: Run) -> None:
     """The run's own experts, or some random ones on the real input of its dense layer."""
     at = shared.selection(run)
-    code = (parts.MixtureOfExperts, parts.within_capacity, active_parameters)
+    code = (parts.MixtureOfExperts, parts.within_capacity)
     place = explained(("experts",), code, key="experts")
     if not can_show_mixture(run):
         text = _(
@@ -219,7 +219,17 @@ def mixture_of_experts(run: Run) -> None:
     ways_among_experts(run.config)
     _routes_and_load(shown, is_own=facts.is_own)
     _text_and_table(facts)
-    say(says_layouts, run.config, facts=layout_facts)
+
+
+@section
+def what_experts_cost(run: Run) -> None:
+    """Parameters and FLOPs of the mixture, beside those of dense layers."""
+    place = explained(("experts",), (active_parameters,), key="expert_cost")
+    if run.config.attention_only:
+        place.info(shared.no_wide_layer(), icon=":material/lightbulb:")
+        return
+    with place:
+        say(says_layouts, run.config, facts=layout_facts)
     left, right = columns([5, 6])
     with left:
         show(experts_picture.totals, run.config, facts=layout_facts, key="expert_totals")
