@@ -48,6 +48,7 @@ def training_losses(
     n_updates: int,
     guess: float,
     room: int = TITLE_AND_LEGEND,
+    height: int = 360,
     _: Translate,
 ) -> Picture:
     """Losses of several models over their updates, with room for all `n_updates` from the start.
@@ -58,7 +59,7 @@ def training_losses(
     return figure(
         traces,
         title=title,
-        height=360,
+        height=height,
         margin=(room, EDGE),
         **legend(),
         xaxis={"title": _("step"), "range": [0, n_updates]},

@@ -7,6 +7,8 @@ from pages.figures import marks
 from pages.figures.series import legend_room, placement_line, step_hover, training_losses
 from pages.figures.theme import Picture, Translate
 
+HEIGHT = 310  # with the controls above it, above the fold of a laptop
+
 
 def losses(facts: RaceFacts, names: Mapping[str, str], *, _: Translate) -> Picture:
     """Loss over updates, a curve a placement."""
@@ -26,5 +28,6 @@ def losses(facts: RaceFacts, names: Mapping[str, str], *, _: Translate) -> Pictu
         n_updates=facts.n_planned,
         guess=GUESS,
         room=legend_room(names),
+        height=HEIGHT,
         _=_,
     )
