@@ -56,6 +56,11 @@ class Ask:
     least: float = 0.0
     most: float = 1.0
 
+    @property
+    def x_name(self) -> str:
+        """What the axis of a curve is called: of “d =” as it stands before a value, “d”."""
+        return self.x_label.removesuffix("=").strip()
+
 
 @dataclass(frozen=True, kw_only=True)
 class Step:

@@ -183,7 +183,7 @@ def _curves(found: ClassGuesses, _: Translate) -> Picture:
         title=_title(found, _),
         margin=(64, 40),
         height=HEIGHT,
-        xaxis={"title": ask.x_label, "type": "category"},
+        xaxis={"title": ask.x_name, "type": "category"},
         yaxis={"title": ask.unit, "range": [min(0.0, ask.least), ask.most]},
         font=FONT,
         **legend(),

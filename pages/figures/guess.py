@@ -94,7 +94,7 @@ def _lines(ask: Ask, traces: list[dict[str, Any]], title: str) -> Picture:
         title=title,
         margin=(64, 40),
         height=HEIGHT + 60,
-        xaxis={"title": ask.x_label, "type": "category"},
+        xaxis={"title": ask.x_name, "type": "category"},
         yaxis={"title": ask.unit, "range": _range_of(ask, traces)},
         **legend(),
     )

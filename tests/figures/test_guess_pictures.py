@@ -1,5 +1,6 @@
 """A guess beside the truth, and the guesses of a class."""
 
+from dataclasses import replace
 from math import inf
 
 import pytest
@@ -107,3 +108,9 @@ def test_a_curve_to_be_clicked_is_high_enough_for_its_levels():
     sent = guess.curve_so_far(CURVE, (0.5,) * len(CURVE.xs), _=str).sent
     spacing = (sent["layout"]["height"] - 64 - 40) / 20
     assert spacing > 10 and sent["layout"]["hoverdistance"] == -1
+
+
+def test_what_stands_before_a_value_names_its_axis_without_an_equals_sign():
+    asked = replace(CURVE, x_label="d =")
+    sent = guess.picture(Guessed(asked, Answer(*ANSWERS[CURVE]), LABELS), _=str).sent
+    assert sent["layout"]["xaxis"]["title"]["text"] == "d"

@@ -60,7 +60,7 @@ def points(ask: Ask, answer: Answer) -> pd.DataFrame:
     """What was guessed and what was measured at each point of a curve."""
     guessed = {_("guessed"): map(readable, answer.guess)} if answer.was_guessed else {}
     columns = {
-        ask.x_label.removesuffix("=").strip() or "x": (f"{x:g}" for x in ask.xs),
+        ask.x_name or "x": (f"{x:g}" for x in ask.xs),
         **guessed,
         _("measured"): map(readable, answer.truth),
     }
