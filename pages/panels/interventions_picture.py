@@ -9,7 +9,7 @@ import pandas as pd
 from pages.figures import marks, palette
 from pages.figures.axes import plot_room, room_under_legend, row_names
 from pages.figures.table_rows import each_row
-from pages.figures.theme import Picture, Translate, figure, token_label
+from pages.figures.theme import Picture, Translate, figure, plain, token_label
 from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import outline
 
@@ -114,6 +114,7 @@ def _hovers(table: pd.DataFrame, _: Translate) -> list[str]:
 
 ROW, BOTTOM, TICKS = 30, 64, 26
 NUMBERS_UP_TO = 200
+LEAST_WRITTEN = 0.001  # in a cell
 
 
 def grid(
@@ -184,8 +185,15 @@ def _numbers(effect: np.ndarray, most: float) -> list[dict[str, Any]]:
         {
             "x": int(part),
             "y": int(layer),
-            "text": f"{effect[layer, part]:.2g}",
+            "text": _short(float(effect[layer, part])),
             "font": {"size": 11, "color": "#ffffff" if effect[layer, part] > 0.55 * most else None},
         }
         for layer, part in np.argwhere(~np.isnan(effect))
     ]
+
+
+def _short(value: float) -> str:
+    """At most five signs, as a cell on a phone is no wider."""
+    if 0 < value < LEAST_WRITTEN:
+        return plain("<.001")
+    return f"{value:.2g}" if value >= 0.01 else f"{value:.1g}"

@@ -68,3 +68,10 @@ def test_many_parts_stay_small():
     )
     assert bytes_sent(picture) < 200_000
     assert not picture.layout.annotations
+
+
+def test_numbers_of_parts_fit_into_a_cell_of_a_phone():
+    effect = np.array([[0.0, 0.00086, 0.0098], [0.038, 7.12, 12.4]])
+    picture = interventions_picture.grid(effect, "abc", unit="bits", marked=(), _=same)
+    said = [note.text for note in picture.layout.annotations]
+    assert said == ["0", "&lt;.001", "0.01", "0.038", "7.1", "12"]
