@@ -175,7 +175,8 @@ def test_one_measure_alone_has_room_and_no_second_axis():
     table = curves()
     found = LayerCurves(4, table, even_bits=2.0)
     alone, every = panels(found.only("similarity").table), panels(table)
-    assert {t.yaxis for t in alone.data} == {"y"}
+    assert {t.yaxis for t in alone.data} == {"y"} and list(alone.layout.yaxis.domain) == [0, 1]
+    assert "Similarity" in alone.layout.title.text
     assert every.layout.height / len(MEASURES) < alone.layout.height < every.layout.height
     assert found.only("entropy_bits") is found
 

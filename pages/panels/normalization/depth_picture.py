@@ -13,7 +13,7 @@ from pages.figures.series import PLACEMENT_COLORS, legend_room, placement_line
 from pages.figures.theme import EDGE, Picture, Translate, figure, legend, plain
 
 PANEL, GAP, AXIS = 104, 34, 40
-ALONE = 240
+ALONE = 170
 MARKED_UP_TO = 16
 LOG_ABOVE = 15.0
 LOGARITHMIC = ("parameter_gradient", "stream_gradient")
@@ -61,12 +61,12 @@ def panels(
         traces += _curves(found, ghost, names, place, _)
         shown_values = found if ghost is None else pd.concat([found, ghost])
         axes[_axis("yaxis", i)] = _value_axis(i, n, _is_log(found), shown_values)
-        annotations.append(_title(_domain(i, n)[1], text))
+        annotations += [_title(_domain(i, n)[1], text)] if n > 1 else []
     levels = list(_levels(curves, list(shown), _))
     return figure(
         traces,
-        title=title,
-        height=(n * PANEL if n > 1 else ALONE) + n * GAP + room + AXIS,
+        title=title if n > 1 else next(iter(shown.values()), title),
+        height=(n * (PANEL + GAP) if n > 1 else ALONE) + room + AXIS,
         margin=(room, AXIS),
         **legend(),
         xaxis=_layer_axis(curves.n_layers, _axis("y", n - 1), _),
@@ -168,7 +168,9 @@ def _ghost(found: pd.DataFrame, place: dict[str, Any], _: Translate) -> dict[str
 
 
 def _domain(panel: int, n_panels: int) -> list[float]:
-    """From the top down, with room for a title above each."""
+    """From the top down, with room for a title above each of several."""
+    if n_panels == 1:
+        return [0.0, 1.0]
     step = 1 / n_panels
     return [max(0.0, 1 - (panel + 1) * step), 1 - panel * step - step * GAP / (PANEL + GAP)]
 
