@@ -171,7 +171,12 @@ def _ways(now: Now) -> None:
         return
     with (
         at_hand(),
-        st.container(horizontal=True, horizontal_alignment="distribute", key="lesson_ways"),
+        st.container(
+            horizontal=True,
+            horizontal_alignment="distribute",
+            vertical_alignment="center",
+            key="lesson_ways",
+        ),
     ):
         if now.i:
             _to(now, now.i - 1, _("Back"), ":material/arrow_back:", "tertiary")
