@@ -97,7 +97,7 @@ def test_what_is_not_drawn(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_cell_in_numbers(monkeypatch: pytest.MonkeyPatch):
     lines = in_english(monkeypatch, arithmetic.written_out, HEAD).split("  \n")
-    assert len(lines) == 7 and lines[4].startswith(":orange[▸ **Softmax over each row** →]")
+    assert lines[4].startswith(":orange[▸ **Softmax over each row** →]")
     assert "q(`the₂`) = (1.000, 1.000), likewise" in lines[0]
     assert "q(`the₂`) · k(`owl`) = 1.000 × 0 + 1.000 × 2.000 = **2.000**" in lines[1]
     assert "2.000 / √2 = 2.000 / 1.414 = **1.000**" in lines[2]
@@ -105,6 +105,16 @@ def test_a_cell_in_numbers(monkeypatch: pytest.MonkeyPatch):
     masked = in_english(monkeypatch, arithmetic.written_out, replace(HEAD, query=0))
     assert "the score becomes −∞" in masked and "no weight at all" in masked
     assert "row is zeros" in in_english(monkeypatch, arithmetic.written_out, BLIND)
+
+
+@pytest.mark.parametrize(("step", "n_lines"), [("qkv", 1), ("softmax", 5), ("write", 7)])
+def test_a_cell_is_in_numbers_up_to_its_step(
+    monkeypatch: pytest.MonkeyPatch, step: str, n_lines: int
+):
+    said = in_english(monkeypatch, arithmetic.written_out, replace(HEAD, step=step))
+    lines = said.split("  \n")
+    assert len(lines) == n_lines and "▸" in lines[-1]
+    assert [line[:7] for line in lines[:-1]] == [f"**{i}** →" for i in range(1, n_lines)]
 
 
 def test_the_model_s_own_ways_are_named(monkeypatch: pytest.MonkeyPatch):

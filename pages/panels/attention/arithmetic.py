@@ -13,14 +13,12 @@ MINUS = str.maketrans("-", "−")
 
 
 def written_out(facts: HeadFacts) -> str:
-    """Every step in a line, the current one marked."""
-    cell = facts.cell
-    return "  \n".join(_line(facts, cell, step) for step in steps_taken(facts.run.config))
-
-
-def _line(facts: HeadFacts, cell: Cell, step: str) -> str:
-    title, line = _(STEP_TITLES[step]), LINES[step](facts, cell)
-    return f":orange[▸ **{title}** →] {line}" if step == facts.step else f"**{title}** → {line}"
+    """A line for the current step, after one for each that led to it, by number."""
+    cell, steps = facts.cell, steps_taken(facts.run.config)
+    before = steps[: steps.index(facts.step)]
+    lines = [f"**{from_one(i)}** → {LINES[s](facts, cell)}" for i, s in enumerate(before)]
+    title, line = _(STEP_TITLES[facts.step]), LINES[facts.step](facts, cell)
+    return "  \n".join((*lines, f":orange[▸ **{title}** →] {line}"))
 
 
 def _projected(facts: HeadFacts, _cell: Cell) -> str:
