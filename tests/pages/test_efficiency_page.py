@@ -262,7 +262,7 @@ def test_what_a_model_does_not_have_is_not_removed():
 def test_a_model_without_a_layer_is_trained_on_and_kept(patched):
     query = {"preset": "sort", "panel": "retraining", "retrained_without": "layers"}
     at = opened(PAGE, **query)
-    assert "Removed: 50 %, the only valid value" in said(at)
+    assert "Removed: 50%, the only valid value" in said(at)
     at.button(key="train_repair").click().run()
     run = ended(at)
     assert run.spec.config.n_layers == 1 and run.spec.origin.name.startswith("sort~layers")
