@@ -86,13 +86,15 @@ def test_a_module_is_the_mtp_layer_of_transformers():
         theirs = MtpLayer(theirs_config, llama.LlamaDecoderLayer, llama.LlamaRMSNorm, 0)
         theirs.load_state_dict({their_name(n): each for n, each in ours.state_dict().items()})
         embedded, n = model.embed(IDS[:, k:]), N - k
+        mask = torch.zeros(n, n).masked_fill(~causal(n), -torch.inf)[None, None]
+        # By position: what stands last is named `past_key_values` or `cache`.
         hidden = theirs(
             embedded,
             hidden[:, :-1],
-            position_embeddings=turned(embedded, torch.arange(n)[None]),
-            attention_mask=torch.zeros(n, n).masked_fill(~causal(n), -torch.inf)[None, None],
-            position_ids=None,
-            past_key_values=None,
+            turned(embedded, torch.arange(n)[None]),
+            mask,
+            None,
+            None,
         )
         assert_near(model.logits_ahead(IDS)[k], model.unembed_logits(hidden))
 
