@@ -1,13 +1,12 @@
 """Whether text is written faster by packed copies of the weights here, and fits beside them."""
 
-import time
-from collections.abc import Callable
 from functools import cache, partial
 
 import torch
 from torch.nn import functional as F  # noqa: N812
 
 from blocks.cost.memory import run_memory
+from blocks.cost.timing import measure_in_rounds
 from blocks.model.models import Encoder, EncoderDecoder
 from blocks.model.packed_rows import PackedProduct, packed_bytes
 from blocks.observe.run import Run
@@ -40,16 +39,9 @@ def is_faster_packed() -> bool:
 
 @torch.inference_mode()
 def product_seconds() -> tuple[float, float]:
-    """Seconds of a row times a matrix, plain and packed: in turn, and the fastest of each."""
+    """Seconds of a row times a matrix, plain and packed, in turn."""
     weight = torch.ones(D_OUT, D_IN, dtype=torch.bfloat16)
     row = weight[:1]
     works = [partial(product, row, weight) for product in (F.linear, PackedProduct(weight))]
-    rounds = [[_seconds(work) for work in works] for _round in range(ROUNDS)]
-    plain, packed = (min(seconds) for seconds in zip(*rounds, strict=True))
-    return plain, packed
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+    plain, packed = measure_in_rounds(works, "cpu", rounds=ROUNDS)
+    return plain.fast, packed.fast
