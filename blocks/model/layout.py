@@ -19,10 +19,14 @@ def decoding_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Te
     all of them, but one of its threads at half the speed of that kernel (AVX-512, matrices as
     `pack_weights_for_decoding` lays them). Shapes: (..., in), (out, in), (out) to (..., out).
     """
-    is_one_row = x.numel() == x.shape[-1] and not torch.is_grad_enabled()
-    if is_one_row and torch.get_num_threads() > 1:
+    if is_decoding(x) and torch.get_num_threads() > 1:
         return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
     return F.linear(x, weight, bias)
+
+
+def is_decoding(x: Tensor) -> bool:
+    """Whether this (..., in) is a single row, and nothing learns from it."""
+    return x.numel() == x.shape[-1] and not torch.is_grad_enabled()
 
 
 class DecodingLinear(nn.Linear):

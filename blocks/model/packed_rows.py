@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from blocks.model.layout import is_decoding
 from blocks.model.models import Encoder, EncoderDecoder
 
 M = TypeVar("M", bound=Encoder | EncoderDecoder)
@@ -31,8 +32,7 @@ class PackedProduct:
 
     def __call__(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """The rows times the matrix, and the bias."""
-        is_one_row = x.numel() == x.shape[-1] and not torch.is_grad_enabled()
-        if is_one_row and weight is self.weight:
+        if weight is self.weight and is_decoding(x):
             return torch.ops.mkldnn._linear_pointwise(x, self.packed, bias, "none", [], "")
         return F.linear(x, weight, bias)
 
