@@ -1,11 +1,9 @@
 """Text that grows: with and without a cache, beyond the context, and as `transformers` does."""
 
-from collections import Counter
-
 import pytest
 import torch
+from kernels import Kernels
 from references import hugging_face_llama
-from torch.utils._python_dispatch import TorchDispatchMode
 from toy import assert_near, scramble, toy
 
 from blocks import build, record
@@ -98,18 +96,6 @@ def test_another_layout_in_memory_computes_the_same():
     assert model.layers[0].attention.q_proj.weight.stride() == (1, config.d_model)
 
 
-class Products(TorchDispatchMode):
-    """Counts what multiplies a matrix, by kernel."""
-
-    def __init__(self):
-        super().__init__()
-        self.counts = Counter()
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.counts[func.overloadpacket.__name__] += 1
-        return func(*args, **(kwargs or {}))
-
-
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("tied", [True, False])
 def test_one_token_at_a_time_computes_the_same_packed(tied: bool, n_threads: int, monkeypatch):
@@ -120,11 +106,11 @@ def test_one_token_at_a_time_computes_the_same_packed(tied: bool, n_threads: int
     with torch.inference_mode():
         before = model(torch.tensor([PROMPT[:1]]))
         packed = pack_weights_for_decoding(model)
-        with Products() as products:
+        with Kernels() as kernels:
             assert_near(packed(torch.tensor([PROMPT[:1]])), before)
     assert list(packed.state_dict()) == keys
     n_products = 6 * config.n_layers + 1
-    assert products.counts["_linear_pointwise"] == (n_products if n_threads > 1 else 0)
+    assert kernels.counts["_linear_pointwise"] == (n_products if n_threads > 1 else 0)
 
 
 @pytest.mark.parametrize("ids", [PROMPT[:1], PROMPT])

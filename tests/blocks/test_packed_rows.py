@@ -1,10 +1,8 @@
 """Text written by packed copies of bfloat16 weights: the same text, where it pays and fits."""
 
-from collections import Counter
-
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from kernels import Kernels
 from toy import assert_near, scramble, toy
 
 from blocks import build
@@ -36,18 +34,6 @@ def gpt(dtype: torch.dtype = torch.bfloat16, **changes):
     sizes = {"n_layers": 2, "vocab_size": 64, "d_model": 64, "max_seq_len": 32, "dropout": 0.0}
     config = toy(architecture="gpt", **sizes | changes)
     return config, scramble(build(config, dtype=dtype))
-
-
-class Kernels(TorchDispatchMode):
-    """Counts what is called."""
-
-    def __init__(self):
-        super().__init__()
-        self.counts = Counter()
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.counts[func.overloadpacket.__name__] += 1
-        return func(*args, **(kwargs or {}))
 
 
 @needs_kernel
