@@ -41,7 +41,7 @@ class LayerCurves:
         return self.table[is_it].reset_index(drop=True)
 
     def only(self, measure: str) -> "LayerCurves":
-        """One measure alone; all where nothing of it is known."""
+        """One measure alone; all where nothing of it is known, or it is none of them."""
         found = self.table[self.table["measure"] == measure]
         return self if found["median"].isna().all() else replace(self, table=found)
 

@@ -36,7 +36,7 @@ def depth_facts(wanted: Stacks, n_done: int, before: Stacks) -> DepthFacts:
 
 
 def one_measure(wanted: Stacks, n_done: int, before: Stacks, measure: str) -> DepthFacts:
-    """The same, of its curves one measure; all where `measure` is empty."""
+    """The same, of its curves one measure, or every one."""
     facts = depth_facts(wanted, n_done, before)
     ghost = facts.before and facts.before.only(measure)
     return replace(facts, curves=facts.curves.only(measure), before=ghost)

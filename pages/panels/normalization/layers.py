@@ -52,7 +52,7 @@ def _own_pass(run: Run, targets: Targets) -> DepthPass:
 
 
 def one_measure(run: Run, hidden: Hidden | None, measure: str) -> OwnFacts:
-    """The same, of its curves one measure; all where `measure` is empty."""
+    """The same, of its curves one measure, or every one."""
     facts = own_facts(run, hidden)
     return replace(facts, curves=facts.curves.only(measure))
 

@@ -42,11 +42,10 @@ def chosen_placements(run: Run) -> tuple[str, ...]:
 
 
 def curve_choice(place: str = "") -> str:
-    """Which measure of the layers is drawn, empty for every one; `place` as in `pick`."""
+    """Which measure of the layers is drawn, or `EVERY_CURVE`; `place` as in `pick`."""
     called = {EVERY_CURVE: _("all"), **titles(_)}
     pick("depth_curve", _("Curves"), called, label_of=called.__getitem__, place=place)
-    chosen = str(link.value("depth_curve"))
-    return chosen if chosen != EVERY_CURVE else ""
+    return str(link.value("depth_curve"))
 
 
 def names(placements: Iterable[str]) -> dict[str, str]:
