@@ -2,6 +2,8 @@
 
 Each opens a page with a sentence of its own, moves a control every few seconds, goes on to another
 page, and leaves without a word; where the server lets go of one, it comes back by its link.
+Each asks for permessage-deflate (RFC 7692), as browsers do, so that what it costs to compress is
+in the CPU of a run.
 """
 
 import argparse
@@ -86,7 +88,6 @@ class Reader:
             subprotocols=["streamlit"],
             additional_headers=headers,
             max_size=None,
-            compression=None,
             ping_interval=None,
             open_timeout=PATIENCE,
         )
