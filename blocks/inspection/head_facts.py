@@ -22,6 +22,7 @@ from blocks.model.positions import alibi_slopes
 from blocks.observe.run import Run
 
 STEPS = ("qkv", "scores", "scaled", "cap", "bias", "mask", "softmax", "mix", "gate", "write")
+OF_SCORES = ("scaled", "cap", "bias", "mask", "softmax")  # no vectors of features in these steps
 MUCH = 0.05
 OPEN_ENDED = ("entropy_bits", "distance_tokens")
 
@@ -152,8 +153,10 @@ class HeadFacts:
 
     @property
     def widest(self) -> int:
-        """Numbers in the longest vector of any step."""
-        return max(self.steps.d_head, self.run.config.d_model)
+        """Numbers in the longest vector that the step reads or gives; 0 of scores alone."""
+        if self.step in OF_SCORES:
+            return 0
+        return max(self.steps.d_head, self.last_column(self.step) + 1)
 
     def last_column(self, step: str) -> int:
         """The last feature of what a step gives."""

@@ -9,6 +9,7 @@ from said_in import in_both
 
 from blocks import ModelConfig
 from blocks.cost.attention_time import GrowthFacts, Measured
+from blocks.inspection import head_facts
 from blocks.inspection.contribution import Contribution, ContributionFacts, SinkFacts
 from blocks.inspection.contribution_graph import ContributionGraph, GraphFacts
 from blocks.inspection.head_facts import AllHeads, HeadFacts, Sharpest, Window
@@ -93,6 +94,28 @@ def test_what_is_not_drawn(monkeypatch: pytest.MonkeyPatch):
     part = Window(0, 1, 3)
     said = in_english(monkeypatch, shared.says_window, HEAD, part)
     assert said.startswith("Shown: tokens 1 to 1 of 3") and "hold 90% of its weight" in said
+
+
+@pytest.mark.parametrize(
+    ("d_head", "d_model", "cut"),
+    [
+        (2, 4, set()),
+        (2, 128, {"write"}),
+        (128, 4, {"qkv", "scores", "mix", "gate", "write"}),
+    ],
+)
+def test_features_are_left_out_where_a_step_draws_them(
+    monkeypatch: pytest.MonkeyPatch, d_head: int, d_model: int, cut: set[str]
+):
+    config = CONFIG.replace(d_head=d_head, d_model=d_model)
+    head = replace(
+        HEAD, run=replace(RUN, config=config), steps=replace(STEPS, q=np.ones((3, d_head)))
+    )
+    said = {
+        step: in_english(monkeypatch, steps.says_drawn, replace(head, step=step))
+        for step in head_facts.STEPS
+    }
+    assert {step for step in said if "first 64 features" in said[step]} == cut
 
 
 def test_a_cell_in_numbers(monkeypatch: pytest.MonkeyPatch):
