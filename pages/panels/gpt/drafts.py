@@ -15,7 +15,7 @@ from blocks.text.speculation import speculate
 from pages.figures.counting import from_one
 from pages.panels.gpt import drafts_picture
 from pages.panels.gpt.growing import lasting, window_size
-from pages.panels.instead import shown_instead
+from pages.panels.instead import led_on
 from pages.ui import cached, chips, tokens
 from pages.ui.chart import columns, show
 from pages.ui.chips import Chip
@@ -25,7 +25,6 @@ from pages.ui.frame import section
 from pages.ui.language import _, enumeration, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
-from pages.ui.ways import way
 
 TRAINED = "stories-mtp"
 
@@ -150,8 +149,10 @@ def nothing_drafted(place: st.delta_generator.DeltaGenerator) -> Run:
         "This model has no MTP modules (n_mtp_modules) to draft further tokens, so each pass "
         "writes one."
     )
-    place.info(text, icon=":material/info:")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        way(_("Open a model trained with two modules"), "open_drafting", preset=TRAINED)
-        way(_("Add two modules to this one"), "add_modules", n_mtp_modules=2)
-        return shown_instead(TRAINED)
+    return led_on(
+        place,
+        text,
+        TRAINED,
+        (_("Open a model trained with two modules"), "open_drafting", {"preset": TRAINED}),
+        (_("Add two modules to this one"), "add_modules", {"n_mtp_modules": 2}),
+    )

@@ -16,7 +16,7 @@ from blocks.weights import conversion_faults, doctor
 from blocks.weights.conversion_faults import ConversionFault, Loaded, possible_faults
 from blocks.weights.doctor import Text
 from pages.figures.theme import Picture, Translate
-from pages.panels.instead import shown_instead
+from pages.panels.instead import led_on
 from pages.panels.parameters import conversion_picture
 from pages.panels.parameters.conversion_picture import Labelled
 from pages.ui import cached, link, starts, tokens
@@ -31,7 +31,6 @@ from pages.ui.language import _, literal, sentences
 from pages.ui.link_fields.parameters import NO_FAULT
 from pages.ui.said import say
 from pages.ui.tables import show_table
-from pages.ui.ways import way
 
 FAULTS = {
     ConversionFault.ROTARY_LAYOUT: N_("rotary layout: pairs (2i, 2i + 1) for (i, i + width/2)"),
@@ -206,11 +205,9 @@ def _nothing_to_spoil(place: st.delta_generator.DeltaGenerator) -> Run:
         "With random weights there is nothing for a fault to spoil: choose a trained "
         "model, or bring your own in the sidebar."
     )
-    place.info(text, icon=":material/info:")
     trained = FIRST_SHOWN[None]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        way(_("Use the trained model included here"), "take_trained", preset=trained)
-        return shown_instead(trained)
+    label = _("Use the trained model included here")
+    return led_on(place, text, trained, (label, "take_trained", {"preset": trained}))
 
 
 @section
