@@ -52,7 +52,7 @@ EXPERIMENTS: tuple[Way, ...] = (
     (
         N_("Why does pre-norm train deeper?"),
         PAGE_OF_PART["norm"],
-        {**COURSE, "panel": "race"},
+        {**COURSE, "panel": "theory"},
     ),
     (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {"panel": "leaks"}),
     (

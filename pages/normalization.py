@@ -13,7 +13,7 @@ from pages.panels.normalization.depth import what_depth_does
 from pages.panels.normalization.layers import the_trained_layers
 from pages.panels.normalization.placements import where_it_stands
 from pages.panels.normalization.race import who_learns
-from pages.panels.normalization.shared import RACE
+from pages.panels.normalization.shared import RACE, WHY
 from pages.panels.normalization.stacks import stack_choice
 from pages.panels.normalization.theory import how_it_scales
 from pages.ui import labelled, words
@@ -81,7 +81,7 @@ PANELS = (
     ),
     Panel(
         "theory",
-        N_("Does theory hold?"),
+        WHY,
         how_it_scales,
         stack_choice,
         fields=("norm_placement", "norm_kind", "residual"),

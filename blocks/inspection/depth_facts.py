@@ -203,38 +203,75 @@ class Slope(NamedTuple):
         return abs(self.measured - self.expected) <= SLOPE_TOLERANCE
 
 
+class Trend(NamedTuple):
+    """The deepest stack against the shallowest, as ratios.
+
+    `gradient`: of the last matrix; `stream`: the size of what the last layer leaves.
+    """
+
+    placement: str
+    gradient: float
+    stream: float
+
+
 @dataclass(frozen=True, eq=False)
 class TheoryFacts:
     """The gradient of the last matrix in stacks of growing depth, beside Xiong et al. 2020.
 
-    `table`: placement, n_layers, median, least, most; `slopes`: of the placements that theory
-    speaks of, once all of the stacks are measured.
+    `table`: placement, n_layers, median, least, most. Once all of the stacks are measured:
+    `trends` of all placements whose numbers stay finite, `slopes` of those that theory speaks of.
     """
 
     config: ModelConfig
     n_done: int
     n_wanted: int
     table: pd.DataFrame
+    trends: tuple[Trend, ...]
     slopes: tuple[Slope, ...]
+
+    @property
+    def is_as_predicted(self) -> bool:
+        """Whether both placements of the theorem were measured, and behave as it says."""
+        are_measured = POWERS.keys() <= {each.placement for each in self.trends}
+        return are_measured and [each.agrees for each in self.slopes] == [True] * len(POWERS)
 
 
 def theory_facts(
     stacks: Sequence[Stack], passes: Sequence[DepthPass], *, n_wanted: int
 ) -> TheoryFacts:
     """What the stacks showed, of different depths, against theory."""
-    rows = [
-        (stack.placement, stack.n_layers, found.last_write_gradient)
-        for stack, found in zip(stacks, passes, strict=True)
-    ]
-    table = pd.DataFrame(rows, columns=["placement", "n_layers", "value"])
-    table = over_seeds(table, ["placement", "n_layers"])
-    is_whole = len(stacks) == n_wanted
-    slopes = tuple(
-        Slope(name, found, power)
-        for name, power in POWERS.items()
-        if is_whole and np.isfinite(found := slope(table[table["placement"] == name]))
-    )
-    return TheoryFacts(stacks[0].config, len(stacks), n_wanted, table, slopes)
+    of_passes = {
+        "gradient": [found.last_write_gradient for found in passes],
+        "stream": [found.layers["stream_norm"].iloc[-1] for found in passes],
+    }
+    depths = [(stack.placement, stack.n_layers) for stack in stacks]
+    frames = {
+        what: over_seeds(
+            pd.DataFrame(depths, columns=["placement", "n_layers"]).assign(value=values),
+            ["placement", "n_layers"],
+        )
+        for what, values in of_passes.items()
+    }
+    table = frames["gradient"]
+    trends, slopes = tuple[Trend, ...](), tuple[Slope, ...]()
+    if len(stacks) == n_wanted:
+        found = (
+            Trend(name, *(_deep_against_shallow(frame, name) for frame in frames.values()))
+            for name in dict.fromkeys(table["placement"])
+        )
+        trends = tuple(each for each in found if np.isfinite(each.gradient * each.stream))
+        slopes = tuple(
+            Slope(name, power_law, power)
+            for name, power in POWERS.items()
+            if np.isfinite(power_law := slope(table[table["placement"] == name]))
+        )
+    return TheoryFacts(stacks[0].config, len(stacks), n_wanted, table, trends, slopes)
+
+
+def _deep_against_shallow(table: pd.DataFrame, placement: str) -> float:
+    found = table[table["placement"] == placement].set_index("n_layers")["median"]
+    first = found[found.index.min()]
+    return float(found[found.index.max()] / first) if first else float("nan")
 
 
 def slope(table: pd.DataFrame) -> float:

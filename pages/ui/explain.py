@@ -70,6 +70,8 @@ TITLES = {
     "peeking": N_("Training without the mask"),
     "norm_axes": N_("What a norm averages over"),
     "placement_depth": N_("Norm and depth"),
+    "why_pre_norm": N_("Why pre-norm trains deeper"),
+    "race": N_("Placements trained side by side"),
     "cross_attention": N_("Cross-attention"),
     "word_alignment": N_("Word alignment"),
     "encoder_output": N_("The encoder's output"),

@@ -75,7 +75,10 @@ def test_theory_is_compared_once_all_stacks_are_measured():
     facts = theory_facts(wanted, passes, n_wanted=len(wanted))
     assert [each.placement for each in facts.slopes] == ["post", "pre"]
     assert all(each.agrees for each in facts.slopes) and not Slope("pre", 0.0, -0.5).agrees
-    assert theory_facts(wanted[:-1], passes[:-1], n_wanted=len(wanted)).slopes == ()
+    assert facts.trends[0].gradient == pytest.approx(8**-0.5) and facts.trends[1].gradient == 1
+    assert facts.is_as_predicted
+    begun = theory_facts(wanted[:-1], passes[:-1], n_wanted=len(wanted))
+    assert begun.slopes == begun.trends == () and not begun.is_as_predicted
 
 
 def test_depths_are_powers_of_two_and_the_one_that_is_asked_for():

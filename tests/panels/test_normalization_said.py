@@ -14,6 +14,7 @@ from blocks.inspection.depth_facts import (
     OwnFacts,
     Slope,
     TheoryFacts,
+    Trend,
     WayBack,
 )
 from blocks.inspection.norm_compared import INPUT, TRAINING, NormFacts, NormInput
@@ -51,7 +52,11 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
     [
         (DEPTH, "in layer 1 against layer 8: pre (yours): 2 times as large; post: vanishes to"),
         (HALF, "Measured so far: 3 of 4 stacks. Gradient in layer 1"),
-        (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "under “Which one learns?”"),
+        (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "No gradient vanishes or explodes."),
+        (
+            replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.5), WayBack("post", 8.0, 4.5))),
+            "in layer 8: pre 1.5, post 4.5. What follows is measured under “Why pre-norm?”.",
+        ),
         (replace(DEPTH, ways_back=(WayBack("pre", 0.0, 1.0),)), "exactly 0, below"),
         (replace(DEPTH, ways_back=(WayBack("pre", 1.0, 0.0),)), "0 in the last layer"),
         (replace(DEPTH, ways_back=(WayBack("pre", 5e4, 1.0),)), "explodes to 5.0e+04"),
@@ -86,21 +91,34 @@ def test_what_was_built(monkeypatch):
     assert "not finite in the first" in in_both(monkeypatch, depth.says_setting, overflow)["en"]
 
 
-SLOPES = (Slope("post", 0.01, 0.0), Slope("pre", -0.2, -0.5))
-THEORY = TheoryFacts(STACKS[0].config, 30, 30, pd.DataFrame(), SLOPES)
+SLOPES = (Slope("post", 0.01, 0.0), Slope("pre", -0.48, -0.5))
+GROWN = pd.DataFrame({"placement": ["pre", "pre", "post"], "n_layers": [1, 16, 16]})
+TRENDS = (Trend("pre", 0.321, 3.17), Trend("post", 1.04, 1.0))
+THEORY = TheoryFacts(STACKS[0].config, 30, 30, GROWN, TRENDS, SLOPES)
 
 
-def test_theory_waits_for_the_last_stack(monkeypatch):
+def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
     said = in_both(monkeypatch, theory.says_theory, THEORY)["en"]
-    assert "depth^(0.01), predicted 0.0; agrees" in said
-    assert "depth^(-0.20), predicted -0.5; differs by more" in said
-    waiting = replace(THEORY, n_done=21, slopes=())
-    said = in_both(monkeypatch, theory.says_theory, waiting)["en"]
-    assert "so far: 21 of 30 stacks" in said and "predicted" not in said
-    assert (
-        "Choose pre or post"
-        in in_both(monkeypatch, theory.says_theory, replace(THEORY, slopes=()))["en"]
-    )
+    assert "From 1 to 16 layers" in said and "pre 0.32×, post 1.04×" in said
+    assert "With post-norm it does not shrink" in said and "warm-up" in said
+    said = in_both(monkeypatch, theory.says_cause, THEORY)["en"]
+    assert "adds up all layers (3.17×)" in said and "after every layer (1.00×)" in said
+    exponents = in_both(monkeypatch, theory.says_exponents, THEORY)["en"]
+    assert exponents == "Measured: post: depth^0.01, theory 0.00; pre: depth^−0.48, theory −0.50."
+
+
+@pytest.mark.parametrize(
+    ("changes", "english"),
+    [
+        ({"n_done": 21, "slopes": ()}, "so far: 21 of 30 stacks"),
+        ({"slopes": ()}, "Choose pre or post"),
+        ({"slopes": SLOPES[1:]}, "Draw post too"),
+        ({"slopes": (SLOPES[0], Slope("pre", -0.2, -0.5))}, "For pre Xiong et al. 2020 predict"),
+    ],
+)
+def test_no_more_is_concluded_than_was_measured(monkeypatch, changes: dict, english: str):
+    said = in_both(monkeypatch, theory.says_theory, replace(THEORY, **changes))["en"]
+    assert english in said and "warm-up" not in said
 
 
 @pytest.mark.parametrize(

@@ -50,12 +50,21 @@ def says_gradient(facts: DepthFacts) -> str:
         text = _("Gradient in layer 1 against layer {n}: {listed}.")
         said.append(text.format(n=facts.curves.n_layers, listed=listed))
         if all(way.arrives for way in facts.ways_back):
-            text = _(
-                "No gradient vanishes or explodes: which placement learns is seen under "
-                "“{question}”."
-            )
-            said.append(text.format(question=_(shared.RACE)))
+            said += [_("No gradient vanishes or explodes."), _at_the_output(facts)]
     return sentences(*said, says_overflow(facts))
+
+
+def _at_the_output(facts: DepthFacts) -> str:
+    """Where placements do differ: how large the gradient is there."""
+    if len(facts.ways_back) < 2:
+        return ""
+    text = _(
+        "What differs is its size near the output, in layer {n}: {listed}. What follows is "
+        "measured under “{question}”."
+    )
+    sizes = (f"{terms.option(way.placement)} {way.last:.2g}" for way in facts.ways_back)
+    n, question = facts.curves.n_layers, _(shared.WHY)
+    return text.format(n=n, listed=enumeration(sizes), question=question)
 
 
 def _way_back(way: WayBack, facts: DepthFacts) -> str:

@@ -14,6 +14,7 @@ from pages.figures.theme import EDGE, Picture, Translate, figure, legend, plain
 
 PANEL, GAP, AXIS = 104, 34, 40
 ALONE = 170
+LAST_GRADIENTS = 310
 MARKED_UP_TO = 16
 LOG_ABOVE = 15.0
 LOGARITHMIC = ("parameter_gradient", "stream_gradient")
@@ -251,7 +252,7 @@ def last_gradients(table: pd.DataFrame, names: Mapping[str, str], *, _: Translat
     return figure(
         traces,
         title=_("Gradient of the last matrix (thin: theory)"),
-        height=380,
+        height=LAST_GRADIENTS,
         margin=(legend_room(names), EDGE),
         **legend(),
         xaxis={

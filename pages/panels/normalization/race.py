@@ -1,4 +1,4 @@
-"""Why pre-norm trains deeper: placements trained side by side, here and now."""
+"""Which placement learns: placements trained side by side, here and now."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -148,7 +148,7 @@ def draw_race(facts: RaceFacts, *, _: Translate) -> Picture:
 def who_learns(run: Run) -> None:
     """The same stack with its norm in each place, trained on the same batches."""
     code = (training.race_spec, Racer)
-    place = explained(("placement_depth", "residual"), code, key="race_story")
+    place = explained(("race", "residual"), code, key="race_story")
     left, middle, right = st.columns(3)
     with left:
         slide("race_depth", _("Trained layers"), RACE_DEPTHS, link.value("race_depth"))

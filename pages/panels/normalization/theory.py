@@ -1,11 +1,12 @@
-"""The gradient of the last matrix in stacks of growing depth, beside theory."""
+"""Why pre-norm trains deeper: the last gradient in stacks of growing depth, beside theory."""
 
 from functools import lru_cache
 
 from blocks.inspection import depth_facts as measures
-from blocks.inspection.depth_facts import SLOPE_TOLERANCE, TheoryFacts
+from blocks.inspection.depth_facts import POWERS, TheoryFacts
 from blocks.model.kinds import NormKind
 from blocks.observe.run import Run
+from pages.figures.numbers import hundredths, with_unit
 from pages.figures.theme import Picture, Translate
 from pages.panels.normalization import depth_picture, shared, stacks
 from pages.panels.normalization.stacks import Stacks
@@ -13,7 +14,7 @@ from pages.ui import link, terms
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, sentences
+from pages.ui.language import _, enumeration, listing, sentences
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
 
@@ -26,30 +27,74 @@ def theory_facts(wanted: Stacks, n_done: int) -> TheoryFacts:
 
 
 def says_theory(facts: TheoryFacts) -> str:
-    """How the last gradient depends on depth, beside Xiong et al. 2020."""
-    said = [
-        _(
-            "Xiong et al. 2020 (theorem 1, at initialization): the gradient of the last "
-            "feed-forward matrix does not depend on depth for post-norm, and falls as "
-            "1/√depth for pre-norm."
-        )
-    ]
+    """How the last gradient depends on depth, and what follows for training."""
     if waiting := stacks.says_how_far(facts.n_done, facts.n_wanted):
-        said += [waiting, _("The comparison with theory follows when all are measured.")]
-    elif not facts.slopes:
-        said.append(_("Choose pre or post and at least 4 layers to compare with theory."))
-    for slope in facts.slopes:
-        text = _(
-            "Measured for {placement}: depth^({slope:.2f}), predicted {expected:.1f}; {verdict}."
+        return sentences(waiting, _("What follows is said when all are measured."))
+    if not facts.slopes:
+        return _("Choose pre or post and at least 4 layers to compare with theory.")
+    if facts.is_as_predicted:
+        return sentences(_says_trends(facts), _says_what_follows())
+    return sentences(_says_trends(facts), _says_what_differs(facts))
+
+
+def _says_trends(facts: TheoryFacts) -> str:
+    depths = facts.table["n_layers"]
+    text = _("From {first} to {last} layers the gradient of the last matrix changes: {listed}.")
+    ways = (f"{terms.option(each.placement)} {times(each.gradient)}" for each in facts.trends)
+    return text.format(first=depths.min(), last=depths.max(), listed=enumeration(ways))
+
+
+def _says_what_follows() -> str:
+    return _(
+        "The more layers an update moves at once, the smaller the gradient of each should be. "
+        "With post-norm it does not shrink: the first updates of a deep stack are too large, "
+        "unless a warm-up keeps them small (Xiong et al. 2020)."
+    )
+
+
+def says_cause(facts: TheoryFacts) -> str:
+    """What the norm does to the stream, and the stream to the gradient."""
+    text = _(
+        "The cause: pre-norm leaves the residual path alone. The stream adds up all layers "
+        "({pre}), and the final norm divides the gradient by its size. Post-norm brings the "
+        "stream back to its size after every layer ({post})."
+    )
+    streams = {each.placement: times(each.stream) for each in facts.trends}
+    return text.format(pre=streams["pre"], post=streams["post"])
+
+
+def _says_what_differs(facts: TheoryFacts) -> str:
+    """Which placement does not behave as predicted, or is missing."""
+    if missing := POWERS.keys() - {each.placement for each in facts.slopes}:
+        return _("Draw {placement} too, to compare.").format(
+            placement=enumeration(map(terms.option, sorted(missing)))
         )
-        verdict = _("differs by more than {tolerance}")
-        if slope.agrees:
-            verdict = _("agrees within ±{tolerance}")
-        name = terms.option(slope.placement)
-        verdict = verdict.format(tolerance=SLOPE_TOLERANCE)
-        values = {"slope": slope.measured, "expected": slope.expected, "verdict": verdict}
-        said.append(text.format(placement=name, **values))
-    return sentences(*said)
+    text = _("For {placements} Xiong et al. 2020 predict otherwise: the reason is below.")
+    found = (terms.option(each.placement) for each in facts.slopes if not each.agrees)
+    return text.format(placements=enumeration(found))
+
+
+def says_exponents(facts: TheoryFacts) -> str:
+    """The powers of depth, measured and predicted."""
+    text = _("{placement}: depth^{measured}, theory {expected}")
+    listed = (
+        text.format(
+            placement=terms.option(each.placement),
+            measured=_signed(each.measured),
+            expected=_signed(each.expected),
+        )
+        for each in facts.slopes
+    )
+    return _("Measured: {listed}.").format(listed=listing(listed)) if facts.slopes else ""
+
+
+def _signed(power: float) -> str:
+    return f"{round(power, 2) + 0.0:.2f}".replace("-", "−")
+
+
+def times(ratio: float) -> str:
+    """A ratio, to two decimals."""
+    return with_unit(hundredths(ratio), "×")
 
 
 def says_why(facts: TheoryFacts) -> str:
@@ -79,7 +124,7 @@ def draw_gradients(facts: TheoryFacts, *, _: Translate) -> Picture:
 @section
 def how_it_scales(run: Run) -> None:
     """Stacks of 1, 2, 4, … layers up to the chosen depth."""
-    place = explained(("placement_depth",), stacks.CODE, key="scaling_story")
+    place = explained(("why_pre_norm",), stacks.CODE, key="scaling_story")
     depth = link.value("depth")
     if stacks.wanted(run, depth)[0].fault(memory_budget()):
         return
@@ -91,4 +136,7 @@ def how_it_scales(run: Run) -> None:
     with place:
         say(says_theory, wanted, n_done, facts=theory_facts)
     show(draw_gradients, wanted, n_done, facts=theory_facts, key="depth_scaling")
-    note(says_why(theory_facts(wanted, n_done)))
+    facts = theory_facts(wanted, n_done)
+    if facts.is_as_predicted:
+        say(says_cause, wanted, n_done, facts=theory_facts)
+    note(sentences(says_exponents(facts), says_why(facts)))
