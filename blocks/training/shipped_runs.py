@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from blocks.model.kinds import NormKind
 from blocks.model.presets import PRESETS
 from blocks.training.peeking import PROMPTS, learned, learner, peeking_spec
 from blocks.training.race import DEEP, N_UPDATES, SHALLOW, race_spec
@@ -19,8 +20,8 @@ from blocks.training.recorded import FILE, Learned, plain
 from blocks.training.spec import TrainingSpec
 
 N_THREADS = 1  # sums then do not depend on how many cores there are
-RACE_SEEDS, RACED = range(5), "course"
-DEPTHS_AND_WARMUPS = ((SHALLOW, 0), (8, 0), (DEEP, 0), (DEEP, 60))
+RACED, RACE_SEEDS = "course", {NormKind.LAYER_NORM: range(5), NormKind.RMS_NORM: range(1)}
+DEPTHS_AND_WARMUPS = ((SHALLOW, 0), (8, 0), (DEEP, 0), (DEEP, 30), (DEEP, 60))
 
 
 def peeking_specs() -> Iterator[TrainingSpec]:
@@ -32,10 +33,11 @@ def peeking_specs() -> Iterator[TrainingSpec]:
 
 def race_specs() -> Iterator[TrainingSpec]:
     """The course's block, shallow and deep, with its norm before and after, of several seeds."""
-    for (depth, warmup), placement in product(DEPTHS_AND_WARMUPS, ("pre", "post")):
-        for seed in RACE_SEEDS:
+    raced = product(RACE_SEEDS, DEPTHS_AND_WARMUPS, ("pre", "post"))
+    for norm_kind, (depth, warmup), placement in raced:
+        for seed in RACE_SEEDS[norm_kind]:
             yield race_spec(
-                PRESETS[RACED],
+                PRESETS[RACED].replace(norm_kind=norm_kind),
                 placement,
                 n_layers=depth,
                 learning_rate=0.001,

@@ -52,7 +52,7 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
     [
         (DEPTH, "in layer 1 against layer 8: pre (yours): 2 times as large; post: vanishes to"),
         (HALF, "Measured so far: 3 of 4 stacks. Gradient in layer 1"),
-        (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "No gradient vanishes or explodes."),
+        (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "vanishes or explodes."),
         (
             replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.5), WayBack("post", 8.0, 4.5))),
             "in layer 8: pre 1.5, post 4.5. What follows is measured under “Why pre-norm?”.",
