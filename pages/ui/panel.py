@@ -101,12 +101,10 @@ def _beside_a_lesson(
         card.draw(lesson, run)
     with main:
         wall.draw(lesson, run)
-        if lesson.is_asked_beside:
-            card.veil(lesson, run)
+        card.head(lesson, run, _(panels[shown].title) if lesson.step.show else "")
         if lesson.is_withheld:
             return
         if lesson.step.show:
-            st.subheader(_(panels[shown].title))
             _alone(panels[shown], values)
         else:
             _titles(panels, shown)

@@ -88,7 +88,7 @@ class Session:
             self.options = [*element.radio.options]  # type: ignore[attr-defined]
         elif kind == "button":
             name = element.button.id  # type: ignore[attr-defined]
-            self.button = name if name.endswith("keep_guess") else self.button
+            self.button = name if name.endswith("lesson_on") else self.button
             self.opens = name if name.endswith("open_room") else self.opens
         elif kind == "plotly_chart" and "wall_picture" in element.plotly_chart.id:  # type: ignore[attr-defined]
             bars = json.loads(element.plotly_chart.spec)["data"][0]["x"]  # type: ignore[attr-defined]

@@ -26,7 +26,7 @@ def guess(page: Page, place: int) -> None:
     radio.focus()
     page.keyboard.press("Space")
     expect(radio).to_be_checked()
-    at(page, "keep_guess").get_by_role("button").click()
+    at(page, "lesson_on").get_by_role("button").click()
     expect(at(page, "guess_picture")).to_be_visible()
     settle(page)
 
@@ -38,15 +38,15 @@ def test_a_lesson_is_taken_by_keyboard_alone(reader: Reader):
     tab_to(page, "guess_scaling_0")
     page.keyboard.press("Space")
     page.keyboard.press("ArrowDown")
-    expect(at(page, "keep_guess").get_by_role("button")).to_be_enabled()
+    expect(at(page, "lesson_on").get_by_role("button")).to_be_enabled()
     settle(page)
-    tab_to(page, "keep_guess")
+    tab_to(page, "lesson_on")
     page.keyboard.press("Enter")
     expect(at(page, "guess_picture")).to_be_visible()
-    expect(at(page, "lesson_veil")).to_have_count(0)
     settle(page)
     assert "guesses" in parse_qs(urlsplit(page.url).query)
-    tab_to(page, "lesson_to_1")
+    on = at(page, "lesson_on").get_by_role("button", name="Go on")
+    expect(on).to_be_focused()  # what ended the guessing
     page.keyboard.press("Enter")
     expect_query(page, lesson_step="1")
     tab_to(page, "leave")
@@ -58,7 +58,7 @@ def test_a_lesson_is_taken_by_keyboard_alone(reader: Reader):
 def test_a_cell_is_clicked_and_so_is_a_point_of_a_curve(reader: Reader):
     page = reader.open(MAP)
     click_mark(page, "guess_cell", 1, 2)
-    keep = at(page, "keep_guess").get_by_role("button")
+    keep = at(page, "lesson_on").get_by_role("button")
     expect(keep).to_be_enabled()
     settle(page)
     assert plot(page, "guess_cell", "[chart.data[1].x[0], chart.data[1].y[0]].join()") == "1,2"
@@ -68,7 +68,7 @@ def test_a_cell_is_clicked_and_so_is_a_point_of_a_curve(reader: Reader):
     click_mark(page, "guess_curve", 2, 0.75)
     settle(page)
     assert plot(page, "guess_curve", "chart.data[0].y.join()") == ",,0.75,,"
-    expect(at(page, "keep_guess").get_by_role("button")).to_be_disabled()
+    expect(at(page, "lesson_on").get_by_role("button")).to_be_disabled()
 
 
 def test_a_curve_is_drawn_and_answered_above_the_fold_of_a_laptop_by_keyboard(reader: Reader):
@@ -80,10 +80,11 @@ def test_a_curve_is_drawn_and_answered_above_the_fold_of_a_laptop_by_keyboard(re
         tab_to(page, f"guess_scaling_1_{i}")
         page.keyboard.type("0.5")
     page.keyboard.press("Enter")
-    keep = at(page, "keep_guess").get_by_role("button")
+    keep = at(page, "lesson_on").get_by_role("button")
     expect(keep).to_be_enabled()
     keep.press("Enter")
-    for key in ("lesson_verdict", "guess_picture", "lesson_to_2"):
+    expect(at(page, "lesson_on").get_by_role("button", name="Go on")).to_be_focused()
+    for key in ("lesson_verdict", "guess_picture", "lesson_on"):
         expect(at(page, key)).to_be_in_viewport(ratio=1)
     settle(page)
 
@@ -93,7 +94,7 @@ def test_a_step_begins_at_its_top(reader: Reader):
     page.set_viewport_size({"width": 390, "height": 700})
     at(page, "for_a_class").scroll_into_view_if_needed()
     assert scrolled(page) > 0
-    at(page, "lesson_to_1").get_by_role("button").dispatch_event("click")
+    at(page, "lesson_on").get_by_role("button").dispatch_event("click")
     expect(page.get_by_role("heading", name="What softmax makes of it")).to_be_in_viewport()
     settle(page)
     assert scrolled(page) == 0

@@ -52,6 +52,6 @@ def test_what_cannot_be_left_out_is_named_or_read_once(hide: str):
 def test_what_is_left_out_stays_so_through_a_lesson():
     at = opened("pages/attention.py", **LINK, lesson="scaling", hide="menu")
     press(at, "without_guess")
-    press(at, "lesson_to_1")
+    press(at, "lesson_on")
     assert_works(at)
     assert at.query_params["hide"] == "menu" and links(run(at)) == []

@@ -6,7 +6,7 @@ import streamlit as st
 
 from blocks import ConfigError
 from blocks.lessons.answers import is_right
-from blocks.lessons.lesson import Ask, AskKind
+from blocks.lessons.lesson import Ask, AskKind, Lesson
 from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
 from pages.figures.guess import Guessed
@@ -16,7 +16,7 @@ from pages.ui.chart import show
 from pages.ui.language import _, say_fault, sentences
 from pages.ui.lessons import guessing, handed_in, progress, set_back, verdict, wall
 from pages.ui.lessons.progress import Now
-from pages.ui.phone import at_hand, folded
+from pages.ui.phone import at_hand, folded, is_phone
 from pages.ui.tables import show_whole
 
 
@@ -41,16 +41,37 @@ def draw(now: Now, run: Run | None) -> None:
         _at_either_end(now)
 
 
-def veil(now: Now, run: Run | None) -> None:
-    """What stands where the panel will be, or above it: the question that waits for a guess."""
+def head(now: Now, run: Run | None, title: str) -> None:
+    """What stands where the panel will be, or above it: a question, then the title of the panel.
+
+    One button ends the guessing and then leads on.
+    """
     is_below = guessing.is_at_hand(now.step.ask)
-    has_frame = now.is_withheld or not is_below  # an empty one would stand above the panel
+    has_frame = now.is_withheld or (now.is_asked_beside and not is_below)
     with st.container(border=has_frame, key="lesson_veil"):
         if now.is_withheld:
             text = _("The picture is shown when you have guessed.")
             st.caption(f":material/visibility_off: {text}")
-        if now.step.ask and run is not None and _is_here(now):
+        else:
+            st.empty()  # what follows keeps its place
+        if not now.is_through and now.step.ask and run is not None and _is_here(now):
             guessing.ask_for(now, now.step.ask, run)
+        elif now.is_through:
+            st.fragment(_title)(now, title)
+    if title and not (now.is_withheld or now.is_through):
+        st.subheader(title)
+
+
+def _title(now: Now, title: str) -> None:
+    """What the panel is called, and the way on; a phone has that at hand."""
+    if link.must_redraw():
+        st.rerun(scope="app")
+    st.empty()  # where the question stood
+    with guessing.buttons():
+        if title:
+            st.subheader(title, width="stretch")
+        if _is_here(now) and not is_phone():
+            _on(now)
 
 
 def _is_here(now: Now) -> bool:
@@ -163,11 +184,12 @@ def _task(now: Now, run: Run) -> bool:
 
 
 def _ways(now: Now) -> None:
-    """To the step before and the step after; at the end, to the next lesson.
+    """To the step before; on a phone also the way on.
 
     They stand above what is read, so that they are in sight on a laptop.
     """
-    if not (now.i or now.is_through):
+    leads_on = now.is_through and is_phone()
+    if not (now.i or leads_on):
         return
     with (
         at_hand(),
@@ -179,11 +201,9 @@ def _ways(now: Now) -> None:
         ),
     ):
         if now.i:
-            _to(now, now.i - 1, _("Back"), ":material/arrow_back:", "tertiary")
-        if now.is_through and not now.is_last:
-            _to(now, now.i + 1, _("Go on"), ":material/arrow_forward:", "primary")
-        if now.is_through and now.is_last:
-            _next_lesson(now)
+            _back(now)
+        if leads_on:
+            _on(now)
 
 
 def _at_either_end(now: Now) -> None:
@@ -204,19 +224,38 @@ def _at_either_end(now: Now) -> None:
         )
 
 
-def _to(now: Now, i: int, label: str, icon: str, kind: str) -> None:
-    if now.lesson.steps[i].page == now.step.page:
-        st.button(
-            label,
-            icon=icon,
-            type=kind,  # type: ignore[arg-type]
-            on_click=progress.go,
-            args=(i,),
-            key=f"lesson_to_{i}",
-        )
-        return
-    path, query = progress.way_on(now.lesson, i)
-    st.page_link(path, label=label, icon=icon, query_params=query)
+def _back(now: Now) -> None:
+    """To the step before."""
+    label, icon, before = _("Back"), ":material/arrow_back:", now.i - 1
+    if now.lesson.steps[before].page == now.step.page:
+        go = partial(progress.go, before)
+        st.button(label, icon=icon, type="tertiary", on_click=go, key="lesson_back")
+    else:
+        path, query = progress.way_on(now.lesson, before)
+        st.page_link(path, label=label, icon=icon, query_params=query)
+
+
+def _on(now: Now) -> None:
+    """To the step after; at the end, to the next lesson."""
+    label, icon = _("Go on"), ":material/arrow_forward:"
+    if now.is_last:
+        if found := _next_lesson(now):
+            _lead(_("Next lesson"), icon, progress.way_in(found), found.title)
+    elif now.lesson.steps[now.i + 1].page == now.step.page:
+        go = partial(progress.go, now.i + 1)
+        st.button(label, icon=icon, type="primary", on_click=go, key=guessing.ON)
+    else:
+        _lead(label, icon, progress.way_on(now.lesson, now.i + 1))
+
+
+def _lead(label: str, icon: str, way: tuple[str, dict[str, str]], told: str | None = None) -> None:
+    """A link to another page, which stands out as a button does.
+
+    (A button that switches the page would leave two entries in the browser's history.)
+    """
+    path, query = way
+    text = f":primary-badge[{icon} **{label}**]"
+    st.page_link(path, label=text, query_params=query, help=told)
 
 
 def _end(now: Now) -> None:
@@ -225,11 +264,7 @@ def _end(now: Now) -> None:
         st.success(said, icon=":material/school:")
 
 
-def _next_lesson(now: Now) -> None:
+def _next_lesson(now: Now) -> Lesson | None:
     names = progress.names()
     place = names.index(now.lesson.id) + 1 if now.lesson.id in names else len(names)
-    found = progress.lesson(names[place]) if place < len(names) else None
-    if found:
-        path, query = progress.way_in(found)
-        label, icon = _("Next lesson"), ":material/arrow_forward:"
-        st.page_link(path, label=label, icon=icon, query_params=query, help=found.title)
+    return progress.lesson(names[place]) if place < len(names) else None

@@ -1,7 +1,7 @@
 """How a guess is made: by keyboard or mouse, and kept when the reader says so."""
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from pages.ui.lessons import progress, set_back, wall
 from pages.ui.lessons.progress import Now
 from pages.ui.phone import at_hand, is_phone
 
+ON = "lesson_on"  # the button that ends the guessing, and then leads on
 FAULT = "lesson_fault"
 POINT = 110  # pixels: a number with its two buttons
 STILL_LACKING = {
@@ -43,8 +44,16 @@ def ask_for(now: Now, ask: Ask, run: Run) -> None:
         with at_hand(), st.expander(asked(ask), expanded=True, key="lesson_question"):
             st.fragment(_answers)(now, ask, run)
         return
-    st.markdown(f"**{asked(ask)}**")
     st.fragment(_answers)(now, ask, run)
+
+
+def buttons() -> AbstractContextManager[Any]:
+    """The row of the button that ends the guessing, and that of the way on, which follows it.
+
+    Both are third in the same frame, since a browser keeps the keyboard's focus on a button for
+    as long as the containers around it keep their places.
+    """
+    return st.container(horizontal=True, vertical_alignment="center", key="lesson_guess")
 
 
 def is_at_hand(ask: Ask | None) -> bool:
@@ -61,10 +70,16 @@ def asked(ask: Ask) -> str:
 def _answers(now: Now, ask: Ask, run: Run) -> None:
     if link.must_redraw():
         st.rerun(scope="app")
-    given(ask.given, run)
-    above = st.container()  # of what is drawn, so that they are in sight
-    guess = WAYS[ask.kind](ask, run, f"guess_{now.lesson.id}_{now.i}")
-    with above if ask.kind in progress.IN_A_PICTURE else nullcontext():
+    is_picture = ask.kind in progress.IN_A_PICTURE
+    above = st.container()
+    row = buttons()
+    with above:
+        if not is_at_hand(ask):  # else the fold is called so
+            st.markdown(f"**{asked(ask)}**")
+        given(ask.given, run)
+    with nullcontext() if is_picture else above:  # a picture below the buttons, all else above
+        guess = WAYS[ask.kind](ask, run, f"guess_{now.lesson.id}_{now.i}")
+    with row:
         _buttons(run, guess, _still_lacking(now, ask.kind, guess))
     if fault := st.session_state.pop(FAULT, None):
         st.warning(say_fault(fault))
@@ -81,21 +96,18 @@ def _still_lacking(now: Now, kind: AskKind, guess: Values | None) -> str:
 
 def _buttons(run: Run, guess: Values | None, lacking: str) -> None:
     """To keep the guess, or why it cannot be kept yet; or to be shown without one."""
-    with st.container(horizontal=True, vertical_alignment="center", key="lesson_guess"):
-        if not wall.is_on():  # who leads the class shows the answer, and guesses nothing
-            st.button(
-                _("That is my guess"),
-                type="primary",
-                disabled=guess is None or bool(lacking),
-                on_click=_answer,
-                args=(run, guess),
-                key="keep_guess",
-            )
+    if not wall.is_on():  # who leads the class shows the answer, and guesses nothing
         st.button(
-            _("Show me"), type="tertiary", on_click=_answer, args=(run, ()), key="without_guess"
+            _("That is my guess"),
+            type="primary",
+            disabled=guess is None or bool(lacking),
+            on_click=_answer,
+            args=(run, guess),
+            key=ON,
         )
-        if lacking and not wall.is_on():
-            st.caption(lacking, width="stretch")
+    st.button(_("Show me"), type="tertiary", on_click=_answer, args=(run, ()), key="without_guess")
+    if lacking and not wall.is_on():
+        st.caption(lacking, width="stretch")
 
 
 def given(wanted: Sequence[tuple[str, Formula]], run: Run) -> None:

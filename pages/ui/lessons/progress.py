@@ -306,7 +306,7 @@ def answer(run: Run, guess: tuple[float, ...]) -> None:
     truth = _truth(found.step.ask, run, link.value("text"))
     kept = {**found.answers, found.i: Answer(guess, truth)}
     link.change("guesses", answering.written(kept))
-    if found.step.ask.kind in TALL or is_phone():
+    if is_phone():
         _begin_at_the_top()
 
 
