@@ -17,9 +17,9 @@ class Turns:
 
     def __init__(self, longest: float = LONGEST) -> None:
         self.longest = longest
-        self._changed = threading.Condition()
-        self._line = deque[object]()
-        self._holder: object = None
+        self._lock = threading.Lock()
+        self._line = deque[threading.Condition]()
+        self._holder: threading.Condition | None = None
         self._until = 0.0
         self._mine = threading.local()
 
@@ -36,22 +36,27 @@ class Turns:
             self._end(self._mine.turn)
             self._mine.turn = None
 
-    def _wait(self) -> object:
-        turn = object()
-        with self._changed:
+    def _wait(self) -> threading.Condition:
+        """Only the first of the line is ever woken: the others would find that they are not."""
+        turn = threading.Condition(self._lock)
+        with self._lock:
             self._line.append(turn)
             while self._line[0] is not turn or (left := self._until - time.monotonic()) > 0:
-                self._changed.wait(left if self._line[0] is turn else None)
+                turn.wait(left if self._line[0] is turn else None)
             self._line.popleft()
             self._holder, self._until = turn, time.monotonic() + self.longest
-            self._changed.notify_all()
+            self._wake_the_first()
         return turn
 
-    def _end(self, turn: object) -> None:
-        with self._changed:
+    def _end(self, turn: threading.Condition) -> None:
+        with self._lock:
             if self._holder is turn:
                 self._until = 0.0
-                self._changed.notify_all()
+                self._wake_the_first()
+
+    def _wake_the_first(self) -> None:
+        if self._line:
+            self._line[0].notify()
 
 
 @functools.lru_cache(maxsize=1)
