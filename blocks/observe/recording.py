@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 import torch
@@ -62,7 +63,7 @@ class Recording:
     output: Tensor
     milliseconds: float
 
-    @property
+    @cached_property
     def kept_bytes(self) -> int:
         """Memory that the recording holds, exactly: what two tensors share counts once."""
         held = (*self.tensors.values(), self.moments, self.output)

@@ -54,7 +54,7 @@ def prepare_process() -> None:
         warm_up(device)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@lru_cache(maxsize=32)
 def settle_process(title: str) -> None:
     """Once per page, when it is drawn for the first time and all it needs is imported."""
     devices.settle_process()

@@ -129,10 +129,15 @@ def view(name: str, shown: Any, options: Hashable = None, *, first: int = 0) -> 
     browser may still speak of the old one, and its third option is not the third of the new.
     `first`: what a widget of numbers shows for 0.
     """
-    key = name if options is None else f"{name}__{zlib.crc32(repr(options).encode()):x}"
+    key = name if options is None else _key_among(name, options)
     there = shown + first if first else shown
     moves.show(key, there)
     return {"key": key, "on_change": _widget_moved, "args": (name, key, shown, first)}
+
+
+@lru_cache(maxsize=256)
+def _key_among(name: str, options: Hashable) -> str:
+    return f"{name}__{zlib.crc32(repr(options).encode()):x}"
 
 
 def hidden_view(name: str, shown: Any, options: Hashable = None) -> dict[str, Any]:
