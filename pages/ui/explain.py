@@ -164,8 +164,7 @@ def explained_at(concepts: Sequence[str], label: str, *, key: str) -> Any:
 def _source(code: Sequence[Callable[..., Any]], key: str) -> None:
     pop = st.popover(_("In code"), type="tertiary", key=f"{key}_code")
     pop.caption(_("The code that these numbers come from, verbatim."))
-    for item in code:
-        pop.code(_source_of(item), language="python")
+    pop.code("\n\n".join(map(_source_of, code)), language="python")
 
 
 @lru_cache(maxsize=512)

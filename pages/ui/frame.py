@@ -233,10 +233,11 @@ def _head() -> None:
     if is_hidden("menu"):
         return
     queries = link.menu(path for links in MENU for path, _label, _icon in links)
-    for column, links in zip(st.columns(2, gap="xxsmall"), MENU, strict=True):
-        with column, st.container(gap="xxsmall"):
-            for path, label, icon in links:
-                st.page_link(_page(path, icon), label=_(label), query_params=queries[path])
+    with st.container(horizontal=True, gap="xxsmall"):
+        columns = [st.container(gap="xxsmall") for _links in MENU]
+    for column, links in zip(columns, MENU, strict=True):
+        for path, label, icon in links:
+            column.page_link(_page(path, icon), label=_(label), query_params=queries[path])
 
 
 @functools.lru_cache(maxsize=sum(map(len, MENU)))
