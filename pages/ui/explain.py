@@ -127,7 +127,7 @@ def at_a_glance(text: str) -> tuple[str, str]:
     short = [end for end in ends if n_words(text[:end]) <= AT_A_GLANCE]
     end = max(short, default=ends[0])
     shown, rest = text[:end].strip(), text[end:].strip()
-    return (shown if shown.endswith(STOPS) else f"{shown.rstrip(';:；：')} …"), rest
+    return (shown if not rest or shown.endswith(STOPS) else f"{shown.rstrip(';:；：')} …"), rest
 
 
 def _ends(of_part: re.Pattern[str], text: str) -> list[int]:
