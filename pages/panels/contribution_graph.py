@@ -153,5 +153,5 @@ def way_through_all_layers(run: Run) -> None:
         show_both(table, *values, facts=graph_facts)
     with picture:
         show(pictures.graph, *values, facts=graph_facts, key="graph", on_click=pin_token)
-        st.caption(says_how_to_read(facts))
+        note(says_how_to_read(facts))
         note(says_drawn(facts))

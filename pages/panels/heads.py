@@ -141,7 +141,7 @@ def _what_heads_see(
     left, right = columns(2)
     with left:
         show(draw_tiles, run, *at, key="head_tiles", on_click=on_click)
-        st.caption(tiles_note(run))
+        note(tiles_note(run))
     with right:
         one_head(run, *at)
     found = table(layer_heads(run, at.layer))

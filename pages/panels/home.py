@@ -20,7 +20,7 @@ from pages.panels.gpt import growing, next_token_picture
 from pages.panels.gpt.next_token import next_facts
 from pages.ui import cached, labelled, link, tokens
 from pages.ui.chart import show
-from pages.ui.explain import explained_at
+from pages.ui.explain import explained_at, note
 from pages.ui.frame import PAGE_OF_PART, must_fit, ran
 from pages.ui.inputs import current_run, length_note, sample_buttons, written
 from pages.ui.language import _, literal, sentences
@@ -96,7 +96,7 @@ def its_way(run: Run, token: int) -> None:
     way, draw = (run, token, graph.least_share()), contribution_graph_picture.graph
     show(draw, *way, facts=graph.graph_facts, key="graph", on_click=pin)
     facts = graph.graph_facts(*way)
-    st.caption(sentences(graph.says_how_to_read(facts), graph.says_window(facts)))
+    note(sentences(graph.says_how_to_read(facts), graph.says_window(facts)))
 
 
 def pin(customdata: list[Any]) -> None:
@@ -114,7 +114,7 @@ def what_follows(run: Run) -> None:
     show(draw, *values, facts=next_facts, key="following", on_click=write)
     facts = next_facts(*values)
     shown = *read_apart(run.input.labels), *next_token_picture.few_names(facts)
-    st.caption(sentences(says_openness(facts, is_last=is_last), says_space(shown)))
+    note(sentences(says_openness(facts, is_last=is_last), says_space(shown)))
     if run.weights and (n := n_words_in_pieces()):
         text = _(
             "Words that this small model has to split into pieces: {n}. It learned short "
