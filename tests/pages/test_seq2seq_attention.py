@@ -153,7 +153,7 @@ def test_both_directions_are_told_apart():
 def test_whether_both_languages_meet_is_said_of_a_translator_only():
     for link, is_said in (({"preset": None}, True), (OWN, False)):
         at = opened(PAGE, panel="encoder-output", **link)
-        assert ("Do the two languages share meaning here?" in said(at)) is is_said
+        assert ("Do the two languages share meaning?" in said(at)) is is_said
 
 
 def test_padding_enters_no_average_over_source_tokens():

@@ -32,7 +32,7 @@ OWN = replace(TABLE, config=CONFIG.replace(position_kind="learned"))
     [
         (replace(KIND, kind=NONE), "no rotation, no bias"),
         (KIND, "Row p is added"),
-        (KIND, "in 6.3 positions, the slowest in 600: 1 of 3 pairs complete one within the 16"),
+        (KIND, "in 6.3 positions, the slowest in 600; 1 of 3 do so within the 16"),
         (replace(KIND, kind=ROPE), "Nothing is added: each feature pair"),
         (replace(KIND, kind=ALIBI), "Head 1 halves a weight every 6.3 tokens, head 3 every 600."),
         (replace(KIND, kind=ALIBI, lengths=LENGTHS[:1]), "It halves a weight every 6.3"),
@@ -50,7 +50,7 @@ def test_what_a_kind_does(monkeypatch, facts, english: str):
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (KIND, "the 2 above it turn so slowly"),
+        (KIND, "the 2 above it turn slowly"),
         (replace(KIND, kind=ALIBI), "In 1 of 3 heads a weight halves within the 16"),
         (TABLE, "Waves of 4 positions and longer hold 100% of the table's variance; noise"),
         (TABLE, "the table is smooth"),

@@ -166,7 +166,7 @@ CASES = [
     (missing.says_hidden, HIDDEN, "effects on the prediction (bits): `他` ← `I` (2.0)."),
     (missing.says_hidden, replace(HIDDEN, bits=HIDDEN.bits / 9), "by more than 1 bit (KL)."),
     (missing.says_blind, ("the cat 猫",), "mixes the two."),
-    (attention.says_head, HEAD, "effectively attends to 1.4 tokens (in layer 2, head 2) to 4.0."),
+    (attention.says_head, HEAD, "effectively attends to 1.4 to 4.0 tokens."),
     (attention.says_head, HEAD, "`[BEGIN]` attends to `I` (90%), `like` (6.0%) in the source"),
     (attention.says_head, HEAD, "The token it writes next is “`我`”. A query"),
     (attention.says_head, replace(HEAD, pins=Pins(2, 2)), "its row is all zeros."),

@@ -9,7 +9,7 @@ import streamlit as st
 from blocks.cost.units import bytes_text
 from blocks.efficiency import compression, frontier
 from blocks.efficiency.frontier import INT8, TIMED, FrontColors, FrontierFacts, Variant
-from blocks.efficiency.int8_times import ALIKE, MatrixBytes, shapes_of
+from blocks.efficiency.int8_times import MatrixBytes, shapes_of
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.recorded import Recorded, recorded
 from blocks.observe.run import Run
@@ -101,12 +101,12 @@ def _says_quality(facts: FrontierFacts, best: Variant) -> str:
 
 
 def _says_lossless(facts: FrontierFacts) -> str:
-    """The smallest whose score, or loss where there is none, is no worse than before."""
+    """The smallest, if another, whose score (or loss, where there is none) is no worse."""
     best = facts.smallest(0.0)
     if not best.name:
         return _("Every one of them loses something.")
     if best == facts.smallest(MOST_LOST):
-        return _("The score has not fallen.") if facts.is_share else _("The loss has not risen.")
+        return ""
     text = _(
         "The smallest without a higher loss is **{name}** ({words}), {ratio:.1f} times smaller."
     )
@@ -132,20 +132,13 @@ def _says_packed(facts: FrontierFacts) -> str:
         "float32, a token {token}; by the bytes of the matrices it would be {bytes}."
     )
     batch, token = (facts.time_ratio(ran, kind) or 0.0 for kind in TIMED)
-    said = text.format(
+    return text.format(
         name=ran.name,
         n=ran.n_packed,
         batch=percent(batch),
         token=percent(token),
         bytes=percent(facts.read_ratio or 0.0),
     )
-    if max(batch, token) <= ALIKE:
-        return said
-    why = _(
-        "Where it is slower, rounding activations and starting each product cost more than "
-        "matrices this small save."
-    )
-    return sentences(said, why)
 
 
 def _said(quality: float, facts: FrontierFacts) -> str:

@@ -83,7 +83,7 @@ def _waves(facts: KindFacts) -> str:
         begin = _("Row p is added to the embedding of the token at position p.")
     text = _(
         "The fastest pair completes a turn in {fast:.1f} positions, the slowest in "
-        "{slow:,.0f}: {done} of {all} pairs complete one within the {n} positions shown."
+        "{slow:,.0f}; {done} of {all} do so within the {n} shown."
     )
     ends = {"fast": facts.shortest, "slow": facts.longest}
     found = text.format(done=facts.n_within, all=len(facts.lengths), n=facts.n, **ends)
@@ -120,7 +120,7 @@ def _biases(facts: KindFacts) -> str:
 
 def says_table(facts: TableFacts, n_asked: int) -> str:
     """How to read the table, and what of it is shown."""
-    said = [_("Positions count from 0, as in the formula. Click to pin a position and its pair.")]
+    said = [_("Positions count from 0. Click to pin a position and its pair.")]
     if facts.kind is PositionKind.LEARNED and facts.n < n_asked:
         text = _(
             "The table ends after {n} rows (max_seq_len): it has no vector for later positions."
@@ -169,9 +169,8 @@ def says_scale(facts: KindFacts) -> str:
         text = _("In {near} of {all} heads a weight halves within the {n} positions shown.")
         return text.format(near=facts.n_within, all=len(facts.lengths), n=facts.n)
     text = _(
-        "Pairs below the dashed line repeat within the positions shown and tell near "
-        "positions apart; the {slow} above it turn so slowly that they only give the "
-        "rough position."
+        "Pairs below the dashed line repeat and tell near positions apart; the {slow} above "
+        "it turn slowly and give the rough position."
     )
     return text.format(slow=facts.n_beyond)
 
@@ -202,8 +201,7 @@ def says_likeness(facts: LikenessFacts) -> str:
     if facts.kind is PositionKind.ROPE:
         text = _(
             "The score of a vector with itself keeps {near:.0%} of its size one "
-            "position apart and {far:.0%} at {n} (mean of 256 random vectors, seed "
-            "{seed}); it {falls}."
+            "position apart and {far:.0%} at {n} (random vectors, seed {seed}); it {falls}."
         )
         falls = _("stays above half")
         if facts.half_at is not None:

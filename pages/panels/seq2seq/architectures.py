@@ -3,6 +3,7 @@
 from functools import lru_cache
 from typing import NamedTuple
 
+import pandas as pd
 import streamlit as st
 
 from blocks.corpora.translation import tokenizer
@@ -25,6 +26,7 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, enumeration, listing
 from pages.ui.said import say
+from pages.ui.tables import show_both
 from pages.ui.tokens import EMPTY
 
 MOST_WORDS = 48
@@ -91,27 +93,22 @@ def says_task(facts: TaskFacts) -> str:
     )
 
 
-def says_architecture(facts: ArchitectureFacts) -> str:
-    """How large it is and who sees whom, in a short list."""
-    return _list(
-        (_("Who attends to whom"), _(ABOUT[facts.kind].reads)),
-        (_("Parameters"), f"{facts.parameters:,}"),
-        (_("FLOPs per output token"), flops(facts.flops_per_token)),
+def table(facts: TaskFacts) -> pd.DataFrame:
+    """What each is, side by side as the pictures are."""
+    names = (
+        *(_("Who attends to whom"), _("Parameters"), _("FLOPs per output token")),
+        *(_("Pre-training objective"), _("Typical use"), _("Examples")),
     )
+    counted = facts.table.set_index("architecture")
+    return pd.DataFrame({"": names} | {_(NAMES[kind]): _column(kind, counted) for kind in KINDS})
 
 
-def says_use(kind: Architecture) -> str:
-    """Where it comes from and what it is good for."""
-    known = ABOUT[kind]
-    return _list(
-        (_("Pre-training objective"), _(known.trained)),
-        (_("Typical use"), _(known.used)),
-        (_("Examples"), known.examples),
-    )
-
-
-def _list(*rows: tuple[str, str]) -> str:
-    return "\n".join(f"- **{name}:** {value}" for name, value in rows)
+def _column(kind: Architecture, counted: pd.DataFrame) -> list[str]:
+    known, counts = ABOUT[kind], counted.loc[kind].to_dict()
+    return [
+        *(_(known.reads), f"{counts['parameters']:,.0f}", flops(counts["per_token"])),
+        *(_(known.trained), _(known.used), known.examples),
+    ]
 
 
 def drawing_alt(run: Run, kind: Architecture) -> str:
@@ -140,7 +137,7 @@ def three_architectures(run: Run) -> None:
             draw, mask = architectures_picture.drawing, architectures_picture.sees
             show(draw, run, kind, facts=facts, key=f"drawing_{name}", alt=drawing_alt)
             show(mask, run, kind, facts=facts, key=f"sees_{name}", alt=mask_alt)
-            st.markdown(says_architecture(architecture_facts(run, kind)), help=says_use(kind))
+    show_both(table, run, facts=task_facts)
     show(architectures_picture.flops, run, facts=task_facts, key="task_flops")
     note(
         _(

@@ -116,14 +116,9 @@ def most_read(found: Iterable[tuple[str, float]]) -> str:
 
 def says_sharpness(facts: HeadFacts) -> str:
     """From how many tokens the heads of this attention read."""
-    text = _(
-        "A query of {kind} effectively attends to {least:.1f} tokens (in {sharpest}) to {most:.1f}."
-    )
+    text = _("A query of {kind} effectively attends to {least:.1f} to {most:.1f} tokens.")
     least, most = facts.effective_tokens
-    sharpest = head_called(*three_attentions.sharpest(facts.heads), _)
-    return text.format(
-        kind=_(KIND_LABELS[facts.which.kind]), least=least, most=most, sharpest=sharpest
-    )
+    return text.format(kind=_(KIND_LABELS[facts.which.kind]), least=least, most=most)
 
 
 def says_weights(facts: HeadFacts) -> str:
@@ -159,8 +154,8 @@ def _rows(facts: HeadFacts) -> str:
     match facts.which.kind:
         case AttentionKind.CROSS:
             return _(
-                "Each row is a target token that the decoder has read; its output there "
-                "predicts the token of the next row."
+                "Each row is a target token that the decoder has read; its output predicts "
+                "the next row's token."
             )
         case AttentionKind.ENCODER:
             return _(
@@ -273,8 +268,8 @@ def _all_heads(run: Run, which: Head, pins: Pins) -> None:
             )
     note(
         _(
-            "One row of tiles per layer, one tile per head, all on one scale; grey is "
-            "masked. A tick marks a pinned token. Click a tile to choose its head."
+            "Rows are layers, tiles heads, on one scale; grey is masked, ticks are pinned tokens. "
+            "Click a tile to open it."
         )
     )
 

@@ -87,10 +87,10 @@ def says_lengths(facts: SourceFacts) -> str:
 def says_across(facts: Across) -> str:
     """Whether the two languages meet."""
     text = _(
-        "Do the two languages share meaning here? For {n} words of validation sentences "
-        "in English, the nearest vector in the Chinese translation belongs to a word of "
-        "the same meaning in {before:.0%} of cases before the first layer, {after:.0%} "
-        "at the encoder's output, {chance:.0%} by chance. {verdict}"
+        "Do the two languages share meaning? For {before:.0%} of {n} English validation "
+        "words, the nearest vector in the Chinese translation is a word of the same meaning "
+        "before the first layer, for {after:.0%} at the encoder's output, for {chance:.0%} "
+        "by chance. {verdict}"
     )
     return text.format(
         n=facts.n_words,
