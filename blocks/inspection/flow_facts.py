@@ -25,6 +25,11 @@ class FlowFacts:
         return float(self.stages["rms"].iloc[0])
 
     @property
+    def entering(self) -> float:
+        """The RMS of what enters the layer: positions that are added to the embedding included."""
+        return float(self.stages.loc[self.stages["stage"] == "resid_pre", "rms"].iloc[0])
+
+    @property
     def first(self) -> float:
         """The RMS after the first layer."""
         return float(self.stages.loc[self.stages["part"] == "stream", "rms"].iloc[0])

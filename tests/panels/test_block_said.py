@@ -17,7 +17,13 @@ from pages.panels.encoder import layers, prediction
 
 CONFIG = ModelConfig.from_flat({"d_model": 8, "n_heads": 2, "n_layers": 2})
 RUN = Run(config=CONFIG, input=Input(tokens=("an", "owl", "an")), mask=MaskConfig(), seed=3)
-STAGES = pd.DataFrame({"rms": [0.5, 1.0, 2.0], "part": ["embedding", "stream", "norm"]})
+STAGES = pd.DataFrame(
+    {
+        "stage": ["embedding", "resid_pre", "attention_norm"],
+        "rms": [0.5, 1.0, 2.0],
+        "part": ["embedding", "stream", "norm"],
+    }
+)
 
 
 def in_english(monkeypatch: pytest.MonkeyPatch, says, *facts) -> str:
@@ -40,12 +46,14 @@ def in_english(monkeypatch: pytest.MonkeyPatch, says, *facts) -> str:
 def test_what_flows(monkeypatch: pytest.MonkeyPatch, changes: dict, said: str):
     facts = FlowFacts(replace(RUN, config=CONFIG.replace(**changes)), STAGES)
     both = in_both(monkeypatch, flow.says_flow, facts)
-    assert "enters with RMS 0.50 and leaves with 2.00" in both["en"] and said in both["en"]
+    assert "enters the layer with RMS 1.00 and leaves it with 2.00" in both["en"]
+    assert said in both["en"]
     assert "2.00" in both["zh"] and "Without" not in both["zh"]
 
 
 WRITING = pd.DataFrame(
     {
+        "stage": ["resid_pre", "attention_out", "feed_forward_out", "resid_post"],
         "rms": [0.5, 0.25, 1.5, 2.0],
         "part": ["embedding", "attention", "feed_forward", "stream"],
         "label": ["embedding", "attention", "feed-forward", "output"],
@@ -55,10 +63,10 @@ WRITING = pd.DataFrame(
 
 def test_what_adds_most_is_named_where_it_is_added_as_it_is(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, flow.says_flow, FlowFacts(RUN, WRITING))
-    assert "The part that adds most to it is feed-forward (RMS 1.50)." in said
+    assert "Of the two sub-layers feed-forward adds more (RMS 1.50)." in said
     for changes in ({"norm_placement": "sandwich"}, {"residual": False}):
         run = replace(RUN, config=CONFIG.replace(**changes))
-        assert "adds most" not in in_english(monkeypatch, flow.says_flow, FlowFacts(run, WRITING))
+        assert "adds more" not in in_english(monkeypatch, flow.says_flow, FlowFacts(run, WRITING))
 
 
 def test_how_the_stream_grows(monkeypatch: pytest.MonkeyPatch):

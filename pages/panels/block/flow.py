@@ -30,14 +30,14 @@ def flow_facts(run: Run, layer: int) -> FlowFacts:
 
 def says_flow(facts: FlowFacts) -> str:
     """What the stream does in this run, and why."""
-    text = _("In this run the stream enters with RMS {start} and leaves with {end}.")
+    text = _("In this run the stream enters the layer with RMS {start} and leaves it with {end}.")
     said = [
-        text.format(start=hundredths(facts.start), end=hundredths(facts.end)),
+        text.format(start=hundredths(facts.entering), end=hundredths(facts.end)),
         _reason(facts.run),
     ]
     most = facts.largest_write
     if most is not None and facts.run.config.norm.residual:
-        text = _("The part that adds most to it is {part} (RMS {rms}).")
+        text = _("Of the two sub-layers {part} adds more (RMS {rms}).")
         said.insert(1, text.format(part=most["label"], rms=hundredths(most["rms"])))
     return sentences(*said)
 
