@@ -283,6 +283,7 @@ def test_the_model_stands_there_as_code_and_what_a_change_changes_in_it(at: AppT
     assert_works(at)
     (code,) = at.code
     assert "class GPT(nn.Module)" in code.value and code.language == "python"
+    assert "The zip holds" in said(at)
     visit(
         at,
         preset="stories-en-zh",
@@ -298,7 +299,7 @@ def test_the_model_stands_there_as_code_and_what_a_change_changes_in_it(at: AppT
 def test_code_of_many_layers_is_written_or_refused_with_the_mend(at: AppTest):
     visit(at, preset="deepseek-v3", panel="code")
     assert_works(at)
-    assert "n_experts = 256" in at.code[0].value
+    assert "n_experts = 256" in at.code[0].value and "The zip holds" not in said(at)
     visit(at, preset="gpt2-small", panel="code", n_layers=300, local_window=8, global_every=3)
     assert "Set n_layers to 256 at most" in at.error[0].value
     press(at, "mend_0")

@@ -11,6 +11,7 @@ from blocks.observe.run import Run
 from pages.panels.parameters.weight_values import is_shown
 from pages.ui import brought, cached, link, starts
 from pages.ui.compare import beside
+from pages.ui.explain import note
 from pages.ui.export import download
 from pages.ui.frame import refuse, section
 from pages.ui.language import _
@@ -35,7 +36,7 @@ def the_code(run: Run) -> None:
         download("model.py", lambda: facts.text, "text/x-python")
         if is_shown(run, link.value("spread_of_weights")):
             download(f"{facts.family or 'model'}.zip", partial(_zip_of, run), "application/zip")
-    st.caption(says_weights(facts))
+            note(says_weights(facts))
     st.code(facts.text, language="python", height=TALLEST)
 
 
