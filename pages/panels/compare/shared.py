@@ -123,7 +123,8 @@ def kind(name: str) -> str:
 
 def some_of(names: Sequence[str]) -> str:
     """The first of many names."""
-    return enumeration(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+    more = _(", and {n} more").format(n=len(names) - MOST_NAMED)
+    return enumeration(names[:MOST_NAMED]) + (more if len(names) > MOST_NAMED else "")
 
 
 def signed(change: float, said: Callable[[float], str]) -> str:
