@@ -23,7 +23,10 @@ from pages.figures.theme import (
 from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import outline
 
-DASHES = ("dot", "dash", "longdash", "dashdot", "longdashdot", "10px,3px,2px,3px,2px,3px")
+DASHES = (
+    *("dot", "dash", "12px,3px", "dashdot"),
+    *("16px,4px,3px,4px", "10px,3px,2px,3px,2px,3px"),  # all of them whole within a legend's 30 px
+)
 ROWS = {"value": [0.64, 1.0], "slope": [0.3, 0.56], "share": [0.0, 0.22]}
 HEIGHT, CURVES_BOTTOM, FLAT = 560, 48, 0.01
 
