@@ -377,6 +377,7 @@ def test_number_formats_before_a_measurement(monkeypatch: pytest.MonkeyPatch):
     lines = sweeps_picture.formats(facts, _=str).data
     assert [line.x[0] for line in lines] == [2**-126, 2**-126, 2**-14]  # least normal numbers
     assert [line.y[0] for line in lines] == facts["step"].tolist()
+    assert [line.textposition.split()[0] for line in lines] == ["top", "top", "bottom"]
     assert "float16 ends at 65,504" in in_both(monkeypatch, sweeps.says_bytes, facts)["en"]
 
 

@@ -1,7 +1,7 @@
 """What was measured as one size doubles: lines with their spread, and what theory says."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -17,6 +17,7 @@ from pages.figures.theme import TITLE, Picture, Translate, faint, figure
 
 HEIGHT, BOTTOM, MOST_DECADES = 380, 48, 2
 FORMATS = 190  # pixels of the plot of number formats
+ROOM_FOR_NAME = 10  # times the spacing, from line to line
 SWEPT_NAMES = {
     "tokens": N_("n · tokens"),
     "d_model": "d_model",
@@ -82,8 +83,10 @@ def flops(facts: FormulaFacts, *, _: Translate) -> Picture:
 
 def formats(facts: pd.DataFrame, *, _: Translate) -> Picture:
     """How far each number format reaches, and how finely it divides; each named at its line."""
-    rows = each_row(facts)
-    lines = [_reach(row, look[0], _) for row, look in zip(rows, LOOKS, strict=False)]
+    lines = [
+        _reach(row, look[0], _named_at(row.step, facts["step"]), _)
+        for row, look in zip(each_row(facts), LOOKS, strict=False)
+    ]
     finest, coarsest = facts["step"].min(), facts["step"].max()
     return figure(
         lines,
@@ -98,11 +101,17 @@ def formats(facts: pd.DataFrame, *, _: Translate) -> Picture:
     )
 
 
+def _named_at(step: float, steps: Iterable[float]) -> str:
+    """Above its line, or below it where there is another line close above."""
+    is_below = any(1 < other / step < ROOM_FOR_NAME for other in steps)
+    return "bottom center" if is_below else "top center"
+
+
 def _powers(title: str) -> dict[str, Any]:
     return {"title": title, "type": "log", "exponentformat": "power", "zeroline": False}
 
 
-def _reach(row: Row, color: str, _: Translate) -> dict[str, Any]:
+def _reach(row: Row, color: str, place: str, _: Translate) -> dict[str, Any]:
     """From the least number to the largest, the spacing between neighbours at most this share."""
     text = _("{format}: {least} to {largest}, spacing up to {step} of a number")
     said = text.format(
@@ -116,7 +125,7 @@ def _reach(row: Row, color: str, _: Translate) -> dict[str, Any]:
         [row.step] * 3,
         mode="lines+markers+text",
         text=["", row.format, ""],
-        textposition="top center",
+        textposition=place,
         cliponaxis=False,
         line={"color": color, "width": 6},
         marker={"color": color, "size": [12, 18, 12], "opacity": [1, 0, 1]},  # room under the name
