@@ -52,7 +52,9 @@ def test_which_settings_differ(monkeypatch: pytest.MonkeyPatch):
 
     assert said([], []).startswith("A and B are the same")
     assert said(["d_ff"], []) == "Settings that differ (1): d_ff"
-    assert said(["d_model"] * 9, ["d_ff"]).endswith(" …  \nChanged as a consequence: d_ff.")
+    assert said(["d_model"] * 9, ["d_ff"]).endswith(
+        ", and 1 more  \nChanged as a consequence: d_ff."
+    )
 
 
 def test_who_is_faster(monkeypatch: pytest.MonkeyPatch):
