@@ -59,7 +59,7 @@ PANELS = (
         fields=("n_heads", "position_kind"),
         of_attention=True,
     ),
-    Panel("peeking", N_("What if it could peek?"), what_if_it_could_peek),
+    Panel("peeking", N_("What if it could peek?"), what_if_it_could_peek, of_this_run=False),
     Panel(
         "no-key",
         N_("What if no key is left?"),

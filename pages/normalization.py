@@ -87,7 +87,14 @@ PANELS = (
         fields=("norm_placement", "norm_kind", "residual"),
         of_attention=True,
     ),
-    Panel("race", RACE, who_learns, fields=("norm_kind", "activation"), reads_input=False),
+    Panel(
+        "race",
+        RACE,
+        who_learns,
+        fields=("norm_kind", "activation"),
+        reads_input=False,
+        of_this_run=False,
+    ),
     Panel(
         "layers",
         N_("The model's own layers"),

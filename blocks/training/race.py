@@ -74,6 +74,7 @@ class RaceFacts:
 
     `spec`: of the first of them; `curves`: placement, update (from 1), and loss in nats, as the
     mean of the last few; `losses`: the last of each; `diverged`: those whose loss is not finite.
+    `without_warmup`: the losses of the same runs without their warm-up, where these are known.
     """
 
     spec: TrainingSpec
@@ -82,6 +83,7 @@ class RaceFacts:
     curves: pd.DataFrame
     losses: tuple[tuple[str, float], ...]
     diverged: tuple[str, ...]
+    without_warmup: tuple[tuple[str, float], ...] = ()
 
     @property
     def is_over(self) -> bool:

@@ -29,6 +29,7 @@ def show_model_page(
     if panel.reads_input(panels):
         what_goes_in(run, input_of)
     recorded(run)
-    subtitle(summary(run))
+    if panel.is_of_this_run(panels):
+        subtitle(summary(run))
     panel.show(panels, run, files=files)
     close_page(title)

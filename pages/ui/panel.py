@@ -28,7 +28,8 @@ class Panel:
     settings of the sidebar that it answers to, which stand first there. `of_attention`: it shows
     what attention does; where another token mixer stands in its place, it says that instead.
     `in_any_layer`: it looks at layers that attend alone, so not all of them have to.
-    `reads_input`: what goes into the model decides what it shows.
+    `reads_input`: what goes into the model decides what it shows. `of_this_run`: it shows the
+    model of the page; otherwise it trains others, and the page does not say above what runs.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Panel:
     of_attention: bool = False
     in_any_layer: bool = False
     reads_input: bool = True
+    of_this_run: bool = True
 
     def draw_itself(self, values: Sequence[Any]) -> Callable[[], None] | None:
         """Draw it, or say why there is nothing to see."""
@@ -123,7 +125,12 @@ def reads_input(panels: Sequence[Panel]) -> bool:
     """Whether what goes in is worth a line: not in a lesson whose panel shows nothing of it."""
     lesson = progress.now()
     is_told = lesson and lesson.step.show and not lesson.step.own_text
-    return not is_told or opened(panels).reads_input
+    return opened(panels).reads_input if is_told else is_of_this_run(panels)
+
+
+def is_of_this_run(panels: Sequence[Panel]) -> bool:
+    """Whether what the page runs is worth a line: not where the open panel shows nothing of it."""
+    return is_all() or opened(panels).of_this_run
 
 
 def fields(panels: Sequence[Panel]) -> tuple[str, ...]:

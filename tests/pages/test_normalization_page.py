@@ -40,7 +40,7 @@ def test_the_first_view_has_the_trained_model_and_its_layers():
     at = opened(PAGE, preset=None, depth=2, n_depth_seeds=1)
     assert_works(at)
     text = said(at)
-    assert "LayerNorm and RMSNorm: other tokens" in text and "Xiong et al. 2020" in text
+    assert "LayerNorm and RMSNorm: other tokens" in text and "to compare with theory" in text
     assert "The trained weights fit one norm placement only" in text
     assert "nats trained" in text
     assert curve_names(at, "own_panels") == {"trained", "random weights"}
@@ -238,11 +238,26 @@ def test_a_device_without_memory_is_said(monkeypatch):
     assert "out of memory" in at.error[0].value
 
 
+@pytest.mark.parametrize("norm_kind", ["layernorm", "rmsnorm"])
 @pytest.mark.parametrize(("depth", "stuck"), [(4, False), (12, True)])
-def test_a_finished_race_is_there_before_anyone_trains(depth: int, stuck: bool):
-    at = opened(PAGE, preset="course", race_depth=depth, panel="race")
+def test_a_finished_race_is_there_before_anyone_trains(depth: int, stuck: bool, norm_kind: str):
+    at = opened(PAGE, preset="course", race_depth=depth, panel="race", norm_kind=norm_kind)
     assert_works(at)
     (found,) = (info.value for info in at.info if "Guessing at random gives" in info.value)
     assert "Loss after 100 steps" in found
     assert ("Hardly better than random guessing: post" in found) is stuck
     assert "A recorded run" in said(at)
+
+
+@pytest.mark.parametrize("warmup", [30, 60])
+def test_a_race_with_a_warm_up_stands_beside_that_without(warmup: int):
+    at = opened(PAGE, preset="course", panel="race", race_warmup=warmup)
+    assert_works(at)
+    assert "Without the warm-up: pre 0.61, post 3.10." in said(at)
+
+
+def test_a_race_of_other_models_says_nothing_of_the_pages_own():
+    at = opened(PAGE, preset="course", panel="race")
+    assert "parameters in this block" not in said(at) and "d_model 64" in said(at)
+    move(at, "panel", "depth")
+    assert "parameters in this block" in said(at)

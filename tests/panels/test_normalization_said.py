@@ -207,6 +207,7 @@ def test_over_what_each_norm_averages(monkeypatch):
 
 
 SPEC = race_spec(CONFIG, "pre", n_layers=8, learning_rate=1e-3, warmup_steps=0, seed=0)
+WARM = race_spec(CONFIG, "pre", n_layers=8, learning_rate=1e-3, warmup_steps=60, seed=0)
 RACE = RaceFacts(SPEC, 100, 100, pd.DataFrame(), (("pre", 1.0), ("post", 3.2)), ())
 
 
@@ -227,9 +228,21 @@ def test_who_learns(monkeypatch, facts, english: str):
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (RACE, "guessing: post. Now try 4 layers"),
+        (RACE, "Now try 4 layers, or a warm-up: does that help post?"),
+        (replace(RACE, spec=WARM), "Now try 4 layers: does that help post?"),
+        (replace(RACE, losses=(("pre", 1.0), ("post", 2.0))), "Both learn at this depth."),
         (replace(RACE, losses=(("pre", 1.0),)), "Now try 12 layers."),
     ],
 )
 def test_outside_a_lesson_what_to_try_next_is_said(monkeypatch, facts, english: str):
     assert english in in_both(monkeypatch, race.says_race_and_next, facts)["en"]
+
+
+def test_what_a_warm_up_does(monkeypatch):
+    ends, without = (("pre", 0.97), ("post", 1.97)), (("pre", 0.61), ("post", 3.1))
+    facts = replace(RACE, spec=WARM, losses=ends, without_warmup=without)
+    said = in_both(monkeypatch, race.says_race, facts)["en"]
+    assert "Without the warm-up: pre 0.61, post 3.10." in said
+    assert "help post. The warm-up only slows down pre." in said
+    running = replace(facts, n_updates=50)
+    assert "Without" not in in_both(monkeypatch, race.says_race, running)["en"]

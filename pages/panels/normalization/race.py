@@ -1,6 +1,7 @@
 """Which placement learns: placements trained side by side, here and now."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -37,6 +38,7 @@ from pages.ui.ways import way
 
 AT_ONCE = 5
 Racers = tuple[tuple[str, TrainingSpec], ...]
+Losses = tuple[tuple[str, float], ...]
 
 
 def racers(run: Run) -> Racers:
@@ -71,7 +73,20 @@ def finished_facts(wanted: Racers) -> RaceFacts | None:
 @lru_cache(maxsize=32)
 def _race_facts(wanted: Racers, learned: tuple[Learned, ...], n_updates: int) -> RaceFacts:
     names = [name for name, _spec in wanted]
-    return training.race_facts(names, [each.losses for each in learned], wanted[0][1], n_updates)
+    losses = [each.losses for each in learned]
+    facts = training.race_facts(names, losses, wanted[0][1], n_updates)
+    return replace(facts, without_warmup=_without_warmup(wanted))
+
+
+def _without_warmup(wanted: Racers) -> Losses:
+    """The last losses of the same runs without their warm-up, where these ship."""
+    if not wanted[0][1].recipe.warmup_steps:
+        return ()
+    cold = (
+        (name, replace(spec, recipe=spec.recipe.replace(warmup_steps=0))) for name, spec in wanted
+    )
+    found = finished_facts(tuple(cold))
+    return found.losses if found else ()
 
 
 def _race(wanted: Racers) -> Race:
@@ -81,7 +96,7 @@ def _race(wanted: Racers) -> Race:
 def says_race(facts: RaceFacts) -> str:
     """Which of them learned."""
     called = shared.names(name for name, _loss in facts.losses)
-    listed = enumeration(f"{called[name]} {loss:.2f}" for name, loss in facts.losses)
+    listed = _listed(facts.losses)
     text = _(
         "The task: sort {letters} letters. Loss after {n} steps: {listed} nats. Guessing at "
         "random gives {guess:.2f}."
@@ -94,7 +109,30 @@ def says_race(facts: RaceFacts) -> str:
     if facts.is_over and facts.stuck:
         text = _("Hardly better than random guessing: {stuck}.")
         said.append(text.format(stuck=enumeration(called[name] for name in facts.stuck)))
+    return sentences(*said, _says_warmup(facts))
+
+
+def _says_warmup(facts: RaceFacts) -> str:
+    """Whom the warm-up helps, and whom it only slows down."""
+    if not (facts.is_over and facts.without_warmup):
+        return ""
+    listed, now = _listed(facts.without_warmup), dict(facts.losses)
+    said = [_("Without the warm-up: {listed}.").format(listed=listed)]
+    called = shared.names(now)
+    helped = [called[name] for name, loss in facts.without_warmup if now[name] < loss]
+    slowed = [called[name] for name, loss in facts.without_warmup if now[name] >= loss]
+    if helped:
+        text = _("Small first updates help {names}.")
+        said.append(text.format(names=enumeration(helped)))
+    if slowed:
+        text = _("The warm-up only slows down {names}.")
+        said.append(text.format(names=enumeration(slowed)))
     return sentences(*said)
+
+
+def _listed(losses: Losses) -> str:
+    called = shared.names(name for name, _loss in losses)
+    return enumeration(f"{called[name]} {loss:.2f}" for name, loss in losses)
 
 
 def says_race_and_next(facts: RaceFacts) -> str:
@@ -103,39 +141,42 @@ def says_race_and_next(facts: RaceFacts) -> str:
 
 
 def _try_next(facts: RaceFacts) -> str:
-    n_layers = facts.spec.config.n_layers
+    n_layers, called = facts.spec.config.n_layers, shared.names(dict(facts.losses))
     if facts.is_over and facts.stuck and n_layers > SHALLOW:
-        text = _("Now try {n} layers: do all of them still learn? Or a warm-up: does it help?")
-        return text.format(n=SHALLOW)
+        text = _("Now try {n} layers: does that help {stuck}?")
+        if not facts.spec.recipe.warmup_steps:
+            text = _("Now try {n} layers, or a warm-up: does that help {stuck}?")
+        return text.format(n=SHALLOW, stuck=enumeration(called[name] for name in facts.stuck))
     if facts.is_over and not facts.stuck and n_layers < DEEP:
-        return _("All of them learn at this depth. Now try {n} layers.").format(n=DEEP)
+        text = _("All of them learn at this depth. Now try {n} layers.")
+        if len(called) == 2:
+            text = _("Both learn at this depth. Now try {n} layers.")
+        return text.format(n=DEEP)
     return ""
 
 
 def says_setting(facts: RaceFacts, *, is_recorded: bool) -> str:
     """What was trained, with all that is needed to do it again."""
-    text = _(
-        "A GPT of {n_layers} layers, d_model {d_model}, learns to sort "
-        "{letters} letters; {n} steps of {batch} examples, AdamW, learning rate "
+    text = _("Trained is a GPT of {n_layers} such layers, d_model {d_model}.")
+    more = _(
+        "It learns to sort {letters} letters; {n} steps of {batch} examples, AdamW, learning rate "
         "{rate:g}, warm-up {warmup} steps, no clipping, seed {seed}; weights as in "
-        "theory ({drawn}). Curves are means over {smooth} steps. Xiong et al. 2020: "
-        "with post-norm, gradients near the output are large at initialization, so it "
-        "needs a warm-up."
+        "theory ({drawn}). Curves are means over {smooth} steps."
     )
     spec = facts.spec
-    said = text.format(
-        n_layers=spec.config.n_layers,
-        d_model=spec.config.d_model,
+    config = spec.config
+    said = more.format(
         letters=N_LETTERS,
         n=facts.n_planned,
         batch=RECIPE.batch_size,
         rate=spec.recipe.learning_rate,
         warmup=spec.recipe.warmup_steps,
         seed=spec.seed,
-        drawn=terms.option(spec.config.initialization),
+        drawn=terms.option(config.initialization),
         smooth=SMOOTH,
     )
-    return sentences(words.trained(is_recorded=is_recorded), said)
+    model = text.format(n_layers=config.n_layers, d_model=config.d_model)
+    return sentences(model, words.trained(is_recorded=is_recorded), said)
 
 
 def draw_race(facts: RaceFacts, *, _: Translate) -> Picture:
@@ -149,14 +190,15 @@ def who_learns(run: Run) -> None:
     """The same stack with its norm in each place, trained on the same batches."""
     code = (training.race_spec, Racer)
     place = explained(("race", "residual"), code, key="race_story")
-    left, middle, right = st.columns(3)
+    left, middle, right, last = st.columns([4, 4, 3, 4], vertical_alignment="center")
     with left:
         slide("race_depth", _("Trained layers"), RACE_DEPTHS, link.value("race_depth"))
     with middle:
         choose("race_learning_rate", _("Learning rate"), RACE_RATES, label_of=str)
     with right:
         choose("race_warmup", _("Warm-up steps"), RACE_WARMUPS, label_of=str)
-    switch("race", _("Train them side by side now"))
+    with last:
+        switch("race", _("Train them side by side now"))
     wanted = racers(run)
     if link.value("race"):
         _live(wanted, place)
