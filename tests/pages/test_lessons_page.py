@@ -636,3 +636,16 @@ def test_the_end_says_what_was_learned_and_how_many_guesses_were_right():
 def test_what_a_task_counts_is_told_while_it_is_open():
     at = opened("pages/gpt.py", panel=None, lesson="tokens", lesson_step=1, text="An owl.")
     assert "Words and marks = $3$" in said(at)
+
+
+def test_a_step_shows_nothing_of_the_step_before_it():
+    query = {"lesson": "residual", "lesson_step": 2, "residual": False, "depth": 12}
+    guesses = "2:=0.5_0.9_1_1_1;3:=0.00001"
+    at = opened("pages/normalization.py", panel="depth", **query, guesses=guesses)
+    assert_works(at)
+    press(at, "try_residual")
+    assert "before" in {each.get("name") for each in figure(at, "depth_panels")["data"]}
+    at = run(press(at, "lesson_on"))
+    assert_works(at)
+    assert at.query_params["lesson_step"] == "3"
+    assert "before" not in {each.get("name") for each in figure(at, "depth_panels")["data"]}

@@ -48,6 +48,11 @@ def stream_growth(at: Place, *, placement: str = "pre", depth: int = 16) -> floa
     return curve[int(depth)] / curve[1]
 
 
+def tokens_alike(at: Place, *, layer: int, placement: str = "pre", depth: int = 16) -> float:
+    """The mean cosine of all pairs of tokens after a layer of such a stack, likewise."""
+    return _over_depth(at, "similarity", placement, int(depth))[int(layer)]
+
+
 def last_gradient(at: Place, *, placement: str = "pre", depth: int = 16) -> float:
     """The gradient of the matrix that writes last in `depth` such layers, likewise.
 

@@ -19,6 +19,7 @@ from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
+from pages.ui.history import before
 from pages.ui.language import _, enumeration, listing, sentences
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
@@ -55,16 +56,13 @@ def says_gradient(facts: DepthFacts) -> str:
 
 
 def _at_the_output(facts: DepthFacts) -> str:
-    """Where placements do differ: how large the gradient is there."""
-    if len(facts.ways_back) < 2:
+    """Where placements do differ, if they do: how large the gradient is there."""
+    sizes = {terms.option(way.placement): f"{way.last:.2g}" for way in facts.ways_back}
+    if len(set(sizes.values())) < 2:
         return ""
-    text = _(
-        "What differs is its size near the output, in layer {n}: {listed}. What follows is "
-        "measured under “{question}”."
-    )
-    sizes = (f"{terms.option(way.placement)} {way.last:.2g}" for way in facts.ways_back)
-    n, question = facts.curves.n_layers, _(shared.WHY)
-    return text.format(n=n, listed=enumeration(sizes), question=question)
+    text = _("What differs is its size near the output, in layer {n}: {listed}.")
+    listed = enumeration(f"{name} {size}" for name, size in sizes.items())
+    return text.format(n=facts.curves.n_layers, listed=listed)
 
 
 def _way_back(way: WayBack, facts: DepthFacts) -> str:
@@ -179,8 +177,8 @@ def what_depth_does(run: Run) -> None:
     if not n_done:
         return
     own = own_placement(run.config)
-    before = drawn_before(tuple(each for each in wanted[:n_done] if each.placement == own))
-    shown = wanted, n_done, before
+    mine = tuple(each for each in wanted[:n_done] if each.placement == own)
+    shown = wanted, n_done, before("stacks", mine) or ()
     with place:
         say(says_gradient, *shown, facts=depth_facts)
     show(draw_depth, *shown, shared.curve_choice(), facts=one_measure, key="depth_panels")
@@ -189,15 +187,6 @@ def what_depth_does(run: Run) -> None:
     note(says_setting(facts))
     experiments(run)
     download("depth.csv", lambda: facts.curves.table.to_csv(index=False), "text/csv")
-
-
-def drawn_before(current: Stacks) -> Stacks:
-    """The reader's own stacks that this session showed before these; none at first."""
-    newest, before = st.session_state.get("depths", ((), ()))
-    if current != newest:
-        newest, before = current, newest
-        st.session_state["depths"] = (newest, before)
-    return before
 
 
 def experiments(run: Run) -> None:

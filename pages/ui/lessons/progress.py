@@ -18,7 +18,7 @@ from blocks.lessons.place import Place
 from blocks.model.models import Model
 from blocks.observe.run import Run
 from blocks.text.words import first_words, words
-from pages.ui import cached, link
+from pages.ui import cached, history, link
 from pages.ui.fields import CONFIG
 from pages.ui.language import current_language
 from pages.ui.lessons.wanted import as_link
@@ -249,6 +249,7 @@ def settings_of(step: Step) -> dict[str, Any]:
 def _begin(i: int, step: Step, state: dict[str, Any]) -> None:
     state |= {"lesson_step": i, "panel": step.show}
     st.session_state[INPUT] = False
+    history.forget()  # a step shows no setting of the step before
     link.become(link.mend(state).values)
     _begin_at_the_top()
 

@@ -42,9 +42,9 @@ def said(found: Guessed) -> str:
 
 
 def _said_of_a_curve(ask: Ask, answer: Answer) -> str:
-    measured = _("The solid line is what was measured.")
     if not answer.was_guessed:
-        return measured
+        return _("The line is what was measured.")
+    measured = _("The solid line is what was measured.")
     text = _("Your curve is off by at most {gap}, at {x}.")
     place = f"{ask.x_label} {ask.xs[farthest(answer)[0]]:g}".strip()
     return _joined(text.format(gap=gap(ask, answer), x=place), measured)
