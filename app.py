@@ -23,7 +23,7 @@ TITLE = N_("Watch a Transformer read your sentence")
 HOME, BLOCK, ENCODER, GPT = "app.py", "pages/block.py", "pages/encoder.py", "pages/gpt.py"
 PARAMETERS, COST = "pages/parameters.py", "pages/cost.py"
 TRAINING = "pages/training.py"
-COURSE = {"preset": "course"}
+COURSE, SHARED_HEADS = {"preset": "course"}, {"preset": "llama-3.1-8b"}
 Way = tuple[str, str, dict[str, Any]]
 EXPERIMENTS: tuple[Way, ...] = (
     (N_("What comes next? A small GPT tells a story"), GPT, {"panel": "next"}),
@@ -89,9 +89,9 @@ EXPERIMENTS: tuple[Way, ...] = (
         N_("MHA or GQA? Two models side by side"),
         "pages/compare.py",
         {
-            **COURSE,
-            "n_kv_heads": "2",
-            "kept": text_of((Kept("MHA", (*COURSE.items(),)),)),
+            **SHARED_HEADS,
+            "kept": text_of((Kept("MHA", (*SHARED_HEADS.items(), ("n_kv_heads", "32"))),)),
+            "context_len": "32768",
             "panel": "differences",
         },
     ),
