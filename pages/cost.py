@@ -45,6 +45,7 @@ from pages.ui.chart import drawn
 from pages.ui.compare import beside, changes
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page
+from pages.ui.language import sentences
 from pages.ui.panel import Panel
 from pages.ui.turns import one_at_a_time
 
@@ -55,13 +56,17 @@ TITLE = N_("Cost")
 def main() -> None:
     """The model that is counted, how it is used, and the questions."""
     run = open_counting_page(TITLE, PANELS)
-    st.caption(
-        beside.said_of_both(lambda each: shared.counted_model(each.config), run, changes.between)
-    )
+    st.caption(beside.said_of_both(what_is_counted, run, changes.between))
     with present.aside():
         shape_controls()
     panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
+
+
+def what_is_counted(run: Run) -> str:
+    """The model, and whether it was made for texts as long."""
+    n = shared.shape().n
+    return sentences(shared.counted_model(run.config), shared.says_length(run.config, n))
 
 
 def of_the_config(draw: Callable[[ModelConfig], None]) -> Callable[[Run], None]:

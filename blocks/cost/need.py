@@ -22,6 +22,7 @@ from blocks.model.config import ModelConfig
 from blocks.model.kinds import PositionKind
 from blocks.model.kv_cache import state_bytes
 
+QUERIES_SHARING = 4  # how many times fewer heads of keys and values are shown beside the chosen
 PARTS = {
     True: ("weights", "gradients", "master", "optimizer", "activations"),
     False: ("weights", "cache", "activations"),
@@ -29,11 +30,15 @@ PARTS = {
 
 
 class Variant(NamedTuple):
-    """A setup that differs in what `name` says, and what it needs."""
+    """A setup that differs in what `name` says, and what it needs.
+
+    `n_kv_heads`: of its configuration, where that is what differs; otherwise 0.
+    """
 
     name: str
     setup: Setup
     need: Need
+    n_kv_heads: int = 0
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,12 @@ def memory_facts(
         here=here,
         shape=shape,
         variants=tuple(
-            Variant(name, how, need(changed, how, shape, is_training=is_training))
+            Variant(
+                name,
+                how,
+                need(changed, how, shape, is_training=is_training),
+                changed.n_kv_heads if changed != config else 0,
+            )
             for name, changed, how in variants(config, setup)
         ),
         state=need(config, alone, Shape(1, 1), is_training=is_training).state,
@@ -159,11 +169,16 @@ def training_variants(config: ModelConfig, setup: Setup) -> Changed:
 
 
 def inference_variants(config: ModelConfig, setup: Setup) -> Changed:
-    """The chosen setup for use, number formats of all weights, and multi-query attention."""
+    """The chosen setup for use, number formats of all weights, and fewer heads that are cached."""
     yield "chosen", config, setup
     for kind in WeightFormat:
         if kind not in (setup.weight_format, WeightFormat.FLOAT16, WeightFormat.FILE):
             yield kind, config, replace(setup, weight_format=kind, stored=None)
-    has_several = config.has_attention and config.n_kv_heads > 1 and not config.is_latent
-    if has_several and cache_bytes(config, setup.itemsize, batch=1, n=1):
+    has_several = config.has_attention and not config.is_latent
+    if not (has_several and cache_bytes(config, setup.itemsize, batch=1, n=1)):
+        return
+    grouped = config.n_kv_heads // QUERIES_SHARING
+    if grouped > 1 and config.n_kv_heads % QUERIES_SHARING == 0:
+        yield "grouped", config.replace(n_kv_heads=grouped), setup
+    if config.n_kv_heads > 1:
         yield "one_kv_head", config.replace(n_kv_heads=1), setup

@@ -33,6 +33,11 @@ def test_what_is_used_has_a_cache_and_fewer_heads_shrink_it():
     assert facts.need.cache == 16 * facts.cache_per_token
     (fewer,) = (each for each in facts.variants if each.name == "one_kv_head")
     assert fewer.need.cache * 4 == facts.need.cache
+    wide = memory_facts(GPT.replace(d_model=256, n_heads=32), Setup(), SHAPE, False, "cpu", 0.9)
+    grouped, single = (each for each in wide.variants if each.n_kv_heads)
+    assert (grouped.n_kv_heads, single.n_kv_heads) == (8, 1)
+    assert grouped.need.cache * 4 == single.need.cache * 32 == wide.need.cache
+    assert single.need.weights < grouped.need.weights < wide.need.weights
     encoder = memory_facts(toy(architecture="encoder"), Setup(), SHAPE, False, "cpu", 0.9)
     assert encoder.cache_per_token == 0 and encoder.variants[-1].name != "one_kv_head"
 

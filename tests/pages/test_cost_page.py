@@ -117,7 +117,7 @@ def test_use_has_a_cache_and_whole_numbers_and_training_has_not():
     assert_works(at)
     assert "The cache takes 22.5 kB for each token" in info(at, "in total; the largest part is")
     labels = list(figure(at, "memory_bars")["layout"]["yaxis"]["tickvals"])
-    assert labels == ["as you chose", "float32", "bfloat16", "int8", "one key and value head"]
+    assert labels == ["as you chose", "float32", "bfloat16", "int8", "MQA · n_kv_heads 1"]
     move(at, "memory_use", "training")
     assert control(at, "weight_format").value == "bfloat16"
 

@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 from said_in import in_both
 
-from blocks import ModelConfig
+from blocks import PRESETS, ModelConfig
 from blocks.cost.crossover import CrossoverFacts
 from blocks.cost.device_fit import LARGEST_BATCH, FitFacts, Fits
 from blocks.cost.device_peak import Bandwidth, DevicePeak, MatmulRate, Traffic
 from blocks.cost.device_speed import DeviceSpeed
-from blocks.cost.fit import Need, Setup
+from blocks.cost.fit import Need, Setup, WeightFormat
 from blocks.cost.need import MemoryFacts, Variant
 from blocks.cost.operations import Phase, Tokens
 from blocks.cost.pass_time import PassTime
@@ -180,7 +180,23 @@ def test_the_memory(monkeypatch: pytest.MonkeyPatch):
     writing = Variant("chosen", Setup(), Need(weights=GB, cache=GB // 2))
     use = replace(MEMORY, is_training=False, variants=(writing,), cache_per_token=2000)
     said = in_both(monkeypatch, memory.says_memory, use)["en"]
-    assert said.endswith("The cache takes 2 kB for each token: 500 MB for 2 × 128.")
+    assert said.endswith("The cache takes 2 kB for each token (bfloat16): 500 MB for 2 × 128.")
+    rounded = writing._replace(setup=Setup(weight_format=WeightFormat.INT4))
+    said = in_both(monkeypatch, memory.says_memory, replace(use, variants=(rounded,)))["en"]
+    assert "for each token (16 bits)" in said
+    fewer = Variant("grouped", Setup(), Need(weights=GB // 2, cache=GB // 4), n_kv_heads=8)
+    facts = replace(use, variants=(writing, fewer))
+    said = in_both(monkeypatch, memory.says_memory, facts)["en"]
+    assert said.endswith("the cache by 250 MB, and k_proj and v_proj by 500 MB.")
+    assert memory.variant_name(fewer) == "GQA · n_kv_heads 8"
+    assert "otherwise 16 bits" in in_both(monkeypatch, memory.says_bars, facts)["en"]
+    assert "16 bits" not in in_both(monkeypatch, memory.says_bars, MEMORY)["en"]
+
+
+def test_a_text_longer_than_the_model_was_made_for(monkeypatch: pytest.MonkeyPatch):
+    config = PRESETS["llama-7b"]
+    assert in_both(monkeypatch, shared.says_length, config, 2048) == {"en": "", "zh": ""}
+    assert "beyond the 2,048 tokens" in in_both(monkeypatch, shared.says_length, config, 8192)["en"]
 
 
 @pytest.mark.parametrize(

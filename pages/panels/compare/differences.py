@@ -15,7 +15,7 @@ from pages.figures.numbers import readable
 from pages.figures.units import flops
 from pages.panels.compare import measures, shared
 from pages.panels.compare.shared import Pair, Row, kind
-from pages.panels.cost.shared import format_name, operation
+from pages.panels.cost.shared import cache_format, format_name, operation
 from pages.ui import starts, terms
 from pages.ui.explain import explained, note
 from pages.ui.language import _, enumeration, sentences
@@ -98,7 +98,7 @@ def _flops(facts: PairCounts) -> str:
 
 def _cache(facts: PairCounts) -> str:
     a, b = facts.a.cache_bytes, facts.b.cache_bytes
-    number_format = measures.cache_format(facts.weight_format)
+    number_format = cache_format(facts.weight_format)
     if not a or not b:
         return ""
     if a == b:

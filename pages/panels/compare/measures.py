@@ -8,7 +8,7 @@ from blocks.cost.summary import Summary, summarise
 from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
 from pages.figures.units import flops
-from pages.panels.cost.shared import format_name
+from pages.panels.cost.shared import cache_format, format_name
 from pages.ui import starts
 from pages.ui.language import _
 from pages.ui.link_fields.cost import AS_IN_FILE
@@ -28,8 +28,6 @@ MEASURES = {
 OF_TEXT = ("read_flops", "decode_flops", "memory", "training_flops")
 BYTES = ("weight_bytes", "cache_bytes", "memory")
 FLOPS = ("read_flops", "decode_flops", "training_flops")
-# Numbers that pass are 16 bits where weights are fewer.
-CACHED_FORMATS = ("float32", "bfloat16", "float16")
 
 
 @lru_cache(maxsize=256)
@@ -51,11 +49,6 @@ def title(measure: str, n: int, weight_format: str) -> str:
         name = cache_format(weight_format) if is_cache else format_name(weight_format)
         said = _("{what}, {format}").format(what=said, format=name)
     return _("{what}, n = {n:,}").format(what=said, n=n) if measure in OF_TEXT else said
-
-
-def cache_format(weight_format: str) -> str:
-    """In what keys and values are kept where weights have this format."""
-    return weight_format if weight_format in CACHED_FORMATS else _("16 bits")
 
 
 def written(measure: str, value: float) -> str:

@@ -38,7 +38,8 @@ OPTIMIZERS = {
 }
 VARIANTS = OPTIMIZERS | {
     "chosen": N_("as you chose"),
-    "one_kv_head": N_("one key and value head"),
+    "grouped": "GQA",
+    "one_kv_head": "MQA",
 }
 NEEDS = {
     "weights": N_("weights"),
@@ -94,6 +95,8 @@ def variant_name(variant: Variant) -> str:
             return _("fused attention") if setup.fused else _("attention, eager")
         case "format":
             return str(setup.weight_format)
+        case "grouped" | "one_kv_head" as name:
+            return f"{VARIANTS[name]} · n_kv_heads {variant.n_kv_heads}"
         case name:
             return _(VARIANTS.get(name, name))
 
@@ -109,8 +112,9 @@ def says_memory(facts: MemoryFacts) -> str:
         bytes=bytes_text(facts.largest_bytes),
         share=percent(facts.largest_share),
     )
-    more = _state(facts) if facts.is_training else _cache(facts)
-    return sentences(said, more)
+    if facts.is_training:
+        return sentences(said, _state(facts))
+    return sentences(said, _cache(facts), _fewer_heads(facts))
 
 
 def _state(facts: MemoryFacts) -> str:
@@ -132,9 +136,38 @@ def _cache(facts: MemoryFacts) -> str:
         return text.format(each=each, cache=cache, batch=facts.shape.batch)
     if not facts.cache_per_token:
         return ""
-    text = _("The cache takes {each} for each token: {cache} for {batch} × {n:,}.")
-    each, cache = bytes_text(facts.cache_per_token), bytes_text(facts.need.cache)
-    return text.format(each=each, cache=cache, batch=facts.shape.batch, n=facts.shape.n)
+    text = _("The cache takes {each} for each token ({format}): {cache} for {batch} × {n:,}.")
+    return text.format(
+        each=bytes_text(facts.cache_per_token),
+        format=shared.cache_format(facts.setup.weight_format),
+        cache=bytes_text(facts.need.cache),
+        batch=facts.shape.batch,
+        n=facts.shape.n,
+    )
+
+
+def _fewer_heads(facts: MemoryFacts) -> str:
+    """What fewer heads of keys and values save: cache, and the weights that make them."""
+    fewer = next((each for each in facts.variants if each.n_kv_heads), None)
+    if fewer is None:
+        return ""
+    text = _(
+        "With n_kv_heads = {n} two things shrink: the cache by {cache}, and k_proj and v_proj by "
+        "{weights}."
+    )
+    return text.format(
+        n=fewer.n_kv_heads,
+        cache=bytes_text(facts.need.cache - fewer.need.cache),
+        weights=bytes_text(facts.need.weights - fewer.need.weights),
+    )
+
+
+def says_bars(facts: MemoryFacts) -> str:
+    """How the bars differ from each other."""
+    said = _("The first bar is your choice; each of the others changes one thing.")
+    if facts.is_training or not facts.cache_per_token:
+        return said
+    return sentences(said, _("The cache is float32 in float32, otherwise 16 bits."))
 
 
 def says_estimate(facts: MemoryFacts) -> str:
@@ -235,21 +268,24 @@ def how_it_is_used(run: Run) -> None:
     """To train or to use; in which numbers; with what is kept, and what is computed again."""
     is_training = shared.is_training()
     setup = shared.setup(is_training=is_training, weights=run.weights)
-    left, right = st.columns(2)
-    with left:
+    use, numbers, more = st.columns([3, 3, 4], vertical_alignment="bottom")
+    with use:
         choose("memory_use", _("Memory for"), USES, label_of=lambda name: _(USE_NAMES[name]))
+    with numbers:
         formats = TRAINED_FORMATS if is_training else shared.formats([run.weights])
         shown = str(setup.weight_format)
         label = _("Number format of the weights")
         pick("weight_format", label, formats, label_of=shared.format_name, shown=shown)
-    with right:
+    with more:
         if is_training:
             name = "optimizer_states"
             choose(name, _("Optimizer"), OptimizerStates, label_of=lambda name: _(OPTIMIZERS[name]))
+        else:
+            switch("fused_attention", _("Fused attention"))
+    if is_training:
         with st.container(horizontal=True):
             switch("fused_attention", _("Fused attention"))
-            if is_training:
-                _training_switches(setup)
+            _training_switches(setup)
 
 
 def _training_switches(setup: Setup) -> None:
@@ -279,7 +315,7 @@ def where_memory_goes(run: Run) -> None:
     with explained(("training_memory", "kv_cache"), code, key="memory"):
         say(says_memory, *shown, facts=memory_facts)
     show(draw_memory, *shown, facts=memory_facts, key="memory_bars")
-    note(_("The first bar is your choice; each of the others changes one thing."))
+    note(says_bars(facts))
     if facts.activations:
         with st.expander(_("Activation memory, term by term"), icon=":material/functions:"):
             kept_table(facts.activations)

@@ -70,6 +70,12 @@ def format_name(weight_format: str) -> str:
     return _("format of its file") if weight_format == AS_IN_FILE else weight_format
 
 
+def cache_format(weight_format: str) -> str:
+    """In what keys and values are kept where weights have this format: never in fewer bits."""
+    return weight_format if weight_format in CACHED_FORMATS else _("16 bits")
+
+
+CACHED_FORMATS = ("float32", "bfloat16", "float16")
 LENGTHS = tuple(2**i for i in range(4, 18))
 BATCHES = tuple(2**i for i in range(11))
 DEVICES = tuple(2**i for i in range(16))
@@ -82,6 +88,17 @@ def shape_controls() -> None:
         slide("context_len", _("n · tokens per text"), LENGTHS, link.value("context_len"))
     with right:
         slide("n_texts", _("batch · texts at once"), BATCHES, link.value("n_texts"))
+
+
+def says_length(config: ModelConfig, n: int) -> str:
+    """Where a text is longer than the model was made for."""
+    if n <= config.max_seq_len:
+        return ""
+    text = _(
+        "n is beyond the {most:,} tokens that this model was made for (max_seq_len); it is counted "
+        "all the same."
+    )
+    return text.format(most=config.max_seq_len)
 
 
 def device_count(place: str, shown: int) -> None:
