@@ -107,12 +107,13 @@ def says_intensity(facts: CountedFacts) -> str:
         "({low}): the shorter its bar, the sooner it waits for memory. Where that limit lies, and "
         "how long each takes, is measured on this device."
     )
-    return text.format(
+    said = text.format(
         most=operation(facts.most),
         high=rounded(facts.high),
         least=operation(facts.least),
         low=rounded(facts.low),
     )
+    return sentences(said)
 
 
 def says_bounds(facts: RooflineFacts) -> str:
