@@ -10,13 +10,14 @@ from blocks.observe.interventions import Intervention, heads_of
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
 from pages.panels import interventions_picture
-from pages.ui import inputs, labelled, link
+from pages.ui import inputs, labelled, link, phone
 from pages.ui.chart import columns, show
 from pages.ui.controls import switch
 from pages.ui.explain import explained
 from pages.ui.frame import section
 from pages.ui.interventions import controls, measured, words
 from pages.ui.language import _
+from pages.ui.lessons import progress
 from pages.ui.panel import Panel
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
@@ -24,23 +25,35 @@ from pages.ui.views import pin_token
 
 def ablation(*fields: str) -> Panel:
     """The panel on a page that shows a model; `fields` are the settings it answers to there."""
-    return Panel("ablation", N_("Switch a part off"), what_if, fields=fields)
+    return Panel(controls.PANEL, N_("Switch a part off"), what_if, fields=fields)
 
 
 @section
 def what_if(run: Run) -> None:
     """Switch a part off, or let something else pass there; every picture shows the changed run."""
     code = (Intervention.changed, output_change.output_change)
-    with explained(("interventions",), code, key="changes"), st.container(border=True):
-        controls.change_controls(run)
-        controls.other_text(run)
-        controls.made(run)
+    with explained(("interventions",), code, key="changes"):
+        draw = partial(_controls, run)
+        phone.folded(_("Change"), draw, key="change_fold", is_folded=_is_only_looked_at())
     what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run))
     if not run.interventions:
         st.caption(_("Tried here only, until you apply it."))
     switch("each_in_turn", _("Ablate every head and part in turn"))
     if link.value("each_in_turn"):
         each_in_turn(run.untouched, labelled.pinned_token(run))
+
+
+def _controls(run: Run) -> None:
+    with st.container(border=True):
+        controls.change_controls(run)
+        controls.other_text(run)
+        controls.made(run)
+
+
+def _is_only_looked_at() -> bool:
+    """Whether a lesson shows a change that it has made, and asks for no other."""
+    lesson = progress.now()
+    return bool(lesson and not lesson.step.task)
 
 
 def _tried(run: Run) -> Run:

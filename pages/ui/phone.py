@@ -19,12 +19,12 @@ def at_hand() -> AbstractContextManager[Any]:
     return st.bottom if is_phone() else nullcontext()
 
 
-def folded(label: str, draw: Callable[[], None], *, key: str) -> None:
+def folded(label: str, draw: Callable[[], None], *, key: str, is_folded: bool = False) -> None:
     """Draw controls; on a phone, whose first screen they would fill, in one line that opens.
 
-    `label`: what is set in them.
+    `label`: what is set in them. `is_folded`: on a wide window as well.
     """
-    if not is_phone():
+    if not (is_folded or is_phone()):
         draw()
         return
     with (own := fold(label, key=key, icon=":material/tune:")):

@@ -21,6 +21,24 @@ def test_a_head_is_switched_off_and_on_again(page: str):
     assert "interventions" not in at.query_params and "Changed inside" not in said(at)
 
 
+def test_the_panel_that_changes_the_model_says_so_alone():
+    changed = {"preset": None, "interventions": "head_out.0.0:zero"}
+    at = opened(GPT, **changed, panel="ablation")
+    assert_works(at)
+    assert "Changed inside" not in said(at) and "layer 1, head 1" in at.button(key="undo_0").label
+    assert "Changed inside" in said(visit(at, **changed, panel="next"))
+
+
+def test_a_lesson_that_asks_for_no_change_folds_the_controls():
+    learned = {"preset": "induction", "panel": "ablation", "lesson": "induction"}
+    at = opened(GPT, **learned, lesson_step=3, guesses="3:2=2.24")
+    assert_works(at)
+    assert "change_it" not in {button.key for button in at.button}
+    assert figure(at, "output_moved")["data"]
+    at = visit(at, **learned, lesson_step=5)
+    assert "change_it" in {button.key for button in at.button}
+
+
 def test_a_block_measures_the_angle():
     at = opened(BLOCK, interventions="attention_out.0:zero")
     assert_works(at)

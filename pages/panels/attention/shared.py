@@ -89,6 +89,8 @@ def layer_and_head(run: Run) -> None:
         attending_layer_choice(run)
     with of_head:
         head_choice(run, at.head)
+    if progress.now():
+        return  # a lesson has chosen where to look
     there = sharpest(run, at.token)
     if not there.weight:
         return  # the token reads none but itself
@@ -105,12 +107,10 @@ def layer_and_head(run: Run) -> None:
 
 def _places(run: Run) -> Sequence[DeltaGenerator]:
     """Of the layer, which only one of several has, of the head, and of the way to a telling one."""
-    is_one = run.config.n_layers == 1
-    if progress.now():  # beside its card the way would be cut
-        first = st.columns([3, 8], vertical_alignment="bottom") if not is_one else ()
-        return (*first, *(st.container() for _i in range(3 - len(first))))
-    found = st.columns([6, 5] if is_one else [3, 3, 5], vertical_alignment="bottom")
-    return (found[0], *found[-2:])
+    is_one, in_lesson = run.config.n_layers == 1, bool(progress.now())
+    widths = ([1] if is_one else [3, 8]) if in_lesson else [6, 5] if is_one else [3, 3, 5]
+    found = st.columns(widths, vertical_alignment="bottom")
+    return found[0], found[0 if is_one else 1], found[-1]
 
 
 def go_to(layer: int, head: int) -> None:

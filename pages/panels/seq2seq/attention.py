@@ -32,6 +32,7 @@ from pages.ui.chart import columns, show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
+from pages.ui.lessons import progress
 from pages.ui.language import _, bracketed, enumeration, literal, sentences
 from pages.ui.link_fields.seq2seq import TEXTS
 from pages.ui.numbers import percent
@@ -240,9 +241,13 @@ def who_reads_whom(run: Run) -> None:
     note_on_cross_attention(run)
     if run.input.n_padding:
         st.info(says_padding(padding_facts(run)), icon=":material/visibility_off:")
-    _all_heads(run, which, pins)
-    _which_head(run, which)
-    _one_head(run, which, pins)
+    if progress.now():  # which speaks of one head, and asks in its map
+        _one_head(run, which, pins)
+        _all_heads(run, which, pins)
+    else:
+        _all_heads(run, which, pins)
+        _which_head(run, which)
+        _one_head(run, which, pins)
     _one_token(run, which, pins)
 
 

@@ -20,6 +20,9 @@ from pages.ui.interventions import state, words
 from pages.ui.language import _, listing, sentences
 
 
+PANEL = "ablation"
+
+
 def change_controls(run: Run) -> None:
     """What to change, how, and where; a button does it."""
     config = run.config
@@ -95,8 +98,11 @@ def other_text(run: Run) -> None:
 
 
 def note(run: Run) -> None:
-    """At the top of a page: that the model is not as it was, and the way back."""
-    if not run.interventions:
+    """At the top of a page: that the model is not as it was, and the way back.
+
+    The panel that changes it says so itself, with a way back for each change.
+    """
+    if not run.interventions or link.value("panel") == PANEL:
         return
     made = listing(words.change(run, change) for change in run.interventions)
     text = _(
