@@ -622,13 +622,16 @@ def test_the_head_that_a_question_is_about_is_set_back_where_another_was_opened(
 
 
 def test_the_end_says_what_was_learned_and_how_many_guesses_were_right():
-    at = lesson_opened(lesson_step=5, guesses="0:1=4.07;1:=1;2:0=0.01")
-    (end,) = at.success
-    assert "1 of 2 guesses were right." in end.value and "Divided by √d they keep" in end.value
-    assert "3 questions were not guessed." in end.value
+    end = {"lesson_step": 5, "is_scaled": False, "d_head": 256}
+    at = lesson_opened(**end, guesses="0:1=4.07;1:=1;2:0=0.01")
+    done, end_said = at.success
+    assert done.value.startswith("Done") and "1 of 2 guesses were right." in end_said.value
+    assert "Divided by √d they keep" in end_said.value
+    assert "3 questions were not guessed." in end_said.value
     drawn = "0:1=4.07;1:0_0_0_0_0.5=0.1_0.2_0.3_0.4_0.75"
-    (end,) = visit(at, panel=None, lesson=LESSON, lesson_step=5, guesses=drawn).success
-    assert "1 of 1 guess was right. Your curve in step 2 was off by at most 0.4." in end.value
+    _done, end_said = visit(at, panel=None, lesson=LESSON, **end, guesses=drawn).success
+    assert "1 of 1 guess was right. Your curve in step 2 was off by at most 0.4." in end_said.value
+    assert not lesson_opened(lesson_step=5, guesses=drawn).success  # the task is open
     begun = lesson_opened(lesson_step=0, guesses="0:1=4.07")
     assert not any("guess" in each.value and "were right" in each.value for each in begun.success)
 

@@ -32,8 +32,8 @@ from pages.ui.chart import columns, show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.lessons import progress
 from pages.ui.language import _, bracketed, enumeration, literal, sentences
+from pages.ui.lessons import progress
 from pages.ui.link_fields.seq2seq import TEXTS
 from pages.ui.numbers import percent
 from pages.ui.said import say

@@ -19,7 +19,6 @@ from pages.ui.controls import choose, pick, switch
 from pages.ui.interventions import state, words
 from pages.ui.language import _, listing, sentences
 
-
 PANEL = "ablation"
 
 

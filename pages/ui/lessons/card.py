@@ -1,6 +1,7 @@
 """The card of a lesson: what is read, what is asked, what came of the guess, what to try."""
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -29,16 +30,14 @@ def draw(now: Now, run: Run | None) -> None:
             _way_back(now)
             return
         handed_in.note_changes(now)
-        st.markdown(f"##### {now.step.title}")
         _ways(now)
         if not now.answer:
             st.markdown(now.step.before)
         _say_whose_words(now)
         if now.step.ask and run is not None:
             _question(now, now.step.ask, run)
-        if now.is_through:
-            _after(now, run)
-        _at_either_end(now)
+        is_done = now.is_through and _after(now, run)
+        _at_either_end(now, is_done=is_done)
 
 
 def head(now: Now, run: Run | None, title: str) -> None:
@@ -150,8 +149,11 @@ def _why(now: Now) -> None:
         st.markdown(now.step.after)
 
 
-def _after(now: Now, run: Run | None) -> None:
-    """What was read before, and the task; where nothing was asked, why comes when that is done."""
+def _after(now: Now, run: Run | None) -> bool:
+    """What was read before, and the task; where nothing was asked, why comes when that is done.
+
+    Returns whether it is.
+    """
     if now.answer:
         with st.expander(_("Read again what was asked"), type="compact", key="lesson_before"):
             st.markdown(now.step.before)
@@ -161,6 +163,7 @@ def _after(now: Now, run: Run | None) -> None:
             is_done = _task(now, run)
     if is_done and not now.step.ask:
         _why(now)
+    return is_done
 
 
 def _task(now: Now, run: Run) -> bool:
@@ -184,33 +187,26 @@ def _task(now: Now, run: Run) -> bool:
 
 
 def _ways(now: Now) -> None:
-    """To the step before; on a phone also the way on.
-
-    They stand above what is read, so that they are in sight on a laptop.
-    """
-    leads_on = now.is_through and is_phone()
-    if not (now.i or leads_on):
+    """What the step is called, and the way to the one before; on a phone all ways are at hand."""
+    with st.container(horizontal=True, vertical_alignment="center", wrap=False, key="lesson_title"):
+        st.markdown(f"##### {now.step.title}", width="stretch")
+        if now.i and not is_phone():
+            _back(now)
+    if not (is_phone() and (now.i or now.is_through)):
         return
-    with (
-        at_hand(),
-        st.container(
-            horizontal=True,
-            horizontal_alignment="distribute",
-            vertical_alignment="center",
-            key="lesson_ways",
-        ),
-    ):
+    look: dict[str, Any] = {"horizontal_alignment": "distribute", "vertical_alignment": "center"}
+    with at_hand(), st.container(horizontal=True, **look, key="lesson_ways"):
         if now.i:
             _back(now)
-        if leads_on:
+        if now.is_through:
             _on(now)
 
 
-def _at_either_end(now: Now) -> None:
+def _at_either_end(now: Now, *, is_done: bool) -> None:
     """A class that begins here; what was learned, the guesses as a file, the way out of it."""
     if now.i == 0:
         wall.way_to_open()
-    if now.is_last and now.is_through:
+    if now.is_last and is_done:
         _end(now)
     if now.is_last and now.answers:
         handed_in.offer(now)
