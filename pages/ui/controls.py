@@ -872,12 +872,13 @@ def slider(
     least: float | None = None,
     most: float | None = None,
     first: int = 0,
+    place: str = "",
     **more: Any,
 ) -> None:
-    """A slider over a range; `first`: what it shows for 0."""
+    """A slider over a range; `first`: what it shows for 0. `place` as in `slide`."""
     low, high = limits = _limits(name, shown, least, most)
-    with st.container(key=name):
-        view = link.view(name, shown, limits, first=first)
+    with st.container(key=name + place):
+        view = link.view(name, shown, (place, limits) if place else limits, first=first)
         st.slider(label, low + first, high + first, **more, **view)
 
 

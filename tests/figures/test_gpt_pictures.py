@@ -142,7 +142,7 @@ def test_dropped_tokens_are_hatched_and_kept_ones_sum_to_one():
     assert len(own["x"]) == len(drawn["x"]) == 19 and len(dropped["x"]) == 1
     assert sum(drawn["x"]) == pytest.approx(1)
     assert dropped["marker"]["pattern"]["shape"] and not own["marker"]["pattern"]["shape"]
-    assert others["text"] == ["0.001% → 0.000%"] and others["y"] == [20]
+    assert others["text"] == ["model 0.001% → sampling 0.000%"] and others["y"] == [20]
 
 
 @pytest.mark.parametrize(("largest", "tick"), [(0.9, ".0%"), (0.03, ".1%"), (4e-5, ".4%")])

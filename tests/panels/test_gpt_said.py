@@ -171,3 +171,12 @@ def test_a_rejected_draft_stands_beside_what_was_written():
     assert tokens[1:] == (Token(1, True, None), Token(0, False, 2), Token(2, False, 0))
     chips = drafts.text_chips(drafted(RUN))
     assert [chip.note for chip in chips[-2:]] == ["≠ a", "≠ the"]
+
+
+def test_a_text_that_came_to_its_end_and_goes_on_is_said(monkeypatch):
+    ended = replace(new_token(run=TRAINED), label=("[END]", "owl").__getitem__)
+    token = ended.found[0]
+    found = (replace(token, token_id=0), replace(token, token_id=1))
+    said = in_english(monkeypatch, writing.says_token, replace(ended, found=found))
+    assert "New token 1 is `[END]`, the end of a text: what follows begins another." in said
+    assert "[END]" not in in_english(monkeypatch, writing.says_token, new_token(run=TRAINED))

@@ -11,15 +11,12 @@ from blocks.observe.run import Run
 from blocks.text import sampling as source
 from blocks.text.sampling import SamplingConfig
 from pages.panels.gpt import next_token_picture, shared
-from pages.ui import cached, labelled, link, tokens
+from pages.ui import cached, labelled, tokens
 from pages.ui.chart import columns, show
-from pages.ui.controls import slide, slider
 from pages.ui.explain import explained, note
 from pages.ui.language import _, literal, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
-
-TOP_K = (0, 1, 2, 3, 5, 8, 10, 20, 50, 100, 200, 500)
 
 
 @lru_cache(maxsize=8)
@@ -82,19 +79,14 @@ def what_comes_next(run: Run) -> None:
         note(said)
     left, right = columns([4, 7], gap="large")
     with left:
-        sampling_controls()
+        shared.temperature()
+        shared.top_k()
+        shared.top_p()
         with place:
             say(says_next, *values, facts=next_facts)
     with right:
         show(next_token_picture.bars, *values, facts=next_facts, key="next_bars")
     searchable(*values)
-
-
-def sampling_controls() -> None:
-    """Temperature, top-k, top-p: the model does not run again for any of them."""
-    slider("temperature", _("temperature · 0 is greedy"), link.value("temperature"), step=0.05)
-    slide("top_k", _("top_k · 0 keeps all"), TOP_K, link.value("top_k"))
-    slider("top_p", _("top_p · 1 keeps all"), link.value("top_p"), step=0.01)
 
 
 def searchable(run: Run, position: int, sampling: SamplingConfig) -> None:

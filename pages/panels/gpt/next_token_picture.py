@@ -42,7 +42,7 @@ def bars(facts: NextFacts, *, _: Translate) -> Picture:
             _before(kept, _("model probability"), "", _),
             _before(dropped, _("model probability, excluded"), "/", _),
             _drawn_from(kept, max(2, digits + 1), _),
-            _in_words(facts),
+            _in_words(facts, _),
         ],
         title=_("Prediction after {token}").format(token=token_label(facts.after)),
         **room_under_legend(ROW * n, BOTTOM),
@@ -138,20 +138,20 @@ def _drawn_from(rows: pd.DataFrame, digits: int, _: Translate) -> dict[str, Any]
     }
 
 
-def _in_words(facts: NextFacts) -> dict[str, Any]:
+def _in_words(facts: NextFacts, _: Translate) -> dict[str, Any]:
     """All others may be more than all that is listed: a bar would make the rest invisible."""
-    shares = (facts.of_others(column) for column in ("model_probability", "probability"))
+    before, drawn = map(facts.of_others, ("model_probability", "probability"))
     return marks.words(
         [0] if facts.n_others else [],
         [len(facts.likeliest)] if facts.n_others else [],
-        [_chances(*shares)] if facts.n_others else [],
+        [_chances(before, drawn, _)] if facts.n_others else [],
         textposition="middle right",
         showlegend=False,
     )
 
 
-def _chances(before: float, drawn: float) -> str:
-    return f"{before:.3%} → {drawn:.3%}"
+def _chances(before: float, drawn: float, _: Translate) -> str:
+    return _("model {before:.3%} → sampling {drawn:.3%}").format(before=before, drawn=drawn)
 
 
 def _bar(rows: pd.DataFrame, column: str, _: Translate) -> dict[str, Any]:
@@ -171,4 +171,4 @@ def _hover(row: Any, _: Translate) -> str:
     text = _("{token} · rank {rank} · logit {logit:.3f} · ÷ temperature {scaled:.3f}")
     label = token_label(row.label, most=40)
     said = text.format(token=label, rank=row.rank, logit=row.logit, scaled=row.scaled)
-    return f"{said}<br>{_chances(row.model_probability, row.probability)}"
+    return f"{said}<br>{_chances(row.model_probability, row.probability, _)}"

@@ -3,7 +3,10 @@
 from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.ui import cached, link
+from pages.ui.controls import slide, slider
 from pages.ui.language import _
+
+TOP_K = (0, 1, 2, 3, 5, 8, 10, 20, 50, 100, 200, 500)
 
 
 def current_sampling() -> SamplingConfig:
@@ -13,6 +16,23 @@ def current_sampling() -> SamplingConfig:
         top_k=link.value("top_k") or None,
         top_p=link.value("top_p"),
     )
+
+
+def temperature(place: str = "") -> None:
+    """The model does not run again for it, nor for the two below; `place` as in `slide`."""
+    label, shown = _("temperature · 0 is greedy"), link.value("temperature")
+    slider("temperature", label, shown, step=0.05, place=place)
+
+
+def top_k(place: str = "") -> None:
+    """How many tokens can be drawn."""
+    slide("top_k", _("top_k · 0 keeps all"), TOP_K, link.value("top_k"), place=place)
+
+
+def top_p(place: str = "") -> None:
+    """What they have of the probability."""
+    label, shown = _("top_p · 1 keeps all"), link.value("top_p")
+    slider("top_p", label, shown, step=0.01, place=place)
 
 
 def says_ahead(run: Run) -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 from blocks import ConfigError
 from blocks.inspection.new_tokens import NewTokens
 from blocks.observe.run import Run
+from blocks.text.bpe import END
 from blocks.text.generation import Generation, context_start
 from pages.figures.counting import from_one
 from pages.panels.gpt import shared, writing_picture
@@ -26,6 +27,7 @@ from pages.ui.chart import columns, show
 from pages.ui.chips import Chip
 from pages.ui.controls import enter
 from pages.ui.explain import explained, note
+from pages.ui.fold import fold
 from pages.ui.frame import refuse
 from pages.ui.language import _, current_language, literal, ngettext, sentences
 from pages.ui.mixers import attend_somewhere
@@ -61,7 +63,16 @@ def says_token(facts: NewTokens) -> str:
         chance=percent(facts.token.probability),
         own=percent(facts.token.model_probability),
     )
-    return sentences(said, _context(facts), _sharpest(facts))
+    return sentences(said, _end(facts), _context(facts), _sharpest(facts))
+
+
+def _end(facts: NewTokens) -> str:
+    """Where a trained model has come to the end of a text, and yet goes on."""
+    written = facts.labels[: facts.opened + 1]
+    if not facts.run.weights or END not in written:
+        return ""
+    text = _("New token {number} is {end}, the end of a text: what follows begins another.")
+    return text.format(number=from_one(written.index(END)), end=literal(END))
 
 
 def _context(facts: NewTokens) -> str:
@@ -123,7 +134,7 @@ def what_is_written(run: Run) -> Callable[[], None]:
 
 
 def writing_controls(writer: Writer) -> None:
-    """Step, play, stop, start again; how many tokens, and the seed of the draws."""
+    """Step, play, stop, start again; how many tokens, and how they are drawn."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="writing"):
         _to("step", _("Generate · one token"), ":material/skip_next:", 1, "secondary")
         more_tokens("play")
@@ -136,7 +147,26 @@ def writing_controls(writer: Writer) -> None:
             args=("n_new_tokens", 0),
         )
         enter("n_new_tokens", _("New tokens"), link.value("n_new_tokens"), width=130)
-        enter("sampling_seed", _("Sampling seed"), link.value("sampling_seed"), width=150)
+    _how_it_is_drawn()
+
+
+def _how_it_is_drawn() -> None:
+    """With which settings tokens are drawn, on one line that opens to change them."""
+    text = _("Sampling: temperature {temperature:g}, top_k {top_k}, top_p {top_p:g}, seed {seed}")
+    names = ("temperature", "top_k", "top_p")
+    values = {name: link.value(name) for name in names}
+    label = text.format(**values, seed=link.value("sampling_seed"))
+    opened = fold(label, key="how_it_is_drawn", icon=":material/tune:")
+    if not opened.open:
+        return
+    with opened:
+        controls = (shared.temperature, shared.top_k, shared.top_p)
+        *columns, last = st.columns(4)
+        for column, draw in zip(columns, controls, strict=True):
+            with column:
+                draw("_writing")
+        with last:
+            enter("sampling_seed", _("Sampling seed"), link.value("sampling_seed"))
 
 
 def more_tokens(key: str) -> None:
@@ -201,7 +231,16 @@ def show_text(text: Text, place: Any) -> None:
     ]
     with place.container(border=True):
         st.markdown(chips.as_markdown(found))
-        note(chips.legend(("read", "written", "pinned")))
+        st.caption(sentences(chips.legend(("read", "written", "pinned")), _says_begun(text)))
+
+
+def _says_begun(text: Text) -> str:
+    """Why there are new tokens before anyone asked for one."""
+    if not text.n_tokens or "n_new_tokens" in link.state():
+        return ""
+    return _("The first tokens are written already; “{again}” removes them.").format(
+        again=_("Start again")
+    )
 
 
 def opened_token(text: Text) -> int:
