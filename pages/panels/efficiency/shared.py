@@ -18,6 +18,7 @@ from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.training.shared import expected_pace
 from pages.ui import link, starts
 from pages.ui.compare import kept
+from pages.ui.explain import note
 from pages.ui.language import _, say_fault
 from pages.ui.link_fields.compare import Kept
 from pages.ui.link_fields.efficiency import FIELDS
@@ -116,12 +117,8 @@ def shown_variant(run: Run) -> None:
     recipe = starts.start(link.value("preset")).recipe
     words = in_words(compression_of(recipe))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(
-            _(
-                "Every other page now runs {recipe} ({words}); this one always starts from the "
-                "original that it was made of."
-            ).format(recipe=recipe, words=words)
-        )
+        text = _("Every other page now runs {recipe} ({words}); this one starts from its original.")
+        note(text.format(recipe=recipe, words=words))
         st.button(
             _("Back to the original"),
             icon=":material/undo:",
