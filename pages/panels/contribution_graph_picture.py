@@ -23,7 +23,7 @@ LIT = (0.9,) * len(WIDTHS)
 LABELS, LEVEL_LABELS, ROOM, WORD, SHORT = 40, 13, 620, 8, 12  # of which the last three are pixels
 LEAST_HEIGHT, MOST_HEIGHT = 230, 560
 SMALL, LARGE = 5, 19
-ROW, N_SAID = 80, 3
+ROW, N_SAID = 60, 3
 
 
 class Shares(NamedTuple):

@@ -96,7 +96,20 @@ def its_way(run: Run, token: int) -> None:
     way, draw = (run, token, graph.least_share()), contribution_graph_picture.graph
     show(draw, *way, facts=graph.graph_facts, key="graph", on_click=pin)
     facts = graph.graph_facts(*way)
-    note(sentences(graph.says_how_to_read(facts), graph.says_window(facts)))
+    left, right = st.columns([6, 1])
+    with left:
+        note(sentences(graph.says_how_to_read(facts), graph.says_window(facts)))
+    with right:
+        the_picture_explained()
+
+
+def the_picture_explained() -> None:
+    """What the graph shows, and the page that takes it apart."""
+    with explained_at(("contribution_graph",), _("Explained"), key="graph"):
+        path = PAGE_OF_PART["attention"]
+        label = _("Take it apart: {page}").format(page=_("Attention"))
+        query = {**link.elsewhere(path), "panel": "contribution-graph"}
+        st.page_link(path, label=label, icon=":material/zoom_in:", query_params=query)
 
 
 def pin(customdata: list[Any]) -> None:
@@ -107,7 +120,7 @@ def pin(customdata: list[Any]) -> None:
 
 
 def what_follows(run: Run) -> None:
-    """The likeliest next words, how open the choice is, and where the picture is explained."""
+    """The likeliest next words, how open the choice is, and what of the text made them."""
     token = labelled.pinned_token(run)
     values, is_last = (run, token, AS_IT_IS), token == labelled.last_token(run)
     draw, write = next_token_picture.few, partial(write_after, run)
@@ -124,11 +137,6 @@ def what_follows(run: Run) -> None:
         sample_buttons(run)
     if attend(run.config) and graph.fits(run):
         st.markdown(graph.says_sources(graph.graph_facts(run, token)))
-    with explained_at(("contribution_graph",), _("The picture, explained"), key="graph"):
-        path = PAGE_OF_PART["attention"]
-        label = _("Take it apart: {page}").format(page=_("Attention"))
-        query = {**link.elsewhere(path), "panel": "contribution-graph"}
-        st.page_link(path, label=label, icon=":material/zoom_in:", query_params=query)
 
 
 def n_words_in_pieces() -> int:
