@@ -34,6 +34,7 @@ ENDED = (
 A_PAGE_IN, A_LEAVE_IN = 8, 40  # so many moves, on average, between two pages and two readers
 FOR_P95 = 64  # steps in a row's time; of fewer than 40 moves the p95 is about their largest
 PATIENCE = 180.0  # seconds
+TO_WARM_UP = 8  # readers: enough that each of a few processes has paid for its first times
 BY_ITSELF = ("app", "training")  # moves without a reader; nothing there answers to a slider
 
 
@@ -218,7 +219,7 @@ def main() -> None:
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     with somewhere(chosen.url) as served:
-        asyncio.run(play(served.address, pages, 1, 5, 1))  # first times are paid for
+        asyncio.run(play(served.address, pages, TO_WARM_UP, 5, 1))
         for n in map(int, chosen.readers.split(",")):
             before, cpu, own = served.memory(), served.cpu(), time.process_time()
             seconds = min(chosen.seconds, 600)
