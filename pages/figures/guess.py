@@ -1,7 +1,7 @@
 """A guess and the truth in one picture, with the gap between them."""
 
 from collections.abc import Mapping, Sequence
-from math import inf, isinf
+from math import isinf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from pages.figures.theme import Picture, Translate, figure, legend, token_label
 HEIGHT, ROW, MOST_BARS = 150, 22, 8
 THIN = 0.02  # of the longest bar: Plotly writes nothing on a thinner one
 CLICKED_HEIGHT, N_LEVELS = 320, 21
+NARROW, LEAST_WIDTH = 0.03, 6  # of the axis; pixels, since a narrower range would not be seen
 TARGET = 8  # less than a level is high: of two that overlap, Plotly takes the later one
 ANYWHERE = -1  # a click means the nearest point, however far it is
 
@@ -215,15 +216,19 @@ def _legend_only(name: str, color: str) -> dict[str, Any]:
 
 
 def _range(least: float, most: float, low: float, high: float, *, is_guess: bool) -> dict[str, Any]:
-    """One of several ranges, as a bar that the truth stands in or not."""
+    """One of several ranges, as a bar that the truth stands in or not; a narrow one as a line."""
+    x0, x1 = max(low, least), min(high, most)
+    width = 2 if is_guess else 1
+    if x1 - x0 < NARROW * (high - low):
+        width = LEAST_WIDTH
     return {
         "type": "rect",
-        "x0": max(low, least if least > -inf else low),
-        "x1": min(high, most if most < inf else high),
+        "x0": x0,
+        "x1": x1,
         "y0": -0.5,
         "y1": 0.5,
         "layer": "below",
-        "line": {"color": GUESS if is_guess else palette.BEFORE, "width": 2 if is_guess else 1},
+        "line": {"color": GUESS if is_guess else palette.BEFORE, "width": width},
         "fillcolor": GUESS if is_guess else palette.BEFORE,
         "opacity": 0.45 if is_guess else 0.15,
     }

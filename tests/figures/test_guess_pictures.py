@@ -66,6 +66,14 @@ def test_the_range_that_was_guessed_stands_out_and_the_truth_is_where_it_was_mea
     assert picture.layout.shapes[2].x1 < inf
 
 
+def test_a_range_too_narrow_to_be_seen_is_a_line_of_the_least_width():
+    options = (Option("none", 0.0, 1e-9), Option("some", 1e-9, 1.0))
+    asked = replace(CHOICE, options=options)
+    narrow, wide = guess.picture(Guessed(asked, Answer((0.0,), (0.5,))), _=str).layout.shapes
+    assert (narrow.x0, narrow.x1, narrow.line.width) == (0.0, 1e-9, guess.LEAST_WIDTH)
+    assert narrow.fillcolor == GUESS and wide.line.width < guess.LEAST_WIDTH
+
+
 def test_what_is_put_in_order_stands_by_measurement_with_the_places_that_were_guessed():
     picture = guess.picture(Guessed(ORDER, Answer((2.0, 1.0, 0.0), (0.5, 0.9, 0.1))), _=str)
     assert picture.layout.yaxis.ticktext == ("b", "a", "c")
