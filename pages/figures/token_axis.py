@@ -6,13 +6,13 @@ from typing import Any
 from pages.figures import marks
 from pages.figures.theme import token_label
 
-CROWDED = 24
+CLOSE, CROWDED = 16, 24  # so many names get smaller, so that they stand apart on a phone
 WIDE = 0x2E80
 
 
 def label_room(tokens: Sequence[str]) -> int:
     """Pixels that slanted token labels need; Chinese characters are twice as wide."""
-    return max(map(label_width, tokens)) + 20
+    return max(38, max(map(label_width, tokens)) + 20)  # of the shortest, their height counts
 
 
 def label_width(token: str) -> int:
@@ -31,11 +31,12 @@ def token_ticks(
     """As many tokens as there is room for; `label` writes what stands there, of other names too."""
     step = -(-len(tokens) // at_most)
     shown = range(0, len(tokens), step)
+    size = 12 if len(tokens) <= CLOSE else 10 if len(tokens) <= CROWDED else 9
     return {
         "tickmode": "array",
         "tickvals": list(shown),
         "ticktext": [label(tokens[i]) for i in shown],
-        "tickfont": {"size": 12 if len(tokens) <= CROWDED else 9},
+        "tickfont": {"size": size},
         "showgrid": False,
         "zeroline": False,
     }
