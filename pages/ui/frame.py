@@ -313,8 +313,9 @@ def recorded(run: Run) -> Recording:
 def _lost_weights(run: Run) -> None:
     """Say beside the result that a change has made the weights random, and undo it on request."""
     changed = weights.lost_to(run.config.architecture)
-    if run.weights or not changed:
-        return
+    lesson = progress.now()
+    if run.weights or not changed or (lesson and {*changed} <= {*dict(lesson.step.set)}):
+        return  # a lesson that wants it so says it
     text = _("Random weights: the trained ones do not fit the changed {names}.")
     with st.container(horizontal=True, vertical_alignment="center", key="lost_weights"):
         st.caption(text.format(names=enumeration(changed)), width="content")
