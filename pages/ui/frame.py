@@ -177,6 +177,7 @@ def draw_frame(
         _page_head(_(title))
     for fault in faults:
         st.warning(_adjusted(fault))
+        _ways_to_the_nearest(fault)
 
 
 def _needs_no_sidebar() -> bool:
@@ -212,6 +213,15 @@ def _adjusted(fault: Fault) -> str:
     config = link.config().flat() if fault.mend else {}
     now = enumeration(f"{name} = {config[name]}" for name in fault.mend)
     return f"{said} → {now}" if now else said
+
+
+def _ways_to_the_nearest(fault: Fault) -> None:
+    """Where a link names a model that is not here, those that it may have meant."""
+    if fault.text != link.NO_SUCH_MODEL:
+        return
+    with st.container(horizontal=True, key="nearest_models"):
+        for name in str(fault.values["near"]).split(", "):
+            way(_("Open {model}").format(model=name), f"nearest_{name}", preset=name)
 
 
 def close_page(title: str) -> None:

@@ -11,6 +11,7 @@ import time
 import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -29,12 +30,13 @@ from pages.ui.link_fields.training import FOLLOWERS as OF_A_TRAINING
 from pages.ui.readers import UnreadableError, as_text
 from pages.ui.settings import MAX_CHARACTERS
 
-TEXTS, A_MOMENT = ("text", "other_text"), 0.5
+TEXTS, A_MOMENT, N_NEAR = ("text", "other_text"), 0.5, 3
 FOLLOWERS = OF_A_TRAINING | OF_A_TARGET | OF_A_TRADE_OFF
 # What says nothing without the model that it changes: each page begins with another one.
 OF_ONE_MODEL = {*CONFIG, *CHANGES, "weights", "at_step", "kept"}
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
 DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")
+NO_SUCH_MODEL = N_("There is no model {value} here: {used} is shown. Did you mean {near}?")
 FORGOTTEN = N_("The training run {name} is no longer kept: another model is shown")
 UNKNOWN = N_("{name} in the link is not a Blockscope setting and was ignored")
 
@@ -331,9 +333,17 @@ def read(query: Mapping[str, str]) -> Mended:
 def _unreadable(name: str, text: str, used: Any) -> Fault:
     if name == "preset" and brought.is_name(text) and (fault := brought.lacking(text)):
         return fault
+    if name == "preset" and (near := near_presets(text)):
+        values = {"value": _shown(text), "used": _shown(str(used)), "near": ", ".join(near)}
+        return Fault(NO_SUCH_MODEL, values)
     if used is None or used == "":
         return Fault(DEFAULTED, {"name": name, "value": _shown(text)})
     return Fault(CHANGED, {"name": name, "value": _shown(text), "used": _shown(str(used))})
+
+
+def near_presets(text: str) -> list[str]:
+    """Names of models that a name may have meant, the nearest first."""
+    return get_close_matches(text.lower(), starts.names_to_count(), n=N_NEAR)
 
 
 def mend(values: Mapping[str, Any]) -> Mended:

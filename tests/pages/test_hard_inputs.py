@@ -166,6 +166,23 @@ def test_a_device_that_is_not_here_is_said(lang: str, says: str):
     assert "cuda" in warning and "cpu" in warning and says in warning
 
 
+@pytest.mark.parametrize(("lang", "says"), [("en", "There is no model"), ("zh", "没有")])
+def test_a_model_that_is_not_here_leads_to_the_nearest(lang: str, says: str):
+    at = opened("pages/cost.py", preset="llama-2-7b", panel="memory", lang=lang)
+    assert_works(at, warnings=1)
+    warning = at.warning[0].value
+    assert says in warning and "`llama-2-7b`" in warning and "`gpt2-small`" in warning
+    press(at, "nearest_llama-7b")
+    assert_works(at)
+    assert settings(at)["preset"] == "llama-7b"
+
+
+def test_a_name_like_none_of_ours_has_no_nearest():
+    at = opened("pages/cost.py", preset="0", panel="memory")
+    assert_works(at, warnings=1)
+    assert "cannot be used here" in at.warning[0].value
+
+
 @contextmanager
 def nothing_large() -> Iterator[None]:
     """What is done here takes no more memory than any page does, where the system says it."""
