@@ -9,8 +9,11 @@ import pytest
 import torch
 from hypothesis import settings
 from streamlit.testing.v1 import local_script_runner
+from xdist.scheduler import LoadGroupScheduling, Scheduling
 
 from blocks.model import devices
+
+gc.disable()  # what is imported and collected stays (see `pytest_collection_finish`)
 
 # The same examples everywhere and every time, so that red is red for all; and other work shares
 # the machine, so that one slow example says nothing.
@@ -27,6 +30,23 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(8, devices.available_cpus() + 1)
 
 
+class CasesTogether(LoadGroupScheduling):
+    """All cases of a function go to one process: case by case, giving them out took longer than
+    most of them take."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        scope = super()._split_scope(nodeid)
+        return nodeid.partition("[")[0] if scope == nodeid else scope
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduling | None:
+    """In the order in which they are collected."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    config.option.loadscopereorder = False
+    return CasesTogether(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The stories, which one process tells one after the other, begin at once, or it ends last."""
     items.sort(key=lambda item: item.get_closest_marker("e2e") is None)
@@ -36,6 +56,7 @@ def pytest_collection_finish() -> None:
     """A tenth of the time went into looking for garbage among what stays."""
     devices.settle_process()
     gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
