@@ -12,7 +12,7 @@ from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, figure, le
 from pages.figures.token_axis import label_room, slanted
 
 HEIGHT, BOTTOM = 330, 44
-BAR_LABELS, MOST_KEYS = 32, 64
+BAR_LABELS, MOST_KEYS = 24, 64
 
 
 def curves(facts: ScalingFacts, *, _: Translate) -> Picture:

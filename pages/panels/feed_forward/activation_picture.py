@@ -125,7 +125,7 @@ def _flat_ground(own: pd.DataFrame) -> list[dict[str, Any]]:
 
 ROW, BOTTOM, HEADS, TALL = 26, 36, 24, 220
 GAP = 0.08
-NAMES = 40
+NAMES = 24
 
 
 def factors(facts: GateFacts, *, _: Translate) -> Picture:

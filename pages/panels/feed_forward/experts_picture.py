@@ -23,7 +23,7 @@ from pages.figures.theme import (
 from pages.figures.token_axis import label_room, slanted
 from pages.figures.weights import outline
 
-ROW, BOTTOM, NAMES, ROOMY = 30, 44, 40, 64
+ROW, BOTTOM, NAMES, ROOMY = 30, 44, 24, 64
 TOP = TITLE_AND_LEGEND + 24  # a legend of two lines, where the columns are narrow
 # Eight that differ on light and dark, then paler; each expert has its number besides.
 COLORS = (

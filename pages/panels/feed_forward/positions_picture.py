@@ -10,7 +10,7 @@ from pages.figures.theme import Picture, Translate, figure, token_label
 from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import outline
 
-TALL, NAMES, ARROW = 290, 40, 18
+TALL, NAMES, ARROW = 290, 24, 18
 ROWS = {"feed_forward": [0.56, 1.0], "attention": [0.0, 0.44]}
 
 

@@ -16,7 +16,7 @@ from pages.figures.token_axis import label_room, slanted
 from pages.figures.weights import outline
 
 BARS, BOTTOM, ROW = 220, 44, 22
-NAMES, ROOMY = 40, 64
+NAMES, ROOMY = 24, 64
 # Below zero blue, above it orange; nothing at zero, on light and dark alike.
 DIVERGING = (
     (0.0, "rgba(0, 114, 178, 1)"),
