@@ -14,7 +14,7 @@ def test_clicks_pin_a_position_choose_its_pair_and_look_at_another_kind(reader: 
     click_mark(page, "position_table", 5, 3)  # of 16 columns sines come first: feature 10
     expect_query(page, token="3", position_pair="5")
     assert plot(page, "position_table", "chart.layout.shapes[0].y0") == 2.5
-    expect(page.get_by_text("At position 3 it has made")).to_be_visible()
+    expect(page.get_by_text("at position 3:")).to_be_visible()
 
     open_panel(page, "Are the claims true?", "claims")
     click_mark(page, "claim_grid", 4, 1)

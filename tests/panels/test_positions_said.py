@@ -86,7 +86,7 @@ PAIR = PairFacts(SINUSOIDAL, 1, 4, CURVES, length=8.0, slope=float("nan"))
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (PAIR, "in 8.0 positions. At position 4 it has made 0.50 turns: sine and cosine are 0.500"),
+        (PAIR, "in 8.0 positions; at position 4: 0.50 turns, sine and cosine 0.500"),
         (replace(PAIR, kind=LEARNED), "At position 4 the table holds 0.500 / 0.500 there."),
         (replace(PAIR, kind=ALIBI, slope=0.5), "Head 2: slope 0.5. For a query at position 4 a"),
         (replace(PAIR, kind=ALIBI, slope=0.5), "key 4 tokens away loses 2.00, which divides"),

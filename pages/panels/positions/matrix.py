@@ -154,8 +154,8 @@ def says_pair(facts: PairFacts) -> str:
             )
             return text.format(position=facts.position, values=values)
     text = _(
-        "Pair {pair} completes a turn in {wave:,.1f} positions. At position {position} "
-        "it has made {turns:.2f} turns: sine and cosine are {values}."
+        "Pair {pair} turns once in {wave:,.1f} positions; at position {position}: {turns:.2f} "
+        "turns, sine and cosine {values}."
     )
     turned = {"wave": facts.length, "turns": facts.turns}
     return text.format(pair=facts.pair, position=facts.position, values=values, **turned)
