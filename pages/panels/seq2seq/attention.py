@@ -155,8 +155,7 @@ def _rows(facts: HeadFacts) -> str:
     match facts.which.kind:
         case AttentionKind.CROSS:
             return _(
-                "Each row is a target token that the decoder has read; its output predicts "
-                "the next row's token."
+                "Each row is a target token that the decoder has read; it predicts the next row."
             )
         case AttentionKind.ENCODER:
             return _(
@@ -271,12 +270,7 @@ def _all_heads(run: Run, which: Head, pins: Pins) -> None:
                 key=f"tiles_{kind}",
                 on_click=partial(_open_tile, kind),
             )
-    note(
-        _(
-            "Rows are layers, tiles heads, on one scale; grey is masked, ticks are pinned tokens. "
-            "Click a tile to open it."
-        )
-    )
+    note(_("All on one scale; grey: masked; tick: pinned token. Click a tile to open it."))
 
 
 def _open_tile(kind: AttentionKind, customdata: list[Any]) -> None:
@@ -338,10 +332,7 @@ def _one_head(run: Run, which: Head, pins: Pins) -> None:
             key="two_text_lines",
             on_click=partial(_pin_end, which.kind),
         )
-        text = _(
-            "Shown: the {n} largest weights of each query, from {least:.0%} up. Orange: the "
-            "pinned token."
-        )
+        text = _("Shown: the {n} largest weights of each query, from {least:.0%} up.")
         note(text.format(n=n_edges, least=bipartite.LEAST))
         if most > 1:
             slider("edges", _("Lines from each token"), n_edges, most=most)
