@@ -101,14 +101,14 @@ PANELS = (
     ),
     Panel(
         "attention",
-        N_("Three attentions"),
+        shared.ATTENTIONS,
         of_a_run(who_reads_whom),
         two_tokens,
         fields=("n_layers", "n_decoder_layers", "n_heads", "n_kv_heads", "position_kind"),
     ),
     Panel(
         "alignment",
-        N_("Which word comes from which?"),
+        shared.ALIGNMENT,
         of_a_run(alignment),
         two_tokens,
         fields=("n_decoder_layers", "n_heads"),

@@ -1,6 +1,7 @@
 """What the panels of an encoder–decoder say: facts filled in by hand, each case read."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -128,10 +129,12 @@ CASES = [
     (
         decoding.says_target,
         SEARCH,
-        "After 2 of 2 steps the target has log-probability −2.08 nats (probability 13%). "
+        "After 2 of 2 steps the target has log-probability −2.08 nats (probability 13%, the "
+        "product over its tokens). "
         "It is complete: `[END]` was written. It was least confident of `我` at step 1: 25%.",
     ),
     (decoding.says_target, replace(SEARCH, place=None), "Only the start token"),
+    (partial(decoding.says_smoothing, smoothing=0.1), SEARCH, "aims at 90% for a right token"),
     (decoding.says_target, replace(SEARCH, place=1), "Pruned by the search"),
     (
         decoding.says_target,

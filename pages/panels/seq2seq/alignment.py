@@ -204,17 +204,18 @@ def says_heads(facts: HeadsFacts) -> str:
 def says_row(facts: LinksFacts) -> str:
     """Which row of the attention is drawn for a word."""
     if facts.row is Row.WRITES:
-        said = _(
-            "Each row is named after the word that it predicts: its query is the token "
-            "before, since the decoder begins with a start token and predicts the next "
+        text = _(
+            "Each row is named after the word that it predicts, under “{question}” after the "
+            "word before, its query. The decoder begins with a start token and predicts the next "
             "word at each."
         )
     else:
-        said = _(
-            "Each row is named after the word that is its query: the decoder has read "
-            "it and predicts the next one. In large translation models words often "
-            "align better this way (Chen et al. 2020)."
+        text = _(
+            "Each row is named after the word that is its query, as under “{question}”: the "
+            "decoder has read it and predicts the next one. In large translation models words "
+            "often align better this way (Chen et al. 2020)."
         )
+    said = text.format(question=_(shared.ATTENTIONS))
     if facts.true is not None:
         said = sentences(said, _("A frame marks a true link, a dot the largest weight of its row."))
     return said
@@ -256,12 +257,13 @@ def alignment(run: Run) -> None:
         return
     n_parts = _n_held_out(run)
     heads = heads_facts(run, n_parts)
-    row, selected = _which_links(run, heads)
-    shown = run, *selected, row, shared.pins(run)
     note_on_cross_attention(run)
-    place.info(says_links(links_facts(*shown)), icon=":material/lightbulb:")
-    has_best = heads.best_by(row) is not None
+    has_best = heads.best_by(Row(link.value("aligned_row"))) is not None
     left, right = st.columns([6, 5]) if has_best else (st.container(), None)
+    with right or left:
+        row, selected = _which_links(run, heads)
+    shown = run, *selected, row, shared.pins(run)
+    place.info(says_links(links_facts(*shown)), icon=":material/lightbulb:")
     with left:
         show(
             alignment_picture.links,

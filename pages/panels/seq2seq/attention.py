@@ -154,9 +154,11 @@ def says_map(facts: HeadFacts) -> str:
 def _rows(facts: HeadFacts) -> str:
     match facts.which.kind:
         case AttentionKind.CROSS:
-            return _(
-                "Each row is a target token that the decoder has read; it predicts the next row."
+            text = _(
+                "Each row is a target token that was read; it predicts the next row. “{question}” "
+                "names rows after what they predict."
             )
+            return text.format(question=_(shared.ALIGNMENT))
         case AttentionKind.ENCODER:
             return _(
                 "Every source token attends to all source tokens, earlier and later "

@@ -37,7 +37,7 @@ def says_target(facts: SearchFacts) -> str:
         return _("Only the start token: the decoder has generated nothing yet.")
     text = _(
         "After {step} of {n} steps the target has log-probability {log_prob} nats "
-        "(probability {chance})."
+        "(probability {chance}, the product over its tokens)."
     )
     said = text.format(
         step=facts.step,
@@ -46,6 +46,16 @@ def says_target(facts: SearchFacts) -> str:
         chance=percent(facts.probability),
     )
     return sentences(said, _fate(facts), _weakest(facts), _limit(facts))
+
+
+def says_smoothing(facts: SearchFacts, smoothing: float) -> str:
+    """Why even a target that is right has a small probability."""
+    if facts.place is None or not smoothing:
+        return ""
+    text = _(
+        "Label smoothing {smoothing} in training aims at {most} for a right token, not at 100%."
+    )
+    return text.format(smoothing=smoothing, most=percent(1 - smoothing))
 
 
 def _fate(facts: SearchFacts) -> str:
@@ -225,8 +235,8 @@ def how_it_is_written(here: Standing) -> None:
     facts, run = search_facts(here), here.search.run
     code = (BeamSearch.advance, BeamConfig.score)
     with explained(("beam_search",), code, key="decoding"):
-        said = says_target(facts), against_grammar(run, facts)
-        st.info(sentences(*said), icon=":material/lightbulb:")
+        said = says_target(facts), says_smoothing(facts, candidate_facts(here).smoothing)
+        st.info(sentences(*said, against_grammar(run, facts)), icon=":material/lightbulb:")
     step_controls(here)
     with st.container(border=True, key="target_so_far"):
         if text := " ".join(facts.text.split()):

@@ -13,6 +13,7 @@ from blocks.corpora.translation import Pair, held_out_pairs, translations
 from blocks.inspection import aligned_heads, two_texts
 from blocks.inspection.three_attentions import Head, Pins
 from blocks.inspection.two_texts import AttentionKind
+from blocks.model.faults import N_
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from blocks.text.bilingual import SentenceTokenizer
@@ -66,6 +67,7 @@ def pin(text: str, token: int) -> None:
     take({"pinned_in": text, "token" if text == "source" else "target_token": token})
 
 
+ATTENTIONS, ALIGNMENT = N_("Three attentions"), N_("Which word comes from which?")
 N_DRAWN, N_SHOWN = 60, 12
 
 
