@@ -33,7 +33,7 @@ from pages.panels.attention.matrices import (
     matrix_of,
 )
 
-GAP, SUMS_FROM = 0.03, 0.92
+GAP, SUMS_FROM, KEYS_NAMED = 0.03, 0.92, 12
 BAR = 60  # pixels of a scale below a matrix
 PRODUCTS = {
     "scores": ("q", "k", "raw"),
@@ -165,7 +165,7 @@ def _query_names(tokens: Sequence[str], is_shown: bool) -> dict[str, Any]:
 def _key_names(matrix: Matrix) -> dict[str, Any]:
     if matrix.name not in SQUARES:
         return {}
-    names = token_ticks(matrix.columns, MOST_TOKENS)
+    names = token_ticks(matrix.columns, KEYS_NAMED)
     shown = {"showticklabels": True, "side": "top", "tickangle": -55, "automargin": False}
     return {**names, **shown}
 
