@@ -75,7 +75,7 @@ def _biased(facts: HeadFacts, cell: Cell) -> str:
 def _masked(_facts: HeadFacts, cell: Cell) -> str:
     if cell.softmax is None:
         return _("This query may not attend to this key: the score becomes −∞.")
-    text = _("This query may attend to this key: {score} stays.")
+    text = _("The mask lets it through: {score} stays.")
     return text.format(score=number(cell.softmax.score))
 
 

@@ -82,7 +82,7 @@ STEP_SENTENCES = {
     "gate": N_("The gate, a sigmoid of what the layer reads, leaves a vector of length {gated}."),
     "write": N_(
         "The output projection maps {d_head} numbers to d_model = {d_model}: this head "
-        "adds a vector of length {written}, and those of all heads are summed."
+        "adds a vector of length {written}; those of all heads are summed."
     ),
 }
 
