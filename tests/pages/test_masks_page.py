@@ -267,3 +267,10 @@ def test_a_machine_without_memory_for_it_says_so(monkeypatch):
     asked = {"train_peeking": True, "panel": "peeking", "seed": 2}
     at = opened(MASKS, pressed=asked, **SMALL, **asked)
     assert at.error[0].value.startswith("This training needs about")
+
+
+def test_what_paints_is_folded_in_a_lesson_and_the_masks_are_in_sight():
+    at = opened(MASKS, panel="steps", lesson="leaking-mask", lesson_step=3)
+    assert_works(at)
+    assert "paint_cell" not in {button.key for button in at.button}
+    assert any(each.label == "Paint a mask by hand" for each in at.expander)

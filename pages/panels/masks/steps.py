@@ -1,6 +1,6 @@
 """Every mask for this input, and what the chosen one does to a head."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pandas as pd
@@ -22,6 +22,8 @@ from pages.ui import labelled, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.language import _, enumeration, sentences
+from pages.ui.lessons import progress
+from pages.ui.phone import folded
 from pages.ui.said import say
 from pages.ui.views import head_choice, layer_choice, pin_token
 from pages.ui.ways import take, way
@@ -134,10 +136,8 @@ def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
         if not run.input.n_padding:
             way(_("Add 3 padding tokens"), "use_some_padding", n_padding=3)
     with right:
-        title = _("Paint a mask by hand")
-        st.markdown(f"**{title}**")
-        note(_("Click a cell of the large mask below, or choose one here."))
-        painting.controls(run)
+        title, in_lesson = _("Paint a mask by hand"), bool(progress.now())
+        folded(title, partial(_painting, run, title), key="paint_fold", is_folded=in_lesson)
     layer_choice(run)
     head_choice(run, head)
     shown = run, layer, head, token
@@ -152,6 +152,12 @@ def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
         show(draw_pattern, *shown, facts=facts, key="pattern_map", on_click=pin_token)
     with place:
         say(says_steps, *shown, facts=shared.step_facts)
+
+
+def _painting(run: Run, title: str) -> None:
+    st.markdown(f"**{title}**")
+    note(_("Click a cell of the large mask below, or choose one here."))
+    painting.controls(run)
 
 
 def choose_kind(customdata: list[Any]) -> None:
