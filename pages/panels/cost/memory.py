@@ -268,7 +268,7 @@ def how_it_is_used(run: Run) -> None:
     """To train or to use; in which numbers; with what is kept, and what is computed again."""
     is_training = shared.is_training()
     setup = shared.setup(is_training=is_training, weights=run.weights)
-    use, numbers, more = st.columns([3, 3, 4], vertical_alignment="bottom")
+    use, numbers, more = st.columns([5, 6, 10], vertical_alignment="bottom")
     with use:
         choose("memory_use", _("Memory for"), USES, label_of=lambda name: _(USE_NAMES[name]))
     with numbers:
