@@ -66,7 +66,7 @@ def _title(now: Now, title: str) -> None:
     if link.must_redraw():
         st.rerun(scope="app")
     st.empty()  # where the question stood
-    with guessing.buttons():
+    with guessing.buttons(is_right=not title):
         if title:
             st.subheader(title, width="stretch")
         if _is_here(now) and not is_phone():

@@ -47,13 +47,15 @@ def ask_for(now: Now, ask: Ask, run: Run) -> None:
     st.fragment(_answers)(now, ask, run)
 
 
-def buttons() -> AbstractContextManager[Any]:
+def buttons(*, is_right: bool = False) -> AbstractContextManager[Any]:
     """The row of the button that ends the guessing, and that of the way on, which follows it.
 
     Both are third in the same frame, since a browser keeps the keyboard's focus on a button for
     as long as the containers around it keep their places.
     """
-    return st.container(horizontal=True, vertical_alignment="center", key="lesson_guess")
+    side = "right" if is_right else "left"
+    look: dict[str, Any] = {"horizontal_alignment": side, "vertical_alignment": "center"}
+    return st.container(horizontal=True, **look, key="lesson_guess")
 
 
 def is_at_hand(ask: Ask | None) -> bool:
