@@ -59,11 +59,11 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
         ),
         (
             replace(DEPTH, ways_back=(WayBack("pre", 4.0, 4.5), WayBack("post", 8.0, 4.501))),
-            "post: 1.8 times as large. No gradient vanishes or explodes.",
+            "post: 1.78 times as large. No gradient vanishes or explodes.",
         ),
         (replace(DEPTH, ways_back=(WayBack("pre", 0.0, 1.0),)), "exactly 0, below"),
         (replace(DEPTH, ways_back=(WayBack("pre", 1.0, 0.0),)), "0 in the last layer"),
-        (replace(DEPTH, ways_back=(WayBack("pre", 5e4, 1.0),)), "explodes to 5.0e+04"),
+        (replace(DEPTH, ways_back=(WayBack("pre", 5e4, 1.0),)), "explodes to 50,000 times"),
         (replace(DEPTH, overflows=(Overflow("post", 3),)), "from layer 3 on the stream"),
         (replace(DEPTH, ways_back=(), overflows=(Overflow("pre", None),)), "its gradients do"),
     ],

@@ -11,6 +11,7 @@ from blocks.inspection.stack import N_CLASSES
 from blocks.model.kinds import NormKind
 from blocks.model.placements import own_placement
 from blocks.observe.run import Run
+from pages.figures.numbers import readable
 from pages.figures.theme import Picture, Translate
 from pages.panels.normalization import depth_picture, shared, stacks
 from pages.panels.normalization.stacks import Stacks
@@ -69,16 +70,16 @@ def _way_back(way: WayBack, facts: DepthFacts) -> str:
     name = terms.option(way.placement)
     if way.placement == facts.own:
         name = _("{placement} (yours)").format(placement=name)
-    text = _("{ratio:.2g} times as large")
+    text, ratio = _("{ratio} times as large"), readable(way.ratio) if way.last else ""
     if way.first == 0:
         text = _("vanishes to exactly 0, below the smallest number of {dtype}")
     elif way.last == 0:
         text = _("0 in the last layer")
     elif way.ratio < VANISHED:
-        text = _("vanishes to {ratio:.1e} times its size")
+        text = _("vanishes to {ratio} times its size")
     elif way.ratio > EXPLODED:
-        text = _("explodes to {ratio:.1e} times")
-    return f"{name}: {text.format(ratio=way.ratio, dtype=facts.first.run.dtype)}"
+        text = _("explodes to {ratio} times")
+    return f"{name}: {text.format(ratio=ratio, dtype=facts.first.run.dtype)}"
 
 
 def says_overflow(facts: DepthFacts) -> str:
