@@ -11,7 +11,7 @@ from pages.figures.axes import room_for_legend
 from pages.figures.marks import bar_ends
 from pages.figures.theme import Picture, Translate, figure, plain
 
-ROW, DEVICE_ROOM = 28, 16
+ROW, DEVICE_ROOM = 26, 16
 NEAREST = 0.07  # of the longest bar: how close to each other, or to nothing, devices are drawn
 COLORS = {
     "weights": palette.RESIDUAL,

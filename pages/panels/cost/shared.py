@@ -94,10 +94,7 @@ def says_length(config: ModelConfig, n: int) -> str:
     """Where a text is longer than the model was made for."""
     if n <= config.max_seq_len:
         return ""
-    text = _(
-        "n is beyond the {most:,} tokens that this model was made for (max_seq_len); it is counted "
-        "all the same."
-    )
+    text = _("n is beyond the {most:,} tokens of this model (max_seq_len).")
     return text.format(most=config.max_seq_len)
 
 
