@@ -25,16 +25,17 @@ PANEL = "ablation"
 def change_controls(run: Run) -> None:
     """What to change, how, and where; a button does it."""
     config = run.config
-    left, middle, right = st.columns([5, 4, 5], vertical_alignment="bottom")
-    with left:
+    columns = st.columns([5, 2, 2, 5], vertical_alignment="bottom")
+    with columns[0]:
         pick(
             "change_part", _("Change"), part_choices(config), label_of=words.part, shown=_part(run)
         )
-    with middle, st.container(horizontal=True):  # beside each other on a phone, too
+    with columns[1]:
         _number("change_layer", _("of layer"), config.n_layers, _layer(run))
+    with columns[2]:
         if _part(run) is Part.HEAD:
             _number("change_head", _("head"), config.n_heads, _head(run))
-    with right:
+    with columns[3]:
         switch("change_here", _("only at the pinned token"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choose("change_kind", _("Replace with"), InterventionKind, label_of=words.kind)
