@@ -131,7 +131,7 @@ CASES = [
         SEARCH,
         "After 2 of 2 steps the target has log-probability −2.08 nats (probability 13%, the "
         "product over its tokens). "
-        "It is complete: `[END]` was written. It was least confident of `我` at step 1: 25%.",
+        "It is complete (`[END]`). It was least confident of `我` at step 1: 25%.",
     ),
     (decoding.says_target, replace(SEARCH, place=None), "Only the start token"),
     (partial(decoding.says_smoothing, smoothing=0.1), SEARCH, "aims at 90% for a right token"),

@@ -63,7 +63,7 @@ def _fate(facts: SearchFacts) -> str:
         case Fate.DROPPED:
             return _("Pruned by the search: other candidates were more probable.")
         case Fate.FINISHED:
-            text = _("It is complete: {token} was written.")
+            text = _("It is complete ({token}).")
             return text.format(token=literal(facts.choices[-1].label))
         case _:
             return ""
