@@ -26,6 +26,7 @@ from blocks.export.sources import (
     is_leaf,
     is_ours,
     is_stored,
+    names_in,
     parse,
     parse_expression,
     source_of,
@@ -101,7 +102,7 @@ class _File:
 
     def head(self) -> str:
         """What it is, imports, and the numbers of the configuration."""
-        used = {node.id for tree in self.definitions.values() for node in _names(tree)}
+        used = {node.id for tree in self.definitions.values() for node in names_in(tree)}
         named = [name for name in self.numbers if name in used]
         sizes = ", ".join(f"{name} {self.numbers[name]}" for name in named)
         numbers = [f"{name} = {self.numbers[name]!r}" for name in named]
@@ -163,8 +164,8 @@ class _File:
     def add_needs(self, tree: ast.FunctionDef, globals_: Mapping[str, Any]) -> None:
         """Whatever the names in a definition stand for."""
         own = {each.arg for each in (*tree.args.args, *tree.args.kwonlyargs)}
-        own |= {e.id for e in _names(tree) if is_stored(e)}
-        for node in _names(tree):
+        own |= {e.id for e in names_in(tree) if is_stored(e)}
+        for node in names_in(tree):
             name = node.id
             is_number = getattr(node, CONSTANT, False)
             if name in own or is_number or hasattr(builtins, name) or name in self.definitions:
@@ -363,10 +364,6 @@ def _given(method: Any) -> dict[str, Value]:
 def _in_source(kind: type) -> Iterator[str]:
     for each in reversed(kind.__mro__):
         yield from vars(each)
-
-
-def _names(tree: ast.AST) -> Iterator[ast.Name]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
 def _dumped(node: ast.expr | None) -> str:

@@ -9,11 +9,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.models import ARCHITECTURES, Model
+from blocks.model.models import ARCHITECTURES, Model, Undrawn
 
 CONSTANT = "is_constant"  # marks a name that stands for a number of the configuration
 OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], ast.operator]] = {
@@ -116,7 +115,7 @@ class NamedConfig:
         return named(value, constant(follows if is_same else name))
 
 
-class _Shapes(TorchFunctionMode):
+class _Shapes(Undrawn):
     """Notes the shapes with which tensors are made, as they were named."""
 
     def __init__(self) -> None:
@@ -124,7 +123,7 @@ class _Shapes(TorchFunctionMode):
         self.seen: dict[int, tuple[Any, ...]] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
+        made = super().__torch_function__(func, types, args, kwargs)
         if func is torch.empty:
             shape = args[0] if isinstance(args[0], tuple | list) else args
             self.seen[made.untyped_storage()._cdata] = tuple(shape)

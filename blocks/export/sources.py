@@ -9,6 +9,7 @@ import textwrap
 import threading
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import NoneType
 from typing import Any, TypeVar
 
 import torch
@@ -20,6 +21,7 @@ from blocks.model.probe import Probe
 
 Tree = TypeVar("Tree", bound=ast.AST | list[ast.stmt])
 _PARSES = threading.Lock()
+PLAIN = {str, int, float, bool, NoneType, ast.Load, ast.Store}
 COMMENT = "comment"  # where a statement keeps the comment that stood beside it
 
 
@@ -31,6 +33,11 @@ def parse(text: str) -> ast.Module:
 
 def parse_expression(text: str) -> ast.expr:
     """One expression."""
+    return copied(_expression(text))
+
+
+@functools.lru_cache(maxsize=1024)
+def _expression(text: str) -> ast.expr:
     statement = parse(text).body[0]
     assert isinstance(statement, ast.Expr)
     return statement.value
@@ -47,9 +54,22 @@ def _copied(value: Any) -> Any:
     if not isinstance(value, ast.AST) or isinstance(value, ast.expr_context):
         return value
     twin = type(value).__new__(type(value))
-    for name, each in vars(value).items():
-        setattr(twin, name, _copied(each))
+    held = vars(twin)
+    for name, each in vars(value).items():  # names, numbers and lines are most of what it holds
+        held[name] = each if type(each) in PLAIN else _copied(each)
     return twin
+
+
+def names_in(tree: ast.AST) -> Iterator[ast.Name]:
+    """Every name in a syntax tree, as `ast.walk` finds them, which takes twice as long."""
+    found: list[Any] = [tree]
+    for node in found:
+        if isinstance(node, ast.Name):
+            yield node
+        elif isinstance(node, ast.AST):
+            for each in vars(node).values():
+                if type(each) not in PLAIN:
+                    found += each if isinstance(each, list) else (each,)
 
 
 def source_of(thing: Any) -> ast.stmt:
@@ -158,7 +178,7 @@ def resolve_annotation(node: ast.arg | ast.FunctionDef, globals_: Mapping[str, A
     found = getattr(node, name)
     if found is None:
         return
-    read = {each.id for each in ast.walk(found) if isinstance(each, ast.Name)}
+    read = {each.id for each in names_in(found)}
     known = [globals_.get(each, getattr(builtins, each, None)) for each in read]
     is_plain = all(each in (Tensor, nn, torch) or is_plain_type(each) for each in known)
     if not is_plain or any(
@@ -204,7 +224,7 @@ def _sentences(paragraph: str, marks: Sequence[str]) -> list[str]:
 def put_numbers_for_captured(tree: ast.FunctionDef, numbers: Mapping[str, float]) -> None:
     """Where a function has a name of its own that is also a number of the model's, write that."""
     own = {each.arg for each in (*tree.args.args, *tree.args.kwonlyargs)}
-    own |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and is_stored(node)}
+    own |= {node.id for node in names_in(tree) if is_stored(node)}
 
     class Put(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -231,12 +251,7 @@ def tidied(body: list[ast.stmt]) -> list[ast.stmt]:
 def without_dead_stores(body: list[ast.stmt]) -> list[ast.stmt]:
     """Without assignments of plain values that nothing reads."""
     while True:
-        read = {
-            node.id
-            for each in body
-            for node in ast.walk(each)
-            if isinstance(node, ast.Name) and not is_stored(node)
-        }
+        read = {node.id for each in body for node in names_in(each) if not is_stored(node)}
         dead = Dead(read)
         body = [each for each in map(dead.visit, body) if each is not None]
         if not dead.found:

@@ -21,6 +21,7 @@ from blocks.export.sources import (
     copied,
     drop_sentences,
     is_stored,
+    names_in,
     put_numbers_for_captured,
     resolve_annotation,
     source_of,
@@ -133,12 +134,8 @@ class Specializer:
         """The body of a function, and the names that it reads."""
         body = self.run(target, self.arguments[target])[1]
         body = tidied(body)
-        names = {
-            node.id
-            for each in body
-            for node in ast.walk(each)
-            if isinstance(node, ast.Name) and not getattr(node, CONSTANT, False)
-        }
+        named = (node for each in body for node in names_in(each))
+        names = {node.id for node in named if not getattr(node, CONSTANT, False)}
         return body, names
 
     def definition(self, target: Target) -> ast.FunctionDef:
@@ -164,8 +161,8 @@ class Body(Calling):
         """What the function returns, and what is left of it."""
         tree = copied(source_of(self.target.function))
         assert isinstance(tree, ast.FunctionDef)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and is_stored(node):
+        for node in names_in(tree):
+            if is_stored(node):
                 self.stores[node.id] = self.stores.get(node.id, 0) + 1
         body, ends = self.block(tree.body)
         values = self.returned if ends or self.returned else [NOTHING]

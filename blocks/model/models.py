@@ -374,7 +374,7 @@ def assemble(config: ModelConfig, tensors: Mapping[str, Tensor]) -> Model:
     return model
 
 
-class _Undrawn(TorchFunctionMode):
+class Undrawn(TorchFunctionMode):
     """Where it is entered nothing of `torch.nn.init` is drawn, for the length of the block.
 
     A layer of torch fills its weights as it is made, and half of the time goes there.
@@ -392,7 +392,7 @@ class _Undrawn(TorchFunctionMode):
 
 def _unfilled(config: ModelConfig) -> Model:
     """The model without memory for its weights."""
-    with torch.device("meta"), _Undrawn():
+    with torch.device("meta"), Undrawn():
         return ARCHITECTURES[config.architecture](config)
 
 
