@@ -28,7 +28,7 @@ def test_the_first_view_translates_as_the_grammar_does():
     at = opened(PAGE, preset=None, panel=None)
     assert_works(at)
     assert control(at, "preset").value == "translator"
-    assert "Identical to the grammar's own translation." in said(at)
+    assert "Identical to the grammar's translation." in said(at)
 
 
 def test_held_out_sentences_are_translated_both_ways():

@@ -52,9 +52,7 @@ def says_smoothing(facts: SearchFacts, smoothing: float) -> str:
     """Why even a target that is right has a small probability."""
     if facts.place is None or not smoothing:
         return ""
-    text = _(
-        "Label smoothing {smoothing} in training aims at {most} for a right token, not at 100%."
-    )
+    text = _("Label smoothing {smoothing} aims at {most} for a right token, not at 100%.")
     return text.format(smoothing=smoothing, most=percent(1 - smoothing))
 
 
@@ -165,7 +163,7 @@ def against_grammar(run: Run, facts: SearchFacts) -> str:
             "translation is a guess."
         )
     if facts.is_ended and list(facts.unended) == reader.ids(true):
-        return _("Identical to the grammar's own translation.")
+        return _("Identical to the grammar's translation.")
     text = _("The grammar's own translation is: {text}")
     return text.format(text=literal(reader.decode(reader.ids(true))))
 
