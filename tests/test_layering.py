@@ -227,6 +227,5 @@ print(sorted({"streamlit", "plotly", "pages"} & sys.modules.keys()))
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
     )
     assert fresh.stdout.strip() == "[]"

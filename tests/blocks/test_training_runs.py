@@ -3,14 +3,14 @@
 import dataclasses
 import itertools
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pandas as pd
 import pytest
 import torch
 from steps import steps
 from training_toy import losses, toy_spec
+from waiting import PATIENCE, wait
 
 from blocks import ConfigError, build
 from blocks.cost.peak_memory import TensorMemory
@@ -23,7 +23,6 @@ from blocks.training.runs import Runs
 from blocks.training.training_run import RunState, RunView, TrainingRun
 
 LONG = {"n_steps": 20_000, "eval_every": 20_000, "n_eval_batches": 1}
-PATIENCE = 15  # seconds
 
 
 @pytest.fixture
@@ -31,13 +30,6 @@ def runs() -> Iterator[Runs]:
     registry = Runs()
     yield registry
     registry.close()
-
-
-def wait(until: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not until():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.002)
 
 
 def until_state(run: TrainingRun, *states: RunState) -> None:

@@ -3,13 +3,13 @@
 import os
 import signal
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from training_toy import TASK, losses, toy_config, toy_spec
+from waiting import wait
 
 from blocks.model.faults import Fault
 from blocks.model.kinds import Architecture
@@ -36,15 +36,7 @@ from blocks.work import worker_process
 from blocks.work.plain import from_line, to_line
 from blocks.work.worker_process import WorkerProcess
 
-PATIENCE = 60  # seconds: a process loads torch first
 LONG = {"n_steps": 20_000, "eval_every": 5, "n_eval_batches": 1}
-
-
-def wait(until: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not until():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.005)
 
 
 def is_running(pid: int) -> bool:

@@ -1,26 +1,16 @@
 """Numbers for whoever serves: those of all processes at one address, by whichever has it."""
 
 import socket
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE, wait
 
 from blocks.work import Queue, metrics
 from blocks.work.metrics import Metrics, Sample, exposition
 from blocks.work.queue import Lane
-
-PATIENCE = 15.0
-
-
-def wait(until: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not until():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.01)
 
 
 def free_port() -> int:
@@ -31,7 +21,7 @@ def free_port() -> int:
 
 def read(port: int, path: str = "/metrics") -> str:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE) as answer:
             return str(answer.read().decode())
     except urllib.error.URLError as error:
         return str(error)

@@ -2,8 +2,7 @@
 
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from waiting import wait
 
 from blocks import ConfigError, ModelConfig
 from blocks.cost.attention_time import GrowthSeries
@@ -34,7 +34,6 @@ from blocks.work.plain import from_line, to_line
 from blocks.work.queue import Lane, Place
 from blocks.work.works import Progress, Works
 
-PATIENCE = 60.0
 CONFIG = ModelConfig.from_flat({"d_model": 16, "n_heads": 2})
 TEXT = Input(tokens=("a", "猫\u2028"))
 RUN = Run(config=CONFIG, input=TEXT, mask=MaskConfig())
@@ -67,14 +66,6 @@ def followed_to_the_end(registry: Works, series: Series[Any], **how: Any) -> tup
     more = follow(registry, series, known=len(found), **how) if len(found) < first else None
     found = found if more is None else more.found
     return found if len(found) == first else ()
-
-
-def wait(until: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + PATIENCE
-    while not (found := until()):
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.005)
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ def opened(
     page: str = BLOCK, locale: str = "en", pressed: Iterable[str] = (), **query: object
 ) -> AppTest:
     """A page as a new reader finds it who opens a link, or one who has `pressed` some controls."""
-    at = AppTest.from_file(ROOT / HOME, default_timeout=60)
+    at = AppTest.from_file(ROOT / HOME, default_timeout=150)
     at.context["locale"] = locale
     at.session_state["set_here"] = {*pressed}
     return visit(at.switch_page(page), **query)
