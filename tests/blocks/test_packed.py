@@ -83,7 +83,8 @@ def test_a_whole_model_runs_in_int8_and_computes_what_is_simulated(changes: dict
     assert {*packed_names(made.file)} == names and made.n_packed == len(names)
     with torch.no_grad():
         exact, simulated, ran = (m(ids) for m in (model.model, made.file.build(), made.built))
-    assert_near(ran, simulated, tolerance=0.02)  # what lies between two codes may tip over
+    # What lies between two codes may tip over, which one number shows more than all together.
+    assert (ran - simulated).norm() < 0.02 * simulated.norm()
     assert 0 < (ran - exact).norm() < 0.05 * exact.norm()
     products = [m.product for m in made.built.modules() if isinstance(m, RoundedLinear)]
     products += [made.built.linear] if EMBEDDING in names else []
