@@ -27,6 +27,13 @@ SAME_IN_CHINESE = ("Dropout", "config.json", "English")
 LOOSE = re.compile(
     r"[\w”）*]{2}[。！？；：，] +[^ \n·]|[\u4e00-\u9fff）”]([,;] ?[\u4e00-\u9fff（“]|\.(\W|$))"
 )
+FROM_0 = re.compile(
+    r"\b(?:head|expert|unit|layer) 0(?!\.)\b|(?<![\d.,])0 号|(?:专家|单元|头) 0(?![\d.])|第 0 层"
+    r"|^<b>0</b>|\bkv 0\b|^0·<b>|^\d+·(?:<b>)?0(?!\d)",
+    re.IGNORECASE,
+)
+HOVER = re.compile(r'"hovertext":\s*\[(.*?)\]')
+COUNTED = ("Head", "头", "Layer", "层", "Expert", "专家", "head", "of layer", "所在层")
 QUOTED = re.compile("`[^`\n]*`")
 SAYING = ("title", "subheader", "markdown", "caption", "info", "warning", "error")
 HEADINGS = ("title", "header", "subheader")
@@ -196,3 +203,16 @@ def assert_works(at: AppTest, *, warnings: int | None = 0) -> None:
         assert np.isfinite(table.select_dtypes("number").to_numpy(float)).all()
         assert not table.astype("string").isin(["nan", "inf", "-inf", "None"]).any(axis=None)
     pickle.dumps({key: value for key, value in at.session_state.items() if "INTERNAL" not in key})
+
+
+def assert_counts_from_1(at: AppTest) -> None:
+    """Heads, experts, units and layers are counted from 1 in all that is read on the screen."""
+    shown = "\n".join([said(at), words_in_pictures(at), *labels(at), *_hovers(at)])
+    assert [line for line in shown.splitlines() if FROM_0.search(line)] == []
+    chosen = [each for each in (*at.button_group, *at.selectbox) if each.label in COUNTED]
+    assert [each.options[0] for each in chosen if each.options[0] != "1"] == []
+
+
+def _hovers(at: AppTest) -> list[str]:
+    found = [HOVER.findall(chart.proto.spec) for chart in at.get("plotly_chart")]
+    return [text for each in found for texts in each for text in texts.strip('"').split('", "')]

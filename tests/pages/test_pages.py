@@ -4,7 +4,16 @@ from collections.abc import Iterable
 from itertools import product
 
 import pytest
-from opened import PAGES, as_text, assert_works, control, opened, settings, visit
+from opened import (
+    PAGES,
+    as_text,
+    assert_counts_from_1,
+    assert_works,
+    control,
+    opened,
+    settings,
+    visit,
+)
 from streamlit.testing.v1 import AppTest
 
 from blocks.model.devices import available_devices, available_dtypes
@@ -62,6 +71,7 @@ def test_every_page_shows_every_preset(page: str, preset: str):
     lang = languages[place % len(languages)]
     at = opened(page, preset=preset, lang=lang, **small(preset))
     assert_shows(at, preset)
+    assert_counts_from_1(at)
 
 
 OF_TODAY = {
