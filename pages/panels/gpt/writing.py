@@ -129,12 +129,13 @@ def what_is_written(run: Run) -> Callable[[], None]:
         facts = new_tokens(*text, opened_token(text))
         said = says_token(facts)
         one_token(text, facts)
+    how_it_is_drawn()
     said_at.info(said, icon=":material/lightbulb:")
     return partial(go_on, text, place)
 
 
 def writing_controls(writer: Writer) -> None:
-    """Step, play, stop, start again; how many tokens, and how they are drawn."""
+    """Step, play, stop, start again, and how many tokens."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="writing"):
         _to("step", _("Generate · one token"), ":material/skip_next:", 1, "secondary")
         more_tokens("play")
@@ -147,10 +148,9 @@ def writing_controls(writer: Writer) -> None:
             args=("n_new_tokens", 0),
         )
         enter("n_new_tokens", _("New tokens"), link.value("n_new_tokens"), width=130)
-    _how_it_is_drawn()
 
 
-def _how_it_is_drawn() -> None:
+def how_it_is_drawn() -> None:
     """With which settings tokens are drawn, on one line that opens to change them."""
     text = _("Sampling: temperature {temperature:g}, top_k {top_k}, top_p {top_p:g}, seed {seed}")
     names = ("temperature", "top_k", "top_p")
