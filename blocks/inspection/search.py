@@ -187,6 +187,11 @@ class CandidateFacts:
     taken: int | None
     smoothing: float
 
+    @property
+    def most(self) -> float:
+        """The probability of a right token that the training aimed at."""
+        return 1 - self.smoothing
+
 
 class AgainstGreedy(NamedTuple):
     """Log-probabilities of a beam's result and of greedy search's, and whether they are one."""

@@ -134,7 +134,11 @@ CASES = [
         "It is complete (`[END]`). It was least confident of `我` at step 1: 25%.",
     ),
     (decoding.says_target, replace(SEARCH, place=None), "Only the start token"),
-    (partial(decoding.says_smoothing, smoothing=0.1), SEARCH, "aims at 90% for a right token"),
+    (
+        partial(decoding.says_smoothing, coming=replace(CANDIDATES, smoothing=0.1)),
+        SEARCH,
+        "aims at 90% for a right token",
+    ),
     (decoding.says_target, replace(SEARCH, place=1), "Pruned by the search"),
     (
         decoding.says_target,

@@ -48,12 +48,12 @@ def says_target(facts: SearchFacts) -> str:
     return sentences(said, _fate(facts), _weakest(facts), _limit(facts))
 
 
-def says_smoothing(facts: SearchFacts, smoothing: float) -> str:
+def says_smoothing(facts: SearchFacts, coming: CandidateFacts) -> str:
     """Why even a target that is right has a small probability."""
-    if facts.place is None or not smoothing:
+    if facts.place is None or not coming.smoothing:
         return ""
     text = _("Label smoothing {smoothing} aims at {most} for a right token, not at 100%.")
-    return text.format(smoothing=smoothing, most=percent(1 - smoothing))
+    return text.format(smoothing=coming.smoothing, most=percent(coming.most))
 
 
 def _fate(facts: SearchFacts) -> str:
@@ -233,7 +233,7 @@ def how_it_is_written(here: Standing) -> None:
     facts, run = search_facts(here), here.search.run
     code = (BeamSearch.advance, BeamConfig.score)
     with explained(("beam_search",), code, key="decoding"):
-        said = says_target(facts), says_smoothing(facts, candidate_facts(here).smoothing)
+        said = says_target(facts), says_smoothing(facts, candidate_facts(here))
         st.info(sentences(*said, against_grammar(run, facts)), icon=":material/lightbulb:")
     step_controls(here)
     with st.container(border=True, key="target_so_far"):
