@@ -21,7 +21,8 @@ ROOT = Path(__file__).parent.parent.parent
 HOME, BLOCK = "app.py", "pages/block.py"
 PAGES = [HOME, *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").glob("*.py"))]
 START = {"preset": "course", "panel": "all"}
-CHINESE, WORD = re.compile(r"[\u4e00-\u9fff]"), re.compile("[a-z]{3}")
+CHINESE, WORD = re.compile(r"[\u4e00-\u9fff]"), re.compile(r"(?<!\w)(?!\w*_)\w*[a-z]{3}")
+"""A word, other than the name of a setting, which stays what it is in every language."""
 SAME_IN_CHINESE = ("Dropout", "config.json", "English")
 # Sentences joined as in English, and its narrow marks between Chinese words.
 LOOSE = re.compile(

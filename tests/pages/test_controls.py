@@ -188,9 +188,10 @@ def test_a_stage_head_or_token_that_is_not_there_gives_way():
 @pytest.mark.parametrize("page", [HOME, BLOCK])
 def test_every_link_on_a_page_leads_to_a_state_that_works(page: str):
     at = opened(page, lang="zh")
-    queries = {link.proto.query_string for link in at.page_link}
-    for query in queries:
-        visit(at, **dict(parse_qsl(query)))
+    links = {(link.proto.page, link.proto.query_string) for link in at.page_link}
+    for name, query in links:
+        at.switch_page(f"pages/{name}.py" if name else HOME)
+        visit(at, **{"preset": None, "panel": None, **dict(parse_qsl(query))})
         assert_works(at)
 
 
