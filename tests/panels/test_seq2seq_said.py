@@ -177,7 +177,7 @@ CASES = [
     (attention.says_head, HEAD, "`[BEGIN]` attends to `I` (90%), `like` (6.0%) in the source"),
     (attention.says_head, HEAD, "The token it writes next is “`我`”. A query"),
     (attention.says_head, replace(HEAD, pins=Pins(2, 2)), "its row is all zeros."),
-    (attention.says_head, replace(HEAD, seed=None), "The weights are trained."),
+    (attention.says_head, HEAD, "The weights are random (seed"),
     (attention.says_map, HEAD, "Hatched cells are masked: 4 of 12."),
     (attention.says_map, replace(HEAD, weights=np.full((4, 3), 0.01)), "No weight exceeds 1.0%"),
     (attention.says_token, TOKEN, "attends in the source to `like` (50%), `ˋmilkˋ` (30%)"),

@@ -123,9 +123,9 @@ def says_sharpness(facts: HeadFacts) -> str:
 
 
 def says_weights(facts: HeadFacts) -> str:
-    """Trained or random, said where it matters what is seen."""
+    """That they are random, where they are: the head of the page says that they are trained."""
     if facts.seed is None:
-        return _("The weights are trained.")
+        return ""
     text = _("The weights are random (seed {seed}): the attention has no meaning yet.")
     return text.format(seed=facts.seed)
 
@@ -334,7 +334,7 @@ def _one_head(run: Run, which: Head, pins: Pins) -> None:
             key="two_text_lines",
             on_click=partial(_pin_end, which.kind),
         )
-        text = _("Shown: the {n} largest weights of each query, from {least:.0%} up.")
+        text = _("Each query's {n} largest weights, from {least:.0%} up.")
         note(text.format(n=n_edges, least=bipartite.LEAST))
         if most > 1:
             slider("edges", _("Lines from each token"), n_edges, most=most)
