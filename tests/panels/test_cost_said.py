@@ -187,7 +187,7 @@ def test_the_memory(monkeypatch: pytest.MonkeyPatch):
     fewer = Variant("grouped", Setup(), Need(weights=GB // 2, cache=GB // 4), n_kv_heads=8)
     facts = replace(use, variants=(writing, fewer))
     said = in_both(monkeypatch, memory.says_memory, facts)["en"]
-    assert said.endswith("the cache by 250 MB, and k_proj and v_proj by 500 MB.")
+    assert said.endswith("saves twice: 250 MB of KV cache, and 500 MB of k_proj and v_proj.")
     assert memory.variant_name(fewer) == "GQA · n_kv_heads 8"
     assert "otherwise 16 bits" in in_both(monkeypatch, memory.says_bars, facts)["en"]
     assert "16 bits" not in in_both(monkeypatch, memory.says_bars, MEMORY)["en"]

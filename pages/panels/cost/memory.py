@@ -152,10 +152,11 @@ def _fewer_heads(facts: MemoryFacts) -> str:
     if fewer is None:
         return ""
     text = _(
-        "With n_kv_heads = {n} two things shrink: the cache by {cache}, and k_proj and v_proj by "
-        "{weights}."
+        "{kind} (n_kv_heads = {n}) saves twice: {cache} of KV cache, and {weights} of k_proj and "
+        "v_proj."
     )
     return text.format(
+        kind=VARIANTS[fewer.name],
         n=fewer.n_kv_heads,
         cache=bytes_text(facts.need.cache - fewer.need.cache),
         weights=bytes_text(facts.need.weights - fewer.need.weights),

@@ -99,7 +99,7 @@ def _levels(
     """What some measures are compared with: a line across, and what it is."""
     levels = {
         "entropy_bits": (curves.even_bits, _("uniform weights")),
-        "similarity": (1.0, _("uniform over tokens")),
+        "similarity": (1.0, _("all tokens alike")),
     }
     for measure in (each for each in shown if each in levels):
         (value, name), yref = levels[measure], _axis("y", shown.index(measure))
