@@ -21,7 +21,7 @@ from pages.panels.gpt.next_token import next_facts
 from pages.ui import cached, labelled, link, tokens
 from pages.ui.chart import show
 from pages.ui.explain import explained_at, note
-from pages.ui.frame import PAGE_OF_PART, must_fit, ran
+from pages.ui.frame import link_to_part, must_fit, ran
 from pages.ui.inputs import current_run, length_note, sample_buttons, written
 from pages.ui.language import _, literal, sentences
 from pages.ui.mixers import attend, no_attention
@@ -106,10 +106,7 @@ def its_way(run: Run, token: int) -> None:
 def the_picture_explained() -> None:
     """What the graph shows, and the page that takes it apart."""
     with explained_at(("contribution_graph",), _("Explained"), key="graph"):
-        path = PAGE_OF_PART["attention"]
-        label = _("Take it apart: {page}").format(page=_("Attention"))
-        query = {**link.elsewhere(path), "panel": "contribution-graph"}
-        st.page_link(path, label=label, icon=":material/zoom_in:", query_params=query)
+        link_to_part("attention", panel="contribution-graph")
 
 
 def pin(customdata: list[Any]) -> None:

@@ -878,7 +878,7 @@ def slider(
     """A slider over a range; `first`: what it shows for 0. `place` as in `slide`."""
     low, high = limits = _limits(name, shown, least, most)
     with st.container(key=name + place):
-        view = link.view(name, shown, (place, limits) if place else limits, first=first)
+        view = link.view(name, shown, (place, limits), first=first)
         st.slider(label, low + first, high + first, **more, **view)
 
 

@@ -256,12 +256,13 @@ def _page(path: str, icon: str) -> st.Page:
     return st.Page(path, icon=icon, default=path == HOME)
 
 
-def link_to_part(part: str) -> None:
-    """The way to the page on which a part is taken apart, where it has one."""
+def link_to_part(part: str, **more: str) -> None:
+    """The way to the page on which a part is taken apart, where it has one; `more` is set there."""
     if page := PAGE_OF_PART.get(part):
         label = next(label for links in MENU for path, label, _icon in links if path == page)
         text = _("Take it apart: {page}").format(page=_(label))
-        st.page_link(page, label=text, icon=":material/zoom_in:", query_params=link.elsewhere(page))
+        query = {**link.elsewhere(page), **more}
+        st.page_link(page, label=text, icon=":material/zoom_in:", query_params=query)
 
 
 def section(draw: Callable[P, None]) -> Callable[P, None]:
