@@ -18,6 +18,15 @@ POWERS = {"post": 0.0, "pre": -0.5}
 LEAST_DEPTHS = 3
 
 
+class Ends(NamedTuple):
+    """One measure of one placement in the first layer that has it, and in the last."""
+
+    placement: str
+    first_layer: int
+    first: float
+    last: float
+
+
 @dataclass(frozen=True, eq=False)
 class LayerCurves:
     """Every measure over the layers of some stacks.
@@ -34,6 +43,21 @@ class LayerCurves:
     def placements(self) -> tuple[str, ...]:
         """The norm placements, in the order in which they are drawn."""
         return tuple(dict.fromkeys(self.table["placement"]))
+
+    @property
+    def alone(self) -> str:
+        """The measure that these are of; empty where there are several."""
+        first, *more = dict.fromkeys(self.table["measure"])
+        return "" if more else str(first)
+
+    def ends(self, measure: str) -> tuple[Ends, ...]:
+        """How a measure begins and ends, by placement; not where fewer than two layers have it."""
+        found = ((name, self.of(name, measure).dropna(subset="median")) for name in self.placements)
+        return tuple(
+            Ends(name, int(curve["layer"].iloc[0]), *curve["median"].iloc[[0, -1]].map(float))
+            for name, curve in found
+            if len(curve) > 1
+        )
 
     def of(self, placement: str, measure: str) -> pd.DataFrame:
         """One curve."""

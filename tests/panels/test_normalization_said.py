@@ -89,6 +89,33 @@ def test_whether_tokens_become_alike(monkeypatch, facts, english: str):
     assert english in in_both(monkeypatch, depth.says_collapse, facts)["en"]
 
 
+def curves_of(measure: str) -> LayerCurves:
+    rows = [("pre", measure, layer, value) for layer, value in enumerate((float("nan"), 2.0, 8.0))]
+    table = pd.DataFrame(rows, columns=["placement", "measure", "layer", "median"])
+    return LayerCurves(2, table, even_bits=2.0)
+
+
+@pytest.mark.parametrize(
+    ("measure", "english"),
+    [
+        ("similarity", "Two tokens have a mean cosine"),
+        ("parameter_gradient", "Gradient in layer 1 against layer 2"),
+        ("attention_share", "relative to the stream, layer 1 to 2: pre from 2 to 8."),
+    ],
+)
+def test_the_one_measure_that_is_drawn_is_told(monkeypatch, measure: str, english: str):
+    facts = replace(DEPTH, curves=curves_of(measure), ways_back=(WayBack("pre", 1.0, 2.0),))
+    said = in_both(monkeypatch, depth.says_drawn, facts)
+    assert english in said["en"] and said["zh"] != said["en"]
+    assert ("Gradient in" in said["en"]) is (measure == "parameter_gradient")
+
+
+def test_the_one_measure_of_a_trained_model_is_told(monkeypatch):
+    facts = OwnFacts(curves_of("stream_norm"), 0.5, 3.25, seed=0, strongest=4, weakest=1)
+    said = in_both(monkeypatch, layers.says_drawn, facts)["en"]
+    assert "layer 1 to 2: pre from 2 to 8." in said and "nats" not in said
+
+
 def test_what_was_built(monkeypatch):
     said = in_both(monkeypatch, depth.says_setting, DEPTH)["en"]
     assert "n_layers 8, d_model 32" in said and "seeds 0, 1" in said and "4.25 nats" in said

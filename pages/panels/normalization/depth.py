@@ -44,6 +44,19 @@ def one_measure(wanted: Stacks, n_done: int, before: Stacks, measure: str) -> De
     return replace(facts, curves=facts.curves.only(measure), before=ghost)
 
 
+def says_drawn(facts: DepthFacts) -> str:
+    """What the one measure that is drawn does; where all are, the gradient stands for them."""
+    match facts.curves.alone:
+        case "" | "parameter_gradient":
+            return says_gradient(facts)
+        case "similarity":
+            said = says_collapse(facts)
+        case _other:
+            said = shared.says_ends(facts.curves)
+    waiting = stacks.says_how_far(len(facts.stacks), facts.n_wanted)
+    return sentences(waiting, said, says_overflow(facts))
+
+
 def says_gradient(facts: DepthFacts) -> str:
     """What reaches the first layer against the last, in every placement that is drawn."""
     said = [stacks.says_how_far(len(facts.stacks), facts.n_wanted)]
@@ -179,12 +192,14 @@ def what_depth_does(run: Run) -> None:
         return
     own = own_placement(run.config)
     mine = tuple(each for each in wanted[:n_done] if each.placement == own)
-    shown = wanted, n_done, before("stacks", mine) or ()
+    done = wanted, n_done, before("stacks", mine) or ()
+    shown = *done, shared.curve_choice()
     with place:
-        say(says_gradient, *shown, facts=depth_facts)
-    show(draw_depth, *shown, shared.curve_choice(), facts=one_measure, key="depth_panels")
-    facts = depth_facts(*shown)
-    note(says_collapse(facts))
+        say(says_drawn, *shown, facts=one_measure)
+    show(draw_depth, *shown, facts=one_measure, key="depth_panels")
+    facts = depth_facts(*done)
+    if not one_measure(*shown).curves.alone:
+        note(says_collapse(facts))
     note(says_setting(facts))
     experiments(run)
     download("depth.csv", lambda: facts.curves.table.to_csv(index=False), "text/csv")

@@ -57,6 +57,13 @@ def one_measure(run: Run, hidden: Hidden | None, measure: str) -> OwnFacts:
     return replace(facts, curves=facts.curves.only(measure))
 
 
+def says_drawn(facts: OwnFacts) -> str:
+    """What the one measure that is drawn does; where all are, the gradient stands for them."""
+    if facts.curves.alone in ("", "parameter_gradient"):
+        return says_loss(facts)
+    return shared.says_ends(facts.curves)
+
+
 def says_loss(facts: OwnFacts) -> str:
     """Where the trained model's gradient is, and how its loss compares."""
     text = _(
@@ -95,17 +102,18 @@ def the_trained_layers(run: Run) -> None:
     if not run.weights:
         place.info(_("The weights are random: no loss means anything yet."), icon=":material/info:")
         return
-    shown = run, hidden_word(run)
-    if own_targets(*shown) is None:
+    hidden = hidden_word(run)
+    if own_targets(run, hidden) is None:
         text = _(
             "For this text the model has no known answer to be measured against: give a GPT "
             "two tokens or more, or mask the encoder's pinned token."
         )
         place.info(text)
         return
+    shown = run, hidden, shared.curve_choice("_own")
     with place:
-        say(says_loss, *shown, facts=own_facts)
-    show(draw_layers, *shown, shared.curve_choice("_own"), facts=one_measure, key="own_panels")
+        say(says_drawn, *shown, facts=one_measure)
+    show(draw_layers, *shown, facts=one_measure, key="own_panels")
     note(says_task(run))
 
 
