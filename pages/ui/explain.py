@@ -11,6 +11,7 @@ import streamlit as st
 from blocks.model.faults import N_
 from pages.ui.hidden import is_hidden
 from pages.ui.language import _, explanation
+from pages.ui.lessons import progress
 
 # Of a line beside a picture, in words.
 AT_A_GLANCE, STOPS = 25, (".", "!", "?", "。", "！", "？", ")", "）")
@@ -105,8 +106,10 @@ TITLES = {
 def explained(concepts: Sequence[str], code: Sequence[Callable[..., Any]] = (), *, key: str) -> Any:
     """The explanations and the source of a panel; returned is the place at their left.
 
-    There stands the sentence, or what is chosen first.
+    There stands the sentence, or what is chosen first. In a lesson its card explains.
     """
+    if progress.now():
+        return st.container()
     place, right = st.columns([5, 1])
     with right, st.container(horizontal=True, gap="xsmall", key=f"{key}_explained"):
         _ways_deeper(concepts, code, key)

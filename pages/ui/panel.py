@@ -99,11 +99,13 @@ def _beside_a_lesson(
     run = values[0] if values and isinstance(values[0], Run) else None
     wide = 6 if lesson.asks_for_settings else 5  # beside the sidebar there is less room for both
     side, main = st.columns([wide, 15 - wide], gap="medium")
-    with side:
-        card.draw(lesson, run)
     with main:
         wall.draw(lesson, run)
         card.head(lesson, run, _(panels[shown].title) if lesson.step.show else "")
+        task = st.container()
+    with side:
+        card.draw(lesson, run, task)
+    with main:
         if lesson.is_withheld:
             return
         if lesson.step.show:

@@ -14,9 +14,14 @@ def is_phone() -> bool:
     return "mobi" in st.context.headers.get("User-Agent", "").lower()
 
 
-def at_hand() -> AbstractContextManager[Any]:
-    """The bottom of a phone's screen, which stays there while the page scrolls; else in place."""
-    return st.bottom if is_phone() else nullcontext()
+def at_hand(place: AbstractContextManager[Any] | None = None) -> AbstractContextManager[Any]:
+    """The bottom of a phone's screen, which stays there while the page scrolls.
+
+    On a wide window: `place`, or here.
+    """
+    if is_phone():
+        return st.bottom
+    return nullcontext() if place is None else place
 
 
 def folded(label: str, draw: Callable[[], None], *, key: str, is_folded: bool = False) -> None:

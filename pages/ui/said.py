@@ -8,6 +8,7 @@ import streamlit as st
 from pages.ui.chart import CANNOT_BE_DRAWN
 from pages.ui.compare import beside
 from pages.ui.language import _, closed_up
+from pages.ui.lessons import progress
 
 
 def say(
@@ -15,8 +16,11 @@ def say(
 ) -> None:
     """Say `describe(facts(*values))`, or without `facts` `describe(*values)`.
 
-    `values` name the run, and nothing that was read off it before.
+    `values` name the run, and nothing that was read off it before. In a lesson its card says what
+    there is to see: a second help beside it keeps from thinking (Eckhardt et al. 2013).
     """
+    if progress.now():
+        return
     st.info(closed_up(_of_both(describe, values, facts)), icon=":material/lightbulb:")
 
 

@@ -70,9 +70,28 @@ def test_what_goes_in_is_not_offered_where_the_panel_shows_nothing_of_it():
 
 def test_a_step_shows_nothing_that_a_later_one_asks():
     at = lesson_opened(guesses="0:1=4.07")
-    assert "slope" not in at.main.info[0].value and "weight" not in at.main.info[0].value
     (line,) = figure(at, "random_scores")["data"]
     assert line["name"] == "not divided"
+
+
+@pytest.mark.parametrize("guesses", ["", "0:1=4.07"])
+def test_nothing_explains_beside_the_card_of_a_lesson(guesses: str):
+    at = lesson_opened(guesses=guesses, hide=None)
+    assert not [each for each in at.main.info if "lightbulb" in each.icon]
+    assert not [
+        each
+        for each in at.main
+        if each.type == "popover" and each.proto.popover.label in ("Explained", "In code")
+    ]
+    alone = opened(ATTENTION, preset="course", panel="random-scores")
+    assert "lightbulb" in alone.main.info[0].icon
+
+
+def test_a_task_stands_with_what_it_is_done_with():
+    at = lesson_opened(lesson_step=5, panel="scaling", guesses="0:1=4.07")
+    card, place = at.main.columns[0], at.main.columns[1]
+    assert any(each.value.startswith("Your turn") for each in place.info)
+    assert not any("Your turn" in each.value for each in card.info)
 
 
 def test_on_a_phone_question_answers_and_the_way_on_stand_below_all_else(monkeypatch):
@@ -624,12 +643,12 @@ def test_the_head_that_a_question_is_about_is_set_back_where_another_was_opened(
 def test_the_end_says_what_was_learned_and_how_many_guesses_were_right():
     end = {"lesson_step": 5, "is_scaled": False, "d_head": 256}
     at = lesson_opened(**end, guesses="0:1=4.07;1:=1;2:0=0.01")
-    done, end_said = at.success
+    end_said, done = at.success
     assert done.value.startswith("Done") and "1 of 2 guesses were right." in end_said.value
     assert "Divided by √d they keep" in end_said.value
     assert "3 questions were not guessed." in end_said.value
     drawn = "0:1=4.07;1:0_0_0_0_0.5=0.1_0.2_0.3_0.4_0.75"
-    _done, end_said = visit(at, panel=None, lesson=LESSON, **end, guesses=drawn).success
+    end_said, _done = visit(at, panel=None, lesson=LESSON, **end, guesses=drawn).success
     assert "1 of 1 guess was right. Your curve in step 2 was off by at most 0.4." in end_said.value
     assert not lesson_opened(lesson_step=5, guesses=drawn).success  # the task is open
     begun = lesson_opened(lesson_step=0, guesses="0:1=4.07")

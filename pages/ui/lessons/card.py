@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from blocks import ConfigError
 from blocks.lessons.answers import is_right
@@ -21,8 +22,11 @@ from pages.ui.phone import at_hand, folded, is_phone
 from pages.ui.tables import show_whole
 
 
-def draw(now: Now, run: Run | None) -> None:
-    """The open step of a lesson, where it takes place; elsewhere the way there."""
+def draw(now: Now, run: Run | None, place: DeltaGenerator) -> None:
+    """The open step of a lesson, where it takes place; elsewhere the way there.
+
+    `place`: where the task stands, next to what it is done with; on a phone it is at hand.
+    """
     st.session_state["lesson_run"] = run
     with st.container(border=True, key="lesson_card"):
         _head(now)
@@ -36,7 +40,7 @@ def draw(now: Now, run: Run | None) -> None:
         _say_whose_words(now)
         if now.step.ask and run is not None:
             _question(now, now.step.ask, run)
-        is_done = now.is_through and _after(now, run)
+        is_done = now.is_through and _after(now, run, place)
         _at_either_end(now, is_done=is_done)
 
 
@@ -149,7 +153,7 @@ def _why(now: Now) -> None:
         st.markdown(now.step.after)
 
 
-def _after(now: Now, run: Run | None) -> bool:
+def _after(now: Now, run: Run | None, place: DeltaGenerator) -> bool:
     """What was read before, and the task; where nothing was asked, why comes when that is done.
 
     Returns whether it is.
@@ -159,7 +163,7 @@ def _after(now: Now, run: Run | None) -> bool:
             st.markdown(now.step.before)
     is_done = True
     if now.step.task and run is not None:
-        with at_hand():
+        with at_hand(place):
             is_done = _task(now, run)
     if is_done and not now.step.ask:
         _why(now)
@@ -174,15 +178,16 @@ def _task(now: Now, run: Run) -> bool:
         st.warning(say_fault(error.faults[0]))
         set_back.offer(now)
         return False
-    if is_done:
-        text = _("Done: {task}").format(task=now.step.task)
-        st.success(text, icon=":material/task_alt:")
-    else:
-        text = _("Your turn: {task}").format(task=now.step.task)
-        st.info(text, icon=":material/radio_button_unchecked:")
+    look: dict[str, Any] = {"horizontal": True, "wrap": False, "vertical_alignment": "center"}
+    with st.container(**look, key="lesson_task"):
+        if is_done:
+            text = _("Done: {task}").format(task=now.step.task)
+            st.success(text, icon=":material/task_alt:")
+        else:
+            text = _("Your turn: {task}").format(task=now.step.task)
+            st.info(text, icon=":material/radio_button_unchecked:")
+            st.button(_("Do it for me"), type="tertiary", on_click=progress.solve, key="solve_task")
     guessing.given(now.step.so_far, run)
-    if not is_done:
-        st.button(_("Do it for me"), type="tertiary", on_click=progress.solve, key="solve_task")
     return is_done
 
 
