@@ -10,10 +10,12 @@ from opened import assert_works, figure, opened, said, visit
 from streamlit.testing.v1 import AppTest
 
 from blocks.efficiency import frontier as blocks_frontier
+from blocks.efficiency import packed
 from blocks.efficiency.distillation import Students
 from blocks.efficiency.frontier import ready
 from blocks.efficiency.recorded import recorded
 from blocks.efficiency.retraining import Retraining
+from blocks.model.faults import Fault
 from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import ModelFile, read_model_file
 from blocks.weights.pocket import pocket_names
@@ -370,6 +372,16 @@ def test_answers_that_a_variant_loses_are_shown():
     assert "int4-group32.safetensors" in [each.label for each in at.get("download_button")]
 
 
+def test_where_int8_cannot_run_the_page_says_why(monkeypatch):
+    fault = Fault("The packed int8 kernel cuts off large sums on this processor: use one with VNNI")
+    monkeypatch.setattr(packed, "packed_fault", lambda: fault)
+    at = opened(PAGE, preset="induction", panel="int8")
+    assert_works(at)
+    assert "use one with VNNI" in at.info[0].value
+    assert "measure_int8_button" not in {button.key for button in at.button}
+
+
+@pytest.mark.skipif(packed.packed_fault() is not None, reason="no packed int8 kernel here")
 def test_int8_is_timed_when_it_is_asked_for():
     at = opened(PAGE, preset="induction", panel="int8")
     assert "with one token, or with many" in at.info[0].value
