@@ -58,13 +58,18 @@ def measured(ask: Ask, place: Place) -> Values:
     return tuple(found)
 
 
-def told(given: Sequence[tuple[str, Formula]], place: Place) -> tuple[tuple[str, Values], ...]:
-    """What is told with a question or a task, with its numbers. Raises `ConfigError` as above."""
-    return tuple((label, _numbers_of(formula, place)) for label, formula in given)
+def told(
+    given: Sequence[tuple[str, Formula]], place: Place, named: Callable[[str], Any]
+) -> tuple[tuple[str, Values], ...]:
+    """What is told with a question or a task, with its numbers; `named` as in `value`.
+
+    Raises `ConfigError` as above.
+    """
+    return tuple((label, _numbers_of(formula, place, named)) for label, formula in given)
 
 
-def _numbers_of(formula: Formula, place: Place) -> Values:
-    found = value(formula, place, _no_name)
+def _numbers_of(formula: Formula, place: Place, named: Callable[[str], Any]) -> Values:
+    found = value(formula, place, named)
     several = found if isinstance(found, tuple) else (found,)
     return tuple(_finite(each, formula) for each in several[:MOST_VALUES])
 

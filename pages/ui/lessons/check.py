@@ -54,7 +54,6 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
         yield f"there is no panel {step.show} on the page {step.page}"
     run, text = at.session_state["lesson_run"], str(at.query_params.get("text", ""))
     place = Place(run, text, cached.recording, cached.model)
-    answers.told(step.so_far, place)
     if step.ask:
         _press(at, "without_guess")
         yield from _errors(at)
@@ -62,7 +61,6 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
         if found is None or not answers.fits(step.ask, found):
             yield "nothing is measured"
             return
-        answers.told(step.ask.given, place)
         if step.ask.kind in COMPARED:
             places = [place, *_of_other_seeds(place)]
             others = [answers.measured(step.ask, each) for each in places[1:]]

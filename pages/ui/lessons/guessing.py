@@ -115,7 +115,7 @@ def _buttons(run: Run, guess: Values | None, lacking: str) -> None:
 def given(wanted: Sequence[tuple[str, Formula]], run: Run) -> None:
     """The numbers that an answer is made of, beside the question and not a screen away from it."""
     try:
-        found = told(wanted, progress.place(run))
+        found = told(wanted, progress.place(run), link.value)
     except ConfigError as error:
         st.warning(say_fault(error.faults[0]))
         return

@@ -29,10 +29,11 @@ def unplayed(step: Step) -> Iterator[Fault]:
         yield Fault(NO_PAGE, {"name": step.page})
     for name, text in (*step.set, *step.solution):
         yield from _setting(name, text)
-    asked = (*step.ask.truths, *(formula for _label, formula in step.ask.given)) if step.ask else ()
-    formulas = (*asked, *([step.done] if step.done else ()))
-    for formula in formulas:
-        known = FIELDS if formula is step.done else ("x",)
+    asked = step.ask.truths if step.ask else ()
+    told = (formula for _label, formula in (*(step.ask.given if step.ask else ()), *step.so_far))
+    read_off = (*told, *([step.done] if step.done else ()))
+    for formula in (*asked, *read_off):
+        known = FIELDS if formula in read_off else ("x",)
         yield from (Fault(UNKNOWN, {"name": n}) for n in formula.names if n not in known)
         yield from (fault for call in formula.calls for fault in faults(*call))
     if step.ask and _overlap(step.ask):
