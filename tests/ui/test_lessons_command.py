@@ -25,11 +25,12 @@ truth = "parameters(n_heads=16) / parameters(n_heads=8)"
 task = "Set n_heads to 16."
 done = "n_heads == {wanted}"
 solution = "n_heads={n}"
+so_far = [["Heads", "{told}"]]
 ```
 
 The heads share the hidden size.
 """
-RIGHT = {"panel": "parameters", "least": 0.99, "wanted": 16, "n": 16}
+RIGHT = {"panel": "parameters", "least": 0.99, "wanted": 16, "n": 16, "told": "n_heads"}
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +58,7 @@ def test_a_lesson_that_lies_anywhere_is_played(tmp_path: Path, capsys: pytest.Ca
         ({"panel": "wheels"}, "there is no panel wheels"),
         ({"least": 1.005}, "no option holds for all seeds: measured 1, 1, 1, 1, 1"),
         ({"least": 0.999999}, "at the edge of its option"),
+        ({"told": "n_wheels"}, "n_wheels is not known"),
         ({"wanted": 8}, "done before anything was done"),
         ({"wanted": 4}, "the solution does not do the task"),
         ({"n": "many"}, "n_heads=many is not possible"),
