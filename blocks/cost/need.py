@@ -169,7 +169,10 @@ def training_variants(config: ModelConfig, setup: Setup) -> Changed:
 
 
 def inference_variants(config: ModelConfig, setup: Setup) -> Changed:
-    """The chosen setup for use, number formats of all weights, and fewer heads that are cached."""
+    """The chosen setup for use, number formats of all weights, and other numbers of cached heads.
+
+    Where heads share keys and values already, what they would take if none did stands there.
+    """
     yield "chosen", config, setup
     for kind in WeightFormat:
         if kind not in (setup.weight_format, WeightFormat.FLOAT16, WeightFormat.FILE):
@@ -178,7 +181,9 @@ def inference_variants(config: ModelConfig, setup: Setup) -> Changed:
     if not (has_several and cache_bytes(config, setup.itemsize, batch=1, n=1)):
         return
     grouped = config.n_kv_heads // QUERIES_SHARING
-    if grouped > 1 and config.n_kv_heads % QUERIES_SHARING == 0:
+    if config.n_kv_heads < config.n_heads:
+        yield "all_heads", config.replace(n_kv_heads=config.n_heads), setup
+    elif grouped > 1 and config.n_kv_heads % QUERIES_SHARING == 0:
         yield "grouped", config.replace(n_kv_heads=grouped), setup
     if config.n_kv_heads > 1:
         yield "one_kv_head", config.replace(n_kv_heads=1), setup

@@ -9,6 +9,7 @@ from blocks.cost.fit import OptimizerStates, Setup, WeightFormat, inference_need
 from blocks.cost.hardware import HARDWARE, told_apart
 from blocks.cost.need import memory_facts
 from blocks.cost.step import Shape
+from blocks.model.config import ModelConfig
 from blocks.model.presets import PUBLISHED_TABLE
 
 GPT = toy(architecture="gpt", n_heads=4)
@@ -27,17 +28,25 @@ def test_the_first_variant_is_what_was_chosen():
     assert getattr(facts.need, facts.largest) == max(vars(facts.need).values())
 
 
+def wide_config(**changes: int) -> ModelConfig:
+    return GPT.replace(d_model=256, n_heads=32, **changes)
+
+
 def test_what_is_used_has_a_cache_and_fewer_heads_shrink_it():
     facts = memory_facts(GPT, Setup(), SHAPE, False, "cpu", 0.9)
     assert facts.need == inference_need(GPT, Setup(), batch=2, n=8)
     assert facts.need.cache == 16 * facts.cache_per_token
     (fewer,) = (each for each in facts.variants if each.name == "one_kv_head")
     assert fewer.need.cache * 4 == facts.need.cache
-    wide = memory_facts(GPT.replace(d_model=256, n_heads=32), Setup(), SHAPE, False, "cpu", 0.9)
+    wide = memory_facts(wide_config(), Setup(), SHAPE, False, "cpu", 0.9)
     grouped, single = (each for each in wide.variants if each.n_kv_heads)
     assert (grouped.n_kv_heads, single.n_kv_heads) == (8, 1)
     assert grouped.need.cache * 4 == single.need.cache * 32 == wide.need.cache
     assert single.need.weights < grouped.need.weights < wide.need.weights
+    shared = memory_facts(wide_config(n_kv_heads=8), Setup(), SHAPE, False, "cpu", 0.9)
+    alone, single = (each for each in shared.variants if each.n_kv_heads)
+    assert (alone.name, alone.n_kv_heads, single.n_kv_heads) == ("all_heads", 32, 1)
+    assert alone.need.cache == wide.need.cache == 4 * shared.need.cache
     encoder = memory_facts(toy(architecture="encoder"), Setup(), SHAPE, False, "cpu", 0.9)
     assert encoder.cache_per_token == 0 and encoder.variants[-1].name != "one_kv_head"
 

@@ -187,7 +187,10 @@ def test_the_memory(monkeypatch: pytest.MonkeyPatch):
     fewer = Variant("grouped", Setup(), Need(weights=GB // 2, cache=GB // 4), n_kv_heads=8)
     facts = replace(use, variants=(writing, fewer))
     said = in_both(monkeypatch, memory.says_memory, facts)["en"]
-    assert said.endswith("saves twice: 250 MB of KV cache, and 500 MB of k_proj and v_proj.")
+    assert said.endswith("would save 250 MB of KV cache and 500 MB of k_proj and v_proj.")
+    more = Variant("all_heads", Setup(), Need(weights=2 * GB, cache=GB), n_kv_heads=32)
+    said = in_both(monkeypatch, memory.says_memory, replace(use, variants=(writing, more)))["en"]
+    assert "MHA (n_kv_heads = 32) would take 500 MB more KV cache, and 1 GB more for" in said
     assert memory.variant_name(fewer) == "GQA · n_kv_heads 8"
     assert "otherwise 16 bits" in in_both(monkeypatch, memory.says_bars, facts)["en"]
     assert "16 bits" not in in_both(monkeypatch, memory.says_bars, MEMORY)["en"]

@@ -38,6 +38,7 @@ OPTIMIZERS = {
 }
 VARIANTS = OPTIMIZERS | {
     "chosen": N_("as you chose"),
+    "all_heads": "MHA",
     "grouped": "GQA",
     "one_kv_head": "MQA",
 }
@@ -95,7 +96,7 @@ def variant_name(variant: Variant) -> str:
             return _("fused attention") if setup.fused else _("attention, eager")
         case "format":
             return str(setup.weight_format)
-        case "grouped" | "one_kv_head" as name:
+        case "all_heads" | "grouped" | "one_kv_head" as name:
             return f"{VARIANTS[name]} · n_kv_heads {variant.n_kv_heads}"
         case name:
             return _(VARIANTS.get(name, name))
@@ -147,19 +148,24 @@ def _cache(facts: MemoryFacts) -> str:
 
 
 def _fewer_heads(facts: MemoryFacts) -> str:
-    """What fewer heads of keys and values save: cache, and the weights that make them."""
-    fewer = next((each for each in facts.variants if each.n_kv_heads), None)
-    if fewer is None:
+    """What sharing heads of keys and values saves: cache, and the weights that make them."""
+    other = next((each for each in facts.variants if each.n_kv_heads), None)
+    if other is None:
         return ""
     text = _(
-        "{kind} (n_kv_heads = {n}) saves twice: {cache} of KV cache, and {weights} of k_proj and "
+        "{kind} (n_kv_heads = {n}) would save {cache} of KV cache and {weights} of k_proj and "
         "v_proj."
     )
+    if other.name == "all_heads":
+        text = _(
+            "Heads already share keys and values here: {kind} (n_kv_heads = {n}) would take "
+            "{cache} more KV cache, and {weights} more for k_proj and v_proj."
+        )
     return text.format(
-        kind=VARIANTS[fewer.name],
-        n=fewer.n_kv_heads,
-        cache=bytes_text(facts.need.cache - fewer.need.cache),
-        weights=bytes_text(facts.need.weights - fewer.need.weights),
+        kind=VARIANTS[other.name],
+        n=other.n_kv_heads,
+        cache=bytes_text(abs(facts.need.cache - other.need.cache)),
+        weights=bytes_text(abs(facts.need.weights - other.need.weights)),
     )
 
 
