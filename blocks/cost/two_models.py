@@ -12,14 +12,15 @@ from blocks.cost.summary import Summary, summarise
 from blocks.model.config import ModelConfig
 
 SAME_WITHIN = 0.005
+MOST = 0.5  # of a change: what does less stands for it together with the rest of its group
 
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
     """The numbers of A and B for texts of `n` tokens; bytes in `weight_format`.
 
-    `kinds`: parameters of each kind that either has, `operations`: FLOPs of each operation per
-    token read; a row each: name, a, b.
+    `kinds`: parameters of each kind that either has; a row each: name, a, b. `operations`: FLOPs of
+    each operation per token read, with its group.
     """
 
     n: int
@@ -44,6 +45,15 @@ class PairCounts:
         is_alike = ((table["b"] - table["a"]) / change - 1).abs() < SAME_WITHIN
         names = table["name"][is_alike]
         return tuple(names), change * len(names)
+
+    @property
+    def flops_group_change(self) -> tuple[str, float] | None:
+        """The group of operations that does most, where no operation alone does half of it all."""
+        table, (_names, change) = self.operations, self.flops_change
+        if abs(change) >= MOST * abs((table["b"] - table["a"]).sum()):
+            return None
+        groups = table.groupby("group", sort=False)[["a", "b"]].sum()
+        return _largest_change(groups.rename_axis("name").reset_index())
 
     @property
     def flops_ratio(self) -> float:
@@ -77,8 +87,11 @@ def pair_counts(
 
 
 def operations_of_both(a: ModelConfig, b: ModelConfig, n: int) -> pd.DataFrame:
-    """FLOPs of each operation, for one token of a text of n that is read: name, a, b."""
-    return _joined(*({each.name: each.flops / n for each in _reading(c, n)} for c in (a, b)))
+    """FLOPs of each operation, for one token of a text of n that is read: name, a, b, group."""
+    both = _reading(a, n), _reading(b, n)
+    found = _joined(*({each.name: each.flops / n for each in each_one} for each_one in both))
+    groups = {each.name: each.group for each in (*both[0], *both[1])}
+    return found.assign(group=found["name"].map(groups))
 
 
 def _reading(config: ModelConfig, n: int) -> tuple[Operation, ...]:

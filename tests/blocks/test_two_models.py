@@ -193,6 +193,12 @@ def test_both_are_counted_and_what_does_most_is_named():
         assert facts.operations[side].sum() == pytest.approx(summary.read_flops)
     assert facts.parameter_change[0] == "feed_forward"
     assert facts.flops_ratio > 1 and not facts.same_flops
+    gated = pair_counts(a, a.replace(activation="swiglu"), n=8, weight_format="float32")
+    assert gated.flops_change[0] == ("gate_proj",) and gated.flops_group_change is None
+    wide = pair_counts(a, a.replace(activation="swiglu", d_ff=999), n=8, weight_format="float32")
+    group, change = wide.flops_group_change
+    assert group == "feed_forward"
+    assert change == pytest.approx(wide.b.read_flops - wide.a.read_flops)
     back = pair_counts(a.replace(n_experts=4), a, n=8, weight_format="float32")
     assert back.parameter_change[1] < 0 and list(back.kinds["b"][back.kinds["name"] == "router"])
 

@@ -26,18 +26,25 @@ def both(name: str, a: float, b: float) -> pd.DataFrame:
 
 A = Summary(100, 100, 2e6, 3, 200, 4096, 5, 6, d_model=7, n_layers=8)
 B = replace(A, parameters=150, read_flops=4e6, cache_bytes=1024)
-COUNTS = PairCounts(16, "int4", A, B, both("attention", 99, 149), both("scores", 2e6, 4e6))
+COUNTS = PairCounts(
+    16, "int4", A, B, both("attention", 99, 149), both("scores", 2e6, 4e6).assign(group="attention")
+)
 
 
 def test_what_b_costs_more(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, differences.says_counts, COUNTS)
     assert said["en"] == (
-        "B has 1.5 times the parameters of A (+50), mostly in attention (+50). Per token read "
-        "(text of 16 tokens), B needs 2 times the FLOPs of A, mostly in scores Q·Kᵀ (+2 MFLOP). "
-        "In the KV cache (16 bits) each token takes 1.02 kB instead of 4.1 kB: 0.25 times as much."
+        "B has 1.5 times the parameters of A (+50), most of all in attention (+50). Per token "
+        "read (text of 16 tokens), B needs 2 times the FLOPs of A, most of all in scores Q·Kᵀ "
+        "(+2 MFLOP). In the KV cache (16 bits) each token takes 1.02 kB instead of 4.1 kB: 0.25 "
+        "times as much."
     )
     assert "1.5" in said["zh"]
-    alike = replace(COUNTS, b=A, operations=both("scores", 2e6, 2e6))
+    rows = [("gate_proj", 0, 4e6), ("up_proj", 1e6, 4e6), ("down_proj", 1e6, 4.2e6)]
+    several = pd.DataFrame(rows, columns=["name", "a", "b"]).assign(group="feed_forward")
+    spread = in_english(monkeypatch, differences.says_counts, replace(COUNTS, operations=several))
+    assert "most of all in feed-forward (+10.2 MFLOP)" in spread
+    alike = replace(COUNTS, b=A, operations=both("scores", 2e6, 2e6).assign(group="attention"))
     assert in_english(monkeypatch, differences.says_counts, alike) == (
         "Both have 100 parameters. Per token read (text of 16 tokens), both need about 2 MFLOP. "
         "Each token takes 4.1 kB of KV cache in both (16 bits)."

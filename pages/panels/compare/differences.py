@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from blocks.cost import summary
 from blocks.cost.two_models import PairCounts
@@ -20,6 +19,7 @@ from pages.ui import starts, terms
 from pages.ui.explain import explained, note
 from pages.ui.language import _, enumeration, sentences
 from pages.ui.link_fields.compare import COUNTED
+from pages.ui.said import tell
 from pages.ui.tables import show_whole
 
 SIZES = {"sliding_window": "window_size", "prefix": "prefix_len"}
@@ -65,10 +65,12 @@ def _parameters(facts: PairCounts) -> str:
     if a == b:
         return _("Both have {n:,} parameters.").format(n=a)
     text = _(
-        "B has {ratio} times the parameters of A ({change}), mostly in {part} ({part_change})."
+        "B has {ratio} times the parameters of A ({change}), most of all in {part} ({part_change})."
     )
     if readable(b / a) == "1":
-        text = _("B has {change} parameters against {n:,} of A, mostly in {part} ({part_change}).")
+        text = _(
+            "B has {change} parameters against {n:,} of A, most of all in {part} ({part_change})."
+        )
     part, change = facts.parameter_change
     return text.format(
         n=a,
@@ -83,15 +85,19 @@ def _flops(facts: PairCounts) -> str:
     if facts.same_flops:
         text = _("Per token read (text of {n:,} tokens), both need about {flops}.")
         return text.format(n=facts.n, flops=flops(facts.b.read_flops))
-    parts, change = facts.flops_change
     text = _(
         "Per token read (text of {n:,} tokens), B needs {ratio} times the FLOPs of A, "
-        "mostly in {part} ({change})."
+        "most of all in {part} ({change})."
     )
+    if group := facts.flops_group_change:
+        part, change = kind(group[0]), group[1]
+    else:
+        names, change = facts.flops_change
+        part = _(", ").join(map(operation, names))
     return text.format(
         n=facts.n,
         ratio=readable(facts.flops_ratio),
-        part=_(", ").join(map(operation, parts)),
+        part=part,
         change=shared.signed(change, flops),
     )
 
@@ -145,7 +151,7 @@ def what_differs(pair: Pair) -> None:
     place.info(said, icon=":material/compare_arrows:")
     if len(table):
         show_whole(table)
-    st.info(says_counts(facts), icon=":material/lightbulb:")
+    tell(says_counts(facts))
     show_whole(numbers(facts))
     text = _(
         "Exact counts, nothing is built: matrix products for texts of {n:,} tokens; 1 "
