@@ -9,11 +9,12 @@ from blocks.weights.tensors import are_finite, bytes_of, read_weights
 
 
 def is_snapshot_step(step: int, n_steps: int) -> bool:
-    """Whether to look back at this step: 0, 1, 2, 4, 8, … and the last.
+    """Whether to look back at this step: 0, 1, 2, 3, 4, 6, 8, 12, 16, … and the last.
 
     What a model learns comes in the beginning: the loss falls with the logarithm of the step.
     """
-    return step & (step - 1) == 0 or step == n_steps
+    below_two_bits = max(0, step.bit_length() - 2)
+    return step >> below_two_bits << below_two_bits == step or step == n_steps
 
 
 class Keeper(Protocol):

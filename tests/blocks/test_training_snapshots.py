@@ -30,9 +30,9 @@ def taken(steps: list[int], most_bytes: int) -> Snapshots:
     return snapshots
 
 
-def test_the_steps_double_and_end_with_the_last():
+def test_there_are_two_steps_to_each_doubling_and_the_last():
     steps = [step for step in range(101) if is_snapshot_step(step, n_steps=100)]
-    assert steps == [0, 1, 2, 4, 8, 16, 32, 64, 100]
+    assert steps == [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 100]
 
 
 def test_the_nearest_kept_is_given():
