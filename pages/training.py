@@ -12,6 +12,7 @@ from pages.panels.training.setup import how_it_is_learned, start_row, what_is_le
 from pages.panels.training.watch import curves_panel, samples_panel, state
 from pages.ui import link, panel, starts
 from pages.ui.choices import chooses
+from pages.ui.everything import is_all
 from pages.ui.explain import note
 from pages.ui.frame import close_page, draw_frame, live_section
 from pages.ui.language import _
@@ -36,7 +37,9 @@ def main() -> None:
     else:
         shared.run_choice()
         state(run)
-        panel.show((*WATCHED, *SETTINGS), run)
+        if not (run.state.is_active or is_all() or panel.opened(PANELS) in SETTINGS):
+            start_row()  # the next one; elsewhere it stands with its settings
+        panel.show(PANELS, run)
     runs().warm(link.value("device"))
     close_page(TITLE)
 
