@@ -3,10 +3,13 @@
 from collections.abc import Sequence, Sized
 from typing import Any
 
+import numpy as np
+
 from pages.figures import marks, palette
 from pages.figures.theme import EDGE, TITLE_AND_LEGEND, Picture, Translate, figure, legend, plain
 
 SHORT_LEGEND = 3
+LEAST_GUESSES, MOST_GUESSES = 1.25, 3.0  # how high an axis of losses may end, in guesses
 NORM_LINES: dict[str, dict[str, Any]] = {
     "input": {"color": palette.BEFORE, "width": 1.5},
     "layernorm": {"color": palette.NORM, "width": 3.5},
@@ -53,9 +56,10 @@ def training_losses(
 ) -> Picture:
     """Losses of several models over their updates, with room for all `n_updates` from the start.
 
-    `guess`, the loss of guessing at random, is a dashed level.
+    `guess`, the loss of guessing at random, is a dashed level. A loss that begins higher is seen
+    whole; what diverges leaves the picture.
     """
-    loss_axis = {"title": _("loss (nats)"), "range": [0, 1.25 * guess]}
+    loss_axis = {"title": _("loss (nats)"), "range": [0, _top(traces, guess)]}
     return figure(
         traces,
         title=title,
@@ -66,6 +70,13 @@ def training_losses(
         yaxis={**loss_axis},
         **guess_level(guess, n_updates, label=_("random guess")),
     )
+
+
+def _top(traces: Sequence[dict[str, Any]], guess: float) -> float:
+    """Where the axis of losses ends."""
+    losses = (np.asarray(each["y"], float) for each in traces)
+    highest = max((y.max(initial=0.0, where=np.isfinite(y)) for y in losses), default=0.0)
+    return float(np.clip(1.05 * highest, LEAST_GUESSES * guess, MOST_GUESSES * guess))
 
 
 def step_hover(name: str, _: Translate) -> str:
