@@ -16,6 +16,7 @@ from pages.ui import present
 from pages.ui.compare import beside
 from pages.ui.language import _, closed_up, current_language
 from pages.ui.lessons import progress
+from pages.ui.phone import is_phone
 
 WITHOUT_TOOLS = ("mask",)  # so small that tools would cover it
 HIDDEN_TOOLS = ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "pan2d", "zoom2d"]
@@ -100,6 +101,8 @@ def _show_one(figure: Any, *, key: str, alt: str, on_click: OnClick = None) -> N
         selection_mode="points",
         on_select=(lambda: _clicked(key, on_click)) if on_click else "ignore",
     )
+    if on_click and is_phone():  # Plotly takes a tap for that on which the tap before has pointed
+        st.caption(_("Tap twice to choose in the picture."))
 
 
 def _show_two(
