@@ -19,6 +19,7 @@ from pages.ui.interventions import controls, measured, words
 from pages.ui.language import _
 from pages.ui.lessons import progress
 from pages.ui.panel import Panel
+from pages.ui.said import tell
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
 
@@ -63,7 +64,7 @@ def _tried(run: Run) -> Run:
 
 def what_moved(run: Run, token: int) -> None:
     """The output against that of the untouched model."""
-    st.info(words.sentence(run, token), icon=":material/lightbulb:")
+    tell(words.sentence(run, token))
     left, right = columns(2)
     with left:
         show(draw_moved, run, token, key="output_moved", alt=words.moved_alt, on_click=pin_token)
@@ -78,7 +79,7 @@ def each_in_turn(run: Run, token: int) -> None:
     found = tuple(in_steps(steps, what=run, key="effects", asked_by="each_in_turn").found)
     if not found:
         return
-    st.info(words.effect_sentence(run, token, found), icon=":material/lightbulb:")
+    tell(words.effect_sentence(run, token, found))
     show(
         draw_effects,
         run,

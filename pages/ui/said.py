@@ -16,12 +16,20 @@ def say(
 ) -> None:
     """Say `describe(facts(*values))`, or without `facts` `describe(*values)`.
 
-    `values` name the run, and nothing that was read off it before. In a lesson its card says what
-    there is to see: a second help beside it keeps from thinking (Eckhardt et al. 2013).
+    `values` name the run, and nothing that was read off it before.
     """
-    if progress.now():
-        return
-    st.info(closed_up(_of_both(describe, values, facts)), icon=":material/lightbulb:")
+    if not progress.now():
+        tell(closed_up(_of_both(describe, values, facts)))
+
+
+def tell(text: str) -> None:
+    """Say a sentence beside the pictures.
+
+    In a lesson its card says what there is to see: a second help beside it keeps from thinking
+    (Eckhardt et al. 2013).
+    """
+    if not progress.now():
+        st.info(text, icon=":material/lightbulb:")
 
 
 def _of_both(

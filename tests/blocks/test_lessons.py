@@ -3,12 +3,15 @@
 import math
 import re
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blocks import record
+from blocks.inspection.predictions import surprise
 from blocks.lessons import answers, formula, maps, reading, shelf
 from blocks.lessons.answers import Answer
 from blocks.lessons.formula import Formula
@@ -19,7 +22,11 @@ from blocks.model.config import ModelConfig
 from blocks.model.faults import ConfigError
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.model.presets import PRESETS
+from blocks.observe import Intervention, replacements
+from blocks.observe.interventions import Part
 from blocks.observe.run import Input, Run
+from blocks.weights import trained
+from blocks.weights.pocket import pocket
 
 HEAD = '+++\ntitle = "A"\nminutes = 3\npage = "attention"\n+++\n'
 ASKED = """
@@ -426,6 +433,8 @@ def test_the_surprise_of_a_text_is_its_cross_entropy():
     assert measure(place, "text_bits", {}) == pytest.approx(float(loss) / math.log(2), rel=1e-4)
     without = measure(place, "text_bits_without", {"part": "feed_forward_out"})
     assert without != measure(place, "text_bits", {})
+    changed = Place(replace(GPT, interventions=(Intervention(part=Part.FEED_FORWARD, layer=0),)))
+    assert measure(changed, "text_bits_untouched", {}) == measure(place, "text_bits", {})
     first = torch.softmax(logits[0, -1] / 0.5, -1).max()
     found = measure(place, "probability", {"temperature": 0.5})
     assert found == pytest.approx(float(first), rel=1e-4)
@@ -539,3 +548,21 @@ def test_what_is_asked_of_four_words_has_the_same_answer_for_any_four(text: str,
             assert answers.true_option(ask, theirs) == answers.true_option(ask, ours) is not None
         if ask.kind is AskKind.CELL:
             assert theirs == ours
+
+
+def test_what_the_lesson_on_induction_says_of_its_heads():
+    file = pocket("induction")
+    (text,) = {dict(step.set)["text"] for step in shelf.lesson("induction", "en").steps[3:6]}
+    ids = torch.tensor([file.tokenizer.encode(text)])
+    model = trained(file.config, file.tensors)
+
+    def costs(*heads: int) -> torch.Tensor:
+        off = [Intervention(part=Part.HEAD, layer=0, head=head) for head in heads]
+        seen = record(model, ids, replace=replacements(off))
+        return torch.tensor(surprise(seen.output[0], ids[0])["bits"].tolist())
+
+    untouched, bits = costs(), [costs(*two).mean() for two in combinations(range(4), 2)]
+    assert untouched[:7].mean() > 10 > 1 > untouched[7:].mean()  # no copy is there at first
+    assert costs(0).mean() < untouched.mean() and costs(0)[:7].mean() < untouched[:7].mean()
+    assert max(bits) < 6 and costs(0, 1, 2).mean() < 6  # two never do, and not every three
+    assert costs(1, 2, 3).mean() > 6

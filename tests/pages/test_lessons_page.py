@@ -165,6 +165,21 @@ def test_right_and_wrong_differ_in_word_sign_and_colour(guesses: str, kind: str,
     assert (found.type, found.value.startswith(word)) == (kind, True) and found.icon
 
 
+def test_a_number_arrives_with_the_click_that_ends_it():
+    at = opened("pages/gpt.py", panel=None, lesson="next-word", lesson_step=2)
+    assert not at.button(key="lesson_on").disabled
+    press(at, "lesson_on")
+    assert [each.value for each in at.main.warning] == ["Type a number first."]
+    at.number_input[0].set_value(0.5)
+    press(at, "lesson_on")
+    assert at.query_params["guesses"].startswith("2:0.5=")
+
+
+def test_after_the_last_lesson_all_of_them_are_led_to():
+    at = opened("pages/seq2seq.py", panel=None, lesson="translation", lesson_step=5)
+    assert any("All lessons" in way.proto.label for way in at.get("page_link"))
+
+
 def test_what_came_of_a_guess_stands_above_what_explains_it():
     at = lesson_opened(guesses="0:1=4.07")
     after = progress.lesson(LESSON).steps[0].after
@@ -617,11 +632,9 @@ def test_the_word_that_is_asked_about_is_the_one_outlined(step: int):
     lesson = progress.lesson("translation")
     assert lesson is not None
     asked_about = re.search(r"writes (\w+)", lesson.steps[step].ask.question)[1]
-    query = dict(lesson.steps[step].set) | {"guesses": f"{step}:=1_2"}
+    query = dict(lesson.steps[step].set)
     query["text"] = query["text"].replace("+", " ")
-    at = opened(
-        "pages/seq2seq.py", panel="alignment", lesson="translation", lesson_step=step, **query
-    )
+    at = opened("pages/seq2seq.py", panel="alignment", **query)  # beside the card this is not said
     assert_works(at)
     assert f"Outlined: `{asked_about}` is linked" in said(at)
 

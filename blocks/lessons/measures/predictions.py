@@ -42,6 +42,11 @@ def text_bits(at: Place) -> float:
     return float(surprise(at.seen.output[0].cpu(), ids)["bits"].mean())
 
 
+def text_bits_untouched(at: Place) -> float:
+    """The same where nothing inside the model is changed."""
+    return text_bits(replace(at, run=replace(at.run, interventions=())))
+
+
 def text_bits_without(at: Place, *, part: str, layer: int = -1, head: int = -1) -> float:
     """The same where a part writes nothing: `attention_out`, `feed_forward_out`, `head_out`.
 

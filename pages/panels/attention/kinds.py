@@ -26,7 +26,7 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.link_fields.attention import LENGTHS
-from pages.ui.said import say
+from pages.ui.said import say, tell
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
 from pages.ui.tables import show_table
@@ -233,7 +233,7 @@ def how_they_grow(run: Run) -> None:
     facts = GrowthFacts(tuple(done.found))
     if len(facts.found) < len(AttentionKind):
         return
-    st.info(says_growth(facts), icon=":material/lightbulb:")
+    tell(says_growth(facts))
     costs = (("milliseconds", "growth_time"), ("peak_bytes", "growth_memory"))
     for column, (of, key) in zip(st.columns(2), costs, strict=True):
         with column:

@@ -37,6 +37,7 @@ from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _, enumeration, listing, sentences
 from pages.ui.numbers import percent
+from pages.ui.said import tell
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
 from pages.ui.tables import show_table
@@ -310,7 +311,7 @@ def how_fast_here(run: Run) -> None:
     label = _("Measure this device")
     if not shared.measure_button("measure_device", label, again=_("Measure again")):
         counted = case.counted()
-        st.info(says_intensity(counted_facts(counted)), icon=":material/lightbulb:")
+        tell(says_intensity(counted_facts(counted)))
         show(draw_intensity, case, facts=Case.counted, key="intensity")
         operations_table(counted)
         return
@@ -330,7 +331,7 @@ def measured_operations(run: Run, case: Case, peak: DevicePeak) -> None:
     )
     shown = case, peak, tuple(zip(wanted, done.found, strict=False)), budget
     facts = roofline_facts(*shown)
-    st.info(says_bounds(facts), icon=":material/lightbulb:")
+    tell(says_bounds(facts))
     if said := says_left_out(facts):
         st.warning(said, icon=":material/block:")
     left, right = st.columns([6, 5])

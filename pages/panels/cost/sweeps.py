@@ -34,6 +34,7 @@ from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _, sentences
 from pages.ui.link_fields.cost import DIRECTIONS, SWEEP_LENGTHS, SWEPT
+from pages.ui.said import tell
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
 from pages.ui.tables import show_table
@@ -237,7 +238,7 @@ def how_it_grows(run: Run) -> None:
     text = _("Measure one layer")
     line = chosen_sweep(run)
     if not shared.measure_button("measure_sweep", text, again=_("Measure again")):
-        st.info(says_formula(formula_facts(line)), icon=":material/lightbulb:")
+        tell(says_formula(formula_facts(line)))
         show(sweeps_picture.flops, line, facts=formula_facts, key="sweep_flops")
         return
     shown = measured((line,), "sweep_steps", "measure_sweep")
@@ -261,7 +262,7 @@ def which_format_pays(run: Run) -> None:
     if is_asked:
         _formats_measured(run)
     else:
-        st.info(says_bytes(known), icon=":material/lightbulb:")
+        tell(says_bytes(known))
         show(sweeps_picture.formats, *formats, facts=format_facts, key="format_reach")
     show_table(formats_table(known), key="formats_by_formula")
     if not is_asked:
@@ -275,7 +276,7 @@ def _formats_measured(run: Run) -> None:
     if facts.rows.empty:
         return
     if facts.formats:
-        st.info(says_formats(facts.formats), icon=":material/lightbulb:")
+        tell(says_formats(facts.formats))
     both_pictures(shown, "formats")
     note(says_how(facts))
 
@@ -289,7 +290,7 @@ def which_attention_pays(run: Run) -> None:
         how_they_grow(run)
         return
     longest = link.value("kinds_up_to")
-    st.info(says_theory(longest), icon=":material/lightbulb:")
+    tell(says_theory(longest))
     show(draw_pairs, longest, facts=pairs_facts, key="kinds_pairs")
     show_table(theory_table(), key="kinds_theory")
 

@@ -21,6 +21,7 @@ from pages.ui import cached, link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.language import _, sentences
+from pages.ui.said import tell
 
 N_TIMED = 32
 
@@ -202,7 +203,7 @@ def what_is_remembered(run: Run) -> Callable[[], None]:
         if text.n_tokens:
             show(kv_cache_picture.growth, *text, facts=cache_facts, key="growth")
             said = says_cache(facts)
-        st.info(said, icon=":material/lightbulb:")
+        tell(said)
         if not text.n_tokens:
             writing.more_tokens("fill_cache")
     with right:

@@ -16,6 +16,7 @@ from pages.ui.controls import choose, slide, slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, sentences
+from pages.ui.said import tell
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
 from pages.ui.ways import way
@@ -169,7 +170,7 @@ def does_it_hold(run: Run, layer: int, head: int, token: int) -> None:
             note(_("The gradient was not computed: the test was stopped."))
         else:
             show(draw_gradient, shown, token, key="gradient", on_click=pin_token)
-    st.info(says_moving(facts), icon=":material/lightbulb:")
+    tell(says_moving(facts))
     note(says_how(facts))
     if facts.test.fault is not MaskFault.NONE:
         faults.what_it_does(facts, layer, head, token)

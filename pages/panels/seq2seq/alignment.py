@@ -26,6 +26,7 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, current_language, enumeration, literal, sentences
 from pages.ui.link_fields.seq2seq import ALIGNED
+from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_table
 
@@ -263,7 +264,8 @@ def alignment(run: Run) -> None:
     with right or left:
         row, selected = _which_links(run, heads)
     shown = run, *selected, row, shared.pins(run)
-    place.info(says_links(links_facts(*shown)), icon=":material/lightbulb:")
+    with place:
+        say(says_links, *shown, facts=links_facts)
     with left:
         show(
             alignment_picture.links,

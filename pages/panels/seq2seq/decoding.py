@@ -27,6 +27,7 @@ from pages.ui.explain import explained, note
 from pages.ui.language import _, literal, sentences
 from pages.ui.link_fields.seq2seq import written_ids
 from pages.ui.numbers import percent
+from pages.ui.said import tell
 from pages.ui.tables import show_table
 from pages.ui.ways import way
 
@@ -234,7 +235,7 @@ def how_it_is_written(here: Standing) -> None:
     code = (BeamSearch.advance, BeamConfig.score)
     with explained(("beam_search",), code, key="decoding"):
         said = says_target(facts), says_smoothing(facts, candidate_facts(here))
-        st.info(sentences(*said, against_grammar(run, facts)), icon=":material/lightbulb:")
+        tell(sentences(*said, against_grammar(run, facts)))
     step_controls(here)
     with st.container(border=True, key="target_so_far"):
         if text := " ".join(facts.text.split()):

@@ -242,6 +242,8 @@ def _on(now: Now) -> None:
     if now.is_last:
         if found := _next_lesson(now):
             _lead(_("Next lesson"), icon, progress.way_in(found), found.title)
+        else:
+            _lead(_("All lessons"), icon, (progress.HOME, link.elsewhere(progress.HOME)))
     elif now.lesson.steps[now.i + 1].page == now.step.page:
         go = partial(progress.go, now.i + 1)
         st.button(label, icon=icon, type="primary", on_click=go, key=guessing.ON)

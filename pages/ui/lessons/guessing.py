@@ -12,7 +12,7 @@ from blocks.lessons.answers import Values, told
 from blocks.lessons.formula import Formula
 from blocks.lessons.lesson import Ask, AskKind
 from blocks.lessons.maps import MOST_SIDE
-from blocks.model.faults import N_
+from blocks.model.faults import N_, Fault
 from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
 from pages.figures.counting import from_one
@@ -28,6 +28,7 @@ from pages.ui.phone import at_hand, is_phone
 ON = "lesson_on"  # the button that ends the guessing, and then leads on
 FAULT = "lesson_fault"
 POINT = 110  # pixels: a number with its two buttons
+LACKS_NUMBER = N_("Type a number first.")
 STILL_LACKING = {
     AskKind.CURVE: N_("Set every point first: click above its number, or type it below."),
     AskKind.ORDER: N_("Choose each of them once first."),
@@ -79,10 +80,12 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
         if not is_at_hand(ask):  # else the fold is called so
             st.markdown(f"**{asked(ask)}**")
         given(ask.given, run)
+    key = f"guess_{now.lesson.id}_{now.i}"
     with nullcontext() if is_picture else above:  # a picture below the buttons, all else above
-        guess = WAYS[ask.kind](ask, run, f"guess_{now.lesson.id}_{now.i}")
+        guess = WAYS[ask.kind](ask, run, key)
     with row:
-        _buttons(run, guess, _still_lacking(now, ask.kind, guess))
+        typed = key if ask.kind is AskKind.NUMBER else ""
+        _buttons(run, guess, _still_lacking(now, ask.kind, guess), typed=typed)
     if fault := st.session_state.pop(FAULT, None):
         st.warning(say_fault(fault))
         if not now.step.set:  # otherwise offered above
@@ -96,15 +99,18 @@ def _still_lacking(now: Now, kind: AskKind, guess: Values | None) -> str:
     return _(STILL_LACKING[kind]) if guess is None and kind in STILL_LACKING else ""
 
 
-def _buttons(run: Run, guess: Values | None, lacking: str) -> None:
-    """To keep the guess, or why it cannot be kept yet; or to be shown without one."""
+def _buttons(run: Run, guess: Values | None, lacking: str, *, typed: str) -> None:
+    """To keep the guess, or why it cannot be kept yet; or to be shown without one.
+
+    A number that is being typed (into the widget `typed`) arrives with the click that ends it.
+    """
     if not wall.is_on():  # who leads the class shows the answer, and guesses nothing
         st.button(
             _("That is my guess"),
             type="primary",
-            disabled=guess is None or bool(lacking),
+            disabled=bool(lacking) or (guess is None and not typed),
             on_click=_answer,
-            args=(run, guess),
+            args=(run, guess, typed),
             key=ON,
         )
     st.button(_("Show me"), type="tertiary", on_click=_answer, args=(run, ()), key="without_guess")
@@ -130,8 +136,14 @@ def _listed(values: Values) -> str:
     return f"${numbers}$" if len(values) == 1 else f"$({numbers})$"
 
 
-def _answer(run: Run, guess: Values) -> None:
-    """Keep it; where there is nothing to measure, say so."""
+def _answer(run: Run, guess: Values | None, typed: str = "") -> None:
+    """Keep it; where there is nothing to keep or to measure, say so."""
+    if guess is None:
+        number = st.session_state.get(typed)
+        if number is None:
+            st.session_state[FAULT] = Fault(LACKS_NUMBER)
+            return
+        guess = (float(number),)
     try:
         if now := progress.now():
             wall.guessed(now, guess)
@@ -211,7 +223,7 @@ def _draw_map(table: Table, guess: Values) -> Picture:
 
 
 def _one_of(label: str, names: Sequence[str], key: str, **look: Any) -> int | None:
-    numbered = [f"{from_one(i)} {name}" for i, name in enumerate(names)]
+    numbered = [f"{from_one(i)} · {name}" for i, name in enumerate(names)]
     return st.selectbox(
         label,
         range(len(names)),

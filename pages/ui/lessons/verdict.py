@@ -53,6 +53,8 @@ def _said_of_a_curve(ask: Ask, answer: Answer) -> str:
 def gap(ask: Ask, answer: Answer) -> str:
     """By how much a guessed curve is off where it is farthest from the truth."""
     found = readable(farthest(answer)[1])
+    if ask.unit == "%":
+        return _("{n} percentage points").format(n=found)
     return with_unit(found, ask.unit) if len(ask.unit) <= 1 else found  # a sign, or what it is
 
 
@@ -122,8 +124,10 @@ def _said_of_a_token(found: Guessed) -> str:
 
 def _token(found: Guessed, place: int) -> str:
     """A token with its place; of another text than was guessed about, the place alone."""
-    labels = found.labels if len(found.labels) == len(found.answer.truth) else ()
-    return f"{from_one(place)} {literal(labels[place])}" if labels else str(from_one(place))
+    if len(found.labels) != len(found.answer.truth):
+        return str(from_one(place))
+    text = _("{token} (token {n})")
+    return text.format(token=literal(found.labels[place]), n=from_one(place))
 
 
 def _said_of_a_cell(found: Guessed) -> str:
