@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pages.figures import marks, palette
-from pages.figures.theme import Translate
+from pages.figures.theme import Translate, faint
 
 CODES = 250
 MASKED_CODE, LEAST_CODE = 1, 2
@@ -49,3 +49,8 @@ def outline(x: float, y: float, width: float, height: float) -> dict[str, Any]:
     """What is chosen or pinned, outlined in the same colour everywhere."""
     line = {"color": palette.PINNED, "width": 2.5}
     return {"type": "rect", "x0": x, "x1": x + width, "y0": y, "y1": y + height, "line": line}
+
+
+def behind(bar: float) -> dict[str, Any]:
+    """What is chosen among bars: the ground behind it, since a frame would look like a bar."""
+    return marks.ground(bar - 0.5, bar + 0.5, faint(palette.PINNED, 0.22))

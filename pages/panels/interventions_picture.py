@@ -11,7 +11,7 @@ from pages.figures.axes import plot_room, room_under_legend, row_names
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture, Translate, figure, plain, token_label
 from pages.figures.token_axis import columns, label_room, slanted
-from pages.figures.weights import outline
+from pages.figures.weights import behind, outline
 
 NAMES, BARS, CHANGED_ROW, CHANGED_BOTTOM = 24, 210, 26, 44
 LEAST_SCALE = 1e-6
@@ -41,7 +41,7 @@ def tokens(
         barmode="overlay",
         xaxis=slanted(labels, NAMES),
         yaxis={"title": unit, "range": [0, most]},
-        shapes=[outline(pinned - 0.5, 0, 1, most)],
+        shapes=[behind(pinned)],
     )
 
 

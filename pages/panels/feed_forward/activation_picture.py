@@ -21,7 +21,7 @@ from pages.figures.theme import (
     token_label,
 )
 from pages.figures.token_axis import columns, label_room, slanted
-from pages.figures.weights import outline
+from pages.figures.weights import behind, outline
 
 DASHES = (
     *("dot", "dash", "12px,3px", "dashdot"),
@@ -200,9 +200,7 @@ def closed(facts: GateFacts, *, _: Translate) -> Picture:
         for number, token, share in zip(numbers, tokens, shares, strict=True)
     ]
     bars = marks.bars(places, shares, marker={"color": palette.BEFORE}, hoverinfo="skip")
-    outlines = (
-        [outline(numbers.index(facts.token) - 0.5, 0, 1, 1)] if facts.token in numbers else []
-    )
+    outlines = [behind(numbers.index(facts.token))] if facts.token in numbers else []
     return figure(
         [bars, columns(hovers, numbers, 1.0)],
         title=_("Units that are off, at each token"),

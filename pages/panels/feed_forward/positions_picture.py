@@ -8,7 +8,7 @@ from pages.figures import marks, palette
 from pages.figures.axes import plot_room
 from pages.figures.theme import Picture, Translate, figure, token_label
 from pages.figures.token_axis import columns, label_room, slanted
-from pages.figures.weights import outline
+from pages.figures.weights import behind
 
 TALL, NAMES, ARROW = 290, 24, 18
 ROWS = {"feed_forward": [0.56, 1.0], "attention": [0.0, 0.44]}
@@ -40,7 +40,7 @@ def reach(facts: ReachFacts, *, _: Translate) -> Picture:
         xaxis=slanted(tokens, NAMES, range=[-0.6, n - 0.4], anchor="y2"),
         yaxis=_axis("feed_forward", names, most),
         yaxis2=_axis("attention", names, most),
-        shapes=[outline(facts.pinned - 0.5, 0, 1, 1) | {"yref": "paper"}],
+        shapes=[behind(facts.pinned)],
         annotations=[_arrow(changed, _)],
     )
 

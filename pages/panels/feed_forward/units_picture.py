@@ -13,7 +13,7 @@ from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture, Translate, faint, figure, small, token_label
 from pages.figures.token_axis import label_room, slanted
-from pages.figures.weights import outline
+from pages.figures.weights import behind, outline
 
 BARS, BOTTOM, ROW = 220, 44, 22
 NAMES, ROOMY = 24, 64
@@ -48,7 +48,7 @@ def per_layer(facts: LayersFacts, *, _: Translate) -> Picture:
             "range": [0, 1.12],
             "tickvals": [0, 0.5, 1],
         },
-        shapes=[outline(facts.selected + 0.5, 0, 1, 1.1)] if len(layers) > 1 else [],
+        shapes=[behind(facts.selected + 1)] if len(layers) > 1 else [],
     )
 
 

@@ -9,7 +9,7 @@ from pages.figures.marks import dashed, level
 from pages.figures.table_rows import each_row
 from pages.figures.theme import TITLE_AND_LEGEND, Picture, Translate, figure, token_label
 from pages.figures.token_axis import columns, label_room, slanted
-from pages.figures.weights import outline
+from pages.figures.weights import behind
 
 NAMES, BARS = 24, 230
 
@@ -41,7 +41,7 @@ def bars(facts: SurpriseFacts, *, _: Translate) -> Picture:
         shapes=[
             level(mean, line=dashed(dash="solid")),
             level(guess_bits, line=dashed(dash="dot")),
-            *(outline(i - 0.5, 0, 1, most) for i in outlined),
+            *(behind(i) for i in outlined),
         ],
         annotations=[
             _line_names(

@@ -12,7 +12,7 @@ from pages.figures.axes import plot_room, room_under_legend
 from pages.figures.counting import from_one, head_called, told_apart
 from pages.figures.theme import Picture, Translate, figure, token_label
 from pages.figures.token_axis import columns, hover_names, label_room, slanted
-from pages.figures.weights import codes, outline, weight_map
+from pages.figures.weights import behind, codes, weight_map
 
 NAMES, KEYS, LAYERS = 24, 24, 16
 BARS, BOTTOM, TOP = 190, 30, 1.05
@@ -46,7 +46,7 @@ def chances(facts: NewTokens, *, _: Translate) -> Picture:
         barmode="overlay",
         xaxis=slanted(labels, NAMES),
         yaxis={"title": _("probability"), "tickformat": ".0%", "range": [0, TOP]},
-        shapes=[outline(facts.opened - 0.5, 0, 1, TOP)],
+        shapes=[behind(facts.opened)],
     )
 
 
