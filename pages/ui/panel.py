@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from blocks.observe.run import Run
-from pages.ui import everything, link, present, share
+from pages.ui import everything, link, present, share, starts
 from pages.ui.choices import Choices
 from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
@@ -157,8 +157,15 @@ def open_panel(name: str) -> None:
 def _present(panels: Sequence[Panel], shown: int, values: Sequence[Any]) -> None:
     """One panel and nothing beside it; what is chosen for it waits in the folded sidebar."""
     panel = panels[shown]
-    present.note_panels(tuple(each.name for each in panels), panel.name, _(panel.title))
+    model = _model() if panel.of_this_run and values and isinstance(values[0], Run) else ""
+    present.note_panels(tuple(each.name for each in panels), panel.name, _(panel.title), model)
     _alone(panel, values)
+
+
+def _model() -> str:
+    """What runs, in a word or two."""
+    title = _(starts.start(link.value("preset")).title)
+    return _("{model}, changed").format(model=title) if link.config_changes() else title
 
 
 def _alone(panel: Panel, values: Sequence[Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import link
+from pages.ui.chips import literally
 from pages.ui.language import _
 
 BACK, ON, OUT = "PageUp", "PageDown", "esc"  # the first two are sent by remote controls too
@@ -29,9 +30,12 @@ def head(title: str) -> None:
         _keys()
 
 
-def note_panels(names: tuple[str, ...], shown: str, title: str) -> None:
-    """The panels of this page in their order, and the one that stands there: keys lead on."""
-    TITLE.get().title(title)
+def note_panels(names: tuple[str, ...], shown: str, title: str, model: str) -> None:
+    """The panels of this page in their order, and the one that stands there: keys lead on.
+
+    `model`: what it shows, where that is the model of the page.
+    """
+    TITLE.get().title(f"{title} :small[:gray[{literally(model)}]]" if model else title)
     st.session_state["panels"] = (names, shown)
 
 

@@ -61,6 +61,13 @@ def test_the_same_picture_is_large_only_where_it_is_presented():
     assert large["font"]["size"] == 16 and "size" not in small.get("font", {})
 
 
+def test_the_title_says_which_model_is_shown():
+    (title,) = presented("pages/cost.py", panel="fits", preset="llama-3-8b").title
+    assert "Llama 3 8B" in title.value and "changed" not in title.value
+    (title,) = presented("pages/cost.py", panel="fits", preset="llama-3-8b", n_layers=4).title
+    assert "changed" in title.value
+
+
 def test_everything_is_not_presented_at_once():
     at = presented("pages/masks.py", panel="all")
     assert len(at.title) == 1

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
+import streamlit as st
 
 from blocks.cost import summary
 from blocks.cost.two_models import PairCounts
@@ -142,16 +143,16 @@ def numbers(facts: PairCounts) -> pd.DataFrame:
 
 
 def what_differs(pair: Pair) -> None:
-    """The settings that differ, and what follows from them."""
+    """What follows from the settings that differ, and which they are."""
     table, facts = settings_table(pair), shared.pair_counts(pair, *shared.counted_with())
     code = (settings.differing, summary.summarise)
     place = explained(("comparing", "flops"), code, key="differs")
     along = settings.moved_along(pair.a.config, pair.b.config)
     said = says_settings(list(table.iloc[:, 0]), list(along))
-    place.info(said, icon=":material/compare_arrows:")
-    if len(table):
-        show_whole(table)
-    tell(says_counts(facts))
+    with place:
+        if not len(table):
+            st.info(said, icon=":material/compare_arrows:")
+        tell(says_counts(facts))
     show_whole(numbers(facts))
     text = _(
         "Exact counts, nothing is built: matrix products for texts of {n:,} tokens; 1 "
@@ -159,3 +160,6 @@ def what_differs(pair: Pair) -> None:
         "Memory for inference is an estimate. A dash: not applicable."
     )
     note(text.format(n=facts.n, weight_format=format_name(facts.weight_format)))
+    if len(table):
+        st.info(said, icon=":material/compare_arrows:")
+        show_whole(table)
