@@ -102,7 +102,7 @@ def test_the_difference_column_is_b_minus_a():
     large = kept_text({"preset": "gpt2-large"})
     at = opened(PAGE, preset="gpt2-xl", panel="differences", kept=large)
     assert_works(at)
-    numbers = at.table[1].value.set_index("quantity")
+    numbers = at.table[0].value.set_index("quantity")
     assert numbers.loc["parameters", "B − A"] == f"+{1_557_611_200 - 774_030_080:,}"
     assert numbers.loc["parameters", "B ÷ A"].split() == ["2.01", "×"]
     assert list(numbers) == ["A", "B", "B ÷ A", "B − A"]
@@ -138,7 +138,7 @@ def test_bytes_are_counted_as_on_the_page_of_costs(weight_format: str, each: str
     at = opened(PAGE, **llama, kept=kept_text({"preset": "mixtral-8x7b"}))
     assert f"Each token takes {each} of KV cache in both ({weight_format})" in said(at)
     label = f"KV cache, bytes per token, {weight_format}"
-    assert set(at.table[1].value.set_index("quantity").loc[label][1:2]) == {each}
+    assert set(at.table[0].value.set_index("quantity").loc[label][1:2]) == {each}
     title = figure(at, "trade_off_dots")["layout"]["xaxis"]["title"]["text"]
     assert title == f"{label} · less is better"
     move(at, "weight_format", "int4")
