@@ -27,6 +27,7 @@ COURSE, SHARED_HEADS = {"preset": "course"}, {"preset": "llama-3.1-8b"}
 Way = tuple[str, str, dict[str, Any]]
 EXPERIMENTS: tuple[Way, ...] = (
     (N_("What comes next? A small GPT tells a story"), GPT, {"panel": "next"}),
+    (N_("Why this word? Hide one token at a time"), GPT, {"panel": "leave-one-out"}),
     (N_("Which word is hidden? An encoder guesses"), ENCODER, {"panel": "prediction"}),
     (
         N_("How does it translate? Watch it align two languages"),

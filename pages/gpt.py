@@ -11,6 +11,7 @@ from pages.panels.gpt import (
     growing,
     kv_cache,
     kv_cache_picture,
+    leave_one_out,
     logit_lens,
     logit_lens_picture,
     next_token,
@@ -75,6 +76,13 @@ PANELS = (
         N_("What comes next?"),
         next_token.what_comes_next,
         fields=("n_layers", "d_model", "n_heads"),
+    ),
+    Panel(
+        "leave-one-out",
+        N_("Which tokens make it likely?"),
+        leave_one_out.what_it_hangs_on,
+        fields=("n_layers", "d_model", "n_heads"),
+        of_attention=True,
     ),
     Panel(
         "writing",

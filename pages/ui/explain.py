@@ -39,6 +39,7 @@ TITLES = {
     "input": N_("Input"),
     "tokenization": N_("Tokens"),
     "sampling": N_("Sampling"),
+    "leave_one_out": N_("Leave one out"),
     "kv_cache": N_("KV cache"),
     "logit_lens": N_("Logit lens"),
     "surprise": N_("Loss and surprisal"),

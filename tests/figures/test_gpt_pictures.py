@@ -10,6 +10,7 @@ from drawn import TOKENS, checked, marked, raw, same, visible, words_that_slippe
 from blocks import ModelConfig
 from blocks.inspection.cache_growth import CacheFacts, CacheTimes, cache_facts
 from blocks.inspection.drafts import DraftFacts
+from blocks.inspection.leave_one_out import LeftOut, Without
 from blocks.inspection.lens import Lens, LensFacts
 from blocks.inspection.new_tokens import NewTokens
 from blocks.inspection.next_token import NextFacts
@@ -23,6 +24,7 @@ from pages.figures.described import described
 from pages.panels.gpt import (
     drafts_picture,
     kv_cache_picture,
+    leave_one_out_picture,
     logit_lens_picture,
     next_token_picture,
     surprise_picture,
@@ -104,6 +106,11 @@ def drafts() -> DraftFacts:
     return DraftFacts(run(n_mtp_modules=2), passes, LABELS.__getitem__)
 
 
+def left_out() -> LeftOut:
+    without = tuple(Without(bits, 7) for bits in (-4.0, -1.0, -0.25))
+    return LeftOut(run(), 3, 7, -1.0, (0, 1, 2), without)
+
+
 PICTURES = {
     "next token": lambda _: next_token_picture.bars(next_facts(), _=_),
     "few": lambda _: next_token_picture.few(next_facts(), _=_),
@@ -115,6 +122,7 @@ PICTURES = {
     "drafts over passes": lambda _: drafts_picture.growth(drafts(), _=_),
     "accepted drafts": lambda _: drafts_picture.acceptance(drafts(), _=_),
     "surprise": lambda _: surprise_picture.bars(surprise(), _=_),
+    "leave one out": lambda _: leave_one_out_picture.bars(left_out(), _=_),
 }
 
 
@@ -159,6 +167,9 @@ def test_even_a_tiny_bar_can_be_clicked():
     assert target["customdata"] == [[i] for i in range(1, 6)]
     target = raw(next_token_picture.few(next_facts(), _=same))["data"][-1]
     assert target["customdata"] == [[i] for i in range(5)]
+    bar, target = raw(leave_one_out_picture.bars(left_out(), _=same))["data"]
+    assert bar["y"] == [3.0, 0.0, -0.75] and len({*bar["marker"]["color"]}) == 2
+    assert target["base"] <= min(bar["y"]) and target["customdata"] == [[0], [1], [2]]
 
 
 @pytest.mark.parametrize(("n_layers", "n_heads"), [(1, 1), (2, 4), (12, 12), (24, 16)])

@@ -11,6 +11,7 @@ from said_in import in_both
 from blocks import ModelConfig
 from blocks.inspection.cache_growth import CacheFacts, CacheTimes
 from blocks.inspection.drafts import DraftFacts, Token
+from blocks.inspection.leave_one_out import LeftOut, Without
 from blocks.inspection.lens import Lens, LensFacts
 from blocks.inspection.new_tokens import NewTokens
 from blocks.inspection.next_token import NextFacts
@@ -22,7 +23,15 @@ from blocks.text.sampling import SamplingConfig
 from blocks.text.speculation import Pass
 from blocks.text.written import Written
 from pages.panels import home
-from pages.panels.gpt import drafts, kv_cache, logit_lens, next_token, surprise, writing
+from pages.panels.gpt import (
+    drafts,
+    kv_cache,
+    leave_one_out,
+    logit_lens,
+    next_token,
+    surprise,
+    writing,
+)
 
 SIZES = {"architecture": "gpt", "n_layers": 2, "d_model": 8, "n_heads": 4, "vocab_size": 64}
 CONFIG = ModelConfig.from_flat({**SIZES, "n_kv_heads": 2, "max_seq_len": 8})
@@ -180,3 +189,25 @@ def test_a_text_that_came_to_its_end_and_goes_on_is_said(monkeypatch):
     said = in_english(monkeypatch, writing.says_token, replace(ended, found=found))
     assert "New token 1 is `[END]`, the end of a text: what follows begins another." in said
     assert "[END]" not in in_english(monkeypatch, writing.says_token, new_token(run=TRAINED))
+
+
+@pytest.mark.parametrize(
+    ("without", "english"),
+    [
+        (
+            (Without(-4.0, 9), Without(-0.5, 7)),
+            "depends most on `a`: hidden from the others, that leaves 6.2%, 3.0 bits less. "
+            "`⟨9⟩` would come first. Without `b` it would be more likely: 71%.",
+        ),
+        ((Without(-3.0, 7), Without(-1.0, 7)), "2.0 bits less."),
+        ((Without(-1.0, 7), Without(-1.0, 7)), "No single token before makes it more likely"),
+    ],
+)
+def test_which_token_a_prediction_hangs_on(monkeypatch, without, english: str):
+    monkeypatch.setattr(leave_one_out.tokens, "label", lambda _run, token_id: f"⟨{token_id}⟩")
+    run = replace(RUN, input=Input(tokens=("a", "b", "c"), token_ids=(1, 2, 3)))
+    facts = LeftOut(run, 2, 7, -1.0, (0, 1), without)
+    said = in_both(monkeypatch, leave_one_out.says_left_out, facts)
+    assert said["en"].startswith("After `c` the top prediction is `⟨7⟩` (50%). ")
+    assert english in said["en"] and ("would come first" in said["en"]) is ("⟨9⟩" in english)
+    assert said["zh"] != said["en"]

@@ -1,0 +1,115 @@
+"""Which tokens a prediction hangs on: each of those before it is hidden from all others in turn.
+
+Leave one out, or occlusion: Li et al. 2016, "Understanding Neural Networks through Representation
+Erasure".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from blocks.model.models import Model
+from blocks.model.probe import listening
+from blocks.observe.recording import Recorder
+from blocks.observe.run import Run
+
+MOST_NUMBERS = 4_000_000
+MOST_HIDDEN = 64
+LITTLE = 0.1  # bits
+
+
+@dataclass(frozen=True)
+class Without:
+    """What is predicted where one token is hidden: `bits`, log₂ of the probability of the token
+    that was predicted with all of them, and the token id that comes `first` now.
+    """
+
+    bits: float
+    first: int
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """The likeliest token after a position of a run, and what is left of it without each before.
+
+    `position` and `places` count from 0, padding included; `token_id` has the log₂ probability
+    `bits` where nothing is hidden; one of `without` for each of the places, as far as measured.
+    """
+
+    run: Run
+    position: int
+    token_id: int
+    bits: float
+    places: tuple[int, ...]
+    without: tuple[Without, ...]
+
+    @property
+    def probability(self) -> float:
+        """Of the predicted token, where nothing is hidden."""
+        return float(2**self.bits)
+
+    @property
+    def effects(self) -> np.ndarray:
+        """By how many bits each place makes the prediction more probable; below 0: less."""
+        return np.array([self.bits - each.bits for each in self.without])
+
+    @property
+    def strongest(self) -> int | None:
+        """Which of the places does most for it; None where none does more than a little."""
+        return self._beyond_a_little(self.effects)
+
+    @property
+    def against(self) -> int | None:
+        """Which of the places does most against it; None where none does more than a little."""
+        return self._beyond_a_little(-self.effects)
+
+    def left(self, i: int) -> float:
+        """The probability that is left without one of the places."""
+        return float(2 ** self.without[i].bits)
+
+    def _beyond_a_little(self, effects: np.ndarray) -> int | None:
+        if not len(effects) or effects.max() <= LITTLE:
+            return None
+        return int(effects.argmax())
+
+
+def places_before(run: Run, position: int) -> tuple[int, ...]:
+    """The tokens that can be hidden from a prediction: those before it, at most `MOST_HIDDEN`.
+
+    The token itself cannot: the model reads it directly.
+    """
+    is_token = run.input.is_token()[0].tolist()
+    return tuple(place for place in range(position) if is_token[place])[-MOST_HIDDEN:]
+
+
+def in_turn(run: Run, position: int) -> list[tuple[int, ...]]:
+    """The places before a position, in batches that take a moment each."""
+    places, n = places_before(run, position), run.input.shape[1]
+    size = max(1, MOST_NUMBERS // (n * (run.config.vocab_size + run.config.n_heads * n)))
+    return [places[i : i + size] for i in range(0, len(places), size)]
+
+
+def without_each(
+    run: Run, places: Sequence[int], position: int, token_id: int, model: Model
+) -> tuple[Without, ...]:
+    """Predict what comes after `position` where each of `places` alone is hidden, in one batch.
+
+    A hidden token still reads itself, and keeps its place: the others keep theirs.
+    """
+    ids, n = run.values()[:1], len(places)
+    seq_len = ids.shape[1]
+    mask = run.build_mask().reshape(-1, 1, seq_len, seq_len)[:1].repeat(n, 1, 1, 1)
+    for row, place in enumerate(places):
+        mask[row, ..., place] &= torch.arange(seq_len, device=mask.device) == place
+    with listening(Recorder((), run.replacements(model))), torch.no_grad():
+        logits = model(ids.repeat(n, 1), mask)[:, position]
+    found = torch.stack((log2_probabilities(logits)[:, token_id], logits.argmax(-1).double()))
+    return tuple(Without(bits, int(first)) for bits, first in found.T.tolist())
+
+
+def log2_probabilities(logits: Tensor) -> Tensor:
+    """Of the last axis, in float64."""
+    return logits.double().log_softmax(-1) / np.log(2)

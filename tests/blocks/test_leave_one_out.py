@@ -1,0 +1,85 @@
+"""What is predicted without one token, beside a mask of `transformers`."""
+
+import pytest
+import torch
+from toy import toy
+from transformers import GPT2LMHeadModel
+
+from blocks import PRESETS, build
+from blocks.inspection.leave_one_out import (
+    LITTLE,
+    MOST_HIDDEN,
+    LeftOut,
+    Without,
+    in_turn,
+    log2_probabilities,
+    places_before,
+    without_each,
+)
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, PaddingSide, Run
+from blocks.weights import save_published
+
+GPT = toy(architecture="gpt", vocab_size=50, norm_kind="layernorm", position_kind="learned")
+IDS = (3, 14, 15, 9, 26, 5)
+
+
+def run_of(ids: tuple[int, ...] = IDS, config=GPT, **padding: object) -> Run:
+    text = Input(tokens=tuple(map(str, ids)), token_ids=ids, **padding)
+    return Run(config=config, input=text, mask=MaskConfig(mask_kind="causal"))
+
+
+def test_a_hidden_token_is_one_that_transformers_masks(tmp_path):
+    sizes = {"n_layers": 2, "d_model": 24, "n_heads": 4, "d_ff": 48, "vocab_size": 50}
+    config = PRESETS["gpt2-small"].replace(**sizes, max_seq_len=16, dropout=0.0)
+    model = build(config, seed=1)
+    save_published(tmp_path, config, model)
+    theirs = GPT2LMHeadModel.from_pretrained(tmp_path).eval()
+    ids, places = torch.tensor([IDS]), (0, 2, 3)
+    found = without_each(run_of(config=config), places, 5, 7, model)
+    for place, without in zip(places, found, strict=True):
+        seen = torch.ones_like(ids)
+        seen[0, place] = 0
+        with torch.no_grad():
+            logits = theirs(ids, attention_mask=seen, position_ids=torch.arange(6)[None]).logits
+        expected = log2_probabilities(logits[0, 5])
+        assert without.bits == pytest.approx(float(expected[7]), rel=1e-4)
+        assert without.first == int(expected.argmax())
+
+
+def test_what_is_hidden_can_be_anything():
+    model = build(GPT, seed=0)
+    (one,) = without_each(run_of(), (2,), 5, 7, model)
+    (other,) = without_each(run_of((3, 14, 40, 9, 26, 5)), (2,), 5, 7, model)
+    assert one.bits == pytest.approx(other.bits, rel=1e-5) and one.first == other.first
+    (shown,) = without_each(run_of((3, 14, 40, 9, 26, 5)), (1,), 5, 7, model)
+    assert shown.bits != pytest.approx(one.bits, rel=1e-5)
+
+
+def test_one_batch_is_as_many_passes():
+    model, run = build(GPT, seed=0), run_of()
+    together = without_each(run, (0, 1, 4), 5, 7, model)
+    alone = [without_each(run, (place,), 5, 7, model)[0] for place in (0, 1, 4)]
+    assert [each.first for each in together] == [each.first for each in alone]
+    bits = [each.bits for each in alone]
+    assert [each.bits for each in together] == pytest.approx(bits, rel=1e-5)
+
+
+def test_only_what_comes_before_and_no_padding_is_hidden():
+    assert places_before(run_of(), 0) == () and in_turn(run_of(), 0) == []
+    assert places_before(run_of(), 3) == (0, 1, 2)
+    padded = run_of(n_padding=2, padding_side=PaddingSide.LEFT)
+    assert places_before(padded, 4) == (2, 3)
+    long = run_of(tuple(range(40)) * 2, config=GPT.replace(max_seq_len=128))
+    assert places_before(long, 79) == tuple(range(79 - MOST_HIDDEN, 79))
+    assert sum(map(len, in_turn(long, 79))) == MOST_HIDDEN
+
+
+def test_what_does_most_and_what_speaks_against_it():
+    without = (Without(-3.0, 7), Without(-1.0, 7), Without(-0.25, 9))
+    facts = LeftOut(run_of(), 3, 7, -1.0, (0, 1, 2), without)
+    assert facts.effects.tolist() == [2.0, 0.0, -0.75]
+    assert (facts.strongest, facts.against) == (0, 2)
+    assert (facts.probability, facts.left(0)) == (0.5, 0.125)
+    even = LeftOut(run_of(), 3, 7, -1.0, (0,), (Without(-1.0 - LITTLE / 2, 7),))
+    assert (even.strongest, even.against) == (None, None)
