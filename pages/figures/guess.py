@@ -111,7 +111,7 @@ def _range_of(ask: Ask, traces: list[dict[str, Any]]) -> list[float]:
 def _bars(found: Guessed, _: Translate) -> Picture:
     """What was measured of the most, the most above; what was guessed stands out."""
     ask, answer = found.ask, found.answer
-    labels = ask.labels or tuple(f"{i + 1} {label}" for i, label in enumerate(found.labels))
+    labels = ask.labels or tuple(f"{i + 1} · {label}" for i, label in enumerate(found.labels))
     guessed = {int(place): rank for rank, place in enumerate(answer.guess)}
     order = _shown(ranked(answer.truth), guessed)
     names = [token_label(labels[i], 18) if i < len(labels) else str(i + 1) for i in order]

@@ -85,7 +85,7 @@ def test_a_token_that_was_guessed_is_told_however_little_it_has_and_how_many_the
     picture = guess.picture(Guessed(TOKEN, Answer((39.0,), truth), ("a",) * 40), _=str)
     (told,) = picture.layout.annotations
     assert (told.text, told.y) == ("your guess", len(picture.data[0].x) - 1)
-    assert picture.layout.yaxis.ticktext[-1] == "40 a"
+    assert picture.layout.yaxis.ticktext[-1] == "40 · a"
     assert picture.data[0].text == ("",) * len(picture.data[0].x)  # Plotly leaves it off 0
 
 

@@ -24,7 +24,7 @@ from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.interventions.measured import reads_tokens
-from pages.ui.language import _, sentences
+from pages.ui.language import _, enumeration, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
@@ -229,9 +229,12 @@ def _kept(config: ModelConfig) -> str:
 
 def draw_shared(run: Run, layer: int, token: int) -> Picture:
     """The first heads of each, a row each."""
-    n_heads, title = min(run.config.n_heads, MOST_HEADS), _("MHA, GQA and MQA side by side")
+    rows, n_heads = sharing_facts(run, layer).rows, min(run.config.n_heads, MOST_HEADS)
+    kinds = enumeration(dict.fromkeys(terms.attention_kind(row.config) for row in rows))
+    text = _("{kinds} side by side")
     if n_heads < run.config.n_heads:
-        title = _("MHA, GQA and MQA side by side: heads 1 to {n}").format(n=n_heads)
+        text = _("{kinds} side by side: heads 1 to {n}")
+    title = text.format(kinds=kinds, n=n_heads)
     return heads.overview(
         shared_tiles(run, layer),
         tile_names(sharing_facts(run, layer), n_heads),

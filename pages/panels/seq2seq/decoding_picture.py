@@ -228,7 +228,7 @@ def _names(candidates: pd.DataFrame) -> dict[str, Any]:
 
 def _chance(share: float) -> str:
     log = f"{math.log(share):.2f}" if share > 0 else "−∞"
-    shown = "< 0.1%" if share < 0.0005 else f"{share:.1%}"
+    shown = "< 0.1%" if share < 0.001 else f"{share:.1%}"
     return f"{shown} · {log}".replace("-0.00", "0").replace("-", "−")
 
 
