@@ -160,8 +160,9 @@ def explained_at(concepts: Sequence[str], label: str, *, key: str) -> Any:
     """
     pop = st.popover(label, type="tertiary", key=f"{key}_explain")
     titles = [_(TITLES[concept]) for concept in concepts]
-    for concept, tab in zip(concepts, pop.tabs(titles), strict=True):
-        tab.markdown(explanation(concept))
+    places = pop.tabs(titles) if len(titles) > 1 else [pop]
+    for concept, place in zip(concepts, places, strict=True):
+        place.markdown(explanation(concept))
     return pop
 
 
