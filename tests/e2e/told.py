@@ -148,7 +148,11 @@ IS_HOVERED = "key => document.querySelector(`.st-key-${key} .js-plotly-plot`)?._
 
 
 def click_mark(page: Page, key: str, x: float, y: float) -> None:
-    """Click a chart where its axes say (x, y), once it notices the mouse there."""
+    """Click a chart where its axes say (x, y), once it notices the mouse there.
+
+    While a page is drawn anew, the chart of before may still stand beside the one that follows.
+    """
+    expect(at(page, key)).to_have_count(1)
     at(page, key).scroll_into_view_if_needed()
     for _ in range(PATIENCE // 1000):
         left, top = _place_of_mark(page, key, x, y)
