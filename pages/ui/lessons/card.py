@@ -199,7 +199,8 @@ def _ways(now: Now) -> None:
             _back(now)
     if not (is_phone() and (now.i or now.is_through)):
         return
-    look: dict[str, Any] = {"horizontal_alignment": "distribute", "vertical_alignment": "center"}
+    side = "distribute" if now.i else "right"
+    look: dict[str, Any] = {"horizontal_alignment": side, "vertical_alignment": "center"}
     with at_hand(), st.container(horizontal=True, **look, key="lesson_ways"):
         if now.i:
             _back(now)
