@@ -29,10 +29,19 @@ def run_of(ids: tuple[int, ...] = IDS, config=GPT, **padding: object) -> Run:
     return Run(config=config, input=text, mask=MaskConfig(mask_kind="causal"))
 
 
+def strong(config, seed: int):
+    """With weights so large that what one token says is heard by those after the next."""
+    model = build(config, seed=seed)
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.mul_(12 if weights.ndim > 1 else 1)
+    return model
+
+
 def test_a_hidden_token_is_one_that_transformers_masks(tmp_path):
     sizes = {"n_layers": 2, "d_model": 24, "n_heads": 4, "d_ff": 48, "vocab_size": 50}
     config = PRESETS["gpt2-small"].replace(**sizes, max_seq_len=16, dropout=0.0)
-    model = build(config, seed=1)
+    model = strong(config, seed=1)
     save_published(tmp_path, config, model)
     theirs = GPT2LMHeadModel.from_pretrained(tmp_path).eval()
     ids, places = torch.tensor([IDS]), (0, 2, 3)
@@ -43,15 +52,15 @@ def test_a_hidden_token_is_one_that_transformers_masks(tmp_path):
         with torch.no_grad():
             logits = theirs(ids, attention_mask=seen, position_ids=torch.arange(6)[None]).logits
         expected = log2_probabilities(logits[0, 5])
-        assert without.bits == pytest.approx(float(expected[7]), rel=1e-4)
+        assert without.bits == pytest.approx(float(expected[7]), rel=1e-3)
         assert without.first == int(expected.argmax())
 
 
 def test_what_is_hidden_can_be_anything():
-    model = build(GPT, seed=0)
+    model = strong(GPT, seed=0)
     (one,) = without_each(run_of(), (2,), 5, 7, model)
     (other,) = without_each(run_of((3, 14, 40, 9, 26, 5)), (2,), 5, 7, model)
-    assert one.bits == pytest.approx(other.bits, rel=1e-5) and one.first == other.first
+    assert one.bits == pytest.approx(other.bits, rel=1e-4) and one.first == other.first
     (shown,) = without_each(run_of((3, 14, 40, 9, 26, 5)), (1,), 5, 7, model)
     assert shown.bits != pytest.approx(one.bits, rel=1e-5)
 
