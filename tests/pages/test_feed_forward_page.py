@@ -198,7 +198,7 @@ def test_position_by_position_is_measured():
     assert "it treats tokens as a set" in said(at)
     assert "Feed-forward outputs that changed: 1 of 12" in said(at)
     visit(at, panel="positions", mask_kind="none", position_kind="rope", **SMALL)
-    assert "since RoPE gives it positions" in said(at)
+    assert "since RoPE gives it position information" in said(at)
 
 
 def test_one_token_has_no_other_order():

@@ -66,7 +66,7 @@ def test_what_moved_along_is_named(page: str):
     at = opened(page, **LINK)
     line = line_of_both(at).splitlines()[-1]
     assert "d_model 192 instead of 128" in line
-    assert "d_ff 768 instead of 512, which follows" in line
+    assert "d_ff 768 instead of 512 as a result" in line
     assert "random weights (seed 0) instead of trained weights" in line
     assert line.endswith("all else is equal.")
     assert "n_layers" not in line

@@ -68,12 +68,12 @@ def test_who_is_faster(monkeypatch: pytest.MonkeyPatch):
     slower = PairTimes("cpu", ((1.0, 2.0), (1.0, 2.0), (1.0, 4.0)), flops_ratio=3)
     assert in_english(monkeypatch, speed.says_time, slower) == (
         "Measured here on cpu, 3 alternating rounds, medians (quartiles): A 1 s (1 s to 1 s), "
-        "B 2 s (2 s to 3 s). B was slower in every round: median 2 times A. Other work keeps this "
-        "device busy: the fastest rounds are the most reliable. FLOPs alone would give 3 times."
+        "B 2 s (2 s to 3 s). B was slower in every round: it took a median of 2 times A's "
+        "time. Other work keeps this device busy: the fastest rounds are the most reliable. FLOPs alone would give 3 times."
     )
     faster = replace(slower, rounds=((2.0, 1.0), (4.0, 1.0)))
     said = in_english(monkeypatch, speed.says_time, faster)
-    assert "faster in every round: median 0.375" in said and "Other work" not in said
+    assert "faster in every round: it took a median of 0.375" in said and "Other work" not in said
     open_ = replace(slower, rounds=((1.0, 2.0), (2.0, 1.0)))
     assert "(0.5 to 2): no clear winner" in in_english(monkeypatch, speed.says_time, open_)
     assert "(3 / 4 tokens)" in in_english(monkeypatch, speed.says_what_is_timed, 3, 4)

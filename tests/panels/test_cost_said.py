@@ -283,7 +283,7 @@ def test_the_growth(monkeypatch: pytest.MonkeyPatch):
     assert said["en"].endswith("peak memory as n^0.90. Time follows FLOPs.")
     assert "n 的 1.20 次方" in said["zh"]
     wide = replace(SWEPT, lines=(replace(LINE, what=Swept.D_MODEL),))
-    assert "Doubling d_model" in in_both(monkeypatch, sweeps.says_growth, wide)["en"]
+    assert "As d_model doubles" in in_both(monkeypatch, sweeps.says_growth, wide)["en"]
     one = replace(SWEPT, exponents={"seconds": {}})
     assert "One size gives no slope" in in_both(monkeypatch, sweeps.says_growth, one)["en"]
 

@@ -415,7 +415,7 @@ def test_a_teacher_that_is_worth_its_flops_may_not_be_worth_its_time():
     timed = distilled((1.0, 1.5, 1.2, 0.9), (1.1, 1.4, 1.2, 1.0))
     said = distillation.says_distillation(timed)
     assert "(30 updates, since one with the teacher takes 1.50 times as long)" in said
-    assert "it reaches 0.950: the teacher gives the lower loss on 0. The teacher itself has" in said
+    assert "it reaches 0.950: the teacher gives the lower loss on 0. The teacher's own loss" in said
     assert "on more updates helps at least as much" in said
     said = distillation.says_how(timed, is_recorded=True)
     assert "Time measured on a processor." in said and "Equal FLOPs" not in said

@@ -198,7 +198,7 @@ def test_shuffling(monkeypatch: pytest.MonkeyPatch):
     parts = (Shuffled(name, *OTHER) for name in ("feed_forward", "unmasked", "masked"))
     rope = ShuffleFacts(*parts, 3, 4, PositionKind.ROPE)
     said = in_both(monkeypatch, positions.says_shuffled, rope)["en"]
-    assert "more than rounding" in said and "since RoPE gives it positions." in said
+    assert "more than rounding" in said and "since RoPE gives it position information." in said
     assert said.endswith("With this run's mask it changes by up to 0.5.")
     bare = replace(rope, position_kind=PositionKind.LEARNED)
     said = in_both(monkeypatch, positions.says_shuffled, bare)["en"]

@@ -181,7 +181,7 @@ def test_a_ledger_counts_what_went_where():
     said = file_ledger.says_ledger(ledger_facts(whole, "`toy`"))
     assert said.endswith("Nothing is missing, nothing is left over.")
     assert file_ledger.says_ledger(ledger_facts(whole)) == (
-        "As a file of the family gpt2 this model has 2 tensors: transpose (2)."
+        "Saved as a file of the gpt2 family, this model has 2 tensors: transpose (2)."
     )
     wrong = Ledger("gpt2", (*LEDGER.rows, Entry("x", State.MISSING)))
     said = file_ledger.says_ledger(ledger_facts(wrong, "`toy`"))

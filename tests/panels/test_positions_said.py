@@ -154,7 +154,7 @@ def test_which_kind_stays_sharp(monkeypatch):
     assert in_both(monkeypatch, beyond.says_sharpest, alone)["en"] == ""
     refused = Refused(LEARNED, (16, 32), Fault("no room"))
     said = in_both(monkeypatch, beyond.says_refused, refused)["en"]
-    assert said == "learned at 16, 32 tokens is refused: no room."
+    assert said == "learned does not work at 16, 32 tokens: no room."
 
 
 LOSS = LossFacts(ROPE, 0, 8, 16, 48, NOTHING, 2.0, 3.0)

@@ -44,9 +44,9 @@ def _verdict(facts: PairTimes) -> str:
     """Who is faster, where the rounds agree; and what to make of it where they do not."""
     low, high = facts.ratios[0], facts.ratios[-1]
     if low > 1:
-        text = _("B was slower in every round: median {ratio} times A.")
+        text = _("B was slower in every round: it took a median of {ratio} times A's time.")
     elif high < 1:
-        text = _("B was faster in every round: median {ratio} times A.")
+        text = _("B was faster in every round: it took a median of {ratio} times A's time.")
     else:
         text = _(
             "Round by round B took a median of {ratio} times A ({low} to {high}): no clear winner."

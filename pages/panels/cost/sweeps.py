@@ -86,8 +86,8 @@ def says_growth(facts: SweepFacts) -> str:
     if series not in facts.exponents["seconds"]:
         return _("One size gives no slope: measure the others too.")
     text = _(
-        "Doubling {what} over the three largest sizes: time grows about as "
-        "{what}^{time:.2f}, FLOPs as {what}^{theory:.2f} by formula, peak memory as "
+        "As {what} doubles over the three largest sizes, time grows about as "
+        "{what}^{time:.2f}, FLOPs as {what}^{theory:.2f} by formula, and peak memory as "
         "{what}^{memory:.2f}."
     )
     said = text.format(

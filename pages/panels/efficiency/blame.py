@@ -149,7 +149,7 @@ def what_is_to_blame(run: Run) -> None:
     if not is_recorded:
         switch(
             "trace_rounding",
-            _("Trace the loss to its matrices, and keep their worst rows at 8 bits"),
+            _("Trace the loss to individual matrices, and keep their worst rows at 8 bits"),
         )
         if not link.value("trace_rounding"):
             place.info(_not_recorded(), icon=":material/lightbulb:")

@@ -166,7 +166,10 @@ def _shown(weights: str, found: tuple[CacheMeasure, ...], how: CacheRounding) ->
         show(cache_picture.differences, *at, facts=cache_facts, key="cache_logits")
     facts = cache_facts(*at)
     if facts.n_same < len(facts.exact.written):
-        text = _("First to differ, exact cache: {exact}  \nrounded cache: {rounded}")
+        text = _(
+            "The first to differ, with the exact cache: {exact}  \nwith the rounded "
+            "cache: {rounded}"
+        )
         exact, rounded = map(literal, facts.texts)
         st.markdown(text.format(exact=exact, rounded=rounded))
     note(

@@ -34,8 +34,9 @@ def column_facts(weights: str, how: Quantization, matrix: str, n_rounded: int) -
 def says_columns(facts: ColumnFacts) -> str:
     """How wrong the products of the matrix are in the end, by each of the three."""
     text = _(
-        "Rounded to nearest, the output of {matrix} has an error of **{nearest}**. GPTQ rounds "
-        "one column at a time, and adjusts the remaining columns to compensate: **{gptq}**."
+        "With weights rounded to nearest, the output of {matrix} has an error of "
+        "**{nearest}**. GPTQ rounds one column at a time and adjusts the remaining columns "
+        "to compensate: **{gptq}**."
     )
     said = text.format(
         matrix=facts.matrix.removesuffix(".weight"),

@@ -91,7 +91,7 @@ def says_distillation(facts: DistillationFacts) -> str:
         more=facts.loss(Way.ALONE_LONGER),
         better_longer=facts.n_better(Way.ALONE_LONGER),
     )
-    teacher = _("The teacher itself has {loss:.3f}.").format(loss=facts.teacher_loss)
+    teacher = _("The teacher's own loss is {loss:.3f}.").format(loss=facts.teacher_loss)
     return sentences(said, _says_time(facts), teacher, _verdict(facts), _says_scores(facts))
 
 

@@ -62,8 +62,8 @@ def _of_attention(facts: ShuffleFacts) -> Iterator[str]:
         )
     elif kind in (PositionKind.ROPE, PositionKind.ALIBI):
         text = _(
-            "Even without a mask attention changes by up to {difference:.2g}, since "
-            "{kind} gives it positions."
+            "Even without a mask, attention changes by up to {difference:.2g}, since {kind} "
+            "gives it position information."
         )
     yield text.format(difference=bare.difference, kind=terms.option(kind))
     if masked:

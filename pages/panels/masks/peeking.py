@@ -62,8 +62,8 @@ def says_peeking(found: Peeking) -> str:
     """What the mask is good for, in the numbers of both."""
     text = _(
         "After {n} steps the training loss is {masked_loss:.2f} nats with the mask and "
-        "{peeking_loss:.2f} without it. Where the text ends and the model must write on, it is "
-        "{masked:.2f} and {peeking:.2f}."
+        "{peeking_loss:.2f} without it. Where the text ends and the model must continue on "
+        "its own, it is {masked:.2f} and {peeking:.2f}."
     )
     said = text.format(
         n=found.n_updates,

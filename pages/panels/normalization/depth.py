@@ -89,9 +89,9 @@ def _way_back(way: WayBack, facts: DepthFacts) -> str:
     elif way.last == 0:
         text = _("0 in the last layer")
     elif way.ratio < VANISHED:
-        text = _("vanishes to {ratio} times its size")
+        text = _("{ratio} times as large (vanishing)")
     elif way.ratio > EXPLODED:
-        text = _("explodes to {ratio} times")
+        text = _("{ratio} times as large (exploding)")
     return f"{name}: {text.format(ratio=ratio, dtype=facts.first.run.dtype)}"
 
 

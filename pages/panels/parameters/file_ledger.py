@@ -55,7 +55,7 @@ def says_ledger(facts: LedgerFacts) -> str:
     n, family = len(facts.ledger.rows), facts.ledger.family
     done = enumeration(bracketed(_(name), n) for name, n in facts.n_by_operation.items())
     if not facts.name:
-        text = _("As a file of the family {family} this model has {n} tensors: {done}.")
+        text = _("Saved as a file of the {family} family, this model has {n} tensors: {done}.")
         return text.format(family=family, n=n, done=done)
     text = _("{name}, family {family}: {n} tensors, {used} used: {done}.")
     used = facts.n_in.get(State.USED, 0)

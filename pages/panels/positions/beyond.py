@@ -138,7 +138,7 @@ def says_sharpest(facts: BeyondFacts) -> str:
 
 def says_refused(refused: Refused) -> str:
     """Which kind cannot be so long, or does not fit at all, and why."""
-    text = _("{kind} at {lengths} tokens is refused: {why}.")
+    text = _("{kind} does not work at {lengths} tokens: {why}.")
     lengths = enumeration(map(str, refused.lengths))
     return text.format(
         kind=terms.option(refused.kind), lengths=lengths, why=say_fault(refused.fault)

@@ -79,9 +79,7 @@ def _not_set(a: Run, b: Run) -> Iterator[tuple[str, bool]]:
 
 
 def _part(name: str, a: Any, b: Any, *, is_led: bool = False) -> str:
-    text = (
-        _("{name} {b} instead of {a}, which follows") if is_led else _("{name} {b} instead of {a}")
-    )
+    text = _("{name} {b} instead of {a} as a result") if is_led else _("{name} {b} instead of {a}")
     return text.format(name=name, a=value(a), b=value(b))
 
 

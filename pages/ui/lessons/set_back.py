@@ -25,7 +25,7 @@ def offer(now: Now) -> None:
     text = _("Changed from what this step is about: {changes}.")
     st.caption(text.format(changes=listing(parts[:MOST_NAMED])))
     st.button(
-        _("Set it back"),
+        _("Restore"),
         icon=":material/settings_backup_restore:",
         type="tertiary",
         on_click=progress.set_back,
