@@ -69,7 +69,8 @@ def test_who_is_faster(monkeypatch: pytest.MonkeyPatch):
     assert in_english(monkeypatch, speed.says_time, slower) == (
         "Measured here on cpu, 3 alternating rounds, medians (quartiles): A 1 s (1 s to 1 s), "
         "B 2 s (2 s to 3 s). B was slower in every round: it took a median of 2 times A's "
-        "time. Other work keeps this device busy: the fastest rounds are the most reliable. FLOPs alone would give 3 times."
+        "time. Other work keeps this device busy: the fastest rounds are the most reliable. FLOPs "
+        "alone would give 3 times."
     )
     faster = replace(slower, rounds=((2.0, 1.0), (4.0, 1.0)))
     said = in_english(monkeypatch, speed.says_time, faster)
