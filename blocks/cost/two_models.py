@@ -88,9 +88,9 @@ def pair_counts(
 
 def operations_of_both(a: ModelConfig, b: ModelConfig, n: int) -> pd.DataFrame:
     """FLOPs of each operation, for one token of a text of n that is read: name, a, b, group."""
-    both = _reading(a, n), _reading(b, n)
-    found = _joined(*({each.name: each.flops / n for each in each_one} for each_one in both))
-    groups = {each.name: each.group for each in (*both[0], *both[1])}
+    of_a, of_b = _reading(a, n), _reading(b, n)
+    found = _joined(*({each.name: each.flops / n for each in read} for read in (of_a, of_b)))
+    groups = {each.name: each.group for each in (*of_a, *of_b)}
     return found.assign(group=found["name"].map(groups))
 
 

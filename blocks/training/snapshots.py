@@ -1,6 +1,6 @@
 """Weights as they were at some steps, close together at the start and far apart later."""
 
-from math import sqrt
+from math import cbrt
 from typing import Protocol
 
 from torch import Tensor, nn
@@ -28,7 +28,7 @@ class Keeper(Protocol):
 class Snapshots:
     """Weights by step, on the CPU, together never more than `most_bytes` (but always the newest).
 
-    Where they would take more, the one whose neighbours are closest in √step goes: what stays is
+    Where they would take more, the one whose neighbours are closest in ∛step goes: what stays is
     close together at first, and not too far apart where a head begins late; the first and the last
     stay. One thread takes, others may read.
     """
@@ -76,11 +76,11 @@ class Snapshots:
 
 
 def _least_missed(steps: list[int]) -> int:
-    """The inner step whose neighbours are closest in √step; of two steps the first."""
+    """The inner step whose neighbours are closest in ∛step; of two steps the first."""
     if len(steps) == 2:
         return steps[0]
     gaps = {
-        step: sqrt(after) - sqrt(before)
+        step: cbrt(after) - cbrt(before)
         for before, step, after in zip(steps, steps[1:], steps[2:], strict=False)
     }
     return min(gaps, key=lambda step: gaps[step])

@@ -57,15 +57,15 @@ def test_the_bytes_are_bounded_and_what_stays_is_even(n_kept: int, steps: list[i
     if n_kept > 1:
         assert snapshots.steps[0] == steps[0]
     if n_kept >= 5:
-        places = [math.sqrt(step) for step in snapshots.steps]
+        places = [math.cbrt(step) for step in snapshots.steps]
         gaps = [after - before for before, after in itertools.pairwise(places)]
-        widest = max(math.sqrt(b) - math.sqrt(a) for a, b in itertools.pairwise(steps))
+        widest = max(math.cbrt(b) - math.cbrt(a) for a, b in itertools.pairwise(steps))
         assert max(gaps) <= max(3 * places[-1] / (len(places) - 1), widest)
 
 
 def test_what_begins_late_is_seen_to_begin():
     steps = [step for step in range(231) if is_snapshot_step(step, n_steps=230)]
-    assert taken(steps, 10 * N_BYTES).steps == (0, 1, 8, 16, 32, 64, 96, 128, 192, 230)
+    assert taken(steps, 10 * N_BYTES).steps == (0, 1, 4, 16, 32, 64, 96, 128, 192, 230)
 
 
 def test_the_newest_is_kept_even_where_it_is_too_large():
