@@ -23,8 +23,10 @@ LITTLE = 0.1  # bits
 
 @dataclass(frozen=True)
 class Without:
-    """What is predicted where one token is hidden: `bits`, log₂ of the probability of the token
-    that was predicted with all of them, and the token id that comes `first` now.
+    """What is predicted where one token is hidden.
+
+    `bits`: log₂ of the probability that is left to what was predicted with all of them; `first`:
+    the token id that is likeliest now.
     """
 
     bits: float
