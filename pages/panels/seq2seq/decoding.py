@@ -296,12 +296,12 @@ def step_controls(here: Standing) -> None:
     left, right = st.columns([6, 5], vertical_alignment="bottom")
     with left, st.container(horizontal=True, key="decoding_steps"):
         _go("target_start", _("To the start"), ":material/first_page:", 0, here.step > 0)
-        _go("target_back", _("Back"), ":material/undo:", here.step - 1, here.step > 0)
+        _go("target_back", _("One step back"), ":material/undo:", here.step - 1, here.step > 0)
         _go("target_on", _("One step"), ":material/skip_next:", here.step + 1, here.step < here.n)
         _go("target_end", _("To the end"), ":material/last_page:", None, here.step < here.n)
     with right:
         if here.n > 1:
-            slider("target_step", _("Tokens generated"), here.step, most=here.n)
+            slider("target_step", _("Steps"), here.step, most=here.n)
     if here.search.forced:
         label = _("Let the model choose again")
         way(label, "unforce", icon=":material/restart_alt:", forced_ids="")
