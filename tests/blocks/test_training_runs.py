@@ -210,7 +210,7 @@ def test_readers_see_whole_views_while_a_run_goes_on(runs: Runs):
 def test_the_model_at_a_step_is_the_model_of_then(runs: Runs):
     run = runs.start(toy_spec())
     until_state(run, RunState.FINISHED)
-    assert run.view().snapshot_steps == (0, 1, 2, 4, 8, 10)
+    assert run.view().snapshot_steps == (0, 1, 2, 3, 4, 6, 8, 10)
     first, last = run.weights(0), run.weights(1000)
     trained = loop.Training(toy_spec())
     assert torch.equal(first["embed.weight"], trained.model.embed.weight)

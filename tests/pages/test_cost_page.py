@@ -116,8 +116,9 @@ def test_use_has_a_cache_and_whole_numbers_and_training_has_not():
     at = opened(PAGE, preset="tinyllama-1.1b", memory_use="inference", weight_format="int4")
     assert_works(at)
     assert "The cache takes 22.5 kB for each token" in info(at, "in total; the largest part is")
+    shared = ("MHA · n_kv_heads 32", "MQA · n_kv_heads 1")
     labels = list(figure(at, "memory_bars")["layout"]["yaxis"]["tickvals"])
-    assert labels == ["as you chose", "float32", "bfloat16", "int8", "MQA · n_kv_heads 1"]
+    assert labels == ["as you chose", "float32", "bfloat16", "int8", *shared]
     move(at, "memory_use", "training")
     assert control(at, "weight_format").value == "bfloat16"
 
