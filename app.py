@@ -46,7 +46,7 @@ EXPERIMENTS: tuple[Way, ...] = (
     ),
     (N_("Train one yourself, and watch it learn"), TRAINING, {}),
     (
-        N_("How small can a model be and still do its work?"),
+        N_("How small can a model be and still do its job?"),
         "pages/efficiency.py",
         {"preset": "translator", "panel": "frontier"},
     ),

@@ -79,7 +79,7 @@ def of_two(pair: Pair) -> tuple[Panel, ...]:
     return (
         *COUNTED,
         of_runs("time", N_("Which is faster?"), speed.how_fast_here),
-        of_runs("flow", N_("What passes?"), flow.what_passes),
+        of_runs("flow", N_("What passes through?"), flow.what_passes),
         of_runs("heads", N_("All heads"), of_patterns(heads.who_reads_whom)),
         of_runs("head", N_("One head: B − A"), of_patterns(head.one_head_of_each)),
         *((expected,) if prediction.predicts_alike(pair) else ()),

@@ -18,7 +18,7 @@ TITLE = N_("Feed-forward: what the hidden layer does")
 PANELS = (
     Panel(
         "activation",
-        N_("Where do units live?"),
+        N_("Where do units land?"),
         of_units(the_bend),
         layer_and_expert,
         fields=("activation", "d_model", "d_ff", "initialization"),

@@ -91,7 +91,9 @@ def _no_text() -> ConfigError:
 
 
 def _guessed(encoding: str) -> Fault:
-    text = N_("The text is not UTF-8 and was read as {encoding}: if it looks wrong, save as UTF-8")
+    text = N_(
+        "The text is not UTF-8 and was read as {encoding}: if it looks wrong, save it as UTF-8"
+    )
     return Fault(text, {"encoding": encoding.upper()})
 
 

@@ -120,7 +120,10 @@ def cache_fault(model: Calibrated) -> Fault | None:
     if isinstance(model.model, GPT | EncoderDecoder):
         return None
     return Fault(
-        N_("An encoder reads a text at once and keeps no cache: choose a model that generates")
+        N_(
+            "An encoder reads the whole text at once and keeps no cache: choose a model that "
+            "generates"
+        )
     )
 
 

@@ -314,7 +314,9 @@ def _faults(how: Compression) -> Iterator[Fault]:
     yield from bound_faults({name: grid[name] for name in GRID}, usual, GRID)
     brings_back = how.rounding is Rounding.GPTQ or how.quantization.range_rule is RangeRule.HQQ
     if how.sparsity and brings_back:
-        text = N_("{method} would bring masked weights back: round to nearest, with absmax range")
+        text = N_(
+            "{method} would bring masked weights back: round to nearest, with the absmax range"
+        )
         method = "GPTQ" if how.rounding is Rounding.GPTQ else "HQQ"
         yield Fault(text, {"method": method}, {"rounding": Rounding.NEAREST})
 
@@ -331,7 +333,7 @@ def _activation_faults(how: Compression) -> Iterator[Fault]:
         yield Fault(text, {"mend": "int8.act8"})
     elif how.activations.is_smooth and (how.kept_share or how.rounding is not Rounding.NEAREST):
         text = N_(
-            "SmoothQuant sets the grid of the weights itself: round them to nearest, all at "
-            "the same bits"
+            "SmoothQuant sets the grid of the weights itself: round them to nearest, all to "
+            "the same number of bits"
         )
         yield Fault(text, {}, {"rounding": Rounding.NEAREST})

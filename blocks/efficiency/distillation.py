@@ -130,14 +130,14 @@ def teacher_faults(model: Calibrated, teacher: Teacher) -> Iterator[Fault]:
     file, task = teacher.opened(), model.spec.task.kind
     if (its := Calibrated(file).spec.task.kind) != task:
         text = N_(
-            "This teacher was trained on another task ({teacher}) than the student "
+            "This teacher was trained on a different task ({teacher}) from the student's "
             "({student}): choose a teacher that was trained on {student}"
         )
         yield Fault(text, {"teacher": str(its), "student": str(task)})
     elif file.tokenizer.to_json() != model.file.tokenizer.to_json():
         text = N_(
-            "This teacher has another vocabulary: the same token ids mean other tokens. Choose "
-            "a teacher that reads the student's tokens"
+            "This teacher has a different vocabulary: the same token ids stand for other "
+            "tokens. Choose a teacher that reads the student's tokens"
         )
         yield Fault(text)
 

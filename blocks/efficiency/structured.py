@@ -114,7 +114,7 @@ def config_without_heads(config: ModelConfig, n_removed: int) -> ModelConfig:
     _check_some_left("n_heads", n_removed, config.n_kv_heads)
     shares_norm = config.attention.qk_norm and config.attention.qk_norm_whole
     if n_removed and (config.is_latent or shares_norm or not config.attends):
-        text = N_("Heads can be removed from plain attention in all layers only: keep all heads")
+        text = N_("Heads can be removed only where all layers use plain attention: keep all heads")
         raise ConfigError([Fault(text)])
     is_biased = config.position.position_kind is PositionKind.ALIBI or _has_relative_bias(config)
     if n_removed and is_biased:
@@ -146,7 +146,7 @@ def config_without_units(config: ModelConfig, share: float) -> ModelConfig:
     _check_some_left("d_ff", n_removed, config.d_ff)
     if n_removed and (config.n_experts > 1 or config.attention_only):
         raise ConfigError(
-            [Fault(N_("Units can be removed from a dense feed-forward layer only: keep all units"))]
+            [Fault(N_("Units can be removed only from a dense feed-forward layer: keep all units"))]
         )
     return config.replace(d_ff=config.d_ff - n_removed)
 
@@ -171,11 +171,11 @@ def config_without_layers(config: ModelConfig, removed: tuple[int, ...]) -> Mode
     is_pair = config.architecture is Architecture.ENCODER_DECODER
     depth, out = depth_of(config), {*removed}
     if absent := out - {*range(depth)}:
-        text = N_("There is no layer {n}: layers 0 to {mend}")
+        text = N_("There is no layer {n}: choose from 0 to {mend}")
         raise ConfigError([Fault(text, {"n": min(absent), "mend": depth - 1})])
     _check_some_left("n_layers", len(out), depth)
     if out and not config.has_equal_layers:
-        raise ConfigError([Fault(N_("Layers differ by their place here: keep all layers"))])
+        raise ConfigError([Fault(N_("Layers differ by position here: keep all layers"))])
     fewer = {"n_layers": config.n_layers - len(out)}
     if is_pair:
         fewer["n_decoder_layers"] = config.n_decoder_layers - len(out)

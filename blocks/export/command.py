@@ -249,7 +249,7 @@ def _ids(options: argparse.Namespace, model: Opened) -> list[int]:
         text = N_("This model has no tokenizer: give token ids, --ids 1,2,3")
         raise ConfigError([Fault(text)])
     if not (ids := model.tokenizer.encode(options.text or "")):
-        raise ConfigError([Fault(N_("There is nothing to read: give a --text"))])
+        raise ConfigError([Fault(N_("There is nothing to read: give --text"))])
     return list(ids)
 
 

@@ -119,7 +119,14 @@ def of_batch(model: Model, batch: Batch) -> PathFacts:
     """
     if not isinstance(model, Encoder) or isinstance(batch.mask, SourceTargetMask):
         raise ConfigError(
-            [Fault(N_("A model of two texts has two residual streams: choose a model of one text"))]
+            [
+                Fault(
+                    N_(
+                        "A model that reads two texts has two residual streams: choose a model "
+                        "that reads one"
+                    )
+                )
+            ]
         )
     token_ids, mask = cast(Tensor, batch.token_ids), batch.mask
     n_rows = max(1, MOST_TOKENS // token_ids.shape[-1])

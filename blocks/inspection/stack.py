@@ -214,8 +214,8 @@ def stack_memory_fault(
         narrower = [n for n in WIDTHS if n < config.d_model and need(1, n) <= budget]
         mend |= {"depth_width": max(narrower, default=WIDTHS[0])}
     text = N_(
-        "{depth} layers need about {need} for forward and backward, more than the {budget} "
-        "allowed here: use {choice}"
+        "{depth} layers need about {need} for the forward and backward passes, more than the "
+        "{budget} allowed here: use {choice}"
     )
     values = {
         "depth": config.n_layers,

@@ -75,11 +75,13 @@ STEP_KEYS = {
 PLACE = re.compile(r"\(at line (\d+), column \d+\)")
 NOT_UTF_8 = N_("This is not a text file: a lesson is Markdown in UTF-8")
 NO_HEAD = N_("Line 1: a lesson begins with its title, minutes and page between two lines of +++")
-NO_STEPS = N_("A lesson has 1 to {most} steps, each under a line that begins with ##: here {n}")
+NO_STEPS = N_(
+    "A lesson has 1 to {most} steps, each under a line that begins with ##: this one has {n}"
+)
 TOO_LONG = N_("A lesson has at most {most:,} characters: this one has {n:,}")
 NOT_TOML = N_("Line {line}, {where}: {why}")
 UNKNOWN = N_("Line {line}, {where}: there is no {name}; there are {known}")
-WRONG_TYPE = N_("Line {line}, {where}: {name} must be of the kind {kind}")
+WRONG_TYPE = N_("Line {line}, {where}: {name} must be of type {kind}")
 MISSING = N_("Line {line}, {where}: {name} is missing")
 NO_MARKUP = N_(
     "Line {line}, {where}: a lesson is text only, without pictures, links or HTML: {found}"
@@ -89,7 +91,7 @@ WRONG_OPTION = N_("Line {line}, {where}: option {n} must be [{kind}]")
 WRONG_NUMBER = N_("Line {line}, {where}: {name} must have {least} to {most} entries, here {n}")
 NOT_ASKED = N_("Line {line}, {where}: {name} is given, but nothing is asked")
 OUT_OF_BOUNDS = N_("Line {line}, {where}: {name} must be {least} to {most}")
-NO_RANGE = N_("Line {line}, {where}: range must be [least, most], least below most")
+NO_RANGE = N_("Line {line}, {where}: range must be [least, most], with least below most")
 OPTION_KINDS = {AskKind.CHOICE: "label, least, most, least < most", AskKind.ORDER: "label, formula"}
 
 

@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS guesses (
     code TEXT, learner TEXT, step INTEGER, guess TEXT, PRIMARY KEY (code, learner, step)
 );
 """
-TOO_MANY = N_("{n} rooms are open here, the most that can be: try again tomorrow")
+TOO_MANY = N_("{n} rooms are open here, which is the limit: try again tomorrow")
 NO_ROOM = N_("There is no room {code}, or it has ended: rooms last a day")
 FULL = N_("This room is full: {n} learners")
 

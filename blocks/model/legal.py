@@ -253,7 +253,7 @@ def _mtp_faults(architecture: Architecture, n_mtp_modules: int) -> Iterator[Faul
 
 def _latent_faults(architecture: Architecture, d_rotary: int | None) -> Iterator[Fault]:
     if architecture is Architecture.ENCODER_DECODER:
-        text = N_("latent attention is for models of one text: use d_kv_latent 0")
+        text = N_("latent attention is for models that read one text: use d_kv_latent 0")
         yield Fault(text, mend={"d_kv_latent": 0})
     if d_rotary is not None and d_rotary % 2:
         text = N_("RoPE rotates pairs, and d_rotary ({value}) is odd: use {mend}")
@@ -294,7 +294,7 @@ def _factor_faults(values: Values) -> Iterator[Fault]:
         if factors(values[name]) is None:
             text = N_(
                 "{name} must be numbers above 0 and up to {most}, separated by commas, or "
-                "empty: use none"
+                "empty: leave it empty"
             )
             yield Fault(text, {"name": name, "most": LARGEST_FACTOR}, {name: ""})
 

@@ -108,5 +108,7 @@ def _previous(folder: Path) -> Path:
 def _write_fault(folder: Path, error: OSError) -> Fault:
     values = {"folder": folder, "error": error.strerror or str(error)}
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return Fault(N_("The disk is full, nothing was saved in {folder}: free some space"), values)
+        return Fault(
+            N_("The disk is full, and nothing was saved in {folder}: free some space"), values
+        )
     return Fault(N_("Nothing could be saved in {folder} ({error}): choose another folder"), values)

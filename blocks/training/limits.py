@@ -63,7 +63,7 @@ def _parameter_fault(n_parameters: int, most: int) -> Fault | None:
 
 def time_fault(limits: Limits) -> Fault:
     """Why a run was stopped before its last step."""
-    text = N_("Stopped after the {most} seconds allowed here: use fewer n_steps")
+    text = N_("Stopped after the {most} seconds allowed here: use a smaller n_steps")
     return Fault(text, {"most": f"{limits.max_seconds:g}"})
 
 

@@ -40,7 +40,7 @@ class MaskedWordsTask:
     name: ClassVar[str] = "masked_words"
     architectures: ClassVar[tuple[Architecture, ...]] = (Architecture.ENCODER,)
     learner: ClassVar[Architecture] = Architecture.ENCODER
-    score_name: ClassVar[str] = N_("words predicted")
+    score_name: ClassVar[str] = N_("words predicted correctly")
 
     @classmethod
     def of(cls, language: Language, seq_len: int) -> "MaskedWordsTask":

@@ -38,7 +38,7 @@ TITLES = {
     TaskKind.STORIES: N_("stories in English and Chinese"),
     TaskKind.INDUCTION: N_("repeated random sequences"),
     TaskKind.SORT: N_("sorting letters"),
-    TaskKind.MASKED_WORDS: N_("masked words of stories"),
+    TaskKind.MASKED_WORDS: N_("masked words in stories"),
     TaskKind.TRANSLATION: N_("sentences in English and Chinese"),
 }
 STORY = {  # a space before the first word, as in the middle of a text

@@ -123,21 +123,21 @@ def teaching_faults(student: ModelConfig, seq_len: int, teaching: Teaching) -> I
     teacher, how = teaching.teacher.config, teaching.how
     if teacher.architecture is not student.architecture:
         text = N_(
-            "The teacher is of another architecture ({teacher}): choose one that is {student}"
+            "The teacher has a different architecture ({teacher}): choose one that is {student}"
         )
         kinds = {"teacher": str(teacher.architecture), "student": str(student.architecture)}
         yield Fault(text, kinds)
     if teacher.vocab_size != student.vocab_size:
         text = N_(
-            "The teacher's vocabulary has {teacher} tokens, the student's {student}: choose a "
-            "teacher of the same vocabulary"
+            "The teacher's vocabulary has {teacher} tokens, the student's {student}: choose "
+            "a teacher with the same vocabulary"
         )
         yield Fault(text, {"teacher": teacher.vocab_size, "student": student.vocab_size})
     is_learned = teacher.position.position_kind is PositionKind.LEARNED
     if is_learned and teacher.max_seq_len < seq_len:
         text = N_(
             "The teacher reads at most {n} tokens, but an example has {seq_len}: use "
-            "examples of {n}"
+            "examples of {n} tokens"
         )
         yield Fault(text, {"n": teacher.max_seq_len, "seq_len": seq_len})
     if how.compares_heads and teacher.n_heads != student.n_heads:
@@ -146,8 +146,9 @@ def teaching_faults(student: ModelConfig, seq_len: int, teaching: Teaching) -> I
 
 def _heads_fault(student: ModelConfig, teacher: ModelConfig) -> Fault:
     text = N_(
-        "A layer of the student has {n} heads, one of its teacher {of}: heads cannot be compared "
-        "one by one. Compare relations in the last layer, or take a student of {of} heads"
+        "A layer of the student has {n} heads, a layer of the teacher {of}: heads cannot be "
+        "compared one by one. Compare relations in the last layer, or take a student with "
+        "{of} heads"
     )
     mend = {"attention_target": AttentionTarget.RELATIONS}
     return Fault(text, {"n": student.n_heads, "of": teacher.n_heads}, mend)

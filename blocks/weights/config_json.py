@@ -840,7 +840,7 @@ def _long_rope(part: Keys, keys: Keys) -> Values:
     longest = keys.number("max_position_embeddings", trained)
     for each in ("short_factor", "long_factor"):
         if not part.values.get(each):
-            part.refuse(each, N_("LongRoPE needs a list {name}, but it is {value}"))
+            part.refuse(each, N_("LongRoPE needs {name} to be a list, but it is {value}"))
     return {
         "rope_scaling": "longrope",
         "rope_factor": max(1.0, part.number("factor", longest / trained)),

@@ -117,8 +117,8 @@ def _only_file(folder: Path) -> str:
         raise refusal(text, n=len(names), index=INDEX)
     if pickled := sorted(path.name for path in folder.glob("*.bin")):
         text = N_(
-            "{name} is a pickle, which can run any code and is never opened: convert it where you "
-            "trust it, with save_pretrained of transformers or save_file of safetensors"
+            "{name} is a pickle, which can run any code and is never opened: if you trust "
+            "it, convert it with save_pretrained of transformers or save_file of safetensors"
         )
         raise refusal(text, name=pickled[0])
     text = N_("There is no {name} in the folder: save the weights as safetensors")
@@ -157,7 +157,7 @@ def _tensors(path: Path) -> dict[str, Stored]:
         _check_header(path)
         slices = {key: opened.get_slice(key) for key in keys}
     except (SafetensorError, OSError, UnicodeError, OverflowError, RuntimeError):
-        text = N_("{name} is damaged or not finished: fetch or save it again")
+        text = N_("{name} is damaged or incomplete: fetch or save it again")
         raise refusal(text, name=path.name) from None
     return {
         key: Stored(key, path.name, each.get_dtype(), tuple(each.get_shape()), opened)

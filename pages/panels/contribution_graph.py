@@ -68,7 +68,7 @@ def says_sources(facts: GraphFacts) -> str:
     """Where what a token has become comes from."""
     name = called(facts.run, facts.token)
     if not facts.sources:
-        return _("{token} takes nothing from another token.").format(token=name)
+        return _("{token} takes nothing from any other token.").format(token=name)
     (first, first_share), *second = facts.sources
     values = {"token": name, "own": percent(facts.own), "first": called(facts.run, first)}
     values["first_share"] = percent(first_share)
@@ -86,10 +86,10 @@ def says_sources(facts: GraphFacts) -> str:
 def _says_rest(facts: GraphFacts) -> str:
     """What is left for the tokens that are not named, and for none."""
     n, share = facts.unnamed
-    text = ngettext("{share} come from {n} more token.", "{share} come from {n} more tokens.", n)
+    text = ngettext("{share} comes from {n} more token.", "{share} comes from {n} more tokens.", n)
     said = text.format(share=percent(share), n=n) if n else ""
     if facts.of_no_token >= LEAST_SAID:
-        text = _("{share} come from no token (biases).")
+        text = _("{share} comes from no token (biases).")
         return sentences(said, text.format(share=percent(facts.of_no_token)))
     return said
 
@@ -106,8 +106,8 @@ def says_how_to_read(facts: GraphFacts) -> str:
 def says_drawn(facts: GraphFacts) -> str:
     """Which wires and tokens are drawn, and what they carry."""
     text = _(
-        "Only wires of at least {least:.0%} are drawn: {carried} of all that tokens take "
-        "from others."
+        "Only wires of at least {least:.0%} are drawn: they carry {carried} of all that "
+        "tokens take from others."
     )
     said = [text.format(least=facts.least, carried=percent(facts.carried)), says_window(facts)]
     if facts.run.training:

@@ -68,7 +68,7 @@ def graph(facts: GraphFacts, *, _: Translate) -> Picture:
     height = max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * n_layers))
     return figure(
         [_nodes(facts, shares, _), _targets(shares, tokens, pinned, first, _)],
-        title=_("What each token takes from which, layer by layer"),
+        title=_("What each token takes from the others, layer by layer"),
         **plot_room(height, bottom),
         xaxis={
             **_token_ticks(tokens, pinned),

@@ -89,7 +89,7 @@ def says_measures(facts: LayerHeads, head: int, token: int) -> str:
 
 def tiles_note(run: Run) -> str:
     """How to read the tiles."""
-    said = [_("All heads on one scale; grey is masked. Choose a head by a click or by number.")]
+    said = [_("All heads on one scale; grey is masked. Choose a head by clicking it or by number.")]
     if blind := cached.blind_queries(run):
         text = _("Queries that cannot attend to any key: {n}; their rows are zeros.")
         said.append(text.format(n=blind))

@@ -169,7 +169,7 @@ def says_space(names: Sequence[str]) -> str:
 
 def says_openness(facts: NextFacts, *, is_last: bool) -> str:
     """How open the choice is, and what a click writes."""
-    text = _("As uncertain as among {n} equally likely tokens.")
+    text = _("As uncertain as choosing among {n} equally likely tokens.")
     n = f"{facts.n_alike:.1f}" if facts.n_alike < 10 else f"{facts.n_alike:,.0f}"
     click = _("Click a word to put it in place of everything after {token}.")
     if is_last:

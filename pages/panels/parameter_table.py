@@ -52,8 +52,8 @@ def says_heads(run: Run) -> str:
     if config.n_kv_heads == config.n_heads:
         text = _(
             "n_heads changes neither the parameters nor the FLOPs of the projections: {n} "
-            "heads of width {d_head} share d_model = {d_model}. n_kv_heads does: the fewer "
-            "there are, the smaller the key and value projections."
+            "heads of width {d_head} share d_model = {d_model}. n_kv_heads does: with fewer "
+            "of them, the key and value projections are smaller."
         )
     if config.token_mixer is TokenMixer.GRU and not config.has_attention:
         text = _(

@@ -285,7 +285,7 @@ def _checked(files: Sequence[Upload]) -> dict[str, Upload]:
         if not is_plain or name.startswith(".") or len(name) > 200:
             faults.append(Fault(N_("{name} is not a plain file name"), said))
         elif name not in (CONFIG, TOKENIZER, INDEX) and not name.endswith(WEIGHTS):
-            text = N_("{name} is none of config.json, tokenizer.json, *.safetensors and its index")
+            text = N_("{name} is not config.json, tokenizer.json, *.safetensors or its index")
             faults.append(Fault(text, said))
         elif name in named:
             faults.append(Fault(N_("{name} was given twice"), said))

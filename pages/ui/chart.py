@@ -115,8 +115,8 @@ def _show_two(
         alt_a = _described(work, alt, other, *seen_as)
     except CANNOT_BE_DRAWN:
         text = _(
-            "A · {name}: no picture: it lacks this layer, head or token, or is too large to be "
-            "built here."
+            "A · {name}: no picture, because it lacks this layer, head or token, or is too "
+            "large to be built here."
         )
         st.caption(text.format(name=name))
         _show_b(work, values, key=key, alt=alt, on_click=on_click)

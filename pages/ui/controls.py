@@ -444,7 +444,7 @@ def _rope_factor(shown: Shown) -> None:
 
 
 def _trained_len(shown: Shown) -> None:
-    label = _("rope_trained_len · tokens of the texts it was trained on")
+    label = _("rope_trained_len · length of the training texts, in tokens")
     slide("rope_trained_len", label, TRAINED_LENGTHS, shown.config.position.rope_trained_len)
 
 
@@ -658,8 +658,8 @@ CONTROLS = {
             "yarn_whole_pairs",
             N_("YaRN: ramp rounded to whole pairs"),
             N_(
-                "Off: the ramp begins and ends exactly where the number of turns puts it, also "
-                "between pairs (gpt-oss)."
+                "Off: the ramp begins and ends exactly where the number of turns puts it, "
+                "even between pairs (gpt-oss)."
             ),
         ),
         _is_stretched_by_yarn,

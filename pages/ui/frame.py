@@ -345,7 +345,7 @@ def ran(run: Run) -> Recording:
     if cached.is_recorded(run):
         return cached.recording(run)
     try:
-        with st.spinner(_("The model runs …"), show_time=True):
+        with st.spinner(_("The model is running …"), show_time=True):
             return cached.recording(run)
     except ConfigError as error:
         faults = error.faults

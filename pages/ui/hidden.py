@@ -10,7 +10,7 @@ from pages.ui.language import _
 from pages.ui.link_fields.share import HIDEABLE, hidden_text
 
 NAMES: Mapping[str, str] = {
-    "menu": N_("menu of the pages"),
+    "menu": N_("page menu"),
     "settings": N_("model settings"),
     "explanations": N_("explanations and code"),
 }
@@ -25,7 +25,7 @@ def is_hidden(part: str) -> bool:
 def choice() -> None:
     """What those will not see who open the link that is shared here."""
     st.pills(
-        _("Hide for those who open it"),
+        _("Hide from those who open the link"),
         HIDEABLE,
         format_func=lambda part: _(NAMES[part]),
         selection_mode="multi",

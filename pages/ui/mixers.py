@@ -47,8 +47,8 @@ def no_attention(config: ModelConfig, place: str) -> None:
 def only_some(config: ModelConfig, place: str) -> None:
     """A panel that follows attention through the whole stack, of which only some layers attend."""
     text = _(
-        "Layers that attend: {attending} of {n}. The others keep a state ({mixer}), through which "
-        "no weights can be followed. This panel needs attention in every layer."
+        "Layers that attend: {attending} of {n}. The others keep a state ({mixer}), through "
+        "which attention cannot be traced. This panel needs attention in every layer."
     )
     code = source.part_source(config, "attention")
     said = explained(("token_mixers",), code, key=f"some_{place}")
@@ -98,11 +98,11 @@ def says_mask(config: ModelConfig) -> str:
     """That a mask has no say in a state; empty where tokens attend."""
     if config.attends:
         return ""
-    text = _("A {mixer} reads from left to right, padding too: the mask has no effect on it.")
+    text = _("A {mixer} reads from left to right, padding included: the mask has no effect on it.")
     if config.is_hybrid:
         text = _(
-            "Layers with a state ({mixer}) read from left to right, padding too: the mask has "
-            "no effect on them."
+            "Layers with a state ({mixer}) read from left to right, padding included: the "
+            "mask has no effect on them."
         )
     return text.format(mixer=terms.option(config.token_mixer))
 

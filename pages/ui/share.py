@@ -47,11 +47,11 @@ def _for_a_class() -> None:
     if not cached.own_runs():
         return
     place = st.empty()
-    if place.button(_("Ready for a class"), icon=":material/school:", key="make_ready"):
+    if place.button(_("Get ready for a class"), icon=":material/school:", key="make_ready"):
         ready.make_ready()
         text = _(
-            "Ready: what this link shows is computed, and kept for {n} hours, so a class that "
-            "opens it does not wait for it."
+            "Ready: what this link shows has been computed and is kept for {n} hours, so a "
+            "class that opens it does not wait for it."
         )
         place.success(text.format(n=ready.HOURS), icon=":material/school:")
 

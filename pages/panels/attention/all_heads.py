@@ -47,8 +47,8 @@ def says_heads(facts: AllHeads) -> str:
     """The sharpest and the widest head, and those with a name."""
     sharp, wide = facts.ends
     text = _(
-        "Of {n} heads {sharp} is the sharpest ({sharp_bits:.2f} bits) and {wide} the "
-        "most spread out ({wide_bits:.2f} bits). {named}"
+        "Of {n} heads, {sharp} is the sharpest ({sharp_bits:.2f} bits) and {wide} the most "
+        "spread out ({wide_bits:.2f} bits). {named}"
     )
     said = text.format(
         n=len(facts.heads),
@@ -77,7 +77,7 @@ def _named(facts: AllHeads) -> str:
             "No head puts more than half of its weight on one kind of position, so none is named."
         )
     listed = enumeration(f"{terms.head_name(name)} {n}" for name, n in facts.n_named.items())
-    return _("Named, with more than half of the weight: {listed}.").format(listed=listed)
+    return _("Heads named for more than half of their weight: {listed}.").format(listed=listed)
 
 
 def says_colors(facts: AllHeads) -> str:

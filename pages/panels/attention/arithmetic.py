@@ -81,7 +81,7 @@ def _masked(_facts: HeadFacts, cell: Cell) -> str:
 
 def _softmax(facts: HeadFacts, cell: Cell) -> str:
     if facts.is_blind:
-        return _("This query cannot attend to any key: its whole row is zeros.")
+        return _("This query cannot attend to any key: its row is all zeros.")
     if cell.softmax is None:
         return _("exp(−∞) = 0: a masked key gets no weight at all.")
     text = _(

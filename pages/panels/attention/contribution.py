@@ -55,7 +55,7 @@ def says_contribution(facts: ContributionFacts) -> str:
     if facts.parts.out_norm == 0:
         return _("Attention adds nothing at this token: the vector has length 0.")
     if facts.weight(facts.heaviest) == 0:
-        return _("This token cannot attend to any key: attention adds its output bias alone.")
+        return _("This token cannot attend to any key: attention adds only its output bias.")
     said = [_largest(facts)]
     if facts.head is not None:
         text = _("This head contributes {share:.0%} of what the layer adds here.")
@@ -95,9 +95,8 @@ def says_shares(facts: ContributionFacts) -> str:
         notes.append(text.format(n=most, all=facts.n_seen))
     notes.append(
         _(
-            "Share: the component along the direction of the layer's output at this "
-            "token, before dropout; all rows sum to 100%. Below 0 a key works against "
-            "the rest."
+            "Share: the component along the direction of the layer's output at this token, "
+            "before dropout; all rows sum to 100%. Below 0, a key works against the rest."
         )
     )
     return sentences(*notes)
@@ -107,8 +106,8 @@ def says_sinks(facts: SinkFacts) -> str:
     """Which heads rest on the first token, by which numbers."""
     rule = _(
         "Some heads park their attention on the first token, an attention sink. A head is "
-        "marked if its mean weight on that token is above {above:.0%} although its ‖v·W_O‖ is "
-        "below {below} of the others' mean."
+        "marked if its mean weight on that token is above {above:.0%} although its ‖v·W_O‖ "
+        "is below {below} times the others' mean."
     ).format(above=facts.above, below=facts.below)
     if facts.sinks.empty:
         text = _(

@@ -101,9 +101,9 @@ def says_theory(n: int) -> str:
 def says_measured(run: Run) -> str:
     """On what it was measured."""
     text = _(
-        "Random q, k, v (seed {seed}), {n_heads} heads of width {d_head}, {dtype}, "
-        "causal; fastest of 5; window 16, stride √n. The exponent is fitted over the "
-        "three longest; memory used inside a fused kernel is not counted on CPU."
+        "Random q, k, v (seed {seed}), {n_heads} heads of width {d_head}, {dtype}, causal; "
+        "fastest of 5; window 16, stride √n. The exponent is fitted to the three longest "
+        "lengths; memory used inside a fused kernel is not counted on CPU."
     )
     sizes = {"n_heads": run.config.n_heads, "d_head": run.config.d_head}
     return text.format(seed=run.seed, dtype=run.dtype, **sizes)

@@ -23,9 +23,8 @@ MOST_LINES, MOST_TOKENS = 16, 64
 def says_most_read(facts: HeadFacts) -> str:
     """Which token is read most, over all queries."""
     text = _(
-        "In {head} most attention goes to {token}: all tokens together give it "
-        "{total:.1f}, of {all:.0f} in total. Orange lines leave the pinned token "
-        "{pinned}."
+        "In {head}, most attention goes to {token}: all tokens together give it {total:.1f}, "
+        "of {all:.0f} in total. Orange lines leave the pinned token {pinned}."
     )
     most = facts.most_received
     return text.format(
@@ -40,8 +39,8 @@ def says_most_read(facts: HeadFacts) -> str:
 def says_lines(facts: HeadFacts, n_lines: int) -> str:
     """Which lines are drawn."""
     text = _(
-        "Shown: the {n} largest weights of each token, from {least:.0%} up; all those "
-        "of the pinned token."
+        "Shown: the {n} largest weights of each token, from {least:.0%} up, and all those of "
+        "the pinned token."
     )
     drawn = shared.says_window(facts, facts.drawn(MOST_TOKENS))
     return sentences(text.format(n=n_lines, least=bipartite.LEAST), drawn)

@@ -44,10 +44,9 @@ def says_division(facts: ScalingFacts) -> str:
     if len(facts.head.labels) == 1:
         return _("A single token has nothing to choose from: its weight on itself is 1 either way.")
     text = _(
-        "Without ÷ √{d_head}, {head} would put {without:.0%} on its largest weight on "
-        "average, with it {with_it:.0%}; entropy falls from {bits:.2f} to "
-        "{bits_without:.2f} bits, and the softmax gradient from {slope:.2f} to "
-        "{slope_without:.2f}."
+        "Without ÷ √{d_head}, the largest weight in {head} would average {without:.0%} "
+        "instead of {with_it:.0%}; entropy would fall from {bits:.2f} to {bits_without:.2f} "
+        "bits, and the softmax gradient from {slope:.2f} to {slope_without:.2f}."
     )
     return text.format(
         d_head=facts.head.steps.d_head,

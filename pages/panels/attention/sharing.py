@@ -106,8 +106,8 @@ def _alike(row: Shared | None) -> str:
     if row is None:
         return ""
     text = _(
-        "With {n} key and value heads, the attention maps of two heads of one group "
-        "have cosine {within:.3f}, of two groups {across:.3f}."
+        "With {n} key and value heads, the attention maps of two heads have a cosine of "
+        "{within:.3f} within a group and {across:.3f} across groups."
     )
     return text.format(n=row.n_kv_heads, **row.likeness._asdict())
 

@@ -69,13 +69,13 @@ STEP_SENTENCES = {
         "Every token has three vectors of {d_head} numbers: a query (what it looks for), a key "
         "(what it can be found by) and a value (what it passes on)."
     ),
-    "scores": N_("The dot product of the pinned query with every key: scores range {raw}."),
-    "scaled": N_("Divided by √{d_head}, the scores range {scaled}."),
-    "cap": N_("cap · tanh(score / cap) bends the scores: the range is now {capped}."),
+    "scores": N_("The dot product of the pinned query with every key: scores range from {raw}."),
+    "scaled": N_("Divided by √{d_head}, the scores range from {scaled}."),
+    "cap": N_("cap · tanh(score / cap) compresses the scores: the range is now {capped}."),
     "bias": N_("The further a key, the lower its score: the range is now {biased}."),
     "mask": N_(
         "The mask hides {n_masked} of {n} keys from the pinned token; the remaining scores "
-        "range {masked}."
+        "range from {masked}."
     ),
     "softmax": N_("Softmax turns the row's scores into weights ({pattern}) that sum to {sum}."),
     "mix": N_("The values, each times its weight, are summed: a vector of length {mixed}."),

@@ -45,7 +45,7 @@ def says_flow(facts: FlowFacts) -> str:
 def _reason(run: Run) -> str:
     norm = run.config.norm
     if not norm.residual:
-        return _("Without the residual connection only each part's output is passed on.")
+        return _("Without the residual connection, each part passes on only its own output.")
     if norm.norm_kind is NormKind.NONE:
         return _("Without a norm nothing brings the stream back to a common scale.")
     if norm.norm_kind is NormKind.BATCH_NORM and not run.training:
@@ -71,7 +71,7 @@ def _reason(run: Run) -> str:
         case NormPlacement.PARALLEL:
             return _(
                 "Attention and feed-forward read the same normalized input, and their "
-                "outputs are added at once."
+                "outputs are added together."
             )
 
 

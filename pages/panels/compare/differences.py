@@ -66,11 +66,12 @@ def _parameters(facts: PairCounts) -> str:
     if a == b:
         return _("Both have {n:,} parameters.").format(n=a)
     text = _(
-        "B has {ratio} times the parameters of A ({change}), most of all in {part} ({part_change})."
+        "B has {ratio} times the parameters of A ({change}); the largest change is in {part} "
+        "({part_change})."
     )
     if readable(b / a) == "1":
         text = _(
-            "B has {change} parameters against {n:,} of A, most of all in {part} ({part_change})."
+            "A has {n:,} parameters; B differs by {change}, most of all in {part} ({part_change})."
         )
     part, change = facts.parameter_change
     return text.format(
@@ -87,8 +88,8 @@ def _flops(facts: PairCounts) -> str:
         text = _("Per token read (text of {n:,} tokens), both need about {flops}.")
         return text.format(n=facts.n, flops=flops(facts.b.read_flops))
     text = _(
-        "Per token read (text of {n:,} tokens), B needs {ratio} times the FLOPs of A, "
-        "most of all in {part} ({change})."
+        "Per token read (text of {n:,} tokens), B needs {ratio} times the FLOPs of A; the "
+        "largest change is in {part} ({change})."
     )
     if group := facts.flops_group_change:
         part, change = kind(group[0]), group[1]
@@ -155,9 +156,9 @@ def what_differs(pair: Pair) -> None:
         tell(says_counts(facts))
     show_whole(numbers(facts))
     text = _(
-        "Exact counts, nothing is built: matrix products for texts of {n:,} tokens; 1 "
-        "GB = 10⁹ bytes, in {weight_format}, whatever format A and B run in here. "
-        "Memory for inference is an estimate. A dash: not applicable."
+        "Exact counts without building a model: matrix products for texts of {n:,} tokens; "
+        "bytes as in {weight_format} (1 GB = 10⁹ bytes), whatever format A and B run in "
+        "here. Memory for inference is an estimate. A dash: not applicable."
     )
     note(text.format(n=facts.n, weight_format=format_name(facts.weight_format)))
     if len(table):

@@ -168,6 +168,6 @@ def _start(name: str, values: dict[str, Any]) -> str:
     if starts.is_known(preset) and wanted in (None, starts.start(preset).config.architecture):
         return preset
     if wanted not in [*START_OF]:
-        text = N_("{name}: unknown preset and architecture")
+        text = N_("{name}: neither a known preset nor a known architecture")
         raise UnreadableFileError(text, name=name)
     return START_OF[Architecture(wanted)]

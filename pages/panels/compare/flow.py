@@ -111,7 +111,10 @@ def rows(pair: Pair) -> list[Row]:
         return found
     found.append(Row(label, a.entropy_bits, b.entropy_bits, bits))
     if pair.reads_the_same:
-        label, apart = _("distance of heads with the same number, mean (0 to 1)"), runs.distances
+        label, apart = (
+            _("distance between heads with the same number, mean (0 to 1)"),
+            runs.distances,
+        )
         mean = float(apart(pair).mean())
         found.append(Row(label, 0.0, mean, "{:.3f}".format, is_between=True))
     return found
@@ -141,7 +144,7 @@ def what_passes(pair: Pair) -> None:
     if pair.n_layers > 1:
         one_of_layers(range(pair.n_layers), layer)
     if any(run.has_target for run in pair.both):
-        note(_("Of an encoder–decoder, the encoder is compared: it reads the text."))
+        note(_("For an encoder–decoder, the encoder is compared: it reads the text."))
         return
     for side, column in enumerate(st.columns(2)):
         with column:

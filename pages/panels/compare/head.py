@@ -63,7 +63,10 @@ def says_head(facts: TwoHeads) -> str:
     )
     if not facts.reads_the_same:
         return said
-    text = _("{share} of its weight lies on other keys; {mean} on average over the head's queries.")
+    text = _(
+        "{share} of its weight lies on different keys in A and B; {mean} on average "
+        "over the head's queries."
+    )
     return sentences(said, text.format(share=percent(facts.moved), mean=percent(facts.distance)))
 
 

@@ -141,7 +141,7 @@ def draw_distances(pair: Pair, layer: int, head: int) -> Picture:
         runs.distances(pair),
         titles=(_("layer"), _("head")),
         selected=(layer, head),
-        title=_("Distance between heads of the same number"),
+        title=_("Distance between heads with the same number"),
         _=_,
     )
 

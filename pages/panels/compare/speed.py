@@ -36,7 +36,7 @@ def says_time(facts: PairTimes) -> str:
         b_low=duration(b_low),
         b_high=duration(b_high),
     )
-    expected = _("FLOPs alone would give {expected} times.")
+    expected = _("FLOPs alone would predict {expected} times.")
     return sentences(said, _verdict(facts), expected.format(expected=readable(facts.flops_ratio)))
 
 
@@ -44,12 +44,13 @@ def _verdict(facts: PairTimes) -> str:
     """Who is faster, where the rounds agree; and what to make of it where they do not."""
     low, high = facts.ratios[0], facts.ratios[-1]
     if low > 1:
-        text = _("B was slower in every round: it took a median of {ratio} times A's time.")
+        text = _("B was slower in every round: it took {ratio} times as long as A (median).")
     elif high < 1:
-        text = _("B was faster in every round: it took a median of {ratio} times A's time.")
+        text = _("B was faster in every round: it took {ratio} times as long as A (median).")
     else:
         text = _(
-            "Round by round B took a median of {ratio} times A ({low} to {high}): no clear winner."
+            "Compared round by round, B took {ratio} times as long as A (median; {low} to "
+            "{high}): no clear winner."
         )
     said = text.format(ratio=readable(facts.ratio), low=readable(low), high=readable(high))
     if not facts.is_busy:

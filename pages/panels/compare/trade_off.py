@@ -98,14 +98,14 @@ def says_front(facts: FrontFacts) -> str:
     """Which lie on the front, what beats B, and how many have no such number."""
     if facts.points.empty:
         return _("No configuration has both numbers.")
-    text = _("{n} of {all} lie on the Pareto front: {names}.")
+    text = _("Pareto front ({n} of {all}): {names}.")
     names = shared.some_of([literal(name) for name in facts.front])
     said = [text.format(n=len(facts.front), all=len(facts.points), names=names)]
     if name := facts.better_than("b"):
         text = _("B is dominated: {name} is no worse on either axis and better on one.")
         said.append(text.format(name=literal(name)))
     if n := facts.n_left_out:
-        text = _("{n} are not drawn: the number does not apply to them (an encoder has no cache).")
+        text = _("Not drawn: {n} to which the number does not apply (an encoder has no cache).")
         said.append(text.format(n=n))
     return sentences(*said)
 
@@ -130,9 +130,10 @@ def what_one_pays(run: Run) -> None:
         show(draw_front, *shown, key="trade_off_dots", on_click=take)
         note(
             _(
-                "Filled: on the Pareto front, where no other is as good on both axes and better "
-                "on one. Hollow: dominated. Both axes are logarithmic. Names are shown where "
-                "there is room, under the cursor always. Click a dot to set it as B."
+                "Filled: on the Pareto front, where no other is as good on both axes and "
+                "better on one. Hollow: dominated. Both axes are logarithmic. Names are "
+                "shown where there is room, and always under the cursor. Click a dot to set "
+                "it as B."
             )
         )
 

@@ -118,15 +118,15 @@ def says_decoding(facts: Decoding) -> str:
 def says_counted(facts: StepFacts) -> str:
     """What is counted, and what is not."""
     said = _(
-        "Matrix products exactly, 2·m·n·k each: equal to torch's own count for eager "
-        "attention, forward and backward. Not counted: norms, softmax, activation "
+        "Matrix products are counted exactly, 2·m·n·k each: equal to torch's own count for "
+        "eager attention, forward and backward. Not counted: norms, softmax, activation "
         "functions, additions, the optimizer. Masked pairs are computed, then discarded."
     )
     if not facts.config.attends:
         said = _(
-            "Matrix products exactly, 2·m·n·k each, forward and backward; a state is counted token "
-            "by token, as its recurrence is written. Not counted: norms, activation functions, "
-            "additions, the optimizer."
+            "Matrix products are counted exactly, 2·m·n·k each, forward and backward; a "
+            "state is counted token by token, as its recurrence is written. Not counted: "
+            "norms, activation functions, additions, the optimizer."
         )
     return sentences(said, shared.capacity_note(facts.config))
 

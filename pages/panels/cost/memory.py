@@ -174,7 +174,7 @@ def says_bars(facts: MemoryFacts) -> str:
     said = _("The first bar is your choice; each of the others changes one thing.")
     if facts.is_training or not facts.cache_per_token:
         return said
-    return sentences(said, _("The cache is float32 in float32, otherwise 16 bits."))
+    return sentences(said, _("The cache is float32 if the weights are, otherwise 16 bits."))
 
 
 def says_estimate(facts: MemoryFacts) -> str:

@@ -53,7 +53,7 @@ BOUNDS = {"compute": N_("arithmetic"), "memory": N_("memory"), "start": N_("laun
 WAITING = {
     Bound.COMPUTE: N_("limited by arithmetic: {names}"),
     Bound.MEMORY: N_("limited by memory: {names}"),
-    Bound.START: N_("so small that launching them takes longer: {names}"),
+    Bound.START: N_("so small that launching them takes longer than running them: {names}"),
 }
 ABOVE = {
     Bound.MEMORY: N_(
@@ -104,9 +104,9 @@ def operation(name: str) -> str:
 def says_intensity(facts: CountedFacts) -> str:
     """Which operations will wait for memory, as far as counts tell."""
     text = _(
-        "By count, {most} computes most for each byte it moves ({high} FLOPs), {least} least "
-        "({low}): the shorter its bar, the sooner it waits for memory. Where that limit lies, and "
-        "how long each takes, is measured on this device."
+        "By count, the FLOPs per byte moved are highest for {most} ({high}) and lowest for "
+        "{least} ({low}): the shorter the bar, the sooner memory is the limit. Where that "
+        "limit lies, and how long each operation takes, must be measured on this device."
     )
     said = text.format(
         most=operation(facts.most),
@@ -227,11 +227,11 @@ def says_model(facts: ModelFacts) -> str:
 def says_how(case: Case) -> str:
     """On what it was measured, and what is left out."""
     text = _(
-        "Measured here: {where}; medians after warming up, bars: quartiles; random "
-        "operands (seed {seed}). Each call uses other weights and cached keys until as "
-        "many bytes have passed as the model has, so that caching is as in the model. "
-        "Bytes: each operand read once, each result written once. In the layer but not "
-        "in its operations: biases, masks, positions, norms of queries and keys, head "
+        "Measured here: {where}; medians after warming up, bars: quartiles; random operands "
+        "(seed {seed}). Successive calls use different weights and cached keys until as many "
+        "bytes have been read as the model holds, so that hardware caches behave as in the "
+        "model. Bytes: each operand read once, each result written once. In the layer but "
+        "not in its operations: biases, masks, positions, norms of queries and keys, head "
         "reshaping."
     )
     return text.format(where=shared.where(case.place), seed=case.seed)

@@ -288,7 +288,7 @@ def _names(labels: list[str], _: Translate) -> str:
 
 def sums(facts: LayerFacts, *, _: Translate) -> Picture:
     """Stacked bars of time by group, estimated and one by one, and one for the whole."""
-    rows = [_("at best"), _("operations, one by one"), _("the layer, whole")]
+    rows = [_("at best"), _("operations, one by one"), _("the whole layer")]
     whole = facts.whole.times.median
     totals = [facts.best, facts.one_by_one, whole]
     groups = [

@@ -196,10 +196,10 @@ def counted_model(config: ModelConfig) -> str:
     """The model in one line."""
     n, active = fit.n_parameters(config), active_parameters(config)
     if active == n:
-        return _("{n:,} parameters. Counted by formula, nothing is built.").format(n=n)
+        return _("{n:,} parameters. Counted by formula, without building the model.").format(n=n)
     text = _(
-        "{n:,} parameters, of which each token uses {active:,}. Counted by formula, "
-        "nothing is built."
+        "{n:,} parameters, of which each token uses {active:,}. Counted by formula, without "
+        "building the model."
     )
     return text.format(n=n, active=active)
 

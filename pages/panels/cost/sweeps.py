@@ -110,7 +110,7 @@ def says_bytes(facts: pd.DataFrame) -> str:
     """What fewer bits save by formula, and what has to be measured."""
     text = _(
         "By formula, the weights of the whole model take {most} in float32 and {least} in 16 "
-        "bits. bfloat16 reaches as far as float32 but divides more coarsely; float16 ends at "
+        "bits. bfloat16 covers about the range of float32, in coarser steps; float16 ends at "
         "{end}. Whether fewer bytes save time depends on the device: measure it here."
     )
     rows = facts.set_index("format")
@@ -149,7 +149,7 @@ def says_skipped(facts: SweepFacts) -> str:
 def _refused(series: str, refused: Point) -> str:
     if refused.n_bytes:
         text = _(
-            "{dtype}: from size {size:,} on it needs about {need}, more than one run is allowed."
+            "{dtype}: from size {size:,} on it needs about {need}, more than a single run may use."
         )
         return text.format(dtype=series, size=refused.size, need=bytes_text(refused.n_bytes))
     text = _("{dtype}: from size {size:,} on a pass would take about {time}, more than {most}.")

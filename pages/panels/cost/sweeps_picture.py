@@ -90,7 +90,7 @@ def formats(facts: pd.DataFrame, *, _: Translate) -> Picture:
     finest, coarsest = facts["step"].min(), facts["step"].max()
     return figure(
         lines,
-        title=_("Reach and fineness of number formats"),
+        title=_("Range and precision of number formats"),
         **plot_room(FORMATS, AXIS),
         xaxis={**_powers(_("size of a number (logarithmic)")), "range": [-41, 41], "dtick": 10},
         yaxis={
@@ -113,7 +113,7 @@ def _powers(title: str) -> dict[str, Any]:
 
 def _reach(row: Row, color: str, place: str, _: Translate) -> dict[str, Any]:
     """From the least number to the largest, the spacing between neighbours at most this share."""
-    text = _("{format}: {least} to {largest}, spacing up to {step} of a number")
+    text = _("{format}: {least} to {largest}, relative spacing up to {step}")
     said = text.format(
         format=row.format,
         least=readable(row.least),

@@ -87,8 +87,9 @@ def _says_quality(facts: BlameFacts) -> str:
     )
     if facts.is_share:
         text = _(
-            "Of {before} {score}, {rounded} remain when all matrices are rounded, **{kept}** "
-            "when the worst rows stay at 8 bits; the file grows from {small} to {larger}."
+            "{score}: {before} in the original, {rounded} when all matrices are rounded, "
+            "**{kept}** when the worst rows stay at 8 bits; the file grows from {small} to "
+            "{larger}."
         )
     return text.format(
         score=_(facts.score_name),
@@ -179,15 +180,15 @@ def _way_to_exempt(facts: BlameFacts) -> None:
 
 
 def _not_recorded() -> str:
-    question = _("Which matrix costs most of the score, and what if the worst rows stay at 8 bits?")
+    question = _("Which matrix lowers the score most, and what if the worst rows stay at 8 bits?")
     return sentences(question, _("These settings were not measured beforehand."))
 
 
 def _says_how(*, is_recorded: bool) -> str:
     text = _(
         "Blame is measured on training text, scores on held-out data. A matrix's blame is "
-        "divided among its rows in proportion to their error in its output; the rows with most "
-        "blame per weight stay at 8 bits. Bytes are the file's."
+        "divided among its rows in proportion to their error in its output; the rows with "
+        "the most blame per weight stay at 8 bits. Bytes are file sizes."
     )
     return sentences(words.recorded(), text) if is_recorded else text
 

@@ -45,8 +45,9 @@ def says_cache(facts: CacheFacts) -> str:
     """What the chosen cache saves, and what it costs."""
     chosen, exact = facts.chosen, facts.exact
     text = _(
-        "{n} tokens take **{after}** instead of {before} in half precision. The logits change "
-        "by at most {difference:.2g}; {score}: {now}, with an exact cache {then}."
+        "{n} tokens take **{after}** instead of {before} in half precision. The logits "
+        "change by at most {difference:.2g}; {score}: {now}, against {then} with an exact "
+        "cache."
     )
     return sentences(
         text.format(

@@ -123,7 +123,7 @@ def which_layers_can_go(run: Run) -> None:
         show(deletion_picture.siblings, facts=recorded_deletions, key="siblings")
         text = _(
             "Recorded: {n} layers, {updates} updates; mean of {seeds} seeds with 3 random "
-            "orders each, the band is their range. A deleted sub-layer is bypassed, its norm "
+            "orders each; the band is their range. A deleted sub-layer is bypassed, its norm "
             "included."
         )
         note(text.format(n=N_LAYERS, updates=N_UPDATES, seeds=len(SEEDS)))

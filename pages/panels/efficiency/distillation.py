@@ -77,7 +77,7 @@ def says_distillation(facts: DistillationFacts) -> str:
     text = _(
         "After {n} updates the student ({share} of the teacher's parameters) has a held-out "
         "loss of {taught:.3f} nats with the teacher and {alone:.3f} alone: lower on {better} "
-        "of {seeds} seeds. Trained alone for as many FLOPs ({longer} updates), it reaches "
+        "of {seeds} seeds. Trained alone with as many FLOPs ({longer} updates), it reaches "
         "{more:.3f}: the teacher gives the lower loss on {better_longer}."
     )
     said = text.format(
@@ -100,9 +100,9 @@ def _says_time(facts: DistillationFacts) -> str:
     if not facts.is_timed:
         return ""
     text = _(
-        "Trained alone for as much time ({as_long} updates, since one with the teacher takes "
-        "{ratio:.2f} times as long), it reaches {loss:.3f}: the teacher gives the lower loss on "
-        "{better}."
+        "Trained alone for as long ({as_long} updates, since one with the teacher takes "
+        "{ratio:.2f} times as long), it reaches {loss:.3f}: the teacher gives the lower loss "
+        "on {better}."
     )
     way = Way.ALONE_AS_LONG
     return text.format(
@@ -158,7 +158,7 @@ def _says_where(facts: DistillationFacts) -> str:
     """On which processor the time is equal; without it FLOPs stand for time."""
     if facts.is_timed:
         return _("Time measured on {processor}.").format(processor=facts.processor)
-    return _("Equal FLOPs stand for equal time, which differs between machines.")
+    return _("Equal FLOPs stand in for equal time, which differs between machines.")
 
 
 def student_table(facts: DistillationFacts) -> pd.DataFrame:
@@ -209,7 +209,7 @@ def what_a_teacher_adds(run: Run) -> None:
 def _cannot_be(fault: Fault) -> None:
     """Why a student of this shape is not trained, and the way to one that is."""
     st.error(say_fault(fault), icon=":material/block:")
-    way(_("Take half of both"), "half_student", student_size=str(StudentSize.HALF_BOTH))
+    way(_("Choose half of both"), "half_student", student_size=str(StudentSize.HALF_BOTH))
 
 
 def _compared(

@@ -129,7 +129,8 @@ def _says_packed(facts: FrontierFacts) -> str:
         return ""
     text = _(
         "**{name}** computes in int8 ({n} matrices): a batch takes {batch} of the time in "
-        "float32, a token {token}; by the bytes of the matrices it would be {bytes}."
+        "float32, a token {token}; going by the bytes of the matrices alone, {bytes} would "
+        "be expected."
     )
     batch, token = (facts.time_ratio(ran, kind) or 0.0 for kind in TIMED)
     return text.format(
@@ -153,15 +154,15 @@ def says_how(facts: FrontierFacts, processor: str) -> str:
     )
     said = text.format(n=len(facts.original.scores))
     before = shared.measured_on(processor) if processor else ""
-    click = _("Click a point to take its model.")
+    click = _("Click a point to use its model.")
     return sentences(click, _says_own(facts), before, said, _says_simulated(facts))
 
 
 def _says_simulated(facts: FrontierFacts) -> str:
     """Whose times are those of float32 though they are quantized."""
     if facts.packed:
-        return _("All other quantized models are simulated in float32, and so are their times.")
-    said = _("Quantized models are simulated in float32, and so are their times.")
+        return _("All other quantized models are simulated in float32, and timed that way.")
+    said = _("Quantized models are simulated in float32, and timed that way.")
     if any(each.name == INT8 and not each.n_packed for each in facts.variants):
         return sentences(said, _("There is no packed int8 kernel here that could run them."))
     return said
@@ -274,7 +275,7 @@ def _own(weights: str, name: str, known: Variant | None) -> Variant:
 def _ways_to_best(facts: FrontierFacts, run: Run) -> None:
     """Buttons for the two that the sentence names, but for the one that is shown already."""
     best = (facts.smallest(0.0), facts.smallest(MOST_LOST))
-    label = _("Show {name} on all pages, the original as A")
+    label = _("Show {name} on all pages, with the original as A")
     whole = starts.original(run.weights)
     names = dict.fromkeys(each.name for each in best if each.name)
     with st.container(horizontal=True):

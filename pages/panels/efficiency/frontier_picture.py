@@ -45,7 +45,7 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
     line = marks.line(
         [each.n_bytes for each in best],
         [facts.quality(each) for each in best],
-        name=_("none smaller is as good"),
+        name=_("no smaller one is as good"),
         line={"color": palette.BEFORE, "width": 2, "shape": "hv"},
         hoverinfo="skip",
     )

@@ -86,9 +86,9 @@ def _verdict(what: str, float32: float, int8: float) -> str:
     ratio = float32 / int8
     text = _("{what}: int8 is as fast as float32 ({int8}).")
     if ratio > ALIKE:
-        text = _("{what}: int8 is **{ratio} times as fast** ({int8} for {float32}).")
+        text = _("{what}: int8 is **{ratio} times as fast** ({int8} against {float32}).")
     elif ratio < 1 / ALIKE:
-        text = _("{what}: int8 takes {inverse} times as long ({int8} for {float32}).")
+        text = _("{what}: int8 takes {inverse} times as long ({int8} against {float32}).")
     return text.format(
         what=what,
         ratio=readable(ratio),
@@ -100,9 +100,9 @@ def _verdict(what: str, float32: float, int8: float) -> str:
 
 def says_passes(facts: Int8Facts) -> str:
     """The whole model in int8 beside itself in float32: one token, then a batch."""
-    text = _("The whole model, in which all but these matrices stays in float32.")
+    text = _("The whole model, with everything but these matrices in float32.")
     verdicts = (_verdict(_what(each), each.float32, each.int8) for each in facts.passes)
-    mixed = _("In int8 only the matrices that it makes quicker: {each}.")
+    mixed = _("With int8 only for the matrices that it makes quicker: {each}.")
     return sentences(text, *verdicts, mixed.format(each=enumeration(map(_mixed, facts.passes))))
 
 
@@ -121,9 +121,9 @@ def says_how(facts: Int8Facts, series: Int8Times) -> str:
     """What was measured, and where."""
     text = _(
         "Measured here: {where}. torch's packed kernel: weights on one grid per row, "
-        "activations on one grid per token, recomputed each time and included ({share} of the "
-        "int8 time); sums in int32. Matrices alone hold random numbers (seed {seed}); second "
-        "fastest of {repeats} samples."
+        "activations on one grid per token, whose recomputation is timed too ({share} of the "
+        "int8 time); sums in int32. Matrices timed alone hold random numbers (seed {seed}); "
+        "times are the second fastest of {repeats} samples."
     )
     place = Place(series.device, "float32, int8", series.attempt)
     share = percent(facts.rounding_share)

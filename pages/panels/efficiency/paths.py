@@ -35,8 +35,9 @@ def says_paths(facts: PathFacts) -> str:
     """Which length carries most, and how short the paths are that the model needs."""
     text = _(
         "{n} sub-layers make {all:,} paths. The largest part of the gradient, {share}, comes "
-        "through paths of length {k}, which are {of_paths} of all. With paths of length "
-        "{enough} at most, the loss is within a tenth of the whole model's ({loss:.3f})."
+        "through paths of length {k}, which make up {of_paths} of all paths. With paths of "
+        "length {enough} at most, the loss is within a tenth of the whole model's "
+        "({loss:.3f})."
     )
     return text.format(
         n=facts.n_sublayers,

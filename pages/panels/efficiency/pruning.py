@@ -51,8 +51,8 @@ def says_pruning(facts: PruningFacts) -> str:
     """How much can go, and whether anything is gained."""
     by_size, by_use, by_chance = (percent(facts.kept_up_to(c, MOST_KEPT)) for c in Criterion)
     text = _(
-        "Keeping {kept}, the model can lose {size} chosen by magnitude, {use} by their effect "
-        "on its own text, {chance} at random."
+        "Keeping {kept}, the model can lose {size} chosen by magnitude, {use} by effect on "
+        "its own text, {chance} at random."
     )
     kept = shared.said_kept(MOST_KEPT, facts.score_name, facts.is_share)
     said = text.format(kept=kept, size=by_size, use=by_use, chance=by_chance)
@@ -64,13 +64,13 @@ def _gain(facts: PruningFacts) -> str:
     row, whole = facts.rows.iloc[-1], facts.original
     if facts.pruned is Pruned.WEIGHTS:
         text = _(
-            "A mask saves bytes ({before} to {after}) but no time, since zeros are multiplied "
-            "too ({ratio:.2f} times the median time per batch)."
+            "A mask saves bytes ({before} to {after}) but no time, since zeros are "
+            "multiplied too (the median time per batch is {ratio:.2f} times the original)."
         )
     else:
         text = _(
-            "Removing whole parts makes the matrices smaller: {before} to {after}, {ratio:.2f} "
-            "times the time per batch."
+            "Removing whole parts makes the matrices smaller: {before} to {after}, and a "
+            "batch takes {ratio:.2f} times as long."
         )
     return text.format(
         before=bytes_text(whole.n_bytes),

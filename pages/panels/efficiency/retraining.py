@@ -57,9 +57,10 @@ def says_retraining(facts: RetrainingFacts) -> str:
     """How much can go without training, with it, and little by little."""
     once, after, gradual = (percent(facts.kept_up_to(repair, LEAST_KEPT)) for repair in Repair)
     text = _(
-        "Keeping {kept}, the model can lose {once} of its {parts} without retraining, {after} "
-        "with {n} updates after it, {gradual} when they go gradually during these updates. With "
-        "nothing removed the same updates take it from {before} to {control}."
+        "Keeping {kept}, the model can lose {once} of its {parts} without retraining, "
+        "{after} with {n} updates afterwards, {gradual} when they are removed gradually "
+        "during these updates. With nothing removed, the same updates take it from {before} "
+        "to {control}."
     )
     return text.format(
         parts=_(REMOVED_NAMES[facts.removed]),
@@ -129,7 +130,7 @@ def says_how(facts: RetrainingFacts, *, is_recorded: bool) -> str:
     """On what it was trained on, what went first, and how small that makes the model."""
     text = _("Its own task and batches, at {rate:.0%} of its learning rate. Seed: the model's own.")
     said = text.format(rate=retraining.RATE)
-    gradually = _("Gradual removal takes place every {n} updates of the first half.")
+    gradually = _("Gradual removal: one step every {n} updates during the first half.")
     return sentences(
         words.trained(is_recorded=is_recorded),
         said,
@@ -151,8 +152,8 @@ def _size(facts: RetrainingFacts) -> str:
     if facts.removed is Removed.WEIGHTS:
         return ""
     text = _(
-        "The matrices become smaller: with {share} removed, {n:,} of {of:,} parameters are left. "
-        "What the optimizer remembers of these is kept."
+        "The matrices become smaller: with {share} removed, {n:,} of {of:,} parameters are "
+        "left. Their optimizer states are kept."
     )
     n, of = facts.n_parameters(facts.most), facts.n_parameters(0.0)
     return text.format(share=percent(facts.most), n=n, of=of)

@@ -71,7 +71,7 @@ def says_rounding(facts: RoundingFacts) -> str:
     text = _(
         "With {bits:.2f} bits per weight, grids included, {before} become {after}. The "
         "signal-to-noise ratio is lowest in {worst}: {least:.1f} dB; the median matrix has "
-        "{median:.1f} dB. 6 dB more halves the error."
+        "{median:.1f} dB. Every 6 dB more halves the error."
     )
     return text.format(
         bits=facts.bits_a_weight,

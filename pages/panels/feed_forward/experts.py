@@ -60,9 +60,9 @@ def says_routes(facts: RoutingFacts) -> str:
         for row in each_row(facts.of_token)
     )
     text = _(
-        "{token} is routed to {listed} of {n} experts. The busiest expert is chosen "
-        "{most} times, an even share is {even:.1f}; the load-balancing loss of Switch "
-        "is {balance:.2f} (1: perfectly balanced)."
+        "{token} is routed to {listed} of {n} experts. The busiest expert is chosen {most} "
+        "times, where an even share is {even:.1f}; the load-balancing loss of Switch is "
+        "{balance:.2f} (1: perfectly balanced)."
     )
     said = text.format(
         token=literal(facts.labels[facts.token]),
@@ -79,10 +79,10 @@ def _shared(facts: RoutingFacts) -> str:
     if facts.shared_share is None:
         return ""
     text = ngettext(
-        "Besides, every token passes {n} shared expert: it writes {share:.2f} times the RMS of the "
-        "whole layer.",
-        "Besides, every token passes {n} shared experts: they write {share:.2f} times the RMS of "
-        "the whole layer.",
+        "In addition, every token passes through {n} shared expert: its output has "
+        "{share:.2f} times the RMS of the whole layer.",
+        "In addition, every token passes through {n} shared experts: their output has "
+        "{share:.2f} times the RMS of the whole layer.",
         facts.choice.n_shared_experts,
     )
     return text.format(n=facts.choice.n_shared_experts, share=facts.shared_share)

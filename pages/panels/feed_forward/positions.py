@@ -46,7 +46,7 @@ def says_shuffled(facts: ShuffleFacts) -> str:
     own = facts.feed_forward
     verdict = _("rounding only") if own.difference else _("exactly 0")
     if not own.is_rounding:
-        verdict = _("more than rounding: with a capacity limit, order decides")
+        verdict = _("more than rounding: with a capacity limit, order matters")
     difference = f"{own.difference:.1e}" if own.difference else "0"
     tried = {"n": facts.n_tokens, "orders": facts.n_orders}
     said = text.format(difference=difference, verdict=verdict, **tried)
@@ -96,7 +96,7 @@ def _why_elsewhere(facts: ReachFacts) -> Iterator[str]:
         yield text.format(token=literal(facts.labels[facts.pinned]))
     if facts.has_experts and facts.n_moved("feed_forward") > 1:
         text = _("With a capacity limit, changing one token can displace others.")
-        rounding = _("An expert that processes other tokens in the same batch rounds differently.")
+        rounding = _("An expert whose batch holds other tokens rounds differently.")
         yield text if facts.has_capacity else rounding
 
 
@@ -139,7 +139,7 @@ def each_position_alone(run: Run) -> None:
         st.markdown(says_reach(reach_facts(run, at.layer, at.token)))
     note(
         _(
-            "Each part was rerun on its own inputs of this run, in evaluation mode and with "
-            "the mask in place."
+            "Each part was rerun on its own inputs from this run, in evaluation mode and "
+            "with the mask in place."
         )
     )

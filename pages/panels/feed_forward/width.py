@@ -55,7 +55,7 @@ def says_width(facts: WidthFacts) -> str:
         "From {low:.0f} to {high:.0f} times d_model, parameters and FLOPs grow "
         "{cost:.1f}-fold ({few:,} to {many:,} parameters, {ops:,} to {more:,} FLOPs per "
         "token). The output's RMS goes from {small:.3f} to {large:.3f}; this run's own "
-        "layer, {weights}, adds RMS {own:.3f} to a stream of {stream:.3f}."
+        "layer, {weights}, adds an RMS of {own:.3f} to a stream of {stream:.3f}."
     )
     return text.format(
         low=first.ratio,

@@ -53,7 +53,7 @@ def says_drafts(facts: DraftFacts) -> str:
     """How many tokens a pass gave, and how many drafts of each module stood."""
     text = _(
         "In {passes} passes the model wrote {n} tokens: {rate:.2f} per pass. The text is the "
-        "same as token by token; modules drafted {accepted} of its tokens."
+        "same as when written token by token; modules drafted {accepted} of its tokens."
     )
     said = text.format(
         passes=len(facts.passes),

@@ -32,7 +32,7 @@ def growth(facts: DraftFacts, *, _: Translate) -> Picture:
                 hovertemplate=hover,
             ),
         ],
-        title=_("Tokens written over passes"),
+        title=_("Tokens written after each pass"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),

@@ -119,10 +119,10 @@ def says_both(facts: CacheFacts) -> str:
     """What grows in a hybrid and what does not, and what attention in each layer would keep."""
     config, last = facts.run.config, facts.last
     text = _(
-        "After {n:,} tokens {attending} of {all} layers hold keys and values of {kept:,}; with the "
-        "states of the others, which do not grow, that is {bytes:,} bytes (measured). Attention in "
-        "every layer with keys and values for each of {heads} heads would keep {other:,} bytes by "
-        "now."
+        "After {n:,} tokens, {attending} of {all} layers hold keys and values of {kept:,} of "
+        "them; with the states of the others, which do not grow, that is {bytes:,} bytes "
+        "(measured). Attention in every layer with keys and values for each of {heads} heads "
+        "would keep {other:,} bytes by now."
     )
     return text.format(
         n=last["n_read"],

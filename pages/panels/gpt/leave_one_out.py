@@ -64,9 +64,9 @@ def says_left_out(facts: LeftOut) -> str:
 def _strongest(facts: LeftOut, token: str) -> str:
     i = facts.strongest
     if i is None:
-        return _("No single token before makes it more likely by over 0.1 bits.")
+        return _("No single earlier token makes it more likely by more than 0.1 bits.")
     text = _(
-        "It depends most on {name}: hidden from the others, that leaves {chance}, {bits:.1f} "
+        "It depends most on {name}: hiding it from the others leaves {chance}, {bits:.1f} "
         "bits less."
     )
     name = literal(names(facts)[i])

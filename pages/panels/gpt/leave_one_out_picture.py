@@ -36,7 +36,10 @@ def bars(facts: LeftOut, *, _: Translate) -> Picture:
 
 
 def _hover(facts: LeftOut, i: int, label: str, _: Translate) -> str:
-    text = _("{position} · {token}: {bits:+.2f} bits; hidden, {share:.2%} is left of {whole:.2%}")
+    text = _(
+        "{position} · {token}: {bits:+.2f} bits; when it is hidden, {share:.2%} is left "
+        "of {whole:.2%}"
+    )
     return text.format(
         position=from_one(facts.places[i]),
         token=token_label(label),

@@ -54,9 +54,9 @@ def says_next(facts: NextFacts) -> str:
 
 def _kept(facts: NextFacts) -> list[str]:
     text = _(
-        "Its sampling probability is {probability}. {n:,} of {vocab_size:,} tokens can "
-        "be sampled; entropy {bits:.2f} bits, as uncertain as {alike:,.1f} equally "
-        "likely tokens."
+        "Its sampling probability is {probability}. {n:,} of {vocab_size:,} tokens can be "
+        "sampled; entropy {bits:.2f} bits, as uncertain as a choice among {alike:,.1f} "
+        "equally likely tokens."
     )
     said = text.format(
         probability=percent(facts.probability),
@@ -67,7 +67,7 @@ def _kept(facts: NextFacts) -> list[str]:
     )
     if facts.n_kept == len(facts.tokens):
         return [said]
-    return [said, _("Those excluded had {share}.").format(share=percent(facts.dropped))]
+    return [said, _("Those excluded had {share} in total.").format(share=percent(facts.dropped))]
 
 
 def what_comes_next(run: Run) -> None:

@@ -45,8 +45,8 @@ def bars(facts: SurpriseFacts, *, _: Translate) -> Picture:
         ],
         annotations=[
             _line_names(
-                _("line: mean {bits:.2f} bits").format(bits=mean),
-                _("dots: uniform guess {bits:.2f} bits").format(bits=guess_bits),
+                _("solid: mean {bits:.2f} bits").format(bits=mean),
+                _("dotted: uniform guess {bits:.2f} bits").format(bits=guess_bits),
             )
         ],
     )

@@ -41,12 +41,12 @@ AT_ONCE, A_MOMENT = 0.3, 0.1  # seconds
 def says_mask(run: Run) -> str:
     """Text grows causally whatever the mask of the run; empty where that is the same."""
     if len(lasting(run)) < len(run.interventions):
-        return _("Ablated parts stay ablated in new tokens; other changes end here.")
+        return _("Ablated parts stay ablated in new tokens; other changes do not carry over.")
     if is_as_masked(run):
         return ""
     text = _(
-        "The mask is {mask}, but generation is autoregressive: later tokens do not exist "
-        "yet, so it is causal."
+        "The mask is set to {mask}, but generation is autoregressive: later tokens do not "
+        "exist yet, so a causal mask applies."
     )
     return text.format(mask=terms.option(run.mask.mask_kind))
 
@@ -238,7 +238,7 @@ def _says_begun(text: Text) -> str:
     """Why there are new tokens before anyone asked for one."""
     if not text.n_tokens or "n_new_tokens" in link.state():
         return ""
-    return _("The first tokens are written already; “{again}” removes them.").format(
+    return _("The first tokens are already written; “{again}” removes them.").format(
         again=_("Start again")
     )
 

@@ -74,7 +74,7 @@ def _by_1e9(facts: BlindFacts) -> str:
         "keys as if there were no mask."
     )
     if facts.overflows:
-        text = _("In {dtype} −10⁹ is out of range and becomes −∞.")
+        text = _("In {dtype}, −10⁹ is out of range and becomes −∞.")
     elif facts.is_even:
         text = _(
             "Adding −10⁹ wipes out the scores in {dtype}: all {n} keys get {weight:.4f} "
@@ -161,9 +161,8 @@ def another_sequence(run: Run) -> None:
     place = explained(("masks",), (mask_rules.cross_padding,), key="cross")
     note(
         _(
-            "In cross-attention queries come from one sequence and keys from another, "
-            "so the mask is a rectangle. Here one head of random queries and keys shows "
-            "it."
+            "In cross-attention, queries come from one sequence and keys from another, so "
+            "the mask is a rectangle. Here one head of random queries and keys shows it."
         )
     )
     sizes = link.value("cross_len"), link.value("cross_padding")

@@ -88,9 +88,9 @@ def says_lead(found: Lead, dtype: str) -> str:
             "enough there at any size of the scores."
         )
     text = _(
-        "In layer 1 a forbidden score exceeds the best allowed one of its query by at "
-        "most {lead:.2f}. In {dtype}, −10,000 holds up to about {bearable:,.0f}: scores "
-        "would have to be {scale:,.0f} times as large."
+        "In layer 1 a forbidden score exceeds the best allowed one of its query by at most "
+        "{lead:.2f}. In {dtype}, −10,000 is enough up to a difference of about "
+        "{bearable:,.0f}: to leak, scores would have to be {scale:,.0f} times as large."
     )
     return text.format(lead=found.largest, bearable=found.bearable, scale=found.scale, dtype=dtype)
 
@@ -101,7 +101,8 @@ def says_weights(facts: StepFacts) -> str:
         return _("Some of its weights are NaN.")
     least, most = facts.row_sums
     text = _(
-        "Rows sum to {least:.3f} to {most:.3f}; {share:.1%} of all weight lies on forbidden cells."
+        "Row sums range from {least:.3f} to {most:.3f}; {share:.1%} of all weight lies on "
+        "forbidden cells."
     )
     return text.format(least=least, most=most, share=facts.forbidden_share)
 

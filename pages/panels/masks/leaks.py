@@ -26,8 +26,8 @@ SCALES = (1, 10, 100, 1_000, 10_000, 100_000)
 LEAST_SLIDER = 24
 KNOWN = {
     "batchnorm": N_(
-        "In training mode BatchNorm takes mean and variance over all tokens of the "
-        "batch, later ones included: no mask can prevent that."
+        "In training mode BatchNorm computes mean and variance over all tokens of the batch, "
+        "later ones included: no mask can prevent that."
     ),
     "expert_capacity": N_(
         "With limited capacity, tokens compete for experts: where a token is routed "

@@ -18,7 +18,7 @@ MOST_DECADES = 8.0
 
 def moved(facts: LeakFacts, *, pinned: int, _: Translate) -> Picture:
     """How far each output moves when one token changes."""
-    title = _("One token changes: how much outputs change")
+    title = _("How much outputs change when one token changes")
     columns = [facts.labels[i] for i in facts.tokens]
     names = Names(title, _("output"), _("token that changes"), facts.labels, columns)
     reads_tokens = facts.test.run.config.architecture.reads_tokens

@@ -63,7 +63,7 @@ def says_peeking(found: Peeking) -> str:
     text = _(
         "After {n} steps the training loss is {masked_loss:.2f} nats with the mask and "
         "{peeking_loss:.2f} without it. Where the text ends and the model must continue on "
-        "its own, it is {masked:.2f} and {peeking:.2f}."
+        "its own, the loss is {masked:.2f} and {peeking:.2f}."
     )
     said = text.format(
         n=found.n_updates,

@@ -22,7 +22,7 @@ def losses(facts: Peeking, names: Mapping[str, str], *, _: Translate) -> Picture
     writing = _lines(facts.writing, names, _("{model}, writing"), "lines+markers", "dot", _)
     return training_losses(
         [*training, *writing],
-        title=_("Loss while it trains, and where it must write"),
+        title=_("Loss during training and during writing"),
         n_updates=N_UPDATES,
         guess=facts.guess,
         _=_,

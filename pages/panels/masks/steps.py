@@ -47,7 +47,8 @@ def kinds(run: Run) -> NDArray[uint8]:
 def says_kinds(run: Run) -> str:
     """How to read the small masks, and what they cannot show for this input."""
     said = _(
-        "Blue cells are allowed, grey ones forbidden. Choose a mask by a click, or by name above."
+        "Blue cells are allowed, grey ones forbidden. Choose a mask by clicking it, or by "
+        "name above."
     )
     if not run.input.n_padding:
         said = sentences(said, _("This input has no padding token, so padding masks hide nothing."))

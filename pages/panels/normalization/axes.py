@@ -102,7 +102,7 @@ def _span(least: float, most: float) -> str:
 
 def says_dependence(facts: NormFacts) -> str:
     """Which norm's output depends on what else is in the batch, as numbers measured here."""
-    said = _("LayerNorm and RMSNorm: other tokens do not change a token at all, the change is 0.")
+    said = _("LayerNorm and RMSNorm: other tokens do not change a token at all; the change is 0.")
     if facts.change_per_token:
         said = _("LayerNorm and RMSNorm: other tokens change a token by no more than {most:.1g}.")
     text = _(
@@ -122,7 +122,7 @@ def says_surroundings(facts: NormFacts) -> str:
     text = _(
         "Largest change of any value of the first sequence, compared with the sequence "
         "alone, on the inputs that really enter the norm. Others: {others}. Padding: "
-        "{padding}; all as the model made it. Norms without learned scale; BatchNorm's "
+        "{padding}; all as the model produced them. Norms without learned scale; BatchNorm's "
         "running statistics at their initial 0 and 1."
     )
     return text.format(others=others, padding=padding)
@@ -153,7 +153,7 @@ def dependence_table(facts: NormFacts) -> None:
 def running_table(facts: NormFacts) -> None:
     """How the running statistics of BatchNorm approach those of the batch."""
     shown = {
-        _("training passes before"): facts.running["updates"],
+        _("earlier passes in training mode"): facts.running["updates"],
         _("difference in evaluation mode"): facts.running["change"].map(_change),
     }
     show_table(pd.DataFrame(shown), key="running_table")
@@ -196,7 +196,7 @@ def layer_and_stage(run: Run) -> None:
     labels = {name: terms.stage(name, run.config, layer) for name in options}
     with st.container(key="norm_input"):
         st.pills(
-            _("Inputs of the norms"),
+            _("Inputs to the norms"),
             options,
             format_func=lambda name: labels.get(name, name),
             required=True,

@@ -112,7 +112,7 @@ def _above(left: float, norm: str, facts: NormInput, _: Translate) -> dict[str, 
     if norm in PER_TOKEN:
         n_groups, size = size, n_groups
     statistics = _("mean square") if norm == "RMSNorm" else _("mean, variance")
-    said = _("{n_groups} × over {size}").format(n_groups=n_groups, size=size)
+    said = _("{n_groups} sets of {size}").format(n_groups=n_groups, size=size)
     place = {"x": left - 0.5, "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom"}
     look = {"align": "left", "font": {"size": 12}}
     return {**place, "text": f"<b>{norm}</b><br>{statistics}<br>{said}", **look}
@@ -153,7 +153,7 @@ def of_features(facts: NormFacts, names: Mapping[str, str], *, _: Translate) -> 
     labels = np.array([label.format(n=i + 1) for i in range(table["feature"].max() + 1)])
     of_input = table[table["norm"] == "input"]
     order = {name: of_input[name].to_numpy(float).argsort(kind="stable") for name in STATISTICS}
-    title = _("feature, in the order of the input values")
+    title = _("feature, sorted by the input's value")
     return _panels(
         [
             _curve(

@@ -62,7 +62,7 @@ def says_gradient(facts: DepthFacts) -> str:
     said = [stacks.says_how_far(len(facts.stacks), facts.n_wanted)]
     if facts.ways_back:
         listed = listing(_way_back(way, facts) for way in facts.ways_back)
-        text = _("Gradient in layer 1 against layer {n}: {listed}.")
+        text = _("Gradient in layer 1 compared with layer {n}: {listed}.")
         said.append(text.format(n=facts.curves.n_layers, listed=listed))
         if all(way.arrives for way in facts.ways_back):
             said += [_("No gradient vanishes or explodes."), _at_the_output(facts)]
@@ -101,7 +101,7 @@ def says_overflow(facts: DepthFacts) -> str:
     for found in facts.overflows:
         text = _("{placement}: from layer {layer} on the stream overflows {dtype}.")
         if found.layer is None:
-            text = _("{placement}: the stream stays finite in {dtype}, its gradients do not.")
+            text = _("{placement}: the stream stays finite in {dtype}, but its gradients do not.")
         name, dtype = terms.option(found.placement), facts.first.run.dtype
         said.append(text.format(placement=name, layer=found.layer, dtype=dtype))
     return sentences(*said)
@@ -135,9 +135,9 @@ def _beside_dong(facts: DepthFacts) -> str:
         "makes all tokens alike. With them it need not happen, and here {verdict}. "
         "Switch them off to compare."
     )
-    verdict = _("they do not")
+    verdict = _("the tokens do not become alike")
     if facts.alike:
-        verdict = _("they become nearly identical all the same: {listed}")
+        verdict = _("the tokens become nearly identical all the same: {listed}")
     return text.format(verdict=verdict.format(listed=enumeration(map(terms.option, facts.alike))))
 
 
@@ -150,7 +150,7 @@ def says_setting(facts: DepthFacts) -> str:
         "dropout off. Input: {read}. Loss: cross entropy of a linear probe that predicts one of "
         "{classes} random classes at each token ({loss} in the first stack)."
     )
-    read = _("random vectors for its words, since this run's own are wider")
+    read = _("random vectors for the text's words, since this run's own are wider")
     if stack.reads_own_stream:
         read = _("the input of this run's first layer")
     is_finite = facts.loss < float("inf")

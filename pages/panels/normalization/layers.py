@@ -67,8 +67,9 @@ def says_drawn(facts: OwnFacts) -> str:
 def says_loss(facts: OwnFacts) -> str:
     """Where the trained model's gradient is, and how its loss compares."""
     text = _(
-        "Loss of this text: {trained:.2f} nats trained, {random:.2f} with random weights (seed "
-        "{seed}). Trained, layer {most} has the largest gradient and layer {least} the smallest."
+        "Loss on this text: {trained:.2f} nats after training, {random:.2f} with random "
+        "weights (seed {seed}). After training, layer {most} has the largest gradient and "
+        "layer {least} the smallest."
     )
     return text.format(
         trained=facts.trained_loss,
@@ -81,7 +82,7 @@ def says_loss(facts: OwnFacts) -> str:
 
 def says_task(run: Run) -> str:
     """What the loss is."""
-    text = _("Loss: cross entropy of its answers on this text. Trained on: {task}.")
+    text = _("Loss: cross entropy of the correct answers on this text. Trained on: {task}.")
     if run.config.architecture is Architecture.GPT:
         text = _("Loss: next-token cross entropy on this text. Trained on: {task}.")
     card = starts.model(run.weights).card
@@ -100,7 +101,7 @@ def the_trained_layers(run: Run) -> None:
     """Every measure of every layer, trained and at random."""
     place = explained(("placement_depth",), (measure_depth,), key="own_layers")
     if not run.weights:
-        place.info(_("The weights are random: no loss means anything yet."), icon=":material/info:")
+        place.info(_("The weights are random: the loss means nothing yet."), icon=":material/info:")
         return
     hidden = hidden_word(run)
     if own_targets(run, hidden) is None:

@@ -104,7 +104,7 @@ def says_race(facts: RaceFacts) -> str:
     numbers = {"letters": N_LETTERS, "n": facts.n_updates, "guess": GUESS}
     said = [text.format(listed=listed, **numbers)]
     if facts.diverged:
-        text = _("Diverged, no finite loss any more: {lost}. Set a lower learning rate.")
+        text = _("Diverged (the loss is no longer finite): {lost}. Set a lower learning rate.")
         said.append(text.format(lost=enumeration(called[name] for name in facts.diverged)))
     if facts.is_over and facts.stuck:
         text = _("Hardly better than random guessing: {stuck}.")
@@ -157,11 +157,11 @@ def _try_next(facts: RaceFacts) -> str:
 
 def says_setting(facts: RaceFacts, *, is_recorded: bool) -> str:
     """What was trained, with all that is needed to do it again."""
-    text = _("Trained is a GPT of {n_layers} such layers, d_model {d_model}.")
+    text = _("The model trained is a GPT of {n_layers} such layers, d_model {d_model}.")
     more = _(
-        "It learns to sort {letters} letters; {n} steps of {batch} examples, AdamW, learning rate "
-        "{rate:g}, warm-up {warmup} steps, no clipping, seed {seed}; weights as in "
-        "theory ({drawn}). Curves are means over {smooth} steps."
+        "It learns to sort {letters} letters; {n} steps of {batch} examples, AdamW, learning "
+        "rate {rate:g}, warm-up {warmup} steps, no gradient clipping, seed {seed}; weights "
+        "initialized as in the theory ({drawn}). Curves are means over {smooth} steps."
     )
     spec = facts.spec
     config = spec.config
@@ -211,7 +211,7 @@ def who_learns(run: Run) -> None:
 def _offered(wanted: Racers) -> None:
     """What stands in place of a run that was not recorded: it can be made here, now."""
     text = _(
-        "This run was not recorded. It can be trained here now: {runs} runs learn to sort "
+        "This run was not recorded. It can be trained here now: {runs} models learn to sort "
         "{letters} letters, {n} steps each, in about {seconds:.0f} s altogether."
     )
     numbers = {"runs": len(wanted), "letters": N_LETTERS, "n": training.N_UPDATES}

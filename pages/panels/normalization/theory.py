@@ -29,7 +29,7 @@ def theory_facts(wanted: Stacks, n_done: int) -> TheoryFacts:
 def says_theory(facts: TheoryFacts) -> str:
     """How the last gradient depends on depth, and what follows for training."""
     if waiting := stacks.says_how_far(facts.n_done, facts.n_wanted):
-        return sentences(waiting, _("What follows is said when all are measured."))
+        return sentences(waiting, _("Conclusions appear once all are measured."))
     if not facts.slopes:
         return _("Choose pre or post and at least 4 layers to compare with theory.")
     if facts.is_as_predicted:
@@ -39,7 +39,10 @@ def says_theory(facts: TheoryFacts) -> str:
 
 def _says_trends(facts: TheoryFacts) -> str:
     depths = facts.table["n_layers"]
-    text = _("From {first} to {last} layers the gradient of the last matrix changes: {listed}.")
+    text = _(
+        "From {first} to {last} layers the gradient of the last matrix changes by these "
+        "factors: {listed}."
+    )
     ways = (f"{terms.option(each.placement)} {times(each.gradient)}" for each in facts.trends)
     return text.format(first=depths.min(), last=depths.max(), listed=enumeration(ways))
 
@@ -56,8 +59,8 @@ def says_cause(facts: TheoryFacts) -> str:
     """What the norm does to the stream, and the stream to the gradient."""
     text = _(
         "The cause: pre-norm leaves the residual path alone. The stream adds up all layers "
-        "({pre}), and the final norm divides the gradient by its size. Post-norm brings the "
-        "stream back to its size after every layer ({post})."
+        "({pre}), and the final norm divides the gradient by the stream's size. Post-norm "
+        "brings the stream back to the same size after every layer ({post})."
     )
     streams = {each.placement: times(each.stream) for each in facts.trends}
     return text.format(pre=streams["pre"], post=streams["post"])
@@ -108,9 +111,9 @@ def says_why(facts: TheoryFacts) -> str:
         return _("The theorem is about LayerNorm.")
     if config.initialization != "xavier_uniform":
         return _(
-            "The theorem assumes Xavier initialization, where each branch adds as much "
-            "as the stream carries; here the weights are drawn otherwise, and the input "
-            "of the stack weighs more."
+            "The theorem assumes Xavier initialization, where each branch adds as much as "
+            "the stream carries; here the weights are drawn differently, and the input of "
+            "the stack weighs more."
         )
     return _("Initialized as in the theorem, except attention, which the theorem simplifies.")
 

@@ -65,7 +65,7 @@ def says_in_brief(facts: CountFacts) -> str:
         share = percent(facts.share(facts.active))
         said.append(text.format(active=facts.active, share=share))
     if facts.tied_otherwise is not None:
-        text = _("not tied; if it were, **{n:,}**")
+        text = _("not tied; if tied, **{n:,}**")
         if facts.is_tied:
             text = _("tied; if not, **{n:,}**")
         said.append(text.format(n=facts.tied_otherwise))

@@ -67,7 +67,7 @@ WHY = {
     "untied": N_("Another vocab_size · d_model."),
     "rope": N_("max_seq_len · d_model is gone: rotations are computed, not learned."),
     "learned_positions": N_("d_model numbers for each of max_seq_len positions."),
-    "no_biases": N_("One number fewer per output of each projection: negligible."),
+    "no_biases": N_("One fewer number per output of each projection: negligible."),
     "biases": N_("One more number per output of each projection: negligible."),
     "layernorm": N_("A shift beside each scale: d_model more per norm."),
     "rmsnorm": N_("No shift, a scale alone: d_model fewer per norm."),
@@ -75,7 +75,9 @@ WHY = {
     "norms": N_("A scale and a shift of d_model numbers per norm: negligible."),
     "plain": N_("gate_proj is gone: a third of the matrices of the layer."),
     "gated": N_("gate_proj is added: the layer's matrices grow by half."),
-    "gated_narrower": N_("Three matrices of two thirds: as many as before (Shazeer 2020)."),
+    "gated_narrower": N_(
+        "Three matrices of two thirds the size: as many parameters as before (Shazeer 2020)."
+    ),
     "twice_d_ff": N_("The feed-forward layer doubles, everything else stays the same."),
     "experts": N_("Eight feed-forward layers and a router; each token passes through two of them."),
     "dense": N_("All experts but one are gone, and so is the router."),
@@ -116,7 +118,7 @@ def says_growth(facts: GrowthFacts) -> str:
         return said
     text = _(
         "Embeddings grow with d_model, layers with its square: at d_model {d_model:,} "
-        "embeddings hold {wide}, and with {n_layers} layers at the current width {deep}."
+        "embeddings hold {wide}, and with {n_layers} layers at the current width, {deep}."
     )
     (d_model, wide), (n_layers, deep) = (facts.at_the_end(size) for size in facts.over)
     more = text.format(d_model=d_model, wide=percent(wide), n_layers=n_layers, deep=percent(deep))
@@ -207,4 +209,4 @@ def where_it_goes(run: Run) -> None:
     for column, draw in zip(columns(2), changes_picture.OVER, strict=True):
         with column:
             show(draw, run.config, facts=growth_facts, key=draw.__name__)
-    note(_("d_ff and separately set head widths grow with d_model; the vocabulary stays."))
+    note(_("d_ff and separately set head widths grow with d_model; the vocabulary stays the same."))

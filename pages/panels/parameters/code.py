@@ -90,8 +90,8 @@ def says_weights(facts: CodeFacts) -> str:
     """What the zip holds, and which of the files go together."""
     if facts.family:
         text = _(
-            "The zip holds config.json and model.safetensors as the family {family} names them; "
-            "model.py names its weights as Blockscope does."
+            "The zip holds config.json and model.safetensors as the {family} family names "
+            "them; model.py names its weights as Blockscope does."
         )
         return text.format(family=facts.family)
     return _("The zip holds model.py and its weights under the same names.")

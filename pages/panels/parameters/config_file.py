@@ -69,8 +69,8 @@ def says_assumed(file: ConfigFile) -> str:
         said.append(text.format(names=names))
     said.append(
         _(
-            "RoPE scaling, sliding windows and dropout change no parameter and are "
-            "ignored here: Cost counts the cache and the scores without a window."
+            "RoPE scaling, sliding windows and dropout add no parameters and are ignored "
+            "here: the Cost page counts the cache and the scores without a window."
         )
     )
     return sentences(*said)

@@ -33,12 +33,14 @@ from pages.ui.said import say
 from pages.ui.tables import show_table
 
 FAULTS = {
-    ConversionFault.ROTARY_LAYOUT: N_("rotary layout: pairs (2i, 2i + 1) for (i, i + width/2)"),
+    ConversionFault.ROTARY_LAYOUT: N_(
+        "rotary layout: pairs (2i, 2i + 1) instead of (i, i + width/2)"
+    ),
     ConversionFault.NOT_TRANSPOSED: N_("a square matrix not transposed (Conv1D)"),
     ConversionFault.POSITION_OFFSET: N_("positions without their offset (+2 in OPT, BART)"),
     ConversionFault.NORM_OFFSET: N_("norms scale by w instead of 1 + w (Gemma)"),
     ConversionFault.EMBEDDING_SCALE: N_("embeddings × √d_model forgotten or added"),
-    ConversionFault.SCORE_SCALE: N_("scores ÷ √d_head though trained without (T5)"),
+    ConversionFault.SCORE_SCALE: N_("scores ÷ √d_head, though trained without it (T5)"),
     ConversionFault.QKV_ORDER: N_("fused q k v split in the wrong order"),
     ConversionFault.GROUP_ORDER: N_("grouped heads repeated in the wrong order"),
     ConversionFault.MISSING_TIE: N_("output matrix not tied to the embedding"),

@@ -33,7 +33,7 @@ def says_ideas(facts: IdeasFacts) -> str:
         "{flops:.2f}."
     )
     said = text.format(**facts.growth)
-    text = _("In this small training, seeds differ by up to {spread:.3f} nats.")
+    text = _("In training this small, seeds differ by up to {spread:.3f} nats.")
     parts = (said, text.format(spread=facts.spread), _gains(facts), _losses(facts))
     return sentences(*parts)
 
@@ -103,7 +103,7 @@ def what_each_idea_brought(run: Run) -> None:
     """One idea at a time, whatever model the page counts."""
     place = explained(("ideas",), (steps, ideas.ideas_facts), key="ideas")
     if ideas.ideas_facts() is None:
-        place.caption(_("This copy comes without the finished runs: make runs trains them."))
+        place.caption(_("This copy comes without the finished runs: train them with make runs."))
         return
     with place:
         say(says_ideas, facts=ideas_facts)

@@ -33,12 +33,17 @@ def says_published(facts: PublishedFacts) -> str:
         text = _("As large as {title}, down to the last parameter.")
         return text.format(title=_(facts.same.title))
     if facts.below and facts.above:
-        text = _("Yours, {own:,}, lies between {below} and {above}.")
+        text = _("Yours, with {own:,} parameters, lies between {below} and {above}.")
         ends = {"below": _(facts.below.title), "above": _(facts.above.title)}
         return text.format(own=facts.own, **ends)
-    text = _("Yours, {own:,}, is {times} times {title}, the smallest here.")
+    text = _(
+        "Yours, with {own:,} parameters, is {times} times as large as {title}, the smallest here."
+    )
     if facts.below:
-        text = _("Yours, {own:,}, is {times} times {title}, the largest here.")
+        text = _(
+            "Yours, with {own:,} parameters, is {times} times as large as {title}, the "
+            "largest here."
+        )
     return text.format(own=facts.own, times=f"{facts.ratio:.2g}", title=_(facts.nearest.title))
 
 
@@ -106,7 +111,7 @@ def what_others_have(run: Run) -> None:
         _(
             "Counted by formula; where a model's weights are published, tests check the "
             "count against them and against transformers. BERT and BART without a "
-            "language-modeling head, BERT with its pooler. Vaswani et al. 2017 state 65 "
-            "and 213 million, with about 37,000 tokens."
+            "language-modeling head, BERT with its pooler. Vaswani et al. 2017 state 65 and "
+            "213 million, with a vocabulary of about 37,000 tokens."
         )
     )

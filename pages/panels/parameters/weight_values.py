@@ -90,15 +90,15 @@ def says_too_large(run: Run, budget: int) -> str:
     """Why the weights are not looked at here, with the numbers; nothing where they can be."""
     if not can_build(run.config):
         text = _(
-            "To inspect the values the model must be built, and more than {most} "
-            "layers, counting every expert, are not built here. Choose fewer layers."
+            "To inspect the values, the model must be built, but models of more than {most} "
+            "layers (counting every expert) are not built here. Choose fewer layers."
         )
         return text.format(most=MOST_BUILT)
     if need(run).total <= budget:
         return ""
     text = _(
-        "To inspect the values the model must be built, which takes {need}, more than "
-        "the {budget} allowed here. Choose a smaller model, or fewer layers."
+        "To inspect the values, the model must be built, which takes {need}, more than the "
+        "{budget} allowed here. Choose a smaller model, or fewer layers."
     )
     return text.format(need=bytes_text(need(run).total), budget=bytes_text(budget))
 
@@ -164,7 +164,7 @@ class WeightsFile(NamedTuple):
 def upload() -> None:
     """The control, and what was wrong with the file."""
     st.file_uploader(
-        _("Weights from a file: a .safetensors saved on the page Training"),
+        _("Weights from a file: a .safetensors file saved on the page Training"),
         ("safetensors",),
         key="uploaded_weights",
         on_change=_read_uploaded,

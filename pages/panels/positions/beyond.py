@@ -124,7 +124,8 @@ def says_sharpest(facts: BeyondFacts) -> str:
     )
     if facts.is_trained:
         text = sentences(
-            text, _("Sharper is not better: these weights were trained with one encoding only.")
+            text,
+            _("Sharper does not mean better: these weights were trained with one encoding only."),
         )
     said = text.format(
         n=sharpest["seq_len"],

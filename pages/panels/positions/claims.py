@@ -71,7 +71,7 @@ def says_relative(facts: ClaimsFacts) -> str:
     """Which kinds bring the order in as distance alone, and under what it was measured."""
     text = _("No encoding measured here makes order matter through distance alone.")
     if facts.relative:
-        text = _("Here order matters and scores depend on distance alone with {kinds}.")
+        text = _("With {kinds}, order matters here and scores depend on distance alone.")
     how = _("Measured with these weights: {n} positions, k = {k}, token {token}.")
     found = how.format(n=facts.n, k=facts.shift, token=literal(facts.token))
     said = text.format(kinds=enumeration(map(terms.option, facts.relative)))
@@ -104,7 +104,7 @@ def _unique(verdict: Verdict) -> str:
 def _bounded(kind: PositionKind, verdict: Verdict) -> str:
     if verdict.measured is None:
         return _("There are no values.")
-    text = _("The largest |value| is {x}, at any length: sines and cosines cannot grow.")
+    text = _("The largest |value| is {x}, at any length: sines and cosines are bounded.")
     if kind is PositionKind.ALIBI:
         text = _("The largest bias is −{x}, and it grows with length: that is its purpose.")
     elif kind is PositionKind.LEARNED:
@@ -155,8 +155,8 @@ def _permutation(verdict: Verdict) -> str:
     knows = _("Under a causal mask they change by {y}.")
     if verdict.holds:
         text = _(
-            "The whole model on permuted tokens, no mask: outputs are permuted too, "
-            "otherwise they change by {x}."
+            "The whole model on permuted tokens, no mask: the outputs are permuted too; "
+            "apart from that, they change by {x}."
         )
         if causal > verdict.limit:
             knows = _("Under a causal mask they change by {y}: the mask alone conveys order.")
@@ -171,12 +171,12 @@ def says_permuted(facts: ClaimsFacts) -> str:
     if none is None:
         return _("The case without any positional encoding is not measured yet: continue above.")
     text = _(
-        "Without positions and mask, permuting tokens permutes the outputs (error "
-        "up to {free}); under a causal mask they differ by {causal}."
+        "Without positions or a mask, permuting tokens permutes the outputs (error up to "
+        "{free}); under a causal mask they differ by {causal}."
     )
     if facts.mask_tells_order:
         text = _(
-            "Without positions and mask, permuting tokens permutes the outputs (error up to "
+            "Without positions or a mask, permuting tokens permutes the outputs (error up to "
             "{free}); under a causal mask they differ by {causal}, so even “{none}” conveys "
             "order there."
         )
@@ -188,7 +188,7 @@ def says_shift(facts: ShiftFacts | None, kind: PositionKind) -> str:
     """What the matrix that moves positions on looks like."""
     if facts is None:
         text = _(
-            "{kind} gives positions no vector, or too few positions are shown: there is no matrix."
+            "There is no matrix: {kind} has no position vectors, or too few positions are shown."
         )
         return text.format(kind=terms.option(kind))
     text = _(

@@ -167,7 +167,7 @@ def permuted(table: pd.DataFrame, names: Mapping[PositionKind, str], *, _: Trans
             ("causal", _("causal mask"), faint(palette.BEFORE, 0.8)),
         )
     ]
-    rounding = {"line": marks.dashed(), "name": _("rounding at most"), "hoverinfo": "skip"}
+    rounding = {"line": marks.dashed(), "name": _("bound on rounding error"), "hoverinfo": "skip"}
     return figure(
         [*bars, marks.line(labels, [OUTPUT_ERROR] * len(labels), **rounding)],
         title=_("Permuted tokens: how much else changes"),

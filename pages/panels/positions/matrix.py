@@ -127,7 +127,9 @@ def says_table(facts: TableFacts, n_asked: int) -> str:
         )
         said.append(text.format(n=facts.n))
     if facts.kind is PositionKind.ALIBI:
-        text = _("Darkest color: {bias:g} or lower, a weight divided by {factor:,.0f} or more.")
+        text = _(
+            "Darkest color: {bias:g} or lower, i.e. a weight divided by {factor:,.0f} or more."
+        )
         said.append(text.format(bias=facts.deepest, factor=facts.divided_by))
     if len(facts.columns) < facts.width:
         text = _("{shown} of {width} columns are shown.")
@@ -141,9 +143,9 @@ def says_pair(facts: PairFacts) -> str:
     match facts.kind:
         case PositionKind.ALIBI:
             text = _(
-                "Head {head}: slope {slope:.4g}. For a query at position {position} a key "
-                "{far} tokens away loses {loss:.2f}, which divides its weight by "
-                "{factor:,.3g} before softmax normalizes."
+                "Head {head}: slope {slope:.4g}. For a query at position {position}, the "
+                "score of a key {far} tokens away loses {loss:.2f}, which divides its weight "
+                "by {factor:,.3g} before softmax normalizes."
             )
             lost = {"far": facts.farthest, "loss": facts.loss, "factor": facts.divided_by}
             head = from_one(facts.pair)
@@ -169,8 +171,8 @@ def says_scale(facts: KindFacts) -> str:
         text = _("In {near} of {all} heads a weight halves within the {n} positions shown.")
         return text.format(near=facts.n_within, all=len(facts.lengths), n=facts.n)
     text = _(
-        "Pairs below the dashed line repeat and tell near positions apart; the {slow} above "
-        "it turn slowly and give the rough position."
+        "Pairs below the dashed line repeat and tell nearby positions apart; the {slow} "
+        "above it turn slowly and give the rough position."
     )
     return text.format(slow=facts.n_beyond)
 
@@ -179,8 +181,8 @@ def _smoothness(facts: KindFacts) -> str:
     if facts.waves.empty:
         return _("Too few positions to show a wave.")
     text = _(
-        "Waves of {length:.0f} positions and longer hold {share:.0%} of the table's "
-        "variance; noise would have {even:.0%}. {reading}"
+        "Waves of {length:.0f} positions and longer account for {share:.0%} of the table's "
+        "variance; for noise it would be {even:.0%}. {reading}"
     )
     reading = _("It looks like noise: neighboring rows have little in common.")
     if facts.is_smooth:
@@ -200,8 +202,9 @@ def says_likeness(facts: LikenessFacts) -> str:
     ends = {"near": facts.near, "far": facts.far, "n": facts.farthest}
     if facts.kind is PositionKind.ROPE:
         text = _(
-            "The score of a vector with itself keeps {near:.0%} of its size one "
-            "position apart and {far:.0%} at {n} (random vectors, seed {seed}); it {falls}."
+            "The score of a vector with itself keeps {near:.0%} of its size one position "
+            "apart and {far:.0%} at {n} positions apart (random vectors, seed {seed}); it "
+            "{falls}."
         )
         falls = _("stays above half")
         if facts.half_at is not None:

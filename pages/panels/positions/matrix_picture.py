@@ -160,7 +160,7 @@ def spectrum(facts: KindFacts, *, _: Translate) -> Picture:
 def likeness(facts: LikenessFacts, *, _: Translate) -> Picture:
     """The mean by distance within a band, and where there is a formula, that."""
     title, y = _("Similarity of two positions against distance"), _("cosine")
-    mean, around = _("mean"), _("least to largest")
+    mean, around = _("mean"), _("smallest to largest")
     if facts.kind is PositionKind.ROPE:
         title, y = _("Score of a vector with itself"), _("share of the score")
         mean, around = _("mean of 256 vectors"), _("± std")

@@ -190,8 +190,8 @@ def says_heads(facts: HeadsFacts) -> str:
         return ""
     one, other = facts.best(Row.WRITES), facts.best(Row.READS)
     text = _(
-        "Over {n} validation sentences {head} aligns best (error rate {error:.2f}); by "
-        "the query one row later it would be {other} ({other_error:.2f})."
+        "Over {n} validation sentences {head} aligns best (error rate {error:.2f}); with the "
+        "query taken one row later, it would be {other} ({other_error:.2f})."
     )
     return text.format(
         n=facts.n_pairs,
@@ -206,9 +206,9 @@ def says_row(facts: LinksFacts) -> str:
     """Which row of the attention is drawn for a word."""
     if facts.row is Row.WRITES:
         text = _(
-            "Each row is named after the word that it predicts, under “{question}” after the "
-            "word before, its query. The decoder begins with a start token and predicts the next "
-            "word at each."
+            "Each row is named after the word that it predicts; under “{question}”, it is "
+            "named after the preceding word, its query. The decoder begins with a start "
+            "token and predicts the next word at each token."
         )
     else:
         text = _(
@@ -230,7 +230,7 @@ def says_table(facts: HeadsFacts) -> str:
         "choose a head."
     )
     if len(facts.table) > MOST_HEADS:
-        text = _("Shown: the first {n} of {all}; the table has all.")
+        text = _("Shown: the first {n} of {all}; the table lists all of them.")
         said = sentences(said, text.format(n=MOST_HEADS, all=len(facts.table)))
     return said
 

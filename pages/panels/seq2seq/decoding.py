@@ -53,7 +53,7 @@ def says_smoothing(facts: SearchFacts, coming: CandidateFacts) -> str:
     """Why even a target that is right has a small probability."""
     if facts.place is None or not coming.smoothing:
         return ""
-    text = _("Label smoothing {smoothing} aims at {most} for a right token, not at 100%.")
+    text = _("Label smoothing {smoothing} aims at {most} for the correct token, not at 100%.")
     return text.format(smoothing=coming.smoothing, most=percent(coming.most))
 
 
@@ -75,14 +75,14 @@ def _weakest(facts: SearchFacts) -> str:
         return ""
     if facts.is_sure:
         return (
-            _("It was confident of every token: none had less than 99%.")
+            _("It was confident about every token: none had less than 99%.")
             if facts.is_own
-            else _("It was confident of all its own choices: none had less than 99%.")
+            else _("It was confident about all its own choices: none had less than 99%.")
         )
     text = (
-        _("It was least confident of {token} at step {step}: {chance}.")
+        _("It was least confident about {token} at step {step}: {chance}.")
         if facts.is_own
-        else _("Of its own choices it was least confident of {token} at step {step}: {chance}.")
+        else _("Of its own choices, it was least confident about {token} at step {step}: {chance}.")
     )
     chance = percent(least.probability)
     return text.format(token=literal(least.label), step=least.step, chance=chance)
@@ -93,7 +93,7 @@ def _limit(facts: SearchFacts) -> str:
     if not facts.limit:
         return ""
     if facts.how.stop_id < 0:
-        text = _("With random weights nothing ends a target: it stops at {n} tokens.")
+        text = _("With random weights, a target does not end by itself: it stops at {n} tokens.")
         return text.format(n=facts.n)
     text = _("It did not end: {name} limits it to {n} tokens.")
     return text.format(name=facts.limit, n=facts.n)
@@ -122,7 +122,7 @@ def says_against_greedy(facts: AgainstGreedy) -> str:
     """What the beam found that greedy search did not."""
     if facts.is_same:
         return _("Greedy search finds the same target.")
-    text = _("Greedy search finds another target: log-probability {theirs}, {ours} here.")
+    text = _("Greedy search finds a different target, with log-probability {theirs} ({ours} here).")
     return text.format(theirs=nats(facts.greedy), ours=nats(facts.ours))
 
 
@@ -264,7 +264,9 @@ def how_it_is_written(here: Standing) -> None:
 def _tree(here: Standing, facts: SearchFacts) -> None:
     """What was looked at, and the best of it."""
     if facts.nodes["log_prob"].isna().any():
-        text = _("The numbers overflow with these settings: no hypothesis has a probability.")
+        text = _(
+            "The numbers overflow with these settings, so no hypothesis has a valid probability."
+        )
         st.info(text, icon=":material/error:")
         return
     show(
@@ -276,7 +278,7 @@ def _tree(here: Standing, facts: SearchFacts) -> None:
     )
     if not facts.is_on_path:
         st.button(
-            _("Continue from the outlined one"),
+            _("Continue from the outlined hypothesis"),
             icon=":material/play_arrow:",
             key="go_on_from",
             on_click=_force_all,

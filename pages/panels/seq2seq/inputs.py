@@ -25,7 +25,7 @@ TASKS = {
     TaskKind.COPY: N_("Copy letters: the simplest alignment"),
     TaskKind.REVERSE: N_("Reverse letters: attention runs backwards"),
     TaskKind.SORT: N_("Sort letters: attention looks for the next one"),
-    TaskKind.ADDITION: N_("Addition: attention reads one column after the other"),
+    TaskKind.ADDITION: N_("Addition: attention reads one column after another"),
 }
 TARGET_MASKS = (MaskKind.CAUSAL, MaskKind.NONE)
 MOST_NAMED = 12

@@ -88,9 +88,9 @@ def says_across(facts: Across) -> str:
     """Whether the two languages meet."""
     text = _(
         "Do the two languages share meaning? For {before:.0%} of {n} English validation "
-        "words, the nearest vector in the Chinese translation is a word of the same meaning "
-        "before the first layer, for {after:.0%} at the encoder's output, for {chance:.0%} "
-        "by chance. {verdict}"
+        "words, the nearest vector in the Chinese translation belongs to a word with the "
+        "same meaning before the first layer; for {after:.0%} at the encoder's output, and "
+        "for {chance:.0%} by chance. {verdict}"
     )
     return text.format(
         n=facts.n_words,

@@ -122,7 +122,8 @@ def says_hidden(facts: HiddenFacts) -> str:
     """Which source token each target token hangs on."""
     if not facts.strong:
         return _(
-            "Hiding any one source token changes no next-token prediction by more than 1 bit (KL)."
+            "No next-token prediction changes by more than 1 bit (KL) when a single source "
+            "token is hidden."
         )
     pairs = (
         bracketed(f"{literal(target)} ← {literal(source)}", f"{bits:.1f}")
@@ -162,9 +163,7 @@ def when_the_source_is_missing(run: Run, here: Standing) -> None:
 def _offer(run: Run) -> None:
     """Let every picture of the page show the model without cross-attention, or with it again."""
     if run.interventions:
-        said = _(
-            "A part is ablated inside the model. This section still measures the unchanged model."
-        )
+        said = _("Part of the model is ablated. This section still measures the unchanged model.")
         st.info(said, icon=":material/info:")
         st.button(
             _("Undo all changes inside the model"),

@@ -67,7 +67,7 @@ def pin(text: str, token: int) -> None:
     take({"pinned_in": text, "token" if text == "source" else "target_token": token})
 
 
-ATTENTIONS, ALIGNMENT = N_("Three attentions"), N_("Which word comes from which?")
+ATTENTIONS, ALIGNMENT = N_("Three kinds of attention"), N_("Which word comes from which?")
 N_DRAWN, N_SHOWN = 60, 12
 
 

@@ -165,7 +165,7 @@ def step_choice(run: TrainingRun) -> int:
     """Which kept step is looked at."""
     steps, step = run.snapshots.steps, kept_step(run)
     if len(steps) > 1:
-        slide("at_step", _("Step · those with saved weights"), steps, step)
+        slide("at_step", _("Step · only steps with saved weights"), steps, step)
     return step
 
 

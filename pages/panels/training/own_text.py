@@ -39,7 +39,7 @@ def _summary() -> None:
     if corpus is None:
         st.caption(_("Your text stays in this session; a link does not carry it."))
         return
-    said = _("{n:,} characters to train on, of which the last tenth is held out for validation.")
+    said = _("{n:,} characters, the last tenth of which is held out for validation.")
     st.caption(said.format(n=len(corpus.text)))
     for each in corpus.notes:
         st.caption(say_fault(each))

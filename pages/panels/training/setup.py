@@ -55,9 +55,9 @@ TASKS = {
         "grammatical sentences in what the model generates by itself."
     ),
     TaskKind.INDUCTION: N_(
-        "A random sequence repeats: find where the token came before, and predict what "
-        "followed it (induction). Score: share of repeated tokens predicted correctly, "
-        "at distances never trained on."
+        "A random sequence repeats: find where the token occurred before, and predict what "
+        "followed it (induction). Score: share of repeated tokens predicted correctly, at "
+        "distances never trained on."
     ),
     TaskKind.COPY: N_("Repeat the letters. Score: share of answers that are entirely right."),
     TaskKind.REVERSE: N_(

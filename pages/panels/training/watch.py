@@ -127,7 +127,7 @@ def says_learning(facts: LearningFacts, name: str) -> str:
     text = _(
         "After {step:,} steps the validation loss is {loss:.2f} nats ({bits:.2f} bits), "
         "perplexity {perplexity:.1f}: as uncertain as choosing among {perplexity:.1f} "
-        "equally likely tokens, of {n:,}. {score_name}: {score}."
+        "equally likely tokens (of {n:,} in all). {score_name}: {score}."
     )
     said = text.format(
         step=facts.step,
@@ -144,8 +144,8 @@ def says_learning(facts: LearningFacts, name: str) -> str:
         ahead = text.format(losses=enumeration(f"{loss:.2f}" for loss in facts.ahead))
     if facts.is_overfitting:
         more = _(
-            "The validation loss is rising again: overfitting, the model begins to memorize "
-            "its training examples."
+            "The validation loss is rising again: the model is overfitting and begins to "
+            "memorize its training examples."
         )
     elif facts.is_guessing:
         more = _("So far that is hardly better than random guessing.")
@@ -186,8 +186,9 @@ def answers_table(answers: tuple[Answer, ...]) -> pd.DataFrame:
 def smoothing_note(view: RunView) -> str:
     """How the smooth curve is made."""
     text = _(
-        "Smoothed: moving average over the steps, half-life {n:g} steps. Validation "
-        "(held out): {rows} examples never trained on, the same at each evaluation."
+        "Smoothed: exponential moving average over the steps, half-life {n:g} steps. "
+        "Validation (held out): {rows} examples never trained on, the same at each "
+        "evaluation."
     )
     recipe = view.spec.recipe
     return text.format(n=half_life(view.n_steps), rows=recipe.n_eval_batches * recipe.batch_size)

@@ -86,7 +86,7 @@ def sentence(run: Run, token: int) -> str:
         return sentences(_("The output did not change."), _why_not(run))
     most = max(range(len(moved)), key=moved.__getitem__)
     text = _(
-        "{changed} of {n} tokens have another output; the largest change is at {token}: "
+        "{changed} of {n} tokens have a different output; the largest change is at {token}: "
         "{value:.3g} {unit}."
     )
     changed = sum(value > NOTHING for value in moved)
@@ -100,7 +100,9 @@ def sentence(run: Run, token: int) -> str:
 def _why_not(run: Run) -> str:
     if run.other == run.input:
         return _("The other text is the same as this one: change a word in it.")
-    return _("The changed part passed the same values as before, or nothing after it reads them.")
+    return _(
+        "The changed part passed on the same values as before, or nothing after it reads them."
+    )
 
 
 def _at_pinned(run: Run, token: int) -> str:

@@ -31,7 +31,7 @@ POINT = 110  # pixels: a number with its two buttons
 LACKS_NUMBER = N_("Type a number first.")
 STILL_LACKING = {
     AskKind.CURVE: N_("Set every point first: click above its number, or type it below."),
-    AskKind.ORDER: N_("Choose each of them once first."),
+    AskKind.ORDER: N_("First choose each of them once."),
 }
 
 
@@ -95,7 +95,7 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
 def _still_lacking(now: Now, kind: AskKind, guess: Values | None) -> str:
     """What is to be done before a guess can be kept, where the question does not say it itself."""
     if now.step.own_text and not progress.own_text():
-        return _("Write a sentence of your own first: in the line at the top of the page.")
+        return _("First write a sentence of your own in the line at the top of the page.")
     return _(STILL_LACKING[kind]) if guess is None and kind in STILL_LACKING else ""
 
 

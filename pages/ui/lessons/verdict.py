@@ -45,7 +45,7 @@ def _said_of_a_curve(ask: Ask, answer: Answer) -> str:
     if not answer.was_guessed:
         return _("The line is what was measured.")
     measured = _("The solid line is what was measured.")
-    text = _("Your curve is off by at most {gap}, at {x}.")
+    text = _("Your curve is furthest off at {x}: by {gap}.")
     place = f"{ask.x_label} {ask.xs[farthest(answer)[0]]:g}".strip()
     return _joined(text.format(gap=gap(ask, answer), x=place), measured)
 
@@ -83,7 +83,9 @@ def counted(lesson: Lesson, answers: Mapping[int, Answer]) -> Iterator[str]:
             text = _("Your curve in step {step} was off by at most {gap}.")
             yield text.format(step=from_one(i), gap=gap(ask, answer))
     if rest := len(asked) - sum(answer.was_guessed for _i, _ask, answer in found):
-        text = ngettext("{n} question was not guessed.", "{n} questions were not guessed.", rest)
+        text = ngettext(
+            "You gave no guess for {n} question.", "You gave no guess for {n} questions.", rest
+        )
         yield text.format(n=rest)
 
 

@@ -172,8 +172,8 @@ def way_to_open() -> None:
     label, icon = _("Open a room for a class"), ":material/groups:"
     with st.popover(label, icon=icon, type="tertiary", key="for_a_class"):
         text = _(
-            "Learners join by a code, without names; their guesses appear on your screen. A "
-            "room holds {n} learners and ends after a day."
+            "Learners join with a code, without names; their guesses appear on your screen. "
+            "A room holds {n} learners and ends after a day."
         )
         st.markdown(text.format(n=MOST_LEARNERS))
         st.button(_("Open it"), on_click=open_room, key="open_room")
