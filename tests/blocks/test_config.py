@@ -245,7 +245,7 @@ def test_every_field_is_mended_alone(name: str, value: object):
         ),
         (
             {"d_kv_latent": 16, "architecture": "encoder-decoder"},
-            "latent attention is for models of one text: use d_kv_latent 0",
+            "latent attention is for models that read one text: use d_kv_latent 0",
             {"d_kv_latent": 0},
         ),
         (

@@ -148,7 +148,7 @@ def test_another_model_of_the_same_task_and_tokens_may_teach():
     assert longer(SORT, HALF, teaching, 1000) < longer(SORT, HALF, TAUGHT_BY_SORT, 1000)
     assert [*teacher_faults(SORT, sorter)] == []
     (fault,) = teacher_faults(SORT, shipped_teacher("induction"))
-    assert "another task (induction)" in str(fault)
+    assert "a different task (induction)" in str(fault)
 
 
 def test_a_teacher_of_other_tokens_is_refused(tmp_path):
@@ -157,7 +157,7 @@ def test_a_teacher_of_other_tokens_is_refused(tmp_path):
     tokenizer = pocket("induction").tokenizer
     place.write_bytes(ModelFile(file.config, tokenizer, file.card, file.tensors).to_bytes())
     (fault,) = teacher_faults(SORT, Teacher(name="odd", config=file.config, file=place))
-    assert "another vocabulary" in str(fault)
+    assert "a different vocabulary" in str(fault)
 
 
 def test_a_series_goes_on_where_it_was_left_and_travels_as_lines():

@@ -163,8 +163,8 @@ def test_what_a_task_measures_is_told_beside_it():
     ("body", "said"),
     [
         ("", "1 to 12 steps"),
-        ("## A\n" * 13, "here 13"),
-        ("## A\n```step\nask = 3\n```", "must be of the kind str"),
+        ("## A\n" * 13, "this one has 13"),
+        ("## A\n```step\nask = 3\n```", "must be of type str"),
         ("## A\n```step\nnonsense = 3\n```", "there is no nonsense"),
         ("## A\n```step\n=\n```", "Invalid"),
         ('## A\n```step\nask = "?"\n```', "truth is missing"),

@@ -175,7 +175,7 @@ def test_a_config_that_says_something_else_is_refused(
     [
         (
             {"rope_parameters": {"rope_type": "longrope", "original_max_position_embeddings": 8}},
-            "(?s)LongRoPE needs a list short_factor, but it is null.*long_factor",
+            "(?s)LongRoPE needs short_factor to be a list, but it is null.*long_factor",
         ),
         (
             {

@@ -36,7 +36,7 @@ def test_a_link_that_is_too_long_for_a_code_says_so(reader: Reader):
 def test_what_a_teacher_leaves_out_is_in_the_link_and_not_on_the_teacher_s_page(reader: Reader):
     page = reader.open("/masks?preset=course&text=a%20b%20c&lang=en")
     found = shared(page)
-    found.get_by_role("button", name="menu of the pages").click()
+    found.get_by_role("button", name="page menu").click()
     expect(found.get_by_test_id("stCode")).to_contain_text("hide=menu")
     settle(page)
     expect(page.get_by_role("link", name="Positions")).to_be_visible()

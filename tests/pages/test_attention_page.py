@@ -195,14 +195,14 @@ def test_thinner_wires_carry_more_and_the_table_says_where_a_token_comes_from(at
     for least in (1, 10):
         visit(at, **link, least_share=least)
         assert_works(at)
-        found = re.search(r"at least (\d+)% are drawn: (\d+)% of all", said(at))
+        found = re.search(r"at least (\d+)% are drawn: they carry (\d+)% of all", said(at))
         assert int(found[1]) == least
         carried.append((int(found[2]), n_wires(at)))
     assert carried[0] > carried[1] > (0, 0)
     shares = at.table[0].value["share"]
     assert len(shares) == 8 and shares.iloc[0].endswith("%")
     visit(at, **link, token=0)
-    assert "takes nothing from another token" in said(at)
+    assert "takes nothing from any other token" in said(at)
 
 
 def test_a_text_too_long_for_the_graph_is_said(at, monkeypatch: pytest.MonkeyPatch):

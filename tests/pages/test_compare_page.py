@@ -419,4 +419,4 @@ def test_a_list_is_brought_back_or_refused(text: str):
         assert "`A · mine`** — GPT, 3 × 128" in said(at)
     else:
         assert [error.message for error in at.exception] == []
-        assert "unknown preset and architecture" in at.error[0].value
+        assert "neither a known preset nor a known architecture" in at.error[0].value

@@ -61,7 +61,9 @@ def dots(at) -> tuple[int, int]:
 def test_nothing_is_measured_unasked_but_counted():
     at = opened(COST, **SMALL)
     assert_works(at)
-    assert "By count, " in said(at) and "is measured on this device" in said(at)
+    assert "By count, the FLOPs per byte moved" in said(
+        at
+    ) and "must be measured on this device" in said(at)
     assert "measured" not in next(t.value for t in at.dataframe if "FLOPs per byte" in t.value)
     assert "q_proj" in column(at, "operation")
 
@@ -174,7 +176,7 @@ def test_a_sweep_refuses_what_does_not_fit(at, monkeypatch):
     monkeypatch.setattr(sweeps, "memory_budget", lambda: 2**20)
     visit(at, **{**SMALL, "measure_sweep": 3})
     assert_works(at)
-    assert "more than one run is allowed" in said(at)
+    assert "more than a single run may use" in said(at)
 
 
 def test_number_formats_are_compared(at, monkeypatch):

@@ -110,7 +110,7 @@ def test_recorded_students_are_there_at_once_and_others_are_trained_when_asked(m
     at = opened(PAGE, pressed=["train_students"], preset="sort", panel="distillation", **query)
     assert_works(at)
     assert "After 2 updates" in at.info[0].value and "of 2 seeds" in at.info[0].value
-    assert "alone for as much time" in at.info[0].value
+    assert "alone for as long" in at.info[0].value
 
 
 def test_a_student_of_any_shape_is_trained(monkeypatch):
@@ -373,7 +373,7 @@ def test_answers_that_a_variant_loses_are_shown():
 
 
 def test_where_int8_cannot_run_the_page_says_why(monkeypatch):
-    fault = Fault("The packed int8 kernel cuts off large sums on this processor: use one with VNNI")
+    fault = Fault("The packed int8 kernel clips large sums on this processor: use one with VNNI")
     monkeypatch.setattr(packed, "packed_fault", lambda: fault)
     at = opened(PAGE, preset="induction", panel="int8")
     assert_works(at)

@@ -408,7 +408,7 @@ def test_a_curve_is_guessed_point_by_point_and_kept_when_each_is_set():
     assert_works(at)
     assert at.query_params["guesses"].startswith("1:0.25_0.25_0.25_0.25_0.5=")
     assert at.table[0].value["guessed"].tolist() == ["0.25", "0.25", "0.25", "0.25", "0.5"]
-    assert "off by at most" in said(at)
+    assert "furthest off at" in said(at)
 
 
 def test_a_question_about_the_own_sentence_waits_for_one():
@@ -416,12 +416,12 @@ def test_a_question_about_the_own_sentence_waits_for_one():
     at = opened("pages/gpt.py", **query)
     question(at).set_value(0)
     run(at)
-    assert at.button(key="lesson_on").disabled and "sentence of your own first" in said(at)
+    assert at.button(key="lesson_on").disabled and "First write a sentence of your own" in said(at)
     written = opened("pages/gpt.py", **query, text="My cat naps.")
     question(written).set_value(0)
     run(written)
     assert not written.button(key="lesson_on").disabled
-    assert "sentence of your own first" not in said(written)
+    assert "First write a sentence of your own" not in said(written)
 
 
 def test_a_curve_is_drawn_beside_the_card_though_its_panel_is_shown():
@@ -642,7 +642,7 @@ def test_the_word_that_is_asked_about_is_the_one_outlined(step: int):
 def test_no_tooltip_of_the_card_covers_the_buttons_of_the_answer():
     at = lesson_opened()
     assert not at.button(key="open_room").help  # it would open upwards, onto them
-    assert any("Learners join by a code" in each.value for each in at.main.markdown)
+    assert any("Learners join with a code" in each.value for each in at.main.markdown)
 
 
 def test_the_head_that_a_question_is_about_is_set_back_where_another_was_opened():
@@ -659,7 +659,7 @@ def test_the_end_says_what_was_learned_and_how_many_guesses_were_right():
     end_said, done = at.success
     assert done.value.startswith("Done") and "1 of 2 guesses were right." in end_said.value
     assert "Divided by √d they keep" in end_said.value
-    assert "3 questions were not guessed." in end_said.value
+    assert "3 questions." in end_said.value
     drawn = "0:1=4.07;1:0_0_0_0_0.5=0.1_0.2_0.3_0.4_0.75"
     end_said, _done = visit(at, panel=None, lesson=LESSON, **end, guesses=drawn).success
     assert "1 of 1 guess was right. Your curve in step 2 was off by at most 0.4." in end_said.value

@@ -36,7 +36,7 @@ def small(**query):
 
 
 def each(queries: Iterable[dict]) -> Iterator[AppTest]:
-    """One reader opens one link after the other."""
+    "One reader opens one link after the other."
     at = opened(MASKS, **SMALL)
     for query in queries:
         yield visit(at, **{**SMALL, **query})
@@ -155,7 +155,7 @@ def test_batch_norm_in_training_is_named():
     at = small(
         norm_kind="batchnorm", training=True, input_kind="random", batch=3, seq_len=5, panel="leaks"
     )
-    assert "In training mode BatchNorm takes mean" in said(at)
+    assert "In training mode BatchNorm computes mean" in said(at)
     assert "Another sequence of the same batch changes too" in said(at)
 
 

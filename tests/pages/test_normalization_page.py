@@ -42,7 +42,7 @@ def test_the_first_view_has_the_trained_model_and_its_layers():
     text = said(at)
     assert "LayerNorm and RMSNorm: other tokens" in text and "to compare with theory" in text
     assert "The trained weights fit one norm placement only" in text
-    assert "nats trained" in text
+    assert "nats after training" in text
     assert curve_names(at, "own_panels") == {"trained", "random weights"}
     layer, rms, batch = map(float, column(at, "as part of a batch")[:3])
     assert max(layer, rms) < 1e-3 * batch  # 0 on a CPU; elsewhere the order of sums may differ
@@ -94,7 +94,7 @@ def test_a_narrower_stack_reads_words_and_says_so():
         PAGE, preset="course", text="a b", depth=1, n_depth_seeds=1, depth_width=32, panel="depth"
     )
     assert_works(at)
-    assert "random vectors for its words" in said(at)
+    assert "random vectors for the text's words" in said(at)
 
 
 def test_residual_and_norm_off_are_one_press_away_and_leave_a_ghost():
@@ -127,14 +127,14 @@ def test_without_feed_forward_parallel_is_left_out_with_a_sentence():
 def test_a_whole_model_with_random_weights(preset: str):
     at = opened(PAGE, **{**WHOLE, "preset": preset}, layer=1)
     assert_works(at)
-    assert "no loss means anything yet" in said(at)
+    assert "the loss means nothing yet" in said(at)
 
 
 @pytest.mark.parametrize("preset", ["masked-words", "sort", "induction"])
 def test_other_trained_models_have_their_own_loss(preset: str):
     at = opened(PAGE, preset=preset, panel="layers")
     assert_works(at)
-    assert "nats trained" in said(at)
+    assert "nats after training" in said(at)
 
 
 def test_a_text_without_a_right_answer_is_said_to_have_none():
@@ -196,7 +196,7 @@ def test_a_full_queue_is_said(monkeypatch, tmp_path):
     registry = Works(full, turn=lambda _: nullcontext(), folder=tmp_path)  # no process is started
     monkeypatch.setattr(steps, "works", lambda: registry)
     at = opened(PAGE, pressed=["race"], **BLOCK, race=True, panel="race")
-    assert at.error[0].value == ("20 runs are waiting, 20 are allowed: try again in a few minutes")
+    assert at.error[0].value == ("20 runs are waiting; 20 are allowed: try again in a few minutes")
     monkeypatch.undo()
     monkeypatch.setattr(race.training, "N_UPDATES", 5)
     press(at, "race_steps_go_on")

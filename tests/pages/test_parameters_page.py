@@ -172,7 +172,7 @@ def test_half_a_character_in_a_file_is_said_as_its_number(at: AppTest, text: str
 def test_a_window_is_said_to_change_cache_and_scores_elsewhere(at: AppTest):
     visit(at, panel="config-json")
     paste(at, json.dumps(QWEN))
-    assert "Cost counts the cache and the scores without a window" in said(at)
+    assert "Cost page counts the cache and the scores without a window" in said(at)
 
 
 @pytest.mark.parametrize(

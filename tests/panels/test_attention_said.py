@@ -76,8 +76,8 @@ def test_where_a_head_reads(monkeypatch: pytest.MonkeyPatch):
     ("step", "said"),
     [
         ("qkv", "three vectors of 2 numbers"),
-        ("scores", "scores range 1.000 to 2.000"),
-        ("scaled", "Divided by √2, the scores range 0.500 to 1.000"),
+        ("scores", "scores range from 1.000 to 2.000"),
+        ("scaled", "Divided by √2, the scores range from 0.500 to 1.000"),
         ("mask", "hides 0 of 3 keys"),
         ("softmax", "weights (0.040 to 0.900) that sum to 1.000"),
         ("mix", "a vector of length 1.414"),
@@ -127,7 +127,7 @@ def test_a_cell_in_numbers(monkeypatch: pytest.MonkeyPatch):
     assert "1.000 stays" in lines[3]
     masked = in_english(monkeypatch, arithmetic.written_out, replace(HEAD, query=0))
     assert "the score becomes −∞" in masked and "no weight at all" in masked
-    assert "row is zeros" in in_english(monkeypatch, arithmetic.written_out, BLIND)
+    assert "row is all zeros" in in_english(monkeypatch, arithmetic.written_out, BLIND)
 
 
 @pytest.mark.parametrize(("step", "n_lines"), [("qkv", 1), ("softmax", 5), ("write", 7)])
@@ -155,7 +155,7 @@ def test_the_way_to_the_sharpest_head(monkeypatch: pytest.MonkeyPatch):
 
 def test_which_token_is_read_most(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, pattern.says_most_read, HEAD)
-    assert "most attention goes to `the₁`: all tokens together give it 2.1, of 3" in said["en"]
+    assert ", most attention goes to `the₁`: all tokens together give it 2.1, of 3" in said["en"]
     assert "`the₁`" in said["zh"]
     assert "the 4 largest weights" in in_english(monkeypatch, pattern.says_lines, HEAD, 4)
 
@@ -169,8 +169,8 @@ def scaled(head: HeadFacts) -> ScalingFacts:
 
 def test_what_the_division_does(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, scaling.says_division, scaled(HEAD))
-    assert "Without ÷ √2, layer 2, head 1 would put 80% on its largest weight" in said
-    assert "entropy falls from 2.00 to 1.00 bits" in said and "0.50 to 0.12" in said
+    assert "the largest weight in layer 2, head 1 would average 80%" in said
+    assert "entropy would fall from 2.00 to 1.00 bits" in said and "0.50 to 0.12" in said
     assert "22.6 at 512" in in_english(monkeypatch, scaling.says_random, scaled(HEAD))
     alone = replace(HEAD, run=replace(RUN, input=Input(tokens=("a",))))
     assert "single token" in in_english(monkeypatch, scaling.says_division, scaled(alone))
@@ -244,8 +244,8 @@ HEADS = pd.DataFrame(
 
 def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS, "layer", (0, 0)))
-    assert "Of 2 heads layer 1, head 2 is the sharpest (0.50 bits)" in said
-    assert "half of the weight: induction 1. Closest" in said
+    assert "Of 2 heads, layer 1, head 2 is the sharpest (0.50 bits)" in said
+    assert "half of their weight: induction 1. Closest" in said
     assert said.endswith("previous-token head: layer 2, head 1 (30% of its weight).")
     named = AllHeads(HEADS.assign(name="previous_token"), "layer", (0, 0))
     assert "Closest" not in in_english(monkeypatch, all_heads.says_heads, named)
@@ -264,7 +264,7 @@ def test_keys_that_are_shared(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, sharing.says_sharing, SharingFacts(rows, is_logits=False))
     assert "From MHA to MQA the cache per token shrinks from 16 to 8 bytes" in said
     assert "99 to 98 parameters; n_heads stays 2." in said
-    assert "one group have cosine 0.900, of two groups 0.500" in said and "by 25.0%" in said
+    assert "0.900 within a group and 0.500 across groups" in said and "by 25.0%" in said
     bits = in_english(monkeypatch, sharing.says_sharing, SharingFacts(rows[:1] * 2, True))
     assert "0.25 bits (KL" in bits and "cosine" not in bits
     assert "seed 3" in in_english(monkeypatch, sharing.says_pooled, RUN)
@@ -311,12 +311,12 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     four = np.zeros((1, 4, 4))
     four[0, 3, :3] = 0.5, 0.125, 0.0625
     said_of_four = in_both(monkeypatch, lambda: contribution_graph._says_rest(graph(3, four)))
-    assert said_of_four["en"] == "6.2% come from 1 more token."
+    assert said_of_four["en"] == "6.2% comes from 1 more token."
     assert "6.2%" in said_of_four["zh"] and "come" not in said_of_four["zh"]
     with_biases = graph(3, four, elsewhere=0.125)
     said = in_english(monkeypatch, contribution_graph._says_rest, with_biases)
-    assert said.endswith("12% come from no token (biases).")
+    assert said.endswith("12% comes from no token (biases).")
     named = with_biases.own + sum(share for _token, share in with_biases.sources)
     assert named + with_biases.unnamed[1] + with_biases.of_no_token == pytest.approx(1)
     drawn = in_english(monkeypatch, contribution_graph.says_drawn, graph(2, sources, 0.2))
-    assert drawn == "Only wires of at least 20% are drawn: 86% of all that tokens take from others."
+    assert drawn.endswith("are drawn: they carry 86% of all that tokens take from others.")

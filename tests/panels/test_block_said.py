@@ -37,7 +37,7 @@ def in_english(monkeypatch: pytest.MonkeyPatch, says, *facts) -> str:
         ({"norm_placement": "post"}, "on the trunk"),
         ({"norm_placement": "sandwich"}, "before it is added"),
         ({"norm_placement": "res_post"}, "reads the stream as it is"),
-        ({"norm_placement": "parallel"}, "added at once"),
+        ({"norm_placement": "parallel"}, "added together"),
         ({"residual": False}, "Without the residual"),
         ({"norm_kind": "none"}, "Without a norm"),
         ({"norm_kind": "batchnorm"}, "running statistics"),
@@ -127,7 +127,7 @@ def test_what_an_encoder_expects(monkeypatch: pytest.MonkeyPatch):
     )
     trained = replace(random, hidden="owl", card=card)
     said = in_english(monkeypatch, prediction.says_prediction, trained)
-    assert "masked word is `owl`. Taken together it would write `a cat sat`." in said
+    assert "masked word is `owl`. Taken together, its predictions read `a cat sat`." in said
     assert said.endswith("on unseen data: 87.5%.")
     unscored = replace(trained, card=replace(card, score=None))
     said = in_english(monkeypatch, prediction.says_prediction, unscored)

@@ -34,16 +34,16 @@ COUNTS = PairCounts(
 def test_what_b_costs_more(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, differences.says_counts, COUNTS)
     assert said["en"] == (
-        "B has 1.5 times the parameters of A (+50), most of all in attention (+50). Per token "
-        "read (text of 16 tokens), B needs 2 times the FLOPs of A, most of all in scores Q·Kᵀ "
-        "(+2 MFLOP). In the KV cache (16 bits) each token takes 1.02 kB instead of 4.1 kB: 0.25 "
-        "times as much."
+        "B has 1.5 times the parameters of A (+50); the largest change is in attention "
+        "(+50). Per token read (text of 16 tokens), B needs 2 times the FLOPs of A; the "
+        "largest change is in scores Q·Kᵀ (+2 MFLOP). In the KV cache (16 bits) each token "
+        "takes 1.02 kB instead of 4.1 kB: 0.25 times as much."
     )
     assert "1.5" in said["zh"]
     rows = [("gate_proj", 0, 4e6), ("up_proj", 1e6, 4e6), ("down_proj", 1e6, 4.2e6)]
     several = pd.DataFrame(rows, columns=["name", "a", "b"]).assign(group="feed_forward")
     spread = in_english(monkeypatch, differences.says_counts, replace(COUNTS, operations=several))
-    assert "most of all in feed-forward (+10.2 MFLOP)" in spread
+    assert "the largest change is in feed-forward (+10.2 MFLOP)" in spread
     alike = replace(COUNTS, b=A, operations=both("scores", 2e6, 2e6).assign(group="attention"))
     assert in_english(monkeypatch, differences.says_counts, alike) == (
         "Both have 100 parameters. Per token read (text of 16 tokens), both need about 2 MFLOP. "
@@ -67,16 +67,16 @@ def test_which_settings_differ(monkeypatch: pytest.MonkeyPatch):
 def test_who_is_faster(monkeypatch: pytest.MonkeyPatch):
     slower = PairTimes("cpu", ((1.0, 2.0), (1.0, 2.0), (1.0, 4.0)), flops_ratio=3)
     assert in_english(monkeypatch, speed.says_time, slower) == (
-        "Measured here on cpu, 3 alternating rounds, medians (quartiles): A 1 s (1 s to 1 s), "
-        "B 2 s (2 s to 3 s). B was slower in every round: it took a median of 2 times A's "
-        "time. Other work keeps this device busy: the fastest rounds are the most reliable. FLOPs "
-        "alone would give 3 times."
+        "Measured here on cpu, 3 alternating rounds, medians (quartiles): A 1 s (1 s to 1 "
+        "s), B 2 s (2 s to 3 s). B was slower in every round: it took 2 times as "
+        "long as A (median). Other work keeps this device busy: the fastest rounds are the "
+        "most reliable. FLOPs alone would predict 3 times."
     )
     faster = replace(slower, rounds=((2.0, 1.0), (4.0, 1.0)))
     said = in_english(monkeypatch, speed.says_time, faster)
-    assert "faster in every round: it took a median of 0.375" in said and "Other work" not in said
+    assert "faster in every round: it took 0.375" in said and "Other work" not in said
     open_ = replace(slower, rounds=((1.0, 2.0), (2.0, 1.0)))
-    assert "(0.5 to 2): no clear winner" in in_english(monkeypatch, speed.says_time, open_)
+    assert "0.5 to 2): no clear winner" in in_english(monkeypatch, speed.says_time, open_)
     assert "(3 / 4 tokens)" in in_english(monkeypatch, speed.says_what_is_timed, 3, 4)
 
 
@@ -111,8 +111,8 @@ def test_where_one_head_reads(monkeypatch: pytest.MonkeyPatch):
     facts = TwoHeads(first, one_head([[1, np.nan], [0.25, 0.75]]), 1, 0.4)
     assert np.isnan(facts.difference[0, 1]) and facts.difference[1].tolist() == [-0.5, 0.5]
     assert in_english(monkeypatch, head.says_head, facts) == (
-        "`b` (token 2) attends most to `a` in A (0.75) and to `b` in B (0.75). 50% of its weight "
-        "lies on other keys; 40% on average over the head's queries."
+        "`b` (token 2) attends most to `a` in A (0.75) and to `b` in B (0.75). 50% of its "
+        "weight lies on different keys in A and B; 40% on average over the head's queries."
     )
     other = replace(facts, b=one_head([[1, np.nan], [0.25, 0.75]], ("a", "c")))
     assert in_english(monkeypatch, head.says_head, other) == (
@@ -140,9 +140,8 @@ def test_who_lies_on_the_front(monkeypatch: pytest.MonkeyPatch):
     table = pd.DataFrame([*rows, ("preset:y", "BERT", 0, 9)], columns=["key", "name", "x", "y"])
     facts = front_facts(table, (False, True))
     assert in_english(monkeypatch, trade_off.says_front, facts) == (
-        "2 of 3 lie on the Pareto front: `mine`, `Falcon`. B is dominated: `mine` is no worse on "
-        "either axis and better on one. 1 are not drawn: the number does not apply to them (an "
-        "encoder has no cache)."
+        "Pareto front (2 of 3): `mine`, `Falcon`. B is dominated: `mine` is no worse on either "
+        "axis and better on one. Not drawn: 1 to which the number does not apply (an encoder has no cache)."
     )
     assert facts.better_than("kept:0") == facts.better_than("nobody") == ""
     nobody = front_facts(table[3:], (False, True))

@@ -299,8 +299,9 @@ def test_the_growth_by_formula(monkeypatch: pytest.MonkeyPatch):
 def test_what_was_skipped(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, sweeps.says_skipped, SWEPT)["en"]
     assert said == (
-        "Not measured. float32: from size 512 on it needs about 3 GB, more than one run is "
-        "allowed. bfloat16: from size 1,024 on a pass would take about 1.5 s, more than 600 ms."
+        "Not measured. float32: from size 512 on it needs about 3 GB, more than a single run "
+        "may use. bfloat16: from size 1,024 on a pass would take about 1.5 s, more than 600 "
+        "ms."
     )
     assert in_both(monkeypatch, sweeps.says_skipped, replace(SWEPT, skipped=()))["en"] == ""
 
@@ -346,10 +347,10 @@ def test_the_bounds(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, roofline.says_bounds, BELOW)
     assert said["en"] == (
         "Decoding one token with 16 in the cache, batch 2: limited by arithmetic: q_proj; "
-        "limited by memory: scores, softmax; so small that launching them takes longer: "
-        "residual addition. Why: out_proj reads 4 MB of weights to do 2 MFLOP per token, "
-        "0.5 FLOPs per byte; the ridge point is at 10. A batch of 40 would reach it: each "
-        "weight read then serves the whole batch."
+        "limited by memory: scores, softmax; so small that launching them takes longer than "
+        "running them: residual addition. Why: out_proj reads 4 MB of weights to do 2 MFLOP "
+        "per token, 0.5 FLOPs per byte; the ridge point is at 10. A batch of 40 would reach "
+        "it: each weight read then serves the whole batch."
     )
     assert "；" in said["zh"] and "4 MB" in said["zh"]
     narrow = replace(BELOW, weight_read=READ._replace(batch=None))
@@ -410,7 +411,8 @@ def test_what_moves_most_for_what_it_computes_is_named_before_a_measurement(monk
     )
     said = in_both(monkeypatch, roofline.says_intensity, counted_facts(rows))["en"]
     assert said.startswith(
-        "By count, q_proj computes most for each byte it moves (140 FLOPs), softmax least (0.625)"
+        "By count, the FLOPs per byte moved are highest for q_proj (140) and lowest for softmax "
+        "(0.625)"
     )
     bars = roofline.draw_intensity(rows.iloc[::-1], _=str).data[0]
     assert list(bars.x) == [140, 0.625]

@@ -98,7 +98,10 @@ def test_the_router_and_what_is_shared(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, experts.says_router, fine)
     assert "sigmoid" in said["en"] and "times 2.5" in said["en"] and "sigmoid" in said["zh"]
     said = in_both(monkeypatch, experts.says_routes, fine)
-    assert "2 shared experts: they write 0.50 times" in said["en"] and "2 个共享专家" in said["zh"]
+    assert (
+        "2 shared experts: their output has 0.50 times" in said["en"]
+        and "2 个共享专家" in said["zh"]
+    )
     dense = in_both(monkeypatch, experts.says_router, replace(ROUTING, is_own=False))["en"]
     assert dense.startswith("This layer is dense. Shown: 2 experts, 2 active")
 
@@ -156,7 +159,7 @@ def test_one_unit(monkeypatch: pytest.MonkeyPatch):
 def test_the_width(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, width.says_width, WIDTHS)["en"]
     assert "From 1 to 8 times d_model, parameters and FLOPs grow 8.0-fold (1,000 to 8,000" in said
-    assert "from 0.100 to 0.400" in said and "adds RMS 0.250 to a stream of 2.000" in said
+    assert "from 0.100 to 0.400" in said and "adds an RMS of 0.250 to a stream of 2.000" in said
     assert "random weights, seed 3" in said
     assert "seed 3" in in_both(monkeypatch, width.says_how, WIDTHS)["en"]
 
@@ -164,7 +167,7 @@ def test_the_width(monkeypatch: pytest.MonkeyPatch):
 def test_the_routes(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, experts.says_routes, ROUTING)
     assert "`ˋowlˋ` is routed to 1 (75%), 2 (over capacity) of 2 experts" in said["en"]
-    assert "chosen 4 times, an even share is 2.5" in said["en"] and "1.23" in said["zh"]
+    assert "chosen 4 times, where an even share is 2.5" in said["en"] and "1.23" in said["zh"]
     assert said["en"].endswith("There is no capacity limit: nothing is dropped.")
     full = replace(ROUTING, room=2, n_dropped=3, n_passed=1)
     said = in_both(monkeypatch, experts.says_routes, full)["en"]

@@ -57,10 +57,10 @@ def following(n_kept: int = 2, **sampling) -> NextFacts:
 def test_what_comes_next(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, next_token.says_next, following())
     assert said["en"] == (
-        "After `owl` the top prediction is `the`. Its sampling probability is 50%. 2 of 3 tokens "
-        "can be sampled; entropy 1.00 bits, as uncertain as 2.0 equally likely tokens. Those "
-        "excluded had 25%. The weights are random (seed 3): no token is much more probable than "
-        "another."
+        "After `owl` the top prediction is `the`. Its sampling probability is 50%. 2 of 3 "
+        "tokens can be sampled; entropy 1.00 bits, as uncertain as a choice among 2.0 "
+        "equally likely tokens. Those excluded had 25% in total. The weights are random (seed 3): "
+        "no token is much more probable than another."
     )
     assert "25%" in said["zh"]
     everyone = in_english(monkeypatch, next_token.says_next, replace(following(3), run=TRAINED))
@@ -97,7 +97,7 @@ def test_a_text_grows_causally(monkeypatch: pytest.MonkeyPatch):
     open_to_all = replace(RUN, mask=MaskConfig(mask_kind=MaskKind.NONE))
     assert "autoregressive" in in_english(monkeypatch, writing.says_mask, open_to_all)
     patched = replace(RUN, interventions=(Intervention(part="head_out", layer=0, head=0, token=1),))
-    assert "other changes end here" in in_english(monkeypatch, writing.says_mask, patched)
+    assert "other changes do not carry over" in in_english(monkeypatch, writing.says_mask, patched)
 
 
 def cache(n_kept: int = 4, window_size: int | None = None, run: Run = RUN) -> CacheFacts:
@@ -149,9 +149,10 @@ def test_the_surprise(monkeypatch: pytest.MonkeyPatch):
     tokens = {"position": [1, 2], "bits": [1.0, 3.0], "probability": [0.5, 0.125], "rank": [1, 4]}
     said = in_both(monkeypatch, surprise.says_loss, SurpriseFacts(RUN, pd.DataFrame(tokens), 0))
     assert said["en"] == (
-        "Mean loss 1.39 nats = 2.00 bits per token, perplexity 4.0: as uncertain as choosing "
-        "among 4.0 equally likely tokens; a uniform guess over 64 would cost 6.00 bits. The most "
-        "surprising token is `an₂` at position 3: 3.00 bits, probability 12%, rank 4."
+        "Mean loss 1.39 nats = 2.00 bits per token, perplexity 4.0: as uncertain as "
+        "choosing among 4.0 equally likely tokens; a uniform guess over 64 would cost "
+        "6.00 bits. The most surprising token is `an₂` at position 3: 3.00 bits, probability "
+        "12%, rank 4."
     )
     assert "`an₂`" in said["zh"]
 
@@ -165,9 +166,9 @@ def drafted(run: Run) -> DraftFacts:
 def test_the_drafts(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, drafts.says_drafts, drafted(TRAINED))
     assert said["en"] == (
-        "In 3 passes the model wrote 4 tokens: 1.33 per pass. The text is the same as token by "
-        "token; modules drafted 1 of its tokens. Acceptance rate: module 1 50% (1 of 2), module "
-        "2 0% (0 of 2)."
+        "In 3 passes the model wrote 4 tokens: 1.33 per pass. The text is the same as when "
+        "written token by token; modules drafted 1 of its tokens. Acceptance rate: module 1 "
+        "50% (1 of 2), module 2 0% (0 of 2)."
     )
     assert "1.33" in said["zh"]
     assert "by chance" in in_english(monkeypatch, drafts.says_drafts, drafted(RUN))
@@ -196,11 +197,11 @@ def test_a_text_that_came_to_its_end_and_goes_on_is_said(monkeypatch):
     [
         (
             (Without(-4.0, 9), Without(-0.5, 7)),
-            "depends most on `a`: hidden from the others, that leaves 6.2%, 3.0 bits less. "
+            "depends most on `a`: hiding it from the others leaves 6.2%, 3.0 bits less. "
             "`⟨9⟩` would come first. Without `b` it would be more likely: 71%.",
         ),
         ((Without(-3.0, 7), Without(-1.0, 7)), "2.0 bits less."),
-        ((Without(-1.0, 7), Without(-1.0, 7)), "No single token before makes it more likely"),
+        ((Without(-1.0, 7), Without(-1.0, 7)), "No single earlier token makes it more likely"),
     ],
 )
 def test_which_token_a_prediction_hangs_on(monkeypatch, without, english: str):

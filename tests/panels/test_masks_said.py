@@ -66,7 +66,7 @@ TRAINING = replace(
         (leak_facts(moved=np.where(OPEN, 1, np.nan)), "6 forbidden cells are NaN"),
         (leak_facts(forbidden=np.zeros((4, 4), bool)), "Nothing is forbidden here"),
         (leak_facts(moved=LEAKING, mixing=0.5), "same batch changes too, by 0.5."),
-        (leak_facts(moved=LEAKING, test=LeakTest(run=TRAINING)), "BatchNorm takes mean and"),
+        (leak_facts(moved=LEAKING, test=LeakTest(run=TRAINING)), "BatchNorm computes mean and"),
     ],
 )
 def test_the_verdict(monkeypatch, facts: LeakFacts, english: str):
@@ -143,7 +143,7 @@ def test_what_the_mask_changes(monkeypatch, facts: StepFacts, english: str):
 
 def test_what_a_fault_does_to_the_weights(monkeypatch):
     said = in_both(monkeypatch, faults.says_weights, STEPS)["en"]
-    assert said.startswith("Rows sum to 1.000 to 1.000; 0.0% of all weight")
+    assert said.startswith("Row sums range from 1.000 to 1.000; 0.0% of all weight")
     wrong = replace(STEPS, pattern=np.full((4, 4), 0.25))
     assert "37.5% of all" in in_both(monkeypatch, faults.says_weights, wrong)["en"]
     broken = replace(STEPS, pattern=np.full((4, 4), np.nan))
@@ -162,7 +162,7 @@ BLIND = BlindFacts(LABELS, 0, 1, 2, True, "float32", ROWS, n_spoiled=3)
         (BLIND, "from this row of head 2 in layer 1 NaN spreads to 3 of 4 outputs"),
         (replace(BLIND, is_real=False), "could not."),
         (replace(BLIND, weights=ROWS * np.array([1, 2, 3, 4])), "as if there were no mask"),
-        (replace(BLIND, weights=np.full((4, 4), np.nan)), "In float32 −10⁹ is out of range"),
+        (replace(BLIND, weights=np.full((4, 4), np.nan)), "In float32, −10⁹ is out of range"),
     ],
 )
 def test_a_query_without_a_key(monkeypatch, facts: BlindFacts, english: str):

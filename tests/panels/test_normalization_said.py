@@ -52,7 +52,7 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
     [
         (
             DEPTH,
-            "against layer 8: pre (yours): 2 times as large; post: 1 × 10⁻⁵ times as large",
+            "compared with layer 8: pre (yours): 2 times as large; post: 1 × 10⁻⁵ times as large",
         ),
         (HALF, "Measured so far: 3 of 4 stacks. Gradient in layer 1"),
         (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "vanishes or explodes."),
@@ -85,7 +85,7 @@ def test_the_gradient_of_the_first_layer(monkeypatch, facts, english: str):
     [
         (DEPTH, "pre 0.50, post 0.99. Dong et al. 2021 prove"),
         (DEPTH, "nearly identical all the same: post"),
-        (replace(DEPTH, similarity={"pre": 0.5}), "here they do not"),
+        (replace(DEPTH, similarity={"pre": 0.5}), "here the tokens do not become alike"),
         (replace(DEPTH, stacks=WITHOUT), "this run does not show it (yet)"),
         (replace(DEPTH, stacks=WITHOUT, similarity={"pre": 0.999}), "this run agrees"),
         (replace(DEPTH, similarity_in=None), "only one token"),
@@ -105,7 +105,7 @@ def curves_of(measure: str) -> LayerCurves:
     ("measure", "english"),
     [
         ("similarity", "Two tokens have a mean cosine"),
-        ("parameter_gradient", "Gradient in layer 1 against layer 2"),
+        ("parameter_gradient", "Gradient in layer 1 compared with layer 2"),
         ("attention_share", "relative to the stream, layer 1 to 2: pre from 2 to 8."),
     ],
 )
@@ -177,7 +177,7 @@ def test_why_theory_may_differ(monkeypatch, changes: dict, english: str):
 def test_a_trained_models_own_loss(monkeypatch):
     facts = OwnFacts(NO_CURVES, 0.5, 3.25, seed=0, strongest=4, weakest=1)
     said = in_both(monkeypatch, layers.says_loss, facts)["en"]
-    assert "0.50 nats trained, 3.25 with" in said and "layer 4 has the largest" in said
+    assert "0.50 nats after training, 3.25 with" in said and "layer 4 has the largest" in said
 
 
 def placed(rms: float) -> Placed:
@@ -254,7 +254,7 @@ RACE = RaceFacts(SPEC, 100, 100, pd.DataFrame(), (("pre", 1.0), ("post", 3.2)), 
     [
         (RACE, "pre 1.00, post 3.20 nats. Guessing at random gives 3.26. Hardly better than"),
         (replace(RACE, n_updates=50), "gives 3.26."),
-        (replace(RACE, n_updates=50, diverged=("post",)), "finite loss any more: post."),
+        (replace(RACE, n_updates=50, diverged=("post",)), "no longer finite): post."),
     ],
 )
 def test_who_learns(monkeypatch, facts, english: str):

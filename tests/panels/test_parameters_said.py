@@ -127,9 +127,9 @@ def test_what_is_opened(monkeypatch: pytest.MonkeyPatch):
     ("own", "wanted"),
     [
         (100, "As large as Small, down to the last parameter."),
-        (300, "Yours, 300, lies between Small and Large."),
-        (2000, "Yours, 2,000, is 2 times Large, the largest here."),
-        (50, "Yours, 50, is 0.5 times Small, the smallest here."),
+        (300, "Yours, with 300 parameters, lies between Small and Large."),
+        (2000, "Yours, with 2,000 parameters, is 2 times as large as Large, the largest here."),
+        (50, "Yours, with 50 parameters, is 0.5 times as large as Small, the smallest here."),
     ],
 )
 def test_the_published(monkeypatch: pytest.MonkeyPatch, own: int, wanted: str):

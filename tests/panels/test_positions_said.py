@@ -52,7 +52,10 @@ def test_what_a_kind_does(monkeypatch, facts, english: str):
     [
         (KIND, "the 2 above it turn slowly"),
         (replace(KIND, kind=ALIBI), "In 1 of 3 heads a weight halves within the 16"),
-        (TABLE, "Waves of 4 positions and longer hold 100% of the table's variance; noise"),
+        (
+            TABLE,
+            "Waves of 4 positions and longer account for 100% of the table's variance; for noise",
+        ),
         (TABLE, "the table is smooth"),
         (replace(TABLE, waves=WAVES.assign(share=1 / 3)), "looks like noise"),
         (replace(TABLE, waves=WAVES[:0]), "Too few positions"),
@@ -70,7 +73,11 @@ SHOWN = TableFacts(SINUSOIDAL, np.zeros((8, 4)), (0, 2, 1, 3), 4, 3, (2, 3), 8.0
     [
         (SHOWN, 8, "Click to pin a position and its pair."),
         (replace(SHOWN, kind=LEARNED), 16, "The table ends after 8 rows (max_seq_len)"),
-        (replace(SHOWN, kind=ALIBI), 8, "Darkest color: -8 or lower, a weight divided by 2,981"),
+        (
+            replace(SHOWN, kind=ALIBI),
+            8,
+            "Darkest color: -8 or lower, i.e. a weight divided by 2,981",
+        ),
         (replace(SHOWN, width=512), 8, "4 of 512 columns are shown."),
     ],
 )
@@ -88,7 +95,10 @@ PAIR = PairFacts(SINUSOIDAL, 1, 4, CURVES, length=8.0, slope=float("nan"))
     [
         (PAIR, "in 8.0 positions; at position 4: 0.50 turns, sine and cosine 0.500"),
         (replace(PAIR, kind=LEARNED), "At position 4 the table holds 0.500 / 0.500 there."),
-        (replace(PAIR, kind=ALIBI, slope=0.5), "Head 2: slope 0.5. For a query at position 4 a"),
+        (
+            replace(PAIR, kind=ALIBI, slope=0.5),
+            "Head 2: slope 0.5. For a query at position 4, the score",
+        ),
         (replace(PAIR, kind=ALIBI, slope=0.5), "key 4 tokens away loses 2.00, which divides"),
     ],
 )
@@ -200,8 +210,8 @@ CLAIMS = ClaimsFacts(
 
 def test_what_brings_order_as_distance_alone(monkeypatch):
     said = in_both(monkeypatch, claims.says_relative, CLAIMS)["en"]
-    assert said.startswith("Measured so far: 2 of 5 encodings. Here order matters")
-    assert "with RoPE. Measured with these weights: 8 positions, k = 2" in said
+    assert said.startswith("Measured so far: 2 of 5 encodings. With RoPE, order matters")
+    assert "distance alone. Measured with these weights: 8 positions, k = 2" in said
     none = replace(CLAIMS, verdicts={NONE: CLAIMS.verdicts[NONE]})
     assert "No encoding measured" in in_both(monkeypatch, claims.says_relative, none)["en"]
 
@@ -228,7 +238,7 @@ def test_what_permuting_does(monkeypatch, facts, english: str):
         (NONE, verdict(Claim.BOUNDED, None), "There are no values."),
         (ALIBI, verdict(Claim.BOUNDED, 4.0), "The largest bias is −4"),
         (LEARNED, verdict(Claim.BOUNDED, 0.1), "no formula bounds it"),
-        (ROPE, verdict(Claim.BOUNDED, 1.0), "sines and cosines cannot grow"),
+        (ROPE, verdict(Claim.BOUNDED, 1.0), "sines and cosines are bounded"),
         (ALIBI, verdict(Claim.SHIFT, None), "nothing to shift"),
         (LEARNED, verdict(Claim.SHIFT, None), "show more"),
         (LEARNED, verdict(Claim.SHIFT, 0.1), "its RMS error is 50.00% of"),
@@ -239,7 +249,11 @@ def test_what_permuting_does(monkeypatch, facts, english: str):
         (LEARNED, verdict(Claim.DISTANCE, 0.1), "mixes with the token vector"),
         (NONE, verdict(Claim.PERMUTATION, None), "nothing to permute"),
         (NONE, verdict(Claim.PERMUTATION, 0.0), "the mask alone conveys order"),
-        (ROPE, verdict(Claim.PERMUTATION, 0.5), "no mask: the outputs change by 0.5."),
+        (
+            ROPE,
+            verdict(Claim.PERMUTATION, 0.5),
+            "no mask: the outputs change by 0.5.",
+        ),
     ],
 )
 def test_each_verdict_is_explained(monkeypatch, kind, found: Verdict, english: str):
@@ -253,4 +267,4 @@ def test_what_the_matrix_looks_like(monkeypatch):
     assert "rotates its pair by k = 2" in said and "First 4 of 8 features." in said
     fitted = in_both(monkeypatch, claims.says_shift, replace(turned, is_fitted=True), LEARNED)["en"]
     assert fitted.startswith("Fitted by least squares")
-    assert "ALiBi gives positions no" in in_both(monkeypatch, claims.says_shift, None, ALIBI)["en"]
+    assert "ALiBi has no" in in_both(monkeypatch, claims.says_shift, None, ALIBI)["en"]

@@ -130,20 +130,20 @@ CASES = [
         decoding.says_target,
         SEARCH,
         "After 2 of 2 steps the target has log-probability −2.08 nats (probability 13%, the "
-        "product over its tokens). "
-        "It is complete (`[END]`). It was least confident of `我` at step 1: 25%.",
+        "product over its tokens). It is complete (`[END]`). It was least confident about "
+        "`我` at step 1: 25%.",
     ),
     (decoding.says_target, replace(SEARCH, place=None), "Only the start token"),
     (
         partial(decoding.says_smoothing, coming=replace(CANDIDATES, smoothing=0.1)),
         SEARCH,
-        "aims at 90% for a right token",
+        "aims at 90% for the correct token",
     ),
     (decoding.says_target, replace(SEARCH, place=1), "Pruned by the search"),
     (
         decoding.says_target,
         replace(SEARCH, n_forced=1),
-        "Of its own choices it was least confident of `[END]` at step 2: 50%.",
+        "Of its own choices, it was least confident about `[END]` at step 2: 50%.",
     ),
     (decoding.says_target, FULL, "It did not end: max_seq_len limits it to 2 tokens."),
     (
@@ -154,10 +154,10 @@ CASES = [
     (
         decoding.says_target,
         replace(FULL, how=BeamConfig(start_id=0, stop_id=-1)),
-        "With random weights nothing ends a target: it stops at 2 tokens.",
+        "With random weights, a target does not end by itself: it stops at 2 tokens.",
     ),
     (decoding.says_tree, SEARCH, "3 hypotheses explored: 1 pruned, 1 finished. Greedy search"),
-    (decoding.says_against_greedy, AgainstGreedy(-1.5, -2.5, False), "−2.5, −1.5 here"),
+    (decoding.says_against_greedy, AgainstGreedy(-1.5, -2.5, False), "−2.5 (−1.5 here)"),
     (decoding.says_against_greedy, AgainstGreedy(-1.5, -1.5, True), "finds the same target"),
     (decoding.says_steps, replace(SEARCH, n=60, step=30), "steps 18 to 41 of 60"),
     (decoding.says_candidates, CANDIDATES, "top prediction is `我` (75%)"),
@@ -169,9 +169,17 @@ CASES = [
         ". 1 of 3 tokens follow from the target alone",
     ),
     (missing.says_ways, replace(WAYS, seed=3), "(seed 3): what the source is good for"),
-    (missing.says_ways, replace(WAYS, bits=WAYS.bits + 1), "No token can be predicted from the"),
+    (
+        missing.says_ways,
+        replace(WAYS, bits=WAYS.bits + 1),
+        "No token can be predicted from the",
+    ),
     (missing.says_hidden, HIDDEN, "effects on the prediction (bits): `他` ← `I` (2.0)."),
-    (missing.says_hidden, replace(HIDDEN, bits=HIDDEN.bits / 9), "by more than 1 bit (KL)."),
+    (
+        missing.says_hidden,
+        replace(HIDDEN, bits=HIDDEN.bits / 9),
+        "by more than 1 bit (KL) when a single source token is hidden.",
+    ),
     (missing.says_blind, ("the cat 猫",), "mixes the two."),
     (attention.says_head, HEAD, "effectively attends to 1.4 to 4.0 tokens."),
     (attention.says_head, HEAD, "`[BEGIN]` attends to `I` (90%), `like` (6.0%) in the source"),
@@ -217,8 +225,8 @@ CASES = [
     (
         alignment.says_heads,
         HEADS,
-        "Over 64 validation sentences layer 1, mean of heads aligns best (error rate 0.25); by "
-        "the query one row later it would be layer 1, head 1 (0.12).",
+        "Over 64 validation sentences layer 1, mean of heads aligns best (error rate 0.25); "
+        "with the query taken one row later, it would be layer 1, head 1 (0.12).",
     ),
     (memory.says_source, VECTORS, "0.12 before the first layer and of 0.50 at the encoder's"),
     (memory.says_source, VECTORS, "Layer 1 changes them most, on average by 1.50"),

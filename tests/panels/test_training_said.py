@@ -36,7 +36,8 @@ CASES = [
         learning,
         LEARNING,
         "After 1,200 steps the validation loss is 0.69 nats (1.00 bits), perplexity 2.0: as "
-        "uncertain as choosing among 2.0 equally likely tokens, of 64. right: 25.0%.",
+        "uncertain as choosing among 2.0 equally likely tokens (of 64 in all). right: "
+        "25.0%.",
     ),
     (learning, replace(LEARNING, is_share=False), "right: 0.25."),
     (learning, replace(LEARNING, least_loss=0.1), "overfitting"),

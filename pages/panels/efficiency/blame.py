@@ -87,8 +87,8 @@ def _says_quality(facts: BlameFacts) -> str:
     )
     if facts.is_share:
         text = _(
-            "{score}: {before} in the original, {rounded} when all matrices are rounded, "
-            "**{kept}** when the worst rows stay at 8 bits; the file grows from {small} to "
+            "The score ({score}) is {before} in the original, {rounded} when all matrices are "
+            "rounded, **{kept}** when the worst rows stay at 8 bits; the file grows from {small} to "
             "{larger}."
         )
     return text.format(
