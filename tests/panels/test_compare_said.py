@@ -141,7 +141,8 @@ def test_who_lies_on_the_front(monkeypatch: pytest.MonkeyPatch):
     facts = front_facts(table, (False, True))
     assert in_english(monkeypatch, trade_off.says_front, facts) == (
         "Pareto front (2 of 3): `mine`, `Falcon`. B is dominated: `mine` is no worse on either "
-        "axis and better on one. Not drawn: 1 to which the number does not apply (an encoder has no cache)."
+        "axis and better on one. Not drawn: 1 to which the number does not apply (an encoder has "
+        "no cache)."
     )
     assert facts.better_than("kept:0") == facts.better_than("nobody") == ""
     nobody = front_facts(table[3:], (False, True))

@@ -88,8 +88,8 @@ def _says_quality(facts: BlameFacts) -> str:
     if facts.is_share:
         text = _(
             "The score ({score}) is {before} in the original, {rounded} when all matrices are "
-            "rounded, **{kept}** when the worst rows stay at 8 bits; the file grows from {small} to "
-            "{larger}."
+            "rounded, **{kept}** when the worst rows stay at 8 bits; the file grows from {small} "
+            "to {larger}."
         )
     return text.format(
         score=_(facts.score_name),
