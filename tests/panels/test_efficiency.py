@@ -420,7 +420,7 @@ def test_a_teacher_that_is_worth_its_flops_may_not_be_worth_its_time():
     said = distillation.says_how(timed, is_recorded=True)
     assert "Time measured on a processor." in said and "Equal FLOPs" not in said
     lines = distillation.draw_losses(timed, _=str).data[4:]
-    assert {line.name: line.x[-1] for line in lines}["alone, as much time"] == 30
+    assert {line.name: line.x[-1] for line in lines}["alone, for as long"] == 30
     worth = distilled((1.0, 1.5, 1.2, 1.3), (1.1, 1.4, 1.2, 1.3))
     assert "worth more than it costs" in distillation.says_distillation(worth)
 

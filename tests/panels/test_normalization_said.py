@@ -106,7 +106,7 @@ def curves_of(measure: str) -> LayerCurves:
     [
         ("similarity", "Two tokens have a mean cosine"),
         ("parameter_gradient", "Gradient in layer 1 compared with layer 2"),
-        ("attention_share", "relative to the stream, layer 1 to 2: pre from 2 to 8."),
+        ("attention_share", "relative to the stream, layers 1 to 2: pre from 2 to 8."),
     ],
 )
 def test_the_one_measure_that_is_drawn_is_told(monkeypatch, measure: str, english: str):
@@ -119,7 +119,7 @@ def test_the_one_measure_that_is_drawn_is_told(monkeypatch, measure: str, englis
 def test_the_one_measure_of_a_trained_model_is_told(monkeypatch):
     facts = OwnFacts(curves_of("stream_norm"), 0.5, 3.25, seed=0, strongest=4, weakest=1)
     said = in_both(monkeypatch, layers.says_drawn, facts)["en"]
-    assert "layer 1 to 2: pre from 2 to 8." in said and "nats" not in said
+    assert "layers 1 to 2: pre from 2 to 8." in said and "nats" not in said
 
 
 def test_what_was_built(monkeypatch):

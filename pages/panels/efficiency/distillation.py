@@ -59,7 +59,7 @@ WAY_NAMES = {
     Way.TAUGHT: N_("with the teacher"),
     Way.ALONE: N_("alone, as many tokens"),
     Way.ALONE_LONGER: N_("alone, as many FLOPs"),
-    Way.ALONE_AS_LONG: N_("alone, as much time"),
+    Way.ALONE_AS_LONG: N_("alone, for as long"),
 }
 
 

@@ -31,7 +31,7 @@ def bars(facts: LeftOut, *, _: Translate) -> Picture:
         margin=(TOP, room),
         barmode="overlay",
         xaxis=slanted(labels, NAMES),
-        yaxis={"title": _("bits more likely with it"), "range": [low, high]},
+        yaxis={"title": _("log-probability gained with it (bits)"), "range": [low, high]},
     )
 
 

@@ -162,7 +162,8 @@ def another_sequence(run: Run) -> None:
     note(
         _(
             "In cross-attention, queries come from one sequence and keys from another, so "
-            "the mask is a rectangle. Here one head of random queries and keys shows it."
+            "the mask is a rectangle. Here a single head with random queries and keys shows "
+            "it."
         )
     )
     sizes = link.value("cross_len"), link.value("cross_padding")

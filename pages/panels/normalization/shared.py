@@ -62,7 +62,7 @@ def says_ends(curves: LayerCurves) -> str:
         )
         for each in found
     )
-    return _("{measure}, layer {layer} to {n}: {listed}.").format(
+    return _("{measure}, layers {layer} to {n}: {listed}.").format(
         measure=titles(_)[curves.alone],
         layer=found[0].first_layer,
         n=curves.n_layers,

@@ -105,7 +105,7 @@ def says_too_large(run: Run, budget: int) -> str:
 
 def says_building(run: Run) -> str:
     """Why a large model waits for the reader."""
-    text = _("This first samples {n:,} weights ({size}) and takes a moment.")
+    text = _("This first draws {n:,} random weights ({size}) and takes a moment.")
     size = bytes_text(need(run).weights)
     return text.format(n=total_parameters(run.config), size=size)
 
