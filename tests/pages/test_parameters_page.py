@@ -209,7 +209,7 @@ def test_a_pasted_model_that_cannot_be_is_none(text: str):
 
 def test_large_models_are_built_when_asked(at: AppTest):
     visit(at, preset="gpt2-small", n_layers=1)
-    assert "This first samples" in said(at)
+    assert "This first draws" in said(at)
     assert "Shown here instead: Stories" in said(at)
     move(at, "spread_of_weights", True)
     assert "GPT-2" in said(at)
