@@ -46,6 +46,7 @@ PANELS = (
         "prediction",
         N_("What does it expect?"),
         what_it_expects,
+        of_predictions=True,
         fields=("n_layers", "d_model", "n_heads"),
     ),
     Panel(

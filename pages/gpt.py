@@ -29,13 +29,15 @@ from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made
 from pages.ui import cached, labelled, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
-from pages.ui.panel import Panel
+from pages.ui.panel import Panel, overflowed
 
 TITLE = N_("GPT: the next token")
 
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
+    if overflowed(run):
+        return
     text = growing.text_so_far(run, shared.current_sampling())
     position = labelled.pinned_token(run)
     tables = {
@@ -75,12 +77,14 @@ PANELS = (
         "next",
         N_("What comes next?"),
         next_token.what_comes_next,
+        of_predictions=True,
         fields=("n_layers", "d_model", "n_heads"),
     ),
     Panel(
         "leave-one-out",
         N_("Which tokens make it likely?"),
         leave_one_out.what_it_hangs_on,
+        of_predictions=True,
         fields=("n_layers", "d_model", "n_heads"),
         of_attention=True,
     ),
@@ -88,12 +92,14 @@ PANELS = (
         "writing",
         N_("How does it write?"),
         writing.what_is_written,
+        of_predictions=True,
         fields=("n_layers", "d_model", "n_heads"),
     ),
     Panel(
         "drafts",
         N_("Could it write several tokens at once?"),
         drafts.what_is_drafted,
+        of_predictions=True,
         fields=("n_mtp_modules", "n_layers", "d_model"),
     ),
     Panel(
@@ -106,6 +112,7 @@ PANELS = (
         "kv-cache",
         N_("KV cache"),
         kv_cache.what_is_remembered,
+        of_predictions=True,
         fields=(
             *("token_mixer", "attention_every", "n_layers", "n_kv_heads", "d_head"),
             *("local_window", "global_every"),
@@ -116,12 +123,14 @@ PANELS = (
         "logit-lens",
         N_("Logit lens"),
         logit_lens.what_each_layer_says,
+        of_predictions=True,
         fields=("n_layers", "norm_placement", "tie_embeddings"),
     ),
     Panel(
         "surprise",
         N_("What surprises it?"),
         surprise.what_surprises,
+        of_predictions=True,
         fields=("n_layers", "d_model", "n_heads"),
     ),
     ablation("n_layers", "n_heads", "residual"),

@@ -26,7 +26,9 @@ from pages.ui.views import pin_token
 
 def ablation(*fields: str) -> Panel:
     """The panel on a page that shows a model; `fields` are the settings it answers to there."""
-    return Panel(controls.PANEL, N_("Switch a part off"), what_if, fields=fields)
+    return Panel(
+        controls.PANEL, N_("Switch a part off"), what_if, of_predictions=True, fields=fields
+    )
 
 
 @section

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from blocks.observe.run import Run
-from pages.ui import everything, link, present, share, starts
+from pages.ui import cached, everything, link, present, share, starts
 from pages.ui.choices import Choices
 from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
@@ -28,6 +28,7 @@ class Panel:
     settings of the sidebar that it answers to, which stand first there. `of_attention`: it shows
     what attention does; where another token mixer stands in its place, it says that instead.
     `in_any_layer`: it looks at layers that attend alone, so not all of them have to.
+    `of_predictions`: it shows what the model predicts; where numbers overflow, it says so instead.
     `reads_input`: what goes into the model decides what it shows. `of_this_run`: it shows the
     model of the page; otherwise it trains others, and the page does not say above what runs.
     """
@@ -39,14 +40,16 @@ class Panel:
     fields: tuple[str, ...] = ()
     of_attention: bool = False
     in_any_layer: bool = False
+    of_predictions: bool = False
     reads_input: bool = True
     of_this_run: bool = True
 
     def draw_itself(self, values: Sequence[Any]) -> Callable[[], None] | None:
         """Draw it, or say why there is nothing to see."""
-        if not self.lacks_attention(values):
+        if self.lacks_attention(values):
+            no_attention(values[0].config, self.name)
+        elif not (self.of_predictions and overflowed(values[0])):
             return self.draw(*values)
-        no_attention(values[0].config, self.name)
         return None
 
     def lacks_attention(self, values: Sequence[Any]) -> bool:
@@ -55,6 +58,18 @@ class Panel:
         if not self.of_attention or not isinstance(run, Run):
             return False
         return not (attend_somewhere if self.in_any_layer else attend)(run.config)
+
+
+def overflowed(run: Run) -> bool:
+    """Whether what the model predicts is no number, and says so: a narrow format overflows."""
+    if cached.recording(run).output.isfinite().all():
+        return False
+    text = _(
+        "The numbers overflow {dtype} in this model, so it predicts nothing: use a norm, fewer "
+        "layers, or float32."
+    )
+    st.warning(text.format(dtype=run.dtype), icon=":material/block:")
+    return True
 
 
 def show(
