@@ -108,10 +108,10 @@ def without_each(
         mask[row, ..., place] &= torch.arange(seq_len, device=mask.device) == place
     with listening(Recorder((), run.replacements(model))), torch.no_grad():
         logits = model(ids.repeat(n, 1), mask)[:, position]
-    found = torch.stack((log2_probabilities(logits)[:, token_id], logits.argmax(-1).double()))
+    found = torch.stack((log2_probabilities(logits)[:, token_id], logits.argmax(-1).float()))
     return tuple(Without(bits, int(first)) for bits, first in found.T.tolist())
 
 
 def log2_probabilities(logits: Tensor) -> Tensor:
-    """Of the last axis, in float64."""
-    return logits.double().log_softmax(-1) / np.log(2)
+    """Of the last axis, in float32: not every accelerator has float64."""
+    return logits.float().log_softmax(-1) / np.log(2)
