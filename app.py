@@ -13,11 +13,10 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.panels.home import reading
 from pages.ui import link, weights
-from pages.ui.frame import MENU, PAGE_OF_PART, close_page, open_page, recorded, section
+from pages.ui.frame import MENU, PAGE_OF_PART, recorded, section, show_page, shown_run
 from pages.ui.language import LANGUAGES, _, current_language
 from pages.ui.lessons import own, progress, wall
 from pages.ui.link_fields.compare import Kept, text_of
-from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Watch a Transformer read your sentence")
 HOME, BLOCK, ENCODER, GPT = "app.py", "pages/block.py", "pages/encoder.py", "pages/gpt.py"
@@ -106,10 +105,9 @@ ARCHITECTURES: tuple[Way, ...] = (
 )
 
 
-@one_at_a_time
-def main() -> None:
+def body() -> None:
     """Ten seconds: what this is, and what to do first."""
-    run = open_page(TITLE, Architecture.GPT, is_calm=True)
+    run = shown_run(Architecture.GPT)
     if progress.now():
         progress.end()
         st.rerun()
@@ -117,7 +115,6 @@ def main() -> None:
     left_lesson()
     recorded(run)
     front_page()
-    close_page(TITLE)
 
 
 def introduction(run: Run) -> None:
@@ -210,4 +207,4 @@ def all_pages() -> None:
                 st.page_link(path, label=_(label), icon=icon, query_params=query)
 
 
-main()
+show_page(TITLE, body, Architecture.GPT, is_calm=True)

@@ -30,20 +30,18 @@ from pages.ui.chart import drawn
 from pages.ui.choices import chooses
 from pages.ui.compare import beside, kept
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_counting_page, section
+from pages.ui.frame import counted_run, section, show_page
 from pages.ui.language import _
 from pages.ui.link import write
 from pages.ui.mixers import no_attention
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Compare")
 
 
-@one_at_a_time
-def main() -> None:
+def body() -> None:
     """A and B, and what can be asked of them."""
-    run = open_counting_page(TITLE, COUNTED, first_shown="stories-en-zh")
+    run = counted_run(COUNTED)
     beside.forget()  # this page draws both by itself
     mend_what_is_kept()
     pair = shared.pair(run)
@@ -55,7 +53,6 @@ def main() -> None:
     else:
         two_of_them(pair)
         panel.show(of_two(pair) + of_all(run.untouched), pair, files=what_to_take)
-    close_page(TITLE)
 
 
 def of_all(run: Run) -> tuple[Panel, ...]:
@@ -167,4 +164,4 @@ def what_to_take(pair: Pair) -> None:
     take_away(pair.b.config, found, figures, shared.caption(pair))
 
 
-main()
+show_page(TITLE, body, first_shown="stories-en-zh")

@@ -44,23 +44,20 @@ from pages.ui import panel, present
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, changes
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_counting_page
+from pages.ui.frame import FIRST_COUNTED, counted_run, show_page
 from pages.ui.language import sentences
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Cost")
 
 
-@one_at_a_time
-def main() -> None:
+def body() -> None:
     """The model that is counted, how it is used, and the questions."""
-    run = open_counting_page(TITLE, PANELS)
+    run = counted_run(PANELS)
     st.caption(beside.said_of_both(what_is_counted, run, changes.between))
     with present.aside():
         shape_controls()
     panel.show(PANELS, run, files=what_to_take)
-    close_page(TITLE)
 
 
 def what_is_counted(run: Run) -> str:
@@ -159,4 +156,4 @@ PANELS = (
     ),
 )
 
-main()
+show_page(TITLE, body, first_shown=FIRST_COUNTED)

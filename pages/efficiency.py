@@ -17,24 +17,21 @@ from pages.panels.efficiency.retraining import what_training_repairs
 from pages.panels.efficiency.rounding import grid_controls, what_rounding_loses
 from pages.panels.efficiency.shared import shown_variant, ways_to_trained
 from pages.ui import panel, starts, words
-from pages.ui.frame import close_page, open_counting_page, subtitle
+from pages.ui.frame import counted_run, show_page, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Efficiency: how small can a model be?")
 
 
-@one_at_a_time
-def main() -> None:
+def body() -> None:
     """The model that is made smaller, and the questions."""
-    run = open_counting_page(TITLE, PANELS, first_shown="stories-en-zh")
+    run = counted_run(PANELS)
     if starts.has_task(run.weights):
         subtitle(words.summary(run))
         shown_variant(run)
         panel.show(PANELS, run)
     else:
         ways_to_trained(run.weights)
-    close_page(TITLE)
 
 
 PANELS = (
@@ -52,4 +49,4 @@ PANELS = (
     Panel("paths", N_("How deep is it really?"), which_paths),
 )
 
-main()
+show_page(TITLE, body, first_shown="stories-en-zh")

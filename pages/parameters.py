@@ -40,23 +40,20 @@ from pages.ui.cached import count_facts
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, changes
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_counting_page
+from pages.ui.frame import FIRST_COUNTED, counted_run, show_page
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 from pages.ui.words import parameter_count
 
 TITLE = N_("Parameters")
 
 
-@one_at_a_time
-def main() -> None:
+def body() -> None:
     """The model that is counted, and the questions."""
-    run = open_counting_page(TITLE, PANELS)
+    run = counted_run(PANELS)
     if beside.found():
         said = beside.said_of_both(lambda each: parameter_count(each.config), run, changes.between)
         st.caption(said)
     panel.show(PANELS, run, files=what_to_take)
-    close_page(TITLE)
 
 
 def what_to_take(run: Run) -> None:
@@ -135,4 +132,4 @@ PANELS = (
     ),
 )
 
-main()
+show_page(TITLE, body, first_shown=FIRST_COUNTED)

@@ -22,18 +22,16 @@ from pages.ui.chart import drawn
 from pages.ui.choices import chooses
 from pages.ui.explain import note
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, must_fit, open_page, recorded, subtitle
+from pages.ui.frame import must_fit, recorded, show_page, shown_run, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 from pages.ui.words import take_away_caption
 
 TITLE = N_("Encoder and decoder: a translator")
 
 
-@one_at_a_time
-def main() -> None:
+def body() -> None:
     """The source, and the questions."""
-    base = open_page(TITLE, Architecture.ENCODER_DECODER, PANELS)
+    base = shown_run(Architecture.ENCODER_DECODER, PANELS)
     source(base)
     must_fit(search.longest(base))
     here = search.written(search.current_search(base))
@@ -41,7 +39,6 @@ def main() -> None:
     recorded(run)
     subtitle(shared.summary(run))
     panel.show(PANELS, run, here, files=what_to_take)
-    close_page(TITLE)
 
 
 def source(run: Run) -> None:
@@ -154,4 +151,4 @@ PANELS = (
     ),
 )
 
-main()
+show_page(TITLE, body, Architecture.ENCODER_DECODER)

@@ -14,21 +14,19 @@ from pages.ui import link, panel, starts
 from pages.ui.choices import chooses
 from pages.ui.everything import is_all
 from pages.ui.explain import note
-from pages.ui.frame import close_page, draw_frame, live_section
+from pages.ui.frame import live_section, show_page, with_settings
 from pages.ui.language import _
 from pages.ui.mixers import no_attention
 from pages.ui.panel import Panel
 from pages.ui.runs import find, runs
-from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Train one yourself")
 EVERY = 3.0  # seconds
 
 
-@one_at_a_time
-def main() -> None:
+def body() -> None:
     """What is set; or a run, what becomes of it, and the settings of the next one."""
-    draw_frame(TITLE, starts.FAST, shared.model_controls)
+    with_settings(shared.model_controls)
     run = shared.watched()
     shared.forgotten_note(run)
     if run is None:
@@ -41,7 +39,6 @@ def main() -> None:
             start_row()  # the next one; elsewhere it stands with its settings
         panel.show(PANELS, run)
     runs().warm(link.value("device"))
-    close_page(TITLE)
 
 
 @chooses()
@@ -99,4 +96,4 @@ SETTINGS = (
 )
 PANELS = (*WATCHED, *SETTINGS)
 
-main()
+show_page(TITLE, body, first_shown=starts.FAST)

@@ -28,7 +28,6 @@ LANGUAGE = "pages.ui.language"  # what is kept of words is kept by language: tes
 STILL_ASKING = {
     "pages.panels.training.watch.draw_curves",
     "pages.panels.training.watch.draw_state",
-    "pages.ui.frame.draw_frame",
 }
 
 

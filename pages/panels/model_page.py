@@ -6,12 +6,10 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.panels.inputs import what_goes_in
 from pages.ui import panel, words
-from pages.ui.frame import close_page, open_page, recorded, subtitle
+from pages.ui.frame import recorded, show_page, shown_run, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import one_at_a_time
 
 
-@one_at_a_time
 def show_model_page(
     title: str,
     panels: Sequence[Panel],
@@ -25,11 +23,14 @@ def show_model_page(
 
     `input_of` draws the controls of its input, `summary` says what the model is.
     """
-    run = open_page(title, architecture, panels)
-    if panel.reads_input(panels):
-        what_goes_in(run, input_of)
-    recorded(run)
-    if panel.is_of_this_run(panels):
-        subtitle(summary(run))
-    panel.show(panels, run, files=files)
-    close_page(title)
+
+    def body() -> None:
+        run = shown_run(architecture, panels)
+        if panel.reads_input(panels):
+            what_goes_in(run, input_of)
+        recorded(run)
+        if panel.is_of_this_run(panels):
+            subtitle(summary(run))
+        panel.show(panels, run, files=files)
+
+    show_page(title, body, architecture)

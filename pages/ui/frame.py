@@ -19,6 +19,7 @@ from pages.ui import (
     link,
     metrics,
     mixers,
+    moves,
     panel,
     present,
     ready,
@@ -70,6 +71,8 @@ PAGE_OF_PART = {
     "norm": "pages/normalization.py",
     "position": "pages/positions.py",
 }
+# With one of these all is drawn anew: the head shows it, or another panel has widgets of its own.
+SEEN_AROUND = ("panel", "run", "hide", "present", "lesson", "kept", "compared_with", "beside")
 P = ParamSpec("P")
 ICON = "assets/icon.svg"
 FIRST_SHOWN = {
@@ -86,27 +89,86 @@ DEFAULT_MASK: dict[Architecture | None, str] = {
 }
 
 
-def open_page(
+@one_at_a_time
+def show_page(
     title: str,
-    architecture: Architecture | None,
-    panels: Sequence[Panel] = (),
+    body: Callable[[], None],
+    architecture: Architecture | None = None,
     *,
     first_shown: str = "",
     is_calm: bool = False,
-) -> Run:
-    """Draw what surrounds a page and return the run that the reader has set.
+) -> None:
+    """Draw a page: what surrounds it, and its body, which reruns alone.
 
     `architecture` is what the page shows, whatever the model was published as; None: each model
-    as what it is. The open one of its `panels` says which settings stand first.
-    `first_shown`: the preset where the link names none. `is_calm`: with the sidebar
-    folded away.
+    as what it is. `first_shown`: the preset where the link names none. `is_calm`: with the
+    sidebar folded away.
     """
     st.session_state["default_mask"] = DEFAULT_MASK.get(architecture)
+    st.session_state["default_preset"] = first_shown or FIRST_SHOWN[architecture]
+    _surround(title, is_calm=is_calm)
+    _body(body)
+    cached.settle_process(title)
 
-    def sidebar() -> None:
-        controls.architecture(architecture, panel.fields(panels))
 
-    draw_frame(title, first_shown or FIRST_SHOWN[architecture], sidebar, is_calm=is_calm)
+def _surround(title: str, *, is_calm: bool) -> None:
+    """Menu, language, link and title: what stays where a control of the page is moved."""
+    cached.prepare_process()
+    metrics.keep()
+    if settings.data_folder():
+        ready.listen()
+    st.session_state["title"] = title
+    link.sync(page_here())
+    progress.begin_page()
+    st.set_page_config(
+        page_title="Blockscope",
+        page_icon=ICON,
+        layout="wide",
+        initial_sidebar_state="collapsed" if is_calm or _needs_no_sidebar() else 320,
+    )
+    with st.sidebar:
+        _head()
+    if present.is_on():
+        present.head(_(title))
+    else:
+        _page_head(_(title))
+
+
+def _body(draw: Callable[[], None]) -> None:
+    """All that answers to what is set: it reruns alone, but in a lesson or where it is presented.
+
+    There what surrounds it changes with it.
+    """
+
+    @one_at_a_time
+    @functools.wraps(draw)
+    def body() -> None:
+        faults = link.keep_in_step()
+        if _surroundings() != st.session_state["surroundings"]:
+            st.rerun(scope="app")
+        beside.forget()
+        present.forget_panels()
+        for fault in faults:
+            st.warning(_adjusted(fault))
+            _ways_to_the_nearest(fault)
+        draw()
+        moves.forget_gone()
+
+    st.session_state["surroundings"] = _surroundings()
+    (body if progress.now() or present.is_on() else st.fragment(body))()
+
+
+def _surroundings() -> tuple[Any, ...]:
+    """What of all that is set is seen outside of the body."""
+    return (current_language(), *map(link.value, SEEN_AROUND))
+
+
+def shown_run(architecture: Architecture | None, panels: Sequence[Panel] = ()) -> Run:
+    """Draw the settings, and return the run of this architecture that the reader has set.
+
+    The open one of the `panels` says which settings stand first.
+    """
+    with_settings(lambda: controls.architecture(architecture, panel.fields(panels)))
     run = current_run(architecture)
     if said := mixers.says_shown(run.config, link.config().token_mixer):
         st.info(said, icon=":material/info:")
@@ -114,6 +176,22 @@ def open_page(
         _way_to_the_trained_model()
     beside.note(architecture, run)
     return run
+
+
+def counted_run(panels: Sequence[Panel]) -> Run:
+    """As `shown_run`, of whole models in their own architecture and of any size."""
+    names, kind = starts.names_to_count(), _of_two()
+    with_settings(lambda: controls.architecture(kind, panel.fields(panels), names))
+    run = current_run(kind)
+    beside.note_counted(run)
+    return run
+
+
+def with_settings(draw: Callable[[], None]) -> None:
+    """What is set in the sidebar, unless a teacher hides it."""
+    if not (is_hidden("settings") or progress.is_blank()):
+        with st.sidebar:
+            draw()
 
 
 def _way_to_the_trained_model() -> None:
@@ -126,58 +204,10 @@ def _way_to_the_trained_model() -> None:
         way(_("Open the trained model"), "to_trained", preset=default_preset())
 
 
-def open_counting_page(
-    title: str, panels: Sequence[Panel] = (), *, first_shown: str = FIRST_COUNTED
-) -> Run:
-    """Draw what surrounds a counting page: whole models in their own architecture, of any size."""
-    st.session_state["default_mask"] = None
-
-    def sidebar() -> None:
-        controls.architecture(_of_two(), panel.fields(panels), starts.names_to_count())
-
-    draw_frame(title, first_shown, sidebar)
-    run = current_run(_of_two())
-    beside.note_counted(run)
-    return run
-
-
 def _of_two() -> Architecture | None:
     """An encoder–decoder stays one."""
     kind = link.config().architecture
     return kind if kind is Architecture.ENCODER_DECODER else None
-
-
-def draw_frame(
-    title: str, first_shown: str, sidebar: Callable[[], None], *, is_calm: bool = False
-) -> None:
-    """Menu, language, link and title; `first_shown` is the preset where the link names none."""
-    cached.prepare_process()
-    metrics.keep()
-    if settings.data_folder():
-        ready.listen()
-    st.session_state["default_preset"] = first_shown
-    beside.forget()
-    present.forget_panels()
-    st.session_state["title"] = title
-    faults = link.sync(page_here())
-    progress.begin_page()
-    st.set_page_config(
-        page_title="Blockscope",
-        page_icon=ICON,
-        layout="wide",
-        initial_sidebar_state="collapsed" if is_calm or _needs_no_sidebar() else 320,
-    )
-    with st.sidebar:
-        _head()
-        if not (is_hidden("settings") or progress.is_blank()):
-            sidebar()
-    if present.is_on():
-        present.head(_(title))
-    else:
-        _page_head(_(title))
-    for fault in faults:
-        st.warning(_adjusted(fault))
-        _ways_to_the_nearest(fault)
 
 
 def _needs_no_sidebar() -> bool:
@@ -222,11 +252,6 @@ def _ways_to_the_nearest(fault: Fault) -> None:
     with st.container(horizontal=True, key="nearest_models"):
         for name in str(fault.values["near"]).split(", "):
             way(_("Open {model}").format(model=name), f"nearest_{name}", preset=name)
-
-
-def close_page(title: str) -> None:
-    """Call at the end of a page."""
-    cached.settle_process(title)
 
 
 def _head() -> None:
@@ -363,6 +388,7 @@ def refuse(faults: Sequence[Fault]) -> NoReturn:
     """Say what cannot be, offer each mend as a button, and end the page."""
     for i, fault in enumerate(faults):
         refused(fault, f"mend_{i}", change=_change)
+    moves.forget_gone()
     st.stop()
 
 

@@ -208,7 +208,7 @@ def sync(page: str) -> tuple[Fault, ...]:
 
     `page`: the name of the file, without its ending.
     """
-    st.session_state["values"] = moves.without_echoes(state(), moves.noted())
+    _take_in_moves()
     # On another page the link is read anew: what it leaves out can mean another model there.
     is_elsewhere = page != st.session_state.get("page")
     st.session_state["page"] = page
@@ -221,6 +221,21 @@ def sync(page: str) -> tuple[Fault, ...]:
     is_known = query == st.session_state.get("written") or _is_just_left(query)
     is_opened = (is_elsewhere or not is_known) and not st.session_state.get("touched")
     values, unread = read(_set_elsewhere(page, query) | query) if is_opened else (state(), ())
+    return _settled(values, unread)
+
+
+def keep_in_step() -> tuple[Fault, ...]:
+    """Bring the link to the state where only the body of a page reruns; what could not be."""
+    _take_in_moves()
+    return _settled(state())
+
+
+def _take_in_moves() -> None:
+    st.session_state["values"] = moves.without_echoes(state(), moves.noted())
+    moves.begin()
+
+
+def _settled(values: Mapping[str, Any], unread: tuple[Fault, ...] = ()) -> tuple[Fault, ...]:
     mended = mend(values)
     st.session_state["values"] = mended.values
     st.session_state["language"] = value("lang") or browser_language()

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 AS_LONG_AS_AN_ECHO = 3.0  # seconds
-MOST_SHOWN = 500  # widgets, those with other options before among them
 NOTHING = object()
 
 
@@ -52,13 +51,27 @@ def show(key: str, shown: Any) -> None:
     if before != shown:
         st.session_state["left"] = [*_left(), Left(key, before, time.monotonic())]
     showing[key] = shown
-    if len(showing) > MOST_SHOWN:
-        del showing[next(iter(showing))]
+    st.session_state.setdefault("drawn", set()).add(key)
 
 
 def forget_shown() -> None:
     """On another page all widgets start anew."""
     st.session_state.pop("showing", None)
+
+
+def begin() -> None:
+    """Where all that moves is drawn anew: from here on it is noted what is."""
+    st.session_state["drawn"] = set()
+
+
+def forget_gone() -> None:
+    """Once all stands, what was not drawn starts anew where it comes back.
+
+    The browser has forgotten it, though Streamlit keeps what widgets of a fragment within one that
+    reruns have shown.
+    """
+    showing, drawn = st.session_state.get("showing", {}), st.session_state.get("drawn", ())
+    st.session_state["showing"] = {key: shown for key, shown in showing.items() if key in drawn}
 
 
 def note(key: str, moved_to: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 import websockets
@@ -48,6 +49,13 @@ class Seen:
     came_back: int = 0
 
 
+class Slider(NamedTuple):
+    """Where it can be moved to, and the fragment that reruns with it, as in a browser."""
+
+    options: Sequence[str]
+    fragment: str
+
+
 class Reader:
     """Someone with a phone: one websocket, one page, some sliders."""
 
@@ -56,7 +64,7 @@ class Reader:
         self.address, self.pages, self.seen = address, pages, seen
         self.random = random.Random(seed)
         self.page, self.query, self.cookie = pages[seed % len(pages)], "", ""
-        self.sliders: dict[str, list[str]] = {}
+        self.sliders: dict[str, Slider] = {}
         self.moved: dict[str, str] = {}
 
     async def stay(self, until: float, think: float) -> None:
@@ -111,15 +119,15 @@ class Reader:
                 self.seen.opened.append(await self._run(line))
             else:
                 name = self.random.choice([*self.sliders])
-                self.moved[name] = self.random.choice(self.sliders[name][:6])
-                self.seen.moves.append(await self._run(line))
+                self.moved[name] = self.random.choice(self.sliders[name].options[:6])
+                self.seen.moves.append(await self._run(line, self.sliders[name].fragment))
         return True
 
-    async def _run(self, line: ClientConnection) -> float:
+    async def _run(self, line: ClientConnection, fragment: str = "") -> float:
         """Send what is set, and read until the script ends; the seconds it took."""
         began = time.monotonic()
         async with asyncio.timeout(PATIENCE):
-            await line.send(self._asks().SerializeToString())
+            await line.send(self._asks(fragment).SerializeToString())
             await self._hear(line)
         return time.monotonic() - began
 
@@ -135,9 +143,10 @@ class Reader:
             elif kind == "script_finished" and message.script_finished in ENDED:
                 return
 
-    def _asks(self) -> BackMsg:
+    def _asks(self, fragment: str) -> BackMsg:
         message = BackMsg()
         message.rerun_script.query_string = self.query
+        message.rerun_script.fragment_id = fragment
         message.rerun_script.page_name = "" if self.page == "app" else self.page
         for name, option in self.moved.items():
             widget = message.rerun_script.widget_states.widgets.add()
@@ -153,7 +162,7 @@ class Reader:
         elif kind == "slider" and len(element.slider.options) > 1:
             name = element.slider.id
             if any(f"-{each}" in name for each in OF_THE_MODEL):
-                self.sliders[name] = [*element.slider.options]
+                self.sliders[name] = Slider([*element.slider.options], message.delta.fragment_id)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -37,7 +37,7 @@ class Reader:
         address = f"{url.replace('http', 'ws')}/_stcore/stream"
         self.socket = connect(address, subprotocols=["streamlit"], max_size=None, compression=None)
         self.page, self.query = page, urlencode({"text": SENTENCE})
-        self.sliders: dict[str, tuple[str, list[str]]] = {}
+        self.sliders: dict[str, tuple[str, list[str], str]] = {}
         self.section = ""
         self.rerun()
 
@@ -55,9 +55,9 @@ class Reader:
         }
 
     def move(self, name: str, place: int) -> None:
-        """Move a slider to one of its places."""
-        widget, options = self.sliders[name]
-        self.rerun(widget, options[place % len(options)])
+        """Move a slider to one of its places; what it stands in reruns."""
+        widget, options, section = self.sliders[name]
+        self.rerun(widget, options[place % len(options)], section)
 
     def rerun(self, widget: str = "", value: str = "", section: str = "") -> None:
         """Ask for the page, or for a section of it, and hear it to its end."""
@@ -83,12 +83,14 @@ class Reader:
         return kind
 
     def note(self, delta: Delta) -> None:
-        """Remember the sliders of this page, and its last section: the open panel."""
-        self.section = delta.fragment_id or self.section
+        """Remember the sliders of this page, and the section of its last chart: the open panel."""
         element = delta.new_element
-        if element.WhichOneof("type") == "slider":
+        kind = element.WhichOneof("type")
+        if kind == "plotly_chart":
+            self.section = delta.fragment_id
+        if kind == "slider":
             name = element.slider.id.rpartition("-")[2].partition("__")[0]
-            self.sliders[name] = element.slider.id, list(element.slider.options)
+            self.sliders[name] = element.slider.id, [*element.slider.options], delta.fragment_id
 
 
 def cpu_of(work: Callable[[], object], pid: int, n: int) -> float:

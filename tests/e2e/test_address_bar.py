@@ -1,6 +1,9 @@
 """The link is the state: what is moved is in it, and what is in it is shown."""
 
-from playwright.sync_api import expect
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
 from served import Reader
 from told import (
     as_fast_as_a_hand,
@@ -146,3 +149,24 @@ def test_typing_a_sentence_runs_it(reader: Reader):
     at(page, "text").locator("textarea").press("Control+Enter")
     expect_query(page, text="one <b>two</b>")
     expect(page.get_by_text("9 tokens × 64 features")).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["block", "gpt", "parameters"])
+def test_what_stands_after_a_move_is_what_its_link_shows(reader: Reader, name: str):
+    """Only the body of the page is drawn anew."""
+    page = reader.open(f"/{name}?preset=course")
+    for field in ("d_model", "n_heads"):
+        press(page, field, "ArrowRight")
+        settle(page)
+    moved = everything_said(page)
+    assert "d_model=" in page.url and "n_heads=" in page.url
+    page.reload()
+    settle(page)
+    assert everything_said(page) == moved
+
+
+def everything_said(page: Page) -> list[str]:
+    """All lines of sidebar and page, but for icons, times, and what was seen before the move."""
+    lines = [page.get_by_test_id(f"st{part}").inner_text() for part in ("Sidebar", "Main")]
+    said = "\n".join(lines).splitlines()
+    return [line for line in said if not re.search(r"\d ms|before|^[a-z_]+$", line)]

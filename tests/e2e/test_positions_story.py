@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, open_panel, plot
+from told import at, click_mark, expect_query, open_panel, plot, press, settle
 
 SMALL = "/positions?preset=course&d_model=16&n_heads=2&trained_len=8&n_positions=16&panel=kinds"
 
@@ -25,3 +25,14 @@ def test_clicks_pin_a_position_choose_its_pair_and_look_at_another_kind(reader: 
     expect_query(page, position_kind="alibi")
     open_panel(page, "Are the claims true?", "claims")
     assert plot(page, "claim_grid", "chart.layout.shapes[0].x0") == 3.5
+
+
+def test_a_slider_whose_range_was_another_for_a_while_shows_what_is_set(reader: Reader):
+    page = reader.open(
+        "/positions?preset=course&d_model=64&n_heads=4&position_kind=rope&position_pair=3"
+    )
+    for name, wanted in (("d_model", "96"), ("n_heads", "6")):  # d_head is 16, 24, 16
+        press(page, name, "ArrowRight")
+        expect_query(page, **{name: wanted})
+        settle(page)
+        expect(at(page, "position_pair").locator("input[type=range]")).to_have_value("3")

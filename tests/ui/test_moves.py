@@ -66,7 +66,25 @@ def test_only_what_a_widget_showed_a_moment_ago_can_be_an_echo(now: list[float])
     assert moves.noted() == ()
 
 
-def test_widgets_that_are_gone_are_forgotten(now: list[float]):
-    for i in range(2 * moves.MOST_SHOWN):
-        moves.show(f"token__{i}", 0)
-    assert len(moves.st.session_state["showing"]) == moves.MOST_SHOWN
+class Told(dict[str, object]):
+    """A session that notes what widgets are told, be it what they have shown before."""
+
+    def __init__(self) -> None:
+        self.told = list[str]()
+
+    def __setitem__(self, key: str, value: object) -> None:
+        self.told.append(key)
+        super().__setitem__(key, value)
+
+
+def test_a_widget_that_was_gone_is_told_again_what_it_shows(monkeypatch: pytest.MonkeyPatch):
+    """Streamlit keeps what one within a fragment of its own has shown; the browser does not."""
+    state = Told()
+    monkeypatch.setattr(moves.st, "session_state", state)
+    for names in (("layer", "head"), ("layer",), ("layer", "head")):
+        state.told.clear()
+        moves.begin()
+        for name in names:
+            moves.show(name, 2)
+        moves.forget_gone()
+    assert "head" in state.told and "layer" not in state.told
