@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn, ParamSpec
 
 import streamlit as st
@@ -89,7 +90,7 @@ DEFAULT_MASK: dict[Architecture | None, str] = {
 }
 
 
-@one_at_a_time
+@partial(one_at_a_time, can_wait=True)
 def show_page(
     title: str,
     body: Callable[[], None],
