@@ -112,6 +112,7 @@ PANELS = (
         "contribution-graph",
         N_("Through all layers"),
         contribution_graph.way_through_all_layers,
+        of_predictions=True,
         fields=("n_layers", "n_heads", "norm_placement"),
         of_attention=True,
     ),

@@ -16,7 +16,7 @@ from pages.ui import cached, labelled, layers, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
 from pages.ui.history import run_before
-from pages.ui.panel import Panel
+from pages.ui.panel import Panel, overflowed
 from pages.ui.views import layer_choice
 
 TITLE = N_("A whole encoder")
@@ -24,6 +24,8 @@ TITLE = N_("A whole encoder")
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
+    if overflowed(run):
+        return
     at = labelled.selection(run)
     tables = {
         "layers": cached.whole_flow(run),
@@ -53,6 +55,7 @@ PANELS = (
         "layers",
         N_("What does each layer do?"),
         what_passes,
+        of_predictions=True,
         fields=("n_layers", "d_model", "norm_placement", "norm_kind", "residual"),
     ),
     Panel(
@@ -60,6 +63,7 @@ PANELS = (
         N_("What do its heads read?"),
         heads_of_all_layers,
         layer_choice,
+        of_predictions=True,
         fields=("n_layers", "n_heads", "n_kv_heads", "position_kind"),
     ),
     ablation("n_layers", "n_heads", "residual"),

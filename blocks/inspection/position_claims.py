@@ -1,5 +1,6 @@
 """What is said of positions, tested: each claim with a measured number and its limit."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -48,8 +49,8 @@ class Claim(StrEnum):
 class Verdict:
     """A claim, measured: it holds where `measured` is above, or not above, the `limit`.
 
-    `measured` is None where the claim says nothing about this kind. `extra`: a second number,
-    see the claim's own function.
+    `measured` is None where the claim says nothing about this kind, and no number where what is
+    measured overflows. `extra`: a second number, see the claim's own function.
     """
 
     claim: Claim
@@ -59,9 +60,15 @@ class Verdict:
     extra: float | None = None
 
     @property
+    def overflows(self) -> bool:
+        """Whether what is measured is no number."""
+        numbers = (self.measured, self.extra)
+        return not all(math.isfinite(each) for each in numbers if each is not None)
+
+    @property
     def holds(self) -> bool | None:
-        """Whether the claim is true here; None where it says nothing."""
-        if self.measured is None:
+        """Whether the claim is true here; None where it says nothing, or cannot be measured."""
+        if self.measured is None or self.overflows:
             return None
         return (self.measured > self.limit) == self.must_exceed
 
@@ -96,7 +103,7 @@ class ClaimsFacts:
     def permuted(self) -> pd.DataFrame:
         """How much permuted tokens change the output: kind, free (no mask), causal."""
         found = [(kind, self.of(kind, Claim.PERMUTATION)) for kind in self.verdicts]
-        rows = [(kind, v.measured, v.extra) for kind, v in found if v and v.measured is not None]
+        rows = [(kind, v.measured, v.extra) for kind, v in found if v and v.holds is not None]
         return pd.DataFrame(rows, columns=["kind", "free", "causal"])
 
     @property

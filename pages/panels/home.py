@@ -25,6 +25,7 @@ from pages.ui.frame import link_to_part, must_fit, ran
 from pages.ui.inputs import current_run, length_note, sample_buttons, written
 from pages.ui.language import _, literal, sentences
 from pages.ui.mixers import attend, no_attention
+from pages.ui.panel import overflowed
 from pages.ui.views import pin_token
 
 MOST_LIKELY = SamplingConfig(temperature=0)
@@ -41,6 +42,8 @@ def reading() -> None:
     one_line(run)
     length_note(run)
     ran(run)
+    if overflowed(run):
+        return
     left, right = st.columns([7, 3], gap="medium")
     with left:
         its_way(run, labelled.pinned_token(run))

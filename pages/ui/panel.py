@@ -28,7 +28,8 @@ class Panel:
     settings of the sidebar that it answers to, which stand first there. `of_attention`: it shows
     what attention does; where another token mixer stands in its place, it says that instead.
     `in_any_layer`: it looks at layers that attend alone, so not all of them have to.
-    `of_predictions`: it shows what the model predicts; where numbers overflow, it says so instead.
+    `of_predictions`: it shows what the model predicts, or what all layers do on the way there;
+    where numbers overflow, it says so instead.
     `reads_input`: what goes into the model decides what it shows. `of_this_run`: it shows the
     model of the page; otherwise it trains others, and the page does not say above what runs.
     """

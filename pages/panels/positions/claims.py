@@ -150,6 +150,8 @@ def _permutation(verdict: Verdict) -> str:
         return _(
             "There is only one token, or the table is too short for the text: nothing to permute."
         )
+    if verdict.overflows:
+        return _("The outputs overflow float32: nothing can be compared.")
     causal = verdict.extra or 0.0
     text = _("The whole model on permuted tokens, no mask: the outputs change by {x}.")
     knows = _("Under a causal mask they change by {y}.")
@@ -165,9 +167,11 @@ def _permutation(verdict: Verdict) -> str:
 
 def says_permuted(facts: ClaimsFacts) -> str:
     """What permuting does without positions, and with them."""
+    none = facts.of(PositionKind.NONE, Claim.PERMUTATION)
+    if none and none.overflows:
+        return _permutation(none)
     if facts.permuted.empty:
         return _("There is only one token: nothing to permute.")
-    none = facts.of(PositionKind.NONE, Claim.PERMUTATION)
     if none is None:
         return _("The case without any positional encoding is not measured yet: continue above.")
     text = _(

@@ -100,6 +100,9 @@ def _cell(facts: ClaimsFacts, kind: PositionKind, claim: Claim, name: str, _: Tr
     if verdict is None or verdict.measured is None:
         why = _("not applicable to this encoding, or too few positions")
         return Cell(VERDICT_CODES[None], SIGNS[None], f"{begin}<br>{why}")
+    if verdict.overflows:
+        why = _("overflows float32")
+        return Cell(VERDICT_CODES[None], SIGNS[None], f"{begin}<br>{why}")
     sign = ">" if verdict.must_exceed else "≤"
     told = f"{_measure(claim, _)}: {number(verdict.measured)}"
     needed = _("true if {sign} {limit}").format(sign=sign, limit=number(verdict.limit))
