@@ -2,8 +2,9 @@
 
 What differs from the default is in the link, under the names of the configuration's fields and
 in values that are never translated. Widgets are views of this state: each is shown the state's
-value and writes what the reader does to it. `sync()` runs at the top of every page and section:
-a link that the reader opened (or went back to) fills the state, otherwise the state fills the link.
+value and writes what the reader does to it. `sync()` runs at the top of every page: a link that
+the reader opened (or went back to) fills the state, otherwise the state fills the link, as it does
+where only the body of the page reruns (`keep_in_step()`) or a section (`write()`).
 What only the panels of other pages are set by is not in the link: it waits in the session.
 """
 
