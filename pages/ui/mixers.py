@@ -79,8 +79,9 @@ def no_pairs(config: ModelConfig) -> None:
     pair = beside.found()
     found = pair.a.config if config.has_attention and pair else config
     text = _(
-        "There is no n² here: a {mixer} costs the same for every token, whatever came before. "
-        "Choose attention to see where pairs of tokens overtake the weights."
+        "There is no n² here: a {mixer} costs the same for every token, whatever came "
+        "before. Choose attention to see where the cost of token pairs overtakes that of the "
+        "weights."
     )
     st.info(text.format(mixer=terms.option(found.token_mixer)), icon=":material/trending_flat:")
     if config.has_attention:

@@ -202,7 +202,7 @@ def test_position_by_position_is_measured():
 
 
 def test_one_token_has_no_other_order():
-    assert "A single token has no other order" in said(page(panel="positions", text="a", **SMALL))
+    assert "A single token cannot be reordered" in said(page(panel="positions", text="a", **SMALL))
 
 
 def test_the_text_with_its_experts_is_text():

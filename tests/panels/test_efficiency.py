@@ -391,7 +391,7 @@ def distilled(*losses: tuple[float, ...]) -> DistillationFacts:
         ),
         ([(1.6, 1.5, 0.9), (1.6, 1.4, 0.9)], "does not help"),
         ([(1.4, 1.5, 1.4), (1.6, 1.4, 1.6)], "does not help"),
-        ([(1.4, 1.5, 1.6)] * 3 + [(1.6, 1.5, 1.4)] * 2, "needs a lower loss on four of five"),
+        ([(1.4, 1.5, 1.6)] * 3 + [(1.6, 1.5, 1.4)] * 2, "must lower the loss on four of five"),
     ],
 )
 def test_a_teacher_is_said_to_help_where_it_does(losses, verdict: str):
@@ -429,7 +429,7 @@ def test_each_way_to_learn_is_a_line_in_its_band_and_the_teacher_the_level():
     picture = distillation.draw_losses(distilled((1.0, 1.5, 1.2), (1.2, 1.3, 1.4)), _=str)
     bands, lines = picture.data[:3], picture.data[3:]
     assert {line.name: line.y[-1] for line in lines} == pytest.approx(
-        {"with the teacher": 1.1, "alone, as many tokens": 1.4, "alone, as many FLOPs": 1.3}
+        {"with the teacher": 1.1, "alone, same tokens": 1.4, "alone, same FLOPs": 1.3}
     )
     assert {tuple(sorted({band.y[1], band.y[2]})) for band in bands} == {
         (1.0, 1.2),

@@ -140,7 +140,8 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
     assert "From 1 to 16 layers" in said and "pre 0.32×, post 1.04×" in said
     assert "With post-norm it does not shrink" in said and "warm-up" in said
     said = in_both(monkeypatch, theory.says_cause, THEORY)["en"]
-    assert "adds up all layers (3.17×)" in said and "after every layer (1.00×)" in said
+    assert "adds up the outputs of all layers (3.17×)" in said
+    assert "after every layer (1.00×)" in said
     exponents = in_both(monkeypatch, theory.says_exponents, THEORY)["en"]
     assert exponents == "Measured: post: depth^0.01, theory 0.00; pre: depth^−0.48, theory −0.50."
 

@@ -35,7 +35,7 @@ OWN = replace(TABLE, config=CONFIG.replace(position_kind="learned"))
         (KIND, "in 6.3 positions, the slowest in 600; 1 of 3 do so within the 16"),
         (replace(KIND, kind=ROPE), "Nothing is added: each feature pair"),
         (replace(KIND, kind=ALIBI), "Head 1 halves a weight every 6.3 tokens, head 3 every 600."),
-        (replace(KIND, kind=ALIBI, lengths=LENGTHS[:1]), "It halves a weight every 6.3"),
+        (replace(KIND, kind=ALIBI, lengths=LENGTHS[:1]), "Weights halve every 6.3"),
         (TABLE, "this one is drawn from N(0, 0.02²), seed 3. It has 64 rows of 32"),
         (OWN, "table before training: random, N(0, 0.02²), seed 3."),
         (replace(OWN, is_trained=True), "the learned table. It has 64 rows"),

@@ -157,7 +157,10 @@ def who_shares(run: Run) -> None:
         return
     if run.config.n_kv_heads == 1:
         place.caption(
-            _("Only one key and value head: all heads share it already. Set n_kv_heads higher.")
+            _(
+                "There is only one key/value head, shared by all heads already. Set n_kv_heads "
+                "higher."
+            )
         )
         _kinds_table(run)
         return

@@ -271,7 +271,7 @@ def operations_table(rows: pd.DataFrame) -> None:
         table |= {
             _("at best"): rows["estimated_s"].map(duration),
             _("measured"): seconds.map(duration, na_action="ignore").fillna("–"),
-            _("share reached"): share.map(percent, na_action="ignore").fillna("–"),
+            _("share of roofline"): share.map(percent, na_action="ignore").fillna("–"),
             _("limited by"): rows["bound"].map(lambda name: _(BOUNDS[name])),
         }
     table |= {

@@ -149,7 +149,7 @@ def what_activations_lose(run: Run) -> None:
             "Static grids and channel sizes are calibrated on 4 batches of training data; "
             "losses and scores are measured on held-out data. Quantized values are simulated "
             "in float32; a tied unembedding reads exact inputs where grids are static or "
-            "smoothed. A saved file keeps the grids."
+            "activations are smoothed. A saved file keeps the grids."
         )
     )
     if found:

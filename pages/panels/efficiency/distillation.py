@@ -57,8 +57,8 @@ CODE = (
 N_LIVE = 2  # seeds that are trained while somebody waits
 WAY_NAMES = {
     Way.TAUGHT: N_("with the teacher"),
-    Way.ALONE: N_("alone, as many tokens"),
-    Way.ALONE_LONGER: N_("alone, as many FLOPs"),
+    Way.ALONE: N_("alone, same tokens"),
+    Way.ALONE_LONGER: N_("alone, same FLOPs"),
     Way.ALONE_AS_LONG: N_("alone, for as long"),
 }
 
@@ -133,7 +133,9 @@ def _verdict(facts: DistillationFacts) -> str:
         return _(
             "The teacher helps, but spending what it costs on more updates helps at least as much."
         )
-    return _("Here the teacher does not help: that needs a lower loss on four of five seeds.")
+    return _(
+        "The teacher does not help here: for that it must lower the loss on four of five seeds."
+    )
 
 
 def says_how(facts: DistillationFacts, *, is_recorded: bool) -> str:

@@ -276,7 +276,7 @@ def ways_among_experts(config: ModelConfig) -> None:
         if config.experts.expert_capacity:
             way(_("No capacity limit"), "no_capacity", expert_capacity=0.0)
         else:
-            label = _("Limit each to its even share")
+            label = _("Limit each expert to an equal share")
             way(label, "with_capacity", expert_capacity=EVEN_SHARE)
         if not config.n_shared_experts:
             fine: dict[str, Any] = {

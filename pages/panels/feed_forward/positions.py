@@ -126,7 +126,7 @@ def each_position_alone(run: Run) -> None:
     code = (permuted.shuffle_difference, permuted.reach_of)
     place = explained(("feed_forward", "attention"), code, key="positions")
     if run.input.shape[1] == 1:
-        text = _("A single token has no other order: type a longer text.")
+        text = _("A single token cannot be reordered: type a longer text.")
         place.info(text, icon=":material/lightbulb:")
         return
     with place:

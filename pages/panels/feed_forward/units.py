@@ -153,5 +153,5 @@ def unit_choice(run: Run, shown: int) -> None:
         label = _("Unit · 1 to {last:,}").format(last=from_one(last))
         enter("unit", label, shown, least=0, most=last, first=1, width=180)
         if link.value("unit") != LIKELIEST:
-            label = _("The strongest at the pinned token")
+            label = _("Strongest unit at the pinned token")
             way(label, "strongest_unit", icon=":material/restart_alt:", unit=LIKELIEST)

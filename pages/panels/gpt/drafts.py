@@ -112,7 +112,7 @@ def table(facts: DraftFacts) -> pd.DataFrame:
     """Pass by pass."""
     names = {
         "pass": _("pass"),
-        "drafted": _("drafted before"),
+        "drafted": _("drafted"),
         "written": _("written"),
         "accepted": _("accepted"),
         "n_tokens": _("tokens so far"),

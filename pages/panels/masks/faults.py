@@ -76,7 +76,7 @@ def says_no_leak(facts: LeakFacts) -> str:
             "This mask hides no padding that anything could attend to: the fault changes nothing."
         )
     if facts.test.fault is MaskFault.ADDITIVE:
-        return _("With scores of this size −10,000 is enough: nothing leaks.")
+        return _("With scores of this size, −10,000 is enough: nothing leaks.")
     return _("In this setting the fault leaks nothing.")
 
 

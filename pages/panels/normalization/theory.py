@@ -58,9 +58,9 @@ def _says_what_follows() -> str:
 def says_cause(facts: TheoryFacts) -> str:
     """What the norm does to the stream, and the stream to the gradient."""
     text = _(
-        "The cause: pre-norm leaves the residual path alone. The stream adds up all layers "
-        "({pre}), and the final norm divides the gradient by the stream's size. Post-norm "
-        "brings the stream back to the same size after every layer ({post})."
+        "The cause: pre-norm leaves the residual path alone. The stream adds up the outputs "
+        "of all layers ({pre}), and the final norm divides the gradient by the stream's "
+        "size. Post-norm brings the stream back to the same size after every layer ({post})."
     )
     streams = {each.placement: times(each.stream) for each in facts.trends}
     return text.format(pre=streams["pre"], post=streams["post"])

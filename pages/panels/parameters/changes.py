@@ -28,7 +28,7 @@ growth_facts = lru_cache(maxsize=32)(growth.growth_facts)
 CHANGES = {
     "twice_the_heads": N_("twice the heads, half as wide"),
     "half_the_heads": N_("half the heads, twice as wide"),
-    "one_kv_head": N_("MQA: one head of keys and values"),
+    "one_kv_head": N_("MQA: one key/value head"),
     "kv_as_many": N_("multi-head attention (MHA): keys and values per head"),
     "tied": N_("weight tying: one table for input and output"),
     "untied": N_("an output matrix of its own (untied)"),

@@ -103,7 +103,9 @@ def what_each_idea_brought(run: Run) -> None:
     """One idea at a time, whatever model the page counts."""
     place = explained(("ideas",), (steps, ideas.ideas_facts), key="ideas")
     if ideas.ideas_facts() is None:
-        place.caption(_("This copy comes without the finished runs: train them with make runs."))
+        place.caption(
+            _("This copy comes without the finished runs: produce them with `make runs`.")
+        )
         return
     with place:
         say(says_ideas, facts=ideas_facts)

@@ -112,8 +112,8 @@ def _biases(facts: KindFacts) -> str:
     )
     if len(facts.lengths) == 1:
         text = _(
-            "Nothing is added to tokens: the head lowers the scores of distant keys by "
-            "slope · distance. It halves a weight every {first:.2g} tokens."
+            "Nothing is added to tokens: the head lowers the scores of distant keys by slope "
+            "· distance. Weights halve every {first:.2g} tokens."
         )
     return text.format(first=facts.shortest, last=len(facts.lengths), far=facts.longest)
 

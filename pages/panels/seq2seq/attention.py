@@ -117,7 +117,7 @@ def most_read(found: Iterable[tuple[str, float]]) -> str:
 
 def says_sharpness(facts: HeadFacts) -> str:
     """From how many tokens the heads of this attention read."""
-    text = _("A query of {kind} effectively attends to {least:.1f} to {most:.1f} tokens.")
+    text = _("A query in {kind} effectively attends to {least:.1f} to {most:.1f} tokens.")
     least, most = facts.effective_tokens
     return text.format(kind=_(KIND_LABELS[facts.which.kind]), least=least, most=most)
 

@@ -118,7 +118,7 @@ def tokens_table(facts: SourceFacts) -> None:
             _("std"): found["std"],
             _("length"): found["norm"],
             _("length before"): found["norm_before"],
-            _("cosine with the value before"): found["cosine"],
+            _("cosine with the vector before"): found["cosine"],
         }
     )
     show_table(shown.round(3), key="memory_table", height=250)

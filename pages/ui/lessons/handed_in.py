@@ -43,7 +43,7 @@ def _changes(now: Now, i: int) -> str:
 def offer(now: Now) -> None:
     """The guesses of a lesson beside the truth, as one file that opens without a network."""
     st.download_button(
-        _("Guesses and measurements as a file"),
+        _("Download guesses and measurements"),
         written(now, datetime.now().astimezone()).encode("utf-8", "replace"),
         file_name=f"blockscope-{now.lesson.id}.html",
         mime="text/html",

@@ -12,7 +12,7 @@ from pages.ui.language import _, current_language, literal, say_fault
 from pages.ui.lessons import linted, progress
 
 MOST_SAID, MOST_BYTES = 5, 4 * reading.LONGEST  # a character has at most four
-TOO_LARGE = N_("A lesson has at most {most:,} bytes: this one has {n:,}")
+TOO_LARGE = N_("A lesson may have at most {most:,} bytes: this one has {n:,}")
 
 
 def way_to_bring() -> None:
