@@ -164,4 +164,4 @@ def what_to_take(pair: Pair) -> None:
     take_away(pair.b.config, found, figures, shared.caption(pair))
 
 
-show_page(TITLE, body, first_shown="stories-en-zh")
+show_page(TITLE, body)

@@ -49,4 +49,4 @@ PANELS = (
     Panel("paths", N_("How deep is it really?"), which_paths),
 )
 
-show_page(TITLE, body, first_shown="stories-en-zh")
+show_page(TITLE, body)
