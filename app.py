@@ -43,7 +43,7 @@ EXPERIMENTS: tuple[Way, ...] = (
         BLOCK,
         {"preset": "induction", "layer": "1", "token": "26", "panel": "heads"},
     ),
-    (N_("Train one yourself, and watch it learn"), TRAINING, {}),
+    (N_("Train a model yourself and watch it learn"), TRAINING, {}),
     (
         N_("How small can a model be and still do its job?"),
         "pages/efficiency.py",
@@ -61,7 +61,7 @@ EXPERIMENTS: tuple[Way, ...] = (
         {"panel": "peeking"},
     ),
     (
-        N_("How does the order of the words get in?"),
+        N_("How does word order get into the model?"),
         PAGE_OF_PART["position"],
         {"panel": "kinds"},
     ),
@@ -76,7 +76,7 @@ EXPERIMENTS: tuple[Way, ...] = (
         {**COURSE, "n_heads": "16", "panel": "parameters"},
     ),
     (
-        N_("Where do GPT-2's 124 million parameters sit? Piece by piece"),
+        N_("Where do GPT-2's 124 million parameters sit? Part by part"),
         PARAMETERS,
         {"preset": "gpt2-small", "panel": "breakdown"},
     ),
@@ -100,7 +100,7 @@ N_FIRST = 3
 ARCHITECTURES: tuple[Way, ...] = (
     (N_("Count GPT-2, Llama, Qwen and two dozen more"), PARAMETERS, {"panel": "published"}),
     (N_("Paste a config.json"), PARAMETERS, {"panel": "config-json"}),
-    (N_("FLOPs, memory and time here"), COST, {"panel": "flops"}),
+    (N_("FLOPs, memory and run time"), COST, {"panel": "flops"}),
     (N_("Two models side by side"), "pages/compare.py", {"panel": "differences"}),
 )
 
@@ -170,7 +170,7 @@ def front_page() -> None:
         all_pages()
         with st.popover(_("Start with a question"), type="tertiary", key="questions"):
             questions(EXPERIMENTS)
-    with doors[2], door(_("Weigh an architecture"), key="weigh"):
+    with doors[2], door(_("Evaluate an architecture"), key="weigh"):
         questions(ARCHITECTURES)
 
 

@@ -130,7 +130,7 @@ PANELS = (
     ),
     of_a_head(
         "kv-heads",
-        N_("Sharing keys"),
+        N_("Sharing keys and values"),
         who_shares,
         fields=("n_heads", "n_kv_heads", "d_head", "d_kv_latent", "d_rotary", "d_value"),
     ),

@@ -72,11 +72,11 @@ def of_two(pair: Pair) -> tuple[Panel, ...]:
     """About A and B: counted always, run where both can."""
     if shared.faults(pair):
         return COUNTED
-    expected = of_runs("prediction", N_("What do they expect?"), prediction.what_they_expect)
+    expected = of_runs("prediction", N_("What do they predict?"), prediction.what_they_expect)
     return (
         *COUNTED,
         of_runs("time", N_("Which is faster?"), speed.how_fast_here),
-        of_runs("flow", N_("What passes through?"), flow.what_passes),
+        of_runs("flow", N_("What flows through them?"), flow.what_passes),
         of_runs("heads", N_("All heads"), of_patterns(heads.who_reads_whom)),
         of_runs("head", N_("One head: B − A"), of_patterns(head.one_head_of_each)),
         *((expected,) if prediction.predicts_alike(pair) else ()),

@@ -126,7 +126,7 @@ PANELS = (
     ),
     Panel(
         "roofline",
-        N_("How fast here?"),
+        N_("How fast is it here?"),
         how_fast_here,
         fields=("d_model", "n_heads", "n_kv_heads", "d_ff", "device", "dtype"),
     ),

@@ -46,7 +46,7 @@ def what_to_take(run: Run) -> None:
 PANELS = (
     Panel(
         "prediction",
-        N_("What does it expect?"),
+        N_("What does it predict?"),
         what_it_expects,
         of_predictions=True,
         fields=("n_layers", "d_model", "n_heads"),

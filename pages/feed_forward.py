@@ -18,7 +18,7 @@ TITLE = N_("Feed-forward: what the hidden layer does")
 PANELS = (
     Panel(
         "activation",
-        N_("Where do units land?"),
+        N_("Where do pre-activations land?"),
         of_units(the_bend),
         layer_and_expert,
         fields=("activation", "d_model", "d_ff", "initialization"),
@@ -70,7 +70,7 @@ PANELS = (
     ),
     Panel(
         "positions",
-        N_("Each token alone?"),
+        N_("Is each token processed alone?"),
         of_a_layer(each_position_alone),
         layer_and_expert,
         fields=("n_layers", "d_ff", "position_kind"),

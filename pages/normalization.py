@@ -59,7 +59,7 @@ PANELS = (
     ),
     Panel(
         "dependence",
-        N_("Do others matter?"),
+        N_("Do other tokens matter?"),
         what_they_depend_on,
         layer_and_stage,
         fields=("norm_kind", "training"),

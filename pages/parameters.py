@@ -100,13 +100,13 @@ PANELS = (
     ),
     Panel(
         "ideas",
-        N_("What did each idea bring?"),
+        N_("What did each idea change?"),
         what_each_idea_brought,
         fields=("n_kv_heads", "norm_kind", "activation", "position_kind", "n_experts"),
     ),
     Panel(
         "published",
-        N_("How large are others?"),
+        N_("How large are other models?"),
         what_others_have,
         fields=("n_layers", "d_model", "n_kv_heads", "d_ff"),
     ),
@@ -123,7 +123,7 @@ PANELS = (
         fields=("initialization", "n_layers", "seed"),
     ),
     Panel("ledger", N_("Where do tensors go?"), where_tensors_went),
-    Panel("conversion-faults", N_("Was it converted right?"), what_a_fault_does),
+    Panel("conversion-faults", N_("Was it converted correctly?"), what_a_fault_does),
     Panel(
         "code",
         N_("The model as code"),

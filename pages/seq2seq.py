@@ -92,7 +92,7 @@ def what_to_take(run: Run, here: Standing) -> None:
 PANELS = (
     Panel(
         "decoding",
-        N_("How is it written?"),
+        N_("How is the target generated?"),
         lambda run, here: how_it_is_written(here),
         fields=("n_layers", "n_decoder_layers", "d_model", "n_heads"),
     ),

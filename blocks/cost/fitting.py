@@ -81,11 +81,12 @@ def depth_fault(config: ModelConfig) -> Fault | None:
     """
     n_layers = config.n_layers + config.n_decoder_layers
     if n_layers > MOST_LAYERS:
-        text = N_("{value} layers exceed the {most} that run here: use {choice}")
+        text = N_("{value} layers exceed the {most} that can run here: use {choice}")
         return Fault(text, {"value": f"{n_layers:,}", "most": MOST_LAYERS})
     if not can_build(config):
         text = N_(
-            "{value} layers, counting every expert, exceed the {most} that run here: use {choice}"
+            "{value} layers, counting each expert as one, exceed the {most} that can run "
+            "here: use {choice}"
         )
         return Fault(text, {"value": f"{_n_built(config):,}", "most": MOST_BUILT})
     return None

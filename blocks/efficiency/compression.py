@@ -306,7 +306,8 @@ def _faults(how: Compression) -> Iterator[Fault]:
     if how.quantization is None:
         if how.exempt:
             text = N_(
-                "Full precision for a part needs a bit width for the rest: write it like {mend}"
+                "To keep part of a model in full precision, give a bit width for the rest: "
+                "for example {mend}"
             )
             yield Fault(text, {"mend": "int4.exempt-embed"})
         return
@@ -315,7 +316,8 @@ def _faults(how: Compression) -> Iterator[Fault]:
     brings_back = how.rounding is Rounding.GPTQ or how.quantization.range_rule is RangeRule.HQQ
     if how.sparsity and brings_back:
         text = N_(
-            "{method} would bring masked weights back: round to nearest, with the absmax range"
+            "{method} would make masked weights nonzero again: round to nearest, with the "
+            "absmax range"
         )
         method = "GPTQ" if how.rounding is Rounding.GPTQ else "HQQ"
         yield Fault(text, {"method": method}, {"rounding": Rounding.NEAREST})
@@ -333,7 +335,7 @@ def _activation_faults(how: Compression) -> Iterator[Fault]:
         yield Fault(text, {"mend": "int8.act8"})
     elif how.activations.is_smooth and (how.kept_share or how.rounding is not Rounding.NEAREST):
         text = N_(
-            "SmoothQuant sets the grid of the weights itself: round them to nearest, all to "
-            "the same number of bits"
+            "SmoothQuant sets the weight grid itself: round weights to nearest, all to the "
+            "same number of bits"
         )
         yield Fault(text, {}, {"rounding": Rounding.NEAREST})

@@ -61,7 +61,9 @@ def packed_fault() -> Fault | None:
     if not torch.backends.mkldnn.is_available() or not hasattr(torch.ops.onednn, "qlinear_prepack"):
         return Fault(N_("This build of torch has no packed int8 kernel: use one with oneDNN"))
     if not _sums_whole():
-        text = N_("The packed int8 kernel clips large sums on this processor: use one with VNNI")
+        text = N_(
+            "The packed int8 kernel clips large sums on this processor: use a processor with VNNI"
+        )
         return Fault(text)
     return None
 

@@ -224,6 +224,6 @@ def _renumbered(name: str, removed: set[int]) -> str:
 
 def _check_some_left(field: str, n_removed: int, n: int) -> None:
     if not 0 <= n_removed < n:
-        text = N_("Removing {n} of {of} from {name} leaves none: remove at most {mend}")
+        text = N_("Removing {n} of {of} ({name}) leaves none: remove at most {mend}")
         values = {"n": n_removed, "of": n, "name": field, "mend": n - 1}
         raise ConfigError([Fault(text, values)])

@@ -78,19 +78,19 @@ NO_HEAD = N_("Line 1: a lesson begins with its title, minutes and page between t
 NO_STEPS = N_(
     "A lesson has 1 to {most} steps, each under a line that begins with ##: this one has {n}"
 )
-TOO_LONG = N_("A lesson has at most {most:,} characters: this one has {n:,}")
+TOO_LONG = N_("A lesson may have at most {most:,} characters: this one has {n:,}")
 NOT_TOML = N_("Line {line}, {where}: {why}")
-UNKNOWN = N_("Line {line}, {where}: there is no {name}; there are {known}")
+UNKNOWN = N_("Line {line}, {where}: there is no {name}; use one of {known}")
 WRONG_TYPE = N_("Line {line}, {where}: {name} must be of type {kind}")
 MISSING = N_("Line {line}, {where}: {name} is missing")
 NO_MARKUP = N_(
     "Line {line}, {where}: a lesson is text only, without pictures, links or HTML: {found}"
 )
-TOO_MANY_CHARACTERS = N_("Line {line}, {where}: at most {most:,} characters, here {n:,}")
+TOO_MANY_CHARACTERS = N_("Line {line}, {where}: at most {most:,} characters allowed, found {n:,}")
 WRONG_OPTION = N_("Line {line}, {where}: option {n} must be [{kind}]")
-WRONG_NUMBER = N_("Line {line}, {where}: {name} must have {least} to {most} entries, here {n}")
+WRONG_NUMBER = N_("Line {line}, {where}: {name} must have {least} to {most} entries, not {n}")
 NOT_ASKED = N_("Line {line}, {where}: {name} is given, but nothing is asked")
-OUT_OF_BOUNDS = N_("Line {line}, {where}: {name} must be {least} to {most}")
+OUT_OF_BOUNDS = N_("Line {line}, {where}: {name} must be from {least} to {most}")
 NO_RANGE = N_("Line {line}, {where}: range must be [least, most], with least below most")
 OPTION_KINDS = {AskKind.CHOICE: "label, least, most, least < most", AskKind.ORDER: "label, formula"}
 

@@ -110,7 +110,7 @@ def _size_faults(values: Values, kinds: Values) -> Iterator[Fault]:
         least = 0 if name in MAY_BE_NONE else 1
         if is_size and not least <= value <= LARGEST_SIZE:
             mend = min(max(value, least), LARGEST_SIZE)
-            text = N_("{name} ({value}) lies outside {least} to {most}: use {mend}")
+            text = N_("{name} ({value}) must be from {least} to {most}: use {mend}")
             bounds = {"least": least, "most": LARGEST_SIZE}
             said = {"name": name, "value": _brief(value), "mend": mend, **bounds}
             yield Fault(text, said, {name: mend})
@@ -198,7 +198,10 @@ def _pair_faults(
     yield from _mixer_faults(architecture, token_mixer)
     yield from _mtp_faults(architecture, n_mtp_modules)
     if attention_only and norm_placement is NormPlacement.PARALLEL:
-        text = N_("parallel joins attention and feed-forward, and attention_only has one: use pre")
+        text = N_(
+            "parallel joins attention and feed-forward, but attention_only has only "
+            "attention: use pre"
+        )
         yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
     elif architecture is Architecture.ENCODER_DECODER and norm_placement is NormPlacement.PARALLEL:
         text = N_("parallel joins two sub-layers, and a decoder layer has three: use pre")
@@ -242,7 +245,9 @@ def _mtp_faults(architecture: Architecture, n_mtp_modules: int) -> Iterator[Faul
     """Of what comes after the next token learns who predicts the next one."""
     reads_both_ways = architecture in (Architecture.ENCODER, Architecture.ENCODER_DECODER)
     if n_mtp_modules and reads_both_ways:
-        text = N_("n_mtp_modules ({value}) are for a GPT, not for a model of kind {kind}: use 0")
+        text = N_(
+            "n_mtp_modules ({value}) is only for a GPT, not for a model of kind {kind}: use 0"
+        )
         said = {"value": n_mtp_modules, "kind": str(architecture)}
         yield Fault(text, said, {"n_mtp_modules": 0})
     elif n_mtp_modules > MOST_MTP_MODULES:
@@ -253,10 +258,10 @@ def _mtp_faults(architecture: Architecture, n_mtp_modules: int) -> Iterator[Faul
 
 def _latent_faults(architecture: Architecture, d_rotary: int | None) -> Iterator[Fault]:
     if architecture is Architecture.ENCODER_DECODER:
-        text = N_("latent attention is for models that read one text: use d_kv_latent 0")
+        text = N_("Latent attention is for models that read one text: use d_kv_latent 0")
         yield Fault(text, mend={"d_kv_latent": 0})
     if d_rotary is not None and d_rotary % 2:
-        text = N_("RoPE rotates pairs, and d_rotary ({value}) is odd: use {mend}")
+        text = N_("RoPE rotates dimensions in pairs, but d_rotary ({value}) is odd: use {mend}")
         yield Fault(text, {"value": d_rotary, "mend": d_rotary + 1}, {"d_rotary": d_rotary + 1})
 
 
@@ -265,7 +270,7 @@ def _faults_beside_latents(values: Values, defaults: Values) -> Iterator[Fault]:
         return
     for name in NOT_WITH_LATENTS:
         if values[name] != defaults[name]:
-            text = N_("latent attention has no {name} here ({value}): use {mend}")
+            text = N_("Latent attention does not support {name} ({value}) here: use {mend}")
             said = {"name": name, "value": str(values[name]), "mend": str(defaults[name])}
             yield Fault(text, said, {name: defaults[name]})
 
@@ -293,8 +298,8 @@ def _factor_faults(values: Values) -> Iterator[Fault]:
     for name in ("rope_short_factors", "rope_long_factors"):
         if factors(values[name]) is None:
             text = N_(
-                "{name} must be numbers above 0 and up to {most}, separated by commas, or "
-                "empty: leave it empty"
+                "{name} must be empty, or numbers above 0 and up to {most} separated by "
+                "commas: leave it empty"
             )
             yield Fault(text, {"name": name, "most": LARGEST_FACTOR}, {name: ""})
 
@@ -322,8 +327,8 @@ def _expert_faults(
         mend = min(max(n_active_groups, least), n_expert_groups)
         if n_active_groups != mend:
             text = N_(
-                "n_active_groups ({value}) must be {least} to {most}, so that they hold the active "
-                "experts: use {mend}"
+                "n_active_groups ({value}) must be from {least} to {most} for the groups to "
+                "hold the active experts: use {mend}"
             )
             said = {"value": n_active_groups, "least": least, "most": n_expert_groups, "mend": mend}
             yield Fault(text, said, {"n_active_groups": mend})
@@ -343,16 +348,19 @@ def _odd_rotation(d_model: int, n_heads: int) -> Fault:
     even = [n for n in divisors(d_model) if d_model // n % 2 == 0]
     values = {"d_head": d_model // n_heads}
     if not even:
-        text = N_("RoPE rotates pairs, and d_head ({d_head}) is odd: use sinusoidal positions")
+        text = N_(
+            "RoPE rotates dimensions in pairs, but d_head ({d_head}) is odd: use "
+            "sinusoidal positions"
+        )
         return Fault(text, values, {"position_kind": PositionKind.SINUSOIDAL})
     mend = min(even, key=lambda n: abs(n - n_heads))
-    text = N_("RoPE rotates pairs, and d_head ({d_head}) is odd: use n_heads {mend}")
+    text = N_("RoPE rotates dimensions in pairs, but d_head ({d_head}) is odd: use n_heads {mend}")
     return Fault(text, {**values, "mend": mend}, {"n_heads": mend})
 
 
 def _odd_head(d_head: int) -> Fault:
     mend = d_head + 1
-    text = N_("RoPE rotates pairs, and d_head ({d_head}) is odd: use d_head {mend}")
+    text = N_("RoPE rotates dimensions in pairs, but d_head ({d_head}) is odd: use d_head {mend}")
     return Fault(text, {"d_head": d_head, "mend": mend}, {"d_head": mend})
 
 

@@ -73,7 +73,9 @@ def _vectors_fault(d_model: int, dtype: torch.dtype, x: object) -> Fault | None:
         text = N_("{value} is not a tensor: use torch.randn(1, 8, {d_model}), vectors for a block")
         return Fault(text, {"value": reprlib.repr(x), "d_model": d_model})
     if x.dim() != 3 or x.shape[-1] != d_model:
-        text = N_("A block takes vectors (batch, seq, {d_model}), but these are {shape}")
+        text = N_(
+            "A block takes vectors of shape (batch, seq, {d_model}), but these have shape {shape}"
+        )
         return Fault(text, {"d_model": d_model, "shape": _shape(x)})
     if x.dtype is not dtype:
         text = N_("The weights are {dtype}, but these vectors are {found}: use x.to(torch.{dtype})")
@@ -82,7 +84,7 @@ def _vectors_fault(d_model: int, dtype: torch.dtype, x: object) -> Fault | None:
 
 
 def _nothing_fault(x: Tensor) -> Fault:
-    text = N_("Nothing can be read from {shape}: give at least one row with one token")
+    text = N_("Nothing can be read from shape {shape}: give at least one row with one token")
     return Fault(text, {"shape": _shape(x)})
 
 

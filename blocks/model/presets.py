@@ -81,7 +81,7 @@ PRESET_TABLE: dict[str, Preset] = {
     "course": Preset(
         N_("Course block"),
         _model("block", (1, 256, 8, 8, 1024, 1024), _COURSE),
-        MaskKind.CAUSAL, N_("the small block built in courses")),
+        MaskKind.CAUSAL, N_("the small block often built in courses")),
     "transformer-base": Preset(
         N_("Transformer base (encoder)"),
         _model("encoder", (6, 512, 8, 8, 2048, 37000), _PAPER, attention_bias=False),
@@ -133,7 +133,7 @@ ENCODER_DECODER_TABLE: dict[str, Preset] = {
                embedding_norm=True, max_seq_len=1024, position_offset=2,
                scale_embeddings=False),
         MaskKind.CAUSAL, N_("Lewis et al. 2019, section 2; the model's config.json: 1,024 "
-                            "positions, and two rows of the table that are never used")),
+                            "positions, and two unused rows in the position table")),
 }
 
 # Counted and compared like the others; most of them are too large to run on one machine.
@@ -251,8 +251,8 @@ PUBLISHED_TABLE: dict[str, Preset] = {
                n_experts=256, n_active_experts=8, d_expert=2048, n_shared_experts=1,
                n_dense_layers=3, router_kind="sigmoid", routed_scale=2.5,
                n_expert_groups=8, n_active_groups=4),
-        MaskKind.CAUSAL, N_("DeepSeek-AI 2024 (V3), section 4.2; the model's config.json, without "
-                            "the head that predicts a second token")),
+        MaskKind.CAUSAL, N_("DeepSeek-AI 2024 (V3), section 4.2; the model's config.json, "
+                            "without the MTP module")),
     "gemma-2b": Preset(
         "Gemma 2B",
         _model("gpt", (18, 2048, 8, 1, 16384, 256000), _GEMMA,

@@ -311,7 +311,7 @@ def _faults(search: BeamConfig) -> Iterator[Fault]:
     for name, most in (("beam_width", MOST_BEAMS), ("max_new_tokens", LARGEST_SIZE)):
         value = getattr(search, name)
         if not 1 <= value <= most:
-            text = N_("{name} ({value}) lies outside {least} to {most}: use {mend}")
+            text = N_("{name} ({value}) must be from {least} to {most}: use {mend}")
             mend = min(max(value, 1), most)
             said = {"name": name, "value": value, "least": 1, "most": most, "mend": mend}
             yield Fault(text, said, {name: mend})

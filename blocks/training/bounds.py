@@ -55,6 +55,6 @@ def _has_type_of(default: Any, value: Any) -> bool:
 def _range_fault(name: str, value: float, bounds: tuple[float, float], default: Any) -> Fault:
     least, most = bounds
     mend = default if value != value else type(default)(min(max(value, least), most))
-    text = N_("{name} ({value}) lies outside {least} to {most}: use {mend}")
+    text = N_("{name} ({value}) must be from {least} to {most}: use {mend}")
     said = {"name": name, "value": reprlib.repr(value), "least": least, "most": most, "mend": mend}
     return Fault(text, said, {name: mend})

@@ -73,7 +73,7 @@ def spec_faults(
         text = N_("max_seq_len ({max_seq_len}) is shorter than the task's texts: use {mend}")
         yield _fault(text, config, "max_seq_len", task.seq_len)
     if config.n_mtp_modules >= task.seq_len:
-        text = N_("n_mtp_modules ({n_mtp_modules}) reach beyond the task's texts: use {mend}")
+        text = N_("n_mtp_modules ({n_mtp_modules}) reaches beyond the task's texts: use {mend}")
         yield _fault(text, config, "n_mtp_modules", task.seq_len - 1)
     if teaching is not None:
         yield from teaching_faults(config, task.seq_len, teaching)

@@ -180,7 +180,7 @@ def _faults(config: TaskConfig) -> Iterator[Fault]:
     least, most = config.kind.seq_len_bounds
     if not least <= config.seq_len <= most:
         mend = min(max(config.seq_len, least), most)
-        text = N_("{name} ({value}) lies outside {least} to {most}: use {mend}")
+        text = N_("{name} ({value}) must be from {least} to {most}: use {mend}")
         bounds = {"least": least, "most": most, "mend": mend}
         yield Fault(text, {"name": "seq_len", "value": config.seq_len, **bounds}, {"seq_len": mend})
     usual, *_ = choices = config.kind.architectures

@@ -123,7 +123,8 @@ def teaching_faults(student: ModelConfig, seq_len: int, teaching: Teaching) -> I
     teacher, how = teaching.teacher.config, teaching.how
     if teacher.architecture is not student.architecture:
         text = N_(
-            "The teacher has a different architecture ({teacher}): choose one that is {student}"
+            "The teacher has a different architecture ({teacher}): choose one whose "
+            "architecture is {student}"
         )
         kinds = {"teacher": str(teacher.architecture), "student": str(student.architecture)}
         yield Fault(text, kinds)
@@ -146,9 +147,8 @@ def teaching_faults(student: ModelConfig, seq_len: int, teaching: Teaching) -> I
 
 def _heads_fault(student: ModelConfig, teacher: ModelConfig) -> Fault:
     text = N_(
-        "A layer of the student has {n} heads, a layer of the teacher {of}: heads cannot be "
-        "compared one by one. Compare relations in the last layer, or take a student with "
-        "{of} heads"
+        "Each student layer has {n} heads, each teacher layer {of}: heads cannot be compared "
+        "one by one. Compare relations in the last layer, or choose a student with {of} heads"
     )
     mend = {"attention_target": AttentionTarget.RELATIONS}
     return Fault(text, {"n": student.n_heads, "of": teacher.n_heads}, mend)

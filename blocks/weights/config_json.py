@@ -922,7 +922,7 @@ def read_config_file(text: str) -> ConfigFile:
 def _check_factors(config: ModelConfig) -> None:
     """LongRoPE has a factor for each pair that it turns."""
     if config.position.rope_scaling is RopeScaling.LONGROPE and not all(config.rope_factors):
-        text = N_("short_factor and long_factor need {n} numbers, one per rotated pair")
+        text = N_("short_factor and long_factor need {n} numbers each, one per rotated pair")
         raise _refusal(text, n=config.rotary_width // 2)
 
 
@@ -953,7 +953,7 @@ def _named(found: object) -> tuple[str, ...]:
 def parsed(text: str) -> Values:
     """The object that a config.json is. Raises `ConfigError`."""
     if len(text) > MOST_CHARACTERS:
-        text_ = N_("The text has {n} characters, and a config.json has at most {most}")
+        text_ = N_("The text has {n} characters, but a config.json may have at most {most}")
         raise _refusal(text_, n=f"{len(text):,}", most=f"{MOST_CHARACTERS:,}")
     try:
         values = json.loads(
@@ -970,7 +970,7 @@ def parsed(text: str) -> Values:
         text_ = N_("This is not JSON: it cannot be parsed from line {line}, column {column} on")
         raise _refusal(text_, line=error.lineno, column=error.colno) from None
     except ValueError:
-        raise _refusal(N_("A number in the text is too long for a size")) from None
+        raise _refusal(N_("A number in the text has too many digits to be a size")) from None
     if type(values) is not dict:
         text_ = N_("A config.json is a single JSON object in braces, but this is {value}")
         raise _refusal(text_, value=_brief(values))

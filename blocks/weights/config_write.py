@@ -452,7 +452,10 @@ def config_json(family: str, config: ModelConfig) -> str:
     """
     text = written(family, config) if family in WRITERS else None
     if text is None:
-        said = N_("{family} has no config.json for this configuration; known families: {known}")
+        said = N_(
+            "A config.json of family {family} cannot describe this configuration; "
+            "known families: {known}"
+        )
         raise ConfigError([Fault(said, {"family": family, "known": ", ".join(WRITERS)})])
     return text
 

@@ -99,7 +99,7 @@ def plan_of(family: str, config: ModelConfig) -> Plan:
     try:
         return Plan(family, config, layout, places(layout, shapes), shapes)
     except KeyError as error:
-        text = N_("{name} has no name in the files of the family {family}")
+        text = N_("{name} has no counterpart in the files of the {family} family")
         raise ConfigError([Fault(text, {"name": error.args[0], "family": family})]) from None
 
 

@@ -117,8 +117,9 @@ def _only_file(folder: Path) -> str:
         raise refusal(text, n=len(names), index=INDEX)
     if pickled := sorted(path.name for path in folder.glob("*.bin")):
         text = N_(
-            "{name} is a pickle, which can run any code and is never opened: if you trust "
-            "it, convert it with save_pretrained of transformers or save_file of safetensors"
+            "{name} is a pickle, which can run arbitrary code and is never opened: if you "
+            "trust it, convert it with transformers' save_pretrained or safetensors' "
+            "save_file"
         )
         raise refusal(text, name=pickled[0])
     text = N_("There is no {name} in the folder: save the weights as safetensors")

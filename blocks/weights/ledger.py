@@ -63,7 +63,7 @@ FAULTS = {
     State.TWICE: N_("{key} is in the files twice, under two names"),
     State.WRONG_SHAPE: N_("{key} has shape {shape}, but config.json asks for {expected}"),
     State.NO_NUMBERS: N_(
-        "{key} is stored as {dtype}; weights are F64, F32, F16, BF16, or MXFP4 with its scales"
+        "{key} is stored as {dtype}; weights must be F64, F32, F16, BF16, or MXFP4 with its scales"
     ),
 }
 

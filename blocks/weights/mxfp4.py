@@ -18,7 +18,7 @@ MXFP4, E8M0, BYTE = "MXFP4", "E8M0", "U8"
 BLOCK_BYTES, PER_BYTE, BIAS = 16, 2, 127
 MAGNITUDES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 VALUES = (*MAGNITUDES, *(-each for each in MAGNITUDES))  # by code: the first of its bits is a sign
-EXPONENTS = N_("exponents of the blocks beside them")
+EXPONENTS = N_("exponents for the matching blocks")
 
 
 @dataclass(frozen=True, eq=False)

@@ -116,5 +116,5 @@ def _refused(error: Exception) -> Refused:
     if devices.is_out_of_memory(error):
         return Refused((Fault(N_("The device ran out of memory (now freed): use smaller sizes")),))
     logger.error("work failed", exc_info=error)
-    text = N_("This work failed ({error}): try other settings, and please report it")
+    text = N_("This computation failed ({error}): try other settings, and please report it")
     return Refused((Fault(text, {"error": f"{type(error).__name__}: {error}"}),))

@@ -193,7 +193,7 @@ class Works:
                 time.sleep(SECONDS_BETWEEN_LOOKS)
         except Exception as error:
             logger.exception("work failed")
-            text = N_("This work failed ({error}): try other settings, and please report it")
+            text = N_("This computation failed ({error}): try other settings, and please report it")
             work.tell(Refused((Fault(text, {"error": f"{type(error).__name__}: {error}"}),)))
         finally:
             self._queue.leave(ticket)
@@ -222,5 +222,5 @@ class Works:
                 is_followed = False
                 process.leave_off()
         if not process.is_alive:
-            text = N_("The process that worked on this ended ({how}): try again")
+            text = N_("The process running this computation ended ({how}): try again")
             work.tell(Refused((Fault(text, {"how": process.how_it_ended()}),)))

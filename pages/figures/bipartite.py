@@ -156,8 +156,8 @@ def _ends(
 
 def _is_read(found: np.ndarray, pinned: int | None, key: int, total: float, _: Translate) -> str:
     if pinned is None:
-        return _("{total:.2f} from all together").format(total=total)
-    text = _("{weight:.3f} from the pinned token, {total:.2f} from all together")
+        return _("{total:.2f} from all queries").format(total=total)
+    text = _("{weight:.3f} from the pinned token, {total:.2f} from all queries")
     return text.format(weight=found[pinned, key], total=total)
 
 

@@ -79,7 +79,7 @@ def says_sources(facts: GraphFacts) -> str:
             "{token} after the last layer: {own} its own, {first_share} from {first}, "
             "{second_share} from {second}."
         )
-    most = _("It takes most in layer {layer}.").format(layer=from_one(facts.busiest_layer))
+    most = _("It takes the most in layer {layer}.").format(layer=from_one(facts.busiest_layer))
     return sentences(text.format(**values), _says_rest(facts), most)
 
 
@@ -149,7 +149,7 @@ def way_through_all_layers(run: Run) -> None:
         say(says_sources, *values, facts=graph_facts)
     picture, numbers = st.columns([7, 3], gap="medium")
     with numbers:
-        slider("least_share", _("Thinnest wire (%)"), link.value("least_share"), most=20)
+        slider("least_share", _("Smallest share drawn (%)"), link.value("least_share"), most=20)
         show_both(table, *values, facts=graph_facts)
     with picture:
         show(pictures.graph, *values, facts=graph_facts, key="graph", on_click=pin_token)

@@ -33,7 +33,7 @@ def layer_heads(run: Run, layer: int) -> LayerHeads:
 def says_heads(facts: LayerHeads) -> str:
     """Which head is the sharpest, and what those of a trained model do."""
     sharpest = facts.sharpest
-    text = _("The sharpest is head {head}: {entropy:.2f} bits, effectively {tokens:.1f} tokens.")
+    text = _("The sharpest head is {head}: {entropy:.2f} bits, effectively {tokens:.1f} tokens.")
     said = text.format(
         head=from_one(sharpest["head"]),
         entropy=sharpest["entropy_bits"],
@@ -110,7 +110,7 @@ def table(facts: LayerHeads) -> pd.DataFrame:
         _("first token"): found["first_token"],
         _("itself"): found["same_token"],
         _("previous token"): found["previous_token"],
-        _("token after an earlier copy (induction)"): found["induction"],
+        _("token after an earlier occurrence (induction)"): found["induction"],
         _("row sum"): found["row_sum_min"].map("{:.3f}".format),
         _("name"): [terms.head_name(name) for name in found["name"]],
     }
@@ -166,7 +166,8 @@ def one_head(run: Run, layer: int, head: int, token: int) -> None:
     drawn, n = labelled.window(run, token), len(run.input.labels)
     if drawn.stop - drawn.start < n:
         text = _(
-            "Shown: tokens {first} to {last} of {n}, around the pinned one; pin another to move."
+            "Shown: tokens {first} to {last} of {n}, around the pinned one; pin another to "
+            "move the window."
         )
         note(text.format(first=from_one(drawn.start), last=drawn.stop, n=n))
     st.markdown(says_measures(layer_heads(run, layer), head, token))

@@ -64,7 +64,7 @@ def one_line(run: Run) -> None:
         )
     with button:
         st.button(
-            _("Write on"),
+            _("Next word"),
             icon=":material/edit:",
             type="primary",
             width="stretch",
@@ -167,7 +167,10 @@ def says_space(names: Sequence[str]) -> str:
     """What the sign before a name means; nothing where none has it."""
     if not any(name.startswith(SPACE) for name in names):
         return ""
-    return _("␣ is a space that belongs to its token: with and without it, a word is two tokens.")
+    return _(
+        "␣ is a space that belongs to its token: with and without it, a word is two "
+        "different tokens."
+    )
 
 
 def says_openness(facts: NextFacts, *, is_last: bool) -> str:
@@ -176,5 +179,5 @@ def says_openness(facts: NextFacts, *, is_last: bool) -> str:
     n = f"{facts.n_alike:.1f}" if facts.n_alike < 10 else f"{facts.n_alike:,.0f}"
     click = _("Click a word to put it in place of everything after {token}.")
     if is_last:
-        click = _("Click a word to write it; “Write on” takes the first.")
+        click = _("Click a word to write it; “Next word” takes the first.")
     return sentences(text.format(n=n), click.format(token=literal(facts.after)))

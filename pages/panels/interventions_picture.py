@@ -36,7 +36,7 @@ def tokens(
     ]
     return figure(
         [bar, columns(hovers, list(range(n)), most)],
-        title=_("Change of the output at each token"),
+        title=_("Change in the output at each token"),
         **plot_room(BARS, room),
         barmode="overlay",
         xaxis=slanted(labels, NAMES),
@@ -129,7 +129,7 @@ def grid(
     most = max(float(np.nanmax(effect, initial=0)), 1e-6)
     return figure(
         [_heat(effect, most, unit), _marks(effect, columns, unit, _)],
-        title=_("Each part ablated alone: change of the output"),
+        title=_("Change in the output with each part ablated alone"),
         **plot_room(ROW * max(2, n_layers), BOTTOM),
         xaxis={
             "title": _("head, or a whole part"),

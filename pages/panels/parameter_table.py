@@ -35,7 +35,7 @@ def count_badge(facts: CountFacts) -> None:
     if facts.built is None:
         st.badge(_("by formula"), icon=":material/functions:")
     elif facts.built == facts.total:
-        st.badge(_("formula = counted"), color="green", icon=":material/check:")
+        st.badge(_("formula = count"), color="green", icon=":material/check:")
     else:
         text = _("formula {formula:,}, counted {counted:,}")
         st.badge(text.format(formula=facts.total, counted=facts.built), color="red")
@@ -45,15 +45,20 @@ def says_heads(run: Run) -> str:
     """What surprises people about heads."""
     config = run.config
     text = _(
-        "Keys and values have {n_kv} heads of width {d_head}, queries {n}: k_proj "
-        "and v_proj are smaller than q_proj. With equal numbers, n_heads would not "
-        "change the parameter count."
+        "Keys and values have {n_kv} heads of width {d_head}, queries {n}: k_proj and v_proj "
+        "are smaller than q_proj. With equal numbers of heads, n_heads would not change the "
+        "parameter count."
     )
     if config.n_kv_heads == config.n_heads:
         text = _(
             "n_heads changes neither the parameters nor the FLOPs of the projections: {n} "
-            "heads of width {d_head} share d_model = {d_model}. n_kv_heads does: with fewer "
-            "of them, the key and value projections are smaller."
+            "heads of width {d_head} share d_model = {d_model}. n_kv_heads does: lowering it "
+            "shrinks the key and value projections."
+        )
+    if config.attention.d_head:
+        text = _(
+            "d_head = {d_head} is set on its own, so the projections grow with n_heads. Where "
+            "d_head is d_model / n_heads, n_heads does not change the parameter count."
         )
     if config.token_mixer is TokenMixer.GRU and not config.has_attention:
         text = _(
@@ -62,8 +67,9 @@ def says_heads(run: Run) -> str:
         )
     if config.token_mixer is TokenMixer.GATED_DELTA and not config.has_attention:
         text = _(
-            "{n} heads of width {d_head} each keep a matrix of {d_head} × {d_head} numbers. More, "
-            "narrower heads leave the projections as they are and make the state smaller."
+            "{n} heads of width {d_head} each keep a matrix of {d_head} × {d_head} numbers. "
+            "More but narrower heads leave the projections as they are and make the state "
+            "smaller."
         )
     if config.is_latent:
         text = _(
@@ -97,7 +103,8 @@ def what_it_is_made_of(run: Run, *, of_one_block: bool = False) -> None:
     facts = part_facts(run, of_one_block)
     with explained(("parameters",), (count_parameters,), key="parameters"):
         is_block = of_one_block or run.config.architecture is Architecture.BLOCK
-        total(facts, _("in this block") if is_block else _("in the whole model"))
+        whole = _("parameters in the whole model")
+        total(facts, _("parameters in this block") if is_block else whole)
     left, right = columns([5, 6])
     with left:
         show(draw_parts, run, of_one_block, facts=part_facts, key="parameter_bars")

@@ -34,8 +34,8 @@ UPLOAD, FOLDER, HUB = "upload:", "folder:", "hub:"
 N_HASH, MOST_FILES, MOST_NAME = 10, 1000, 24
 WEIGHTS = ".safetensors"
 NOT_HERE = {
-    UPLOAD: N_("{name} was uploaded by a reader and is not on this server: upload its files again"),
-    FOLDER: N_("{name} is not in the folders of this server: ask its administrator"),
+    UPLOAD: N_("{name} was uploaded by a user and is not on this server: upload its files again"),
+    FOLDER: N_("{name} is not among the folders on this server: ask its administrator"),
     HUB: N_("{name} has not been fetched from the hub to this server: fetch it"),
 }
 
@@ -291,7 +291,7 @@ def _checked(files: Sequence[Upload]) -> dict[str, Upload]:
             faults.append(Fault(N_("{name} was given twice"), said))
         named[name] = file
     if not faults and not any(name.endswith(WEIGHTS) for name in named):
-        faults.append(Fault(N_("There is no .safetensors file among them: add the weights")))
+        faults.append(Fault(N_("The files include no .safetensors file: add the weights")))
     if faults:
         raise ConfigError(faults)
     return named

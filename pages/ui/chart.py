@@ -124,7 +124,7 @@ def _show_two(
     alt_b = _described(work, alt, values, *seen_as)
     if are_same(a, b):
         _show_one(b, key=key, alt=alt_b, on_click=on_click)
-        st.caption(_("A · {name}: this picture is the same.").format(name=name))
+        st.caption(_("A · {name}: same picture as B.").format(name=name))
         return
     left, right = st.columns(2)
     with left:

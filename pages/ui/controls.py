@@ -167,7 +167,8 @@ def _preset(shipped: Iterable[str]) -> None:
         )
     changed = sorted(link.config_changes())
     if changed and not starts.start(link.value("preset")).weights:
-        st.caption(_("Yours differs from it in {names}.").format(names=enumeration(changed)))
+        text = _("Your settings differ from the preset in {names}.")
+        st.caption(text.format(names=enumeration(changed)))
 
 
 def preset_label(name: str) -> str:
@@ -238,7 +239,7 @@ def _n_heads(shown: Shown) -> None:
 
 def _n_kv_heads(shown: Shown) -> None:
     kv_heads = divisors(shown.config.n_heads)
-    label = _("n_kv_heads · key and value heads")
+    label = _("n_kv_heads · key/value heads")
     slide("n_kv_heads", label, kv_heads, shown.config.n_kv_heads)
 
 
@@ -327,7 +328,7 @@ def _n_dense_layers(shown: Shown) -> None:
 
 def _expert_capacity(shown: Shown) -> None:
     capacity = shown.config.experts.expert_capacity
-    label = _("expert_capacity · times the even share (0: no limit)")
+    label = _("expert_capacity · multiple of an equal share (0: no limit)")
     slider("expert_capacity", label, capacity, least=0.0, most=2.0, step=0.25)
 
 
@@ -438,7 +439,7 @@ def _is_gated(shown: Shown) -> bool:
 
 
 def _rope_factor(shown: Shown) -> None:
-    label = _("rope_factor · times the trained length")
+    label = _("rope_factor · multiple of the trained length")
     factors, factor = ROPE_FACTORS, shown.config.position.rope_factor
     slide("rope_factor", label, factors, float(factor), label_of=_brief)
 
@@ -478,7 +479,7 @@ def _d_rotary(shown: Shown) -> None:
 
 def _d_value(shown: Shown) -> None:
     widths = {width for width in HEAD_WIDTHS if width <= shown.config.d_model}
-    slide("d_value", _("d_value · width of one value"), widths, shown.config.d_value)
+    slide("d_value", _("d_value · value width per head"), widths, shown.config.d_value)
 
 
 def _rotary_share(shown: Shown) -> None:
@@ -716,7 +717,7 @@ CONTROLS = {
         _switched(
             "attention_sink",
             N_("Learned attention sink (gpt-oss)"),
-            N_("One more score per head that takes weight and passes nothing on."),
+            N_("One extra score per head that absorbs weight but passes nothing on."),
         ),
         _is_of_heads,
     ),
@@ -734,7 +735,7 @@ CONTROLS = {
         _switched(
             "first_norm",
             N_("Norm before the first attention"),
-            N_("Off: the first layer's attention reads the stream as it is (ModernBERT)."),
+            N_("Off: the first layer's attention reads the stream directly (ModernBERT)."),
         ),
         _may_lack_its_first_norm,
     ),

@@ -51,7 +51,7 @@ def in_turn(panels: Sequence[tuple[str, str, Draw]]) -> list[Callable[[], None]]
 
 def _ask(is_again: bool) -> None:
     st.button(
-        _("Make it again") if is_again else _("Everything in one file"),
+        _("Export again") if is_again else _("Export everything to one file"),
         icon=":material/description:",
         help=_(WHAT_IT_HOLDS),
         on_click=_asked,

@@ -24,7 +24,7 @@ TITLES = {
     "block": N_("The block"),
     "flow": N_("Information flow"),
     "attention": N_("Attention"),
-    "heads": N_("Measures of a head"),
+    "heads": N_("How heads are measured"),
     "masks": N_("Masks"),
     "local_attention": N_("Local and global layers"),
     "attention_ideas": N_("Caps, sinks, gates, norms"),
@@ -39,7 +39,7 @@ TITLES = {
     "input": N_("Input"),
     "tokenization": N_("Tokens"),
     "sampling": N_("Sampling"),
-    "leave_one_out": N_("Leave one out"),
+    "leave_one_out": N_("Leave one token out"),
     "kv_cache": N_("KV cache"),
     "logit_lens": N_("Logit lens"),
     "surprise": N_("Loss and surprisal"),
@@ -73,14 +73,14 @@ TITLES = {
     "norm_axes": N_("What a norm averages over"),
     "placement_depth": N_("Norm and depth"),
     "why_pre_norm": N_("Why pre-norm trains deeper"),
-    "race": N_("Placements trained side by side"),
+    "race": N_("Norm placements trained side by side"),
     "cross_attention": N_("Cross-attention"),
     "word_alignment": N_("Word alignment"),
     "encoder_output": N_("The encoder's output"),
     "beam_search": N_("Greedy and beam search"),
     "without_source": N_("Without the source"),
     "architectures": N_("Three architectures"),
-    "span_corruption": N_("What they are trained on"),
+    "span_corruption": N_("What each architecture is trained on"),
     "flops": N_("Counting FLOPs"),
     "backward_flops": N_("Backward pass, prefill and decode"),
     "crossover": N_("n² against n"),
@@ -94,7 +94,7 @@ TITLES = {
     "config_json": N_("config.json"),
     "file_ledger": N_("The tensors of a file"),
     "conversion_faults": N_("Conversion faults"),
-    "weight_values": N_("How weights are spread"),
+    "weight_values": N_("How weights are distributed"),
     "comparing": N_("Comparing two models"),
     "pareto_front": N_("Pareto front"),
     "quantization": N_("Quantization"),
@@ -168,7 +168,7 @@ def explained_at(concepts: Sequence[str], label: str, *, key: str) -> Any:
 
 def _source(code: Sequence[Callable[..., Any]], key: str) -> None:
     pop = st.popover(_("In code"), type="tertiary", key=f"{key}_code")
-    pop.caption(_("The code that these numbers come from, verbatim."))
+    pop.caption(_("The code behind these numbers, verbatim."))
     pop.code("\n\n".join(map(_source_of, code)), language="python")
 
 

@@ -40,7 +40,7 @@ def take_away(
         download("config.json", lambda: json.dumps(flat, indent=2), "application/json")
         download("pictures.html", pictures_file(figures, caption), "text/html")
     st.segmented_control(
-        _("The camera above each picture saves it as"),
+        _("Format saved by the camera above each picture"),
         PICTURE_FORMATS,
         default="png",
         required=True,

@@ -198,7 +198,8 @@ def with_settings(draw: Callable[[], None]) -> None:
 def _way_to_the_trained_model() -> None:
     """Say that the chosen model has learned nothing for this page, and lead to the one that has."""
     text = _(
-        "**Random weights**: {model} is not trained for this page, so its output means nothing."
+        "**Random weights**: {model} has no weights trained for this page, so its output is "
+        "meaningless."
     )
     with st.container(horizontal=True, vertical_alignment="center", key="without_weights"):
         st.markdown(text.format(model=literal(_(weights.started_from().title))), width="content")
@@ -286,7 +287,7 @@ def link_to_part(part: str, **more: str) -> None:
     """The way to the page on which a part is taken apart, where it has one; `more` is set there."""
     if page := PAGE_OF_PART.get(part):
         label = next(label for links in MENU for path, label, _icon in links if path == page)
-        text = _("Take it apart: {page}").format(page=_(label))
+        text = _("Look inside: {page}").format(page=_(label))
         query = {**link.elsewhere(page), **more}
         st.page_link(page, label=text, icon=":material/zoom_in:", query_params=query)
 
@@ -326,7 +327,7 @@ def _shared() -> None:
         st.rerun()
     what_to_share()
     st.button(
-        _("Back to the start"),
+        _("Reset to defaults"),
         icon=":material/restart_alt:",
         on_click=_back_to_the_start,
         key="reset",

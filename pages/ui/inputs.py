@@ -163,7 +163,9 @@ def _tokens_note(run: Run) -> None:
             note = _("This model was trained on {task} only: any other text is unfamiliar to it.")
             st.caption(note.format(task=terms.option(card.task)))
         if isinstance(tokens.tokenizer(), NumberTokenizer):
-            st.caption(_("It came without a tokenizer.json: type token ids separated by spaces."))
+            st.caption(
+                _("This model came without a tokenizer.json: type token ids separated by spaces.")
+            )
     if left_out:
         note = _("This model has no token for {signs}: left out.")
         st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))
@@ -219,10 +221,10 @@ def _painted_note() -> str:
     """For how many tokens a mask was painted, and what holds beyond them."""
     side = link.value("painted").partition(".")[0]
     if not side:
-        return _("Nothing is painted yet, so the mask is causal. Paint one on the page Masks.")
+        return _("Nothing is painted yet, so the mask is causal. Paint one on the Masks page.")
     text = _(
-        "Painted for {n} tokens; for a longer text the rest is causal, for a shorter one "
-        "the mask is cut."
+        "Painted for {n} tokens; in a longer text the rest is causal, and for a shorter one "
+        "the mask is cropped."
     )
     return text.format(n=side)
 
@@ -232,7 +234,7 @@ def hide_control(run: Run) -> None:
     if run.config.architecture is Architecture.ENCODER and tokens.can_hide():
         switch(
             "hide_token",
-            _("Replace the pinned token by [MASK]"),
+            _("Replace the pinned token with [MASK]"),
             help=_("The model sees [MASK] there and has to predict the word from the others."),
         )
 

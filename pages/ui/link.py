@@ -191,7 +191,7 @@ def _as_long_as_may_be(name: str, found: Any) -> Any:
     """A text as a link can carry it; where it is cut, the reader is told."""
     if name not in TEXTS or len(found) <= MAX_CHARACTERS:
         return found
-    text = _("The text was cut to its first {n:,} characters: a link carries no more.")
+    text = _("The text was cut to its first {n:,} characters: a link can carry no more.")
     st.toast(text.format(n=MAX_CHARACTERS), icon=":material/content_cut:")
     return found[:MAX_CHARACTERS]
 

@@ -34,9 +34,9 @@ def no_attention(config: ModelConfig, place: str) -> None:
         only_some(config, place)
         return
     text = _(
-        "No attention pattern: tokens are mixed by a {mixer}. It keeps a state of fixed size and "
-        "compares no pair of tokens, so there are no queries that read keys. Choose attention to "
-        "see this panel."
+        "No attention pattern: tokens are mixed by a {mixer}. It keeps a fixed-size state "
+        "and never compares two tokens, so there are no queries that read keys. Choose "
+        "attention to see this panel."
     )
     code = source.part_source(config, "attention")
     said = explained(("token_mixers",), code, key=f"no_attention_{place}")
@@ -113,7 +113,7 @@ def says_shown(config: ModelConfig, chosen: TokenMixer) -> str:
     if chosen is config.token_mixer:
         return ""
     text = _(
-        "This page shows another architecture: {kind}, with attention; a {mixer} is only for a "
-        "model that reads one text from left to right."
+        "This page shows another architecture ({kind} with attention): a {mixer} works only "
+        "in a model that reads one text from left to right."
     )
     return text.format(kind=terms.option(config.architecture), mixer=terms.option(chosen))

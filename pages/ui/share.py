@@ -13,10 +13,10 @@ from pages.ui.link_fields.lessons import LEFT
 
 REACH = {
     "machine": N_(
-        "It works on this machine only. To let others in, start with "
+        "The link works on this machine only. To let others in, start Blockscope with "
         "`--server.address 0.0.0.0` and open this page again."
     ),
-    "network": N_("It works within the local network, unless a firewall is in the way."),
+    "network": N_("The link works within the local network, unless a firewall blocks it."),
     "anywhere": "",
 }
 LONGEST = 1273  # bytes in a code of 117 × 117 squares: beyond, a camera at the back sees none
@@ -76,7 +76,9 @@ def _query() -> dict[str, str]:
 def _code_for_a_camera(text: str) -> None:
     n = len(text.encode())
     if n > LONGEST:
-        text = _("A link of {n:,} characters is too long for a QR code: at most {most:,}.")
+        text = _(
+            "A link of {n:,} characters is too long for a QR code, which can hold at most {most:,}."
+        )
         st.caption(text.format(n=n, most=LONGEST))
         return
     st.image(qr_code(text), width=SIDE, alt=_("QR code of the link below"))

@@ -43,11 +43,11 @@ POCKET_TITLES = {
 
 FAST = "fast"
 NO_CARD = N_(
-    "{name} came without its training task, as published weights do: there is nothing to "
+    "{name} came without its training task, as published weights do, so there is nothing to "
     "measure a smaller version on. Choose a model that was trained and saved here."
 )
 NO_SUCH_TASK = N_(
-    "The card of {name} names no task that it can be measured on here: save it again where it "
+    "The model card of {name} names no task to measure it on here: save it again where it "
     "was trained, or choose one of these."
 )
 PUBLISHED = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
@@ -152,7 +152,7 @@ def start(name: str, step: int | None = None) -> Start:
         return _start_of_brought(name)
     if found := pasted.read(name) if pasted.is_name(name) else None:
         title = f"{found.name} · config.json"
-        return Start(title, found.config, _mask(found.config), N_("pasted by a reader"))
+        return Start(title, found.config, _mask(found.config), N_("pasted by a user"))
     run = _run(name)
     if run is None:
         raise KeyError(name)
@@ -200,7 +200,7 @@ def _start_of_brought(name: str) -> Start:
         raise KeyError(name)
     config = found.learned.config
     weights = f"{name}@{found.short_digest}"
-    return Start(brought.title(name), config, _mask(config), N_("opened by a reader"), weights)
+    return Start(brought.title(name), config, _mask(config), N_("opened by a user"), weights)
 
 
 def model(weights: str) -> Learned:

@@ -247,7 +247,7 @@ def _left(i: int, n_steps: int, elapsed: float, each: str) -> str:
 
 def says_done(i: int, n_steps: int, each: str = "") -> str:
     """How much is done, and of what where the number would not say it."""
-    text = _("{done} of {all} pieces {each}") if each else _("{done} of {all}")
+    text = _("{done} of {all} parts {each}") if each else _("{done} of {all}")
     return text.format(done=i, all=n_steps, each=each)
 
 
@@ -265,7 +265,7 @@ def _go_on(what: Hashable, key: str) -> None:
 
 def _offer_to_begin(n_steps: int, key: str, asked_by: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        text = _("Requested by the link, not run yet: {n} steps of work.")
+        text = _("Requested by the link but not run yet: {n} steps.")
         st.caption(text.format(n=n_steps))
         st.button(
             _("Start"),
@@ -277,7 +277,7 @@ def _offer_to_begin(n_steps: int, key: str, asked_by: str) -> None:
 
 
 def _offer_the_rest(n_done: int, n_steps: int, what: Hashable, key: str) -> None:
-    text = _("You stopped it: {done} of {all} steps are done, and only these are drawn.")
+    text = _("Stopped: {done} of {all} steps are done, and only these are drawn.")
     if st.session_state.get(f"{key}_paused") == what:
         text = _("Paused to keep the page responsive: {done} of {all} steps are done and drawn.")
     st.caption(text.format(done=n_done, all=n_steps))

@@ -150,7 +150,7 @@ def why_random(architecture: Architecture | None) -> str:
     if not start.weights:
         return _("This architecture ships without weights: they are drawn at random from the seed.")
     if not fit(architecture):
-        text = _("The trained model is {kind}: this page shows another architecture.")
+        text = _("The trained model's architecture ({kind}) is not the one shown on this page.")
         return text.format(kind=terms.option(start.config.architecture))
     if link.value("weights") == "random":
         return _("You chose random weights.")

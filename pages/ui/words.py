@@ -74,7 +74,7 @@ def _what_is_read(run: Run) -> str:
 
 def recorded() -> str:
     """Where what is shown at once comes from, where nothing of it is a time."""
-    return _("A recorded run of the same code; on other processors the last digits differ.")
+    return _("A recorded run of the same code; the last digits may differ on other processors.")
 
 
 def trained(*, is_recorded: bool) -> str:
@@ -99,4 +99,5 @@ def _with_link(text: str) -> str:
 def mask_alt(run: Run) -> str:
     """Write the alt text of the mask."""
     mask = terms.option(run.mask.mask_kind)
-    return _("Mask: {mask}. Rows are queries, columns keys; grey is forbidden.").format(mask=mask)
+    text = _("Mask: {mask}. Rows are queries, columns are keys; grey cells are forbidden.")
+    return text.format(mask=mask)

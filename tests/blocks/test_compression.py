@@ -304,7 +304,7 @@ def test_what_can_be_exempt_is_named_layer_by_layer(architecture, ends):
                 "rounding": Rounding.GPTQ,
                 "activations": ActivationRounding(is_smooth=True),
             },
-            "round them to nearest",
+            "round weights to nearest",
         ),
         ({"quantization": Quantization(group_size=0)}, "group_size"),
         (

@@ -208,7 +208,7 @@ def test_every_field_is_mended_alone(name: str, value: object):
         ),
         (
             {"d_model": 0, "n_heads": 1},
-            "d_model (0) lies outside 1 to 1000000: use 1",
+            "d_model (0) must be from 1 to 1000000: use 1",
             {"d_model": 1},
         ),
         ({"d_model": "many"}, "d_model cannot be 'many': use 256", {"d_model": 256}),
@@ -235,32 +235,33 @@ def test_every_field_is_mended_alone(name: str, value: object):
         ),
         (
             {"n_experts": 8, "n_expert_groups": 4, "n_active_experts": 3, "n_active_groups": 1},
-            "n_active_groups (1) must be 2 to 4, so that they hold the active experts: use 2",
+            "n_active_groups (1) must be from 2 to 4 for the groups to hold the active "
+            "experts: use 2",
             {"n_active_groups": 2},
         ),
         (
             {"d_kv_latent": 16, "d_rotary": 3},
-            "RoPE rotates pairs, and d_rotary (3) is odd: use 4",
+            "RoPE rotates dimensions in pairs, but d_rotary (3) is odd: use 4",
             {"d_rotary": 4},
         ),
         (
             {"d_kv_latent": 16, "architecture": "encoder-decoder"},
-            "latent attention is for models that read one text: use d_kv_latent 0",
+            "Latent attention is for models that read one text: use d_kv_latent 0",
             {"d_kv_latent": 0},
         ),
         (
             {"d_kv_latent": 16, "local_window": 4},
-            "latent attention has no local_window here (4): use 0",
+            "Latent attention does not support local_window (4) here: use 0",
             {"local_window": 0},
         ),
         (
             {"d_kv_latent": 16, "attention_gate": "head"},
-            "latent attention has no attention_gate here (head): use none",
+            "Latent attention does not support attention_gate (head) here: use none",
             {"attention_gate": AttentionGate.NONE},
         ),
         (
             {"d_kv_latent": 16, "nope_every": 2},
-            "latent attention has no nope_every here (2): use 0",
+            "Latent attention does not support nope_every (2) here: use 0",
             {"nope_every": 0},
         ),
         ({"routed_scale": 0.0}, "routed_scale (0.0) must be above 0", {"routed_scale": 1.0}),
@@ -276,12 +277,12 @@ def test_every_field_is_mended_alone(name: str, value: object):
         ),
         (
             {"position_kind": "rope", "d_model": 24, "n_heads": 8},
-            "RoPE rotates pairs, and d_head (3) is odd: use n_heads 6",
+            "RoPE rotates dimensions in pairs, but d_head (3) is odd: use n_heads 6",
             {"n_heads": 6},
         ),
         (
             {"position_kind": "rope", "d_model": 9, "n_heads": 3},
-            "RoPE rotates pairs, and d_head (3) is odd: use sinusoidal positions",
+            "RoPE rotates dimensions in pairs, but d_head (3) is odd: use sinusoidal positions",
             {"position_kind": "sinusoidal"},
         ),
     ],

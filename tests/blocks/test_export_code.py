@@ -194,7 +194,7 @@ def test_layers_that_differ_are_written_one_by_one_up_to_a_bound():
     assert "for _ in range(n_layers)" in as_code(local)  # all are local
     mixed = local.replace(global_every=3, n_layers=4)
     assert as_code(mixed).count("EncoderLayer(Attention(8") == 3
-    with pytest.raises(ConfigError, match="Set n_layers to 256 at most"):
+    with pytest.raises(ConfigError, match="Set n_layers to at most 256"):
         as_code(local.replace(n_layers=300))
 
 

@@ -225,7 +225,7 @@ def test_a_phi3_for_longer_texts_is_stretched_by_factors_alone(kind: str, tmp_pa
     if kind == "linear":
         refused(folder, f'type is "{kind}", which is not supported here')
     else:
-        refused(folder, "short_factor and long_factor need 2 numbers, one per rotated pair")
+        refused(folder, "short_factor and long_factor need 2 numbers each, one per rotated pair")
         factors = {"short_factor": [1, 1.5], "long_factor": [2, 4]}
         with_config(folder, rope_scaling={"type": kind, **factors})
         rope = rope_of(open_published(folder).config)
@@ -261,7 +261,7 @@ def test_a_gpt_oss_that_cannot_be_is_refused(changes: dict[str, Any], words: str
 def test_a_part_that_the_family_has_no_name_for_is_refused(tmp_path: Path):
     folder = saved("mixtral", tmp_path).path
     with_config(folder, num_local_experts=1, num_experts_per_tok=1)
-    refused(folder, "has no name in the files of the family mixtral")
+    refused(folder, "has no counterpart in the files of the mixtral family")
 
 
 def test_a_window_is_that_of_all_layers(tmp_path: Path):

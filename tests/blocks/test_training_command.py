@@ -136,7 +136,7 @@ def test_a_full_disk_is_a_sentence(
         (["--set", "n_heads=3"], "n_heads (3) does not divide"),
         (["--set", "optimizer=lion"], "optimizer cannot be 'lion'"),
         (["--text", "nowhere.txt"], "nowhere.txt cannot be read"),
-        (["--seq-len", "-1"], "seq_len (-1) lies outside"),
+        (["--seq-len", "-1"], "seq_len (-1) must be from"),
         (["--resume"], "No checkpoint can be read"),
     ],
 )

@@ -23,7 +23,5 @@ def test_a_unit_is_opened_by_its_cell_and_an_expert_that_is_tried_by_its_bar(rea
     busy = max(range(8), key=taken.__getitem__)
     click_mark(page, "load", taken[busy] / 2, busy)
     expect_query(page, n_experts="8", expert=str(busy))
-    open_panel(page, "Where do units land?", "activation")
-    expect(
-        page.get_by_text(f"expert {busy + 1} with the {taken[busy]} tokens").first
-    ).to_be_visible()
+    open_panel(page, "Where do pre-activations land?", "activation")
+    expect(page.get_by_text(f"expert {busy + 1} ({taken[busy]} tokens").first).to_be_visible()

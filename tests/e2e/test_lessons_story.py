@@ -45,7 +45,7 @@ def test_a_lesson_is_taken_by_keyboard_alone(reader: Reader):
     expect(at(page, "guess_picture")).to_be_visible()
     settle(page)
     assert "guesses" in parse_qs(urlsplit(page.url).query)
-    on = at(page, "lesson_on").get_by_role("button", name="Go on")
+    on = at(page, "lesson_on").get_by_role("button", name="Next step")
     expect(on).to_be_focused()  # what ended the guessing
     page.keyboard.press("Enter")
     expect_query(page, lesson_step="1")
@@ -83,7 +83,7 @@ def test_a_curve_is_drawn_and_answered_above_the_fold_of_a_laptop_by_keyboard(re
     keep = at(page, "lesson_on").get_by_role("button")
     expect(keep).to_be_enabled()
     keep.press("Enter")
-    expect(at(page, "lesson_on").get_by_role("button", name="Go on")).to_be_focused()
+    expect(at(page, "lesson_on").get_by_role("button", name="Next step")).to_be_focused()
     for key in ("lesson_verdict", "guess_picture", "lesson_on"):
         expect(at(page, key)).to_be_in_viewport(ratio=1)
     settle(page)

@@ -24,7 +24,7 @@ def test_pieces_changes_and_published_models_are_clicked(reader: Reader):
     open_panel(page, "Where are they?", "breakdown")
     expect(page.get_by_role("heading", name="163,037,184")).to_be_visible()
 
-    open_panel(page, "How large are others?", "published")
+    open_panel(page, "How large are other models?", "published")
     # The first dot is the reader's own, the next are those of GPTs.
     models = plot(page, "published", "chart.data[1].customdata.map(row => row[0])")
     i = models.index("llama-3-8b")

@@ -19,7 +19,7 @@ def test_the_link_names_the_panel_and_stands_there_as_a_code_too(reader: Reader)
     expect(code).to_be_visible()
     box = code.bounding_box()
     assert box and box["width"] >= 380 and abs(box["width"] - box["height"]) < 2
-    expect(found).to_contain_text("It works on this machine only.")
+    expect(found).to_contain_text("The link works on this machine only.")
     link = found.get_by_test_id("stCode").inner_text().strip()
     asked = parse_qs(urlsplit(link).query)
     assert asked["text"] == ["a b c"] and asked["panel"]

@@ -168,7 +168,7 @@ def test_what_is_no_number_or_zero_on_a_logarithmic_scale_is_left_out():
 
 def test_the_setting_before_is_a_ghost():
     names = [t.name for t in panels(curves(), curves()).data]
-    assert names.count("before") == len(MEASURES)
+    assert names.count("previous settings") == len(MEASURES)
 
 
 def test_one_measure_alone_has_room_and_no_second_axis():

@@ -237,7 +237,7 @@ def test_units_are_sorted_and_the_silent_end_is_named():
     assert list(picture.data[0].y) == [1, 0.75, 0.5, 0.25, 0, 0]
     assert picture.data[1].customdata == ([2, 3], [4, 5], [5, 6])
     assert list(picture.data[1].x) == [3, 4, 2]
-    assert picture.layout.annotations[0].text == "never active: 2, of which dead: 1"
+    assert picture.layout.annotations[0].text == "never active: 2 (1 dead)"
     assert picture.layout.shapes[0].x0 == 4.5
 
 

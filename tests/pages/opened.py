@@ -34,7 +34,7 @@ FROM_0 = re.compile(
     re.IGNORECASE,
 )
 HOVER = re.compile(r'"hovertext":\s*\[(.*?)\]')
-COUNTED = ("Head", "头", "Layer", "层", "Expert", "专家", "head", "of layer", "所在层")
+COUNTED = ("Head", "头", "Layer", "层", "Expert", "专家", "head", "in layer", "所在层")
 QUOTED = re.compile("`[^`\n]*`")
 SAYING = ("title", "subheader", "markdown", "caption", "info", "warning", "error")
 HEADINGS = ("title", "header", "subheader")

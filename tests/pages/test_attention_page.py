@@ -49,7 +49,7 @@ def test_the_first_view_reads_a_trained_model_and_says_so():
         "Through all layers",
         "Who reads whom?",
         "All heads",
-        "Sharing keys",
+        "Sharing keys and values",
         "Other attention variants",
         "Switch a part off",
         "Save the results",

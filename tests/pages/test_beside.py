@@ -85,15 +85,15 @@ def test_who_changes_much_at_once_is_told():
     few = {"n_heads": 4, "norm_placement": "post", "norm_kind": "rmsnorm"}
     assert "at once" not in changed(**few)
     said = changed(**few, mask_kind="none")
-    assert "These are 6 differences at once, 2 of them as a consequence" in said
+    assert "B differs in 6 ways at once, 2 of them as a consequence" in said
 
 
 def test_the_differences_that_are_not_named_count_too():
     said = changed(preset="gpt2-small")
-    listed, rest = said.partition("; and ")[::2]
+    listed, rest = said.partition("; further differences: ")[::2]
     n_named = listed.count(" instead of ")
-    n_more = int(rest.partition(" more differences")[0])
-    assert n_named == 8 and f"These are {n_named + n_more} differences at once" in said
+    n_more = int(rest.partition(". ")[0])
+    assert n_named == 8 and f"B differs in {n_named + n_more} ways at once" in said
 
 
 def test_the_switch_in_the_closed_menu_is_told_its_value_in_every_run():
@@ -121,9 +121,7 @@ def test_both_are_drawn_on_one_scale():
 def test_what_both_have_in_common_is_drawn_once():
     at = opened(kept=A)
     assert "mask" in keys(at) and "mask_a" not in keys(at)
-    assert any(
-        "`<b>mine</b>`: this picture is the same." in caption.value for caption in at.caption
-    )
+    assert any("`<b>mine</b>`: same picture as B." in caption.value for caption in at.caption)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +137,7 @@ def test_what_both_have_in_common_is_drawn_once():
 def test_pictures_that_hold_nothing_are_compared_too(page: str, link: dict):
     at = opened(f"pages/{page}.py", dropout=0.3, **link)
     assert_works(at, warnings=None)
-    assert any("this picture is the same" in caption.value for caption in at.caption)
+    assert any("same picture as B" in caption.value for caption in at.caption)
 
 
 def test_what_was_learned_of_b_alone_is_left_to_b():

@@ -75,7 +75,7 @@ def test_without_a_tokenizer_one_writes_numbers():
 def test_a_page_of_another_architecture_shows_the_way():
     at = opened("pages/gpt.py", preset="folder:bert", panel="next")
     assert_works(at)
-    assert any("shows another architecture" in each.value for each in at.sidebar.caption)
+    assert any("is not the one shown on this page" in each.value for each in at.sidebar.caption)
     labels = [each.proto.label for each in at.sidebar.get("page_link")]
     assert "Open it on its own page" in labels
 
@@ -83,8 +83,8 @@ def test_a_page_of_another_architecture_shows_the_way():
 @pytest.mark.parametrize(
     ("preset", "words"),
     [
-        ("folder:gone", "'gone' is not in the folders of this server"),
-        ("upload:gpt2-0123456789", "was uploaded by a reader and is not on this server"),
+        ("folder:gone", "'gone' is not among the folders on this server"),
+        ("upload:gpt2-0123456789", "was uploaded by a user and is not on this server"),
         ("hub:owner/model", "has not been fetched from the hub"),
     ],
 )
@@ -133,7 +133,7 @@ def test_a_file_that_was_saved_here_is_made_smaller_and_shown_everywhere(saved):
 def test_a_card_that_names_no_task_that_fits_is_said_so(saved, changes):
     at = opened("pages/efficiency.py", preset=saved(**changes), panel="")
     assert_works(at)
-    assert "names no task that it can be measured on" in at.info[0].value
+    assert "names no task to measure it on" in at.info[0].value
     assert at.button(key="shrink_sort")
 
 

@@ -14,7 +14,7 @@ def test_a_head_is_switched_off_and_on_again(page: str):
     assert_works(at)
     assert at.query_params["interventions"] == "head_out.1.1:zero"
     assert "Changed inside the model: layer 2, head 2: nothing" in said(at)
-    assert "What a changed head reads is still drawn" in said(at)
+    assert "The pattern of a changed head is still drawn" in said(at)
     assert "At the pinned token" in said(at)
     press(at, "undo_all")
     assert_works(at)
@@ -70,7 +70,7 @@ def test_a_patch_from_the_same_text_says_so_and_from_another_moves_the_output():
 def test_a_change_that_no_model_has_is_left_out_with_a_word():
     at = opened(BLOCK, interventions="head_out.7.1:zero,attention_out.0:mean@99")
     assert_works(at)
-    assert "2 changes refer to a layer" in said(at)
+    assert "2 changes ignored: they refer to layers" in said(at)
     visit(at, interventions="rm -rf")
     assert_works(at, warnings=1)
     assert settings(at) == {}

@@ -77,7 +77,7 @@ def test_both_are_measured_in_turn():
 def test_what_needs_a_run_is_asked_where_both_can_run(preset: str):
     settings = SMALL | {"preset": preset, "panel": None}
     at = opened(PAGE, **settings, kept=kept_text({"preset": preset}))
-    assert ("What do they expect?" in titles(at)) == (preset == "fast")
+    assert ("What do they predict?" in titles(at)) == (preset == "fast")
 
 
 def test_padding_is_not_pinned_and_other_masks_are_said():
@@ -140,7 +140,7 @@ def test_bytes_are_counted_as_on_the_page_of_costs(weight_format: str, each: str
     label = f"KV cache, bytes per token, {weight_format}"
     assert set(at.table[0].value.set_index("quantity").loc[label][1:2]) == {each}
     title = figure(at, "trade_off_dots")["layout"]["xaxis"]["title"]["text"]
-    assert title == f"{label} · less is better"
+    assert title == f"{label} · lower is better"
     move(at, "weight_format", "int4")
     assert "KV cache, bytes per token, 16 bits" in words_in_pictures(at)
 
@@ -212,7 +212,7 @@ def test_every_control_moves():
     assert settings(at)["context_len"] in ("16", ["16"])
     layout = figure(at, "trade_off_dots")["layout"]
     titles = [layout[axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
-    assert titles == ["active parameters · less is better", "parameters · less is better"]
+    assert titles == ["active parameters · lower is better", "parameters · lower is better"]
     for x, y in zip(MEASURES[::2], MEASURES[1::2], strict=True):
         visit(at, **SMALL, panel="trade-off", kept=kept_text(SMALL), tradeoff_x=x, tradeoff_y=y)
         assert_works(at)
@@ -231,7 +231,7 @@ def test_axes_on_which_nothing_stands():
     alone = {"with_presets": False, "tradeoff_x": "cache_bytes", "panel": "trade-off"}
     at = opened(PAGE, preset="bert-base", n_layers=1, kept=kept_text({"preset": "course"}), **alone)
     assert_works(at)
-    assert "No configuration has both numbers" in said(at)
+    assert "No configuration has values on both axes" in said(at)
     assert "trade_off_dots" not in charts(at)
 
 

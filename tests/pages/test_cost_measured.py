@@ -94,7 +94,7 @@ def test_a_busy_machine_is_said_beside_what_was_measured(at, monkeypatch):
     monkeypatch.setattr(device_speed, "load", lambda: 3.0)
     visit(at, **MEASURED)
     sentence = next(each.value for each in at.info if "matrix products" in each.value)
-    assert sentence.startswith("The machine was busy: 3.0 runnable programs per CPU")
+    assert sentence.startswith("The machine was busy: 3.0 runnable processes per CPU")
     assert "may be too low" in sentence
 
 
@@ -195,7 +195,7 @@ def test_stopped_measurements_are_kept_as_far_as_they_are(at):
     at.session_state["device_steps_stopped"] = ((series, series.n_steps), 2)
     at.run()
     assert_works(at)
-    assert "You stopped it: 2 of" in said(at)
+    assert "Stopped: 2 of" in said(at)
     assert "No roofline yet" in said(at)
     assert [len(line["x"]) for line in figure(at, "device_rates")["data"]] == [2]
     assert "q_proj" in column(at, "operation")

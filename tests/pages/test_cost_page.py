@@ -56,7 +56,7 @@ def test_the_first_view_counts_estimates_and_asks_nothing_of_the_device():
         "decode · generate one more token",
         "training step",
     ]
-    assert "this one" in frame(at, "largest batch")["device"].iloc[0]
+    assert "this device" in frame(at, "largest batch")["device"].iloc[0]
 
 
 def test_a_limit_of_experts_is_said_not_to_be_counted():
@@ -68,12 +68,12 @@ def test_a_limit_of_experts_is_said_not_to_be_counted():
 def test_what_goes_through_changes_the_bars():
     at = opened(PAGE, preset="gpt2-small", panel="flops")
     move(at, "counted_pass", "training")
-    assert "875 GFLOP in total" in info(at, "the estimate 6")
+    assert "875 GFLOP in total" in info(at, "the estimate of 6")
     move(at, "counted_pass", "forward")
-    assert "292 GFLOP in total" in info(at, "the estimate 2")
+    assert "292 GFLOP in total" in info(at, "the estimate of 2")
     assert len([t for t in figure(at, "operation_bars")["data"] if t["type"] == "bar"]) == 1
     move(at, "counted_pass", "decode")
-    assert "per token" in info(at, "the estimate 2")
+    assert "per token" in info(at, "the estimate of 2")
 
 
 def test_a_mixture_says_which_parameters_the_rule_counts():
@@ -115,10 +115,10 @@ def test_both_ends_of_each_control(panel: str):
 def test_use_has_a_cache_and_whole_numbers_and_training_has_not():
     at = opened(PAGE, preset="tinyllama-1.1b", memory_use="inference", weight_format="int4")
     assert_works(at)
-    assert "The cache takes 22.5 kB for each token" in info(at, "in total; the largest part is")
+    assert "The cache takes 22.5 kB per token" in info(at, "in total; the largest part is")
     shared = ("MHA · n_kv_heads 32", "MQA · n_kv_heads 1")
     labels = list(figure(at, "memory_bars")["layout"]["yaxis"]["tickvals"])
-    assert labels == ["as you chose", "float32", "bfloat16", "int8", *shared]
+    assert labels == ["your settings", "float32", "bfloat16", "int8", *shared]
     move(at, "memory_use", "training")
     assert control(at, "weight_format").value == "bfloat16"
 
@@ -147,8 +147,8 @@ def test_a_model_too_large_to_run_here_is_counted_all_the_same():
     at = opened(PAGE, preset="tinyllama-1.1b", vocab_size=128_256, **sizes, context_len=8192)
     assert_works(at)
     assert "405,853,388,800 parameters" in said(at)
-    assert "fit into none of these" in info(at, "fit into")
-    assert "need 91 of them" in info(at, "optimizer states alone")
+    assert "fits on none of these devices" in info(at, "fits on")
+    assert "need 91 of these devices" in info(at, "optimizer states alone")
 
 
 @pytest.mark.parametrize("preset", ["course", "bert-base", "t5-small", "gpt2-small"])
@@ -201,8 +201,8 @@ def test_a_device_without_the_format_is_said_to_have_none():
 
 def verdict(at, device: str) -> str:
     """Whether it fits into a device of the table."""
-    table = frame(at, "it fits").set_index("device")
-    return table.loc[device, "it fits"]
+    table = frame(at, "fits").set_index("device")
+    return table.loc[device, "fits"]
 
 
 def test_states_are_shared_among_devices_and_activations_are_not():
@@ -231,7 +231,7 @@ def test_the_same_share_of_the_memory_counts_for_what_fits_and_for_how_few_hold_
     assert fewest(at, column) == 1  # 128.5 of 141 GB
     move(at, "usable_memory", 0.9)
     assert fewest(at, column) == 2  # of 127 GB
-    assert "using 90% of the memory" in info(at, "optimizer states alone")
+    assert "using 90% of their memory" in info(at, "optimizer states alone")
 
 
 def fewest(at, column: str) -> int:

@@ -67,7 +67,7 @@ def test_the_rounded_model_is_shown_on_all_pages():
     assert dict(entry.query) == {"preset": "sort"}
     at.button(key="use_rounded").click().run()
     assert len(kept_of(at.query_params["kept"])) == 1
-    assert "Every other page now runs int3" in at.caption[1].value
+    assert "All other pages now run int3" in at.caption[1].value
     at.button(key="use_original").click().run()
     assert "preset" not in at.query_params or at.query_params["preset"] == "sort"
     assert_works(at)
@@ -106,11 +106,11 @@ def test_recorded_students_are_there_at_once_and_others_are_trained_when_asked(m
     monkeypatch.setattr(distillation, "Students", partial(Students, n_updates=2))
     query = {"distil_temperature": "8", "train_students": "true", "student_size": "half_both"}
     at = opened(PAGE, preset="sort", panel="distillation", **query)
-    assert "9 steps of work" in said(at)  # a time, and four ways on two seeds
+    assert "not run yet: 9 steps" in said(at)  # a time, and four ways on two seeds
     at = opened(PAGE, pressed=["train_students"], preset="sort", panel="distillation", **query)
     assert_works(at)
     assert "After 2 updates" in at.info[0].value and "of 2 seeds" in at.info[0].value
-    assert "alone for as long" in at.info[0].value
+    assert "alone for the same time" in at.info[0].value
 
 
 def test_a_student_of_any_shape_is_trained(monkeypatch):
@@ -264,7 +264,7 @@ def test_what_a_model_does_not_have_is_not_removed():
 def test_a_model_without_a_layer_is_trained_on_and_kept(patched):
     query = {"preset": "sort", "panel": "retraining", "retrained_without": "layers"}
     at = opened(PAGE, **query)
-    assert "Removed: 50%, the only valid value" in said(at)
+    assert "Share removed: 50%, the only valid value" in said(at)
     at.button(key="train_repair").click().run()
     run = ended(at)
     assert run.spec.config.n_layers == 1 and run.spec.origin.name.startswith("sort~layers")
@@ -289,7 +289,7 @@ def test_a_card_that_says_what_cannot_be_names_no_task(kept, tmp_path, monkeypat
     monkeypatch.setenv("BLOCKSCOPE_FOLDERS", str(tmp_path))
     at = opened(PAGE, preset="folder:odd", panel="distillation")
     assert_works(at)
-    assert "names no task that it can be measured on" in at.info[0].value
+    assert "names no task to measure it on" in at.info[0].value
 
 
 @pytest.mark.parametrize("name", pocket_names())
@@ -366,18 +366,20 @@ def test_answers_that_a_variant_loses_are_shown():
     at = opened(PAGE, preset="sort~int4-group32", panel="frontier")
     assert_works(at)
     captions = " ".join(each.value for each in at.main.caption)
-    assert "now runs int4-group32 (4 bits per weight, one grid per 32" in captions
+    assert "now run int4-group32 (4 bits per weight, one grid per 32" in captions
     assert "are lost**, 0 gained" in at.info[1].value
-    assert "What was lost" in captions
+    assert "Lost answers" in captions
     assert "int4-group32.safetensors" in [each.label for each in at.get("download_button")]
 
 
 def test_where_int8_cannot_run_the_page_says_why(monkeypatch):
-    fault = Fault("The packed int8 kernel clips large sums on this processor: use one with VNNI")
+    fault = Fault(
+        "The packed int8 kernel clips large sums on this processor: use a processor with VNNI"
+    )
     monkeypatch.setattr(packed, "packed_fault", lambda: fault)
     at = opened(PAGE, preset="induction", panel="int8")
     assert_works(at)
-    assert "use one with VNNI" in at.info[0].value
+    assert "use a processor with VNNI" in at.info[0].value
     assert "measure_int8_button" not in {button.key for button in at.button}
 
 
@@ -452,7 +454,7 @@ def test_some_of_a_model_stays_at_full_precision_and_shows_what_that_gives():
     at = opened(PAGE, preset="sort", panel="rounding", pressed=["measure_rounded"], **query)
     assert "no layers.7 to round" in at.warning[0].value
     assert_works(at, warnings=None)
-    assert "With layer 1 rounded too it would be" in said(at)
+    assert "With layer 1 rounded too:" in said(at)
     at.button(key="use_rounded").click().run()
     assert at.query_params["preset"] == "sort~int2.exempt-layers:0"
     assert_works(opened("pages/encoder.py", preset="sort~int2.exempt-layers:0", panel="stream"))
@@ -507,7 +509,7 @@ def test_variants_that_a_reader_made_stay_on_the_frontier_and_others_do_not_see_
     at = visit(at, panel="frontier", preset="sort", front_colors="time")
     assert_works(at)
     assert "int5-tensor" in names_of_dots(at) and "1 variant that you made" in said(at)
-    assert "timed separately" in said(at)
+    assert "Timed separately" in said(at)
     assert "int5-tensor" not in names_of_dots(opened(PAGE, preset="sort", panel="frontier"))
 
 
@@ -521,7 +523,7 @@ def test_the_time_of_one_token_is_measured_here_where_it_was_not_recorded(monkey
     at = opened(PAGE, preset="induction", panel="frontier", pressed=pressed, **query)
     assert_works(at)
     (scale,) = [t for t in figure(at, "frontier")["data"] if t.get("marker", {}).get("showscale")]
-    assert scale["marker"]["colorbar"]["title"]["text"] == "time per token, ×"
+    assert scale["marker"]["colorbar"]["title"]["text"] == "time per token, × original"
 
 
 def without_token_times(weights: str):

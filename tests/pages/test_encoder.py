@@ -68,7 +68,7 @@ def test_a_control_that_leaves_the_trained_model_says_so_and_has_a_way_back():
 def test_a_trained_gpt_is_no_encoder_and_the_page_says_so():
     at = opened(ENCODER, preset="stories-en-zh")
     assert_works(at)
-    assert "The trained model is GPT" in said(at)
+    assert "The trained model's architecture (GPT)" in said(at)
 
 
 @pytest.mark.parametrize("n_layers", [1, 3])

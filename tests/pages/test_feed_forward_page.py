@@ -193,7 +193,7 @@ def test_an_expert_without_tokens_says_so_and_leads_to_a_busy_one():
 
 def test_position_by_position_is_measured():
     at = page(panel="positions", position_kind="none", **SMALL)
-    rows = table(at, "tokens shuffled")["tokens shuffled"].tolist()
+    rows = table(at, "after shuffling")["after shuffling"].tolist()
     assert rows == ["same outputs", "same outputs", "changes"]
     assert "it treats tokens as a set" in said(at)
     assert "Feed-forward outputs that changed: 1 of 12" in said(at)

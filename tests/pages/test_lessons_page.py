@@ -51,7 +51,7 @@ def test_a_lesson_is_played_through(file: Path):
 
 def test_the_panel_is_withheld_until_the_guess_is_made():
     at = lesson_opened()
-    assert charts(at) == 0 and "when you have guessed" in said(at)
+    assert charts(at) == 0 and "once you have guessed" in said(at)
     assert at.button(key="lesson_on").disabled
     question(at).set_value(0)
     run(at)
@@ -318,7 +318,7 @@ def test_a_lesson_that_a_reader_brings_is_played_in_this_session_alone():
     assert "Measured: 1" not in said(at) and "Measured: 0" in said(at)
     other = opened(ATTENTION, panel=None, lesson="brought")
     assert_works(other)
-    assert "stays in one session" in said(other) and len(titles(other)) > 3
+    assert "is kept for one session only" in said(other) and len(titles(other)) > 3
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_a_lesson_that_a_reader_brings_is_played_in_this_session_alone():
         (b"Hello", "Line 1: a lesson begins"),
         (b"a" * 240_001, "at most 240,000 bytes"),
         (OWN.format(set="wheels=4").encode(), "Line 7, `One`: `wheels` is not a setting"),
-        (OWN.format(set="n_heads=no").encode(), "`n_heads`=`no` is not possible"),
+        (OWN.format(set="n_heads=no").encode(), "`n_heads`=`no` is not a valid setting"),
         (OWN.replace("weight(", "wait(").encode(), "no measurement `wait`"),
         (OWN.replace("*this*", "<b>").encode(), "Line 8, `One`: a lesson is text only"),
         (OWN.replace('"attention"', '"../app"').encode(), "there is no page `../app`"),
@@ -428,16 +428,16 @@ def test_a_curve_is_drawn_beside_the_card_though_its_panel_is_shown():
     at = opened("pages/gpt.py", preset=None, panel=None, lesson="tokens", lesson_step=4)
     assert_works(at)
     order = [e.proto.id for e in at.main if e.type == "plotly_chart"]
-    assert order[0].endswith("-guess_curve") and "when you have guessed" not in said(at)
+    assert order[0].endswith("-guess_curve") and "once you have guessed" not in said(at)
 
 
 def test_an_order_is_kept_when_each_was_chosen_once():
     at = opened("pages/gpt.py", preset=None, panel=None, lesson="feed-forward", lesson_step=3)
-    assert at.button(key="lesson_on").disabled and "each of them once" in said(at)
+    assert at.button(key="lesson_on").disabled and "First choose each item once" in said(at)
     for place in range(3):
         at.selectbox(key=f"guess_feed-forward_3_{place}").set_value(place)
     run(at)
-    assert not at.button(key="lesson_on").disabled and "each of them once" not in said(at)
+    assert not at.button(key="lesson_on").disabled and "First choose each item once" not in said(at)
 
 
 TRANSLATED = {"panel": None, "preset": "translator", "lesson": "translation", "lesson_step": 5}
@@ -606,7 +606,7 @@ def test_the_way_to_a_step_on_another_page_keeps_room_guesses_and_sentence():
     )
     assert_works(at, warnings=None)
     links = [e.proto for e in at.main if e.type == "page_link" and e.proto.page == "attention"]
-    (query,) = (parse_qs(way.query_string) for way in links if "Go on" in way.label)
+    (query,) = (parse_qs(way.query_string) for way in links if "Next step" in way.label)
     wanted = {"room": "ABCDEF", "seat": "a1", "text": "four quiet words", "lesson_step": "2"}
     assert wanted.items() <= {name: each[0] for name, each in query.items()}.items()
     assert query["n_heads"] == ["16"] and query["preset"] == ["course"]
@@ -679,8 +679,9 @@ def test_a_step_shows_nothing_of_the_step_before_it():
     at = opened("pages/normalization.py", panel="depth", **query, guesses=guesses)
     assert_works(at)
     press(at, "try_residual")
-    assert "before" in {each.get("name") for each in figure(at, "depth_panels")["data"]}
+    assert "previous settings" in {each.get("name") for each in figure(at, "depth_panels")["data"]}
     at = run(press(at, "lesson_on"))
     assert_works(at)
     assert at.query_params["lesson_step"] == "3"
-    assert "before" not in {each.get("name") for each in figure(at, "depth_panels")["data"]}
+    drawn = {each.get("name") for each in figure(at, "depth_panels")["data"]}
+    assert "previous settings" not in drawn

@@ -16,7 +16,7 @@ def test_a_page_shows_or_says_why_not(page: str):
     if "attention" in page or "masks" in page:
         assert NO_PATTERN in said(at)
     if "encoder" in page:
-        assert "This page shows another architecture: encoder" in said(at)
+        assert "This page shows another architecture (encoder with attention)" in said(at)
     if "gpt" in page:
         assert "as many as after the first" in said(at)
 

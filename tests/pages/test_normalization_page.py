@@ -83,10 +83,10 @@ def test_the_reader_chooses_how_deep_how_wide_and_what_is_drawn_together():
     assert "(PyTorch default, seeds" in said(at)
     move(at, "depth_placements", ["post", "none"])
     assert settings(at)["depth_placements"] == "post,none"
-    assert curve_names(at) == {"pre", "post", "none", "before"}
+    assert curve_names(at) == {"pre", "post", "none", "previous settings"}
     move(at, "depth_placements", [])
     assert settings(at)["depth_placements"] == "own"
-    assert curve_names(at) == {"pre", "before"}
+    assert curve_names(at) == {"pre", "previous settings"}
 
 
 def test_a_narrower_stack_reads_words_and_says_so():
@@ -101,7 +101,7 @@ def test_residual_and_norm_off_are_one_press_away_and_leave_a_ghost():
     at = opened(PAGE, **{**BLOCK, "depth": 48}, depth_placements="own", panel="depth")
     press(at, "try_residual")
     assert_works(at)
-    assert "this run agrees" in said(at) and "before" in curve_names(at)
+    assert "this run agrees" in said(at) and "previous settings" in curve_names(at)
     press(at, "try_norm_kind")
     assert_works(at)
     assert "(vanishing)" in said(at)
@@ -212,7 +212,7 @@ def test_who_waits_reads_the_number_and_the_time():
 
 def test_a_bar_says_what_it_counts():
     each = "of 5 training steps each"
-    assert steps.says_done(6, 40, each).startswith("6 of 40 pieces of 5 training steps each")
+    assert steps.says_done(6, 40, each).startswith("6 of 40 parts of 5 training steps each")
     assert steps.says_done(6, 40) == "6 of 40"
 
 

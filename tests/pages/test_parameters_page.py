@@ -146,9 +146,9 @@ def test_a_pasted_model_is_called_by_its_own_name(at: AppTest):
     paste(at, json.dumps(QWEN | {"_name_or_path": "someone/small-qwen"}))
     press(at, "use_config_file")
     assert control(at, "preset").format_func(at.query_params["preset"]).startswith("small-qwen")
-    assert "Yours differs" not in said(at)
+    assert "Your settings differ" not in said(at)
     move(at, "n_layers", 12)
-    assert "Yours differs from it in n_layers" in said(at)
+    assert "Your settings differ from the preset in n_layers" in said(at)
 
 
 HALVES = [
@@ -209,7 +209,7 @@ def test_a_pasted_model_that_cannot_be_is_none(text: str):
 
 def test_large_models_are_built_when_asked(at: AppTest):
     visit(at, preset="gpt2-small", n_layers=1)
-    assert "This first draws" in said(at)
+    assert "Building the model draws" in said(at)
     assert "Shown here instead: Stories" in said(at)
     move(at, "spread_of_weights", True)
     assert "GPT-2" in said(at)
@@ -301,7 +301,7 @@ def test_code_of_many_layers_is_written_or_refused_with_the_mend(at: AppTest):
     assert_works(at)
     assert "n_experts = 256" in at.code[0].value and "The zip holds" not in said(at)
     visit(at, preset="gpt2-small", panel="code", n_layers=300, local_window=8, global_every=3)
-    assert "Set n_layers to 256 at most" in at.error[0].value
+    assert "Set n_layers to at most 256" in at.error[0].value
     press(at, "mend_0")
     assert_works(at)
     assert at.code[0].value.count("EncoderLayer(Attention(") == 256

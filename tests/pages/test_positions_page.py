@@ -108,7 +108,7 @@ def test_hard_inputs(changes: dict):
 def test_heads_of_odd_width_are_refused_and_mended():
     at = opened(POSITIONS, **(QUICK | {"n_heads": 16, "shown_position": "rope"}))
     assert_works(at, warnings=1)
-    assert "RoPE rotates pairs" in at.warning[0].value
+    assert "RoPE rotates dimensions in pairs" in at.warning[0].value
     press(at, "mend_position")
     assert_works(at)
 

@@ -35,7 +35,7 @@ def test_the_trained_translator_aligns_a_sentence_of_the_grammar():
     assert f"of {len(pair.links)} true links" in told(at)
     assert "validation sentences" in said(at)
     table = alignment_table(at)
-    assert table["error, validation"].min() < 0.35 < table["validation, row later"].min()
+    assert table["error, validation"].min() < 0.35 < table["error, validation, next row"].min()
     rows, columns = tokens_of(at, "alignment_map")
     assert columns == list(pair.english) and rows == list(pair.chinese)
 
@@ -72,7 +72,7 @@ def test_the_sharpest_head_is_a_click_away():
 
 def test_a_source_token_is_followed_as_well_as_a_target_token():
     at = opened(PAGE, preset=None, panel="attention", token=0)
-    assert "attends in the source to" in said(at)
+    assert "; in the target so far, to " in said(at)
     move(at, "pinned_in", "source")
     assert "gets most attention from" in said(at)
     strips = figure(at, "strips")
@@ -88,7 +88,7 @@ def test_what_the_grammar_cannot_say_has_no_truth_and_the_heads_are_still_known(
     own = opened(PAGE, **OWN, panel="alignment")
     assert "not words of the translation grammar" in told(own)
     assert [option for option in control(own, "aligned_head").options] == [
-        "the chosen head",
+        "chosen head",
         "mean of the layer",
     ]
 
@@ -136,7 +136,7 @@ def test_a_long_source_is_cut_around_the_pinned_token():
 
 def test_vectors_of_the_encoder_are_counted_for_every_source_token():
     at = opened(PAGE, **OWN, panel="encoder-output")
-    table = next(t.value for t in at.dataframe if "length before" in t.value)
+    table = next(t.value for t in at.dataframe if "initial length" in t.value)
     assert len(table) == len(tokens_of(at, "cosines_after")[0])
     assert np.isfinite(table["length"]).all()
     steps = figure(at, "source_changes")["layout"]["yaxis"]["ticktext"]

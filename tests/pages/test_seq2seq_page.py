@@ -59,7 +59,7 @@ def test_what_cannot_be_seen_is_named_by_its_code():
     at = translated(text="I like 👨\u200d👩 milk \ufe0f.", panel="all")
     assert_works(at)
     assert "not `👨`, `U+200D`, `👩`, `U+FE0F`: they" in said(at)
-    assert "The token it writes next is “`" in said(at)
+    assert "The decoder writes “`" in said(at)
     assert [seen(each) for each in (" ", "\n", "\u3000", "a b")] == ["␣", "↵", "U+3000", "a␣b"]
 
 
@@ -223,8 +223,8 @@ def test_a_mask_changes_nothing_that_is_written_and_the_page_says_why():
 
 def test_without_its_source_the_target_is_another_one():
     at = translated(panel="all")
-    blind = next(t.value for t in at.dataframe if "its output" in t.value)
-    assert target(at) not in set(blind["its output"])
+    blind = next(t.value for t in at.dataframe if "model output" in t.value)
+    assert target(at) not in set(blind["model output"])
     ways = figure(at, "missing_ways")
     assert len(ways["layout"]["yaxis"]["ticktext"]) == 5
     assert "Without cross-attention the next-token prediction changes by" in said(at)

@@ -250,7 +250,7 @@ def memory(it: Taken, name: str) -> None:
 
 def fits(it: Taken, name: str) -> None:
     table = it.table(name)
-    assert {"NVIDIA A100 SXM 80GB"} < {*table["device"]} and {*table["it fits"]} == {"yes"}
+    assert {"NVIDIA A100 SXM 80GB"} < {*table["device"]} and {*table["fits"]} == {"yes"}
     use = table.set_index("device")["usable memory"]
     assert use["NVIDIA A100 SXM 80GB"] == "72 GB"  # 90 % of it
 

@@ -46,4 +46,4 @@ def test_a_link_to_a_huge_model_builds_nothing(page: str, n_modules: list[int]):
 
 def test_layers_that_would_fit_but_take_long_are_refused_and_mended():
     at = opened("pages/encoder.py", preset=None, **NARROW, n_layers=97)
-    assert "97 layers exceed the 96 that run here: use n_layers 48" in at.error[0].value
+    assert "97 layers exceed the 96 that can run here: use n_layers 48" in at.error[0].value

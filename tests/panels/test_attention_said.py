@@ -124,7 +124,7 @@ def test_a_cell_in_numbers(monkeypatch: pytest.MonkeyPatch):
     assert "q(`the₂`) = (1.000, 1.000), likewise" in lines[0]
     assert "q(`the₂`) · k(`owl`) = 1.000 × 0 + 1.000 × 2.000 = **2.000**" in lines[1]
     assert "2.000 / √2 = 2.000 / 1.414 = **1.000**" in lines[2]
-    assert "1.000 stays" in lines[3]
+    assert "lets this score through unchanged: 1.000" in lines[3]
     masked = in_english(monkeypatch, arithmetic.written_out, replace(HEAD, query=0))
     assert "the score becomes −∞" in masked and "no weight at all" in masked
     assert "row is all zeros" in in_english(monkeypatch, arithmetic.written_out, BLIND)
@@ -144,20 +144,20 @@ def test_the_model_s_own_ways_are_named(monkeypatch: pytest.MonkeyPatch):
     config = CONFIG.replace(n_kv_heads=1, qk_norm=True, position_kind="rope")
     facts = replace(HEAD, run=replace(RUN, config=config))
     said = in_english(monkeypatch, arithmetic.written_out, facts)
-    assert "MQA: this head uses key and value head 1 of 1. q and k are scaled" in said
+    assert "MQA: this head uses key/value head 1 of 1. q and k are scaled" in said
     assert "RoPE has rotated" in said
 
 
 def test_the_way_to_the_sharpest_head(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, shared.says_sharpest, Sharpest(0, 1, 1, 0.5), TOKENS)
-    assert said == "Strongest link: layer 1, head 2 (50% on owl)"
+    assert said == "Strongest attention: layer 1, head 2 (50% on owl)"
 
 
 def test_which_token_is_read_most(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, pattern.says_most_read, HEAD)
     assert ", most attention goes to `the₁`: all tokens together give it 2.1, of 3" in said["en"]
     assert "`the₁`" in said["zh"]
-    assert "the 4 largest weights" in in_english(monkeypatch, pattern.says_lines, HEAD, 4)
+    assert "each token's 4 largest weights" in in_english(monkeypatch, pattern.says_lines, HEAD, 4)
 
 
 def scaled(head: HeadFacts) -> ScalingFacts:
@@ -179,9 +179,9 @@ def test_what_the_division_does(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("measure", "said"),
     [
-        (ScoreMeasure.SPREAD, "standard deviation is 2 with 4 entries, 8 with 64, 22.6 with 512"),
-        (ScoreMeasure.LARGEST, "largest of 16 weights is 2 on average with 4 entries"),
-        (ScoreMeasure.SLOPE, "over 16 keys, is 2 with 4 entries"),
+        (ScoreMeasure.SPREAD, "standard deviation is 2 at d = 4, 8 at 64, 22.6 at 512"),
+        (ScoreMeasure.LARGEST, "largest of 16 weights is 2 on average at d = 4"),
+        (ScoreMeasure.SLOPE, "over 16 keys, is 2 at d = 4"),
     ],
 )
 def test_how_scores_grow_is_said_of_what_is_measured(
@@ -225,10 +225,10 @@ def test_heads_that_rest_on_the_first_token(monkeypatch: pytest.MonkeyPatch):
     both = SinkFacts(table.assign(is_sink=True), (0, 0))
     said = in_english(monkeypatch, contribution.says_sinks, both)
     assert "2 of 2 heads use the first token" in said
-    assert "most clearly: layer 2, head 1 (weight 90%, value 0.25); layer 1, head 2" in said
+    assert "most clearly: layer 2, head 1 (weight 90%, ‖v·W_O‖ ratio 0.25); layer 1, head 2" in said
     none = SinkFacts(table.assign(is_sink=False), (0, 0))
     said = in_english(monkeypatch, contribution.says_sinks, none)
-    assert "closest is layer 2, head 1: weight 90%, value 0.25." in said
+    assert "closest is layer 2, head 1: weight 90%, ‖v·W_O‖ ratio 0.25." in said
 
 
 HEADS = pd.DataFrame(
@@ -245,7 +245,7 @@ HEADS = pd.DataFrame(
 def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS, "layer", (0, 0)))
     assert "Of 2 heads, layer 1, head 2 is the sharpest (0.50 bits)" in said
-    assert "half of their weight: induction 1. Closest" in said
+    assert "half of their weight in one place: induction 1. Closest" in said
     assert said.endswith("previous-token head: layer 2, head 1 (30% of its weight).")
     named = AllHeads(HEADS.assign(name="previous_token"), "layer", (0, 0))
     assert "Closest" not in in_english(monkeypatch, all_heads.says_heads, named)
@@ -301,7 +301,7 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, says, graph(2, sources))
     assert said["en"] == (
         "`the₂` after the last layer: 38% its own, 50% from `the₁`, 12% from `owl`. "
-        "It takes most in layer 1."
+        "It takes the most in layer 1."
     )
     assert "`the₂`" in said["zh"]
     assert in_english(monkeypatch, says, graph(1, sources)).startswith(

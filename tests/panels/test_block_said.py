@@ -63,7 +63,7 @@ WRITING = pd.DataFrame(
 
 def test_what_adds_most_is_named_where_it_is_added_as_it_is(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, flow.says_flow, FlowFacts(RUN, WRITING))
-    assert "Of the two sub-layers feed-forward adds more (RMS 1.50)." in said
+    assert "Of the two sub-layers, feed-forward adds more (RMS 1.50)." in said
     for changes in ({"norm_placement": "sandwich"}, {"residual": False}):
         run = replace(RUN, config=CONFIG.replace(**changes))
         assert "adds more" not in in_english(monkeypatch, flow.says_flow, FlowFacts(run, WRITING))
@@ -89,7 +89,7 @@ HEADS = pd.DataFrame(
 
 def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, heads.says_heads, LayerHeads(RUN, 1, HEADS))
-    assert said.startswith("Layer 2. The sharpest is head 2: 0.50 bits, effectively 1.4 tokens.")
+    assert said.startswith("Layer 2. The sharpest head is 2: 0.50 bits, effectively 1.4 tokens.")
     assert "seed 3" in said
     trained = replace(RUN, weights="x")
     said = in_english(monkeypatch, heads.says_heads, LayerHeads(trained, 1, HEADS))

@@ -70,7 +70,7 @@ def test_who_is_faster(monkeypatch: pytest.MonkeyPatch):
         "Measured here on cpu, 3 alternating rounds, medians (quartiles): A 1 s (1 s to 1 "
         "s), B 2 s (2 s to 3 s). B was slower in every round: it took 2 times as "
         "long as A (median). Other work keeps this device busy: the fastest rounds are the "
-        "most reliable. FLOPs alone would predict 3 times."
+        "most reliable. By FLOPs alone, B would take 3 times as long."
     )
     faster = replace(slower, rounds=((2.0, 1.0), (4.0, 1.0)))
     said = in_english(monkeypatch, speed.says_time, faster)
@@ -97,8 +97,8 @@ def test_how_far_heads_lie_apart(monkeypatch: pytest.MonkeyPatch):
     facts = HeadDistances(0, 9, alike, each)
     assert in_english(monkeypatch, heads.says_heads, facts) == (
         "Heads of A and B with the same number are 0.200 apart on average (0: identical, 1: "
-        "disjoint; 9 queries). Furthest apart: layer 1, head 2, 0.500. In layer 1 the nearest head "
-        "of B has the same number for 1 of 2 heads."
+        "disjoint; 9 queries). Furthest apart: layer 1, head 2, 0.500. In layer 1, for 1 of 2 "
+        "heads of A, the nearest head of B has the same number."
     )
 
 
@@ -141,8 +141,8 @@ def test_who_lies_on_the_front(monkeypatch: pytest.MonkeyPatch):
     facts = front_facts(table, (False, True))
     assert in_english(monkeypatch, trade_off.says_front, facts) == (
         "Pareto front (2 of 3): `mine`, `Falcon`. B is dominated: `mine` is no worse on either "
-        "axis and better on one. Not drawn: 1 to which the number does not apply (an encoder has "
-        "no cache)."
+        "axis and better on one. Not drawn: 1 without a value on an axis (an encoder has no "
+        "cache)."
     )
     assert facts.better_than("kept:0") == facts.better_than("nobody") == ""
     nobody = front_facts(table[3:], (False, True))

@@ -133,9 +133,9 @@ BELOW = RooflineFacts(
 def test_the_step(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, flops.says_flops, STEP)
     assert said["en"].startswith(
-        "6 GFLOP in total: 1.5 GFLOP for each of 4 tokens, 1.00 times the estimate "
+        "6 GFLOP in total: 1.5 GFLOP for each of 4 tokens, 1.00 times the estimate of "
         "6 FLOPs per active parameter (250,000,000 per token). Attention between tokens "
-        "(scores and weighted sum) is 50% of it."
+        "(scores and weighted sum) accounts for 50%."
     )
     assert said["en"].endswith("backward pass: fused attention does not store the scores.")
     assert "6 GFLOP" in said["zh"] and "250,000,000" in said["zh"]
@@ -146,8 +146,8 @@ def test_the_step(monkeypatch: pytest.MonkeyPatch):
         n_active=10**9,
     )
     said = in_both(monkeypatch, flops.says_flops, one)["en"]
-    assert said.startswith("1 GFLOP per token, 0.50 times the estimate 2 FLOPs per parameter.")
-    assert said.endswith("is 0% of it.")
+    assert said.startswith("1 GFLOP per token, 0.50 times the estimate of 2 FLOPs per parameter.")
+    assert said.endswith("accounts for 0%.")
 
 
 def test_decoding(monkeypatch: pytest.MonkeyPatch):
@@ -180,10 +180,10 @@ def test_the_memory(monkeypatch: pytest.MonkeyPatch):
     writing = Variant("chosen", Setup(), Need(weights=GB, cache=GB // 2))
     use = replace(MEMORY, is_training=False, variants=(writing,), cache_per_token=2000)
     said = in_both(monkeypatch, memory.says_memory, use)["en"]
-    assert said.endswith("The cache takes 2 kB for each token (bfloat16): 500 MB for 2 × 128.")
+    assert said.endswith("The cache takes 2 kB per token (bfloat16): 500 MB for 2 × 128 tokens.")
     rounded = writing._replace(setup=Setup(weight_format=WeightFormat.INT4))
     said = in_both(monkeypatch, memory.says_memory, replace(use, variants=(rounded,)))["en"]
-    assert "for each token (16 bits)" in said
+    assert "per token (16 bits)" in said
     fewer = Variant("grouped", Setup(), Need(weights=GB // 2, cache=GB // 4), n_kv_heads=8)
     facts = replace(use, variants=(writing, fewer))
     said = in_both(monkeypatch, memory.says_memory, facts)["en"]
@@ -199,7 +199,7 @@ def test_the_memory(monkeypatch: pytest.MonkeyPatch):
 def test_a_text_longer_than_the_model_was_made_for(monkeypatch: pytest.MonkeyPatch):
     config = PRESETS["llama-7b"]
     assert in_both(monkeypatch, shared.says_length, config, 2048) == {"en": "", "zh": ""}
-    assert "beyond the 2,048 tokens" in in_both(monkeypatch, shared.says_length, config, 8192)["en"]
+    assert "limit of 2,048 tokens" in in_both(monkeypatch, shared.says_length, config, 8192)["en"]
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_the_estimate(monkeypatch: pytest.MonkeyPatch, changes: dict, end: str):
 def test_what_fits(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, fits.says_fits, FITS)
     assert said["en"] == (
-        "To train it: 8 GB fit into 1 of 2 devices; the smallest is NVIDIA T4. "
+        "To train it: 8 GB fits on 1 of 2 devices; the smallest is NVIDIA T4. "
         "It does not fit here. Usable: up to 90% of each device's memory."
     )
     assert "NVIDIA T4" in said["zh"] and "90%" in said["zh"]
@@ -232,22 +232,22 @@ def test_what_fits(monkeypatch: pytest.MonkeyPatch):
     ]
     used = replace(FITS, is_training=False)
     said = in_both(monkeypatch, fits.says_fits, used)["en"]
-    assert said.startswith("To use it (inference): 8 GB fit")
+    assert said.startswith("To use it (inference): 8 GB fits")
     none = replace(FITS, devices=FITS.devices[:1])
-    assert "fit into none of these" in in_both(monkeypatch, fits.says_fits, none)["en"]
+    assert "fits on none of these" in in_both(monkeypatch, fits.says_fits, none)["en"]
 
 
 def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
     facts = replace(FITS, n_devices=8, devices=FITS.devices[1:])
     said = in_both(monkeypatch, fits.says_fits, facts)["en"]
     assert said.startswith(
-        "To train it: 8 GB on each of 8 devices: 1 of 1 kinds have enough memory;"
+        "To train it: 8 GB on each of 8 devices: 1 of 1 device types have enough memory;"
     )
     assert "Largest batch there: 3 per device, 24 in total." in said
     most = replace(facts, devices=(Fits("t4", 14 * GB, 8 * GB, LARGEST_BATCH, 1),))
     assert "at least 65,536 per device" in in_both(monkeypatch, fits.says_fits, most)["en"]
     none = replace(facts, devices=FITS.devices[:1])
-    assert "none of these kinds" in in_both(monkeypatch, fits.says_fits, none)["en"]
+    assert "none of these device types" in in_both(monkeypatch, fits.says_fits, none)["en"]
     assert "ZeRO stage 3" in in_both(monkeypatch, fits.says_search, facts)["en"]
 
 
@@ -258,7 +258,7 @@ def test_the_training(monkeypatch: pytest.MonkeyPatch):
     )
     assert "1.1 PFLOP" in said["zh"]
     said = in_both(monkeypatch, training.says_optimal, PLANNED)["en"]
-    assert said.startswith("1,000 tokens per parameter.") and "FLOPs: 20 M here" in said
+    assert said.startswith("1,000 tokens per parameter.") and "FLOPs: 20 M tokens here" in said
 
 
 def test_the_hours(monkeypatch: pytest.MonkeyPatch):
@@ -266,7 +266,7 @@ def test_the_hours(monkeypatch: pytest.MonkeyPatch):
     assert said["en"].startswith(
         "4 × NVIDIA T4 at 50% of 65 TFLOP/s: 1 hour, 4 hours on one device. Weights"
     )
-    assert said["en"].endswith("need 2 of them (using 90% of the memory).")
+    assert said["en"].endswith("need 2 of these devices (using 90% of their memory).")
     assert "NVIDIA T4" in said["zh"]
     alone = replace(PLANNED, plan=PLANNED.plan._replace(n_devices=1))
     said = in_both(monkeypatch, training.says_hours, alone)
@@ -299,9 +299,9 @@ def test_the_growth_by_formula(monkeypatch: pytest.MonkeyPatch):
 def test_what_was_skipped(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, sweeps.says_skipped, SWEPT)["en"]
     assert said == (
-        "Not measured. float32: from size 512 on it needs about 3 GB, more than a single run "
-        "may use. bfloat16: from size 1,024 on a pass would take about 1.5 s, more than 600 "
-        "ms."
+        "Not measured. float32: from size 512 up, a pass needs about 3 GB, more than a single "
+        "run may use. bfloat16: from size 1,024 up, a pass would take about 1.5 s, more than "
+        "the limit of 600 ms."
     )
     assert in_both(monkeypatch, sweeps.says_skipped, replace(SWEPT, skipped=()))["en"] == ""
 
@@ -311,7 +311,7 @@ def test_how_it_was_swept(monkeypatch: pytest.MonkeyPatch):
     assert "(seed 3), batch 1; medians" in said and "counted tensor by tensor" in said
     loaded = replace(SWEPT, load=3.0, lines=(replace(LINE, what=Swept.BATCH),))
     said = in_both(monkeypatch, sweeps.says_how, loaded)["en"]
-    assert "(seed 3), n = 64;" in said and "busy: 3.0 runnable programs" in said
+    assert "(seed 3), n = 64;" in said and "busy: 3.0 runnable processes" in said
 
 
 def test_the_formats(monkeypatch: pytest.MonkeyPatch):
@@ -319,7 +319,7 @@ def test_the_formats(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, sweeps.says_formats, facts)
     assert said["en"] == (
         "At n = 512, float32 takes 20 ms. bfloat16 pays off here: 2 times as fast. "
-        "float16 is slower here: 2 times the time. other is equally fast here."
+        "float16 is slower here: it takes 2 times as long. other is equally fast here."
     )
     assert "20 ms" in said["zh"]
 
@@ -333,7 +333,7 @@ def test_the_device(monkeypatch: pytest.MonkeyPatch):
         load=0.1,
     )
     said = in_both(monkeypatch, device.says_speed, facts, PEAK)
-    assert "reach 1 TFLOP/s (side 128), memory delivers 100 GB/s" in said["en"]
+    assert "reach 1 TFLOP/s (size 128), memory delivers 100 GB/s" in said["en"]
     assert "10 FLOPs per byte" in said["en"] and said["en"].endswith("takes 1 µs.")
     assert "1 TFLOP/s" in said["zh"]
     busy = in_both(monkeypatch, device.says_speed, replace(facts, load=2.0), PEAK)["en"]
@@ -365,12 +365,12 @@ def test_the_bounds(monkeypatch: pytest.MonkeyPatch):
 def test_the_reach(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, roofline.says_reach, BELOW)["en"]
     assert (
-        "q_proj comes nearest to the roofline (50% of it), scores stays furthest below (4.0%)."
-        in said
+        "q_proj comes nearest to the roofline (50% of it) and scores stays furthest below it "
+        "(4.0%)." in said
     )
     assert "Above the roofline: softmax. Their operands come from a cache" in said
     said = in_both(monkeypatch, roofline.says_left_out, BELOW)["en"]
-    assert "only estimated: softmax (at least 2 s, up to 3 GB). Set fewer" in said
+    assert "only estimated: softmax (at least 2 s, up to 3 GB). Choose fewer" in said
 
 
 def test_the_whole(monkeypatch: pytest.MonkeyPatch):
@@ -429,7 +429,8 @@ def test_what_each_way_to_attend_scores_is_counted_at_every_length():
 
 def test_pairs_before_a_measurement(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, kinds.says_theory, 64)
-    assert "2,080 pairs of tokens at n = 64" in said["en"] and "2,080" in said["zh"]
+    assert "At n = 64, one head scores 2,080 pairs of tokens" in said["en"]
+    assert "2,080" in said["zh"]
     assert "904 in a window of 16" in said["en"]  # 64 · 16 − 16 · 15 / 2
 
 

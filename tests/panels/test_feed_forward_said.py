@@ -99,7 +99,7 @@ def test_the_router_and_what_is_shared(monkeypatch: pytest.MonkeyPatch):
     assert "sigmoid" in said["en"] and "times 2.5" in said["en"] and "sigmoid" in said["zh"]
     said = in_both(monkeypatch, experts.says_routes, fine)
     assert (
-        "2 shared experts: their output has 0.50 times" in said["en"]
+        "2 shared experts: their output's RMS is 0.50 times" in said["en"]
         and "2 个共享专家" in said["zh"]
     )
     dense = in_both(monkeypatch, experts.says_router, replace(ROUTING, is_own=False))["en"]
@@ -113,13 +113,14 @@ def test_where_numbers_come_from(monkeypatch: pytest.MonkeyPatch):
         "zh": "第 2 层，随机权重，种子 3",
     }
     said = in_both(monkeypatch, shared.where, expert)["en"]
-    assert said == "Layer 2, expert 1 with the 7 tokens routed to it, trained weights"
+    assert said == "Layer 2, expert 1 (7 tokens routed to it), trained weights"
 
 
 def test_the_activation(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, activation.says_activation, ACTIVATION)
     assert said["en"].startswith("Layer 2, random weights, seed 3: 60% of the pre-activations")
-    assert "the median is 0.00. In 25% of" in said["en"] and "in < 0.1% its slope" in said["en"]
+    assert "the median is 0.00. The activation is off in 25% of" in said["en"]
+    assert "its slope is below 0.01 in magnitude in < 0.1%" in said["en"]
     assert "60%" in said["zh"] and "outside" not in said["en"]
     beyond = replace(ACTIVATION, standing=replace(STANDING, outside=0.02))
     said = in_both(monkeypatch, activation.says_activation, beyond)
@@ -167,11 +168,12 @@ def test_the_width(monkeypatch: pytest.MonkeyPatch):
 def test_the_routes(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, experts.says_routes, ROUTING)
     assert "`ˋowlˋ` is routed to 1 (75%), 2 (over capacity) of 2 experts" in said["en"]
-    assert "chosen 4 times, where an even share is 2.5" in said["en"] and "1.23" in said["zh"]
+    assert "chosen 4 times (an equal share would be 2.5" in said["en"] and "1.23" in said["zh"]
     assert said["en"].endswith("There is no capacity limit: nothing is dropped.")
     full = replace(ROUTING, room=2, n_dropped=3, n_passed=1)
     said = in_both(monkeypatch, experts.says_routes, full)["en"]
-    assert "at most 2. Routed choices dropped: 3; tokens" in said and said.endswith("only: 1.")
+    assert "Capacity per expert: 2. Routed choices dropped: 3; tokens" in said
+    assert said.endswith("only through the residual connection: 1.")
 
 
 def test_the_router(monkeypatch: pytest.MonkeyPatch):
@@ -196,7 +198,8 @@ def test_the_layouts(monkeypatch: pytest.MonkeyPatch):
 
 def test_shuffling(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, positions.says_shuffled, SHUFFLED)["en"]
-    assert "Shuffle the 3 tokens (4 orders tried)" in said and "at most 0, exactly 0." in said
+    assert "With the 3 tokens shuffled (4 orders tried)" in said
+    assert "at most 0 (exactly 0)." in said
     assert said.endswith("does the same (1.0e-07): it treats tokens as a set.")
     parts = (Shuffled(name, *OTHER) for name in ("feed_forward", "unmasked", "masked"))
     rope = ShuffleFacts(*parts, 3, 4, PositionKind.ROPE)
@@ -215,6 +218,6 @@ def test_reach(monkeypatch: pytest.MonkeyPatch):
     moved = MOVED.assign(feed_forward=0.5)
     other = replace(REACH, pinned=2, moved=moved, has_experts=True)
     said = in_both(monkeypatch, positions.says_reach, other)["en"]
-    assert "Only `sat` itself" in said and said.endswith("rounds differently.")
+    assert "Only `sat` itself" in said and said.endswith("its rounding may differ.")
     limited = replace(other, has_capacity=True)
     assert "displace others" in in_both(monkeypatch, positions.says_reach, limited)["en"]

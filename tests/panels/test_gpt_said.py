@@ -66,7 +66,7 @@ def test_what_comes_next(monkeypatch: pytest.MonkeyPatch):
     everyone = in_english(monkeypatch, next_token.says_next, replace(following(3), run=TRAINED))
     assert "excluded" not in everyone and "random" not in everyone
     assert "greedy" in in_english(monkeypatch, next_token.says_next, following(1, temperature=0))
-    for is_last, click in ((True, "“Write on” takes the first"), (False, "everything after `")):
+    for is_last, click in ((True, "“Next word” takes the first"), (False, "everything after `")):
         says = partial(home.says_openness, is_last=is_last)
         said = in_english(monkeypatch, says, following())
         assert "among 2.0 equally likely tokens" in said and click in said
@@ -110,14 +110,14 @@ def test_the_cache(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, says, cache())
     assert said["en"] == (
         "After 4 tokens the cache holds 4 of them in 256 bytes (measured). With keys and values "
-        "for each of the 4 query heads it would be 2 times as much. Every new token adds the same "
-        "amount: it grows linearly."
+        "for each of the 4 query heads it would be 2 times as large. Every new token adds the same "
+        "amount: the cache grows linearly."
     )
     assert "256" in said["zh"]
-    assert "fills again" in in_english(monkeypatch, says, cache(2))
+    assert "the cache fills again" in in_english(monkeypatch, says, cache(2))
     assert "A window of 3" in in_english(monkeypatch, says, cache(3, 3))
     alone = replace(RUN, config=CONFIG.replace(n_kv_heads=4))
-    assert "times as much" not in in_english(monkeypatch, says, cache(run=alone))
+    assert "times as large" not in in_english(monkeypatch, says, cache(run=alone))
     formula = in_english(monkeypatch, kv_cache.says_formula, cache())
     assert "= 2 · 2 · 2 · 2 · 4 = **64** (float32)" in formula
 
@@ -126,7 +126,7 @@ def test_what_the_cache_saves(monkeypatch: pytest.MonkeyPatch):
     steps = pd.DataFrame({"with_cache": [9.0, 1, 1], "without": [9.0, 3, 3]})
     said = in_english(monkeypatch, kv_cache.says_times, CacheTimes(steps, "this CPU"))
     assert said.startswith("Measured on this CPU: 1.00 ms per token with the cache, 3.00 ms")
-    assert "(3.0 times), medians of 2 tokens" in said
+    assert "(3.0 times as long), medians of 2 tokens" in said
 
 
 def test_the_lens(monkeypatch: pytest.MonkeyPatch):
@@ -197,11 +197,15 @@ def test_a_text_that_came_to_its_end_and_goes_on_is_said(monkeypatch):
     [
         (
             (Without(-4.0, 9), Without(-0.5, 7)),
-            "depends most on `a`: hiding it from the others leaves 6.2%, 3.0 bits less. "
-            "`⟨9⟩` would come first. Without `b` it would be more likely: 71%.",
+            "depends most on `a`: hiding this token from the others lowers the probability to "
+            "6.2%, 3.0 bits less. `⟨9⟩` would then rank first. Without `b`, the prediction would "
+            "be more likely: 71%.",
         ),
         ((Without(-3.0, 7), Without(-1.0, 7)), "2.0 bits less."),
-        ((Without(-1.0, 7), Without(-1.0, 7)), "No single earlier token makes it more likely"),
+        (
+            (Without(-1.0, 7), Without(-1.0, 7)),
+            "No single earlier token raises its log-probability",
+        ),
     ],
 )
 def test_which_token_a_prediction_hangs_on(monkeypatch, without, english: str):
@@ -210,5 +214,5 @@ def test_which_token_a_prediction_hangs_on(monkeypatch, without, english: str):
     facts = LeftOut(run, 2, 7, -1.0, (0, 1), without)
     said = in_both(monkeypatch, leave_one_out.says_left_out, facts)
     assert said["en"].startswith("After `c` the top prediction is `⟨7⟩` (50%). ")
-    assert english in said["en"] and ("would come first" in said["en"]) is ("⟨9⟩" in english)
+    assert english in said["en"] and ("would then rank first" in said["en"]) is ("⟨9⟩" in english)
     assert said["zh"] != said["en"]

@@ -26,7 +26,10 @@ FACTS = IdeasFacts(
 def test_the_whole_way_and_what_is_clear(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, ideas.says_ideas, FACTS)
     assert "parameters × 3.0" in said["en"] and "× 0.95; KV cache × 0.25" in said["en"]
-    assert "up to 0.100 nats. Single ideas that gain more than that: RoPE (−0.300)." in said["en"]
+    assert (
+        "up to 0.100 nats between seeds. Single ideas that lower the loss by more than that: "
+        "RoPE (−0.300)."
+    ) in said["en"]
     assert "3.0 倍" in said["zh"] and "RoPE" in said["zh"]
     up = replace(FACTS.ideas[2], losses=(1.2, 1.25))
     said = in_both(monkeypatch, ideas.says_ideas, replace(FACTS, ideas=(*FACTS.ideas[:2], up)))

@@ -120,7 +120,7 @@ def test_how_large_scores_must_be(monkeypatch):
     said = in_both(monkeypatch, faults.says_lead, Lead(2.0, 9000.0), "float32")["en"]
     assert "by at most 2.00. In float32" in said and "4,500 times as large" in said
     none = in_both(monkeypatch, faults.says_lead, Lead(-1.0, 9000.0), "float32")["en"]
-    assert "at any size of the scores" in none
+    assert "however large the scores" in none
 
 
 EVEN = np.where(OPEN, 1 / OPEN.sum(axis=1, keepdims=True), 0).astype(np.float32)
@@ -131,7 +131,7 @@ STEPS = StepFacts(LABELS, 0, 1, 2, OPEN, np.zeros((4, 4), np.float32), EVEN)
     ("facts", "english"),
     [
         (STEPS, "may attend to 3 of 4 keys. Its largest weight, 0.333, goes to key 1"),
-        (STEPS, "would take 38% of the weight of this head, and 75% at query 1"),
+        (STEPS, "would take 38% of this head's weight on average, and at most 75%, at query 1"),
         (replace(STEPS, is_open=np.ones((4, 4), bool)), "4 of 4 keys. Its largest weight"),
         (replace(STEPS, is_open=np.zeros((4, 4), bool)), "Its row is all zeros"),
         (replace(STEPS, scores=np.full((4, 4), np.inf)), "too large for this number format"),
@@ -159,7 +159,7 @@ BLIND = BlindFacts(LABELS, 0, 1, 2, True, "float32", ROWS, n_spoiled=3)
     [
         (BLIND, "cannot attend to any key in this run. Adding −10⁹ wipes out"),
         (BLIND, "all 4 keys get 0.2500 each"),
-        (BLIND, "from this row of head 2 in layer 1 NaN spreads to 3 of 4 outputs"),
+        (BLIND, "from this row of head 2 in layer 1, NaN spreads to 3 of 4 outputs"),
         (replace(BLIND, is_real=False), "could not."),
         (replace(BLIND, weights=ROWS * np.array([1, 2, 3, 4])), "as if there were no mask"),
         (replace(BLIND, weights=np.full((4, 4), np.nan)), "In float32, −10⁹ is out of range"),

@@ -58,13 +58,13 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
         (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "vanishes or explodes."),
         (
             replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.5), WayBack("post", 8.0, 4.5))),
-            "What differs is its size near the output, in layer 8: pre 1.5, post 4.5.",
+            "What differs is the gradient's size near the output, in layer 8: pre 1.5, post 4.5.",
         ),
         (
             replace(DEPTH, ways_back=(WayBack("pre", 4.0, 4.5), WayBack("post", 8.0, 4.501))),
             "post: 1.78 times as large. No gradient vanishes or explodes.",
         ),
-        (replace(DEPTH, ways_back=(WayBack("pre", 0.0, 1.0),)), "exactly 0, below"),
+        (replace(DEPTH, ways_back=(WayBack("pre", 0.0, 1.0),)), "underflows to 0 in float32"),
         (replace(DEPTH, ways_back=(WayBack("pre", 1.0, 0.0),)), "0 in the last layer"),
         (
             replace(DEPTH, ways_back=(WayBack("pre", 5e4, 1.0),)),
@@ -84,7 +84,7 @@ def test_the_gradient_of_the_first_layer(monkeypatch, facts, english: str):
     ("facts", "english"),
     [
         (DEPTH, "pre 0.50, post 0.99. Dong et al. 2021 prove"),
-        (DEPTH, "nearly identical all the same: post"),
+        (DEPTH, "nearly identical anyway: post"),
         (replace(DEPTH, similarity={"pre": 0.5}), "here the tokens do not become alike"),
         (replace(DEPTH, stacks=WITHOUT), "this run does not show it (yet)"),
         (replace(DEPTH, stacks=WITHOUT, similarity={"pre": 0.999}), "this run agrees"),
@@ -104,7 +104,7 @@ def curves_of(measure: str) -> LayerCurves:
 @pytest.mark.parametrize(
     ("measure", "english"),
     [
-        ("similarity", "Two tokens have a mean cosine"),
+        ("similarity", "Pairs of tokens have a mean cosine"),
         ("parameter_gradient", "Gradient in layer 1 compared with layer 2"),
         ("attention_share", "relative to the stream, layers 1 to 2: pre from 2 to 8."),
     ],
@@ -164,7 +164,7 @@ def test_no_more_is_concluded_than_was_measured(monkeypatch, changes: dict, engl
     ("changes", "english"),
     [
         ({}, "Initialized as in the theorem"),
-        ({"attention_only": True}, "no feed-forward here"),
+        ({"attention_only": True}, "no feed-forward layer here"),
         ({"residual": False}, "assumes a residual"),
         ({"norm_kind": "rmsnorm"}, "about LayerNorm"),
         ({"initialization": "normal"}, "assumes Xavier"),
@@ -222,7 +222,7 @@ NORMS = NormFacts(
 def test_what_each_norm_brings_to_one_scale(monkeypatch):
     said = in_both(monkeypatch, axes.says_outputs, NORMS)["en"]
     assert "every token leaves with standard deviation 1.00 to 2.00" in said
-    assert "at most 0.5 in size before, 2.5 after" in said
+    assert "at most 0.5 in magnitude before, 2.5 after" in said
     alike = NORMS.per_token.assign(std=1.0)
     said = in_both(monkeypatch, axes.says_outputs, replace(NORMS, per_token=alike))["en"]
     assert "every token leaves with standard deviation 1.00, features" in said
@@ -235,7 +235,7 @@ def test_what_a_token_depends_on(monkeypatch):
     said = in_both(monkeypatch, axes.says_dependence, replace(NORMS, dependence=little))["en"]
     assert "by no more than 1e-07" in said
     said = in_both(monkeypatch, axes.says_surroundings, NORMS)["en"]
-    assert "other sequences of this batch" in said and "four padding tokens alone" in said
+    assert "other sequences of this batch" in said and "four padding tokens, run alone" in said
 
 
 def test_over_what_each_norm_averages(monkeypatch):

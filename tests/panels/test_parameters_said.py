@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from said_in import in_both
 
-from blocks import ModelConfig
+from blocks import ModelConfig, count_parameters
 from blocks.cost.breakdown import CountFacts, Kind, Node, OpenedFacts, PartCount, Piece
 from blocks.cost.growth import GrowthFacts
 from blocks.cost.published import Published, PublishedFacts
@@ -15,9 +15,12 @@ from blocks.cost.variations import ChangesFacts, Variation
 from blocks.inspection.conversion import FaultFacts
 from blocks.inspection.file_ledger import ledger_facts
 from blocks.inspection.weight_values import ValueFacts, WeightValues
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
 from blocks.weights.conversion_faults import ConversionFault
 from blocks.weights.doctor import Diagnosis
 from blocks.weights.ledger import Entry, Ledger, State
+from pages.panels import parameter_table
 from pages.panels.parameters import (
     breakdown,
     changes,
@@ -92,8 +95,8 @@ COUNTED = CountFacts(
 def test_the_breakdown(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, breakdown.says_breakdown, COUNTED)
     assert said["en"] == (
-        "The largest part is embedding: 60% of all. Norms hold 40 (4.0%), biases 60 (6.0%). The "
-        "token embedding holds 60%; input and output are tied, so it counts once."
+        "The largest part is embedding: 60% of the total. Norms hold 40 (4.0%), biases 60 (6.0%). "
+        "The token embedding holds 60%; input and output are tied, so it counts once."
     )
     assert "60%" in said["zh"] and "4.0%" in said["zh"]
     untied = replace(COUNTED, is_tied=False)
@@ -107,7 +110,7 @@ def test_the_breakdown(monkeypatch: pytest.MonkeyPatch):
 def test_the_total_in_brief(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, breakdown.says_in_brief, replace(COUNTED, active=250))["en"]
     assert said == (
-        "parameters · each token uses **250** of them (25%) · tied; if not, **1,600** · "
+        "parameters · each token uses **250** of them (25%) · embeddings tied; if not, **1,600** · "
         "in bfloat16 **2 kB**"
     )
 
@@ -116,7 +119,7 @@ def test_what_is_opened(monkeypatch: pytest.MonkeyPatch):
     whole, inside = Node("", 1000), Node("attention", 360, Kind.ATTENTION, (Node("q_proj", 300),))
     facts = OpenedFacts((whole,), ((Piece(whole, 0, ""),),))
     said = in_both(monkeypatch, breakdown.says_opened, facts)["en"]
-    assert said.startswith("Click a piece to open it")
+    assert said.startswith("Click a part to open it")
     facts = OpenedFacts((whole, inside), ((Piece(inside, 0, "attention"),),))
     said = in_both(monkeypatch, breakdown.says_opened, facts)
     assert said["en"] == "Opened: attention, 360 parameters, 36% of the model."
@@ -139,6 +142,19 @@ def test_the_published(monkeypatch: pytest.MonkeyPatch, own: int, wanted: str):
     )
     said = in_both(monkeypatch, published_models.says_published, PublishedFacts(models, own))
     assert (said["en"] == wanted and f"{own:,}" in said["zh"]) or own == 100
+
+
+@pytest.mark.parametrize(
+    ("d_head", "wanted"), [(None, "n_heads changes neither"), (16, "grow with n_heads")]
+)
+def test_what_more_heads_cost_is_said_as_it_is_counted(
+    d_head: int | None, wanted: str, monkeypatch: pytest.MonkeyPatch
+):
+    config = ModelConfig(d_model=64, n_heads=4, d_head=d_head)
+    few, many = (count_parameters(config.replace(n_heads=n))["count"].sum() for n in (4, 8))
+    assert (many > few) == (d_head is not None)
+    run = Run(config=config, input=Input(seq_len=4), mask=MaskConfig())
+    assert wanted in in_both(monkeypatch, parameter_table.says_heads, run)["en"]
 
 
 def test_the_values(monkeypatch: pytest.MonkeyPatch):
@@ -204,15 +220,16 @@ def fault_facts(fault: ConversionFault | None, **changes: object) -> FaultFacts:
 def test_a_planted_fault_is_said_with_what_gives_it_away():
     said = conversion.says_fault(fault_facts(ORDER))
     assert said == (
-        "Planted: order of q k v. The model still loads and generates, but its logits are off by "
-        "0.5 of their size, its next-token distribution by 1.2 bits (KL). Compared with the "
-        "correct logits, the diagnosis is: order of q k v; once undone, a difference of 0 remains."
+        "Planted: order of q k v. The model still loads and generates, but its logits have a "
+        "relative error of 0.5, and its next-token distribution is off by 1.2 bits (KL). Compared "
+        "with the correct logits, the diagnosis is: order of q k v; once it is undone, a "
+        "difference of 0 remains."
     )
     hidden = fault_facts(EPS, found=Diagnosis(1e-9, {EPS: 0.0}, None))
     assert "the difference is only rounding: no fault is named" in conversion.says_fault(hidden)
     loud = fault_facts(ORDER, suspected=Diagnosis(3.0, {ORDER: 1.0, EPS: 3.0}, ORDER))
     assert conversion.says_fault(loud).endswith(
-        "the suspect is: order of q k v; once undone, the loss falls from 3.00 to 1.00 nats."
+        "the suspect is: order of q k v; once it is undone, the loss falls from 3.00 to 1.00 nats."
     )
     assert [*conversion.table(loud)["loss on this text, nats"]] == ["1.0000", "3.0000"]
 
@@ -220,7 +237,7 @@ def test_a_planted_fault_is_said_with_what_gives_it_away():
 def test_without_a_fault_the_text_alone_speaks():
     assert "No fault is planted" in conversion.says_fault(fault_facts(None))
     calm = fault_facts(None, suspected=Diagnosis(3.0, {ORDER: 3.1}, None))
-    assert "(loss 3.00 nats) no fault is suspected" in conversion.says_fault(calm)
+    assert "(loss 3.00 nats), no fault is suspected" in conversion.says_fault(calm)
 
 
 def test_every_fault_and_every_state_has_its_words():

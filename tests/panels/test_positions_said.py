@@ -34,7 +34,10 @@ OWN = replace(TABLE, config=CONFIG.replace(position_kind="learned"))
         (KIND, "Row p is added"),
         (KIND, "in 6.3 positions, the slowest in 600; 1 of 3 do so within the 16"),
         (replace(KIND, kind=ROPE), "Nothing is added: each feature pair"),
-        (replace(KIND, kind=ALIBI), "Head 1 halves a weight every 6.3 tokens, head 3 every 600."),
+        (
+            replace(KIND, kind=ALIBI),
+            "Weights of head 1 halve every 6.3 tokens, those of head 3 every 600.",
+        ),
         (replace(KIND, kind=ALIBI, lengths=LENGTHS[:1]), "Weights halve every 6.3"),
         (TABLE, "this one is drawn from N(0, 0.02²), seed 3. It has 64 rows of 32"),
         (OWN, "table before training: random, N(0, 0.02²), seed 3."),
@@ -57,7 +60,7 @@ def test_what_a_kind_does(monkeypatch, facts, english: str):
             "Waves of 4 positions and longer account for 100% of the table's variance; for noise",
         ),
         (TABLE, "the table is smooth"),
-        (replace(TABLE, waves=WAVES.assign(share=1 / 3)), "looks like noise"),
+        (replace(TABLE, waves=WAVES.assign(share=1 / 3)), "The table looks like noise"),
         (replace(TABLE, waves=WAVES[:0]), "Too few positions"),
     ],
 )
@@ -94,7 +97,7 @@ PAIR = PairFacts(SINUSOIDAL, 1, 4, CURVES, length=8.0, slope=float("nan"))
     ("facts", "english"),
     [
         (PAIR, "in 8.0 positions; at position 4: 0.50 turns, sine and cosine 0.500"),
-        (replace(PAIR, kind=LEARNED), "At position 4 the table holds 0.500 / 0.500 there."),
+        (replace(PAIR, kind=LEARNED), "At position 4 the table holds 0.500 / 0.500 for this pair."),
         (
             replace(PAIR, kind=ALIBI, slope=0.5),
             "Head 2: slope 0.5. For a query at position 4, the score",
@@ -118,9 +121,12 @@ WIDE = replace(LIKE, table=LIKE.table.assign(most=[1, 1, 0.6]))
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (LIKE, "mean cosine of 0.90, positions 7 apart 0.40. It depends on the distance alone"),
+        (
+            LIKE,
+            "mean cosine of 0.90; positions 7 apart, 0.40. Similarity depends on distance alone",
+        ),
         (WIDE, "differ by up to 0.20"),
-        (replace(LIKE, kind=ROPE), "keeps 90% of its size one position apart and 40% at 7"),
+        (replace(LIKE, kind=ROPE), "keeps 90% of its size at one position apart and 40% at 7"),
         (replace(LIKE, kind=ROPE), "it falls below half at distance 2."),
         (replace(LIKE, kind=ROPE, table=LIKE.table[:2]), "it stays above half."),
     ],
@@ -131,7 +137,7 @@ def test_how_alike_positions_are(monkeypatch, facts, english: str):
 
 def test_what_a_head_takes_from_the_farthest(monkeypatch):
     said = in_both(monkeypatch, matrix.says_biases, replace(LIKE, slopes=(0.5, 0.25)), 1)["en"]
-    assert said.startswith("At distance 7 head 2 lowers a score by 1.75;")
+    assert said.startswith("At distance 7, head 2 lowers a score by 1.75;")
 
 
 SPREADS = pd.DataFrame(
@@ -155,11 +161,11 @@ def test_how_far_the_last_query_looks(monkeypatch, facts, english: str):
 
 def test_which_kind_stays_sharp(monkeypatch):
     said = in_both(monkeypatch, beyond.says_sharpest, BEYOND)["en"]
-    assert "At 16 tokens ALiBi is the sharpest (normalized entropy 20%), RoPE" in said
+    assert "At 16 tokens, ALiBi is the sharpest (normalized entropy 20%), RoPE" in said
     trained = in_both(monkeypatch, beyond.says_sharpest, replace(BEYOND, is_trained=True))["en"]
     assert trained.endswith("trained with one encoding only.")
     half = in_both(monkeypatch, beyond.says_sharpest, replace(BEYOND, n_kinds=2))["en"]
-    assert half.startswith("Measured so far: 2 of 5 encodings. At 16 tokens")
+    assert half.startswith("Measured so far: 2 of 5 encodings. At 16 tokens,")
     alone = replace(BEYOND, spreads=SPREADS[:1])
     assert in_both(monkeypatch, beyond.says_sharpest, alone)["en"] == ""
     refused = Refused(LEARNED, (16, 32), Fault("no room"))
@@ -173,9 +179,9 @@ LOSS = LossFacts(ROPE, 0, 8, 16, 48, NOTHING, 2.0, 3.0)
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (LOSS, "up to position 16, 3.00 (RoPE). It runs there, but does worse"),
-        (replace(LOSS, last=1.0), "It does better there"),
-        (replace(LOSS, last=2.1), "about as well there"),
+        (LOSS, "up to position 16, it is 3.00 (RoPE). The model runs there, but does worse"),
+        (replace(LOSS, last=1.0), "The model does better there"),
+        (replace(LOSS, last=2.1), "The model does about as well there"),
         (replace(LOSS, last=None), "the loss is 2.00 bits per token (RoPE)."),
         (replace(LOSS, inside=None), "No target position"),
     ],
@@ -189,7 +195,7 @@ def test_where_the_loss_ends(monkeypatch):
         return in_both(monkeypatch, loss.says_examples, facts, rows)["en"]
 
     assert said(replace(LOSS, n=32), 64).endswith("at random places, seed 0.")
-    assert "at most 16 tokens, so nothing can be measured up to 32." in said(LOSS, 64)
+    assert "at most 16 tokens, so the measurement ends before 32." in said(LOSS, 64)
     assert "The learned table has 16 rows" in said(replace(LOSS, kind=LEARNED), 16)
 
 
@@ -232,8 +238,8 @@ def test_what_permuting_does(monkeypatch, facts, english: str):
 @pytest.mark.parametrize(
     ("kind", "found", "english"),
     [
-        (ROPE, verdict(Claim.UNIQUE, 0.5, up=True), "0.5 apart: every position is distinct"),
-        (NONE, verdict(Claim.UNIQUE, 0.0, up=True), "0 apart: they cannot be"),
+        (ROPE, verdict(Claim.UNIQUE, 0.5, up=True), "differ by 0.5: every position is distinct"),
+        (NONE, verdict(Claim.UNIQUE, 0.0, up=True), "differ by 0: they cannot be"),
         (ROPE, verdict(Claim.UNIQUE, None), "With one position"),
         (NONE, verdict(Claim.BOUNDED, None), "There are no values."),
         (ALIBI, verdict(Claim.BOUNDED, 4.0), "The largest bias is −4"),
@@ -252,7 +258,7 @@ def test_what_permuting_does(monkeypatch, facts, english: str):
         (
             ROPE,
             verdict(Claim.PERMUTATION, 0.5),
-            "no mask: the outputs change by 0.5.",
+            "without a mask, permuting tokens changes the outputs by 0.5.",
         ),
     ],
 )

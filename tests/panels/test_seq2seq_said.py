@@ -123,7 +123,7 @@ CASES = [
     (
         architectures.says_task,
         TaskFacts(COSTS, 3, 4, 8),
-        "To read 3 tokens and generate 4, at d_model 8: the encoder–decoder has 2.00 times the "
+        "Reading 3 tokens and generating 4 at d_model 8: the encoder–decoder has 2.00 times the "
         "parameters of the decoder-only model and takes 1.20 times its FLOPs.",
     ),
     (
@@ -166,9 +166,9 @@ CASES = [
         missing.says_ways,
         WAYS,
         "changes by 1.10 bits (KL) on average; most at `ˋ他ˋ` (3.0 bits), least at `我` (0.05 bits)"
-        ". 1 of 3 tokens follow from the target alone",
+        ". 1 of 3 tokens can be predicted from the target alone",
     ),
-    (missing.says_ways, replace(WAYS, seed=3), "(seed 3): what the source is good for"),
+    (missing.says_ways, replace(WAYS, seed=3), "(seed 3): how to use the source"),
     (
         missing.says_ways,
         replace(WAYS, bits=WAYS.bits + 1),
@@ -183,17 +183,17 @@ CASES = [
     (missing.says_blind, ("the cat 猫",), "mixes the two."),
     (attention.says_head, HEAD, "effectively attends to 1.4 to 4.0 tokens."),
     (attention.says_head, HEAD, "`[BEGIN]` attends to `I` (90%), `like` (6.0%) in the source"),
-    (attention.says_head, HEAD, "The token it writes next is “`我`”. A query"),
+    (attention.says_head, HEAD, "The decoder writes “`我`” next. A query"),
     (attention.says_head, replace(HEAD, pins=Pins(2, 2)), "its row is all zeros."),
     (attention.says_head, HEAD, "The weights are random (seed"),
     (attention.says_map, HEAD, "Hatched cells are masked: 4 of 12."),
     (attention.says_map, replace(HEAD, weights=np.full((4, 3), 0.01)), "No weight exceeds 1.0%"),
-    (attention.says_token, TOKEN, "attends in the source to `like` (50%), `ˋmilkˋ` (30%)"),
+    (attention.says_token, TOKEN, "In the source, `我` attends to `like` (50%), `ˋmilkˋ` (30%)"),
     (
         attention.says_token,
         replace(TOKEN, text="source"),
-        "in the target and from `like` (50%), `I` (20%) in the source; all target tokens "
-        "together give it 1.00 of 4.",
+        "in the target and from `like` (50%), `I` (20%) in the source; target tokens "
+        "together give it 1.00 of a total of 4.",
     ),
     (attention.says_token, replace(TOKEN, in_source=WEIGHTS[2]), "cannot attend to the source."),
     (attention.says_padding, PaddingFacts(0.0, PaddingSide.LEFT), "same with and without padding"),
@@ -206,7 +206,7 @@ CASES = [
         "alignment error rate 0.25, precision 50%, recall 100%. With one link per target word the "
         "error rate cannot go below 0.12 here",
     ),
-    (alignment.says_links, replace(LINKS, least_error=0.0), "it could reach 0."),
+    (alignment.says_links, replace(LINKS, least_error=0.0), "the error rate could reach 0."),
     (alignment.says_links, UNKNOWN, "mean of heads: `我` ← `I`, `喜欢` ← `like`."),
     (alignment.says_links, replace(UNKNOWN, found=frozenset()), "heads predicts no link."),
     (alignment.says_links, replace(LINKS, seed=3), "(seed 3), so this is chance."),
@@ -236,8 +236,8 @@ CASES = [
         VECTORS,
         "The longest is `like` (3.00), the shortest `I` (2.00). `I` has kept",
     ),
-    (memory.says_across, Across(0.25, 0.5, 0.125, 40), "Its layers bring them closer."),
-    (memory.says_across, Across(0.5, 0.5, 0.125, 40), "bring them no closer"),
+    (memory.says_across, Across(0.25, 0.5, 0.125, 40), "The layers bring them closer."),
+    (memory.says_across, Across(0.5, 0.5, 0.125, 40), "The layers bring them no closer"),
 ]
 
 

@@ -46,12 +46,12 @@ CASES = [
     (
         shared.says_births,
         BIRTHS,
-        "most in layer 1, head 2, from 5.0% at step 0 to 75% at step 8. Click",
+        "highest in layer 1, head 2, from 5.0% at step 0 to 75% at step 8. Click",
     ),
 ]
 ASKED = ExampleFacts((Place("a"), Place("b", asked=True), Place("c", asked=True)), False)
 CASES += [
-    (setup.says_example, ASKED, "of 3 tokens; the 2 violet ones are to be predicted."),
+    (setup.says_example, ASKED, "of 3 tokens; the model has to predict the 2 violet ones."),
     (setup.says_example, replace(ASKED, is_of_pairs=True), "in violet, the 2 target tokens"),
     (
         setup.says_example,

@@ -58,10 +58,10 @@ def test_a_lesson_that_lies_anywhere_is_played(tmp_path: Path, capsys: pytest.Ca
         ({"panel": "wheels"}, "there is no panel wheels"),
         ({"least": 1.005}, "no option holds for all seeds: measured 1, 1, 1, 1, 1"),
         ({"least": 0.999999}, "at the edge of its option"),
-        ({"told": "n_wheels"}, "n_wheels is not known"),
+        ({"told": "n_wheels"}, "unknown name: n_wheels"),
         ({"wanted": 8}, "done before anything was done"),
         ({"wanted": 4}, "the solution does not do the task"),
-        ({"n": "many"}, "n_heads=many is not possible"),
+        ({"n": "many"}, "n_heads=many is not a valid setting"),
     ],
 )
 def test_each_fault_is_named_with_its_step(

@@ -32,7 +32,7 @@ LABELS = {
     "first_token": N_("first token"),
     "same_token": N_("itself"),
     "previous_token": N_("previous token"),
-    "induction": N_("token after an earlier copy (induction)"),
+    "induction": N_("token after an earlier occurrence (induction)"),
 }
 COLUMNS = {**LABELS, "induction": N_("induction")}
 MEASURES = [name for name in SORTS if name != "layer"]
@@ -77,18 +77,19 @@ def _named(facts: AllHeads) -> str:
             "No head puts more than half of its weight on one kind of position, so none is named."
         )
     listed = enumeration(f"{terms.head_name(name)} {n}" for name, n in facts.n_named.items())
-    return _("Heads named for more than half of their weight: {listed}.").format(listed=listed)
+    text = _("Heads that put more than half of their weight in one place: {listed}.")
+    return text.format(listed=listed)
 
 
 def says_colors(facts: AllHeads) -> str:
     """How to read the heat table."""
     note = _(
-        "Shares are drawn from 0 to 1, entropy and distance relative to the largest of "
-        "all heads. Only heads above 0.5 are named."
+        "Shares are drawn from 0 to 1, entropy and distance relative to their maximum. Only "
+        "heads with a share above 0.5 are named."
     )
     if len(facts.heads) <= MOST_HEADS:
         return note
-    text = _("Shown: the first {n} of {all} heads in this order; the table has all.")
+    text = _("Shown: the first {n} of {all} heads in this order; the table lists all of them.")
     return sentences(note, text.format(n=MOST_HEADS, all=len(facts.heads)))
 
 
@@ -105,7 +106,7 @@ def table(run: Run) -> pd.DataFrame:
             _("layer"): found["layer"].map(from_one),
             _("head"): found["head"].map(from_one),
             **{_(LABELS[name]): found[name] for name in MEASURES},
-            _("value of the first token"): first["value_ratio"],
+            _("‖v·W_O‖ ratio of the first token"): first["value_ratio"],
             _("attention sink"): first["is_sink"],
             _("name"): [_name_and_share(row) for row in each_row(found)],
         }

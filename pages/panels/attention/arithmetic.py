@@ -38,12 +38,12 @@ def _of_this_model(facts: HeadFacts) -> list[str]:
     """What this model does to queries and keys before they meet."""
     config, said = facts.run.config, []
     if config.n_kv_heads < config.n_heads:
-        text = _("{kind}: this head uses key and value head {kv_head} of {n}.")
+        text = _("{kind}: this head uses key/value head {kv_head} of {n}.")
         kind, kv_head = terms.attention_kind(config), from_one(facts.kv_head)
         said.append(text.format(kind=kind, kv_head=kv_head, n=config.n_kv_heads))
     if config.attention.qk_norm:
         whole = config.attention.qk_norm_whole
-        over_all = _("q and k of all heads together are scaled to RMS 1.")
+        over_all = _("q of all heads together is scaled to RMS 1, and so is k.")
         said.append(over_all if whole else _("q and k are scaled to RMS 1."))
     if config.position.position_kind is PositionKind.ROPE:
         said.append(_("RoPE has rotated q and k by their positions."))
@@ -75,7 +75,7 @@ def _biased(facts: HeadFacts, cell: Cell) -> str:
 def _masked(_facts: HeadFacts, cell: Cell) -> str:
     if cell.softmax is None:
         return _("This query may not attend to this key: the score becomes −∞.")
-    text = _("The mask lets it through: {score} stays.")
+    text = _("The mask lets this score through unchanged: {score}.")
     return text.format(score=number(cell.softmax.score))
 
 

@@ -96,7 +96,7 @@ def says_shares(facts: ContributionFacts) -> str:
     notes.append(
         _(
             "Share: the component along the direction of the layer's output at this token, "
-            "before dropout; all rows sum to 100%. Below 0, a key works against the rest."
+            "before dropout; all rows sum to 100%. A negative share works against the rest."
         )
     )
     return sentences(*notes)
@@ -106,16 +106,16 @@ def says_sinks(facts: SinkFacts) -> str:
     """Which heads rest on the first token, by which numbers."""
     rule = _(
         "Some heads park their attention on the first token, an attention sink. A head is "
-        "marked if its mean weight on that token is above {above:.0%} although its ‖v·W_O‖ "
-        "is below {below} times the others' mean."
+        "marked if its mean weight on that token is above {above:.0%} although the token's "
+        "‖v·W_O‖ is below {below} times the mean of the other tokens."
     ).format(above=facts.above, below=facts.below)
     if facts.sinks.empty:
         text = _(
             "No head uses the first token as an attention sink here; the closest is {head}: "
-            "weight {weight}, value {ratio:.2f}."
+            "weight {weight}, ‖v·W_O‖ ratio {ratio:.2f}."
         )
         return sentences(rule, *_each(text, facts.closest))
-    each = _("{head} (weight {weight}, value {ratio:.2f})")
+    each = _("{head} (weight {weight}, ‖v·W_O‖ ratio {ratio:.2f})")
     text = _("{n} of {all} heads use the first token as an attention sink, most clearly: {listed}.")
     listed = listing(_each(each, facts.sinks.head(4)))
     return sentences(rule, text.format(n=len(facts.sinks), all=len(facts.heads), listed=listed))

@@ -89,9 +89,9 @@ def says_growth(facts: GrowthFacts) -> str:
 def says_theory(n: int) -> str:
     """How many pairs each way scores, counted."""
     text = _(
-        "By count, one head scores {full:,} pairs of tokens at n = {n:,} in full attention, "
-        "{window:,} in a window of 16 and {strided:,} with stride √n. Fused attention scores all "
-        "of them, but stores none. Measure what that saves here."
+        "At n = {n:,}, one head scores {full:,} pairs of tokens in full attention, "
+        "{window:,} in a window of 16 and {strided:,} with stride √n. Fused attention scores "
+        "all pairs but stores no scores. Measure here what that saves."
     )
     reach = default_reach(n)
     pairs = {str(kind): pairs_scored(kind, reach, n) for kind in AttentionKind}
@@ -115,8 +115,8 @@ def errors_table(facts: KindsFacts) -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("attention variant"): [_(NAMES[kind]) for kind in AttentionKind],
-            _("error against full attention"): found["error"].map("{:.2%}".format),
-            _("weight on other keys"): found["moved"].map("{:.2%}".format),
+            _("error relative to full attention"): found["error"].map("{:.2%}".format),
+            _("weight moved to other keys"): found["moved"].map("{:.2%}".format),
             _("pairs scored"): found["pairs"],
         }
     )
@@ -140,8 +140,8 @@ def theory_table() -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("attention variant"): [_(NAMES[kind]) for kind in AttentionKind],
-            _("time, theory"): time,
-            _("memory, theory"): memory,
+            _("time (theory)"): time,
+            _("memory (theory)"): memory,
         }
     )
 
@@ -150,8 +150,8 @@ def growth_table(facts: GrowthFacts) -> pd.DataFrame:
     """Theory beside what was measured."""
     time, memory = (facts.exponents(of) for of in ("milliseconds", "peak_bytes"))
     table = theory_table()
-    table.insert(2, _("time, measured"), [_power(time.get(kind)) for kind in AttentionKind])
-    table[_("memory, measured")] = [_power(memory.get(kind)) for kind in AttentionKind]
+    table.insert(2, _("time (measured)"), [_power(time.get(kind)) for kind in AttentionKind])
+    table[_("memory (measured)")] = [_power(memory.get(kind)) for kind in AttentionKind]
     return table
 
 
@@ -192,7 +192,7 @@ def reach_controls(run: Run) -> None:
     """The window, and the stride."""
     n, shown = run.input.shape[1], chosen_reach(run)
     if n > 1:
-        slider("kinds_window", _("window · earlier tokens"), shown.window, most=n)
+        slider("kinds_window", _("window · last tokens, itself included"), shown.window, most=n)
         label = _("stride · every n-th earlier token")
         slider("kinds_stride", label, shown.stride, most=n)
 
@@ -223,7 +223,7 @@ def draw_maps(run: Run, layer: int, head: int, reach: Reach, token: int) -> Pict
 def how_they_grow(run: Run) -> None:
     """Each way at each length, on this device."""
     longest = max(LENGTHS[2], link.value("kinds_up_to"))
-    slide("kinds_up_to", _("up to n · tokens"), LENGTHS[2:], longest)
+    slide("kinds_up_to", _("largest n · tokens"), LENGTHS[2:], longest)
     series = growth_series(run)
     if series is None:
         note(_("Not measured: heads this wide need more memory than one run is allowed."))

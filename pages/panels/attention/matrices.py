@@ -39,14 +39,14 @@ NAMES = {
     "v": ("V", N_("Values: what each token passes on")),
     "raw": ("QKᵀ", N_("Scores: the dot product of each query with each key")),
     "scaled": ("÷ √d", N_("Scaled dot products: scores ÷ √d_head")),
-    "capped": ("tanh", N_("Scores bent to stay below the cap")),
+    "capped": ("tanh", N_("Scores compressed to stay below the cap")),
     "biased": ("ALiBi", N_("Scores lowered by distance (ALiBi)")),
     "masked": (N_("mask"), N_("Scores that the mask lets through")),
     "pattern": ("softmax", N_("Weights: softmax over each row")),
     "mixed": ("· V", N_("Weighted sum of the values")),
-    "gated": ("σ ⊙", N_("What the gate passes on")),
+    "gated": ("σ ⊙", N_("Head output after the gate")),
     "written": ("· W_O", N_("Output projection: what the head adds to the stream")),
-    "out_weight": ("W_O", N_("Output projection: the share of this head")),
+    "out_weight": ("W_O", N_("Output projection: this head's part")),
 }
 
 

@@ -39,8 +39,8 @@ def says_most_read(facts: HeadFacts) -> str:
 def says_lines(facts: HeadFacts, n_lines: int) -> str:
     """Which lines are drawn."""
     text = _(
-        "Shown: the {n} largest weights of each token, from {least:.0%} up, and all those of "
-        "the pinned token."
+        "Shown: each token's {n} largest weights; those below {least:.0%} only for the "
+        "pinned token."
     )
     drawn = shared.says_window(facts, facts.drawn(MOST_TOKENS))
     return sentences(text.format(n=n_lines, least=bipartite.LEAST), drawn)

@@ -25,16 +25,16 @@ def says_growth(facts: RandomScoresFacts) -> str:
     """The measure at three widths."""
     text = {
         ScoreMeasure.SPREAD: _(
-            "Scores {divided}: their standard deviation is {least} with {few} entries, {middle} "
-            "with {more}, {most} with {many}."
+            "Scores {divided}: their standard deviation is {least} at d = {few}, {middle} at "
+            "{more}, {most} at {many}."
         ),
         ScoreMeasure.LARGEST: _(
-            "Scores {divided}: the largest of 16 weights is {least} on average with {few} "
-            "entries, {middle} with {more}, {most} with {many}."
+            "Scores {divided}: the largest of 16 weights is {least} on average at d = {few}, "
+            "{middle} at {more}, {most} at {many}."
         ),
         ScoreMeasure.SLOPE: _(
-            "Scores {divided}: the slope of softmax, Σ A(1 − A) over 16 keys, is {least} with "
-            "{few} entries, {middle} with {more}, {most} with {many}."
+            "Scores {divided}: the slope of softmax, Σ A(1 − A) over 16 keys, is {least} at "
+            "d = {few}, {middle} at {more}, {most} at {many}."
         ),
     }[facts.measure]
     few, more, many = TOLD
@@ -55,7 +55,7 @@ def how_scores_grow(run: Run) -> None:
         say(says_growth, *values, facts=random_facts)
     measures, divisors = picture.measure_names(_), picture.divisor_names(_)
     with st.container(horizontal=True):
-        label = _("Measured")
+        label = _("Quantity")
         choose("score_measure", label, ScoreMeasure, label_of=lambda n: measures[ScoreMeasure(n)])
         choose("divisor", _("Scores"), Divisor, label_of=lambda n: divisors[Divisor(n)])
     show(picture.curve, *values, facts=random_facts, key="random_scores")

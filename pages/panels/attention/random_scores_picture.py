@@ -44,7 +44,7 @@ def curve(facts: RandomScoresFacts, *, _: Translate) -> Picture:
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, 44),
         **legend(),
-        xaxis=log_sizes(_("d: entries of a vector"), D_HEADS),
+        xaxis=log_sizes(_("d: entries per vector"), D_HEADS),
         yaxis={"title": measure_names(_)[facts.measure], **_range_of(facts.measure)},
     )
 

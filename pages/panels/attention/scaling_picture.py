@@ -65,7 +65,7 @@ def _line(
         mode="lines+markers",
         xaxis=f"x{axis}",
         yaxis=f"y{axis}",
-        name=_("random, {state}").format(state=_state(is_scaled, _)),
+        name=_("random q and k, {state}").format(state=_state(is_scaled, _)),
         showlegend=not axis,
         line={"color": _color(is_scaled), "width": 3 if is_strong else 1.5},
         marker={"size": 6 if is_strong else 4, "color": _color(is_scaled)},
@@ -107,14 +107,14 @@ def row(facts: ScalingFacts, *, _: Translate) -> Picture:
         places,
         weights.tolist(),
         marker={"color": palette.ATTENTION},
-        name=_("as chosen"),
+        name=_("current setting"),
         customdata=[[token_label(token)] for token in tokens],
         hovertemplate="%{customdata[0]}: %{y:.3f}<extra></extra>",
     )
     lines = marks.dots(
         places,
         others.tolist(),
-        name=_("the other setting"),
+        name=_("other setting"),
         marker={
             "symbol": "line-ew",
             "size": max(4, min(22, 420 // max(1, len(tokens)))),

@@ -91,7 +91,7 @@ def says_sharing(facts: SharingFacts) -> str:
         fewer=last.parameters,
         n_heads=first.config.n_heads,
     )
-    moved = _("Nothing is retrained: with one key and value head the output changes by {moved}.")
+    moved = _("Nothing is retrained: with one key/value head the output changes by {moved}.")
     said_of_all = (said, _alike(facts.grouped), moved.format(moved=_moved(facts, last.moved)))
     return sentences(*said_of_all)
 
@@ -106,7 +106,7 @@ def _alike(row: Shared | None) -> str:
     if row is None:
         return ""
     text = _(
-        "With {n} key and value heads, the attention maps of two heads have a cosine of "
+        "With {n} key/value heads, the attention maps of two heads have a cosine of "
         "{within:.3f} within a group and {across:.3f} across groups."
     )
     return text.format(n=row.n_kv_heads, **row.likeness._asdict())
@@ -216,10 +216,10 @@ def kinds_table(facts: CachedKinds) -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("kind"): [terms.attention_kind(row.config) for row in rows],
-            _("cached per token in each layer"): [_kept(row.config) for row in rows],
+            _("numbers cached per token and layer"): [_kept(row.config) for row in rows],
             _("cache per token (bytes)"): [f"{row.cache_bytes:,}" for row in rows],
             _("cache at max_seq_len"): [bytes_text(row.full_cache_bytes) for row in rows],
-            _("parameters of attention"): [f"{row.parameters:,}" for row in rows],
+            _("attention parameters"): [f"{row.parameters:,}" for row in rows],
         }
     )
 
@@ -251,7 +251,7 @@ def draw_shared(run: Run, layer: int, token: int) -> Picture:
 
 def tile_names(facts: SharingFacts, n_heads: int) -> pd.DataFrame:
     """One row a map: its title tells which key and value head it reads with."""
-    text = _("{kind}, head {head}: uses key and value head {kv}")
+    text = _("{kind}, head {head}: uses key/value head {kv}")
     rows = []
     for row in facts.rows:
         kind, group = terms.attention_kind(row.config), row.config.n_heads // row.n_kv_heads

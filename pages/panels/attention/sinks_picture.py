@@ -63,7 +63,7 @@ def _heads(facts: SinkFacts, _: Translate) -> dict[str, Any]:
 
 
 def _hover(row: Row, _: Translate) -> str:
-    text = _("{head}: weight {weight:.2f}, value {ratio:.2f}")
+    text = _("{head}: weight {weight:.2f}, ‖v·W_O‖ ratio {ratio:.2f}")
     head = head_called(row.layer, row.head, _)
     return text.format(head=head, weight=row.weight, ratio=row.value_ratio)
 

@@ -81,8 +81,8 @@ STEP_SENTENCES = {
     "mix": N_("The values, each times its weight, are summed: a vector of length {mixed}."),
     "gate": N_("The gate, a sigmoid of what the layer reads, leaves a vector of length {gated}."),
     "write": N_(
-        "The output projection maps {d_head} numbers to d_model = {d_model}: this head "
-        "adds a vector of length {written}; those of all heads are summed."
+        "The output projection maps {d_head} numbers to d_model = {d_model}: this head adds "
+        "a vector of length {written}; the vectors of all heads are summed."
     ),
 }
 

@@ -33,7 +33,7 @@ def block_strip(stages: pd.DataFrame, *, selected: str, _: Translate) -> Picture
     amounts = [_amount(row, place[row.stage]) for row in rows]
     return figure(
         [_targets(rows, place, _)],
-        title=_("The block as it ran"),
+        title=_("The block in this run"),
         **stage_rows(stages),
         xaxis={**HIDDEN_AXIS, "range": [-0.42, 2.0]},
         yaxis={**HIDDEN_AXIS, "range": row_range(stages)},

@@ -102,7 +102,7 @@ def _capital(text: str) -> str:
 def rows(pair: Pair) -> list[Row]:
     """What the runs of both show."""
     a, b = (run_numbers(run) for run in pair.both)
-    bits, label = "{:.2f}".format, _("entropy of the heads, mean (bits)")
+    bits, label = "{:.2f}".format, _("mean entropy of the heads (bits)")
     found = [
         Row(_("RMS of the stream after the last layer"), a.end, b.end, readable),
         Row(_("growth of the stream over the layers"), a.growth, b.growth, shared.times),
@@ -112,7 +112,7 @@ def rows(pair: Pair) -> list[Row]:
     found.append(Row(label, a.entropy_bits, b.entropy_bits, bits))
     if pair.reads_the_same:
         label, apart = (
-            _("distance between heads with the same number, mean (0 to 1)"),
+            _("mean distance between heads with the same number (0 to 1)"),
             runs.distances,
         )
         mean = float(apart(pair).mean())
@@ -150,7 +150,7 @@ def what_passes(pair: Pair) -> None:
         with column:
             st.caption(literal(shared.names(pair)[side]))
             show(draw_stages, pair, layer, side, key=f"pair_bands_{side}")
-    with st.expander(_("Stages that both models have, in numbers"), icon=":material/table:"):
+    with st.expander(_("RMS of the stages both models share"), icon=":material/table:"):
         show_whole(stages_table(pair, layer))
 
 
@@ -162,7 +162,7 @@ def flow_choice(pair: Pair) -> tuple[str, str]:
     stage = stage if stage in known else known[0]
     left, right = st.columns(2)
     with left:
-        label = _("Follow over the layers")
+        label = _("Follow across layers")
         pick("compared_stage", label, known, label_of=lambda name: _(STAGES[name]), shown=stage)
     with right:
         of, label = lambda name: _(MOMENTS[name]), _("Statistic")

@@ -38,7 +38,7 @@ def head_facts(pair: Pair, layer: int, head: int, token: int) -> TwoHeads:
 def says_head(facts: TwoHeads) -> str:
     """Where the pinned token reads from in both, and how much of its weight lies elsewhere."""
     if facts.is_blind:
-        return _("The pinned token cannot attend to any key in one of them.")
+        return _("The pinned token cannot attend to any key in one of the models.")
     (key_a, weight_a), (key_b, weight_b) = (
         each.most_read(facts.token) for each in (facts.a, facts.b)
     )

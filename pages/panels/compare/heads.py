@@ -45,7 +45,9 @@ def says_heads(facts: HeadDistances) -> str:
     said = text.format(
         mean=facts.mean, n=facts.n_queries, layer=layer, head=head, most=facts.largest
     )
-    text = _("In layer {layer} the nearest head of B has the same number for {n} of {all} heads.")
+    text = _(
+        "In layer {layer}, for {n} of {all} heads of A, the nearest head of B has the same number."
+    )
     nearest = {"n": facts.n_nearest_alike, "all": len(facts.each)}
     return sentences(said, text.format(layer=from_one(facts.layer), **nearest))
 
@@ -58,7 +60,9 @@ def says_distance(*, trained_apart: bool) -> str:
     )
     if not trained_apart:
         return said
-    more = _("Heads have no order: models trained separately need not number them alike.")
+    more = _(
+        "Heads have no fixed order: models trained separately need not number them the same way."
+    )
     return sentences(said, more)
 
 
@@ -130,7 +134,7 @@ def _hover(pair: Pair, row: Row, layer: int) -> str:
     said = labelled.head_hover(row)
     if not pair.reads_the_same or row.head >= pair.n_heads:
         return said
-    text = _("{said}<br>{distance:.3f} from head {head} of the other")
+    text = _("{said}<br>{distance:.3f} from head {head} of the other model")
     distance = runs.distances(pair)[layer, row.head]
     return text.format(said=said, distance=distance, head=from_one(row.head))
 

@@ -31,7 +31,7 @@ def what_is_kept() -> None:
     """Names, which is A, what is B; files out and in."""
     place, entries = explained(("comparing",), key="kept_list"), kept.all_kept()
     if entries:
-        text = _("{n} of {most} kept, all in the link of this page.")
+        text = _("{n} of {most} kept, all stored in this page's link.")
         place.caption(text.format(n=len(entries), most=MOST_KEPT))
         counted = link.value("context_len"), link.value("weight_format")
         for i, entry in enumerate(entries):
@@ -44,7 +44,10 @@ def what_is_kept() -> None:
             download("kept.toml", lambda: as_toml(entries), "application/toml")
     else:
         place.caption(
-            _("Nothing is kept yet: “Compare” at the top of any page keeps the current setting.")
+            _(
+                "Nothing is kept yet: “Compare” and “Keep as A” on any page keep the current "
+                "setting."
+            )
         )
     with st.expander(_("Import a saved list"), icon=":material/upload:"):
         file_in()

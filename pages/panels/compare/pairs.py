@@ -34,7 +34,7 @@ PAIRS = {
     ),
     "sharing": ReadyPair(
         N_("MHA and GQA"),
-        N_("8 key and value heads, or 2: what becomes smaller?"),
+        N_("8 key/value heads or 2: what becomes smaller?"),
         {**_WIDE, "n_kv_heads": "8"},
         {**_WIDE, "n_kv_heads": "2"},
     ),

@@ -62,7 +62,7 @@ def says_prediction(facts: TwoPredictions) -> str:
 
 def says_how(random: str, seed: int) -> str:
     """Whether the numbers mean anything; `random`: which of A and B have random weights."""
-    said = _("At temperature 1, at the pinned token: the most probable tokens of each.")
+    said = _("The most probable tokens of each model at the pinned token, at temperature 1.")
     if not random:
         return said
     more = _("Random weights (seed {seed}): {which}; such predictions are meaningless.")

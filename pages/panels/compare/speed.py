@@ -36,7 +36,7 @@ def says_time(facts: PairTimes) -> str:
         b_low=duration(b_low),
         b_high=duration(b_high),
     )
-    expected = _("FLOPs alone would predict {expected} times.")
+    expected = _("By FLOPs alone, B would take {expected} times as long.")
     return sentences(said, _verdict(facts), expected.format(expected=readable(facts.flops_ratio)))
 
 

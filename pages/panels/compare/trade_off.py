@@ -24,7 +24,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, literal, sentences
 from pages.ui.said import say
 
-DIRECTIONS = {"less": N_("less is better"), "more": N_("more is better")}
+DIRECTIONS = {"less": N_("lower is better"), "more": N_("higher is better")}
 
 
 class Candidate(NamedTuple):
@@ -97,7 +97,7 @@ def front_facts(found: tuple[Candidate, ...], axes: Axes) -> FrontFacts:
 def says_front(facts: FrontFacts) -> str:
     """Which lie on the front, what beats B, and how many have no such number."""
     if facts.points.empty:
-        return _("No configuration has both numbers.")
+        return _("No configuration has values on both axes.")
     text = _("Pareto front ({n} of {all}): {names}.")
     names = shared.some_of([literal(name) for name in facts.front])
     said = [text.format(n=len(facts.front), all=len(facts.points), names=names)]
@@ -105,7 +105,7 @@ def says_front(facts: FrontFacts) -> str:
         text = _("B is dominated: {name} is no worse on either axis and better on one.")
         said.append(text.format(name=literal(name)))
     if n := facts.n_left_out:
-        text = _("Not drawn: {n} to which the number does not apply (an encoder has no cache).")
+        text = _("Not drawn: {n} without a value on an axis (an encoder has no cache).")
         said.append(text.format(n=n))
     return sentences(*said)
 
@@ -120,7 +120,7 @@ def what_one_pays(run: Run) -> None:
         axis_choice("x", _("x axis"))
     with right:
         axis_choice("y", _("y axis"))
-    switch("with_presets", _("Published and trained models too"))
+    switch("with_presets", _("Also show published and trained models"))
     shown = candidates(run), axes()
     with place:
         say(says_front, *shown, facts=front_facts)
@@ -130,10 +130,10 @@ def what_one_pays(run: Run) -> None:
         show(draw_front, *shown, key="trade_off_dots", on_click=take)
         note(
             _(
-                "Filled: on the Pareto front, where no other is as good on both axes and "
-                "better on one. Hollow: dominated. Both axes are logarithmic. Names are "
-                "shown where there is room, and always under the cursor. Click a dot to set "
-                "it as B."
+                "Filled: on the Pareto front, where no other is at least as good on both "
+                "axes and better on one. Hollow: dominated. Both axes are logarithmic. Names "
+                "are shown where there is room, and always under the cursor. Click a dot to "
+                "set it as B."
             )
         )
 
@@ -142,7 +142,7 @@ def axis_choice(axis: str, label: str) -> None:
     """What stands on an axis, and where on it is better."""
     pick(f"tradeoff_{axis}", label, MEASURES, label_of=lambda name: _(MEASURES[name]))
     better = f"tradeoff_{axis}_better"
-    choose(better, _("This axis"), DIRECTIONS, label_of=lambda name: _(DIRECTIONS[name]))
+    choose(better, _("Preferred direction"), DIRECTIONS, label_of=lambda name: _(DIRECTIONS[name]))
 
 
 def take(customdata: list[Any]) -> None:

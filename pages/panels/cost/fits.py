@@ -36,11 +36,11 @@ def says_fits(facts: FitFacts) -> str:
 
 def _alone(facts: FitFacts) -> str:
     text = _(
-        "{needed} fit into none of these: shard over several devices, reduce batch or length, or "
-        "choose a smaller number format."
+        "{needed} fits on none of these devices: shard over several, reduce batch or length, "
+        "or choose a smaller number format."
     )
     if facts.enough:
-        text = _("{needed} fit into {n} of {all} devices; the smallest is {device}.")
+        text = _("{needed} fits on {n} of {all} devices; the smallest is {device}.")
     said = text.format(
         needed=bytes_text(facts.needed),
         n=len(facts.enough),
@@ -59,13 +59,13 @@ def _shared(facts: FitFacts) -> str:
     sizes = {"needed": bytes_text(facts.needed), "n": facts.n_devices}
     if not facts.enough:
         text = _(
-            "{needed} on each of {n:,} devices: none of these kinds has that much. Use "
-            "more devices, or reduce batch or length."
+            "{needed} on each of {n:,} devices: none of these device types has that much. "
+            "Use more devices, or reduce batch or length."
         )
         return text.format(**sizes)
     text = _(
-        "{needed} on each of {n:,} devices: {enough} of {all} kinds have enough memory; "
-        "the smallest is {device}."
+        "{needed} on each of {n:,} devices: {enough} of {all} device types have enough "
+        "memory; the smallest is {device}."
     )
     said = text.format(
         **sizes,
@@ -94,8 +94,9 @@ def says_parts(facts: FitFacts) -> str:
 def says_speed() -> str:
     """What limits the tokens a second."""
     return _(
-        "Tokens/s at best: the new tokens of all texts, by the data sheet. Each step reads the "
-        "active weights and the cache once, or computes, whichever takes longer (Pope et al. 2022)."
+        "Tokens/s at best: the new tokens of all texts, by the data sheet. A step takes as "
+        "long as reading the active weights and the cache once, or as computing, whichever "
+        "is longer (Pope et al. 2022)."
     )
 
 
@@ -137,14 +138,13 @@ def _sharding(facts: FitFacts) -> str:
     if not facts.is_training:
         return _(
             "Sharded evenly: weights. Not sharded: KV cache and activations, since each "
-            "device has its own batch. Not counted: the layer whose weights are "
-            "gathered at the moment."
+            "device has its own batch. Not counted: the layer whose weights are being "
+            "gathered."
         )
     return _(
-        "Sharded evenly (ZeRO stage 3, Rajbhandari et al. 2020): weights, gradients, "
-        "master weights and optimizer states. Not sharded: activations, since each "
-        "device has its own batch. Not counted: the layer whose weights are gathered at "
-        "the moment."
+        "Sharded evenly (ZeRO stage 3, Rajbhandari et al. 2020): weights, gradients, master "
+        "weights and optimizer states. Not sharded: activations, since each device has its "
+        "own batch. Not counted: the layer whose weights are being gathered."
     )
 
 
@@ -173,7 +173,7 @@ def fit_rows(facts: FitFacts) -> pd.DataFrame:
         {
             _("device"): [shared.device(each.device, facts.here) for each in found],
             _("memory"): [bytes_text(facts.memory(each)) for each in found],
-            _("it fits"): [_("yes") if each.is_enough else _("no") for each in found],
+            _("fits"): [_("yes") if each.is_enough else _("no") for each in found],
             **best,
             batch: [_most(each.batch, LARGEST_BATCH) for each in found],
             _("longest text"): [_most(each.n, LONGEST) for each in found],
@@ -206,7 +206,7 @@ def hardware_table() -> None:
             dtype: [_rate(each.peak.get(dtype)) for each in known]
             for dtype in ("float32", "bfloat16", "float16")
         },
-        _("stated in"): [each.source for each in known],
+        _("reference"): [each.source for each in known],
     }
     show_table(pd.DataFrame(rows), key="hardware_table")
 
@@ -232,7 +232,7 @@ def what_fits(run: Run) -> None:
     with left:
         shared.device_count("fits", facts.n_devices)
     with right:
-        label = _("Share of the memory that may be used")
+        label = _("Usable share of memory")
         slider("usable_memory", label, link.value("usable_memory"), step=0.05)
     show_both(fit_rows, *shown, facts=fit_facts)
     note(sentences(says_speed(), says_search(facts)) if facts.are_writing else says_search(facts))

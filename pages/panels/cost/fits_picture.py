@@ -31,7 +31,7 @@ def growth(
     ticks = [tick for tick in table["n"].tolist() if tick & (tick - 1) == 0][::4]
     traces = [
         *(_line(table, part, name) for part, name in names.items()),
-        {**_line(table, "total", _("together")), "line": {"color": palette.PINNED, "width": 3}},
+        {**_line(table, "total", _("total")), "line": {"color": palette.PINNED, "width": 3}},
         _own(n, float(table[table["n"] == n].iloc[0]["total"]), _),
     ]
     return figure(

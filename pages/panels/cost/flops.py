@@ -53,13 +53,13 @@ def says_flops(facts: StepFacts) -> str:
     """The whole step, each token of it, what rule it follows, and what is computed twice."""
     text = _(
         "{total} in total: {each} for each of {tokens:,} tokens, {share:.2f} times the "
-        "estimate {rule}. Attention between tokens (scores and weighted sum) is {pairs} "
-        "of it."
+        "estimate of {rule}. Attention between tokens (scores and weighted sum) accounts for "
+        "{pairs}."
     )
     if facts.chosen.n_tokens == 1:
         text = _(
-            "{total} per token, {share:.2f} times the estimate {rule}. Attention "
-            "between tokens (scores and weighted sum) is {pairs} of it."
+            "{total} per token, {share:.2f} times the estimate of {rule}. Attention between "
+            "tokens (scores and weighted sum) accounts for {pairs}."
         )
     said = text.format(
         total=units.flops(facts.chosen.flops),
@@ -98,10 +98,10 @@ def _again(facts: StepFacts) -> str:
 def says_decoding(facts: Decoding) -> str:
     """Reading a prompt against writing the next token."""
     text = _(
-        "Reading {n:,} tokens takes {read}, generating one more {write}: {ratio:,.0f} "
-        "times less. Yet every weight it uses is read from memory: at batch {batch:,} "
-        "each weight read serves at most {work:,} FLOPs, while in the same time "
-        "{device} could do {could:,.0f} FLOPs."
+        "Reading {n:,} tokens takes {read}, generating one more {write}: {ratio:,.0f} times "
+        "less. Yet every weight used must be read from memory: at batch {batch:,} each "
+        "weight read serves at most {work:,} FLOPs, while in the same time {device} could do "
+        "{could:,.0f} FLOPs."
     )
     return text.format(
         n=facts.n,
@@ -134,16 +134,16 @@ def says_counted(facts: StepFacts) -> str:
 def says_crossover(facts: CrossoverFacts) -> str:
     """Where both cost the same, and on which side the reader stands."""
     text = _(
-        "The two are equal at n = {at:,.0f}, {ratio:.2f} times d_model. At your n = "
-        "{n:,} attention between tokens is {share} of a layer's FLOPs."
+        "The two costs are equal at n = {at:,.0f}, {ratio:.2f} times d_model. At your n = "
+        "{n:,}, attention between tokens is {share} of a layer's FLOPs."
     )
     share = percent(facts.pairs_share)
     said = text.format(at=facts.at, ratio=facts.of_width, n=facts.n, share=share)
     if not facts.is_causal:
         return said
     more = _(
-        "Masked pairs are computed too; a kernel that skips them halves that line and moves the "
-        "crossing to {twice:,.0f}."
+        "Masked pairs are computed too; a kernel that skips them halves the n² line and "
+        "moves the crossing to {twice:,.0f}."
     )
     return sentences(said, more.format(twice=facts.at_unmasked))
 
@@ -185,7 +185,7 @@ def pass_rows(facts: StepFacts) -> pd.DataFrame:
         _("computation"): [pass_name(each.kind) for each in facts.passes],
         _("total"): [_unbroken(units.flops(each.flops)) for each in facts.passes],
         _("per token"): [_unbroken(units.flops(each.per_token)) for each in facts.passes],
-        _("tokens computed"): [f"{each.n_tokens:,}" for each in facts.passes],
+        _("tokens processed"): [f"{each.n_tokens:,}" for each in facts.passes],
     }
     return pd.DataFrame(rows)
 

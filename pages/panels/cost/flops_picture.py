@@ -39,7 +39,7 @@ def crossing(facts: CrossoverFacts, *, _: Translate) -> Picture:
 
 def _growing(facts: CrossoverFacts, _: Translate) -> Iterator[dict[str, Any]]:
     """What grows with n, and what grows with n²."""
-    linear, square = _("products with weights, ~ n"), _("between tokens, ~ n²")
+    linear, square = _("products with weights, ~ n"), _("products between tokens, ~ n²")
     yield _line(facts.growth, "weights", linear, palette.FEED_FORWARD, "solid", _)
     yield _line(facts.growth, "pairs", square, palette.ATTENTION, "dash", _)
 

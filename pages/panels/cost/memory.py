@@ -37,7 +37,7 @@ OPTIMIZERS = {
     "muon": "Muon",
 }
 VARIANTS = OPTIMIZERS | {
-    "chosen": N_("as you chose"),
+    "chosen": N_("your settings"),
     "all_heads": "MHA",
     "grouped": "GQA",
     "one_kv_head": "MQA",
@@ -62,13 +62,13 @@ KEPT = {
     "qk_norm": N_("norms of queries and keys"),
     "rotation": N_("cosines and sines of RoPE"),
     "pattern": N_("attention weights"),
-    "distances": N_("distances of the learned bias"),
+    "distances": N_("distances for the learned bias"),
     "mask": N_("additive mask"),
     "soft_cap": N_("soft-capped scores"),
-    "out_gate": N_("gate of the heads"),
+    "out_gate": N_("head gates"),
     "logit_soft_cap": N_("soft-capped logits"),
     "head_out": N_("outputs of the heads"),
-    "dropout": N_("masks of dropout"),
+    "dropout": N_("dropout masks"),
     "feed_forward_in": N_("input of the feed-forward layer"),
     "routed": N_("inputs and outputs of the experts"),
     "hidden": N_("hidden values"),
@@ -93,7 +93,7 @@ def variant_name(variant: Variant) -> str:
         case "checkpointing":
             return _("without activation checkpointing")
         case "fused":
-            return _("fused attention") if setup.fused else _("attention, eager")
+            return _("fused attention") if setup.fused else _("eager attention")
         case "format":
             return str(setup.weight_format)
         case "all_heads" | "grouped" | "one_kv_head" as name:
@@ -132,12 +132,12 @@ def _state(facts: MemoryFacts) -> str:
 
 def _cache(facts: MemoryFacts) -> str:
     if facts.state_per_text and not facts.is_training:
-        text = _("States take {each} for each text, however long it is: {cache} for {batch} texts.")
+        text = _("States take {each} per text, however long it is: {cache} at batch {batch}.")
         each, cache = bytes_text(facts.state_per_text), bytes_text(facts.need.cache)
         return text.format(each=each, cache=cache, batch=facts.shape.batch)
     if not facts.cache_per_token:
         return ""
-    text = _("The cache takes {each} for each token ({format}): {cache} for {batch} × {n:,}.")
+    text = _("The cache takes {each} per token ({format}): {cache} for {batch} × {n:,} tokens.")
     return text.format(
         each=bytes_text(facts.cache_per_token),
         format=shared.cache_format(facts.setup.weight_format),
@@ -182,9 +182,9 @@ def says_estimate(facts: MemoryFacts) -> str:
     if not facts.is_training:
         return sentences(_says_stored(facts), _says_use())
     said = _(
-        "Estimated term by term for the modules that run here, whose norms are not "
-        "fused; in the tests within 15% of a real step, measured tensor by tensor. Not "
-        "counted: memory of the framework, allocator and kernels, and communication."
+        "Estimated term by term for the modules that run here (norms not fused); in tests, "
+        "the estimate is within 15% of a real step measured tensor by tensor. Not counted: "
+        "memory of the framework, allocator and kernels, and communication."
     )
     more = ""
     if facts.setup.fused and facts.has_head_bias:
@@ -211,9 +211,9 @@ def _says_stored(facts: MemoryFacts) -> str:
 
 def _says_use() -> str:
     return _(
-        "The prompt is read in one pass; logits are computed for its last token only. "
-        "Not counted: scales of int8 and int4, memory of the framework and the "
-        "allocator. With weights of fewer bits, cache and activations stay at 16 bits."
+        "The prompt is read in one pass; logits are computed for its last token only. Not "
+        "counted: scales of int8 and int4, memory of the framework and the allocator. With "
+        "weights below 16 bits, cache and activations stay at 16 bits."
     )
 
 
@@ -277,7 +277,7 @@ def how_it_is_used(run: Run) -> None:
     setup = shared.setup(is_training=is_training, weights=run.weights)
     use, numbers, more = st.columns([5, 6, 10], vertical_alignment="bottom")
     with use:
-        choose("memory_use", _("Memory for"), USES, label_of=lambda name: _(USE_NAMES[name]))
+        choose("memory_use", _("Purpose"), USES, label_of=lambda name: _(USE_NAMES[name]))
     with numbers:
         formats = TRAINED_FORMATS if is_training else shared.formats([run.weights])
         shown = str(setup.weight_format)

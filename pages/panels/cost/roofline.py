@@ -49,7 +49,7 @@ CODE = (
     device_peak.measure_bandwidth,
 )
 PHASES = {"prefill": N_("prefill: all tokens at once"), "decode": N_("decode: one more token")}
-BOUNDS = {"compute": N_("arithmetic"), "memory": N_("memory"), "start": N_("launch time")}
+BOUNDS = {"compute": N_("arithmetic"), "memory": N_("memory"), "start": N_("launch overhead")}
 WAITING = {
     Bound.COMPUTE: N_("limited by arithmetic: {names}"),
     Bound.MEMORY: N_("limited by memory: {names}"),
@@ -161,7 +161,7 @@ def says_reach(facts: RooflineFacts) -> str:
         (worst, low), (best, high) = facts.reach[0], facts.reach[-1]
         text = _(
             "Of the operations bound by arithmetic or memory, {best} comes nearest to the "
-            "roofline ({high} of it), {worst} stays furthest below ({low})."
+            "roofline ({high} of it) and {worst} stays furthest below it ({low})."
         )
         names = {"best": operation(best), "worst": operation(worst)}
         said.append(text.format(**names, high=percent(high), low=percent(low)))
@@ -185,8 +185,8 @@ def says_left_out(facts: RooflineFacts) -> str:
         for each in facts.left_out
     )
     said = _(
-        "Too slow or too large to be measured here, so only estimated: {names}. Set "
-        "fewer tokens, a smaller batch or a narrower model."
+        "Too slow or too large to be measured here, so only estimated: {names}. Choose fewer "
+        "tokens, a smaller batch or a narrower model."
     )
     return said.format(names=listing(listed))
 
@@ -227,12 +227,12 @@ def says_model(facts: ModelFacts) -> str:
 def says_how(case: Case) -> str:
     """On what it was measured, and what is left out."""
     text = _(
-        "Measured here: {where}; medians after warming up, bars: quartiles; random operands "
-        "(seed {seed}). Successive calls use different weights and cached keys until as many "
-        "bytes have been read as the model holds, so that hardware caches behave as in the "
-        "model. Bytes: each operand read once, each result written once. In the layer but "
-        "not in its operations: biases, masks, positions, norms of queries and keys, head "
-        "reshaping."
+        "Measured here: {where}; medians after warm-up (error bars: quartiles); random "
+        "operands (seed {seed}). Successive calls use different weights and cached keys "
+        "until as many bytes have been read as the model holds, so that hardware caches "
+        "behave as in the model. Bytes: each operand read once, each result written once. "
+        "Included in the layer but not in its operations: biases, masks, positions, norms of "
+        "queries and keys, head reshaping."
     )
     return text.format(where=shared.where(case.place), seed=case.seed)
 
@@ -261,7 +261,7 @@ def operations_table(rows: pd.DataFrame) -> None:
     """Every operation with its FLOPs and bytes, and its times where there are any."""
     table = {
         _("operation"): rows["operation"].map(operation),
-        _("times per layer"): rows["times"].astype(str).where(rows["operation"] != "unembed", "–"),
+        _("count per layer"): rows["times"].astype(str).where(rows["operation"] != "unembed", "–"),
         "FLOPs": rows["flops"].map(flops),
         _("bytes"): rows["bytes"].map(bytes_text),
         _("FLOPs per byte"): rows["intensity"].map(rounded),

@@ -61,7 +61,7 @@ def roofline(facts: RooflineFacts, names: Mapping[str, str], *, _: Translate) ->
             *_dots(table, ON_ROOF, AS_MEASURED, _),
             *_key(_),
         ],
-        title=_("Roofline: speed reached against speed possible"),
+        title=_("Roofline: achieved and attainable speed"),
         height=HEIGHT,
         margin=(TITLE, BOTTOM),
         showlegend=True,
@@ -116,7 +116,7 @@ def intensity(rows: pd.DataFrame, names: Mapping[str, str], *, _: Translate) -> 
     )
     return figure(
         [bars],
-        title=_("FLOPs for each byte that is moved"),
+        title=_("FLOPs per byte moved"),
         **plot_room(ROW * len(values), BOTTOM),
         xaxis={**_log(_("FLOPs per byte (logarithmic)"), [10**low, 10**high], "~g")},
         yaxis=row_names([plain(names[name]) for name in table["operation"]], showgrid=False),
@@ -142,7 +142,7 @@ def _hover(row: Row, _: Translate) -> str:
     ]
     if pd.isna(row.measured_s):
         return "<br>".join([*lines, _("not measured")])
-    text = _("measured {time}: {rate}, {share} of it")
+    text = _("measured {time}: {rate}, {share} of roofline")
     rate = f"{flops(row.measured_flops_per_s)}/s"
     said = text.format(time=duration(row.measured_s), rate=rate, share=f"{row.share:.1%}")
     return "<br>".join([*lines, said])

@@ -67,7 +67,7 @@ def formats(weights: Iterable[str]) -> tuple[str, ...]:
 
 def format_name(weight_format: str) -> str:
     """What a number format is called."""
-    return _("format of its file") if weight_format == AS_IN_FILE else weight_format
+    return _("as in the file") if weight_format == AS_IN_FILE else weight_format
 
 
 def cache_format(weight_format: str) -> str:
@@ -94,7 +94,7 @@ def says_length(config: ModelConfig, n: int) -> str:
     """Where a text is longer than the model was made for."""
     if n <= config.max_seq_len:
         return ""
-    text = _("n is beyond the {most:,} tokens of this model (max_seq_len).")
+    text = _("n exceeds this model's limit of {most:,} tokens (max_seq_len).")
     return text.format(most=config.max_seq_len)
 
 
@@ -147,7 +147,7 @@ def device(name: str, here: str) -> str:
     """A device of the table, or the one in front of the reader, which is called `here`."""
     if name != HERE:
         return HARDWARE[name].title
-    return _("this one: {device}").format(device=device_name(here))
+    return _("this device: {device}").format(device=device_name(here))
 
 
 def place(run: Run, name: str) -> Place:
@@ -186,8 +186,8 @@ def busy(load: float) -> str:
     if not load > BUSY:
         return ""
     text = _(
-        "The machine was busy: {load:.1f} runnable programs per CPU, so that work "
-        "shared by several threads waits for the slowest."
+        "The machine was busy: {load:.1f} runnable processes per CPU, so work shared by "
+        "several threads waited for the slowest."
     )
     return text.format(load=load)
 
@@ -198,8 +198,8 @@ def counted_model(config: ModelConfig) -> str:
     if active == n:
         return _("{n:,} parameters. Counted by formula, without building the model.").format(n=n)
     text = _(
-        "{n:,} parameters, of which each token uses {active:,}. Counted by formula, without "
-        "building the model."
+        "{n:,} parameters, {active:,} active per token. Counted by formula, without building "
+        "the model."
     )
     return text.format(n=n, active=active)
 

@@ -136,7 +136,7 @@ def _compared(name: str, ratio: float) -> str:
     if ratio > 1:
         text = _("{dtype} pays off here: {ratio} times as fast.")
         return text.format(dtype=name, ratio=rounded(ratio))
-    text = _("{dtype} is slower here: {ratio} times the time.")
+    text = _("{dtype} is slower here: it takes {ratio} times as long.")
     return text.format(dtype=name, ratio=rounded(1 / ratio))
 
 
@@ -149,10 +149,14 @@ def says_skipped(facts: SweepFacts) -> str:
 def _refused(series: str, refused: Point) -> str:
     if refused.n_bytes:
         text = _(
-            "{dtype}: from size {size:,} on it needs about {need}, more than a single run may use."
+            "{dtype}: from size {size:,} up, a pass needs about {need}, more than a single "
+            "run may use."
         )
         return text.format(dtype=series, size=refused.size, need=bytes_text(refused.n_bytes))
-    text = _("{dtype}: from size {size:,} on a pass would take about {time}, more than {most}.")
+    text = _(
+        "{dtype}: from size {size:,} up, a pass would take about {time}, more than the "
+        "limit of {most}."
+    )
     times = {"time": duration(refused.seconds), "most": duration(LONGEST_PASS)}
     return text.format(dtype=series, size=refused.size, **times)
 
@@ -160,9 +164,9 @@ def _refused(series: str, refused: Point) -> str:
 def says_how(facts: SweepFacts) -> str:
     """What was measured, and how."""
     text = _(
-        "Measured here: {where}. One layer of this model, random weights and input "
-        "(seed {seed}), {start}; medians of up to {repeats} samples after warming up, "
-        "bars: quartiles. Memory: the peak beyond weights and input{counted}."
+        "Measured here: {where}. One layer of this model, random weights and input (seed "
+        "{seed}), {start}; medians of up to {repeats} samples after warm-up (error bars: "
+        "quartiles). Memory: the peak beyond weights and input{counted}."
     )
     on_cpu = _(", counted tensor by tensor; memory used inside kernels is not seen")
     place = facts.lines[0].place
@@ -266,7 +270,12 @@ def which_format_pays(run: Run) -> None:
         show(sweeps_picture.formats, *formats, facts=format_facts, key="format_reach")
     show_table(formats_table(known), key="formats_by_formula")
     if not is_asked:
-        note(_("One layer of this model in each format, n = 16 to 4,096, one pass after another."))
+        note(
+            _(
+                "Measures one layer of this model in each format, for n = 16 to 4,096, one "
+                "pass after another."
+            )
+        )
 
 
 def _formats_measured(run: Run) -> None:

@@ -35,7 +35,7 @@ TERMS = {
     "idle": N_("idle experts"),
     "pairs": N_("attention between tokens, or state"),
     "rest": N_("encoder or decoder: the half not used"),
-    "exact": N_("exact"),
+    "exact": N_("exact count"),
     "recomputed": N_("recomputed"),
 }
 
@@ -66,9 +66,9 @@ def says_cost(facts: TrainingFacts) -> str:
 def says_optimal(facts: TrainingFacts) -> str:
     """How far from twenty tokens a parameter."""
     text = _(
-        "{ratio} tokens per parameter. Hoffmann et al. (2022) found about 20 to be best "
-        "for a fixed number of FLOPs: {optimal} here. A model that will be used a lot "
-        "is trained longer."
+        "{ratio} tokens per parameter. Hoffmann et al. (2022) found about 20 to be best for "
+        "a fixed number of FLOPs: {optimal} tokens here. A model that will be used a lot is "
+        "usually trained longer."
     )
     ratio, optimal = rounded(facts.tokens_per_parameter), tokens(facts.optimal_tokens)
     return text.format(ratio=ratio, optimal=optimal)
@@ -95,13 +95,13 @@ def says_hours(facts: TrainingFacts) -> str:
         hours=long_duration(found.alone_seconds, _=_),
     )
     text = _(
-        "But weights, gradients and optimizer states alone, without activations, "
-        "need {fewest:,} of them (using {usable:.0%} of the memory)."
+        "But weights, gradients and optimizer states alone, without activations, need "
+        "{fewest:,} of these devices (using {usable:.0%} of their memory)."
     )
     if found.is_enough:
         text = _(
             "Weights, gradients and optimizer states alone, without activations, need "
-            "{fewest:,} of them (using {usable:.0%} of the memory)."
+            "{fewest:,} of these devices (using {usable:.0%} of their memory)."
         )
     return sentences(said, text.format(fewest=found.fewest, usable=plan.usable))
 
@@ -145,8 +145,8 @@ def hours_table(facts: TrainingFacts) -> None:
     rows = {
         _("device"): [HARDWARE[each.device].title for each in found],
         _("peak, dense"): [f"{flops(each.peak)}/s" for each in found],
-        _("on one device"): [long_duration(each.alone_seconds, _=_) for each in found],
-        _("on all devices"): [long_duration(each.seconds, _=_) for each in found],
+        _("time on one device"): [long_duration(each.alone_seconds, _=_) for each in found],
+        _("time on all devices"): [long_duration(each.seconds, _=_) for each in found],
         _("minimum number of devices, without activations"): [each.fewest for each in found],
     }
     show_table(pd.DataFrame(rows), key="hours_table")
@@ -184,7 +184,7 @@ def plan_controls(plan: Plan, optimal: int) -> None:
     left, right = st.columns(2)
     with left:
         token_control(plan.n_tokens, optimal)
-        label = _("Utilization · share of the peak that is reached")
+        label = _("Utilization · share of peak achieved")
         slider("utilisation", label, plan.utilisation, step=0.01)
     with right:
         pick("training_device", _("Device"), HARDWARE, label_of=lambda name: HARDWARE[name].title)

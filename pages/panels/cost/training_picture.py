@@ -37,7 +37,7 @@ def waterfall(facts: TrainingFacts, labels: Sequence[str], *, _: Translate) -> P
         title=_("From the rule of thumb to the exact count"),
         **plot_room(ROW * len(labels), AXIS),
         xaxis={
-            "title": _("FLOPs of the whole training"),
+            "title": _("FLOPs of the whole training run"),
             "range": [0, 1.35 * max(ends)],
             "tickformat": "~s",
             "nticks": 5,

@@ -14,7 +14,7 @@ from pages.panels.efficiency.matrix_map_picture import PALE_TO_STRONG, matrix_ma
 
 PLOT = 260
 GRID_NAMES = {
-    ActivationGrid.NONE: N_("weights alone"),
+    ActivationGrid.NONE: N_("weights only"),
     ActivationGrid.STATIC: N_("one grid, static"),
     ActivationGrid.TENSOR: N_("one grid, dynamic"),
     ActivationGrid.TOKEN: N_("one grid per token"),
@@ -79,7 +79,7 @@ def losses(facts: ActivationFacts, *, _: Translate) -> Picture:
     room = 0.15 * (max(found) - min(found)) or 0.1
     return figure(
         [_dots(facts, grids, is_smooth, name, color, _) for is_smooth, name, color in kinds],
-        title=_("Held-out loss, and the score"),
+        title=_("Held-out loss and score"),
         **room_for_legend(PLOT, len(kinds)),
         shapes=[marks.level(facts.exact.held_out_loss)],
         xaxis={"type": "category", "range": [-0.5, len(grids) - 0.5]},

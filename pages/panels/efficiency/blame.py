@@ -71,7 +71,7 @@ def blame_facts(weights: str, how: Compression, kept: Compression) -> BlameFacts
 
 def says_blame(facts: BlameFacts) -> str:
     """Where most is lost, and what gives it back."""
-    text = _("{matrix} is most to blame: rounded alone, it raises the loss by {nats:.4f} nats.")
+    text = _("{matrix} is most to blame: rounding it alone raises the loss by {nats:.4f} nats.")
     matrix, nats = facts.worst["matrix"].removesuffix(".weight"), facts.worst["blame"]
     return sentences(
         text.format(matrix=matrix, nats=nats), _says_quality(facts), _says_given_back(facts)
@@ -81,15 +81,15 @@ def says_blame(facts: BlameFacts) -> str:
 def _says_quality(facts: BlameFacts) -> str:
     """The score, or the loss, of all three files."""
     text = _(
-        "The held-out loss of {before} nats becomes {rounded} when all matrices are rounded, "
-        "**{kept}** when the worst rows stay at 8 bits; the file grows from {small} to "
+        "The held-out loss of {before} nats becomes {rounded} when all matrices are rounded "
+        "and **{kept}** when the worst rows stay at 8 bits; the file grows from {small} to "
         "{larger}."
     )
     if facts.is_share:
         text = _(
-            "The score ({score}) is {before} in the original, {rounded} when all matrices are "
-            "rounded, **{kept}** when the worst rows stay at 8 bits; the file grows from {small} "
-            "to {larger}."
+            "The score ({score}) is {before} for the original, {rounded} when all matrices "
+            "are rounded, and **{kept}** when the worst rows stay at 8 bits; the file grows "
+            "from {small} to {larger}."
         )
     return text.format(
         score=_(facts.score_name),
@@ -109,7 +109,8 @@ def _says_given_back(facts: BlameFacts) -> str:
     if facts.is_close:
         return _("Rounding costs next to nothing here: try fewer bits.")
     text = _(
-        "That recovers {rows} of what was lost; leaving layer {layer} unrounded recovers {whole}."
+        "Keeping these rows recovers {rows} of what was lost; leaving layer {layer} "
+        "unrounded recovers {whole}."
     )
     return text.format(
         rows=percent(facts.given_back(facts.kept)),
@@ -180,7 +181,9 @@ def _way_to_exempt(facts: BlameFacts) -> None:
 
 
 def _not_recorded() -> str:
-    question = _("Which matrix lowers the score most, and what if the worst rows stay at 8 bits?")
+    question = _(
+        "Which rounded matrix lowers the score most, and what if the worst rows stay at 8 bits?"
+    )
     return sentences(question, _("These settings were not measured beforehand."))
 
 

@@ -72,8 +72,8 @@ def _says_texts(facts: CacheFacts) -> str:
     if facts.n_same == n:
         return _("All {n} continuations stay the same to the end.").format(n=n)
     text = _(
-        "Of {n} continuations {same} stay the same to the end; the first difference comes "
-        "after {k} tokens."
+        "Unchanged to the end: {same} of {n} continuations; the first difference comes after "
+        "{k} tokens."
     )
     return text.format(n=n, same=facts.n_same, k=facts.earliest)
 
@@ -154,7 +154,7 @@ def _controls() -> None:
     with middle:
         choose("cache_bits", _("bits"), tuple(map(str, CACHE_BITS)), label_of=str)
     with right:
-        choose("cache_group", _("tokens per grid of a channel"), CACHE_GROUPS, label_of=str)
+        choose("cache_group", _("tokens per channel grid"), CACHE_GROUPS, label_of=str)
         choose("cache_recent", _("most recent tokens kept exact"), CACHE_RECENT, label_of=str)
 
 

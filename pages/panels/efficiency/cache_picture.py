@@ -43,7 +43,7 @@ def differences(facts: CacheFacts, *, _: Translate) -> Picture:
         facts,
         lambda each: each.largest_difference,
         _,
-        title=_("Largest change of a logit"),
+        title=_("Largest change in any logit"),
         yaxis={"title": _("largest change (logarithmic)"), **log_axis(min(found), max(found))},
     )
 

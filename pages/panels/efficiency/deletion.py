@@ -47,13 +47,13 @@ def facts_of(weights: str) -> DeletionFacts:
 def says_deletion(facts: DeletionFacts) -> str:
     """What one deletion costs at least and at most, and a swap."""
     text = _(
-        "{score}: {before}. Without {least} it is {kept}, without {most} {left}. With half of "
-        "the {n} sub-layers deleted: {first} if the least needed go first, {random} if they "
-        "are random."
+        "{score}: {before}. Without {least} it is {kept}, without {most} it is {left}. With "
+        "half of the {n} sub-layers deleted: {first} if the least needed go first, {random} "
+        "if chosen at random."
     )
     half = len(facts.deleted) // 2
     return text.format(
-        score=_(facts.score_name) if facts.is_share else _("nats of held-out loss"),
+        score=_(facts.score_name) if facts.is_share else _("held-out loss in nats"),
         before=_said(facts.quality(facts.original), facts),
         least=change_name(facts.least_needed.change, _),
         kept=_said(facts.quality(facts.least_needed), facts),
@@ -72,9 +72,9 @@ def _said(quality: float, facts: DeletionFacts) -> str:
 def says_siblings(facts: SiblingFacts) -> str:
     """What is left after one deletion, with and without the connection."""
     text = _(
-        "Sorting models that differ only in norm and residual connection, after one of {n} "
-        "sub-layers is deleted: {with_residual} of the answers are exact with the residual "
-        "connection, {without} without."
+        "In sorting models that differ only in norm and residual connection, deleting one of "
+        "{n} sub-layers leaves {with_residual} of the answers exact with the residual "
+        "connection, {without} without it."
     )
     return text.format(
         n=facts.n_sublayers,

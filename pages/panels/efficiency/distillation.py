@@ -59,7 +59,7 @@ WAY_NAMES = {
     Way.TAUGHT: N_("with the teacher"),
     Way.ALONE: N_("alone, same tokens"),
     Way.ALONE_LONGER: N_("alone, same FLOPs"),
-    Way.ALONE_AS_LONG: N_("alone, for as long"),
+    Way.ALONE_AS_LONG: N_("alone, same time"),
 }
 
 
@@ -76,9 +76,10 @@ def says_distillation(facts: DistillationFacts) -> str:
     """Whether the teacher helps, for as many tokens, as many FLOPs, and as much time."""
     text = _(
         "After {n} updates the student ({share} of the teacher's parameters) has a held-out "
-        "loss of {taught:.3f} nats with the teacher and {alone:.3f} alone: lower on {better} "
-        "of {seeds} seeds. Trained alone with as many FLOPs ({longer} updates), it reaches "
-        "{more:.3f}: the teacher gives the lower loss on {better_longer}."
+        "loss of {taught:.3f} nats with the teacher and {alone:.3f} alone; the teacher gives "
+        "the lower loss on {better} of {seeds} seeds. Trained alone with the same FLOPs "
+        "({longer} updates), it reaches {more:.3f}, and the teacher gives the lower loss on "
+        "{better_longer}."
     )
     said = text.format(
         n=facts.n_updates(Way.TAUGHT),
@@ -100,9 +101,9 @@ def _says_time(facts: DistillationFacts) -> str:
     if not facts.is_timed:
         return ""
     text = _(
-        "Trained alone for as long ({as_long} updates, since one with the teacher takes "
-        "{ratio:.2f} times as long), it reaches {loss:.3f}: the teacher gives the lower loss "
-        "on {better}."
+        "Trained alone for the same time ({as_long} updates, since one with the teacher "
+        "takes {ratio:.2f} times as long), it reaches {loss:.3f}: the teacher gives the "
+        "lower loss on {better}."
     )
     way = Way.ALONE_AS_LONG
     return text.format(
@@ -134,7 +135,8 @@ def _verdict(facts: DistillationFacts) -> str:
             "The teacher helps, but spending what it costs on more updates helps at least as much."
         )
     return _(
-        "The teacher does not help here: for that it must lower the loss on four of five seeds."
+        "The teacher does not help here: to count as help, it must lower the loss on at "
+        "least four of five seeds."
     )
 
 
@@ -204,14 +206,14 @@ def what_a_teacher_adds(run: Run) -> None:
     switch("train_students", _("Train the students here"))
     with keeping.row(_("**Keep a student**")):
         keeping.n_updates("student_updates")
-        keeping.start_button(_("Train one with the teacher"), spec, key="student")
+        keeping.start_button(_("Train a student with the teacher"), spec, key="student")
     keeping.watched_one(spec, key="student")
 
 
 def _cannot_be(fault: Fault) -> None:
     """Why a student of this shape is not trained, and the way to one that is."""
     st.error(say_fault(fault), icon=":material/block:")
-    way(_("Choose half of both"), "half_student", student_size=str(StudentSize.HALF_BOTH))
+    way(_("Halve layers and width"), "half_student", student_size=str(StudentSize.HALF_BOTH))
 
 
 def _compared(

@@ -91,7 +91,7 @@ def _most_blamed(run: Run, how: Compression, place: str) -> None:
     kept = name_of(replace(plain, kept_share=RECORDED_SHARE))
     key = f"exempt_blamed{place}"
     if traced := recorded_blame(starts.original(run.weights), kept):
-        _way(_("The layer that costs most"), (*without_layer(traced.rows, plain).exempt,), key)
+        _way(_("Most sensitive layer"), (*without_layer(traced.rows, plain).exempt,), key)
     elif not place:
-        label, go = _("Find the layer that costs most"), panel.open_panel
+        label, go = _("Find the most sensitive layer"), panel.open_panel
         st.button(label, icon=":material/search:", key=key, on_click=go, args=("blame",))

@@ -68,8 +68,8 @@ def says_frontier(facts: FrontierFacts) -> str:
     """How far the file shrinks before the score does."""
     best = facts.smallest(MOST_LOST)
     text = _(
-        "The smallest of {n} files that loses at most {most} is **{name}** ({words}): {size} "
-        "instead of {original}, {ratio:.1f} times smaller."
+        "Of {n} files, the smallest that loses at most {most} in quality is **{name}** "
+        "({words}): {size} instead of {original}, {ratio:.1f} times smaller."
     )
     said = text.format(
         n=len(facts.variants),
@@ -104,7 +104,7 @@ def _says_lossless(facts: FrontierFacts) -> str:
     """The smallest, if another, whose score (or loss, where there is none) is no worse."""
     best = facts.smallest(0.0)
     if not best.name:
-        return _("Every one of them loses something.")
+        return _("Every smaller file loses something.")
     if best == facts.smallest(MOST_LOST):
         return ""
     text = _(
@@ -128,9 +128,9 @@ def _says_packed(facts: FrontierFacts) -> str:
     if not (ran := facts.packed):
         return ""
     text = _(
-        "**{name}** computes in int8 ({n} matrices): a batch takes {batch} of the time in "
-        "float32, a token {token}; going by the bytes of the matrices alone, {bytes} would "
-        "be expected."
+        "**{name}** computes in int8 ({n} matrices): a batch takes {batch} of its float32 "
+        "time, a token {token}; from the bytes of the matrices alone, one would expect "
+        "{bytes}."
     )
     batch, token = (facts.time_ratio(ran, kind) or 0.0 for kind in TIMED)
     return text.format(
@@ -149,8 +149,8 @@ def _said(quality: float, facts: FrontierFacts) -> str:
 def says_how(facts: FrontierFacts, processor: str) -> str:
     """What was measured, on what; `processor` is empty where it was here and now."""
     text = _(
-        "Held-out questions of its own task, the same for all; ± is the standard error over "
-        "{n} draws."
+        "Scored on held-out questions of the model's own task, the same for all; ± is the "
+        "standard error over {n} draws."
     )
     said = text.format(n=len(facts.original.scores))
     before = shared.measured_on(processor) if processor else ""
@@ -180,7 +180,7 @@ def _says_own(facts: FrontierFacts) -> str:
     said = text.format(n=len(facts.own))
     if not (facts.apart and facts.is_of_time):
         return said
-    return sentences(said, _("They were timed separately and are grey."))
+    return sentences(said, _("Timed separately, so drawn in grey."))
 
 
 def variant_table(facts: FrontierFacts) -> pd.DataFrame:
@@ -249,7 +249,7 @@ def _color_choice() -> None:
         FrontColors.TIME: _("time per batch"),
         FrontColors.TOKEN_TIME: _("time per token"),
     }
-    choose("front_colors", _("Colour"), FrontColors, label_of=lambda c: names[FrontColors(c)])
+    choose("front_colors", _("Colour by"), FrontColors, label_of=lambda c: names[FrontColors(c)])
 
 
 def _made_here(
@@ -292,7 +292,7 @@ def _measured_here(weights: str, names: tuple[str, ...]) -> int:
 
 
 def _promise(run: Run) -> str:
-    text = _("{model}: one file per way to make it smaller, and the score that each keeps.")
+    text = _("{model}: one file per way of making it smaller, and the score that each keeps.")
     return text.format(model=_(starts.start_of(starts.original(run.weights)).title))
 
 
@@ -311,13 +311,13 @@ def shown_table(facts: FrontierFacts) -> pd.DataFrame:
         _("file"): [bytes_text(each.n_bytes) for each in each_one],
         _("score"): [shared.said_score(each, is_share=facts.is_share) for each in each_one],
         _("held-out loss"): [f"{each.held_out_loss:.3f}" for each in each_one],
-        _("one batch"): [duration(each.seconds) for each in each_one],
-        _("one token"): [_token_time(each) for each in each_one],
-        _("on the front"): [_("yes") if each.name in best else "" for each in each_one],
+        _("time per batch"): [duration(each.seconds) for each in each_one],
+        _("time per token"): [_token_time(each) for each in each_one],
+        _("on the Pareto front"): [_("yes") if each.name in best else "" for each in each_one],
         _("description"): [in_words(compression_of(each.name)) for each in each_one],
     }
     if not any(each.token_seconds for each in each_one):
-        del columns[_("one token")]
+        del columns[_("time per token")]
     return pd.DataFrame(columns)
 
 

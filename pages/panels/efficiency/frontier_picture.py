@@ -23,8 +23,8 @@ METHOD_NAMES = {
     Method.SEVERAL: N_("combined"),
 }
 TIME_NAMES = {
-    FrontColors.TIME: N_("time per batch, ×"),
-    FrontColors.TOKEN_TIME: N_("time per token, ×"),
+    FrontColors.TIME: N_("time per batch, × original"),
+    FrontColors.TOKEN_TIME: N_("time per token, × original"),
 }
 QUICK_TO_SLOW = ((0.0, palette.ATTENTION), (0.5, palette.BEFORE), (1.0, palette.PINNED))
 OWN = {"symbol": "circle-open", "size": 17, "color": palette.RESIDUAL, "line": {"width": 1.2}}
@@ -45,7 +45,7 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
     line = marks.line(
         [each.n_bytes for each in best],
         [facts.quality(each) for each in best],
-        name=_("no smaller one is as good"),
+        name=_("Pareto front"),
         line={"color": palette.BEFORE, "width": 2, "shape": "hv"},
         hoverinfo="skip",
     )

@@ -55,9 +55,10 @@ def matrix_bytes(weights: str) -> MatrixBytes:
 def says_bytes(facts: MatrixBytes) -> str:
     """What is expected of fewer bytes, before anything is timed."""
     text = _(
-        "All {n} matrices take {float32} in float32 and {int8} in int8: **{ratio} times fewer "
-        "bytes** to read. int8 is faster only where this and integer arithmetic save more time "
-        "than rounding the inputs takes: with one token, or with many?"
+        "All {n} matrices take {float32} in float32 and {int8} in int8: **{ratio} times "
+        "fewer bytes** to read. int8 is faster only where reading fewer bytes and integer "
+        "arithmetic save more time than rounding the inputs costs: with one token, or with "
+        "many?"
     )
     return text.format(
         n=facts.n_matrices,
@@ -107,12 +108,12 @@ def says_passes(facts: Int8Facts) -> str:
 
 
 def _what(each: PassTimes) -> str:
-    text = ngettext("{n:,} token at once", "{n:,} tokens at once", each.n_tokens)
+    text = ngettext("{n:,} token at a time", "{n:,} tokens at once", each.n_tokens)
     return text.format(n=each.n_tokens)
 
 
 def _mixed(each: PassTimes) -> str:
-    text = _("{what} in {time} ({n} of {all})")
+    text = _("{what} in {time} ({n} of {all} matrices)")
     time = duration(each.mixed)
     return text.format(what=_what(each), time=time, n=each.n_mixed, all=each.n_int8)
 
@@ -121,9 +122,9 @@ def says_how(facts: Int8Facts, series: Int8Times) -> str:
     """What was measured, and where."""
     text = _(
         "Measured here: {where}. torch's packed kernel: weights on one grid per row, "
-        "activations on one grid per token, whose recomputation is timed too ({share} of the "
-        "int8 time); sums in int32. Matrices timed alone hold random numbers (seed {seed}); "
-        "times are the second fastest of {repeats} samples."
+        "activations on one grid per token, recomputed each time and included in the timing "
+        "({share} of the int8 time); sums in int32. Matrices timed alone hold random numbers "
+        "(seed {seed}); times are the second fastest of {repeats} samples."
     )
     place = Place(series.device, "float32, int8", series.attempt)
     share = percent(facts.rounding_share)
@@ -144,7 +145,7 @@ def pass_table(facts: Int8Facts) -> pd.DataFrame:
             "float32": [duration(each.float32) for each in facts.passes],
             "int8": [duration(each.int8) for each in facts.passes],
             _("int8 where quicker"): [duration(each.mixed) for each in facts.passes],
-            _("at full precision there"): [_stays(each.recipe) for each in facts.passes],
+            _("kept at full precision"): [_stays(each.recipe) for each in facts.passes],
         }
     )
 

@@ -45,7 +45,7 @@ def times(facts: Int8Facts, *, _: Translate) -> Picture:
         "float32": ("float32", {"color": palette.FEED_FORWARD, "width": 2.5}, "square"),
         "int8": (_("int8, packed"), {"color": palette.ATTENTION, "width": 2.5}, "circle"),
         "rounding": (
-            _("of which rounding activations"),
+            _("int8: rounding activations"),
             {"color": palette.ATTENTION, "width": 1.5, "dash": "dot"},
             "circle-open",
         ),
@@ -72,7 +72,7 @@ def times(facts: Int8Facts, *, _: Translate) -> Picture:
     ]
     return figure(
         lines,
-        title=_("Time of all matrices, one after the other"),
+        title=_("Time for all matrices, one after another"),
         **room_for_legend(PLOT, len(lines)),
         xaxis={"type": "category", "title": _("n · tokens at once")},
         yaxis={"title": _("time (logarithmic)"), **log_axis(min(every), max(every), said=duration)},

@@ -108,7 +108,7 @@ def _ways_on(run: TrainingRun, key: str) -> None:
             icon=":material/show_chart:",
             query_params={**link.elsewhere(TRAINING), "run": run.id},
         )
-    note(_("The file holds this model alone, and opens again under *Bring your own weights*."))
+    note(_("The file contains only this model; reopen it under *Bring your own weights*."))
 
 
 def _beside(run: TrainingRun) -> None:

@@ -59,7 +59,7 @@ def _answers_and_file(weights: str) -> None:
         with file, st.spinner(_("Asking both models the same questions …")):
             say(says_answers, weights, facts=answer_facts)
         if found := answer_facts(weights).lost:
-            st.caption(_("What was lost"))
+            st.caption(_("Lost answers"))
             show_whole(_table(found))
     with file:
         download(

@@ -34,9 +34,9 @@ def path_facts(run: Run) -> PathFacts:
 def says_paths(facts: PathFacts) -> str:
     """Which length carries most, and how short the paths are that the model needs."""
     text = _(
-        "{n} sub-layers make {all:,} paths. The largest part of the gradient, {share}, comes "
-        "through paths of length {k}, which make up {of_paths} of all paths. With paths of "
-        "length {enough} at most, the loss is within a tenth of the whole model's "
+        "{n} sub-layers make {all:,} paths. The largest share of the gradient, {share}, "
+        "comes through paths of length {k}, which make up {of_paths} of all paths. With "
+        "paths of length at most {enough}, the loss is within a tenth of the whole model's "
         "({loss:.3f})."
     )
     return text.format(
@@ -79,8 +79,8 @@ def which_paths(run: Run) -> None:
         show(paths_picture.losses, run, facts=path_facts, key="path_losses")
     facts = path_facts(run)
     text = _(
-        "One held-out batch of its own task. Deletions: {n} random draws, seed {seed}; the "
-        "band is their range."
+        "One held-out batch of the model's own task. Deletions: {n} random draws, seed "
+        "{seed}; the band is their range."
     )
     note(text.format(n=paths.N_DRAWS, seed=facts.seed))
     download("paths.csv", lambda: path_table(facts).to_csv(index=False), "text/csv")

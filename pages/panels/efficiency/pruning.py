@@ -52,7 +52,7 @@ def says_pruning(facts: PruningFacts) -> str:
     by_size, by_use, by_chance = (percent(facts.kept_up_to(c, MOST_KEPT)) for c in Criterion)
     text = _(
         "Keeping {kept}, the model can lose {size} chosen by magnitude, {use} by effect on "
-        "its own text, {chance} at random."
+        "its task's text, and {chance} at random."
     )
     kept = shared.said_kept(MOST_KEPT, facts.score_name, facts.is_share)
     said = text.format(kept=kept, size=by_size, use=by_use, chance=by_chance)
@@ -136,4 +136,7 @@ def _says_how(before: Recorded | None) -> str:
 
 
 def _question() -> str:
-    return _("Which weights does the model need? By size, by use, and at random, as a control.")
+    return _(
+        "Which weights does the model need? They are removed by size, by use and, as a "
+        "control, at random."
+    )

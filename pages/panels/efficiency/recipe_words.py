@@ -29,12 +29,12 @@ def in_words(how: Compression) -> str:
 def _parts(how: Compression) -> Iterator[str]:
     by = _(BY[how.criterion])
     if how.removed_layers:
-        layers = enumeration(str(from_one(layer)) for layer in how.removed_layers)
-        yield _("without layer {layers}").format(layers=layers)
+        layers = " + ".join(str(from_one(layer)) for layer in how.removed_layers)
+        yield _("layers removed: {layers}").format(layers=layers)
     if how.removed_heads:
         text = ngettext(
-            "{n} key/value head fewer per layer ({by})",
-            "{n} key/value heads fewer per layer ({by})",
+            "{n} key/value head removed per layer ({by})",
+            "{n} key/value heads removed per layer ({by})",
             how.removed_heads,
         )
         yield text.format(n=how.removed_heads, by=by)
@@ -66,7 +66,7 @@ def _rounding(how: Compression, grid: Quantization) -> Iterator[str]:
     if how.rounding is not Rounding.NEAREST:
         yield _("rounded by {method}").format(method=how.rounding.upper())
     if how.kept_share:
-        yield _("the worst {share} at 8 bits").format(share=percent(how.kept_share))
+        yield _("the worst rows ({share}) at 8 bits").format(share=percent(how.kept_share))
     if how.exempt:
         yield _("{modules} at full precision").format(modules=exempt_in_words(how.exempt))
     if how.activations is not None:

@@ -58,9 +58,9 @@ def says_retraining(facts: RetrainingFacts) -> str:
     once, after, gradual = (percent(facts.kept_up_to(repair, LEAST_KEPT)) for repair in Repair)
     text = _(
         "Keeping {kept}, the model can lose {once} of its {parts} without retraining, "
-        "{after} with {n} updates afterwards, {gradual} when they are removed gradually "
-        "during these updates. With nothing removed, the same updates take it from {before} "
-        "to {control}."
+        "{after} with {n} updates afterwards, and {gradual} when they are removed gradually "
+        "during these updates. With nothing removed, the same updates change the result from "
+        "{before} to {control}."
     )
     return text.format(
         parts=_(REMOVED_NAMES[facts.removed]),
@@ -128,7 +128,10 @@ def _expected_time(weights: str, removed: Removed) -> str:
 
 def says_how(facts: RetrainingFacts, *, is_recorded: bool) -> str:
     """On what it was trained on, what went first, and how small that makes the model."""
-    text = _("Its own task and batches, at {rate:.0%} of its learning rate. Seed: the model's own.")
+    text = _(
+        "Task, batches and seed are the model's own; the learning rate is {rate:.0%} of "
+        "its original one."
+    )
     said = text.format(rate=retraining.RATE)
     gradually = _("Gradual removal: one step every {n} updates during the first half.")
     return sentences(
@@ -144,8 +147,8 @@ def _order(facts: RetrainingFacts) -> str:
     if facts.removed is Removed.WEIGHTS:
         return _("The smallest weights of each matrix are removed first (magnitude).")
     if facts.removed is Removed.LAYERS:
-        return _("The layer without which the loss rises least is removed first.")
-    return _("Those that write with the smallest weights are removed first (magnitude).")
+        return _("The layer whose removal raises the loss least is removed first.")
+    return _("Those with the smallest output weights are removed first (magnitude).")
 
 
 def _size(facts: RetrainingFacts) -> str:
@@ -182,7 +185,7 @@ def _share_to_remove(weights: str, removed: Removed) -> float:
     percents = {round(100 * share): share for share in shares}
     wanted = link.value("removed_percent")
     shown = min(percents, key=lambda each: abs(each - wanted))
-    slide("removed_percent", _("Removed"), percents, shown, label_of=lambda each: f"{each}%")
+    slide("removed_percent", _("Share removed"), percents, shown, label_of=lambda each: f"{each}%")
     return percents[shown]
 
 

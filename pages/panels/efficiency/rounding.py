@@ -71,7 +71,7 @@ def says_rounding(facts: RoundingFacts) -> str:
     text = _(
         "With {bits:.2f} bits per weight, grids included, {before} become {after}. The "
         "signal-to-noise ratio is lowest in {worst}: {least:.1f} dB; the median matrix has "
-        "{median:.1f} dB. Every 6 dB more halves the error."
+        "{median:.1f} dB. Each additional 6 dB halves the error."
     )
     return text.format(
         bits=facts.bits_a_weight,
@@ -86,7 +86,10 @@ def says_rounding(facts: RoundingFacts) -> str:
 def says_grid(facts: RoundingFacts) -> str:
     """Whose numbers are drawn, and how many points they use."""
     grid = facts.grid
-    text = _("Row {row} of {matrix}, the one that loses most: {used} of {points} points are used.")
+    text = _(
+        "Row {row} of {matrix}, the row with the largest relative error: {used} of "
+        "{points} grid points are used."
+    )
     return text.format(
         row=from_one(grid.row),
         matrix=grid.matrix.removesuffix(".weight"),
@@ -163,6 +166,6 @@ def _grid_controls() -> None:
             label_of=lambda name: _(names[name]),
         )
         if link.value("granularity") == Granularity.GROUP:
-            slide("group_size", _("numbers in a group"), GROUP_SIZES, link.value("group_size"))
+            slide("group_size", _("weights per group"), GROUP_SIZES, link.value("group_size"))
     with right:
         pick("range_rule", _("Range of the grid"), RangeRule, label_of=lambda n: _(RANGE_NAMES[n]))

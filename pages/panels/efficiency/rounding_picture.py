@@ -33,7 +33,7 @@ def number_line(facts: RoundingFacts, *, _: Translate) -> Picture:
     return figure(
         [
             falls,
-            _ticks(grid.points, -0.08, _("points of the grid"), palette.BEFORE, "line-ns-open", 16),
+            _ticks(grid.points, -0.08, _("grid points"), palette.BEFORE, "line-ns-open", 16),
             _ticks(grid.exact, 1.0, _("weights"), palette.RESIDUAL, "circle", 6),
             _ticks(grid.rounded, 0.0, _("rounded"), palette.ATTENTION, "circle", 6),
         ],
@@ -81,9 +81,9 @@ def blame(facts: BlameFacts, *, _: Translate) -> Picture:
         facts.rows,
         thousandths,
         look,
-        _("{matrix}: {value:.1f} thousandths of a nat"),
+        _("{matrix}: {value:.1f} millinats"),
         _,
-        name=_("nats / 1000"),
-        title=_("Loss caused by each matrix, nats / 1000"),
+        name=_("millinats"),
+        title=_("Loss added by each matrix, millinats"),
         pinned=facts.worst["matrix"],
     )

@@ -29,7 +29,7 @@ from pages.ui.ways import take, way
 def ways_to_trained(weights: str) -> None:
     """Why nothing can be measured here, and the models that know a task."""
     fault = starts.task_fault(starts.original(weights)) if weights else None
-    text = _("A smaller model is measured on the task that it was trained on.")
+    text = _("A smaller model is measured on the task it was trained on.")
     st.info(say_fault(fault) if fault else text, icon=":material/lightbulb:")
     trained_models("shrink")
 
@@ -59,7 +59,8 @@ def whole(run: Run) -> Calibrated:
 def said_kept(share: float, score_name: str, is_share: bool) -> str:
     """That so much of a score is left; of a loss, that it rose by no more than a score may fall."""
     if not is_share:
-        return _("its held-out loss within {share}").format(share=percent(1 - share))
+        text = _("its held-out loss within {share} of the original")
+        return text.format(share=percent(1 - share))
     text = _("{share} of its score ({score})")
     return text.format(share=percent(share), score=_(score_name))
 
@@ -117,7 +118,9 @@ def shown_variant(run: Run) -> None:
     recipe = starts.start(link.value("preset")).recipe
     words = in_words(compression_of(recipe))
     with st.container(horizontal=True, vertical_alignment="center"):
-        text = _("Every other page now runs {recipe} ({words}); this one starts from its original.")
+        text = _(
+            "All other pages now run {recipe} ({words}); this page still starts from the original."
+        )
         note(text.format(recipe=recipe, words=words))
         st.button(
             _("Back to the original"),

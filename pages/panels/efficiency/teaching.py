@@ -46,8 +46,8 @@ SIZE_NAMES: dict[str, str] = {
 LAYER_COUNTS, STUDENT_WIDTHS = (1, 2, 3, 4, 6, 8, 12), (8, 16, 32, 48, 64, 96, 128, 192, 256)
 HIDDEN_WIDTHS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 TARGET_NAMES = {
-    AttentionTarget.PATTERNS: N_("weights of every head"),
-    AttentionTarget.RELATIONS: N_("relations in the last layer"),
+    AttentionTarget.PATTERNS: N_("attention weights of every head"),
+    AttentionTarget.RELATIONS: N_("self-attention relations, last layer"),
 }
 
 
@@ -160,17 +160,17 @@ def _inside_label() -> str:
 def _choose_inside() -> None:
     left, middle, right = st.columns(3)
     with left:
-        choose("hidden_weight", _("Weight of hidden states"), INNER_WEIGHTS, label_of=_or_none)
+        choose("hidden_weight", _("Hidden-state loss weight"), INNER_WEIGHTS, label_of=_or_none)
     with middle:
-        choose("attention_weight", _("Weight of attention"), INNER_WEIGHTS, label_of=_or_none)
+        choose("attention_weight", _("Attention loss weight"), INNER_WEIGHTS, label_of=_or_none)
     with right:
         targets = {str(target): _(name) for target, name in TARGET_NAMES.items()}
         label = _("What to match in attention")
         choose("attention_target", label, AttentionTarget, label_of=targets.__getitem__)
     note(
         _(
-            "Added to the loss: the distance of the residual streams at equal depth (0: equal, "
-            "1: as far as a zero vector), and the difference in attention, in nats."
+            "Added to the loss: the distance between the residual streams at equal depth (0: "
+            "equal, 1: as far as a zero vector), and the difference in attention, in nats."
         )
     )
 

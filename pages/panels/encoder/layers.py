@@ -29,7 +29,7 @@ def says_growth(facts: FlowFacts) -> str:
     text = _("RMS {start} after the embedding, {first} after layer 1, {last} at the end.")
     start, first, last = map(hundredths, (facts.start, facts.first, facts.end))
     said = text.format(start=start, first=first, last=last)
-    more = _("Every layer adds to the residual stream; see whether one adds most.")
+    more = _("Every layer adds to the residual stream; see whether one stands out.")
     if facts.run.config.norm.norm_placement == "post":
         more = _("Post-norm brings every layer back to the same scale.")
     return sentences(said, more)

@@ -37,9 +37,9 @@ def says_activation(facts: ActivationFacts) -> str:
     """Where the units of this run stand on the activation."""
     found = facts.standing
     text = _(
-        "{where}: {below} of the pre-activations are below 0, the median is "
-        "{median:.2f}. In {off} of all token–unit pairs the activation is off, in "
-        "{flat} its slope is below 0.01."
+        "{where}: {below} of the pre-activations are below 0; the median is {median:.2f}. "
+        "The activation is off in {off} of all token–unit pairs, and its slope is below 0.01 "
+        "in magnitude in {flat}."
     )
     said = text.format(
         where=shared.where(facts.place),
@@ -63,8 +63,8 @@ def says_gate(facts: GateFacts) -> str:
         )
         return text.format(token=token, expert=from_one(facts.place.expert))
     text = _(
-        "At {token} the strongest unit is {unit}: z = {pre:.3f} becomes {hidden:.3f}. "
-        "Over this input {off} of all token–unit pairs are off."
+        "At {token} the strongest unit is {unit}: z = {pre:.3f} becomes {hidden:.3f}. Over "
+        "this input, units are off in {off} of all token–unit pairs."
     )
     if facts.is_gated:
         text = _(

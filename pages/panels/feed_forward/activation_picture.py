@@ -153,7 +153,7 @@ def factors(facts: GateFacts, *, _: Translate) -> Picture:
     outlines = [outline(0, rows.index(selected) - 0.5, 1, 1)] if selected in rows else []
     return figure(
         traces,
-        title=_("The strongest units of {token}").format(token=token_label(facts.token_label)),
+        title=_("Strongest units at {token}").format(token=token_label(facts.token_label)),
         **plot_room(ROW * n, BOTTOM, above=HEADS),
         bargap=0.25,
         yaxis=row_names([str(from_one(unit)) for unit in rows], title=_("unit"), showgrid=False),
@@ -203,7 +203,7 @@ def closed(facts: GateFacts, *, _: Translate) -> Picture:
     outlines = [behind(numbers.index(facts.token))] if facts.token in numbers else []
     return figure(
         [bars, columns(hovers, numbers, 1.0)],
-        title=_("Units that are off, at each token"),
+        title=_("Units off at each token"),
         **plot_room(TALL, room),
         barmode="overlay",
         bargap=0.1,

@@ -61,7 +61,7 @@ def says_routes(facts: RoutingFacts) -> str:
     )
     text = _(
         "{token} is routed to {listed} of {n} experts. The busiest expert is chosen {most} "
-        "times, where an even share is {even:.1f}; the load-balancing loss of Switch is "
+        "times (an equal share would be {even:.1f}); the Switch load-balancing loss is "
         "{balance:.2f} (1: perfectly balanced)."
     )
     said = text.format(
@@ -79,10 +79,10 @@ def _shared(facts: RoutingFacts) -> str:
     if facts.shared_share is None:
         return ""
     text = ngettext(
-        "In addition, every token passes through {n} shared expert: its output has "
-        "{share:.2f} times the RMS of the whole layer.",
-        "In addition, every token passes through {n} shared experts: their output has "
-        "{share:.2f} times the RMS of the whole layer.",
+        "In addition, every token passes through {n} shared expert: its output's RMS is "
+        "{share:.2f} times the whole layer's.",
+        "In addition, every token passes through {n} shared experts: their output's RMS is "
+        "{share:.2f} times the whole layer's.",
         facts.choice.n_shared_experts,
     )
     return text.format(n=facts.choice.n_shared_experts, share=facts.shared_share)
@@ -92,9 +92,8 @@ def _dropped(facts: RoutingFacts) -> str:
     if not facts.room:
         return _("There is no capacity limit: nothing is dropped.")
     text = _(
-        "Each expert takes at most {room}. Routed choices dropped: {dropped}; tokens "
-        "that reach no expert at all and pass through the residual connection only: "
-        "{passed}."
+        "Capacity per expert: {room}. Routed choices dropped: {dropped}; tokens that reach "
+        "no expert and pass only through the residual connection: {passed}."
     )
     return text.format(room=facts.room, dropped=facts.n_dropped, passed=facts.n_passed)
 
@@ -103,15 +102,16 @@ def says_router(facts: RoutingFacts) -> str:
     """How the router decides; and where the layer has none, which one is shown."""
     if not facts.is_own:
         text = _(
-            "This layer is dense. Shown: {n} experts, {k} active, with random weights "
-            "(seed {seed}), on the layer's real input: they are untrained."
+            "This layer is dense. Shown: {n} experts, {k} active, with random, untrained "
+            "weights (seed {seed}), on the layer's real input."
         )
         return text.format(n=len(facts.load), k=facts.n_active, seed=facts.seed)
     choice = facts.choice
     if choice.router_kind is RouterKind.SIGMOID:
         text = _(
-            "Router: linear without bias, then a sigmoid for each of {n} scores; a bias, which "
-            "training adjusts against the load, is added only to choose the {k} experts."
+            "Router: linear without bias, then a sigmoid for each of {n} scores; a bias that "
+            "training adjusts to even out the load is added only when choosing the {k} "
+            "experts."
         )
     else:
         text = _("Router: linear without bias, softmax over {n} experts, then the {k} largest.")
@@ -132,7 +132,7 @@ def says_router(facts: RoutingFacts) -> str:
 def says_layouts(facts: LayoutFacts) -> str:
     """What experts buy."""
     text = _(
-        "The mixture has {total:,} parameters, of which each token uses {active:,} "
+        "The MoE model has {total:,} parameters, of which each token uses {active:,} "
         "({share}): {ratio:.1f} times the parameters of the dense model for {flops:.1f} "
         "times the FLOPs of its feed-forward layer."
     )

@@ -162,7 +162,7 @@ def load(facts: RoutingFacts, *, _: Translate) -> Picture:
     """How many choices fell on each expert: taken, and dropped for want of room."""
     table, even, room = facts.load, facts.even_share, facts.room
     n = len(table)
-    lines = [_level(even, palette.BEFORE, _("even share: {n:.1f}").format(n=even), "dot")]
+    lines = [_level(even, palette.BEFORE, _("equal share: {n:.1f}").format(n=even), "dot")]
     if room:
         lines.append(_level(room, palette.PINNED, _("capacity: {n}").format(n=room), "solid"))
     most = max(table[["kept", "dropped"]].sum(axis=1).max(), even, room, 1)
@@ -173,7 +173,7 @@ def load(facts: RoutingFacts, *, _: Translate) -> Picture:
         margin=(TOP, BOTTOM),
         barmode="stack",
         **legend(),
-        xaxis={"title": _("routed tokens (token × expert)"), "range": [0, 1.08 * most]},
+        xaxis={"title": _("token–expert assignments"), "range": [0, 1.08 * most]},
         yaxis=_expert_axis(n, _),
     )
 
@@ -193,7 +193,7 @@ def _choices(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
         "name": _("processed"),
         "marker": {"color": [color_of(expert) for expert in table["expert"]]},
         "showlegend": False,
-        "hovertemplate": _("expert {expert} takes {n}").format(**under) + "<extra></extra>",
+        "hovertemplate": _("expert {expert}: {n} processed").format(**under) + "<extra></extra>",
         **marks.steady(),
     }
     dropped = {
@@ -205,7 +205,7 @@ def _choices(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
             "line": {"color": palette.PINNED, "width": 1.5},
         },
         "showlegend": bool(table["dropped"].any()),
-        "hovertemplate": _("expert {expert} drops {n}").format(**under) + "<extra></extra>",
+        "hovertemplate": _("expert {expert}: {n} dropped").format(**under) + "<extra></extra>",
     }
     return [kept, dropped]
 
@@ -236,7 +236,7 @@ def totals(facts: LayoutFacts, *, _: Translate) -> Picture:
     layouts = facts.layouts
     kinds = (
         ([each.total for each in layouts], _("total"), faint(palette.FEED_FORWARD, 0.45)),
-        ([each.active for each in layouts], _("active for one token"), palette.FEED_FORWARD),
+        ([each.active for each in layouts], _("active per token"), palette.FEED_FORWARD),
     )
     traces = [
         marks.lying(

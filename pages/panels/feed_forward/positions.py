@@ -39,9 +39,8 @@ def reach_facts(run: Run, layer: int, token: int) -> ReachFacts:
 def says_shuffled(facts: ShuffleFacts) -> str:
     """What shuffling the tokens changes, and why."""
     text = _(
-        "Shuffle the {n} tokens ({orders} orders tried): feed-forward outputs of "
-        "shuffled tokens differ from the shuffled outputs by at most {difference}, "
-        "{verdict}."
+        "With the {n} tokens shuffled ({orders} orders tried), feed-forward outputs differ "
+        "from the shuffled original outputs by at most {difference} ({verdict})."
     )
     own = facts.feed_forward
     verdict = _("rounding only") if own.difference else _("exactly 0")
@@ -96,7 +95,7 @@ def _why_elsewhere(facts: ReachFacts) -> Iterator[str]:
         yield text.format(token=literal(facts.labels[facts.pinned]))
     if facts.has_experts and facts.n_moved("feed_forward") > 1:
         text = _("With a capacity limit, changing one token can displace others.")
-        rounding = _("An expert whose batch holds other tokens rounds differently.")
+        rounding = _("When an expert's batch holds other tokens, its rounding may differ.")
         yield text if facts.has_capacity else rounding
 
 
@@ -111,9 +110,9 @@ def shuffled_table(parts: tuple[Shuffled, ...]) -> None:
     shown = pd.DataFrame(
         {
             _("part"): [names[row.part] for row in parts],
-            _("tokens shuffled"): [same if row.is_rounding else changes for row in parts],
+            _("after shuffling"): [same if row.is_rounding else changes for row in parts],
             _("largest |difference|"): [f"{row.difference:.2g}" for row in parts],
-            _("RMS of its output"): [f"{row.size:.3g}" for row in parts],
+            _("RMS of the output"): [f"{row.size:.3g}" for row in parts],
         }
     )
     show_table(shown, key="shuffle_table")

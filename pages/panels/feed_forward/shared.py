@@ -109,7 +109,7 @@ def layer_and_expert(run: Run) -> None:
     layer_choice(run)
     if run.config.attention_only:
         st.info(no_wide_layer(), icon=":material/lightbulb:")
-        way(_("Give it feed-forward layers"), "with_feed_forward", attention_only=False)
+        way(_("Add feed-forward layers"), "with_feed_forward", attention_only=False)
         return
     at = selection(run)
     expert_choice(run, at.layer, at.expert)
@@ -151,8 +151,8 @@ def where(place: Place) -> str:
     if place.expert is None:
         return _("Layer {layer}, {weights}").format(**shown)
     text = ngettext(
-        "Layer {layer}, expert {expert} with the {n} token routed to it, {weights}",
-        "Layer {layer}, expert {expert} with the {n} tokens routed to it, {weights}",
+        "Layer {layer}, expert {expert} ({n} token routed to it), {weights}",
+        "Layer {layer}, expert {expert} ({n} tokens routed to it), {weights}",
         place.n_tokens,
     )
     return text.format(expert=from_one(place.expert), n=place.n_tokens, **shown)

@@ -143,7 +143,7 @@ def _silent_ground(n_silent: int, n: int) -> list[dict[str, Any]]:
 def _silent_end(n_silent: int, n_dead: int, _: Translate) -> list[dict[str, Any]]:
     if not n_silent:
         return []
-    text = _("never active: {n:,}, of which dead: {dead:,}").format(n=n_silent, dead=n_dead)
+    text = _("never active: {n:,} ({dead:,} dead)").format(n=n_silent, dead=n_dead)
     place = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0.98, "yref": "paper"}
     return [{**place, "yanchor": "top", "text": text}]
 

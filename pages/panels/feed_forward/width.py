@@ -85,7 +85,7 @@ def says_how(facts: WidthFacts) -> str:
 
 def width_table(facts: WidthFacts) -> None:
     """The sweep, exactly."""
-    names = ["d_ff / d_model", _("parameters"), _("FLOPs per token"), _("RMS of each output")]
+    names = ["d_ff / d_model", _("parameters"), _("FLOPs per token"), _("RMS of the output")]
     names.append(_("RMS of the stream"))
     table = pd.DataFrame(list(facts.widths)).set_axis(names, axis=1)
     show_table(table.round(4), key="ratio_table", counts=names[1:3])

@@ -24,7 +24,7 @@ def cost(facts: WidthFacts, *, _: Translate) -> Picture:
     flops = _line(facts, "flops", _("FLOPs per token"), palette.LEARNED, "%{y:,}")
     return figure(
         [parameters, flops],
-        title=_("Cost of the width"),
+        title=_("Cost by width"),
         **_frame(_("count"), facts, _),
         **legend(),
     )
@@ -39,7 +39,7 @@ def written(facts: WidthFacts, *, _: Translate) -> Picture:
         marker={"symbol": "star", "size": 14, "color": palette.PINNED},
         hovertemplate="%{y:.4f}<extra></extra>",
     )
-    line = _line(facts, "write_rms", _("random, from the seed"), palette.FEED_FORWARD, "%{y:.4f}")
+    line = _line(facts, "write_rms", _("random weights"), palette.FEED_FORWARD, "%{y:.4f}")
     values = [*(each.write_rms for each in facts.widths), facts.own_write]
     is_wide = min(values) > 0 and max(values) > FAR * min(values)
     scale = log_axis(min(values), max(values)) if is_wide else {}

@@ -119,8 +119,8 @@ def says_both(facts: CacheFacts) -> str:
     """What grows in a hybrid and what does not, and what attention in each layer would keep."""
     config, last = facts.run.config, facts.last
     text = _(
-        "After {n:,} tokens, {attending} of {all} layers hold keys and values of {kept:,} of "
-        "them; with the states of the others, which do not grow, that is {bytes:,} bytes "
+        "After {n:,} tokens, {attending} of {all} layers hold keys and values of {kept:,} "
+        "tokens; with the fixed-size states of the other layers, that is {bytes:,} bytes "
         "(measured). Attention in every layer with keys and values for each of {heads} heads "
         "would keep {other:,} bytes by now."
     )
@@ -145,7 +145,7 @@ def says_cache(facts: CacheFacts) -> str:
     if facts.times_saved > 1:
         text = _(
             "With keys and values for each of the {n} query heads it would be {times:g} "
-            "times as much."
+            "times as large."
         )
         said.append(text.format(n=facts.run.config.n_heads, times=facts.times_saved))
     return sentences(*said, _how_it_grows(facts))
@@ -160,23 +160,22 @@ def _how_it_grows(facts: CacheFacts) -> str:
         return text.format(n=facts.window_size)
     if facts.n_local:
         text = _(
-            "{n} of {all} layers are local and keep {kept} tokens at most (local_window − 1): "
-            "beyond that only the others grow."
+            "{n} of {all} layers are local and keep at most {kept} tokens (local_window − "
+            "1): beyond that, only the caches of the other layers grow."
         )
         kept = facts.run.config.local_window - 1
         return text.format(n=facts.n_local, all=facts.run.config.n_layers, kept=kept)
     if facts.is_shifted:
-        return _("When the context is full, its older half is dropped and it fills again.")
-    return _("Every new token adds the same amount: it grows linearly.")
+        return _("When the context is full, its older half is dropped and the cache fills again.")
+    return _("Every new token adds the same amount: the cache grows linearly.")
 
 
 def says_times(facts: CacheTimes) -> str:
     """What was measured, and where."""
     text = _(
-        "Measured on {device}: {with_cache:.2f} ms per token with the cache, "
-        "{without:.2f} ms without ({ratio:.1f} times), medians of {n} tokens; both "
-        "generate the same ones. The first token is left out: both read the whole text "
-        "for it."
+        "Measured on {device}: {with_cache:.2f} ms per token with the cache, {without:.2f} "
+        "ms without ({ratio:.1f} times as long), medians of {n} tokens; both generate the "
+        "same tokens. The first token is left out, since both read the whole text for it."
     )
     return text.format(
         device=facts.device,
@@ -230,7 +229,8 @@ def what_it_saves(text: Text) -> None:
 
 def measure_control(*measured: Any) -> int | None:
     """The button that measures (again); which attempt is shown, or None before the first."""
-    if st.button(_("Measure with and without the cache"), icon=":material/timer:", key="measure"):
+    label = _("Time generation with and without the cache")
+    if st.button(label, icon=":material/timer:", key="measure"):
         st.session_state["timed"] = (measured, time.monotonic_ns())
     asked, attempt = st.session_state.get("timed", (None, 0))
     return attempt if asked == measured else None

@@ -64,23 +64,23 @@ def says_left_out(facts: LeftOut) -> str:
 def _strongest(facts: LeftOut, token: str) -> str:
     i = facts.strongest
     if i is None:
-        return _("No single earlier token makes it more likely by more than 0.1 bits.")
+        return _("No single earlier token raises its log-probability by more than 0.1 bits.")
     text = _(
-        "It depends most on {name}: hiding it from the others leaves {chance}, {bits:.1f} "
-        "bits less."
+        "It depends most on {name}: hiding this token from the others lowers the probability "
+        "to {chance}, {bits:.1f} bits less."
     )
     name = literal(names(facts)[i])
     said = text.format(name=name, chance=percent(facts.left(i)), bits=facts.effects[i])
     if facts.without[i].first == facts.token_id:
         return said
     first = literal(tokens.label(facts.run, facts.without[i].first))
-    return sentences(said, _("{first} would come first.").format(first=first))
+    return sentences(said, _("{first} would then rank first.").format(first=first))
 
 
 def _against(facts: LeftOut) -> str:
     if (i := facts.against) is None:
         return ""
-    text = _("Without {name} it would be more likely: {chance}.")
+    text = _("Without {name}, the prediction would be more likely: {chance}.")
     return text.format(name=literal(names(facts)[i]), chance=percent(facts.left(i)))
 
 
@@ -91,8 +91,12 @@ def table(facts: LeftOut) -> pd.DataFrame:
             _("position"): [from_one(place) for place in facts.places],
             _("hidden token"): names(facts),
             _("effect (bits)"): facts.effects.round(3),
-            _("probability left"): [percent(facts.left(i)) for i in range(len(facts.places))],
-            _("then first"): [tokens.label(facts.run, each.first) for each in facts.without],
+            _("probability when hidden"): [
+                percent(facts.left(i)) for i in range(len(facts.places))
+            ],
+            _("top token when hidden"): [
+                tokens.label(facts.run, each.first) for each in facts.without
+            ],
         }
     )
 
@@ -122,5 +126,5 @@ def what_it_hangs_on(run: Run) -> None:
     with right:
         show_table(table(facts), key="left_out_table", n_names=2, height=330)
     if len(facts.places) == leave_one_out.MOST_HIDDEN:
-        text = _("The last {n} tokens before it are hidden in turn.")
+        text = _("Only the last {n} tokens before the pinned one are hidden, one at a time.")
         note(text.format(n=leave_one_out.MOST_HIDDEN))

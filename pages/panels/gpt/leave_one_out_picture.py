@@ -31,15 +31,12 @@ def bars(facts: LeftOut, *, _: Translate) -> Picture:
         margin=(TOP, room),
         barmode="overlay",
         xaxis=slanted(labels, NAMES),
-        yaxis={"title": _("log-probability gained with it (bits)"), "range": [low, high]},
+        yaxis={"title": _("gain in log-probability (bits)"), "range": [low, high]},
     )
 
 
 def _hover(facts: LeftOut, i: int, label: str, _: Translate) -> str:
-    text = _(
-        "{position} · {token}: {bits:+.2f} bits; when it is hidden, {share:.2%} is left "
-        "of {whole:.2%}"
-    )
+    text = _("{position} · {token}: {bits:+.2f} bits; hiding it changes {whole:.2%} to {share:.2%}")
     return text.format(
         position=from_one(facts.places[i]),
         token=token_label(label),

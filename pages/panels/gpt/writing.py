@@ -94,7 +94,9 @@ def _sharpest(facts: NewTokens) -> str:
     """Which head put most on one token."""
     found = facts.sharpest
     if found is None:
-        return _("No attention weights: the layers keep a state instead of reading tokens again.")
+        return _(
+            "No attention weights: the layers keep a state instead of attending to earlier tokens."
+        )
     text = _(
         "The sharpest attention is in layer {layer}, head {head}: {weight:.0%} on "
         "{token} (position {position})."
@@ -137,7 +139,7 @@ def what_is_written(run: Run) -> Callable[[], None]:
 def writing_controls(writer: Writer) -> None:
     """Step, play, stop, start again, and how many tokens."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="writing"):
-        _to("step", _("Generate · one token"), ":material/skip_next:", 1, "secondary")
+        _to("step", _("Generate one token"), ":material/skip_next:", 1, "secondary")
         more_tokens("play")
         st.button(_("Stop"), icon=":material/stop:", key="stop", on_click=_stop, args=(writer,))
         st.button(
@@ -171,7 +173,7 @@ def how_it_is_drawn() -> None:
 
 def more_tokens(key: str) -> None:
     """The button that lets the text grow."""
-    label = _("Generate · {n} tokens").format(n=AT_A_PRESS)
+    label = _("Generate {n} tokens").format(n=AT_A_PRESS)
     _to(key, label, ":material/play_arrow:", AT_A_PRESS, "primary")
 
 

@@ -58,9 +58,9 @@ def says_blind(facts: BlindFacts) -> str:
     if facts.is_real:
         text = _("Query {query} cannot attend to any key in this run.")
     rest = _(
-        "A row of −∞ gives 0/0 = NaN; from this row of head {head} in layer {layer} NaN "
-        "spreads to {n} of {all} outputs, since 0 × NaN is NaN: a mask in a later layer "
-        "does not stop it."
+        "A row of −∞ gives 0/0 = NaN; from this row of head {head} in layer {layer}, NaN "
+        "spreads to {n} of {all} outputs, since 0 × NaN is NaN: a mask in a later layer does "
+        "not stop it."
     )
     where = {"head": from_one(facts.head), "layer": from_one(facts.layer)}
     said = text.format(query=shared.token(facts.labels, facts.query))
@@ -105,7 +105,7 @@ def draw_blind(facts: BlindFacts, *, _: Translate) -> Picture:
     names = {
         Treatment.ZEROS: _("zeros (here)"),
         Treatment.MINUS_1E9: _("−10⁹ added"),
-        Treatment.LEAST: _("smallest number"),
+        Treatment.LEAST: _("dtype minimum"),
         Treatment.MINUS_INFINITY: _("−∞ added"),
     }
     label = token_label(facts.labels[facts.query], LONGEST_LABEL)

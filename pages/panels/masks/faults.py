@@ -47,8 +47,8 @@ WHAT_IT_DOES = {
         "still take their share of the sum, so rows sum to less than 1."
     ),
     MaskFault.OFF_BY_ONE: N_(
-        "The mask is one diagonal too wide: each query can attend to one more key, the "
-        "one it has to predict."
+        "The mask is one diagonal too wide: each query can attend to one more token, the one "
+        "it has to predict."
     ),
     MaskFault.PADDING_ATTENDED: N_(
         "The mask does not know which tokens are padding: they are attended to like any other."
@@ -84,8 +84,8 @@ def says_lead(found: Lead, dtype: str) -> str:
     """How large scores must be for −10,000 to be too little."""
     if found.largest <= 0:
         return _(
-            "In layer 1 no forbidden score exceeds the best allowed one, so −10,000 is "
-            "enough there at any size of the scores."
+            "In layer 1, no forbidden score exceeds the best allowed one, so −10,000 is "
+            "enough there, however large the scores."
         )
     text = _(
         "In layer 1 a forbidden score exceeds the best allowed one of its query by at most "
@@ -98,7 +98,7 @@ def says_lead(found: Lead, dtype: str) -> str:
 def says_weights(facts: StepFacts) -> str:
     """What the fault does to one head, in numbers."""
     if not facts.is_finite:
-        return _("Some of its weights are NaN.")
+        return _("Some weights are NaN.")
     least, most = facts.row_sums
     text = _(
         "Row sums range from {least:.3f} to {most:.3f}; {share:.1%} of all weight lies on "

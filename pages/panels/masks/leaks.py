@@ -228,7 +228,7 @@ def controls(run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if fault is MaskFault.NONE and plan.runs_fused(run):
             choose("attention_path", _("Attention implementation"), AttentionPath)
-        label, seed = _("Other replacements"), link.value("leak_seed") + 1
+        label, seed = _("Try other replacements"), link.value("leak_seed") + 1
         way(label, "other_replacements", icon=":material/casino:", leak_seed=seed)
         n = len(run.input.labels)
         if n > min(link.value("n_changed"), LEAST_SLIDER):

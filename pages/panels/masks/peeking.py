@@ -85,10 +85,10 @@ def says_run(specs: Pair, *, is_recorded: bool) -> str:
     """Where the numbers are from, and all that is needed to get them again."""
     spec = specs[0]
     text = _(
-        "GPT of {n_layers} layers, d_model {d_model}; {n} steps of {batch} × {seq_len} tokens; "
-        "same initial weights (seed {seed}), same batches. Solid: training loss, mask as named. "
-        "Dotted: mean loss of the token that follows a held-out text, which ends there ({batch} "
-        "texts, cut at lengths up to {seq_len}). Texts are sampled at temperature {temperature} "
+        "GPT of {n_layers} layers, d_model {d_model}; {n} steps of {batch} × {seq_len} "
+        "tokens; same initial weights (seed {seed}), same batches. Solid: training loss, "
+        "mask as named. Dotted: mean loss on the token after a held-out text ({batch} texts, "
+        "cut at lengths up to {seq_len}). Texts are sampled at temperature {temperature} "
         "with the same seed, from the same prompt."
     )
     said = text.format(

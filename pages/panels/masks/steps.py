@@ -76,8 +76,8 @@ def _without_mask(facts: StepFacts) -> str:
     if facts.worst_query is None:
         return ""
     text = _(
-        "Without the mask, keys that are forbidden would take {mean:.0%} of the weight of this "
-        "head, and {most:.0%} at query {query}."
+        "Without the mask, forbidden keys would take {mean:.0%} of this head's weight on "
+        "average, and at most {most:.0%}, at query {query}."
     )
     query = shared.token(facts.labels, facts.worst_query)
     return text.format(mean=facts.mean_taken, most=facts.most_taken, query=query)
@@ -87,7 +87,7 @@ def says_small_masks(run: Run, *_more: int) -> str:
     """How many cells each mask allows, which small tiles cannot show to all."""
     found = measures.n_open_by_kind(run)
     counts = (f"{terms.option(kind)} {n_open}" for kind, n_open in found.items())
-    text = _("Masks of this input side by side, with the number of allowed cells: {counts}.")
+    text = _("Masks for this input side by side, with the number of allowed cells: {counts}.")
     return text.format(counts=enumeration(counts))
 
 
@@ -100,7 +100,7 @@ def draw_kinds(run: Run, token: int) -> Picture:
         columns=COLUMNS,
         selected=list(MaskKind).index(run.mask.mask_kind),
         pinned=labelled.row_share(run, token),
-        title=_("Every mask, for this input"),
+        title=_("All masks for this input"),
         _=_,
     )
 

@@ -34,7 +34,7 @@ def mask_map(
             cell_marks(is_open, is_open, _("allowed") + to_change),
             hatching(~is_open, is_open, _("forbidden") + to_change),
         ],
-        _names(_("The mask: allowed or forbidden"), rows, columns, _),
+        _names(_("Mask: allowed and forbidden cells"), rows, columns, _),
         is_clicked=can_paint,
         pinned=pinned,
     )

@@ -55,10 +55,10 @@ def norm_names() -> dict[str, str]:
 def says_axes(facts: NormInput) -> str:
     """How many statistics each norm takes here, each over how many numbers."""
     text = _(
-        "The input here is {batch} × {seq_len} × {d_model} numbers (batch, seq, "
-        "d_model). LayerNorm and RMSNorm treat each of the {n_tokens} tokens alone, "
-        "over its {d_model} features. BatchNorm treats each of the {d_model} features "
-        "alone, over all {n_tokens} tokens."
+        "The input here is {batch} × {seq_len} × {d_model} numbers (batch, seq, d_model). "
+        "LayerNorm and RMSNorm normalize each of the {n_tokens} tokens separately, over its "
+        "{d_model} features. BatchNorm normalizes each of the {d_model} features separately, "
+        "over all {n_tokens} tokens."
     )
     sizes = {"batch": facts.batch, "seq_len": facts.seq_len, "d_model": facts.d_model}
     said = [text.format(n_tokens=facts.n_tokens, **sizes)]
@@ -85,8 +85,8 @@ def says_outputs(facts: NormFacts) -> str:
     }
     said = text.format(**{name: _span(*ends) for name, ends in stds.items()})
     text = _(
-        "RMSNorm scales a token's mean but does not remove it: at most {before:.2g} in size "
-        "before, {rms:.2g} after."
+        "RMSNorm scales a token's mean but does not remove it: at most {before:.2g} in "
+        "magnitude before, {rms:.2g} after."
     )
     means = {"rms": facts.largest_mean(RMS_NORM), "before": facts.largest_mean(INPUT)}
     return sentences(said, text.format(**means))
@@ -118,12 +118,12 @@ def says_surroundings(facts: NormFacts) -> str:
     others = _("the second half of the tokens, twice")
     if facts.has_others:
         others = _("the other sequences of this batch")
-    padding = _("this run's own") if facts.has_padding else _("four padding tokens alone")
+    padding = _("this run's own") if facts.has_padding else _("four padding tokens, run alone")
     text = _(
-        "Largest change of any value of the first sequence, compared with the sequence "
-        "alone, on the inputs that really enter the norm. Others: {others}. Padding: "
-        "{padding}; all as the model produced them. Norms without learned scale; BatchNorm's "
-        "running statistics at their initial 0 and 1."
+        "Largest change in any value of the first sequence, compared with running it alone, "
+        "measured on the norm's actual inputs. Others: {others}. Padding: {padding}; all as "
+        "the model produced them. Norms have no learned scale; BatchNorm's running "
+        "statistics are at their initial 0 and 1."
     )
     return text.format(others=others, padding=padding)
 
@@ -154,7 +154,7 @@ def running_table(facts: NormFacts) -> None:
     """How the running statistics of BatchNorm approach those of the batch."""
     shown = {
         _("earlier passes in training mode"): facts.running["updates"],
-        _("difference in evaluation mode"): facts.running["change"].map(_change),
+        _("difference from training mode"): facts.running["change"].map(_change),
     }
     show_table(pd.DataFrame(shown), key="running_table")
 
@@ -196,7 +196,7 @@ def layer_and_stage(run: Run) -> None:
     labels = {name: terms.stage(name, run.config, layer) for name in options}
     with st.container(key="norm_input"):
         st.pills(
-            _("Inputs to the norms"),
+            _("Input to the norms"),
             options,
             format_func=lambda name: labels.get(name, name),
             required=True,

@@ -140,7 +140,7 @@ def of_tokens(facts: NormFacts, names: Mapping[str, str], *, pinned: int, _: Tra
             for statistic in STATISTICS
             for norm, found in facts.per_token.groupby("norm", sort=False)
         ],
-        title=_("Over the features, per token"),
+        title=_("Statistics of each token over its features"),
         axis={**token_ticks(facts.labels, MOST_TICKS), "tickangle": -45},
         shapes=[pin],
         _=_,
@@ -153,7 +153,7 @@ def of_features(facts: NormFacts, names: Mapping[str, str], *, _: Translate) -> 
     labels = np.array([label.format(n=i + 1) for i in range(table["feature"].max() + 1)])
     of_input = table[table["norm"] == "input"]
     order = {name: of_input[name].to_numpy(float).argsort(kind="stable") for name in STATISTICS}
-    title = _("feature, sorted by the input's value")
+    title = _("feature, sorted by the input's statistic")
     return _panels(
         [
             _curve(
@@ -166,7 +166,7 @@ def of_features(facts: NormFacts, names: Mapping[str, str], *, _: Translate) -> 
             for statistic in STATISTICS
             for norm, found in table.groupby("norm", sort=False)
         ],
-        title=_("Over all tokens, per feature"),
+        title=_("Statistics of each feature over all tokens"),
         axis={"title": title, "showticklabels": False},
         _=_,
     )

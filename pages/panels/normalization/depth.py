@@ -74,7 +74,7 @@ def _at_the_output(facts: DepthFacts) -> str:
     sizes = {terms.option(way.placement): f"{way.last:.2g}" for way in facts.ways_back}
     if len(set(sizes.values())) < 2:
         return ""
-    text = _("What differs is its size near the output, in layer {n}: {listed}.")
+    text = _("What differs is the gradient's size near the output, in layer {n}: {listed}.")
     listed = enumeration(f"{name} {size}" for name, size in sizes.items())
     return text.format(n=facts.curves.n_layers, listed=listed)
 
@@ -85,7 +85,7 @@ def _way_back(way: WayBack, facts: DepthFacts) -> str:
         name = _("{placement} (yours)").format(placement=name)
     text, ratio = _("{ratio} times as large"), readable(way.ratio) if way.last else ""
     if way.first == 0:
-        text = _("vanishes to exactly 0, below the smallest number of {dtype}")
+        text = _("underflows to 0 in {dtype}")
     elif way.last == 0:
         text = _("0 in the last layer")
     elif way.ratio < VANISHED:
@@ -115,7 +115,8 @@ def says_collapse(facts: DepthFacts) -> str:
     if facts.similarity:
         ends = (f"{terms.option(name)} {end:.2f}" for name, end in facts.similarity.items())
         text = _(
-            "Two tokens have a mean cosine of {start:.2f} at the input; after layer {n}: {listed}."
+            "Pairs of tokens have a mean cosine of {start:.2f} at the input; after layer "
+            "{n}: {listed}."
         )
         n, listed = facts.curves.n_layers, enumeration(ends)
         said.append(text.format(start=facts.similarity_in, n=n, listed=listed))
@@ -131,13 +132,13 @@ def _beside_dong(facts: DepthFacts) -> str:
         verdict = _("this run agrees") if is_alike else _("this run does not show it (yet)")
         return text.format(verdict=verdict)
     text = _(
-        "Dong et al. 2021 prove that attention alone, without residual connections, "
-        "makes all tokens alike. With them it need not happen, and here {verdict}. "
-        "Switch them off to compare."
+        "Dong et al. 2021 prove that attention alone, without residual connections, makes "
+        "all tokens alike. With them, this need not happen, and here {verdict}. Switch them "
+        "off to compare."
     )
     verdict = _("the tokens do not become alike")
     if facts.alike:
-        verdict = _("the tokens become nearly identical all the same: {listed}")
+        verdict = _("the tokens become nearly identical anyway: {listed}")
     return text.format(verdict=verdict.format(listed=enumeration(map(terms.option, facts.alike))))
 
 

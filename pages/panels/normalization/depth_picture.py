@@ -161,10 +161,10 @@ def _ghost(found: pd.DataFrame, place: dict[str, Any], _: Translate) -> dict[str
         found["median"],
         **place,
         legendgroup="before",
-        name=_("before"),
+        name=_("previous settings"),
         line={"color": palette.BEFORE, "width": 5},
         opacity=0.45,
-        hovertemplate=_("before") + ": %{y:.4g}<extra></extra>",
+        hovertemplate=_("previous settings") + ": %{y:.4g}<extra></extra>",
     )
 
 

@@ -93,7 +93,9 @@ def says_task(run: Run) -> str:
 def draw_layers(facts: OwnFacts, *, _: Translate) -> Picture:
     """The trained layers, and the same with random weights."""
     names = shared.names(facts.curves.placements)
-    return depth_picture.panels(facts.curves, names, title=_("Each layer, trained and random"), _=_)
+    return depth_picture.panels(
+        facts.curves, names, title=_("Every layer, with trained and random weights"), _=_
+    )
 
 
 @section

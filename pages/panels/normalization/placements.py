@@ -67,8 +67,8 @@ def says_sizes(facts: PlacementFacts) -> str:
 def says_setting(run: Run) -> str:
     """What was run, and what was left out."""
     text = _(
-        "The same random weights in all (seed {seed}); norms found in only some placements "
-        "start at scale 1 and shift 0."
+        "The same random weights in every placement (seed {seed}); norms found in only some "
+        "of them start at scale 1 and shift 0."
     )
     said = [text.format(seed=run.seed)]
     if run.weights:

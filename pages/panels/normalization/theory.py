@@ -29,7 +29,7 @@ def theory_facts(wanted: Stacks, n_done: int) -> TheoryFacts:
 def says_theory(facts: TheoryFacts) -> str:
     """How the last gradient depends on depth, and what follows for training."""
     if waiting := stacks.says_how_far(facts.n_done, facts.n_wanted):
-        return sentences(waiting, _("Conclusions appear once all are measured."))
+        return sentences(waiting, _("Conclusions appear once all stacks are measured."))
     if not facts.slopes:
         return _("Choose pre or post and at least 4 layers to compare with theory.")
     if facts.is_as_predicted:
@@ -104,7 +104,7 @@ def says_why(facts: TheoryFacts) -> str:
     """Why theory and this stack may differ."""
     config = facts.config
     if config.attention_only:
-        return _("There is no feed-forward here: the matrix is attention's out_proj.")
+        return _("There is no feed-forward layer here: the matrix is attention's out_proj.")
     if not config.norm.residual:
         return _("The theorem assumes a residual connection, and here it is off.")
     if config.norm.norm_kind is not NormKind.LAYER_NORM:

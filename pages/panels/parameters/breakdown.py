@@ -65,9 +65,9 @@ def says_in_brief(facts: CountFacts) -> str:
         share = percent(facts.share(facts.active))
         said.append(text.format(active=facts.active, share=share))
     if facts.tied_otherwise is not None:
-        text = _("not tied; if tied, **{n:,}**")
+        text = _("embeddings not tied; if tied, **{n:,}**")
         if facts.is_tied:
-            text = _("tied; if not, **{n:,}**")
+            text = _("embeddings tied; if not, **{n:,}**")
         said.append(text.format(n=facts.tied_otherwise))
     size = bytes_text(WeightFormat.BFLOAT16.bytes_of(facts.total))
     said.append(_("in bfloat16 **{size}**").format(size=size))
@@ -80,7 +80,7 @@ def says_breakdown(facts: CountFacts) -> str:
         return _("This model has no parameters at all.")
     norms = facts.kinds.get(Kind.NORM, 0)
     largest = percent(facts.share(facts.kinds[facts.largest]))
-    text = _("The largest part is {kind}: {share} of all.")
+    text = _("The largest part is {kind}: {share} of the total.")
     said = [text.format(kind=shared.kind_name(facts.largest), share=largest)]
     text = _("Norms hold {norms:,} ({norm_share}), biases {biases:,} ({bias_share}).")
     shares = {
@@ -101,7 +101,7 @@ def says_breakdown(facts: CountFacts) -> str:
 def says_opened(facts: OpenedFacts) -> str:
     """What is opened, and how much of the model it is."""
     if facts.is_whole:
-        return _("Click a piece to open it: it then fills the width. All widths are exact.")
+        return _("Click a part to open it: it then fills the width. All widths are exact.")
     text = _("Opened: {piece}, {count:,} parameters, {share} of the model.")
     piece, share = node_name(facts.opened), percent(facts.share)
     return text.format(piece=piece, count=facts.opened.count, share=share)
@@ -161,9 +161,9 @@ def open_choice(facts: OpenedFacts) -> None:
     options = (facts.path, *inside)
     with st.container(key="open_piece"):
         st.selectbox(
-            _("Open a piece"),
+            _("Open a part"),
             options,
-            format_func=lambda path: inside.get(path, _("choose one, or click it")),
+            format_func=lambda path: inside.get(path, _("choose one here, or click it above")),
             **link.view("opened_piece", facts.path, (options, current_language())),
         )
 

@@ -49,7 +49,7 @@ def rows(levels: Sequence[Sequence[Bar]], *, _: Translate) -> Picture:
         bargap=0.06,
         uniformtext={"minsize": 10, "mode": "hide"},
         xaxis={
-            "title": _("share of the opened piece"),
+            "title": _("share of the opened part"),
             "tickformat": ".0%",
             "tickvals": [0, 0.25, 0.5, 0.75, 1],
             "range": [-0.002, 1.002],

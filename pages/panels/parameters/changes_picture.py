@@ -121,12 +121,12 @@ COLORS = {
 
 def over_width(facts: GrowthFacts, *, _: Translate) -> Picture:
     """Shares against d_model."""
-    return _shares(facts, "d_model", title=_("Over width"), _=_)
+    return _shares(facts, "d_model", title=_("Parameter shares by width"), _=_)
 
 
 def over_depth(facts: GrowthFacts, *, _: Translate) -> Picture:
     """Shares against the number of layers."""
-    return _shares(facts, "n_layers", title=_("Over depth"), _=_)
+    return _shares(facts, "n_layers", title=_("Parameter shares by depth"), _=_)
 
 
 OVER = (over_width, over_depth)

@@ -15,7 +15,7 @@ from pages.ui.language import _, enumeration, literal, say_fault, sentences
 from pages.ui.tables import show_table
 from pages.ui.ways import take
 
-NO_TEXT = Fault(N_("The file is not text: a config.json is UTF-8"))
+NO_TEXT = Fault(N_("The file is not text: config.json must be UTF-8"))
 
 
 def text_controls() -> None:

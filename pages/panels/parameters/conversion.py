@@ -39,7 +39,7 @@ FAULTS = {
     ConversionFault.NOT_TRANSPOSED: N_("a square matrix not transposed (Conv1D)"),
     ConversionFault.POSITION_OFFSET: N_("positions without their offset (+2 in OPT, BART)"),
     ConversionFault.NORM_OFFSET: N_("norms scale by w instead of 1 + w (Gemma)"),
-    ConversionFault.EMBEDDING_SCALE: N_("embeddings × √d_model forgotten or added"),
+    ConversionFault.EMBEDDING_SCALE: N_("factor √d_model on embeddings omitted or added"),
     ConversionFault.SCORE_SCALE: N_("scores ÷ √d_head, though trained without it (T5)"),
     ConversionFault.QKV_ORDER: N_("fused q k v split in the wrong order"),
     ConversionFault.GROUP_ORDER: N_("grouped heads repeated in the wrong order"),
@@ -55,12 +55,12 @@ NAMES = {
     ConversionFault.ROTARY_LAYOUT: N_("rotary layout"),
     ConversionFault.NOT_TRANSPOSED: N_("not transposed"),
     ConversionFault.POSITION_OFFSET: N_("position offset"),
-    ConversionFault.NORM_OFFSET: N_("1 + w"),
+    ConversionFault.NORM_OFFSET: N_("norm scale 1 + w"),
     ConversionFault.EMBEDDING_SCALE: N_("embeddings × √d_model"),
     ConversionFault.SCORE_SCALE: N_("scores ÷ √d_head"),
     ConversionFault.QKV_ORDER: N_("order of q k v"),
     ConversionFault.GROUP_ORDER: N_("order of grouped heads"),
-    ConversionFault.MISSING_TIE: N_("missing tie"),
+    ConversionFault.MISSING_TIE: N_("missing weight tying"),
     ConversionFault.NORM_EPS: N_("ε of the norms"),
     ConversionFault.POSITION_TABLE: N_("position table"),
     ConversionFault.TOKENIZER_PREFIX: N_("first token"),
@@ -126,8 +126,9 @@ def says_fault(facts: FaultFacts) -> str:
     if facts.fault is None:
         return _without(facts)
     text = _(
-        "Planted: {fault}. The model still loads and generates, but its logits are off by "
-        "{share:.2g} of their size, its next-token distribution by {bits:.2g} bits (KL)."
+        "Planted: {fault}. The model still loads and generates, but its logits have a "
+        "relative error of {share:.2g}, and its next-token distribution is off by {bits:.2g} "
+        "bits (KL)."
     )
     said = [text.format(fault=_(NAMES[facts.fault]), share=found.as_it_is, bits=facts.bits)]
     if named is None:
@@ -139,8 +140,8 @@ def says_fault(facts: FaultFacts) -> str:
         )
     else:
         text = _(
-            "Compared with the correct logits, the diagnosis is: {fault}; once undone, a "
-            "difference of {share:.1g} remains."
+            "Compared with the correct logits, the diagnosis is: {fault}; once it is undone, "
+            "a difference of {share:.1g} remains."
         )
         left = found.undone[named]
         said.append(text.format(fault=_(NAMES[named]), share=left))
@@ -158,11 +159,11 @@ def _suspected(facts: FaultFacts) -> list[str]:
         return []
     loss, named = facts.suspected.as_it_is, facts.suspected.names
     if named is None:
-        text = _("From this text alone (loss {loss:.2f} nats) no fault is suspected.")
+        text = _("From this text alone (loss {loss:.2f} nats), no fault is suspected.")
         return [text.format(loss=loss)]
     text = _(
-        "From this text alone, the suspect is: {fault}; once undone, the loss falls from "
-        "{loss:.2f} to {less:.2f} nats."
+        "From this text alone, the suspect is: {fault}; once it is undone, the loss falls "
+        "from {loss:.2f} to {less:.2f} nats."
     )
     less = facts.suspected.undone[named]
     return [text.format(fault=_(NAMES[named]), loss=loss, less=less)]
@@ -172,7 +173,7 @@ def table(facts: FaultFacts) -> pd.DataFrame:
     """One row per fault: what would be left were it undone, the likeliest first."""
     ranked, found = facts.found.ranked, facts.found
     shown = {
-        _("undone"): [_(FAULTS[fault]) for fault in ranked],
+        _("fault undone"): [_(FAULTS[fault]) for fault in ranked],
         _("distance from the correct logits"): [f"{found.undone[fault]:.2g}" for fault in ranked],
     }
     if facts.suspected is not None:
@@ -245,4 +246,5 @@ def what_a_fault_does(run: Run) -> None:
     shown = table(facts)
     show_table(shown, key="fault_table")
     download("conversion_faults.csv", lambda: shown.to_csv(index=False), "text/csv")
-    note(_("Greedy, computed on the CPU; the text is cut to {n} tokens.").format(n=MOST_READ))
+    text = _("Greedy decoding, computed on the CPU; the text is cut to {n} tokens.")
+    note(text.format(n=MOST_READ))

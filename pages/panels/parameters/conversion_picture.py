@@ -47,7 +47,7 @@ def candidates(found: Labelled, *, _: Translate) -> Picture:
             }
             for values, name, color in sides
         ],
-        title=_("The next token"),
+        title=_("Next-token probabilities"),
         **room_under_legend(ROW * n, BOTTOM),
         barmode="group",
         xaxis={
@@ -77,11 +77,11 @@ def undone(facts: FaultFacts, names: Mapping[ConversionFault, str], *, _: Transl
         },
         customdata=[[label, f"{share:.2g}"] for label, share in _pairs(labels, shares)],
         hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
-        name=_("undone"),
+        name=_("fault undone"),
     )
     return figure(
         [dots, marks.line(*ends, name=_("as it is"), line=dotted, hoverinfo="skip")],
-        title=_("Each fault undone"),
+        title=_("Undoing each fault"),
         **room_under_legend(ROW * len(ranked), BOTTOM),
         xaxis={
             "type": "log",

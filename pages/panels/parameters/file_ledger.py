@@ -25,7 +25,7 @@ from pages.ui.tables import show_table
 
 STATES = {
     State.USED: N_("used"),
-    State.REPEATED: N_("the same as another"),
+    State.REPEATED: N_("same as another tensor"),
     State.ASIDE: N_("not needed"),
     State.MISSING: N_("missing"),
     State.LEFT_OVER: N_("left over"),
@@ -93,7 +93,7 @@ def frame(ledger: Ledger) -> pd.DataFrame:
         {
             _("tensor in the file"): [row.key for row in rows],
             _("state"): [_(STATES[row.state]) for row in rows],
-            _("becomes here"): [", ".join(row.ours) or row.note for row in rows],
+            _("parameter here"): [", ".join(row.ours) or row.note for row in rows],
             _("operation"): [_(row.operation) for row in rows],
             _("shape"): [_shape(row.shape) for row in rows],
             _("expected shape"): [_shape(row.expected) for row in rows],
@@ -114,7 +114,7 @@ def _shape(shape: tuple[int, ...] | None) -> str:
 def where_tensors_went(run: Run) -> None:
     """Of the model that was brought, or of the files that were refused; else what would be."""
     refused, weights = bringing.refused_ledger(), run.weights
-    name = _("the refused files") if refused else literal(brought.title(weights))
+    name = _("Refused files") if refused else literal(brought.title(weights))
     ledger = refused or brought.ledger_of(weights)
     with explained(("file_ledger",), (ledgers.ledger,), key="ledger_story"):
         if ledger is None and (text := _says_why_none(run.config)):

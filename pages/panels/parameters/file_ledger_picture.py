@@ -90,7 +90,7 @@ def _lines(
 ) -> dict[str, Any]:
     """Every way of one operation, in one trace; or those on which nothing went."""
     operation = groups[0].operation
-    name = _("missing, or of another shape") if is_wrong else _(operation)
+    name = _("missing or wrong shape") if is_wrong else _(operation)
     line = {"color": COLORS[operation], "width": 2} if not is_wrong else WRONG
     x: list[float | None] = []
     y: list[float | None] = []

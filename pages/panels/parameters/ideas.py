@@ -33,7 +33,7 @@ def says_ideas(facts: IdeasFacts) -> str:
         "{flops:.2f}."
     )
     said = text.format(**facts.growth)
-    text = _("In training this small, seeds differ by up to {spread:.3f} nats.")
+    text = _("In training runs this small, losses differ by up to {spread:.3f} nats between seeds.")
     parts = (said, text.format(spread=facts.spread), _gains(facts), _losses(facts))
     return sentences(*parts)
 
@@ -42,7 +42,7 @@ def _gains(facts: IdeasFacts) -> str:
     if not facts.clear:
         return _("No single idea lowers the loss by more than that.")
     listed = enumeration(f"{_(NAMES[name])} (−{facts.gains[name]:.3f})" for name in facts.clear)
-    return _("Single ideas that gain more than that: {ideas}.").format(ideas=listed)
+    return _("Single ideas that lower the loss by more than that: {ideas}.").format(ideas=listed)
 
 
 def _losses(facts: IdeasFacts) -> str:
@@ -60,10 +60,10 @@ def says_how(facts: IdeasFacts) -> str:
     """What was counted, and what was trained."""
     text = _(
         "Counts: exact, for GPT-2 small with every idea up to that step; the cache in "
-        "{bits}-bit numbers, FLOPs of one token after {n_keys:,}. Losses: {n_layers} layers, "
-        "d_model {d_model}, {seq_len} characters of English stories, {n_steps} updates of "
-        "{batch} texts, seeds {seeds}: training this small and short says little about large "
-        "models."
+        "{bits}-bit numbers, FLOPs of one token after {n_keys:,} others. Losses: {n_layers} "
+        "layers, d_model {d_model}, {seq_len} characters of English stories, {n_steps} "
+        "updates of {batch} texts, seeds {seeds}: training this small and short says little "
+        "about large models."
     )
     return text.format(
         bits=BITS,

@@ -56,7 +56,7 @@ def costs(facts: IdeasFacts, *, _: Translate) -> Picture:
         **legend(),
         xaxis=_steps(),
         yaxis={
-            "title": _("times GPT-2 (logarithmic)"),
+            "title": _("ratio to GPT-2 small (logarithmic)"),
             "type": "log",
             "tickvals": TICKS,
             "ticktext": [f"{tick:g}" for tick in TICKS],

@@ -65,7 +65,7 @@ def published_rows(facts: PublishedFacts) -> pd.DataFrame:
             _("architecture"): [terms.option(each.config.architecture) for each in found],
             "d_model": [each.config.d_model for each in found],
             _("number of layers"): [each.n_layers for each in found],
-            _("stated in"): [_(each.source) for each in found],
+            _("reference"): [_(each.source) for each in found],
         }
     )
 

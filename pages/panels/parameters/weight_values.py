@@ -105,7 +105,7 @@ def says_too_large(run: Run, budget: int) -> str:
 
 def says_building(run: Run) -> str:
     """Why a large model waits for the reader."""
-    text = _("This first draws {n:,} random weights ({size}) and takes a moment.")
+    text = _("Building the model draws {n:,} random weights ({size}) and takes a moment.")
     size = bytes_text(need(run).weights)
     return text.format(n=total_parameters(run.config), size=size)
 
@@ -164,7 +164,7 @@ class WeightsFile(NamedTuple):
 def upload() -> None:
     """The control, and what was wrong with the file."""
     st.file_uploader(
-        _("Weights from a file: a .safetensors file saved on the page Training"),
+        _("Weights from a file: a .safetensors file saved on the Training page"),
         ("safetensors",),
         key="uploaded_weights",
         on_change=_read_uploaded,
@@ -226,7 +226,7 @@ def how_they_are_spread(run: Run) -> None:
         place.info(too_large, icon=":material/block:")
     elif not is_small(run):
         note(says_building(run))
-        switch("spread_of_weights", _("Build it and inspect its weights"))
+        switch("spread_of_weights", _("Build the model and inspect its weights"))
     shown = shown_values(run)
     if not is_shown(*shown):
         with place:

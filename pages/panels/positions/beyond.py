@@ -118,9 +118,9 @@ def says_sharpest(facts: BeyondFacts) -> str:
         return ""
     sharpest, widest = facts.longest.iloc[0], facts.longest.iloc[-1]
     text = _(
-        "At {n} tokens {sharp} is the sharpest (normalized entropy {a:.0%}), {wide} the "
-        "most spread out ({b:.0%}). The weights are the same; only the positional "
-        "encoding differs."
+        "At {n} tokens, {sharp} is the sharpest (normalized entropy {a:.0%}), {wide} the "
+        "most spread out ({b:.0%}). The weights are the same; only the positional encoding "
+        "differs."
     )
     if facts.is_trained:
         text = sentences(
@@ -148,7 +148,7 @@ def says_refused(refused: Refused) -> str:
 
 def says_texts(run: Run, trained_len: int) -> str:
     """What the texts are made of."""
-    begin = _("{n} validation examples of its training task per length, seed {seed}.")
+    begin = _("{n} validation examples of the model's training task per length, seed {seed}.")
     if trained.task_of(run, longest(trained_len)) is None:
         begin = _("{n} random inputs per length, seed {seed}.")
     random = _("The weights are random: this is what each kind does before any training.")
@@ -168,7 +168,7 @@ def spread_table(facts: BeyondFacts) -> None:
     names = {
         "kind": _("positional encoding"),
         "seq_len": _("tokens"),
-        "n_visible": _("keys seen"),
+        "n_visible": _("visible keys"),
         "entropy_share": _("normalized entropy (H / log n)"),
         "distance": _("distance (tokens)"),
         "far_share": _("weight beyond L"),

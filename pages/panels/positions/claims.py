@@ -95,9 +95,9 @@ def says_verdict(facts: ClaimsFacts, kind: PositionKind, verdict: Verdict) -> st
 def _unique(verdict: Verdict) -> str:
     if verdict.measured is None:
         return _("With one position there is nothing to compare.")
-    text = _("The two nearest positions are {x} apart: they cannot be distinguished.")
+    text = _("The two most similar positions differ by {x}: they cannot be distinguished.")
     if verdict.holds:
-        text = _("The two nearest positions are {x} apart: every position is distinct.")
+        text = _("The two most similar positions differ by {x}: every position is distinct.")
     return text.format(x=number(verdict.measured))
 
 
@@ -123,8 +123,8 @@ def _shift(kind: PositionKind, verdict: Verdict, shift: int) -> str:
     )
     if kind is PositionKind.LEARNED:
         text = _(
-            "The best matrix for k = {k}, fitted to every other position, misses those between by "
-            "up to {x}; its RMS error is {share} of the table's RMS."
+            "The best matrix for k = {k}, fitted to every other position, misses the "
+            "positions in between by up to {x}; its RMS error is {share} of the table's RMS."
         )
     elif verdict.holds:
         text = _("The rotation matrix for k = {k} shifts every position; error {x}.")
@@ -153,12 +153,12 @@ def _permutation(verdict: Verdict) -> str:
     if verdict.overflows:
         return _("The outputs overflow float32: nothing can be compared.")
     causal = verdict.extra or 0.0
-    text = _("The whole model on permuted tokens, no mask: the outputs change by {x}.")
+    text = _("In the whole model without a mask, permuting tokens changes the outputs by {x}.")
     knows = _("Under a causal mask they change by {y}.")
     if verdict.holds:
         text = _(
-            "The whole model on permuted tokens, no mask: the outputs are permuted too; "
-            "apart from that, they change by {x}."
+            "In the whole model without a mask, permuting tokens permutes the outputs; apart "
+            "from that, they change by {x}."
         )
         if causal > verdict.limit:
             knows = _("Under a causal mask they change by {y}: the mask alone conveys order.")
@@ -196,9 +196,8 @@ def says_shift(facts: ShiftFacts | None, kind: PositionKind) -> str:
         )
         return text.format(kind=terms.option(kind))
     text = _(
-        "Blocks of 2 × 2 on the diagonal: each rotates its pair by k = {k} times "
-        "the pair's frequency, the same for every position. First {n} of {width} "
-        "features."
+        "2 × 2 blocks on the diagonal: each rotates its pair by k = {k} times the pair's "
+        "frequency, the same for every position. First {n} of {width} features."
     )
     if facts.is_fitted:
         text = _(

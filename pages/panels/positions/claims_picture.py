@@ -51,7 +51,7 @@ def _measure(claim: Claim, _: Translate) -> str:
         Claim.UNIQUE: _("smallest distance between two positions"),
         Claim.BOUNDED: _("largest |value|"),
         Claim.SHIFT: _("max |M·PE(p) − PE(p + k)|"),
-        Claim.DISTANCE: _("range at equal distance / largest |q|·|k|/√d_head"),
+        Claim.DISTANCE: _("score range at equal distance / largest |q|·|k|/√d_head"),
         Claim.PERMUTATION: _("change / largest output"),
     }[claim]
 
@@ -173,7 +173,7 @@ def permuted(table: pd.DataFrame, names: Mapping[PositionKind, str], *, _: Trans
     rounding = {"line": marks.dashed(), "name": _("bound on rounding error"), "hoverinfo": "skip"}
     return figure(
         [*bars, marks.line(labels, [OUTPUT_ERROR] * len(labels), **rounding)],
-        title=_("Permuted tokens: how much else changes"),
+        title=_("Output change beyond the permutation"),
         height=TITLE_AND_LEGEND + 280,
         margin=(TITLE_AND_LEGEND, EDGE),
         barmode="group",

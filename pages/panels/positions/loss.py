@@ -57,13 +57,13 @@ def says_loss(facts: LossFacts) -> str:
     said = {"length": facts.trained_len, "kind": terms.option(facts.kind), "inside": facts.inside}
     if facts.last is None:
         text = _(
-            "In the second half of its trained length of {length} tokens, the loss is "
+            "In the second half of the trained length ({length} tokens), the loss is "
             "{inside:.2f} bits per token ({kind})."
         )
         return text.format(**said)
     text = _(
-        "In the second half of its trained length of {length} tokens the loss is "
-        "{inside:.2f} bits per token; at the end, up to position {n}, {last:.2f} "
+        "In the second half of the trained length ({length} tokens), the loss is "
+        "{inside:.2f} bits per token; at the end, up to position {n}, it is {last:.2f} "
         "({kind}). {reading}"
     )
     return text.format(n=facts.n, last=facts.last, reading=_reading(facts), **said)
@@ -71,10 +71,10 @@ def says_loss(facts: LossFacts) -> str:
 
 def _reading(facts: LossFacts) -> str:
     if facts.is_worse:
-        return _("It runs there, but does worse: running is not generalizing.")
+        return _("The model runs there, but does worse: running is not generalizing.")
     if facts.is_better:
-        return _("It does better there: more context, and nothing breaks.")
-    return _("It does about as well there as within the trained length.")
+        return _("The model does better there: more context, and nothing breaks.")
+    return _("The model does about as well there as within the trained length.")
 
 
 def says_examples(facts: LossFacts, max_seq_len: int) -> str:
@@ -84,12 +84,12 @@ def says_examples(facts: LossFacts, max_seq_len: int) -> str:
     if facts.n >= facts.wanted:
         return said
     text = _(
-        "Examples of this task have at most {n} tokens, so nothing can be measured up to {wanted}."
+        "Examples of this task have at most {n} tokens, so the measurement ends before {wanted}."
     )
     if facts.kind is PositionKind.LEARNED and facts.n == max_seq_len:
         text = _(
-            "The learned table has {n} rows: position {n} (from 0) has none, so nothing can be "
-            "measured up to {wanted}."
+            "The learned table has {n} rows: position {n} (from 0) has none, so the "
+            "measurement ends before {wanted}."
         )
     return sentences(said, text.format(n=facts.n, wanted=facts.wanted))
 

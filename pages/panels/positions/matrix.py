@@ -106,8 +106,8 @@ def _learned_table(facts: KindFacts) -> str:
 
 def _biases(facts: KindFacts) -> str:
     text = _(
-        "Nothing is added to tokens: each head lowers the scores of distant keys by "
-        "slope · distance. Head 1 halves a weight every {first:.2g} tokens, head {last} "
+        "Nothing is added to tokens: each head lowers the scores of distant keys by slope · "
+        "distance. Weights of head 1 halve every {first:.2g} tokens, those of head {last} "
         "every {far:,.4g}."
     )
     if len(facts.lengths) == 1:
@@ -120,7 +120,7 @@ def _biases(facts: KindFacts) -> str:
 
 def says_table(facts: TableFacts, n_asked: int) -> str:
     """How to read the table, and what of it is shown."""
-    said = [_("Positions count from 0. Click to pin a position and its pair.")]
+    said = [_("Positions are counted from 0. Click to pin a position and its pair.")]
     if facts.kind is PositionKind.LEARNED and facts.n < n_asked:
         text = _(
             "The table ends after {n} rows (max_seq_len): it has no vector for later positions."
@@ -152,7 +152,8 @@ def says_pair(facts: PairFacts) -> str:
             return text.format(head=head, slope=facts.slope, position=facts.position, **lost)
         case PositionKind.LEARNED:
             text = _(
-                "At position {position} the table holds {values} there. No formula links its rows."
+                "At position {position} the table holds {values} for this pair. No formula "
+                "links its rows."
             )
             return text.format(position=facts.position, values=values)
     text = _(
@@ -184,7 +185,7 @@ def _smoothness(facts: KindFacts) -> str:
         "Waves of {length:.0f} positions and longer account for {share:.0%} of the table's "
         "variance; for noise it would be {even:.0%}. {reading}"
     )
-    reading = _("It looks like noise: neighboring rows have little in common.")
+    reading = _("The table looks like noise: neighboring rows have little in common.")
     if facts.is_smooth:
         reading = _("Neighboring rows are similar: the table is smooth.")
     shares = {"share": facts.slow_share, "even": facts.slow_share_of_noise}
@@ -193,7 +194,7 @@ def _smoothness(facts: KindFacts) -> str:
 
 def says_biases(facts: LikenessFacts, head: int) -> str:
     """What a head of ALiBi takes from the farthest key."""
-    text = _("At distance {far} head {head} lowers a score by {loss:.2f}; one line per head.")
+    text = _("At distance {far}, head {head} lowers a score by {loss:.2f}; one line per head.")
     return text.format(far=facts.farthest, head=from_one(head), loss=facts.loss(head))
 
 
@@ -202,21 +203,22 @@ def says_likeness(facts: LikenessFacts) -> str:
     ends = {"near": facts.near, "far": facts.far, "n": facts.farthest}
     if facts.kind is PositionKind.ROPE:
         text = _(
-            "The score of a vector with itself keeps {near:.0%} of its size one position "
-            "apart and {far:.0%} at {n} positions apart (random vectors, seed {seed}); it "
-            "{falls}."
+            "The score of a vector with itself keeps {near:.0%} of its size at one position "
+            "apart and {far:.0%} at {n} (random vectors, seed {seed}); it {falls}."
         )
         falls = _("stays above half")
         if facts.half_at is not None:
             falls = _("falls below half at distance {d}").format(d=facts.half_at)
         return text.format(seed=facts.seed, falls=falls, **ends)
-    text = _("Neighbors have a mean cosine of {near:.2f}, positions {n} apart {far:.2f}.")
+    text = _("Neighbors have a mean cosine of {near:.2f}; positions {n} apart, {far:.2f}.")
     more = _(
         "Pairs at equal distance differ by up to {width:.2f}: similarity also depends on "
         "where they are."
     )
     if facts.is_of_distance_alone:
-        more = _("It depends on the distance alone: pairs at equal distance have equal similarity.")
+        more = _(
+            "Similarity depends on distance alone: pairs at equal distance have equal similarity."
+        )
     return sentences(text.format(**ends), more.format(width=facts.width))
 
 

@@ -69,7 +69,7 @@ def kind_choice(run: Run) -> None:
 
     with st.container(key="shown_position"):
         st.segmented_control(
-            _("Look at"),
+            _("Encoding shown"),
             [str(kind) for kind in KINDS],
             format_func=marked,
             required=True,

@@ -33,7 +33,7 @@ from pages.ui.tables import show_table
 MOST_PAIRS = 6
 ALIGNED_LABELS = {
     "best_head": N_("best head"),
-    "one_head": N_("the chosen head"),
+    "one_head": N_("chosen head"),
     "layer_mean": N_("mean of the layer"),
 }
 ROW_LABELS = {"writes": N_("predicts the word"), "reads": N_("has read the word")}
@@ -162,7 +162,7 @@ def _agreement(facts: LinksFacts) -> str:
 def _bound(facts: LinksFacts) -> str:
     """Why 0 is not always within reach."""
     if facts.least_error == 0:
-        return _("With one link per target word it could reach 0.")
+        return _("With one link per target word the error rate could reach 0.")
     text = _(
         "With one link per target word the error rate cannot go below {least:.2f} here: "
         "some words have several true links, some none."
@@ -176,9 +176,9 @@ def _own_links(facts: LinksFacts) -> str:
     if not facts.pairs:
         return _("{head} predicts no link.").format(head=head[:1].upper() + head[1:])
     text = (
-        _("From the largest weights of {head}, among others: {pairs}.")
+        _("Links from the largest weights of {head} include: {pairs}.")
         if len(facts.pairs) > MOST_PAIRS
-        else _("From the largest weights of {head}: {pairs}.")
+        else _("Links from the largest weights of {head}: {pairs}.")
     )
     pairs = (f"{literal(to)} ← {literal(word)}" for to, word in facts.pairs[:MOST_PAIRS])
     return text.format(head=head, pairs=enumeration(pairs))
@@ -230,7 +230,7 @@ def says_table(facts: HeadsFacts) -> str:
         "choose a head."
     )
     if len(facts.table) > MOST_HEADS:
-        text = _("Shown: the first {n} of {all}; the table lists all of them.")
+        text = _("Shown: the first {n} of {all} rows; the table lists all of them.")
         said = sentences(said, text.format(n=MOST_HEADS, all=len(facts.table)))
     return said
 

@@ -18,9 +18,9 @@ from pages.panels.seq2seq.two_texts_picture import cells, colors
 TRUE, MOST_HEADS = palette.NORM, 20
 COLUMNS = {
     "held_out": N_("error, validation"),
-    "held_out_reads": N_("validation, row later"),
+    "held_out_reads": N_("error, validation, next row"),
     "error": N_("error, here"),
-    "error_reads": N_("here, row later"),
+    "error_reads": N_("error, here, next row"),
     "precision": N_("precision, here"),
     "recall": N_("recall, here"),
 }

@@ -50,13 +50,13 @@ ABOUT = {
     ),
     Architecture.GPT: About(
         N_("Every token attends to itself and those before it; the source is the prompt."),
-        N_("next token (autoregressive language modeling)"),
+        N_("autoregressive language modeling: predict the next token"),
         N_("text continuation, chat, code; any task that can be put into a prompt"),
         "GPT-2 (2019), GPT-3 (2020), Llama (2023), Qwen (2023), DeepSeek (2024)",
     ),
     Architecture.ENCODER_DECODER: About(
         N_("The source is fully visible; the target sees the source and what has been generated."),
-        N_("span corruption: restore the missing spans (T5); or parallel texts"),
+        N_("span corruption: restore the missing spans (T5); or translation on parallel texts"),
         N_("translation, summaries, speech to text: one text out of another"),
         "Transformer (2017), BART (2019), T5 (2019), NLLB (2022), Whisper (2022)",
     ),
@@ -78,11 +78,11 @@ def architecture_facts(run: Run, kind: Architecture) -> ArchitectureFacts:
 def says_task(facts: TaskFacts) -> str:
     """Twice the parameters, about the same work."""
     text = _(
-        "To read {n_source} tokens and generate {n_target}, at d_model {d_model}: the "
-        "encoder–decoder has {parameters:.2f} times the parameters of the decoder-only "
-        "model and takes {work:.2f} times its FLOPs. A source token passes through the "
-        "encoder and the keys and values of cross-attention only, a target token "
-        "through the decoder only."
+        "Reading {n_source} tokens and generating {n_target} at d_model {d_model}: the "
+        "encoder–decoder has {parameters:.2f} times the parameters of the decoder-only model "
+        "and takes {work:.2f} times its FLOPs. A source token passes through the encoder and "
+        "the keys and values of cross-attention only, a target token through the decoder "
+        "only."
     )
     return text.format(
         n_source=facts.n_source,
@@ -217,12 +217,12 @@ def what_they_learn_from() -> None:
     left, middle, right = place.columns(3, vertical_alignment="bottom")
     with left:
         shown = link.value("corrupted_share")
-        slider("corrupted_share", _("share corrupted"), shown, step=0.05)
+        slider("corrupted_share", _("share of tokens corrupted"), shown, step=0.05)
     with middle:
         shown = link.value("mean_span_len")
-        slider("mean_span_len", _("mean length of a span"), shown, step=0.5)
+        slider("mean_span_len", _("mean span length"), shown, step=0.5)
     with right:
-        enter("corruption_seed", _("Seed of the corruption"), link.value("corruption_seed"))
+        enter("corruption_seed", _("Corruption seed"), link.value("corruption_seed"))
     examples = _examples()
     for column, kind in zip(st.columns(3), KINDS, strict=True):
         with column, st.container(border=True, key=f"example_{str(kind).replace('-', '_')}"):
@@ -230,6 +230,6 @@ def what_they_learn_from() -> None:
             st.markdown(f"**{_(NAMES[kind])}**")
             note(_("Input"))
             st.markdown(reads_chips(example))
-            note(_("has to answer"))
+            note(_("Targets"))
             st.markdown(asked_chips(example))
             note(says_example(kind, example))

@@ -105,7 +105,7 @@ def says_head(facts: HeadFacts) -> str:
         read = most_read(facts.most_read)
         said = _(READS[which.kind]).format(head=head, token=token, read=read)
     if facts.written_next:
-        text = _("The token it writes next is “{token}”.")
+        text = _("The decoder writes “{token}” next.")
         said = sentences(said, text.format(token=literal(facts.written_next)))
     return sentences(said, says_sharpness(facts), says_weights(facts))
 
@@ -142,7 +142,10 @@ def says_padding(facts: PaddingFacts) -> str:
     elif facts.side is PaddingSide.LEFT:
         verdict = _("Padding is on the left, so every token has moved to a later position.")
     else:
-        verdict = _("What still changes is computed over all tokens at once, padding included.")
+        verdict = _(
+            "The remaining change comes from quantities computed over all tokens at "
+            "once, padding included."
+        )
     return text.format(most=readable(facts.most), verdict=verdict)
 
 
@@ -161,8 +164,8 @@ def _rows(facts: HeadFacts) -> str:
             return text.format(question=_(shared.ALIGNMENT))
         case AttentionKind.ENCODER:
             return _(
-                "Every source token attends to all source tokens, earlier and later "
-                "ones and itself."
+                "Every source token attends to all source tokens: earlier ones, later ones "
+                "and itself."
             )
         case _ if facts.n_masked:
             return _("Each target token attends to itself and to the target tokens before it.")
@@ -181,7 +184,7 @@ def _pale(facts: HeadFacts) -> str:
     """Why a map can be nearly blank."""
     if not facts.is_pale:
         return ""
-    text = _("No weight exceeds {largest}: they are so evenly spread that the map is pale.")
+    text = _("No weight exceeds {largest}: attention is spread so evenly that the map is pale.")
     return text.format(largest=percent(facts.largest))
 
 
@@ -215,11 +218,11 @@ def says_token(facts: TokenFacts) -> str:
         )
         return text.format(token=token)
     text = (
-        _("{token} attends in the source to {source}, and in the target so far to {target}.")
+        _("In the source, {token} attends to {source}; in the target so far, to {target}.")
         if facts.is_of_target
         else _(
             "{token} gets most attention from {target} in the target and from {source} in "
-            "the source; all target tokens together give it {total:.2f} of {all}."
+            "the source; target tokens together give it {total:.2f} of a total of {all}."
         )
     )
     return text.format(
@@ -256,8 +259,8 @@ def note_on_cross_attention(run: Run) -> None:
     """Where what is drawn is read in vain."""
     if three_attentions.reads_in_vain(run):
         said = _(
-            "Cross-attention is switched off: its weights are still drawn, but zeros "
-            "replace its output, so nothing of the source reaches the target."
+            "Cross-attention is switched off: its weights are still drawn, but zeros replace "
+            "its output, so nothing from the source reaches the target."
         )
         st.info(said, icon=":material/link_off:")
 
@@ -334,7 +337,7 @@ def _one_head(run: Run, which: Head, pins: Pins) -> None:
             key="two_text_lines",
             on_click=partial(_pin_end, which.kind),
         )
-        text = _("Each query's {n} largest weights, from {least:.0%} up.")
+        text = _("Each query's {n} largest weights of at least {least:.0%}.")
         note(text.format(n=n_edges, least=bipartite.LEAST))
         if most > 1:
             slider("edges", _("Lines from each token"), n_edges, most=most)

@@ -79,7 +79,7 @@ def _title(facts: HeadFacts, _: Translate) -> str:
     """What reads what, and in which head."""
     titles = {
         AttentionKind.ENCODER: _("Source to source"),
-        AttentionKind.DECODER: _("Target to target so far"),
+        AttentionKind.DECODER: _("Target to target"),
         AttentionKind.CROSS: _("Target to source"),
     }
     head = head_called(facts.which.layer, facts.which.head, _)
@@ -119,9 +119,9 @@ def strips(facts: TokenFacts, *, _: Translate) -> Picture:
         _Strip(facts.target, facts.in_target, facts.pins.target, 1),
     )
     titles = (
-        (_("Source: what it attends to"), _("Target: what it attends to"))
+        (_("Attention to the source"), _("Attention to the target"))
         if facts.is_of_target
-        else (_("Source: what attends to it"), _("Target: what attends to it"))
+        else (_("Attention from the source"), _("Attention from the target"))
     )
     rooms = [label_room(strip.tokens) for strip in texts]
     height = 2 * (STRIP + BETWEEN) + sum(rooms)

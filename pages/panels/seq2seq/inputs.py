@@ -47,10 +47,10 @@ def what_it_can_read(run: Run) -> None:
     reader = tokens.tokenizer()
     if not isinstance(reader, SentenceTokenizer):
         return
-    with st.popover(_("Sentences and words it knows"), icon=":material/dictionary:"):
+    with st.popover(_("Known sentences and words"), icon=":material/dictionary:"):
         st.caption(
             _(
-                "Validation sentences of the grammar: their translation and word alignment "
+                "Validation sentences from the grammar: their translation and word alignment "
                 "are known."
             )
         )
@@ -103,7 +103,7 @@ def link_to_training() -> None:
     kept = {name: text for name, text in link.as_query().items() if name == "lang"}
     learner = {"learner": str(Architecture.ENCODER_DECODER)}
     with st.popover(_("Train one yourself"), icon=":material/model_training:", key="train_own"):
-        st.caption(_("Train it on the page Training, and it opens on this page."))
+        st.caption(_("Train one on the Training page, and it opens on this page."))
         for task, label in TASKS.items():
             query = {**kept, "task": str(task), **learner}
             st.page_link("pages/training.py", label=_(label), query_params=query)

@@ -44,12 +44,12 @@ def says_source(facts: SourceFacts) -> str:
         said = _("There is one source token, so there is no other to compare it with.")
     else:
         text = _(
-            "Two source tokens have a mean cosine of {before:.2f} before the first "
+            "Pairs of source tokens have a mean cosine of {before:.2f} before the first "
             "layer and of {after:.2f} at the encoder's output: {how}."
         )
         said = text.format(before=facts.mean_before, after=facts.mean_after, how=_how(facts.drift))
     step, change = facts.most_changed
-    text = _("{step} changes them most, on average by {change:.2f} of their length.")
+    text = _("{step} changes them most, on average by {change:.2f} times their length.")
     name = step_name(facts, step, _)
     said = sentences(said, text.format(step=name[:1].upper() + name[1:], change=change))
     if facts.seed is None:
@@ -87,10 +87,10 @@ def says_lengths(facts: SourceFacts) -> str:
 def says_across(facts: Across) -> str:
     """Whether the two languages meet."""
     text = _(
-        "Do the two languages share meaning? For {before:.0%} of {n} English validation "
-        "words, the nearest vector in the Chinese translation belongs to a word with the "
-        "same meaning before the first layer; for {after:.0%} at the encoder's output, and "
-        "for {chance:.0%} by chance. {verdict}"
+        "Do the two languages share meaning? Before the first layer, the nearest vector in "
+        "the Chinese translation belongs to a word with the same meaning for {before:.0%} of "
+        "{n} English validation words; for {after:.0%} at the encoder's output, and for "
+        "{chance:.0%} by chance. {verdict}"
     )
     return text.format(
         n=facts.n_words,
@@ -104,8 +104,8 @@ def says_across(facts: Across) -> str:
 def _verdict(gain: float) -> str:
     """What reading the sentence did for it."""
     if abs(gain) < NO_GAIN:
-        return _("Its layers bring them no closer: equal meaning does not imply equal position.")
-    return _("Its layers bring them closer.") if gain > 0 else _("Its layers move them apart.")
+        return _("The layers bring them no closer: equal meaning does not imply similar vectors.")
+    return _("The layers bring them closer.") if gain > 0 else _("The layers move them apart.")
 
 
 def tokens_table(facts: SourceFacts) -> None:
@@ -117,8 +117,8 @@ def tokens_table(facts: SourceFacts) -> None:
             _("mean"): found["mean"],
             _("std"): found["std"],
             _("length"): found["norm"],
-            _("length before"): found["norm_before"],
-            _("cosine with the vector before"): found["cosine"],
+            _("initial length"): found["norm_before"],
+            _("cosine with the initial vector"): found["cosine"],
         }
     )
     show_table(shown.round(3), key="memory_table", height=250)

@@ -53,7 +53,7 @@ def changes(facts: SourceFacts, *, _: Translate) -> Picture:
     steps = [step_name(facts, step, _) for step in range(len(relative))]
     title = _("How much each step changes a token")
     names = Names(
-        title, _("step of the encoder"), _("source token"), steps, facts.labels[shown], line_label
+        title, _("encoder step"), _("source token"), steps, facts.labels[shown], line_label
     )
     said = _("changed by {change} times its length").format(change="%{customdata[2]:.2f}")
     everywhere = np.ones(relative.shape, dtype=bool)

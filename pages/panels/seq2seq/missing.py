@@ -105,14 +105,12 @@ def says_ways(facts: WaysFacts) -> str:
 
 def _meaning(facts: WaysFacts) -> str:
     if facts.seed is not None:
-        text = _(
-            "The weights are random (seed {seed}): what the source is good for has to be learned."
-        )
+        text = _("The weights are random (seed {seed}): how to use the source has to be learned.")
         return text.format(seed=facts.seed)
     if not facts.n_little:
         return _("No token can be predicted from the target alone.")
     text = _(
-        "{n_little} of {n} tokens follow from the target alone: without the source "
+        "{n_little} of {n} tokens can be predicted from the target alone: without the source "
         "their prediction changes by less than {bits} bits."
     )
     return text.format(n_little=facts.n_little, n=len(facts.labels), bits=LITTLE)
@@ -163,7 +161,9 @@ def when_the_source_is_missing(run: Run, here: Standing) -> None:
 def _offer(run: Run) -> None:
     """Let every picture of the page show the model without cross-attention, or with it again."""
     if run.interventions:
-        said = _("Part of the model is ablated. This section still measures the unchanged model.")
+        said = _(
+            "Part of the model has been changed. This section still measures the unchanged model."
+        )
         st.info(said, icon=":material/info:")
         st.button(
             _("Undo all changes inside the model"),
@@ -215,7 +215,7 @@ def _what_is_written_blind(here: Standing) -> None:
     texts = in_steps(steps, what=here, key="blind").found
     note(says_blind(texts))
     rows = [(way_name(way, _), text) for way, text in zip(Missing, texts, strict=False)]
-    table = pd.DataFrame(rows, columns=[_("without"), _("its output")])
+    table = pd.DataFrame(rows, columns=[_("condition"), _("model output")])
     show_table(table, key="blind_table")
 
 

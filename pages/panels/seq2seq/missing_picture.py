@@ -26,7 +26,7 @@ def way_name(way: Missing | int, _: Translate) -> str:
 
 def ways(facts: WaysFacts, *, _: Translate) -> Picture:
     """A row a way."""
-    title = _("Change without the source (bits, KL)")
+    title = _("Prediction change without the source (bits, KL)")
     rows = [way_name(way, _) for way in facts.ways]
     names = Names(title, "", _across(_), rows, facts.labels, line_label)
     return _moved(facts.bits, names, (None, facts.pinned), _)
@@ -34,7 +34,7 @@ def ways(facts: WaysFacts, *, _: Translate) -> Picture:
 
 def hidden(facts: HiddenFacts, *, _: Translate) -> Picture:
     """A row per token of the source."""
-    title = _("Change with one source token hidden (bits, KL)")
+    title = _("Prediction change, one source token hidden (bits, KL)")
     rows = facts.source[: len(facts.bits)]
     names = Names(title, _("hidden source token"), _across(_), rows, facts.labels)
     return _moved(facts.bits, names, (facts.pinned_source, facts.pinned), _)
@@ -42,7 +42,7 @@ def hidden(facts: HiddenFacts, *, _: Translate) -> Picture:
 
 def _across(_: Translate) -> str:
     """The tokens that were written, each after those before it."""
-    return _("target tokens as generated")
+    return _("generated target token")
 
 
 def _moved(bits: np.ndarray, names: Names, pinned: tuple[int | None, int], _: Translate) -> Picture:

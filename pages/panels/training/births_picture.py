@@ -15,9 +15,9 @@ NAMED_ABOVE = 0.5
 
 
 MEASURES = {
-    "linked": N_("Weight of cross-attention on the right tokens"),
-    "previous_token": N_("Weight on the token before"),
-    "induction": N_("Weight on what followed an earlier copy of the token"),
+    "linked": N_("Cross-attention weight on the right tokens"),
+    "previous_token": N_("Weight on the previous token"),
+    "induction": N_("Weight on the token after an earlier occurrence of this one"),
     "first_token": N_("Weight on the first token"),
     "same_token": N_("Weight on the token itself"),
 }
@@ -46,7 +46,11 @@ def heads_over_steps(facts: BirthFacts, *, _: Translate) -> Picture:
             "ticktext": [f"{step:,}" for step in ticks],
             "automargin": False,
         },
-        yaxis={"title": _("share of weight"), "range": [-0.02, 1.02], "tickformat": ".0%"},
+        yaxis={
+            "title": _("share of attention weight"),
+            "range": [-0.02, 1.02],
+            "tickformat": ".0%",
+        },
         shapes=[_now(facts.now), _threshold()],
         annotations=_names(heads),
     )

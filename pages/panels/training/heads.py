@@ -141,7 +141,7 @@ def how_heads_come_to_be(run: TrainingRun) -> None:
     layer, head = labelled.attending_layer(seen), labelled.selected_head(seen)
     st.info(habits_sentence(seen), icon=":material/lightbulb:")
     _all_and_one(seen, layer, head, labelled.pinned_token(seen))
-    choose("head_measure", _("Where its weight goes"), HEAD_MEASURES)
+    choose("head_measure", _("Where attention weight goes"), HEAD_MEASURES)
     row, measure = read_tokens(run.spec.task), link.value("head_measure")
     selected = layer * run.spec.config.n_heads + head
     shown = run.id, run.snapshots.steps, row, measure, selected, step
@@ -151,7 +151,7 @@ def how_heads_come_to_be(run: TrainingRun) -> None:
 
 
 def _input_choice() -> None:
-    choose("looked_at", _("The example that it reads"), LOOKED_AT)
+    choose("looked_at", _("Example the model reads"), LOOKED_AT)
     if link.value("looked_at") == "own":
         st.text_area(
             _("Sentence"),

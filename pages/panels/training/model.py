@@ -61,7 +61,7 @@ def _openings(run: TrainingRun, step: int) -> None:
         architecture = run.spec.config.architecture
         alone = () if architecture is Architecture.ENCODER_DECODER else (BLOCK,)
         for page, icon in (*PAGES[architecture], *alone):
-            label = labels.get(page, _("Its layers"))
+            label = labels.get(page, _("Layer by layer"))
             st.page_link(page, label=label, icon=icon, query_params=wanted)
 
 

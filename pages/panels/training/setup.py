@@ -76,8 +76,8 @@ TASKS = {
     ),
     TaskKind.TRANSLATION: N_(
         "Translate between English and Chinese; the language of the source sets the "
-        "direction. Score: share of validation sentences translated exactly, both "
-        "directions together."
+        "direction. Score: share of validation sentences translated exactly, over both "
+        "directions."
     ),
 }
 
@@ -148,7 +148,9 @@ def says_example(facts: ExampleFacts) -> str:
             "ones."
         )
     else:
-        text = _("A validation example of {n} tokens; the {asked} violet ones are to be predicted.")
+        text = _(
+            "A validation example of {n} tokens; the model has to predict the {asked} violet ones."
+        )
     return text.format(n=len(facts.places), asked=facts.n_asked)
 
 
@@ -195,7 +197,7 @@ def how_long() -> None:
     if place is None or spec is None or wanted().faults or runs.is_busy(spec.device):
         return
     with place:
-        with st.spinner(_("A few updates are timed …")):
+        with st.spinner(_("Timing a few updates …")):
             pace = expected_pace(spec)
         if pace is None:
             return
@@ -263,7 +265,7 @@ def _rates(recipe: Recipe) -> None:
     is_muon = recipe.optimizer is OptimizerKind.MUON
     label = _("learning_rate · for the embedding tables") if is_muon else _("learning_rate")
     if recipe.schedule is ScheduleKind.PAPER:
-        label = _("learning_rate · factor before the formula")
+        label = _("learning_rate · factor multiplying the formula")
     slide("learning_rate", label, RATES, link.value("learning_rate"))
     if is_muon:
         label = _("muon_learning_rate · for the matrices")
@@ -283,7 +285,7 @@ def _more(recipe: Recipe) -> None:
     slider("label_smoothing", _("label_smoothing"), smoothing, most=0.5, step=0.05)
     slide("clip_norm", _("clip_norm · 0: no clipping"), CLIPS, link.value("clip_norm"))
     if link.config().n_mtp_modules:
-        label = _("mtp_weight · λ of the loss of MTP modules")
+        label = _("mtp_weight · λ, weight of the MTP loss")
         slide("mtp_weight", label, MTP_WEIGHTS, link.value("mtp_weight"))
     if recipe.schedule in (ScheduleKind.COSINE, ScheduleKind.TRAPEZOID):
         share = link.value("final_share")

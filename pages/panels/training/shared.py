@@ -26,8 +26,8 @@ from pages.ui.numbers import percent
 def says_births(facts: BirthFacts) -> str:
     """Which head has most of a measure at the end, and how it was at the start."""
     text = _(
-        "{measure}: most in layer {layer}, head {head}, from {start} at step {first:,} to {share} "
-        "at step {step:,}. Click a point to see that head at that step."
+        "{measure}: highest in layer {layer}, head {head}, from {start} at step {first:,} to "
+        "{share} at step {step:,}. Click a point to see that head at that step."
     )
     found = facts.leading
     return text.format(

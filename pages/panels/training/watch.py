@@ -140,7 +140,7 @@ def says_learning(facts: LearningFacts, name: str) -> str:
     )
     ahead = more = ""
     if facts.ahead:
-        text = _("MTP modules, which predict the tokens after that: {losses} nats.")
+        text = _("MTP modules, which predict tokens further ahead: {losses} nats.")
         ahead = text.format(losses=enumeration(f"{loss:.2f}" for loss in facts.ahead))
     if facts.is_overfitting:
         more = _(

@@ -33,7 +33,7 @@ def _said(a: Run, b: Run, configs: tuple[ModelConfig, ModelConfig]) -> str:
     shown = parts[:MOST_NAMED]
     text = _("B has {changes}; all else is equal.")
     if len(parts) > len(shown):
-        text = _("B has {changes}; and {n} more differences.")
+        text = _("B has {changes}; further differences: {n}.")
     said = text.format(changes=listing(shown), n=len(parts) - len(shown))
     is_many = len(parts) - len(led) >= MANY
     return sentences(said, _one_at_a_time(len(parts), len(led))) if is_many else said
@@ -41,11 +41,11 @@ def _said(a: Run, b: Run, configs: tuple[ModelConfig, ModelConfig]) -> str:
 
 def _one_at_a_time(n: int, n_led: int) -> str:
     """All differences, as many as are named and counted before; some are none of one's own."""
-    text = _("These are {n} differences at once: change one at a time to see what it does alone.")
+    text = _("B differs in {n} ways at once: change one at a time to see what each does alone.")
     if n_led:
         text = _(
-            "These are {n} differences at once, {led} of them as a consequence: change one at "
-            "a time to see what it does alone."
+            "B differs in {n} ways at once, {led} of them as a consequence: change one at a "
+            "time to see what each does alone."
         )
     return text.format(n=n, led=n_led)
 
@@ -73,7 +73,7 @@ def _not_set(a: Run, b: Run) -> Iterator[tuple[str, bool]]:
     text = _("{b} instead of {a}")
     yield text.format(a=_weights(a), b=_weights(b)), bool(a.weights) != bool(b.weights)
     is_painted = a.mask.mask_kind is b.mask.mask_kind is MaskKind.PAINTED
-    yield _("another painted mask"), is_painted and a.mask.painted != b.mask.painted
+    yield _("a different painted mask"), is_painted and a.mask.painted != b.mask.painted
     yield _("the text split into different tokens"), a.input.labels != b.input.labels
     yield _("changed parts inside the model"), bool(b.interventions)
 

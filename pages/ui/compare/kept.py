@@ -17,7 +17,7 @@ from pages.ui.link_fields.compare import (
     text_of,
 )
 
-GONE = N_("its model {preset} is not known here, and it was left out")
+GONE = N_("its model {preset} is not known here, so this configuration was left out")
 MOST_NAMED = 3  # changed settings in a name
 NUMBER = re.compile(r"( \d+)?$")
 BETWEEN, MORE = " · ", " …"

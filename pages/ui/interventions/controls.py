@@ -31,7 +31,7 @@ def change_controls(run: Run) -> None:
             "change_part", _("Change"), part_choices(config), label_of=words.part, shown=_part(run)
         )
     with columns[1]:
-        _number("change_layer", _("of layer"), config.n_layers, _layer(run))
+        _number("change_layer", _("in layer"), config.n_layers, _layer(run))
     with columns[2]:
         if _part(run) is Part.HEAD:
             _number("change_head", _("head"), config.n_heads, _head(run))
@@ -91,7 +91,7 @@ def other_text(run: Run) -> None:
     if not is_chosen and not patched_paths(run.interventions):
         return
     st.text_area(
-        _("The other text: change a word, and keep the number of tokens"),
+        _("Other text: change a word but keep the number of tokens"),
         height=68,
         **link.view("other_text", link.value("other_text")),
     )

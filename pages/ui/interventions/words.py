@@ -20,7 +20,7 @@ PARTS = {
 KINDS = {
     InterventionKind.ZERO: N_("nothing (switched off)"),
     InterventionKind.MEAN: N_("its mean over the tokens"),
-    InterventionKind.PATCH: N_("its value on another text"),
+    InterventionKind.PATCH: N_("its value from another text"),
 }
 NOTHING = 1e-6
 
@@ -60,7 +60,7 @@ def of_heads(run: Run) -> str:
     """Why the pattern of a changed head is there all the same; empty where no head is changed."""
     if all(made.head is None for made in run.interventions):
         return ""
-    return _("What a changed head reads is still drawn; what it writes is replaced.")
+    return _("The pattern of a changed head is still drawn; only its output is replaced.")
 
 
 def unit(run: Run) -> str:
@@ -72,8 +72,8 @@ def left_out(run: Run) -> str:
     """Which changes this model has no place for; nothing where all fit."""
     n = len(state.asked()) - len(run.interventions)
     text = ngettext(
-        "{n} change refers to a layer, head or token that does not exist here: ignored.",
-        "{n} changes refer to a layer, head or token that does not exist here: ignored.",
+        "{n} change ignored: it refers to a layer, head or token that does not exist here.",
+        "{n} changes ignored: they refer to layers, heads or tokens that do not exist here.",
         n,
     )
     return text.format(n=n) if n else ""
@@ -85,10 +85,7 @@ def sentence(run: Run, token: int) -> str:
     if max(moved) < NOTHING:
         return sentences(_("The output did not change."), _why_not(run))
     most = max(range(len(moved)), key=moved.__getitem__)
-    text = _(
-        "{changed} of {n} tokens have a different output; the largest change is at {token}: "
-        "{value:.3g} {unit}."
-    )
+    text = _("The output changed at {changed} of {n} tokens, most at {token}: {value:.3g} {unit}.")
     changed = sum(value > NOTHING for value in moved)
     label = literal(f"{most + 1} · {run.input.labels[most]}")
     said = text.format(
@@ -113,11 +110,12 @@ def _at_pinned(run: Run, token: int) -> str:
     before, after = int(row["top_before"]), int(row["top_after"])
     if before == after:
         text = _(
-            "At the pinned token {before} stays the top prediction: {p_before:.1%} → {p_after:.1%}."
+            "At the pinned token, {before} is still the top prediction: {p_before:.1%} → "
+            "{p_after:.1%}."
         )
     else:
         text = _(
-            "At the pinned token the top prediction is now {after}; {before}: "
+            "At the pinned token, the top prediction is now {after}; {before}: "
             "{p_before:.1%} → {p_after:.1%}."
         )
     return text.format(
@@ -152,7 +150,7 @@ def _most_of_heads(run: Run, worth: list[float]) -> str:
     heads = [number for number in range(len(worth)) if every[number].head is not None]
     most = max(heads, key=worth.__getitem__)
     layer, name = place(run, most)
-    text = _("The most important head is layer {layer}, {head}: {value:.3g} {unit}.")
+    text = _("Among heads, {head} in layer {layer} matters most: {value:.3g} {unit}.")
     return text.format(layer=from_one(layer), head=name, value=worth[most], unit=unit(run))
 
 
@@ -177,7 +175,10 @@ def marked(run: Run) -> tuple[int, ...]:
 def moved_alt(run: Run, token: int) -> str:
     """Write the alt text of the picture of the change."""
     moved = measured.moved(run)
-    text = _("Change of the output at each token, in {unit}: largest {most:.3g}; pinned {at:.3g}.")
+    text = _(
+        "Change in the output at each token, in {unit}: largest {most:.3g}; at the "
+        "pinned token {at:.3g}."
+    )
     return text.format(unit=unit(run), most=max(moved), at=moved[token])
 
 
@@ -193,5 +194,5 @@ def candidates_alt(run: Run, token: int) -> str:
 
 def effects_alt(run: Run, token: int, *_measured: object) -> str:
     """Write the alt text of the grid of effects."""
-    text = _("Effect of each head and part of each layer on {token}, in {unit}.")
+    text = _("Effect on {token} of each head and each part in every layer, in {unit}.")
     return text.format(token=run.input.labels[token], unit=unit(run))

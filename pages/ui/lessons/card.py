@@ -53,7 +53,7 @@ def head(now: Now, run: Run | None, title: str) -> None:
     has_frame = now.is_withheld or (now.is_asked_beside and not is_below)
     with st.container(border=has_frame, key="lesson_veil"):
         if now.is_withheld:
-            text = _("The picture is shown when you have guessed.")
+            text = _("The picture appears once you have guessed.")
             st.caption(f":material/visibility_off: {text}")
         else:
             st.empty()  # what follows keeps its place
@@ -103,7 +103,9 @@ def _way_back(now: Now) -> None:
 def _say_whose_words(now: Now) -> None:
     """Why the reader's own sentence does not stand here, where it could."""
     if now.step.own_words and progress.own_text() and progress.lacks_own_words(now.step):
-        text = _("Your own sentence is shorter than {n} words: the lesson's own is used here.")
+        text = _(
+            "Your own sentence is shorter than {n} words, so the lesson's sentence is used here."
+        )
         st.caption(text.format(n=now.step.own_words))
 
 
@@ -159,7 +161,7 @@ def _after(now: Now, run: Run | None, place: DeltaGenerator) -> bool:
     Returns whether it is.
     """
     if now.answer:
-        with st.expander(_("Read again what was asked"), type="compact", key="lesson_before"):
+        with st.expander(_("Read the question again"), type="compact", key="lesson_before"):
             st.markdown(now.step.before)
     is_done = True
     if now.step.task and run is not None:
@@ -218,7 +220,7 @@ def _at_either_end(now: Now, *, is_done: bool) -> None:
         handed_in.offer(now)
     if now.is_through:  # before, it would stand between what is read and what is asked
         st.button(
-            _("Look around here without the lesson"),
+            _("Leave the lesson and explore here"),
             icon=":material/explore:",
             type="tertiary",
             on_click=progress.leave,
@@ -239,7 +241,7 @@ def _back(now: Now) -> None:
 
 def _on(now: Now) -> None:
     """To the step after; at the end, to the next lesson."""
-    label, icon = _("Go on"), ":material/arrow_forward:"
+    label, icon = _("Next step"), ":material/arrow_forward:"
     if now.is_last:
         if found := _next_lesson(now):
             _lead(_("Next lesson"), icon, progress.way_in(found), found.title)

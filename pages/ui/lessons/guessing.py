@@ -30,8 +30,8 @@ FAULT = "lesson_fault"
 POINT = 110  # pixels: a number with its two buttons
 LACKS_NUMBER = N_("Type a number first.")
 STILL_LACKING = {
-    AskKind.CURVE: N_("Set every point first: click above its number, or type it below."),
-    AskKind.ORDER: N_("First choose each of them once."),
+    AskKind.CURVE: N_("Set every point first: click above its number, or type its value below."),
+    AskKind.ORDER: N_("First choose each item once."),
 }
 
 

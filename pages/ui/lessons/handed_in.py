@@ -66,7 +66,7 @@ def _at_the_end() -> Iterator[str]:
     """What is set, and the link that opens it again; nothing of the class, nor of who was in it."""
     kept = {name: value for name, value in link.state().items() if name not in OF_A_CLASS}
     changed = ", ".join(f"{n} = {value}" for n, value in kept.items() if n not in UNTOLD)
-    heading = html.escape(_("Settings at the end"))
+    heading = html.escape(_("Final settings"))
     yield f"<h2>{heading}</h2><p>{html.escape(changed)}</p>"
     with link.as_if(kept):
         yield f"<pre>{html.escape(share.whole_link())}</pre>"

@@ -12,8 +12,8 @@ from pages.ui.lessons.wanted import WRITTEN
 PAGES = Path(__file__).parents[2]
 NO_PAGE = N_("there is no page {name}")
 NO_SETTING = N_("{name} is not a setting")
-CANNOT_BE = N_("{name}={value} is not possible")
-UNKNOWN = N_("{name} is not known")
+CANNOT_BE = N_("{name}={value} is not a valid setting")
+UNKNOWN = N_("unknown name: {name}")
 OVERLAP = N_("options overlap")
 
 

@@ -22,8 +22,8 @@ def way_to_bring() -> None:
         ("md",),
         max_upload_size=1,
         help=_(
-            "Text only: nothing in it runs except the measurements that it names. It stays in "
-            "this session: nobody else sees it."
+            "Text only: nothing in the file runs except the measurements it names. It stays "
+            "in this session: nobody else sees it."
         ),
         key="own_lesson_file",
     )
@@ -48,8 +48,8 @@ def note_what_is_gone() -> None:
     """Say where the lesson is that a link names and this session has not."""
     if progress.is_gone():
         text = _(
-            "This lesson came from a file, which stays in one session. Open it again on Home: "
-            "Take a lesson, Bring your own lesson."
+            "This lesson came from a file, which is kept for one session only. Open it again "
+            "on Home: Take a lesson, Bring your own lesson."
         )
         st.info(text, icon=":material/upload_file:")
 

@@ -43,8 +43,8 @@ def said(found: Guessed) -> str:
 
 def _said_of_a_curve(ask: Ask, answer: Answer) -> str:
     if not answer.was_guessed:
-        return _("The line is what was measured.")
-    measured = _("The solid line is what was measured.")
+        return _("The line shows what was measured.")
+    measured = _("The solid line shows what was measured.")
     text = _("Your curve is furthest off at {x}: by {gap}.")
     place = f"{ask.x_label} {ask.xs[farthest(answer)[0]]:g}".strip()
     return _joined(text.format(gap=gap(ask, answer), x=place), measured)
@@ -116,7 +116,7 @@ def _with_unit(value: float, ask: Ask) -> str:
 
 def _said_of_a_token(found: Guessed) -> str:
     truth = ranked(found.answer.truth)[0]
-    said = _("Measured: most on {token}.").format(token=_token(found, truth))
+    said = _("Measured: largest at {token}.").format(token=_token(found, truth))
     if not found.answer.was_guessed:
         return said
     guess = _token(found, int(found.answer.guess[0]))
@@ -133,7 +133,7 @@ def _token(found: Guessed, place: int) -> str:
 
 
 def _said_of_a_cell(found: Guessed) -> str:
-    measured = _("Measured: most in {cell}.").format(cell=_cell(found, found.answer.truth))
+    measured = _("Measured: largest in {cell}.").format(cell=_cell(found, found.answer.truth))
     if not found.answer.was_guessed:
         return measured
     guess = _cell(found, found.answer.guess)

@@ -80,7 +80,7 @@ def _join(now: Now) -> None:
     """The link and the code for those who take part."""
     whole = link_to_join(now)
     st.markdown(f"# {_called()}")  # the dialog covers where the wall says it
-    st.caption(_("Join with the code: Home, Take a lesson, Join a class. Or with this link:"))
+    st.caption(_("Join with the code (Home, Take a lesson, Join a class) or with this link:"))
     st.code(whole, language=None, wrap_lines=True)
     if reach := share.REACH[address.of_this_page().reach]:
         st.caption(_(reach))
@@ -145,7 +145,7 @@ def _how_far(now: Now, room: Room) -> str:
 def way_to_join() -> None:
     """Where a code is typed; it leads to the lesson of the room."""
     code = st.text_input(
-        _("Code of the room"),
+        _("Room code"),
         max_chars=6,
         key="room_code",
         help=_("Your teacher shows it: six letters and digits."),
