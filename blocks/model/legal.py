@@ -234,7 +234,7 @@ def _mixer_faults(architecture: Architecture, token_mixer: TokenMixer) -> Iterat
         return
     if token_mixer is not TokenMixer.ATTENTION:
         text = N_(
-            "{value} reads from left to right, and a model of kind {kind} does not: use {mend}"
+            "{value} reads from left to right, but a model of kind {kind} does not: use {mend}"
         )
         mend = TokenMixer.ATTENTION
         said = {"value": str(token_mixer), "kind": str(architecture), "mend": str(mend)}

@@ -144,5 +144,7 @@ def story_windows(language: Language, *, held_out: bool) -> Windows:
 
 
 def _too_short(n: int, seq_len: int) -> Fault:
-    text = N_("seq_len ({seq_len}) must be less than the {n} held-out tokens: use {mend}")
+    text = N_(
+        "seq_len ({seq_len}) must be less than the number of held-out tokens ({n}): use {mend}"
+    )
     return Fault(text, {"n": n, "seq_len": seq_len, "mend": n - 1}, {"seq_len": n - 1})

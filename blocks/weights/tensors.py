@@ -35,7 +35,10 @@ def check_shapes(expected: Mapping[str, tuple[int, ...]], weights: Weights) -> N
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     odd = [name for name in {*expected, *found} if expected.get(name) != found.get(name)]
     if odd:
-        text = N_("These weights belong to another model (see {name}): build that one")
+        text = N_(
+            "These weights belong to another model (tensor {name} differs): build the "
+            "model they belong to"
+        )
         raise ConfigError([Fault(text, {"name": min(odd)})])
 
 

@@ -79,8 +79,9 @@ def says_sources(facts: GraphFacts) -> str:
             "{token} after the last layer: {own} its own, {first_share} from {first}, "
             "{second_share} from {second}."
         )
-    most = _("It takes the most in layer {layer}.").format(layer=from_one(facts.busiest_layer))
-    return sentences(text.format(**values), _says_rest(facts), most)
+    most = _("The token takes in the most in layer {layer}.")
+    layer = from_one(facts.busiest_layer)
+    return sentences(text.format(**values), _says_rest(facts), most.format(layer=layer))
 
 
 def _says_rest(facts: GraphFacts) -> str:

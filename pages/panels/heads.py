@@ -33,7 +33,9 @@ def layer_heads(run: Run, layer: int) -> LayerHeads:
 def says_heads(facts: LayerHeads) -> str:
     """Which head is the sharpest, and what those of a trained model do."""
     sharpest = facts.sharpest
-    text = _("The sharpest head is {head}: {entropy:.2f} bits, effectively {tokens:.1f} tokens.")
+    text = _(
+        "The sharpest head is {head}: entropy {entropy:.2f} bits, effectively {tokens:.1f} tokens."
+    )
     said = text.format(
         head=from_one(sharpest["head"]),
         entropy=sharpest["entropy_bits"],
@@ -89,7 +91,7 @@ def says_measures(facts: LayerHeads, head: int, token: int) -> str:
 
 def tiles_note(run: Run) -> str:
     """How to read the tiles."""
-    said = [_("All heads on one scale; grey is masked. Choose a head by clicking it or by number.")]
+    said = [_("All heads on one scale; gray is masked. Choose a head by clicking it or by number.")]
     if blind := cached.blind_queries(run):
         text = _("Queries that cannot attend to any key: {n}; their rows are zeros.")
         said.append(text.format(n=blind))

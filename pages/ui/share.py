@@ -51,7 +51,7 @@ def _for_a_class() -> None:
         ready.make_ready()
         text = _(
             "Ready: what this link shows has been computed and is kept for {n} hours, so a "
-            "class that opens it does not wait for it."
+            "class that opens the link need not wait."
         )
         place.success(text.format(n=ready.HOURS), icon=":material/school:")
 

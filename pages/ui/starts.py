@@ -141,7 +141,7 @@ def start(name: str, step: int | None = None) -> Start:
         return _start_of_variant(base, recipe, step)
     if name == FAST:
         source = N_("modded-nanogpt (Jordan et al. 2024), scaled down")
-        return Start(N_("Learns fast"), _fast(), MaskKind.CAUSAL, source)
+        return Start(N_("Fast learner"), _fast(), MaskKind.CAUSAL, source)
     if preset := PUBLISHED.get(name):
         return Start(preset.title, preset.config, preset.mask_kind, preset.source)
     if name in pocket_names():

@@ -99,5 +99,5 @@ def _with_link(text: str) -> str:
 def mask_alt(run: Run) -> str:
     """Write the alt text of the mask."""
     mask = terms.option(run.mask.mask_kind)
-    text = _("Mask: {mask}. Rows are queries, columns are keys; grey cells are forbidden.")
+    text = _("Mask: {mask}. Rows are queries, columns are keys; gray cells are forbidden.")
     return text.format(mask=mask)

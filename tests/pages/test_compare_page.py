@@ -251,7 +251,7 @@ def test_the_list_is_renamed_and_chosen_from_and_shortened():
     press(at, "kept_drop_0")
     assert_works(at)
     names = [each.value for each in at.text_input]
-    assert names == ["five <layers>", "Learns fast · n_layers 5 …"]
+    assert names == ["five <layers>", "Fast learner · n_layers 5 …"]
 
 
 def test_what_is_kept_and_cannot_be_is_said_once():

@@ -49,7 +49,7 @@ def test_every_kind_is_looked_at_on_one_model():
         assert len(shown) == (0 if kind == "none" else 4)
         assert ("shift_matrix" in keys(at)) == (kind in ("sinusoidal", "learned", "rope"))
         assert ("spread_far" in keys(at)) is True
-    assert "This model uses sinusoidal" in said(at)
+    assert "Positional encoding of this model: sinusoidal" in said(at)
 
 
 def test_the_model_is_run_with_the_kind_that_is_looked_at():

@@ -301,7 +301,7 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, says, graph(2, sources))
     assert said["en"] == (
         "`the₂` after the last layer: 38% its own, 50% from `the₁`, 12% from `owl`. "
-        "It takes the most in layer 1."
+        "The token takes in the most in layer 1."
     )
     assert "`the₂`" in said["zh"]
     assert in_english(monkeypatch, says, graph(1, sources)).startswith(

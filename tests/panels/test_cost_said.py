@@ -411,7 +411,7 @@ def test_what_moves_most_for_what_it_computes_is_named_before_a_measurement(monk
     )
     said = in_both(monkeypatch, roofline.says_intensity, counted_facts(rows))["en"]
     assert said.startswith(
-        "By count, the FLOPs per byte moved are highest for q_proj (140) and lowest for softmax "
+        "By the formulas, q_proj has the most FLOPs per byte moved (140) and softmax the fewest "
         "(0.625)"
     )
     bars = roofline.draw_intensity(rows.iloc[::-1], _=str).data[0]

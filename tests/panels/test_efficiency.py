@@ -571,7 +571,7 @@ def test_what_fewer_bytes_promise_is_said_before_anything_is_timed():
     facts = MatrixBytes(((8, 8, 4), (16, 8, 1)))
     said = int8.says_bytes(facts)
     assert (
-        "All 5 matrices take 1.54 kB in float32 and 576 B in int8: **2.67 times fewer bytes**"
+        "All 5 matrices take 1.54 kB in float32 and 576 B in int8: **a factor of 2.67 fewer bytes**"
         in said
     )
     exact, packed = int8_picture.bytes_read(facts, _=str).data

@@ -208,7 +208,7 @@ def test_shuffling(monkeypatch: pytest.MonkeyPatch):
     assert said.endswith("With this run's mask it changes by up to 0.5.")
     bare = replace(rope, position_kind=PositionKind.LEARNED)
     said = in_both(monkeypatch, positions.says_shuffled, bare)["en"]
-    assert "Attention changes by up to 0.5 without a mask." in said
+    assert "Without a mask, the same shuffling changes attention by up to 0.5." in said
 
 
 def test_reach(monkeypatch: pytest.MonkeyPatch):

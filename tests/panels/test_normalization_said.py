@@ -151,7 +151,7 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
     [
         ({"n_done": 21, "slopes": ()}, "so far: 21 of 30 stacks"),
         ({"slopes": ()}, "Choose pre or post"),
-        ({"slopes": SLOPES[1:]}, "Draw post too"),
+        ({"slopes": SLOPES[1:]}, "Also draw norm placement post"),
         ({"slopes": (SLOPES[0], Slope("pre", -0.2, -0.5))}, "For pre Xiong et al. 2020 predict"),
     ],
 )

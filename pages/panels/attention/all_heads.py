@@ -84,8 +84,8 @@ def _named(facts: AllHeads) -> str:
 def says_colors(facts: AllHeads) -> str:
     """How to read the heat table."""
     note = _(
-        "Shares are drawn from 0 to 1, entropy and distance relative to their maximum. Only "
-        "heads with a share above 0.5 are named."
+        "Colors show shares from 0 to 1, and entropy and distance relative to their largest "
+        "value. Only heads with a share above 0.5 are named."
     )
     if len(facts.heads) <= MOST_HEADS:
         return note
@@ -106,7 +106,7 @@ def table(run: Run) -> pd.DataFrame:
             _("layer"): found["layer"].map(from_one),
             _("head"): found["head"].map(from_one),
             **{_(LABELS[name]): found[name] for name in MEASURES},
-            _("‖v·W_O‖ ratio of the first token"): first["value_ratio"],
+            _("first token's ‖v·W_O‖ / mean of others"): first["value_ratio"],
             _("attention sink"): first["is_sink"],
             _("name"): [_name_and_share(row) for row in each_row(found)],
         }

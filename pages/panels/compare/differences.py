@@ -156,9 +156,9 @@ def what_differs(pair: Pair) -> None:
         tell(says_counts(facts))
     show_whole(numbers(facts))
     text = _(
-        "Exact counts without building a model: matrix products for texts of {n:,} tokens; "
-        "bytes as in {weight_format} (1 GB = 10⁹ bytes), whatever format A and B run in "
-        "here. Memory for inference is an estimate. A dash: not applicable."
+        "Exact counts, made without building a model. FLOPs: matrix products for texts of "
+        "{n:,} tokens; bytes assume {weight_format} (1 GB = 10⁹ bytes), whatever format A "
+        "and B run in here. Memory for inference is an estimate. A dash means not applicable."
     )
     note(text.format(n=facts.n, weight_format=format_name(facts.weight_format)))
     if len(table):

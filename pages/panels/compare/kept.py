@@ -46,7 +46,7 @@ def what_is_kept() -> None:
         place.caption(
             _(
                 "Nothing is kept yet: “Compare” and “Keep as A” on any page keep the current "
-                "setting."
+                "settings."
             )
         )
     with st.expander(_("Import a saved list"), icon=":material/upload:"):
@@ -78,7 +78,7 @@ def keep_and_swap(*, is_full: bool) -> None:
     """What can be done with A and B from this page."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            _("Keep B in the list"),
+            _("Add B to the list"),
             icon=":material/bookmark_add:",
             on_click=kept.keep_in_list,
             key="keep_b",

@@ -132,7 +132,9 @@ def _state(facts: MemoryFacts) -> str:
 
 def _cache(facts: MemoryFacts) -> str:
     if facts.state_per_text and not facts.is_training:
-        text = _("States take {each} per text, however long it is: {cache} at batch {batch}.")
+        text = _(
+            "The states take {each} per text, however long it is: {cache} at batch size {batch}."
+        )
         each, cache = bytes_text(facts.state_per_text), bytes_text(facts.need.cache)
         return text.format(each=each, cache=cache, batch=facts.shape.batch)
     if not facts.cache_per_token:

@@ -104,9 +104,9 @@ def operation(name: str) -> str:
 def says_intensity(facts: CountedFacts) -> str:
     """Which operations will wait for memory, as far as counts tell."""
     text = _(
-        "By count, the FLOPs per byte moved are highest for {most} ({high}) and lowest for "
-        "{least} ({low}): the shorter the bar, the sooner memory is the limit. Where that "
-        "limit lies, and how long each operation takes, must be measured on this device."
+        "By the formulas, {most} has the most FLOPs per byte moved ({high}) and {least} the "
+        "fewest ({low}): the shorter the bar, the sooner memory is the bottleneck. Where "
+        "that limit lies, and how long each operation takes, must be measured on this device."
     )
     said = text.format(
         most=operation(facts.most),

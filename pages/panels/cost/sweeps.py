@@ -125,7 +125,7 @@ def formats_table(facts: pd.DataFrame) -> pd.DataFrame:
             _("number format"): facts["format"],
             _("weights of the model"): facts["n_bytes"].map(bytes_text),
             _("largest number"): facts["largest"].map(readable),
-            _("spacing above 1"): facts["step"].map(readable),
+            _("gap between 1 and the next number"): facts["step"].map(readable),
         }
     )
 

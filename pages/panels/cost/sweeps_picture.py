@@ -92,7 +92,11 @@ def formats(facts: pd.DataFrame, *, _: Translate) -> Picture:
         lines,
         title=_("Range and precision of number formats"),
         **plot_room(FORMATS, AXIS),
-        xaxis={**_powers(_("size of a number (logarithmic)")), "range": [-41, 41], "dtick": 10},
+        xaxis={
+            **_powers(_("magnitude of the number (logarithmic)")),
+            "range": [-41, 41],
+            "dtick": 10,
+        },
         yaxis={
             **_powers(_("spacing ÷ number")),
             "range": [math.log10(finest) - 1, math.log10(coarsest) + 1],

@@ -126,7 +126,7 @@ def what_activations_lose(run: Run) -> None:
     place = explained(("quantization",), CODE, key="activations")
     weights = starts.original(run.weights)
     n_bits = link.value("activation_bits")
-    label = _("bits of weights and activations")
+    label = _("bit width of weights and activations")
     slider("activation_bits", label, n_bits, least=BITS[0], most=BITS[-1])
     wanted, exempt = facts_of.ways(n_bits), exemption.chosen(run)
     exemption.exempt_controls(run, recipe(wanted[1], exempt), "_activations")

@@ -168,7 +168,7 @@ def _shown(weights: str, found: tuple[CacheMeasure, ...], how: CacheRounding) ->
     facts = cache_facts(*at)
     if facts.n_same < len(facts.exact.written):
         text = _(
-            "First difference, with the exact cache: {exact}  \nwith the rounded cache: {rounded}"
+            "First continuation that differs, exact cache: {exact}  \nrounded cache: {rounded}"
         )
         exact, rounded = map(literal, facts.texts)
         st.markdown(text.format(exact=exact, rounded=rounded))

@@ -180,7 +180,7 @@ def _says_own(facts: FrontierFacts) -> str:
     said = text.format(n=len(facts.own))
     if not (facts.apart and facts.is_of_time):
         return said
-    return sentences(said, _("Timed separately, so drawn in grey."))
+    return sentences(said, _("Timed separately, so drawn in gray."))
 
 
 def variant_table(facts: FrontierFacts) -> pd.DataFrame:
@@ -249,7 +249,7 @@ def _color_choice() -> None:
         FrontColors.TIME: _("time per batch"),
         FrontColors.TOKEN_TIME: _("time per token"),
     }
-    choose("front_colors", _("Colour by"), FrontColors, label_of=lambda c: names[FrontColors(c)])
+    choose("front_colors", _("Color by"), FrontColors, label_of=lambda c: names[FrontColors(c)])
 
 
 def _made_here(
@@ -292,7 +292,7 @@ def _measured_here(weights: str, names: tuple[str, ...]) -> int:
 
 
 def _promise(run: Run) -> str:
-    text = _("{model}: one file per way of making it smaller, and the score that each keeps.")
+    text = _("{model}: one file per compression recipe, and the score that each keeps.")
     return text.format(model=_(starts.start_of(starts.original(run.weights)).title))
 
 

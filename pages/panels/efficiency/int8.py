@@ -55,10 +55,10 @@ def matrix_bytes(weights: str) -> MatrixBytes:
 def says_bytes(facts: MatrixBytes) -> str:
     """What is expected of fewer bytes, before anything is timed."""
     text = _(
-        "All {n} matrices take {float32} in float32 and {int8} in int8: **{ratio} times "
-        "fewer bytes** to read. int8 is faster only where reading fewer bytes and integer "
-        "arithmetic save more time than rounding the inputs costs: with one token, or with "
-        "many?"
+        "All {n} matrices take {float32} in float32 and {int8} in int8: **a factor of "
+        "{ratio} fewer bytes** to read. int8 is faster only where reading fewer bytes and integer "
+        "arithmetic save more time than rounding the inputs costs. Is that so with one "
+        "token, or with many?"
     )
     return text.format(
         n=facts.n_matrices,

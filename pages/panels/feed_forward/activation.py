@@ -104,7 +104,7 @@ def the_bend(run: Run) -> None:
     show(draw_activation, *shown, facts=activation_facts, key="bend_curves")
     note(
         _(
-            "Derivatives by autograd. Grey: the chosen activation passes hardly any gradient "
+            "Derivatives by autograd. Gray: the chosen activation passes hardly any gradient "
             "there, |φ′(z)| < 0.01. In a gated layer the activation is applied to the gate, "
             "and z is the gate's pre-activation."
         )

@@ -254,9 +254,9 @@ def _text_and_table(facts: RoutingFacts) -> None:
         routed_text(facts)
         note(
             _(
-                "Each token has the color of its first expert, followed by the numbers "
-                "of all its experts, struck through where capacity was exceeded. The "
-                "pinned token is bold."
+                "Each token is shown in the color of its first expert, followed by the "
+                "numbers of its experts; a number is struck through where capacity was "
+                "exceeded. The pinned token is bold."
             )
         )
     with right:

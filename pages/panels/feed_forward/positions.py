@@ -54,7 +54,7 @@ def says_shuffled(facts: ShuffleFacts) -> str:
 
 def _of_attention(facts: ShuffleFacts) -> Iterator[str]:
     bare, masked, kind = facts.unmasked, facts.masked, facts.position_kind
-    text = _("Attention changes by up to {difference:.2g} without a mask.")
+    text = _("Without a mask, the same shuffling changes attention by up to {difference:.2g}.")
     if bare.is_rounding:
         text = _(
             "Attention without a mask does the same ({difference:.1e}): it treats tokens as a set."

@@ -47,7 +47,7 @@ def kinds(run: Run) -> NDArray[uint8]:
 def says_kinds(run: Run) -> str:
     """How to read the small masks, and what they cannot show for this input."""
     said = _(
-        "Blue cells are allowed, grey ones forbidden. Choose a mask by clicking it, or by "
+        "Blue cells are allowed, gray ones forbidden. Choose a mask by clicking it, or by "
         "name above."
     )
     if not run.input.n_padding:

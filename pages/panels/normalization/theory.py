@@ -69,10 +69,10 @@ def says_cause(facts: TheoryFacts) -> str:
 def _says_what_differs(facts: TheoryFacts) -> str:
     """Which placement does not behave as predicted, or is missing."""
     if missing := POWERS.keys() - {each.placement for each in facts.slopes}:
-        return _("Draw {placement} too, to compare.").format(
+        return _("Also draw norm placement {placement} for comparison.").format(
             placement=enumeration(map(terms.option, sorted(missing)))
         )
-    text = _("For {placements} Xiong et al. 2020 predict otherwise: the reason is below.")
+    text = _("For {placements}, Xiong et al. (2020) predict otherwise; the reason is given below.")
     found = (terms.option(each.placement) for each in facts.slopes if not each.agrees)
     return text.format(placements=enumeration(found))
 

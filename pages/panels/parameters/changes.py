@@ -63,16 +63,19 @@ WHY = {
     "kv_as_many": N_(
         "k_proj and v_proj become as large as q_proj, and the KV cache grows with them."
     ),
-    "tied": N_("The output matrix of vocab_size · d_model is gone: the embedding takes its place."),
+    "tied": N_(
+        "The output matrix, vocab_size · d_model parameters, is gone: the embedding "
+        "table takes its place."
+    ),
     "untied": N_("vocab_size · d_model more parameters."),
     "rope": N_("The table of max_seq_len · d_model is gone: rotations are computed, not learned."),
     "learned_positions": N_("d_model numbers for each of max_seq_len positions."),
-    "no_biases": N_("One fewer number per output of each projection: negligible."),
+    "no_biases": N_("One parameter fewer per output of each projection: negligible."),
     "biases": N_("One more number per output of each projection: negligible."),
     "layernorm": N_("A shift besides each scale: d_model more parameters per norm."),
     "rmsnorm": N_("No shift, only a scale: d_model fewer parameters per norm."),
     "no_norms": N_("All scales and shifts are gone: negligible in number, but not for training."),
-    "norms": N_("A scale and a shift of d_model numbers per norm: negligible."),
+    "norms": N_("A scale and a shift per norm, d_model parameters each: negligible."),
     "plain": N_("gate_proj is gone: a third of the layer's matrix parameters."),
     "gated": N_("gate_proj is added: the layer's matrices grow by half."),
     "gated_narrower": N_(

@@ -70,7 +70,7 @@ def says_assumed(file: ConfigFile) -> str:
     said.append(
         _(
             "RoPE scaling, sliding windows and dropout add no parameters and are ignored "
-            "here: the Cost page counts the cache and the scores without a window."
+            "here, so the Cost page counts the cache and the scores without a window."
         )
     )
     return sentences(*said)

@@ -197,7 +197,7 @@ def _texts(run: Run, facts: FaultFacts) -> None:
     """What both write."""
     reader = tokens.tokenizer_of(run.input.vocabulary)
     sound, faulty = (tokens.text_of(reader, ids) for ids in facts.written)
-    st.markdown(_("Correct: {text}").format(text=literal(sound)))
+    st.markdown(_("Without the fault: {text}").format(text=literal(sound)))
     if facts.fault is not None:
         st.markdown(_("With the fault: {text}").format(text=literal(faulty)))
 

@@ -203,8 +203,9 @@ def says_likeness(facts: LikenessFacts) -> str:
     ends = {"near": facts.near, "far": facts.far, "n": facts.farthest}
     if facts.kind is PositionKind.ROPE:
         text = _(
-            "The score of a vector with itself keeps {near:.0%} of its size at one position "
-            "apart and {far:.0%} at {n} (random vectors, seed {seed}); it {falls}."
+            "The score of a vector with itself keeps {near:.0%} of its size one position "
+            "apart and {far:.0%} {n} positions apart (random vectors, seed {seed}); it "
+            "{falls}."
         )
         falls = _("stays above half")
         if facts.half_at is not None:

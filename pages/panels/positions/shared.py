@@ -83,7 +83,10 @@ def run_with_it(run: Run) -> None:
     shown, own = kind(run), run.config.position.position_kind
     if shown is own:
         return
-    text = _("This model uses {own}; below is what {kind} would look like in its place.")
+    text = _(
+        "Positional encoding of this model: {own}; below is what {kind} would look like "
+        "in its place."
+    )
     said = text.format(own=terms.option(own), kind=terms.option(shown))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(said, width="content")

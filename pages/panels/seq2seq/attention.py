@@ -158,8 +158,9 @@ def _rows(facts: HeadFacts) -> str:
     match facts.which.kind:
         case AttentionKind.CROSS:
             text = _(
-                "Each row is a target token that was read; it predicts the next row. “{question}” "
-                "names rows after what they predict."
+                "Each row is a target token that the decoder has read and from which it "
+                "predicts the next row's token. “{question}” names its rows after the "
+                "predicted token."
             )
             return text.format(question=_(shared.ALIGNMENT))
         case AttentionKind.ENCODER:
@@ -275,7 +276,7 @@ def _all_heads(run: Run, which: Head, pins: Pins) -> None:
                 key=f"tiles_{kind}",
                 on_click=partial(_open_tile, kind),
             )
-    note(_("All on one scale; grey: masked; tick: pinned token. Click a tile to open it."))
+    note(_("All on one scale; gray: masked; tick: pinned token. Click a tile to open it."))
 
 
 def _open_tile(kind: AttentionKind, customdata: list[Any]) -> None:

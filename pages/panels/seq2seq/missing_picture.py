@@ -15,7 +15,7 @@ LEAST_SCALE = 1e-6
 def way_name(way: Missing | int, _: Translate) -> str:
     """How the source goes missing; a number is the layer whose cross-attention is off."""
     if not isinstance(way, Missing):
-        return _("layer {layer} off").format(layer=from_one(way))
+        return _("cross-attention of layer {layer} off").format(layer=from_one(way))
     names = {
         Missing.CROSS_OFF: _("all cross-attention off"),
         Missing.HIDDEN: _("source hidden"),

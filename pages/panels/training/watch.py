@@ -312,7 +312,7 @@ def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
         show_now(rates(plan, _=_), key="rates")
     with columns[1]:
         show_now(curves_picture.gradients(pictures[0], steps, _), key="gradients")
-        note(_("Grey: the whole gradient. The darker the blue, the later the layer."))
+        note(_("Gray: the whole gradient. The darker the blue, the later the layer."))
     with columns[2]:
         show_now(curves_picture.speed(pictures[0], steps, _), key="speed")
 

@@ -96,7 +96,7 @@ def _head(now: Now) -> None:
 
 def _way_back(now: Now) -> None:
     path, query = progress.way_on(now.lesson, now.i)
-    st.markdown(_("The lesson continues where you left it."))
+    st.markdown(_("The lesson picks up where you left off."))
     st.page_link(path, label=_("Back to the lesson"), icon=":material/school:", query_params=query)
 
 
