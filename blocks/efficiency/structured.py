@@ -118,7 +118,9 @@ def config_without_heads(config: ModelConfig, n_removed: int) -> ModelConfig:
         raise ConfigError([Fault(text)])
     is_biased = config.position.position_kind is PositionKind.ALIBI or _has_relative_bias(config)
     if n_removed and is_biased:
-        raise ConfigError([Fault(N_("The heads treat distance differently here: keep all heads"))])
+        raise ConfigError(
+            [Fault(N_("Each head treats distance in its own way here: keep all heads"))]
+        )
     n_left, per_group = config.n_kv_heads - n_removed, config.n_heads // config.n_kv_heads
     return config.replace(n_heads=n_left * per_group, n_kv_heads=n_left, d_head=config.d_head)
 

@@ -62,7 +62,7 @@ def inside(folder: Path, name: str) -> Path:
         text = N_("{name} is a link that leads out of the folder: put the file itself there")
         raise refusal(text, name=name)
     if not is_file:
-        raise refusal(N_("{name} cannot be read: give a plain file"), name=name)
+        raise refusal(N_("{name} cannot be read: provide a regular file"), name=name)
     return path
 
 
@@ -73,7 +73,7 @@ def read_text(folder: Path, name: str) -> str:
         with path.open("rb") as file:
             raw = file.read(most + 1)
     except OSError:
-        raise refusal(N_("{name} cannot be read: give a plain file"), name=name) from None
+        raise refusal(N_("{name} cannot be read: provide a regular file"), name=name) from None
     if len(raw) > most:
         text = N_("{name} is larger than {most} MiB, too large for such a file")
         raise refusal(text, name=name, most=most // 2**20)

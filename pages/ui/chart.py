@@ -128,7 +128,7 @@ def _show_two(
         return
     left, right = st.columns(2)
     with left:
-        st.caption(_("A · {name}, as it was kept").format(name=name))
+        st.caption(_("A · {name}, as saved").format(name=name))
         _show_one(a, key=f"{key}_a", alt=alt_a)
     with right:
         clicked = _("B · current setting: click to choose here")

@@ -98,7 +98,7 @@ def to_train(config: ModelConfig) -> None:
     """Draw the controls of a model to train from scratch."""
     here = Shown(config, config.architecture, is_to_train=True)
     _preset(starts.names_of_two() if here.has_target else starts.names())
-    st.caption(_("The model to train. Its initial weights are random, drawn from the seed."))
+    st.caption(_("The model to train. Its initial weights are random, determined by the seed."))
     _settings(here)
 
 

@@ -160,7 +160,10 @@ def _tokens_note(run: Run) -> None:
     left_out = length_note(run)
     if run.weights:
         if card := starts.model(starts.original(run.weights)).card:
-            note = _("This model was trained on {task} only: any other text is unfamiliar to it.")
+            note = _(
+                "This model was trained only on the task “{task}”: any other text is "
+                "unfamiliar to it."
+            )
             st.caption(note.format(task=terms.option(card.task)))
         if isinstance(tokens.tokenizer(), NumberTokenizer):
             st.caption(

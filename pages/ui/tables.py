@@ -54,7 +54,7 @@ def show_both(
     table, other = make(facts(*values)), beside.with_a(values)
     of_a = None if other is None else _made(make, facts, other)
     if of_a is not None and not of_a.equals(table):
-        st.caption(_("A · {name}, as it was kept").format(name=beside.name_of_a()))
+        st.caption(_("A · {name}, as saved").format(name=beside.name_of_a()))
         show_whole(of_a)
         st.caption(_("B · current setting"))
     show_whole(table)

@@ -172,7 +172,7 @@ def test_a_damaged_checkpoint_is_a_sentence(tmp_path: Path, damage: str):
 
 
 def test_no_checkpoint_is_a_sentence_with_the_folder(tmp_path: Path):
-    with pytest.raises(ConfigError, match="start a new one") as error:
+    with pytest.raises(ConfigError, match="start a new run") as error:
         load(tmp_path / "nothing")
     assert "nothing" in str(error.value)
 

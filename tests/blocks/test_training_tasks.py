@@ -345,7 +345,7 @@ def test_what_cannot_be_comes_with_a_mend_that_can(fields: dict):
 
 def test_a_text_too_short_for_its_window_names_the_largest_that_fits():
     text = "the fox saw the hen. " * 100
-    with pytest.raises(ConfigError, match="held-out tokens: use 209") as error:
+    with pytest.raises(ConfigError, match=r"held-out tokens \(\d+\): use 209") as error:
         task_of(TaskKind.TEXT, text=text, seq_len=500)
     (fault,) = error.value.faults
     task = task_of(TaskKind.TEXT, text=text, **fault.mend)

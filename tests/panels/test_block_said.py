@@ -89,7 +89,8 @@ HEADS = pd.DataFrame(
 
 def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, heads.says_heads, LayerHeads(RUN, 1, HEADS))
-    assert said.startswith("Layer 2. The sharpest head is 2: 0.50 bits, effectively 1.4 tokens.")
+    first = "Layer 2. The sharpest head is 2: entropy 0.50 bits, effectively 1.4 tokens."
+    assert said.startswith(first)
     assert "seed 3" in said
     trained = replace(RUN, weights="x")
     said = in_english(monkeypatch, heads.says_heads, LayerHeads(trained, 1, HEADS))

@@ -274,7 +274,7 @@ COLUMNS = ColumnFacts(
 def test_what_gptq_and_awq_do_is_said_and_drawn():
     said = columns.says_columns(COLUMNS)
     assert "output of layers.1.attention.q_proj has an error of **20%**" in said
-    assert "to compensate: **10%**" in said and "with α = 0.5: **15%**" in said
+    assert "to compensate: **10%**" in said and "(α = 0.5): **15%**" in said
     none = replace(COLUMNS, awq=(0.1, 0.2, 0.3))
     assert "AWQ finds no scale here" in columns.says_columns(none)
     nearest, gptq = columns_picture.errors(COLUMNS, _=str).data

@@ -152,7 +152,7 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
         ({"n_done": 21, "slopes": ()}, "so far: 21 of 30 stacks"),
         ({"slopes": ()}, "Choose pre or post"),
         ({"slopes": SLOPES[1:]}, "Also draw norm placement post"),
-        ({"slopes": (SLOPES[0], Slope("pre", -0.2, -0.5))}, "For pre Xiong et al. 2020 predict"),
+        ({"slopes": (SLOPES[0], Slope("pre", -0.2, -0.5))}, "For pre, Xiong et al. (2020) predict"),
     ],
 )
 def test_no_more_is_concluded_than_was_measured(monkeypatch, changes: dict, english: str):
@@ -190,9 +190,12 @@ def test_the_widest_and_the_narrowest_placement(monkeypatch):
     facts = PlacementFacts(layer=0, head=0, own="pre", placed=found)
     said = in_both(monkeypatch, placements.says_sizes, facts)["en"]
     assert "After layer 1 the stream is largest with pre (RMS 2), smallest with post" in said
-    assert "Yours is pre: 2 with" in said and said.endswith("Not finite: none.")
+    assert "Yours is pre: 2 with" in said
+    assert said.endswith("With norm placement none, the stream is no longer finite.")
     broken = replace(facts, placed={"pre": placed(float("nan"))})
-    assert in_both(monkeypatch, placements.says_sizes, broken)["en"] == "Not finite: pre."
+    assert in_both(monkeypatch, placements.says_sizes, broken)["en"] == (
+        "With norm placement pre, the stream is no longer finite."
+    )
 
 
 def norm_table(what: str) -> pd.DataFrame:

@@ -126,7 +126,7 @@ WIDE = replace(LIKE, table=LIKE.table.assign(most=[1, 1, 0.6]))
             "mean cosine of 0.90; positions 7 apart, 0.40. Similarity depends on distance alone",
         ),
         (WIDE, "differ by up to 0.20"),
-        (replace(LIKE, kind=ROPE), "keeps 90% of its size at one position apart and 40% at 7"),
+        (replace(LIKE, kind=ROPE), "90% of its size one position apart and 40% 7 positions apart"),
         (replace(LIKE, kind=ROPE), "it falls below half at distance 2."),
         (replace(LIKE, kind=ROPE, table=LIKE.table[:2]), "it stays above half."),
     ],
@@ -225,8 +225,11 @@ def test_what_brings_order_as_distance_alone(monkeypatch):
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (CLAIMS, "(error up to 1e-7); under a causal mask they differ by 0.5, so even “none”"),
-        (replace(CLAIMS, verdicts={NONE: (verdict(Claim.PERMUTATION, 0.5),)}), "differ by 0.5."),
+        (CLAIMS, "the outputs differ from the permuted ones by 0.5, so even “none”"),
+        (
+            replace(CLAIMS, verdicts={NONE: (verdict(Claim.PERMUTATION, 0.5),)}),
+            "differ from the permuted ones by 0.5.",
+        ),
         (replace(CLAIMS, verdicts={ROPE: CLAIMS.verdicts[ROPE]}), "continue above"),
         (replace(CLAIMS, verdicts={}), "only one token"),
     ],
@@ -250,7 +253,7 @@ def test_what_permuting_does(monkeypatch, facts, english: str):
         (LEARNED, verdict(Claim.SHIFT, 0.1), "its RMS error is 50.00% of"),
         (ROPE, verdict(Claim.SHIFT, 0.0), "for k = 2 shifts every position; error 0."),
         (ROPE, verdict(Claim.SHIFT, 0.2), "an odd width"),
-        (NONE, verdict(Claim.DISTANCE, 0.0), "do not depend on distance either"),
+        (NONE, verdict(Claim.DISTANCE, 0.0), "Nor do they depend on distance"),
         (ROPE, verdict(Claim.DISTANCE, 0.0), "differ by 0 in float32 and 0.5 in float64"),
         (LEARNED, verdict(Claim.DISTANCE, 0.1), "mixes with the token vector"),
         (NONE, verdict(Claim.PERMUTATION, None), "nothing to permute"),

@@ -145,11 +145,11 @@ CASES = [
         replace(SEARCH, n_forced=1),
         "Of its own choices, it was least confident about `[END]` at step 2: 50%.",
     ),
-    (decoding.says_target, FULL, "It did not end: max_seq_len limits it to 2 tokens."),
+    (decoding.says_target, FULL, "The target was cut off: max_seq_len limits it to 2 tokens."),
     (
         decoding.says_target,
         replace(FULL, how=BeamConfig(start_id=1, stop_id=9, max_new_tokens=2)),
-        "It did not end: max_new_tokens limits",
+        "The target was cut off: max_new_tokens limits",
     ),
     (
         decoding.says_target,
@@ -192,8 +192,8 @@ CASES = [
     (
         attention.says_token,
         replace(TOKEN, text="source"),
-        "in the target and from `like` (50%), `I` (20%) in the source; target tokens "
-        "together give it 1.00 of a total of 4.",
+        "in the target and from `like` (50%), `I` (20%) in the source; together, "
+        "the target tokens give it 1.00 of a total weight of 4.",
     ),
     (attention.says_token, replace(TOKEN, in_source=WEIGHTS[2]), "cannot attend to the source."),
     (attention.says_padding, PaddingFacts(0.0, PaddingSide.LEFT), "same with and without padding"),
@@ -202,9 +202,9 @@ CASES = [
     (
         alignment.says_links,
         LINKS,
-        "Cross-attention of layer 2, mean of heads finds 1 of 1 true links with 2 links: "
-        "alignment error rate 0.25, precision 50%, recall 100%. With one link per target word the "
-        "error rate cannot go below 0.12 here",
+        "Cross-attention of layer 2, mean of heads predicts 2 links and finds 1 of the 1 true "
+        "ones: alignment error rate 0.25, precision 50%, recall 100%. With one link per target "
+        "word the error rate cannot go below 0.12 here",
     ),
     (alignment.says_links, replace(LINKS, least_error=0.0), "the error rate could reach 0."),
     (alignment.says_links, UNKNOWN, "mean of heads: `我` ← `I`, `喜欢` ← `like`."),

@@ -81,7 +81,8 @@ def why_not(pair: Pair) -> list[str]:
     """Run both, and say why there is nothing to compare, where there is not."""
     if faults := shared.faults(pair):
         text = _(
-            "{name} is only counted here, not run. {why}. Whatever needs both to run is left out."
+            "{name} is not run here; only its parameters and costs are computed. {why}. "
+            "Whatever needs both models to run is left out."
         )
         return [text.format(name=literal(name), why=why.rstrip(".")) for name, why in faults]
     try:

@@ -94,9 +94,9 @@ def says_parts(facts: FitFacts) -> str:
 def says_speed() -> str:
     """What limits the tokens a second."""
     return _(
-        "Tokens/s at best: the new tokens of all texts, by the data sheet. A step takes as "
-        "long as reading the active weights and the cache once, or as computing, whichever "
-        "is longer (Pope et al. 2022)."
+        "Upper bound on tokens/s: new tokens of all texts together, from data-sheet figures. "
+        "A step takes as long as reading the active weights and the cache once or as the "
+        "computation, whichever is longer (Pope et al. 2022)."
     )
 
 

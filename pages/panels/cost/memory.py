@@ -54,7 +54,7 @@ KEPT = {
     "layer_input": N_("inputs of the layers"),
     "norms": N_("norms: saved inputs"),
     "attention_norms": N_("norms before attention: saved inputs"),
-    "attention_in": N_("input of q, k and v"),
+    "attention_in": N_("input to the q, k and v projections"),
     "mixer_in": N_("input of the token mixer"),
     "state": N_("gates, chunks and states of the token mixer"),
     "latents": N_("latents of queries, keys and values"),

@@ -170,7 +170,7 @@ def shown_training(config: ModelConfig) -> Training:
 
 def says_plan(plan: Plan) -> str:
     """What is set of a plan, in one line."""
-    text = _("{tokens} tokens, {count:,} × {device} at {utilisation:.0%}")
+    text = _("{tokens} tokens, {count:,} × {device} at {utilisation:.0%} utilization")
     return text.format(
         tokens=tokens(plan.n_tokens),
         count=plan.n_devices,

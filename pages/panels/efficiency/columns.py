@@ -49,7 +49,10 @@ def says_columns(facts: ColumnFacts) -> str:
 def _says_awq(facts: ColumnFacts) -> str:
     if not facts.best_exponent:
         return _("AWQ finds no scale here that beats rounding to nearest.")
-    text = _("AWQ gives the weights of large inputs a finer grid (α = {exponent:g}): **{awq}**.")
+    text = _(
+        "AWQ gives the weights that multiply large inputs a finer grid (α = "
+        "{exponent:g}): **{awq}**."
+    )
     return text.format(exponent=facts.best_exponent, awq=percent(min(facts.awq)))
 
 

@@ -308,7 +308,7 @@ def shown_table(facts: FrontierFacts) -> pd.DataFrame:
     each_one, best = facts.variants, {each.name for each in facts.frontier}
     columns = {
         _("variant"): [variant_name(each, _) for each in each_one],
-        _("file"): [bytes_text(each.n_bytes) for each in each_one],
+        _("file size"): [bytes_text(each.n_bytes) for each in each_one],
         _("score"): [shared.said_score(each, is_share=facts.is_share) for each in each_one],
         _("held-out loss"): [f"{each.held_out_loss:.3f}" for each in each_one],
         _("time per batch"): [duration(each.seconds) for each in each_one],

@@ -46,7 +46,7 @@ def question_by_question(run: Run, best: str) -> None:
     if run.weights != whole:
         _answers_and_file(run.weights)
     elif best:
-        label = _("Answers and file of {name}").format(name=best)
+        label = _("Answers and file for {name}").format(name=best)
         with (proof := fold(label, key="best_answers", takes_long=True)):
             if proof.open:
                 _answers_and_file(starts.variant_of(whole, best))

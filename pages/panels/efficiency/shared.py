@@ -103,7 +103,7 @@ def in_numbers(variants: Mapping[str, Variant], *, is_share: bool) -> pd.DataFra
     return pd.DataFrame(
         {
             _("variant"): [*variants],
-            _("file"): [bytes_text(variant.n_bytes) for variant in each],
+            _("file size"): [bytes_text(variant.n_bytes) for variant in each],
             _("score"): [said_score(variant, is_share=is_share) for variant in each],
             _("held-out loss"): [f"{variant.held_out_loss:.3f}" for variant in each],
         }

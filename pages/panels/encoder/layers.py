@@ -31,7 +31,7 @@ def says_growth(facts: FlowFacts) -> str:
     said = text.format(start=start, first=first, last=last)
     more = _("Every layer adds to the residual stream; see whether one stands out.")
     if facts.run.config.norm.norm_placement == "post":
-        more = _("Post-norm brings every layer back to the same scale.")
+        more = _("Post-norm brings every layer's output back to the same scale.")
     return sentences(said, more)
 
 

@@ -166,6 +166,6 @@ def weights(seed: int | None) -> str:
 def no_wide_layer() -> str:
     """For a model of attention alone."""
     return _(
-        "This model has attention only and no feed-forward network. With feed-forward layers "
-        "its weights are random, since trained ones fit one configuration only."
+        "This model has attention only and no feed-forward network. If you add feed-forward "
+        "layers, its weights will be random, since trained ones fit one configuration only."
     )

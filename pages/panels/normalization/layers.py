@@ -108,8 +108,8 @@ def the_trained_layers(run: Run) -> None:
     hidden = hidden_word(run)
     if own_targets(run, hidden) is None:
         text = _(
-            "For this text the model has no known answer to be measured against: give a GPT "
-            "two tokens or more, or mask the encoder's pinned token."
+            "This text has no known answer to measure the model against: give a GPT two or "
+            "more tokens, or mask the encoder's pinned token."
         )
         place.info(text)
         return

@@ -60,7 +60,8 @@ def says_sizes(facts: PlacementFacts) -> str:
         said.append(text.format(own=terms.option(facts.own), rms=sizes[facts.own]))
     if facts.overflowing:
         names = enumeration(map(terms.option, facts.overflowing))
-        said.append(_("Not finite: {names}.").format(names=names))
+        text = _("With norm placement {names}, the stream is no longer finite.")
+        said.append(text.format(names=names))
     return sentences(*said)
 
 

@@ -76,7 +76,7 @@ WHY = {
     "rmsnorm": N_("No shift, only a scale: d_model fewer parameters per norm."),
     "no_norms": N_("All scales and shifts are gone: negligible in number, but not for training."),
     "norms": N_("A scale and a shift per norm, d_model parameters each: negligible."),
-    "plain": N_("gate_proj is gone: a third of the layer's matrix parameters."),
+    "plain": N_("gate_proj is gone: a third of the feed-forward layer's matrix parameters."),
     "gated": N_("gate_proj is added: the layer's matrices grow by half."),
     "gated_narrower": N_(
         "Three matrices of two thirds the size: as many parameters as before (Shazeer 2020)."

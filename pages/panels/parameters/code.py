@@ -90,8 +90,8 @@ def says_weights(facts: CodeFacts) -> str:
     """What the zip holds, and which of the files go together."""
     if facts.family:
         text = _(
-            "The zip holds config.json and model.safetensors as the {family} family names "
-            "them; model.py names its weights as Blockscope does."
+            "In the zip, config.json and model.safetensors use the {family} family's names; "
+            "model.py uses Blockscope's names for its weights."
         )
         return text.format(family=facts.family)
-    return _("The zip holds model.py and its weights under the same names.")
+    return _("The zip holds model.py and its weights, named as in model.py.")

@@ -141,7 +141,7 @@ def _distance(kind: PositionKind, verdict: Verdict, token: str) -> str:
     said = text.format(token=literal(token), x=x, y=y)
     more = _("An added position vector mixes with the token vector in every dot product.")
     if kind is PositionKind.NONE:
-        more = _("They do not depend on distance either: all are equal.")
+        more = _("Nor do they depend on distance: all are equal.")
     return sentences(said, "" if verdict.holds and kind is not PositionKind.NONE else more)
 
 
@@ -175,14 +175,15 @@ def says_permuted(facts: ClaimsFacts) -> str:
     if none is None:
         return _("The case without any positional encoding is not measured yet: continue above.")
     text = _(
-        "Without positions or a mask, permuting tokens permutes the outputs (error up to "
-        "{free}); under a causal mask they differ by {causal}."
+        "Without positional encoding or a mask, permuting the tokens permutes the outputs in "
+        "the same way (error up to {free}); with a causal mask, the outputs differ from the "
+        "permuted ones by {causal}."
     )
     if facts.mask_tells_order:
         text = _(
-            "Without positions or a mask, permuting tokens permutes the outputs (error up to "
-            "{free}); under a causal mask they differ by {causal}, so even “{none}” conveys "
-            "order there."
+            "Without positional encoding or a mask, permuting the tokens permutes the outputs in "
+            "the same way (error up to {free}); with a causal mask, the outputs differ from the "
+            "permuted ones by {causal}, so even “{none}” conveys order there."
         )
     changes = {"free": number(none.measured or 0.0), "causal": number(none.extra or 0.0)}
     return text.format(none=_("none"), **changes)

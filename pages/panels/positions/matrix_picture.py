@@ -60,7 +60,7 @@ def _table_names(facts: TableFacts, kind: str, _: Translate) -> Names:
         case PositionKind.ALIBI:
             title = _("Bias added to the scores of query {position}")
             title = title.format(position=facts.position)
-            return Names(title, _("key at position"), _("head"), _("bias"))
+            return Names(title, _("key position"), _("head"), _("bias"))
     title = _("Values added to the embedding, {kind}").format(kind=kind)
     columns = _("feature")
     if facts.kind is PositionKind.SINUSOIDAL:
@@ -72,7 +72,7 @@ def _table_names(facts: TableFacts, kind: str, _: Translate) -> Names:
 
 def pair(facts: PairFacts, *, _: Translate) -> Picture:
     """One or two curves over the positions, with a mark at the pinned one."""
-    title, y = _("Pair {pair} over the positions").format(pair=facts.pair), _("value")
+    title, y = _("Feature pair {pair} across positions").format(pair=facts.pair), _("value")
     names = [_("sine"), _("cosine")]
     if facts.kind is PositionKind.LEARNED:
         columns = columns_of(facts.kind, facts.pair)

@@ -142,8 +142,8 @@ def _pinned(facts: LinksFacts) -> str:
 
 def _agreement(facts: LinksFacts) -> str:
     text = _(
-        "Cross-attention of {head} finds {right} of {true} true links with {found} "
-        "links: alignment error rate {error:.2f}, precision {precision:.0%}, recall "
+        "Cross-attention of {head} predicts {found} links and finds {right} of the {true} "
+        "true ones: alignment error rate {error:.2f}, precision {precision:.0%}, recall "
         "{recall:.0%}."
     )
     found = facts.score

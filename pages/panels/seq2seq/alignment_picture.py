@@ -22,7 +22,7 @@ COLUMNS = {
     "error": N_("error, here"),
     "error_reads": N_("error, here, next row"),
     "precision": N_("precision, here"),
-    "recall": N_("recall, here"),
+    "recall": N_("recall, this sentence"),
 }
 
 

@@ -159,7 +159,7 @@ def _rows(facts: HeadFacts) -> str:
         case AttentionKind.CROSS:
             text = _(
                 "Each row is a target token that the decoder has read and from which it "
-                "predicts the next row's token. “{question}” names its rows after the "
+                "predicts the next row's token. In “{question}”, rows are named after the "
                 "predicted token."
             )
             return text.format(question=_(shared.ALIGNMENT))
@@ -222,8 +222,9 @@ def says_token(facts: TokenFacts) -> str:
         _("In the source, {token} attends to {source}; in the target so far, to {target}.")
         if facts.is_of_target
         else _(
-            "{token} gets most attention from {target} in the target and from {source} in "
-            "the source; target tokens together give it {total:.2f} of a total of {all}."
+            "{token} receives the most attention from {target} in the target and from "
+            "{source} in the source; together, the target tokens give it {total:.2f} of a "
+            "total weight of {all}."
         )
     )
     return text.format(

@@ -95,7 +95,7 @@ def _limit(facts: SearchFacts) -> str:
     if facts.how.stop_id < 0:
         text = _("With random weights, a target does not end by itself: it stops at {n} tokens.")
         return text.format(n=facts.n)
-    text = _("It did not end: {name} limits it to {n} tokens.")
+    text = _("The target was cut off: {name} limits it to {n} tokens.")
     return text.format(name=facts.limit, n=facts.n)
 
 

@@ -263,7 +263,7 @@ def recipe_controls(recipe: Recipe) -> None:
 
 def _rates(recipe: Recipe) -> None:
     is_muon = recipe.optimizer is OptimizerKind.MUON
-    label = _("learning_rate · for the embedding tables") if is_muon else _("learning_rate")
+    label = _("learning_rate · for all other parameters (AdamW)") if is_muon else _("learning_rate")
     if recipe.schedule is ScheduleKind.PAPER:
         label = _("learning_rate · factor multiplying the formula")
     slide("learning_rate", label, RATES, link.value("learning_rate"))

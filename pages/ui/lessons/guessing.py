@@ -95,7 +95,7 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
 def _still_lacking(now: Now, kind: AskKind, guess: Values | None) -> str:
     """What is to be done before a guess can be kept, where the question does not say it itself."""
     if now.step.own_text and not progress.own_text():
-        return _("First write a sentence of your own in the line at the top of the page.")
+        return _("First write a sentence of your own in the text box at the top of the page.")
     return _(STILL_LACKING[kind]) if guess is None and kind in STILL_LACKING else ""
 
 
