@@ -8,7 +8,6 @@ import pandas as pd
 from blocks.cost.flops import Pass, pass_sizes, products
 from blocks.cost.parameters import Part
 from blocks.model.config import ModelConfig
-from blocks.model.kinds import Architecture
 
 PAIRS = ("scores", "values")
 
@@ -49,7 +48,7 @@ def crossover_facts(config: ModelConfig, n: int) -> CrossoverFacts:
         at=at,
         d_model=config.d_model,
         pairs_share=pairs / (weights + pairs),
-        is_causal=config.architecture in (Architecture.GPT, Architecture.ENCODER_DECODER),
+        is_causal=config.architecture.generates,
         formula=crossover_formula(config),
         growth=growth(config, sorted({n, *(2**i for i in range(4, 40) if 2**i <= most)})),
     )

@@ -206,11 +206,22 @@ def inference_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> 
 
 def cache_bytes(config: ModelConfig, itemsize: int, *, batch: int, n: int) -> int:
     """Bytes of the KV cache of `batch` texts of n tokens; 0 for an encoder."""
-    if config.architecture not in (Architecture.GPT, Architecture.ENCODER_DECODER):
+    if not config.architecture.generates:
         return 0
     is_of_two = config.architecture is Architecture.ENCODER_DECODER
     source = n * kv_cache_bytes_per_token(config, itemsize) if is_of_two else 0
     return batch * (source + kv_cache_bytes(config, itemsize, n))
+
+
+def cache_bytes_per_token(config: ModelConfig, itemsize: int) -> int:
+    """What one more token adds; of an encoder–decoder, one of the source and one of the target.
+
+    Nothing in an encoder, and where each layer keeps a state instead of keys and values.
+    """
+    if not config.architecture.generates:
+        return 0
+    is_of_two = config.architecture is Architecture.ENCODER_DECODER
+    return (1 + is_of_two) * kv_cache_bytes_per_token(config, itemsize)
 
 
 def _passing(config: ModelConfig, setup: Setup, batch: int, n: int) -> int:

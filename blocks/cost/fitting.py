@@ -85,7 +85,7 @@ def depth_fault(config: ModelConfig) -> Fault | None:
         return Fault(text, {"value": f"{n_layers:,}", "most": MOST_LAYERS})
     if not can_build(config):
         text = N_(
-            "{value} layers, counting each expert as one, exceed the {most} that can run "
+            "{value} layers, counting each expert as a layer, exceed the {most} that can run "
             "here: use {choice}"
         )
         return Fault(text, {"value": f"{_n_built(config):,}", "most": MOST_BUILT})

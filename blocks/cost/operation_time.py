@@ -24,7 +24,7 @@ from blocks.model.config import CONV_WIDTH, ModelConfig
 from blocks.model.feed_forward import ACTIVATIONS
 from blocks.model.gated_delta import delta_rule, of_length_1
 from blocks.model.gru import GRU
-from blocks.model.kinds import Architecture, TokenMixer
+from blocks.model.kinds import TokenMixer
 from blocks.model.kv_cache import kv_cache_bytes
 from blocks.model.masks import causal
 from blocks.model.normalization import at_least_float32, build_norm
@@ -183,7 +183,6 @@ def _mask(
     operation: Operation, config: ModelConfig, tokens: Tokens, device: torch.device
 ) -> Tensor | None:
     """Who writes reads what was before; a single token reads all there is."""
-    writes = config.architecture in (Architecture.GPT, Architecture.ENCODER_DECODER)
     is_self = operation.keys == "n_keys"
-    is_causal = writes and is_self and tokens.phase is Phase.PREFILL
+    is_causal = config.architecture.generates and is_self and tokens.phase is Phase.PREFILL
     return causal(tokens.n, device) if is_causal else None

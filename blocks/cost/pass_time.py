@@ -145,8 +145,7 @@ def _call(
 def _context(config: ModelConfig, tokens: Tokens, draw: Operands) -> dict[str, object]:
     """What a layer is told beside its input: mask or cache, and the source."""
     is_decode = tokens.phase is Phase.DECODE
-    writes = config.architecture in (Architecture.GPT, Architecture.ENCODER_DECODER)
-    is_causal = writes and not is_decode
+    is_causal = config.architecture.generates and not is_decode
     context: dict[str, object] = {
         "mask": causal(tokens.n, draw.drawn.device) if is_causal else None,
         "past": _past(config, tokens, draw, config.n_layers - 1) if is_decode else None,

@@ -56,8 +56,8 @@ class Operation:
 
 def pass_kinds(config: ModelConfig) -> tuple[PassKind, ...]:
     """Kinds of pass that this architecture has; prefill and decode need a decoder."""
-    writes = config.architecture in (Architecture.GPT, Architecture.ENCODER_DECODER)
-    return tuple(PassKind) if writes else (PassKind.FORWARD, PassKind.TRAINING)
+    generates = config.architecture.generates
+    return tuple(PassKind) if generates else (PassKind.FORWARD, PassKind.TRAINING)
 
 
 def operations(

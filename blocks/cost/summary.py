@@ -2,7 +2,13 @@
 
 from dataclasses import dataclass
 
-from blocks.cost.fit import Setup, StoredWeights, WeightFormat, cache_bytes, inference_need
+from blocks.cost.fit import (
+    Setup,
+    StoredWeights,
+    WeightFormat,
+    cache_bytes_per_token,
+    inference_need,
+)
 from blocks.cost.fit import n_parameters as count_all
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, operations, pass_kinds, total_flops
@@ -53,7 +59,7 @@ def summarise(
         read_flops=total_flops(operations(config, reading, n=n)) / n,
         decode_flops=total_flops(operations(config, PassKind.DECODE, n=n)) if writes else 0,
         weight_bytes=times * need.weights,
-        cache_bytes=times * cache_bytes(config, setup.itemsize, batch=1, n=1),
+        cache_bytes=times * cache_bytes_per_token(config, setup.itemsize),
         memory=times * need.total,
         training_flops=training_cost(config, compute_optimal_tokens(config), n=n).exact,
         d_model=config.d_model,

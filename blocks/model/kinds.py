@@ -16,6 +16,11 @@ class Architecture(StrEnum):
         """Whether token ids go in; a block takes vectors."""
         return self is not Architecture.BLOCK
 
+    @property
+    def generates(self) -> bool:
+        """Whether a decoder writes token by token, each after those before it."""
+        return self in (Architecture.GPT, Architecture.ENCODER_DECODER)
+
 
 class TokenMixer(StrEnum):
     """How tokens of a text learn of each other: see `blocks.model.mixers`."""

@@ -23,6 +23,7 @@ from blocks.inspection.settings import differing, moved_along, settings_in_use
 from blocks.inspection.two_predictions import two_predictions
 from blocks.inspection.two_runs import over_layers
 from blocks.model.kinds import Architecture
+from blocks.model.kv_cache import kv_cache_bytes
 from blocks.model.masks import MaskConfig, causal
 from blocks.model.models import count_built
 from blocks.model.presets import PRESETS
@@ -169,6 +170,20 @@ def test_a_summary_counts_what_was_published():
         assert exact.cache_bytes == 2 * 12 * 768 * itemsize
     encoder = summarise(PRESETS["bert-base"], n=16, dtype="bfloat16")
     assert encoder.decode_flops == encoder.cache_bytes == 0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"token_mixer": "gru"},
+        {"token_mixer": "gated_delta", "attention_every": 2},
+        {"d_kv_latent": 16},
+    ],
+)
+def test_the_cache_of_a_token_is_what_one_more_adds(changes: dict):
+    config = ModelConfig(architecture="gpt", n_layers=4, **changes)
+    found = summarise(config, n=16, dtype="bfloat16").cache_bytes
+    assert found == kv_cache_bytes(config, 2, 11) - kv_cache_bytes(config, 2, 10)
 
 
 def run_of(config: ModelConfig) -> Run:
