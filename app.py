@@ -56,7 +56,7 @@ EXPERIMENTS: tuple[Way, ...] = (
     ),
     (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {"panel": "leaks"}),
     (
-        N_("Why must a GPT not peek? Trained with and without its mask"),
+        N_("Why must a GPT not peek? Training with and without the mask"),
         "pages/masks.py",
         {"panel": "peeking"},
     ),
@@ -98,7 +98,7 @@ EXPERIMENTS: tuple[Way, ...] = (
 )
 N_FIRST = 3
 ARCHITECTURES: tuple[Way, ...] = (
-    (N_("Count GPT-2, Llama, Qwen and two dozen more"), PARAMETERS, {"panel": "published"}),
+    (N_("Parameters of GPT-2, Llama, Qwen and two dozen more"), PARAMETERS, {"panel": "published"}),
     (N_("Paste a config.json"), PARAMETERS, {"panel": "config-json"}),
     (N_("FLOPs, memory and run time"), COST, {"panel": "flops"}),
     (N_("Two models side by side"), "pages/compare.py", {"panel": "differences"}),
@@ -144,7 +144,7 @@ def left_lesson() -> None:
     label = text.format(title=now.lesson.title, n=now.i + 1, all=len(now.lesson.steps))
     path = progress.page_file(now.step.page)
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="left_lesson"):
-        st.markdown(_("You left a lesson. Your guesses and settings are kept:"), width="content")
+        st.markdown(_("You left a lesson. Your guesses and settings are saved:"), width="content")
         st.page_link(path, label=label, icon=":material/school:", query_params=query)
         with st.popover(_("All lessons"), type="tertiary", key="all_lessons"):
             lessons(progress.names())

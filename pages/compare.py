@@ -135,11 +135,13 @@ def mend_what_is_kept() -> None:
 def how_to_begin() -> None:
     """Nothing is kept: what to do, and pairs to begin with."""
     text = _(
-        "Nothing is kept yet: press “Compare” and “Keep as A”, then change something; the "
-        "new settings are B."
+        "Nothing has been kept yet: press “Compare” and “Keep as A”, then change something; "
+        "the new settings become B."
     )
     st.info(text, icon=":material/bookmark_add:")
-    st.markdown(_("Or begin with a pair: A and B are set at once; then change B in the sidebar."))
+    st.markdown(
+        _("Or begin with a ready-made pair: A and B are both set; then change B in the sidebar.")
+    )
     pairs.ready_pairs()
 
 

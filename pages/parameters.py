@@ -82,7 +82,7 @@ def what_to_take(run: Run) -> None:
 PANELS = (
     Panel(
         "breakdown",
-        N_("Where are they?"),
+        N_("Where are the parameters?"),
         where_they_are,
         fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff", "tie_embeddings"),
     ),
@@ -118,7 +118,7 @@ PANELS = (
     ),
     Panel(
         "values",
-        N_("How are weights spread?"),
+        N_("How are weights distributed?"),
         how_values_are_spread,
         fields=("initialization", "n_layers", "seed"),
     ),

@@ -11,7 +11,7 @@ from pages.panels.positions.loss import what_it_costs
 from pages.panels.positions.matrix import the_positions
 from pages.ui.panel import Panel
 
-TITLE = N_("Positions: how word order gets in")
+TITLE = N_("Positions: how word order enters the model")
 
 PANELS = (
     Panel(

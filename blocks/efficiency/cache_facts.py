@@ -120,7 +120,7 @@ def cache_fault(model: Calibrated) -> Fault | None:
     return Fault(
         N_(
             "An encoder reads the whole text at once and keeps no cache: choose a model that "
-            "generates"
+            "generates text"
         )
     )
 

@@ -306,7 +306,7 @@ def _faults(how: Compression) -> Iterator[Fault]:
     if how.quantization is None:
         if how.exempt:
             text = N_(
-                "To keep part of a model in full precision, give a bit width for the rest: "
+                "To keep part of a model in full precision, set a bit width for the rest, "
                 "for example {mend}"
             )
             yield Fault(text, {"mend": "int4.exempt-embed"})
@@ -330,7 +330,8 @@ def _activation_faults(how: Compression) -> Iterator[Fault]:
     yield from bound_faults(bits, {"n_bits": ActivationRounding.n_bits}, {"n_bits": GRID["n_bits"]})
     if how.quantization is None:
         text = N_(
-            "Activations are rounded together with weights: give the bits of both, like {mend}"
+            "Activations are rounded only together with weights: set a bit width for both, "
+            "as in {mend}"
         )
         yield Fault(text, {"mend": "int8.act8"})
     elif how.activations.is_smooth and (how.kept_share or how.rounding is not Rounding.NEAREST):

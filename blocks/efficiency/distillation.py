@@ -137,7 +137,7 @@ def teacher_faults(model: Calibrated, teacher: Teacher) -> Iterator[Fault]:
     elif file.tokenizer.to_json() != model.file.tokenizer.to_json():
         text = N_(
             "This teacher has a different vocabulary: the same token ids stand for other "
-            "tokens. Choose a teacher that reads the student's tokens"
+            "tokens. Choose a teacher that uses the student's vocabulary"
         )
         yield Fault(text)
 

@@ -59,7 +59,7 @@ class PackedProduct:
 def packed_fault() -> Fault | None:
     """Why no packed kernel is used here."""
     if not torch.backends.mkldnn.is_available() or not hasattr(torch.ops.onednn, "qlinear_prepack"):
-        return Fault(N_("This build of torch has no packed int8 kernel: use one with oneDNN"))
+        return Fault(N_("This build of torch has no packed int8 kernel: use a build with oneDNN"))
     if not _sums_whole():
         text = N_(
             "The packed int8 kernel clips large sums on this processor: use a processor with VNNI"

@@ -177,7 +177,7 @@ def config_without_layers(config: ModelConfig, removed: tuple[int, ...]) -> Mode
         raise ConfigError([Fault(text, {"n": min(absent), "mend": depth - 1})])
     _check_some_left("n_layers", len(out), depth)
     if out and not config.has_equal_layers:
-        raise ConfigError([Fault(N_("Layers differ by position here: keep all layers"))])
+        raise ConfigError([Fault(N_("Layers are not all alike here: keep all layers"))])
     fewer = {"n_layers": config.n_layers - len(out)}
     if is_pair:
         fewer["n_decoder_layers"] = config.n_decoder_layers - len(out)

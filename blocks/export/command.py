@@ -178,7 +178,7 @@ def _found(name: str) -> Opened:
     try:
         raw = path.read_bytes()
     except OSError:
-        text = N_("{name} is not a preset, a model here or a file: use one of {names}")
+        text = N_("{name} is not a preset, a shipped model or a file: use one of {names}")
         names = ", ".join((*PRESETS, *pocket_names()))
         raise ConfigError([Fault(text, {"name": name, "names": names})]) from None
     if path.suffix == ".safetensors":
@@ -244,12 +244,12 @@ def _ids(options: argparse.Namespace, model: Opened) -> list[int]:
         parts = options.ids.split(",")
         if all(part.strip().isdecimal() for part in parts):
             return [int(part) for part in parts]
-        raise ConfigError([Fault(N_("--ids takes numbers separated by commas: 1,2,3"))])
+        raise ConfigError([Fault(N_("--ids takes numbers separated by commas, such as 1,2,3"))])
     if model.tokenizer is None:
-        text = N_("This model has no tokenizer: give token ids, --ids 1,2,3")
+        text = N_("This model has no tokenizer: provide token ids with --ids 1,2,3")
         raise ConfigError([Fault(text)])
     if not (ids := model.tokenizer.encode(options.text or "")):
-        raise ConfigError([Fault(N_("There is nothing to read: give --text"))])
+        raise ConfigError([Fault(N_("There is nothing to read: provide --text"))])
     return list(ids)
 
 
@@ -288,7 +288,9 @@ def export(options: argparse.Namespace, model: Opened) -> None:
     elif out.suffix == ".zip":
         content = packed(model.config, model.as_it_came(options), model.tokenizer, model.came)
     else:
-        raise ConfigError([Fault(N_("Write model.py for code, or model.zip for weights"))])
+        raise ConfigError(
+            [Fault(N_("Use --out model.py for code, or --out model.zip for weights"))]
+        )
     out.write_bytes(content)
     _answer(options, {"file": str(out), "bytes": len(content)}, f"{out}: {len(content):,} bytes")
 

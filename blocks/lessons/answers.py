@@ -19,10 +19,10 @@ ENTRY = re.compile(r"(\d{1,2}):([-+.\de_]*)=([-+.\de_]+)", re.ASCII)
 NOT_FINITE = N_("There is nothing to measure here: {formula} is not a finite number")
 NO_MAP = N_("There is no cell to mark: {formula} is not a map")
 TOO_LARGE = N_(
-    "The map of {formula} is too large to mark a cell in: at most {most} × {most} tokens. Shorten "
-    "the text"
+    "The map of {formula} is too large to mark a cell in: it may have at most {most} × "
+    "{most} tokens. Shorten the text"
 )
-NO_NAME = N_("{name} is not known here")
+NO_NAME = N_("{name} is not recognized")
 Values = tuple[float, ...]
 
 

@@ -76,11 +76,11 @@ PLACE = re.compile(r"\(at line (\d+), column \d+\)")
 NOT_UTF_8 = N_("This is not a text file: a lesson is Markdown in UTF-8")
 NO_HEAD = N_("Line 1: a lesson begins with its title, minutes and page between two lines of +++")
 NO_STEPS = N_(
-    "A lesson has 1 to {most} steps, each under a line that begins with ##: this one has {n}"
+    "A lesson has 1 to {most} steps, each under a line that begins with ##: this lesson has {n}"
 )
 TOO_LONG = N_("A lesson may have at most {most:,} characters: this one has {n:,}")
 NOT_TOML = N_("Line {line}, {where}: {why}")
-UNKNOWN = N_("Line {line}, {where}: there is no {name}; use one of {known}")
+UNKNOWN = N_("Line {line}, {where}: {name} is unknown; use one of {known}")
 WRONG_TYPE = N_("Line {line}, {where}: {name} must be of type {kind}")
 MISSING = N_("Line {line}, {where}: {name} is missing")
 NO_MARKUP = N_(
@@ -89,7 +89,7 @@ NO_MARKUP = N_(
 TOO_MANY_CHARACTERS = N_("Line {line}, {where}: at most {most:,} characters allowed, found {n:,}")
 WRONG_OPTION = N_("Line {line}, {where}: option {n} must be [{kind}]")
 WRONG_NUMBER = N_("Line {line}, {where}: {name} must have {least} to {most} entries, not {n}")
-NOT_ASKED = N_("Line {line}, {where}: {name} is given, but nothing is asked")
+NOT_ASKED = N_("Line {line}, {where}: {name} is set, but no question is asked")
 OUT_OF_BOUNDS = N_("Line {line}, {where}: {name} must be from {least} to {most}")
 NO_RANGE = N_("Line {line}, {where}: range must be [least, most], with least below most")
 OPTION_KINDS = {AskKind.CHOICE: "label, least, most, least < most", AskKind.ORDER: "label, formula"}

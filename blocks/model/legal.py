@@ -77,7 +77,7 @@ def part_fault(name: str, default: Any) -> Fault:
     """What to say of a plain value in the place of a part, which has several fields."""
     first, value = next(iter(vars(default).items()))
     plain = str(value) if isinstance(value, StrEnum) else value
-    text = N_("{name} has several fields: give each by its own name, for example {example}")
+    text = N_("{name} has several fields: set each by its own name, for example {example}")
     return Fault(text, {"name": name, "example": f"{first}={plain!r}"})
 
 
@@ -154,7 +154,8 @@ def _share_faults(
         yield Fault(text, {"value": rope_base, "mend": 10_000.0}, {"rope_base": 10_000.0})
     if not 0 < rotary_share <= 1:
         text = N_(
-            "rotary_share ({value}), the rotated share of a head, must be at most 1: use {mend}"
+            "rotary_share ({value}), the rotated share of a head, must be above 0 and at "
+            "most 1: use {mend}"
         )
         yield Fault(text, {"value": rotary_share, "mend": 1.0}, {"rotary_share": 1.0})
     if not 0 <= expert_capacity <= LARGEST_CAPACITY:
@@ -199,12 +200,12 @@ def _pair_faults(
     yield from _mtp_faults(architecture, n_mtp_modules)
     if attention_only and norm_placement is NormPlacement.PARALLEL:
         text = N_(
-            "parallel joins attention and feed-forward, but attention_only has only "
-            "attention: use pre"
+            "“parallel” joins attention and feed-forward, but attention_only has only "
+            "attention: use “pre”"
         )
         yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
     elif architecture is Architecture.ENCODER_DECODER and norm_placement is NormPlacement.PARALLEL:
-        text = N_("parallel joins two sub-layers, and a decoder layer has three: use pre")
+        text = N_("“parallel” joins two sub-layers, but a decoder layer has three: use “pre”")
         yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
     if parallel_norms > MOST_PARALLEL_NORMS:
         text = N_("parallel_norms ({value}) must be 1 (shared) or 2 (one each): use 2")
@@ -349,8 +350,8 @@ def _odd_rotation(d_model: int, n_heads: int) -> Fault:
     values = {"d_head": d_model // n_heads}
     if not even:
         text = N_(
-            "RoPE rotates dimensions in pairs, but d_head ({d_head}) is odd: use "
-            "sinusoidal positions"
+            "RoPE rotates dimensions in pairs, but d_head ({d_head}) is odd: use sinusoidal "
+            "positional encoding"
         )
         return Fault(text, values, {"position_kind": PositionKind.SINUSOIDAL})
     mend = min(even, key=lambda n: abs(n - n_heads))

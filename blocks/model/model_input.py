@@ -51,7 +51,10 @@ def _texts_fault(vocab_size: int, x: object, *, reads_two: bool) -> Fault | None
 
 def _ids_fault(ids: object, vocab_size: int) -> Fault | None:
     if not isinstance(ids, Tensor):
-        text = N_("{value} is not a tensor: use torch.tensor([[1, 2, 3]]), token ids (batch, seq)")
+        text = N_(
+            "{value} is not a tensor: use token ids of shape (batch, seq), such as "
+            "torch.tensor([[1, 2, 3]])"
+        )
         return Fault(text, {"value": reprlib.repr(ids)})
     if ids.is_floating_point() or ids.is_complex() or ids.dtype is torch.bool:
         text = N_("Token ids are whole numbers, but these are {dtype}: use x.long()")
@@ -73,7 +76,9 @@ def _ids_fault(ids: object, vocab_size: int) -> Fault | None:
 
 def _vectors_fault(d_model: int, dtype: torch.dtype, x: object) -> Fault | None:
     if not isinstance(x, Tensor):
-        text = N_("{value} is not a tensor: use torch.randn(1, 8, {d_model}), vectors for a block")
+        text = N_(
+            "{value} is not a tensor: use vectors for a block, such as torch.randn(1, 8, {d_model})"
+        )
         return Fault(text, {"value": reprlib.repr(x), "d_model": d_model})
     if x.dim() != 3 or x.shape[-1] != d_model:
         text = N_(
@@ -87,7 +92,10 @@ def _vectors_fault(d_model: int, dtype: torch.dtype, x: object) -> Fault | None:
 
 
 def _nothing_fault(x: Tensor) -> Fault:
-    text = N_("Nothing can be read from shape {shape}: give at least one row with one token")
+    text = N_(
+        "Nothing can be read from an input of shape {shape}: provide at least one row "
+        "with one token"
+    )
     return Fault(text, {"shape": _shape(x)})
 
 

@@ -118,9 +118,7 @@ class Learned(nn.Module):
         """Add the row of each position from `start` on: (batch, seq, d_model)."""
         seq_len, max_seq_len = start + x.shape[-2], len(self.weight) - self.offset
         if seq_len > max_seq_len:
-            text = N_(
-                "seq_len ({seq_len}) is longer than max_seq_len ({max_seq_len}): shorten the input"
-            )
+            text = N_("seq_len ({seq_len}) exceeds max_seq_len ({max_seq_len}): shorten the input")
             values = {"seq_len": seq_len, "max_seq_len": max_seq_len}
             raise ConfigError([Fault(text, values, {"seq_len": max_seq_len})])
         return x + self.weight[self.offset + start : self.offset + seq_len]

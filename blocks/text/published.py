@@ -108,5 +108,5 @@ def published_tokenizer(text: str) -> PublishedTokenizer:
         raise
     except BaseException:  # the library panics, past Exception, where a file is odd enough
         pass
-    said = N_("tokenizer.json is damaged, or of a kind that is not known here: fetch it again")
+    said = N_("tokenizer.json is damaged or of an unsupported kind: download it again")
     raise ConfigError([Fault(said)]) from None

@@ -112,8 +112,8 @@ def _faults(sampling: SamplingConfig) -> Iterator[Fault]:
         said = {"value": temperature, "least": LEAST_TEMPERATURE, "most": MOST_TEMPERATURE}
         yield Fault(text, {**said, "mend": mend}, {"temperature": mend})
     if top_k is not None and top_k < 1:
-        text = N_("top_k ({value}) must be at least 1: use 1, or none to keep all")
+        text = N_("top_k ({value}) must be at least 1: use 1, or leave it unset to keep all tokens")
         yield Fault(text, {"value": top_k}, {"top_k": 1})
     if not 0 < top_p <= 1:
-        text = N_("top_p ({value}) must be above 0 and at most 1: use 1 to keep all")
+        text = N_("top_p ({value}) must be above 0 and at most 1: use 1 to keep all tokens")
         yield Fault(text, {"value": top_p}, {"top_p": 1.0})

@@ -36,7 +36,7 @@ def ended_by(error: Exception) -> Ended:
     if devices.is_out_of_memory(error):
         return Ended(Reason.OUT_OF_MEMORY, out_of_memory_fault())
     logger.error("training failed", exc_info=error)
-    text = N_("Training failed ({error}): try other settings, and please report it")
+    text = N_("Training failed ({error}): try other settings, and please report the error")
     return Ended(Reason.FAILED, Fault(text, {"error": f"{type(error).__name__}: {error}"}))
 
 

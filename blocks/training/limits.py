@@ -70,7 +70,8 @@ def time_fault(limits: Limits) -> Fault:
 def unwatched_fault(limits: Limits) -> Fault:
     """Why a run was paused though nobody asked for it."""
     text = N_(
-        "Paused: nobody watched for {most} seconds while others waited. Resume continues from here"
+        "Paused: nobody watched for {most} seconds while others waited. Press “Resume” to "
+        "continue from here"
     )
     return Fault(text, {"most": f"{limits.max_seconds_unwatched:g}"})
 

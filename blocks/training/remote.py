@@ -70,5 +70,5 @@ def lost_fault(how: str, checkpoint: Checkpoint | None) -> Fault:
     if checkpoint is None:
         text = N_("The training process ended ({how}): start again, or try a smaller model")
         return Fault(text, {"how": how})
-    text = N_("The training process ended ({how}). Resume continues from step {step}")
+    text = N_("The training process ended ({how}). Press “Resume” to continue from step {step}")
     return Fault(text, {"how": how, "step": checkpoint.step})

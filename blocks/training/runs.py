@@ -72,7 +72,10 @@ class Runs:
         """The run of this id. Raises `ConfigError` where it is not kept (any more)."""
         run = self._runs.get(run_id)
         if run is None:
-            text = N_("There is no training run {run_id}, or it is no longer kept: start it again")
+            text = N_(
+                "The training run {run_id} does not exist or is no longer available: "
+                "start a new one"
+            )
             raise ConfigError([Fault(text, {"run_id": run_id})])
         return run
 

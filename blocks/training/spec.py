@@ -63,17 +63,17 @@ def spec_faults(
     """Return the faults of a model that does not fit its task, or its teacher."""
     expected = task.learner
     if config.architecture is not expected:  # an encoder would see the tokens that are asked for
-        text = N_("{architecture} cannot be trained on this task: use {mend}")
+        text = N_("A model of kind {architecture} cannot be trained on this task: use {mend}")
         yield _fault(text, config, "architecture", expected)
     if config.vocab_size != task.vocab_size:
-        text = N_("vocab_size ({vocab_size}) does not match the task's tokens: use {mend}")
+        text = N_("vocab_size ({vocab_size}) does not match the task's vocabulary: use {mend}")
         yield _fault(text, config, "vocab_size", task.vocab_size)
     is_learned = config.position.position_kind is PositionKind.LEARNED
     if is_learned and config.max_seq_len < task.seq_len:
-        text = N_("max_seq_len ({max_seq_len}) is shorter than the task's texts: use {mend}")
+        text = N_("max_seq_len ({max_seq_len}) is too small for the task's texts: use {mend}")
         yield _fault(text, config, "max_seq_len", task.seq_len)
     if config.n_mtp_modules >= task.seq_len:
-        text = N_("n_mtp_modules ({n_mtp_modules}) reaches beyond the task's texts: use {mend}")
+        text = N_("n_mtp_modules ({n_mtp_modules}) is too large for the task's texts: use {mend}")
         yield _fault(text, config, "n_mtp_modules", task.seq_len - 1)
     if teaching is not None:
         yield from teaching_faults(config, task.seq_len, teaching)

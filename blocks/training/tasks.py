@@ -185,9 +185,9 @@ def _faults(config: TaskConfig) -> Iterator[Fault]:
         yield Fault(text, {"name": "seq_len", "value": config.seq_len, **bounds}, {"seq_len": mend})
     usual, *_ = choices = config.kind.architectures
     if config.architecture not in (None, *choices):
-        text = N_("{value} cannot be trained on the task {kind}: use {mend}")
+        text = N_("A model of kind {value} cannot be trained on the task “{kind}”: use {mend}")
         said = {"value": str(config.architecture), "kind": str(config.kind), "mend": str(usual)}
         yield Fault(text, said, {"architecture": usual})
     if config.sees_ahead and config.kind not in NEXT_TOKEN:
-        text = N_("sees_ahead is for next-token tasks, not for {kind}: use {mend}")
+        text = N_("sees_ahead is only for next-token tasks, not for the task “{kind}”: use {mend}")
         yield Fault(text, {"kind": str(config.kind), "mend": False}, {"sees_ahead": False})

@@ -147,8 +147,9 @@ def teaching_faults(student: ModelConfig, seq_len: int, teaching: Teaching) -> I
 
 def _heads_fault(student: ModelConfig, teacher: ModelConfig) -> Fault:
     text = N_(
-        "Each student layer has {n} heads, each teacher layer {of}: heads cannot be compared "
-        "one by one. Compare relations in the last layer, or choose a student with {of} heads"
+        "Each student layer has {n} heads and each teacher layer has {of}, so heads cannot "
+        "be compared one by one. Compare relations in the last layer, or choose a student "
+        "with {of} heads"
     )
     mend = {"attention_target": AttentionTarget.RELATIONS}
     return Fault(text, {"n": student.n_heads, "of": teacher.n_heads}, mend)
@@ -163,7 +164,7 @@ def _opened(name: str, file: Path | None) -> ModelFile:
     except OSError:
         raw = None
     if raw is None:
-        text = N_("The trained model {name} is not here: open it, and start again")
+        text = N_("The trained model {name} is not available here: open it and start again")
         raise ConfigError([Fault(text, {"name": name})])
     return read_model_file(raw)
 

@@ -79,7 +79,7 @@ class Keys:
             self._assume(name, default)
             return default
         if found is None:
-            self._say(N_("The file has no {name}, which is needed for counting"), name)
+            self._say(N_("The file has no {name}, which is needed to count the parameters"), name)
         elif type(found) is not int:
             self._say(N_("{name} must be a whole number, but is {value}"), name)
         elif not least <= found <= LARGEST_SIZE:
@@ -967,7 +967,7 @@ def parsed(text: str) -> Values:
     except RecursionError:
         raise _refusal(N_("The text is nested too deeply for a config.json")) from None
     except json.JSONDecodeError as error:
-        text_ = N_("This is not JSON: it cannot be parsed from line {line}, column {column} on")
+        text_ = N_("This is not JSON: parsing fails at line {line}, column {column}")
         raise _refusal(text_, line=error.lineno, column=error.colno) from None
     except ValueError:
         raise _refusal(N_("A number in the text has too many digits to be a size")) from None
@@ -994,7 +994,7 @@ def object_of(pairs: list[tuple[str, Any]]) -> Values:
         )
     for name, value in pairs:
         if wrong := _no_number_in(value):
-            text = N_("{name} is {value}, which is not a number")
+            text = N_("{name} is {value}, which is not a valid number")
             raise _refusal(text, name=_cut(name), value=_cut(wrong))
     return values
 
@@ -1018,7 +1018,7 @@ def _no_number_in(value: Any) -> _NoNumber | None:
 def _unknown_family(name: object) -> Fault:
     known = ", ".join(FAMILIES)
     if name is None:
-        text = N_("The file does not name its family (model_type); known families: {known}")
+        text = N_("The file does not name its model family (model_type); known families: {known}")
         return Fault(text, {"known": known})
     text = N_("Unknown model family {name} (model_type); known families: {known}")
     return Fault(text, {"name": _brief(name), "known": known})

@@ -441,7 +441,9 @@ def family_of(config: ModelConfig, came_as: str = "") -> str:
     for family in (*known, *WRITERS):
         if written(family, config) is not None:
             return family
-    text = N_("No known family has a model like this; families that can be saved: {known}")
+    text = N_(
+        "No known model family supports this configuration; families that can be saved: {known}"
+    )
     raise ConfigError([Fault(text, {"known": ", ".join(WRITERS)})])
 
 
@@ -453,8 +455,8 @@ def config_json(family: str, config: ModelConfig) -> str:
     text = written(family, config) if family in WRITERS else None
     if text is None:
         said = N_(
-            "A config.json of family {family} cannot describe this configuration; "
-            "known families: {known}"
+            "A config.json of the {family} family cannot describe this configuration; known "
+            "families: {known}"
         )
         raise ConfigError([Fault(said, {"family": family, "known": ", ".join(WRITERS)})])
     return text

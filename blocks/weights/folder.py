@@ -48,7 +48,7 @@ def inside(folder: Path, name: str) -> Path:
     """A plain file of the folder. Raises `ConfigError` for any other name."""
     is_plain = name == Path(name).name and name not in ("", ".", "..") and "\\" not in name
     if not is_plain or not name.isprintable():
-        text = N_("{name} is not the plain name of a file in the folder, so it is not opened")
+        text = N_("{name} is not a plain file name, so it is not opened")
         raise refusal(text, name=ascii(name[:80]))
     path = folder / name
     try:
@@ -80,7 +80,7 @@ def read_text(folder: Path, name: str) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise refusal(N_("{name} is not text in UTF-8"), name=name) from None
+        raise refusal(N_("{name} is not UTF-8 text"), name=name) from None
 
 
 def stored(folder: Path) -> dict[str, Stored]:
@@ -113,12 +113,12 @@ def _only_file(folder: Path) -> str:
     if len(names) == 1:
         return names[0]
     if names:
-        text = N_("There are {n} safetensors files and no {index} that says what is in each")
+        text = N_("There are {n} safetensors files but no {index} to say what each contains")
         raise refusal(text, n=len(names), index=INDEX)
     if pickled := sorted(path.name for path in folder.glob("*.bin")):
         text = N_(
-            "{name} is a pickle, which can run arbitrary code and is never opened: if you "
-            "trust it, convert it with transformers' save_pretrained or safetensors' "
+            "{name} is a pickle file, which can run arbitrary code and is never opened: if "
+            "you trust it, convert it with transformers' save_pretrained or safetensors' "
             "save_file"
         )
         raise refusal(text, name=pickled[0])

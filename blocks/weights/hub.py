@@ -48,7 +48,7 @@ def hub_model(name: str, *, endpoint: str = HUB) -> HubModel:
     """What the hub holds under this name. Raises `ConfigError`."""
     if not NAME.fullmatch(name) or ".." in name:
         raise refusal(
-            N_("{name} is not the name of a model on the hub: write owner/model"), name=name
+            N_("{name} is not the name of a model on the hub: enter owner/model"), name=name
         )
     if not is_installed():
         text = N_("The hub needs a library that is not installed: pip install huggingface_hub")
@@ -105,7 +105,7 @@ def _wanted(name: str, sizes: dict[str, int]) -> dict[str, int]:
     weights = {each: size for each, size in sizes.items() if _is_weights(each)}
     whole = {each: size for each, size in weights.items() if each == "model.safetensors"}
     if not weights:
-        text = N_("{name} has no safetensors files on the hub, and nothing else is opened")
+        text = N_("{name} has no safetensors files on the hub, and no other format is opened")
         raise refusal(text, name=name)
     return {each: sizes[each] for each in TABLES if each in sizes} | (whole or weights)
 

@@ -58,7 +58,7 @@ class Entry(NamedTuple):
 
 
 FAULTS = {
-    State.MISSING: N_("{key} is missing from the files ({ours} is made of it)"),
+    State.MISSING: N_("{key} is missing from the files (needed for {ours})"),
     State.LEFT_OVER: N_("{key} has no place in the {family} model that config.json describes"),
     State.TWICE: N_("{key} is in the files twice, under two names"),
     State.WRONG_SHAPE: N_("{key} has shape {shape}, but config.json asks for {expected}"),

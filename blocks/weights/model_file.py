@@ -181,5 +181,5 @@ def _may_hold(tensors: Weights, config: ModelConfig) -> bool:
 
 
 def _unreadable() -> ConfigError:
-    text = N_("This is not a Blockscope model file: choose a .safetensors saved here")
+    text = N_("This is not a Blockscope model file: choose a .safetensors file saved here")
     return ConfigError([Fault(text)])

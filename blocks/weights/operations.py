@@ -101,7 +101,9 @@ def _latent_halved(
     return torch.cat((plain, order), dim=1).flatten(0, 1)
 
 
-SAME = Operation(N_("as it is"), lambda tensor, _config: (tensor,), lambda parts, _config: parts[0])
+SAME = Operation(
+    N_("unchanged"), lambda tensor, _config: (tensor,), lambda parts, _config: parts[0]
+)
 TRANSPOSED = Operation(
     N_("transpose"),
     lambda tensor, _config: (_turned(tensor),),

@@ -117,7 +117,7 @@ def _make_empty(folder: Path) -> None:
     """Make the folder where it is not there. Raises `ConfigError` where something lies in it."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        said = N_("{name} is not empty: give a new folder")
+        said = N_("{name} is not empty: provide a new folder")
         raise refusal(said, name=ascii(str(folder))[:200])
 
 
@@ -174,7 +174,7 @@ def _write_index(target: Path, shards: list[list[str]], n_bytes: int) -> None:
 def _described(folder: Path) -> tuple[str, ModelConfig, dict[str, Stored]]:
     """Family and configuration of a folder, and its tensors, unread."""
     if not folder.is_dir():
-        text = N_("{name} is not a folder: give one with config.json and safetensors files")
+        text = N_("{name} is not a folder: provide one with config.json and safetensors files")
         raise refusal(text, name=ascii(str(folder))[:200])
     text = files.read_text(folder, files.CONFIG)
     read = read_config_file(text)
@@ -192,7 +192,7 @@ def _described(folder: Path) -> tuple[str, ModelConfig, dict[str, Stored]]:
         said = N_("config.json asks for {n} experts in all; at most {most} are built here")
         raise refusal(said, n=f"{n_experts:,}", most=f"{MOST_STACKED:,}")
     if LEAST_OF_A_LAYER * n_parts > len(found):
-        said = N_("config.json asks for {n} layers, but the files hold {tensors} tensors in all")
+        said = N_("config.json asks for {n} layers, but the files hold only {tensors} tensors")
         raise refusal(said, n=n_layers, tensors=len(found))
     return read.family, config, found
 
@@ -254,18 +254,18 @@ def _read(
         tensors |= {our: part.to(dtype) for our, part in zip(row.ours, parts, strict=True)}
     for row in rows.rows:
         if row.state is State.REPEATED:
-            _check_repeated(found[row.key], found.get(theirs.get(row.note, "")))
+            _check_repeated(found[row.key], found.get(theirs.get(row.note, "")), row.note)
     return tensors
 
 
-def _check_repeated(each: Stored, other: Stored | None) -> None:
-    """Refuse a tensor that should be another's twin, and is not."""
+def _check_repeated(each: Stored, other: Stored | None, name: str) -> None:
+    """Refuse a tensor that should be the twin of another of this name, and is not."""
     if other is None or each.shape != other.shape or not each.tensor().equal(other.tensor()):
         text = N_(
-            "{key} differs from {other}, though both should be one tensor: correct "
+            "{key} differs from {other}, but they should be the same tensor: correct "
             "tie_word_embeddings, or remove the wrong one"
         )
-        raise refusal(text, key=each.key, other=other.key if other else "there")
+        raise refusal(text, key=each.key, other=other.key if other else name)
 
 
 def _marks(folder: Path, config: ModelConfig) -> Marks:
@@ -293,6 +293,6 @@ def _tokenizer(folder: Path, config: ModelConfig) -> PublishedTokenizer | None:
         return None
     found = published_tokenizer(files.read_text(folder, files.TOKENIZER))
     if found.vocab_size > config.vocab_size:
-        text = N_("tokenizer.json has {n} tokens, but the model knows {vocab_size}")
+        text = N_("tokenizer.json has {n} tokens, but the model knows only {vocab_size}")
         raise refusal(text, n=f"{found.vocab_size:,}", vocab_size=f"{config.vocab_size:,}")
     return found

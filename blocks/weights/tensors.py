@@ -63,7 +63,7 @@ def check_finite(weights: Weights) -> None:
     """Raise `ConfigError` where a weight is NaN or infinite."""
     for name in weights:
         if not are_finite({name: weights[name]}):
-            text = N_("{name} holds numbers that are not finite: save a model that did not diverge")
+            text = N_("{name} contains non-finite numbers: save a model that did not diverge")
             raise ConfigError([Fault(text, {"name": name})])
 
 

@@ -37,7 +37,7 @@ def _plain(text: object) -> str:
 
 
 def _axes(layout: Part, _: Translate) -> Iterator[str]:
-    for letter, text in (("x", _("Horizontal: {names}")), ("y", _("Vertical: {names}"))):
+    for letter, text in (("x", _("Horizontal axis: {names}")), ("y", _("Vertical axis: {names}"))):
         if names := _titles(layout, letter):
             yield text.format(names=_(", ").join(names))
 

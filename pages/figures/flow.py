@@ -35,7 +35,7 @@ def bands(
     ]
     return figure(
         traces,
-        title=title or _("Residual stream: the values at each stage"),
+        title=title or _("Residual stream: values at each stage"),
         **stage_rows(stages),
         barmode="overlay",
         **legend(),

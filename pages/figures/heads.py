@@ -41,7 +41,7 @@ def overview(
     corner = [(x * (side + 1) - 0.5, y * (side + gap) + gap - 0.5) for y, x in places]
     return figure(
         [weight_map(codes, _, showscale=False), _tiles(corner, side, heads)],
-        title=title or _("All heads on one scale"),
+        title=title or _("All heads on one color scale"),
         height=TITLE + int(width / columns * (1 + gap / side) * n_rows) + 12,
         xaxis={**HIDDEN_AXIS, "range": [-1.2, codes.shape[1]], "constrain": "domain"},
         yaxis={**HIDDEN_AXIS, **AS_WIDE, "range": [codes.shape[0], -0.5], "constraintoward": "top"},

@@ -59,9 +59,7 @@ def called(run: Run, token: int) -> str:
 
 def says_too_large() -> str:
     """Why there is no graph."""
-    return _(
-        "This text is too long for the contribution graph of a model of this size: shorten it."
-    )
+    return _("This text is too long for the contribution graph of a model this size: shorten it.")
 
 
 def says_sources(facts: GraphFacts) -> str:
@@ -72,14 +70,16 @@ def says_sources(facts: GraphFacts) -> str:
     (first, first_share), *second = facts.sources
     values = {"token": name, "own": percent(facts.own), "first": called(facts.run, first)}
     values["first_share"] = percent(first_share)
-    text = _("{token} after the last layer: {own} its own, {first_share} from {first}.")
+    text = _(
+        "After the last layer, {own} of {token} is its own and {first_share} comes from {first}."
+    )
     for other, share in second:
         values |= {"second": called(facts.run, other), "second_share": percent(share)}
         text = _(
-            "{token} after the last layer: {own} its own, {first_share} from {first}, "
-            "{second_share} from {second}."
+            "After the last layer, {own} of {token} is its own, {first_share} comes from "
+            "{first} and {second_share} from {second}."
         )
-    most = _("The token takes in the most in layer {layer}.")
+    most = _("The token takes in the most from others in layer {layer}.")
     layer = from_one(facts.busiest_layer)
     return sentences(text.format(**values), _says_rest(facts), most.format(layer=layer))
 
@@ -98,7 +98,7 @@ def _says_rest(facts: GraphFacts) -> str:
 def says_how_to_read(facts: GraphFacts) -> str:
     """Wires, dots and colour in one line."""
     text = _(
-        "Wire: what a token takes from another. Dot: how much it has gathered so far. "
+        "Wire: what a token takes from another. Dot: how much a token has gathered so far. "
         "Orange: what reaches {token}. Click a token."
     )
     return text.format(token=called(facts.run, facts.token))
@@ -108,7 +108,7 @@ def says_drawn(facts: GraphFacts) -> str:
     """Which wires and tokens are drawn, and what they carry."""
     text = _(
         "Only wires of at least {least:.0%} are drawn: they carry {carried} of all that "
-        "tokens take from others."
+        "tokens take from one another."
     )
     said = [text.format(least=facts.least, carried=percent(facts.carried)), says_window(facts)]
     if facts.run.training:

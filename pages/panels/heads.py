@@ -34,7 +34,7 @@ def says_heads(facts: LayerHeads) -> str:
     """Which head is the sharpest, and what those of a trained model do."""
     sharpest = facts.sharpest
     text = _(
-        "The sharpest head is {head}: entropy {entropy:.2f} bits, effectively {tokens:.1f} tokens."
+        "The sharpest head is {head}: entropy {entropy:.2f} bits, {tokens:.1f} effective tokens."
     )
     said = text.format(
         head=from_one(sharpest["head"]),
@@ -58,14 +58,14 @@ def _roles(facts: LayerHeads) -> str:
         return _(
             "The weights are trained; on average no head puts most of its weight on one position."
         )
-    text = _("head {head}: {name} {share:.0%}")
+    text = _("head {head}, {name} {share:.0%}")
     roles = listing(
         text.format(
             head=from_one(row.head), name=terms.head_name(row.name), share=getattr(row, row.name)
         )
         for row in each_row(facts.named)
     )
-    return _("The weights are trained: {roles}.").format(roles=roles)
+    return _("The weights are trained. Mean weights that stand out: {roles}.").format(roles=roles)
 
 
 def says_measures(facts: LayerHeads, head: int, token: int) -> str:
@@ -91,9 +91,14 @@ def says_measures(facts: LayerHeads, head: int, token: int) -> str:
 
 def tiles_note(run: Run) -> str:
     """How to read the tiles."""
-    said = [_("All heads on one scale; gray is masked. Choose a head by clicking it or by number.")]
+    said = [
+        _(
+            "All heads share one color scale; gray cells are masked. Choose a head by "
+            "clicking it or by number."
+        )
+    ]
     if blind := cached.blind_queries(run):
-        text = _("Queries that cannot attend to any key: {n}; their rows are zeros.")
+        text = _("Queries that cannot attend to any key: {n}; their rows are all zeros.")
         said.append(text.format(n=blind))
     k = tiles.cells_per_side(run.input.shape[1], run.config.n_heads)
     if k > 1:
@@ -112,7 +117,7 @@ def table(facts: LayerHeads) -> pd.DataFrame:
         _("first token"): found["first_token"],
         _("itself"): found["same_token"],
         _("previous token"): found["previous_token"],
-        _("token after an earlier occurrence (induction)"): found["induction"],
+        _("token after an earlier identical token (induction)"): found["induction"],
         _("row sum"): found["row_sum_min"].map("{:.3f}".format),
         _("name"): [terms.head_name(name) for name in found["name"]],
     }

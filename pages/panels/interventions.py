@@ -40,7 +40,7 @@ def what_if(run: Run) -> None:
         phone.folded(_("Change"), draw, key="change_fold", is_folded=_is_only_looked_at())
     what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run))
     if not run.interventions:
-        st.caption(_("This change is tried only here until you apply it."))
+        st.caption(_("This change takes effect only here until you apply it."))
     switch("each_in_turn", _("Ablate every head and part in turn"))
     if link.value("each_in_turn"):
         each_in_turn(run.untouched, labelled.pinned_token(run))

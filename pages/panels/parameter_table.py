@@ -52,13 +52,13 @@ def says_heads(run: Run) -> str:
     if config.n_kv_heads == config.n_heads:
         text = _(
             "n_heads changes neither the parameters nor the FLOPs of the projections: {n} "
-            "heads of width {d_head} share d_model = {d_model}. n_kv_heads does: lowering it "
-            "shrinks the key and value projections."
+            "heads of width {d_head} share d_model = {d_model}. n_kv_heads changes both: "
+            "lowering it shrinks the key and value projections."
         )
     if config.attention.d_head:
         text = _(
-            "d_head = {d_head} is set on its own, so the projections grow with n_heads. Where "
-            "d_head is d_model / n_heads, n_heads does not change the parameter count."
+            "d_head = {d_head} is set separately, so the projections grow with n_heads. "
+            "Where d_head is d_model / n_heads, n_heads does not change the parameter count."
         )
     if config.token_mixer is TokenMixer.GRU and not config.has_attention:
         text = _(

@@ -53,8 +53,8 @@ def _upload() -> None:
         ("json", "safetensors"),
         accept_multiple_files=True,
         help=_(
-            "They stay on this server until it stops or needs the space; anyone with the link "
-            "can open them. Nothing in them is executed."
+            "The files stay on this server until it stops or needs the space; anyone with "
+            "the link can open them. Nothing in them is executed."
         ),
         key="brought_files",
     )
@@ -95,7 +95,7 @@ def _open_folder() -> None:
 
 def _hub() -> None:
     name = st.text_input(
-        _("A model on the Hugging Face hub, as owner/model"), key="hub_name"
+        _("A model on the Hugging Face Hub, as owner/model"), key="hub_name"
     ).strip()
     if not name:
         return

@@ -35,8 +35,8 @@ N_HASH, MOST_FILES, MOST_NAME = 10, 1000, 24
 WEIGHTS = ".safetensors"
 NOT_HERE = {
     UPLOAD: N_("{name} was uploaded by a user and is not on this server: upload its files again"),
-    FOLDER: N_("{name} is not among the folders on this server: ask its administrator"),
-    HUB: N_("{name} has not been fetched from the hub to this server: fetch it"),
+    FOLDER: N_("{name} is not among the folders on this server: ask the administrator"),
+    HUB: N_("{name} has not been fetched from the hub to this server: fetch it first"),
 }
 
 
@@ -283,12 +283,12 @@ def _checked(files: Sequence[Upload]) -> dict[str, Upload]:
         said = {"name": ascii(name[:80])}
         is_plain = name == Path(name).name and "\\" not in name and name.isprintable()
         if not is_plain or name.startswith(".") or len(name) > 200:
-            faults.append(Fault(N_("{name} is not a plain file name"), said))
+            faults.append(Fault(N_("{name} is not a valid file name"), said))
         elif name not in (CONFIG, TOKENIZER, INDEX) and not name.endswith(WEIGHTS):
-            text = N_("{name} is not config.json, tokenizer.json, *.safetensors or its index")
+            text = N_("{name} is not config.json, tokenizer.json, a .safetensors file or its index")
             faults.append(Fault(text, said))
         elif name in named:
-            faults.append(Fault(N_("{name} was given twice"), said))
+            faults.append(Fault(N_("{name} was uploaded twice"), said))
         named[name] = file
     if not faults and not any(name.endswith(WEIGHTS) for name in named):
         faults.append(Fault(N_("The files include no .safetensors file: add the weights")))
@@ -302,7 +302,7 @@ def _make_room(n_bytes: int) -> None:
     most = settings.uploads_bytes()
     if n_bytes > most:
         text = N_(
-            "The files take {need}, more than the {budget} that this server keeps for uploads"
+            "The files take {need}, more than the {budget} reserved for uploads on this server"
         )
         said = {"need": bytes_text(n_bytes), "budget": bytes_text(most)}
         raise ConfigError([Fault(text, said)])
@@ -316,4 +316,4 @@ def _make_room(n_bytes: int) -> None:
         shutil.rmtree(oldest, ignore_errors=True)
 
 
-UNREADABLE = (Fault(N_("The folder cannot be read: ask the administrator of this server")),)
+UNREADABLE = (Fault(N_("The folder cannot be read: ask the server administrator")),)

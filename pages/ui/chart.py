@@ -102,7 +102,7 @@ def _show_one(figure: Any, *, key: str, alt: str, on_click: OnClick = None) -> N
         on_select=(lambda: _clicked(key, on_click)) if on_click else "ignore",
     )
     if on_click and is_phone():  # Plotly takes a tap for that on which the tap before has pointed
-        st.caption(_("Tap twice to choose in the picture."))
+        st.caption(_("Tap twice in the picture to choose."))
 
 
 def _show_two(
@@ -115,8 +115,8 @@ def _show_two(
         alt_a = _described(work, alt, other, *seen_as)
     except CANNOT_BE_DRAWN:
         text = _(
-            "A · {name}: no picture, because it lacks this layer, head or token, or is too "
-            "large to be built here."
+            "A · {name}: no picture, because A lacks this layer, head or token, or is too "
+            "large to build here."
         )
         st.caption(text.format(name=name))
         _show_b(work, values, key=key, alt=alt, on_click=on_click)
@@ -124,15 +124,15 @@ def _show_two(
     alt_b = _described(work, alt, values, *seen_as)
     if are_same(a, b):
         _show_one(b, key=key, alt=alt_b, on_click=on_click)
-        st.caption(_("A · {name}: same picture as B.").format(name=name))
+        st.caption(_("A · {name}: same picture as for B.").format(name=name))
         return
     left, right = st.columns(2)
     with left:
         st.caption(_("A · {name}, as saved").format(name=name))
         _show_one(a, key=f"{key}_a", alt=alt_a)
     with right:
-        clicked = _("B · current setting: click to choose here")
-        st.caption(clicked if on_click else _("B · current setting"))
+        clicked = _("B · current settings: click to choose here")
+        st.caption(clicked if on_click else _("B · current settings"))
         _show_one(b, key=key, alt=alt_b, on_click=on_click)
 
 

@@ -190,7 +190,7 @@ def _weights(shown: Architecture | None) -> None:
         st.caption(why)
     if brought.is_name(start.weights) and not weights.fit(shown):
         path = PAGE_OF[start.config.architecture]
-        label, query = _("Open it on its own page"), link.elsewhere(path)
+        label, query = _("Open this model on its own page"), link.elsewhere(path)
         st.page_link(path, label=label, icon=":material/arrow_forward:", query_params=query)
 
 
@@ -249,9 +249,9 @@ def _d_ff(shown: Shown) -> None:
     slide("d_ff", _("d_ff · width of the feed-forward hidden layer"), wide, config.d_ff)
     if config.n_experts > 1:
         if config.experts.d_expert:
-            st.caption(_("Experts have a width of their own, d_expert."))
+            st.caption(_("Experts have their own width, d_expert."))
             return
-        text = _("d_ff of each of {n} experts; a token passes through {active} of them.")
+        text = _("d_ff of each of the {n} experts; each token passes through {active} of them.")
         st.caption(text.format(n=config.n_experts, active=config.n_active_experts))
 
 
@@ -328,7 +328,7 @@ def _n_dense_layers(shown: Shown) -> None:
 
 def _expert_capacity(shown: Shown) -> None:
     capacity = shown.config.experts.expert_capacity
-    label = _("expert_capacity · multiple of an equal share (0: no limit)")
+    label = _("expert_capacity · in multiples of an equal share (0: no limit)")
     slider("expert_capacity", label, capacity, least=0.0, most=2.0, step=0.25)
 
 
@@ -450,13 +450,13 @@ def _trained_len(shown: Shown) -> None:
 
 
 def _local_rope_base(shown: Shown) -> None:
-    label = _("local_rope_base · RoPE base of local layers (0: same as the others)")
+    label = _("local_rope_base · RoPE base of local layers (0: same as in other layers)")
     base = float(shown.config.position.local_rope_base)
     slide("local_rope_base", label, ROPE_BASES, base, label_of=_brief)
 
 
 def _nope_every(shown: Shown) -> None:
-    label = _("nope_every · every n-th layer without positions (NoPE)")
+    label = _("nope_every · every n-th layer lacks positional encoding (NoPE)")
     slide("nope_every", label, EVERY, shown.config.position.nope_every, label_of=_or_none)
 
 
@@ -597,7 +597,7 @@ CONTROLS = {
         _switched(
             "sines_first",
             N_("All sines before all cosines (Marian)"),
-            N_("Off: sine and cosine of each pair side by side, as in the paper."),
+            N_("Off: sines and cosines are interleaved, as in the paper."),
         ),
         lambda shown: shown.config.position.position_kind is PositionKind.SINUSOIDAL,
     ),
@@ -647,7 +647,7 @@ CONTROLS = {
         lambda shown: _has_local_layers(shown) and shown.config.attention.global_every > 1,
     ),
     "rope_scaling": Control(
-        _picked("rope_scaling", N_("Stretching RoPE to longer texts"), RopeScaling), _has_rope
+        _picked("rope_scaling", N_("RoPE scaling for longer texts"), RopeScaling), _has_rope
     ),
     "rope_factor": Control(_rope_factor, _is_stretched),
     "rope_trained_len": Control(_trained_len, _is_stretched_by_length),
@@ -659,8 +659,8 @@ CONTROLS = {
             "yarn_whole_pairs",
             N_("YaRN: ramp rounded to whole pairs"),
             N_(
-                "Off: the ramp begins and ends exactly where the number of turns puts it, "
-                "even between pairs (gpt-oss)."
+                "Off: the number of turns alone sets where the ramp begins and ends, even "
+                "between pairs (gpt-oss)."
             ),
         ),
         _is_stretched_by_yarn,
@@ -717,7 +717,7 @@ CONTROLS = {
         _switched(
             "attention_sink",
             N_("Learned attention sink (gpt-oss)"),
-            N_("One extra score per head that absorbs weight but passes nothing on."),
+            N_("One extra score per head that absorbs attention weight but passes nothing on."),
         ),
         _is_of_heads,
     ),

@@ -16,7 +16,8 @@ ALL = "all"  # in the link, in the place of a panel
 ABOUT = ("preset", "weights", "mask_kind", "seed", "device", "dtype")
 MEGABYTE = 1e6
 WHAT_IT_HOLDS = N_(
-    "All panels as shown here, with settings, input, seed and link: one file that opens offline."
+    "Saves all panels as shown here, with settings, input, seed and link, to one file that "
+    "opens offline."
 )
 Draw = Callable[[], Callable[[], None] | None]
 
@@ -78,7 +79,7 @@ def _offer(panels: Sequence[page_file.Panel]) -> None:
         type="primary",
         key="one_file",
     )
-    text = _("{size:.1f} MB, made at {time}; later changes are not included.")
+    text = _("{size:.1f} MB, created at {time}; later changes are not included.")
     st.caption(text.format(size=len(written) / MEGABYTE, time=f"{made:%H:%M}"))
 
 

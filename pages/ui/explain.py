@@ -32,7 +32,7 @@ TITLES = {
     "normalization": N_("Normalization"),
     "residual": N_("Norm placement"),
     "positions": N_("Positions"),
-    "rope_scaling": N_("RoPE for longer texts, and layers without positions"),
+    "rope_scaling": N_("RoPE for longer texts, and layers without positional encoding"),
     "dropout": N_("Dropout"),
     "initialization": N_("Initialization"),
     "parameters": N_("Parameters"),

@@ -354,7 +354,7 @@ def _lost_weights(run: Run) -> None:
     lesson = progress.now()
     if run.weights or not changed or (lesson and {*changed} <= {*dict(lesson.step.set)}):
         return  # a lesson that wants it so says it
-    text = _("Random weights: the trained ones do not fit the changed {names}.")
+    text = _("Random weights: the trained weights do not fit the changed {names}.")
     with st.container(horizontal=True, vertical_alignment="center", key="lost_weights"):
         st.caption(text.format(names=enumeration(changed)), width="content")
         st.button(
@@ -404,7 +404,7 @@ def _change(name: str, value: Any) -> None:
 
 def _device_line(run: Run, seen: Recording) -> None:
     """The time measured, the memory counted: the last run on this device."""
-    text = _("{device} · {dtype} · recorded in {time:.2f} ms · {memory} kept besides the weights")
+    text = _("{device} · {dtype} · recorded in {time:.2f} ms · {memory} stored besides the weights")
     st.sidebar.caption(
         text.format(
             device=devices.device_name(run.device),

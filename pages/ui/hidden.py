@@ -25,7 +25,7 @@ def is_hidden(part: str) -> bool:
 def choice() -> None:
     """What those will not see who open the link that is shared here."""
     st.pills(
-        _("Hide from those who open the link"),
+        _("Hide from people who open the link"),
         HIDEABLE,
         format_func=lambda part: _(NAMES[part]),
         selection_mode="multi",

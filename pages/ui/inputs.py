@@ -170,7 +170,7 @@ def _tokens_note(run: Run) -> None:
                 _("This model came without a tokenizer.json: type token ids separated by spaces.")
             )
     if left_out:
-        note = _("This model has no token for {signs}: left out.")
+        note = _("Left out for lack of a token in this model: {signs}.")
         st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))
 
 
@@ -183,7 +183,7 @@ def length_note(run: Run) -> tuple[str, ...]:
         found, total = words(link.value("text"), at_most=MAX_TOKENS)
         n_shown, left_out = len(found), ()
     if not total:
-        note = _("No token yet: {empty} stands for the empty text. Type a sentence.")
+        note = _("No tokens yet: {empty} stands for the empty text. Type a sentence.")
         st.info(note.format(empty=tokens.EMPTY))
     elif total > n_shown:
         note = _("The text has {total:,} tokens; the first {shown} are used.")
@@ -210,9 +210,11 @@ def mask_controls() -> None:
     choose("mask_kind", _("Mask · who may attend to whom"), MaskKind)
     kind = MaskKind(link.value("mask_kind"))
     if kind is MaskKind.SLIDING_WINDOW:
-        slider("window_size", _("window_size · keys"), link.value("window_size"), most=64)
+        label = _("window_size · keys in the window")
+        slider("window_size", label, link.value("window_size"), most=64)
     if kind is MaskKind.PREFIX:
-        slider("prefix_len", _("prefix_len · tokens"), link.value("prefix_len"), most=64)
+        label = _("prefix_len · tokens in the prefix")
+        slider("prefix_len", label, link.value("prefix_len"), most=64)
     if kind is MaskKind.PAINTED:
         st.caption(_painted_note())
     if kind.hides_padding or link.value("n_padding"):
@@ -226,8 +228,8 @@ def _painted_note() -> str:
     if not side:
         return _("Nothing is painted yet, so the mask is causal. Paint one on the Masks page.")
     text = _(
-        "Painted for {n} tokens; in a longer text the rest is causal, and for a shorter one "
-        "the mask is cropped."
+        "Painted for {n} tokens: for a longer text, the rest of the mask is causal; for a "
+        "shorter one, the mask is cropped."
     )
     return text.format(n=side)
 
@@ -238,7 +240,9 @@ def hide_control(run: Run) -> None:
         switch(
             "hide_token",
             _("Replace the pinned token with [MASK]"),
-            help=_("The model sees [MASK] there and has to predict the word from the others."),
+            help=_(
+                "The model sees [MASK] there and has to predict the hidden token from the others."
+            ),
         )
 
 

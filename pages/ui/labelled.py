@@ -67,7 +67,7 @@ def _mask(run: Run, layer: int) -> str:
 
 def _inside(config: ModelConfig) -> str:
     kind = config.position.position_kind
-    return _("no positions") if kind == "none" else terms.option(kind)
+    return _("NoPE") if kind == "none" else terms.option(kind)
 
 
 def heads(run: Run, layer: int) -> pd.DataFrame:

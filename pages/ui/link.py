@@ -38,7 +38,7 @@ OF_ONE_MODEL = {*CONFIG, *CHANGES, "weights", "at_step", "kept"}
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
 DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")
 NO_SUCH_MODEL = N_("There is no model {value} here: {used} is shown. Did you mean {near}?")
-FORGOTTEN = N_("The training run {name} is no longer kept: another model is shown")
+FORGOTTEN = N_("The training run {name} is no longer available: another model is shown")
 UNKNOWN = N_("{name} in the link is not a Blockscope setting and was ignored")
 
 

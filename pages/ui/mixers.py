@@ -35,8 +35,8 @@ def no_attention(config: ModelConfig, place: str) -> None:
         return
     text = _(
         "No attention pattern: tokens are mixed by a {mixer}. It keeps a fixed-size state "
-        "and never compares two tokens, so there are no queries that read keys. Choose "
-        "attention to see this panel."
+        "and never compares two tokens, so no query attends to any key. Choose attention to "
+        "see this panel."
     )
     code = source.part_source(config, "attention")
     said = explained(("token_mixers",), code, key=f"no_attention_{place}")
@@ -79,9 +79,9 @@ def no_pairs(config: ModelConfig) -> None:
     pair = beside.found()
     found = pair.a.config if config.has_attention and pair else config
     text = _(
-        "There is no n² here: a {mixer} costs the same for every token, whatever came "
-        "before. Choose attention to see where the cost of token pairs overtakes that of the "
-        "weights."
+        "There is no n² term here: a {mixer} costs the same for every token, however many "
+        "came before. Choose attention to see where the cost of token pairs overtakes that "
+        "of the weights."
     )
     st.info(text.format(mixer=terms.option(found.token_mixer)), icon=":material/trending_flat:")
     if config.has_attention:

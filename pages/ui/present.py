@@ -54,7 +54,9 @@ def way_in() -> None:
     st.button(
         _("Present"),
         icon=":material/slideshow:",
-        help=_("One panel per screen with large text; Page Down and Page Up move between panels."),
+        help=_(
+            "Shows one panel per screen in large text; Page Down and Page Up move between panels."
+        ),
         on_click=link.change,
         args=("present", True),
         key="present",

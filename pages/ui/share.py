@@ -32,7 +32,7 @@ def what_to_share() -> None:
     """The link, the code, and how far both reach."""
     found = address.of_this_page()
     whole = _asked_for(found)
-    st.markdown(_("This link opens this panel as you see it: settings, input and seed."))
+    st.markdown(_("This link opens this panel as you see it, with its settings, input and seed."))
     if reach := REACH[found.reach]:
         st.caption(_(reach))
     _code_for_a_camera(whole)

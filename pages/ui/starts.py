@@ -43,12 +43,12 @@ POCKET_TITLES = {
 
 FAST = "fast"
 NO_CARD = N_(
-    "{name} came without its training task, as published weights do, so there is nothing to "
+    "{name} came without its training task, as published weights do, so there is no data to "
     "measure a smaller version on. Choose a model that was trained and saved here."
 )
 NO_SUCH_TASK = N_(
-    "The model card of {name} names no task to measure it on here: save it again where it "
-    "was trained, or choose one of these."
+    "The model card of {name} names no task that can be measured here: save the model again "
+    "where it was trained, or choose one of these models."
 )
 PUBLISHED = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
 RECIPE = "~"  # between the name of a trained model and how it was made smaller

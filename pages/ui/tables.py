@@ -56,7 +56,7 @@ def show_both(
     if of_a is not None and not of_a.equals(table):
         st.caption(_("A · {name}, as saved").format(name=beside.name_of_a()))
         show_whole(of_a)
-        st.caption(_("B · current setting"))
+        st.caption(_("B · current settings"))
     show_whole(table)
 
 

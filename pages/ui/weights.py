@@ -38,15 +38,15 @@ def whose() -> str:
     taught = ""
     if card:
         taught = _of_another(
-            card, "teaching", _("A student, distilled from {model} (seed {seed}).")
-        ) + _of_another(card, "origin", _("Trained further from {model} (seed {seed})."))
+            card, "teaching", _("Distilled from {model} (seed {seed}).")
+        ) + _of_another(card, "origin", _("Trained further, starting from {model} (seed {seed})."))
     if brought.is_name(weights):
         text = _("Opened: {name} · SHA-256 {digest} …")
         digest = starts.original(weights).partition("@")[2]
         said = text.format(name=literal(brought.title(weights)), digest=digest) + taught
         return " ".join((said, *_rounded(starts.model(starts.original(weights)))))
     if weights.startswith(runs.PREFIX) and card:
-        return _("Trained here: the model after {n:,} steps.").format(n=card.n_steps) + taught
+        return _("Trained here for {n:,} steps.").format(n=card.n_steps) + taught
     return _("Shipped with Blockscope, trained by us.")
 
 
@@ -55,10 +55,10 @@ def _rounded(found: brought.Learned) -> Iterator[str]:
     if found.file is None or not found.file.quantized:
         return
     matrices, inputs = found.file.quantized.values(), found.inputs.values()
-    text = _("{n} of its matrices are rounded to {bits} bits.")
+    text = _("{n} matrices of this model are rounded to {bits} bits.")
     yield text.format(n=len(matrices), bits=_bits(each.n_bits for each in matrices))
     if inputs:
-        text = _("The inputs of {n} of them are rounded to {bits} bits too.")
+        text = _("The inputs to {n} of them are also rounded, to {bits} bits.")
         yield text.format(n=len(inputs), bits=_bits(each.n_bits for each in inputs))
 
 
@@ -148,7 +148,10 @@ def why_random(architecture: Architecture | None) -> str:
     """
     start = started_from()
     if not start.weights:
-        return _("This architecture ships without weights: they are drawn at random from the seed.")
+        return _(
+            "This architecture ships without trained weights: it is initialized randomly "
+            "with the seed."
+        )
     if not fit(architecture):
         text = _("The trained model's architecture ({kind}) is not the one shown on this page.")
         return text.format(kind=terms.option(start.config.architecture))

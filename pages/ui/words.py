@@ -74,7 +74,9 @@ def _what_is_read(run: Run) -> str:
 
 def recorded() -> str:
     """Where what is shown at once comes from, where nothing of it is a time."""
-    return _("A recorded run of the same code; the last digits may differ on other processors.")
+    return _(
+        "From a recorded run of the same code; the last digits may differ on other processors."
+    )
 
 
 def trained(*, is_recorded: bool) -> str:

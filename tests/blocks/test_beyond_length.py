@@ -56,7 +56,7 @@ def test_even_weights_have_the_whole_entropy():
 
 def test_a_learned_table_ends():
     found(PositionKind.LEARNED, 8)
-    with pytest.raises(ConfigError, match="longer than max_seq_len"):
+    with pytest.raises(ConfigError, match="exceeds max_seq_len"):
         found(PositionKind.LEARNED, 16)
 
 

@@ -117,13 +117,13 @@ def test_a_published_model_leaves_as_it_came(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("count", "gpt5"), "gpt5 is not a preset, a model here or a file"),
+        (("count", "gpt5"), "gpt5 is not a preset, a shipped model or a file"),
         (("count", "course", "--set", "n_head=3"), "n_head is not a field"),
         (("count", "course", "--set", "n_heads=3"), "n_heads"),
         (("record", "gpt2-small", "--text", "x", "--set", "n_layers=1"), "has no tokenizer"),
         (("record", "sort", "--ids", "1;2"), "separated by commas"),
         (("generate", "sort"), "nothing to read"),
-        (("export", "course", "--out", "model.txt"), "Write model.py"),
+        (("export", "course", "--out", "model.txt"), "Use --out model.py"),
     ],
 )
 def test_what_cannot_be_gets_a_sentence(

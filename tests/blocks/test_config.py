@@ -224,7 +224,7 @@ def test_every_field_is_mended_alone(name: str, value: object):
         ({"rope_base": 1}, "rope_base (1) must be above 1", {"rope_base": 10_000.0}),
         (
             {"architecture": "encoder-decoder", "norm_placement": "parallel"},
-            "parallel joins two sub-layers, and a decoder layer has three: use pre",
+            "“parallel” joins two sub-layers, but a decoder layer has three: use “pre”",
             {"norm_placement": "pre"},
         ),
         ({"n_experts": 513}, "n_experts (513) is more than can be built here", {"n_experts": 512}),
@@ -282,7 +282,8 @@ def test_every_field_is_mended_alone(name: str, value: object):
         ),
         (
             {"position_kind": "rope", "d_model": 9, "n_heads": 3},
-            "RoPE rotates dimensions in pairs, but d_head (3) is odd: use sinusoidal positions",
+            "RoPE rotates dimensions in pairs, but d_head (3) is odd: use sinusoidal positional "
+            "encoding",
             {"position_kind": "sinusoidal"},
         ),
     ],

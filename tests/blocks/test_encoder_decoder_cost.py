@@ -114,7 +114,7 @@ def test_a_recording_takes_no_more_than_estimated(lengths, training_seed, dtype)
 
 
 def test_three_sub_layers_cannot_be_parallel():
-    with pytest.raises(ConfigError, match="use pre"):
+    with pytest.raises(ConfigError, match="use “pre”"):
         small(norm_placement="parallel")
     config, (fault,) = toy().nearest(architecture="encoder-decoder", norm_placement="parallel")
     assert fault.mend == {"norm_placement": "pre"} and config.norm.norm_placement == "pre"

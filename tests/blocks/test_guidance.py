@@ -243,7 +243,7 @@ def test_a_taught_training_goes_on_to_the_last_bit_with_its_maps(taught, tmp_pat
 
 
 def test_what_cannot_be_compared_is_said_with_its_mend(taught):
-    with pytest.raises(ConfigError, match=r"2 heads, each teacher layer 4.*relations"):
+    with pytest.raises(ConfigError, match=r"2 heads and each teacher layer has 4.*relations"):
         taught(BOTH, {"n_heads": 4})
     with pytest.raises(ConfigError, match=r"has 99 tokens.*same vocabulary"):
         taught(BOTH, {"vocab_size": 99})
@@ -277,7 +277,7 @@ def test_a_teacher_that_is_not_here_is_said_to_be_missing(tmp_path, file):
     spec = toy_spec()
     where = None if file is None else tmp_path / file
     teacher = Teacher(name="mine", config=spec.config, file=where)
-    with pytest.raises(ConfigError, match="mine is not here"):
+    with pytest.raises(ConfigError, match="mine is not available here"):
         Training(replace(spec, teaching=Teaching(teacher=teacher, how=BOTH)))
 
 

@@ -126,7 +126,7 @@ def test_weights_that_are_no_numbers_are_refused_by_name(number: float):
     name = "layers.1.attention.q_proj.weight"
     tensors = {path: tensor.clone() for path, tensor in FILE.tensors.items()}
     tensors[name][0, 0] = number
-    with pytest.raises(ConfigError, match=f"{name} holds"):
+    with pytest.raises(ConfigError, match=f"{name} contains"):
         read_model_file(replace(FILE, tensors=tensors).to_bytes())
 
 

@@ -116,7 +116,7 @@ def test_what_was_packed_is_saved_as_numbers_that_are_the_same(folder: Path, tmp
         ("_blocks", None, r"down_proj is missing from the files"),
         ("_scales", bytes_like(5, 64, 2), "down_proj_blocks is stored as U8"),
         ("_blocks", bytes_like(5, 64, 1, 8), "down_proj_blocks is stored as U8"),
-        ("_scales", torch.full((5, 64, 1), 255, dtype=torch.uint8), "numbers that are not finite"),
+        ("_scales", torch.full((5, 64, 1), 255, dtype=torch.uint8), "contains non-finite numbers"),
     ],
 )
 def test_halves_that_do_not_belong_together_are_refused(

@@ -62,7 +62,7 @@ def test_learned_positions_are_rows_of_the_table():
 def test_learned_positions_refuse_a_sequence_longer_than_their_table():
     max_seq_len = SEQ_LEN - 1
     model = build(toy(position_kind="learned", max_seq_len=max_seq_len))
-    message = rf"seq_len \({SEQ_LEN}\) is longer than max_seq_len \({max_seq_len}\)"
+    message = rf"seq_len \({SEQ_LEN}\) exceeds max_seq_len \({max_seq_len}\)"
     with pytest.raises(ConfigError, match=message) as refusal:
         model(toy_input())
     assert refusal.value.faults[0].mend == {"seq_len": max_seq_len}

@@ -92,7 +92,7 @@ def test_it_comes_with_its_folder_and_goes_with_it(tmp_path: Path):
     save_published(tmp_path / "ours", found.config, found.build(), tokenizer=found.tokenizer)
     assert open_published(tmp_path / "ours").tokenizer == found.tokenizer
     (folder / "tokenizer.json").write_text(of_bytes())
-    with pytest.raises(ConfigError, match=r"has 258 tokens, but the model knows 37"):
+    with pytest.raises(ConfigError, match=r"has 258 tokens, but the model knows only 37"):
         open_published(folder)
 
 

@@ -130,7 +130,7 @@ def test_a_killed_process_is_said_the_next_goes_on_and_a_resume_too(shared: Runs
     assert process_of(shared) is not process
     fault = run.view().fault
     assert run.state is RunState.PAUSED
-    assert "ended (SIGKILL). Resume continues from step" in str(fault)
+    assert "ended (SIGKILL). Press “Resume” to continue from step" in str(fault)
     step = run.step
     assert fault is not None
     assert fault.values["step"] == step

@@ -96,7 +96,7 @@ def test_the_embedding_of_an_encoder_is_scaled_to_about_one():
 def test_attention_alone_writes_once_a_layer():
     seen = record(build(whole("gpt", attention_only=True)), TOKEN_IDS)
     assert not any("feed_forward" in path or "resid_mid" in path for path in seen.stages)
-    with pytest.raises(ConfigError, match="use pre"):
+    with pytest.raises(ConfigError, match="use “pre”"):
         whole("gpt", attention_only=True, norm_placement="parallel")
 
 

@@ -28,4 +28,4 @@ def test_steps_are_walked_by_key_a_cell_is_written_out_and_a_head_opened_everywh
     click_mark(page, "head_measures", 2, y)
     expect_query(page, layer="1", head="3")
     open_panel(page, "Who reads whom?", "pattern")
-    expect(at(page, "bipartite").get_by_text("Lines of layer 2, head 4")).to_be_visible()
+    expect(at(page, "bipartite").get_by_text("Attention lines: layer 2, head 4")).to_be_visible()

@@ -44,7 +44,7 @@ def test_keep_change_compare_swap_and_drop(reader: Reader):
     expect(page).not_to_have_url(re.compile("[?&]n_heads="))
     settle(page)
     at(page, "kept_drop_0").get_by_role("button").click()
-    expect(page.get_by_text("Nothing is kept yet").first).to_be_visible()
+    expect(page.get_by_text("Nothing has been kept yet").first).to_be_visible()
     settle(page)
     assert "kept" not in query(page)
 

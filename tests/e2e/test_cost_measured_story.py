@@ -11,7 +11,7 @@ def test_a_measurement_is_stopped_and_goes_on_and_the_reader_may_leave(reader: R
     page = reader.open(LINK)
     at(page, "measure_device_button").get_by_role("button").click()
     at(page, "device_steps_stop").get_by_role("button").click()
-    expect(page.get_by_text("Stopped:")).to_be_visible()
+    expect(page.get_by_text("Stopped after")).to_be_visible()
     settle(page)
     expect(at(page, "roofline_dots")).to_have_count(0)
     at(page, "device_steps_go_on").get_by_role("button").click()

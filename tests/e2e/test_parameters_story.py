@@ -21,7 +21,7 @@ def test_pieces_changes_and_published_models_are_clicked(reader: Reader):
     row = names.index("untied")
     click_mark(page, "differences", 2, row + 0.24)
     expect_query(page, tie_embeddings="false")
-    open_panel(page, "Where are they?", "breakdown")
+    open_panel(page, "Where are the parameters?", "breakdown")
     expect(page.get_by_role("heading", name="163,037,184")).to_be_visible()
 
     open_panel(page, "How large are other models?", "published")
@@ -31,5 +31,5 @@ def test_pieces_changes_and_published_models_are_clicked(reader: Reader):
     size, row = plot(page, "published", f"[chart.data[1].x[{i}], chart.data[1].y[{i}]]")
     click_mark(page, "published", math.log10(size), row)
     expect_query(page, preset="llama-3-8b")
-    open_panel(page, "Where are they?", "breakdown")
+    open_panel(page, "Where are the parameters?", "breakdown")
     expect(page.get_by_role("heading", name="8,030,261,248")).to_be_visible()

@@ -21,7 +21,7 @@ def test_a_tile_a_cell_a_strip_and_a_row_lead_from_head_to_token(reader: Reader)
     expect_query(page, token=str(SOURCE_COLUMN), target_token=str(TARGET_ROW))
     click_mark(page, "strips", 0, 0)
     expect_query(page, token="0", pinned_in="source")
-    expect(page.get_by_text("gets most attention from")).to_be_visible()
+    expect(page.get_by_text("receives the most attention from")).to_be_visible()
 
     open_panel(page, "Which word comes from which?", "alignment")
     click_mark(page, "aligned_heads", 0, 3)

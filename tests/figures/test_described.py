@@ -21,13 +21,14 @@ def share(**more):
 
 def test_a_few_values_are_said_one_by_one_by_their_names():
     picture = figure([bars(y=[0.25, 0.5])], title="Units", xaxis=TOKENS, yaxis=share())
-    said = "Units. Horizontal: token. Vertical: share. dead: <b> 25.0%; a 50.0%."
+    said = "Units. Horizontal axis: token. Vertical axis: share. dead: <b> 25.0%; a 50.0%."
     assert described(picture, _=same) == said
 
 
 def test_what_is_missing_is_not_said_and_bars_may_lie():
     lying = bars(x=[1200, None], y=[0, 1], orientation="h")
-    assert described(figure([lying], yaxis=TOKENS), _=same) == "Vertical: token. dead: <b> 1,200."
+    said = described(figure([lying], yaxis=TOKENS), _=same)
+    assert said == "Vertical axis: token. dead: <b> 1,200."
 
 
 def test_many_values_are_said_by_their_ends():
@@ -45,7 +46,7 @@ def test_marks_that_wait_for_the_cursor_are_not_said_and_a_level_is_its_name():
 
 def test_its_own_words_are_translated():
     picture = figure([bars()], xaxis=TOKENS, yaxis=share())
-    words = ("⟦Horizontal: token⟧", "⟦Vertical: share⟧", "⟦dead: <b> 25.0%⟧")
+    words = ("⟦Horizontal axis: token⟧", "⟦Vertical axis: share⟧", "⟦dead: <b> 25.0%⟧")
     assert described(picture, _=marked) == " ".join(f"⟦{each}.⟧" for each in words)
 
 
@@ -53,7 +54,7 @@ def test_of_several_axes_each_trace_names_its_own():
     lines = [bars(yaxis="y"), bars(yaxis="y2")]
     axes = {"yaxis": share(), "yaxis2": {"title": {"text": "slope"}}}
     said = described(figure(lines, **axes), _=same)
-    assert said == "Vertical: share, slope. dead, share: 0 25.0%. dead, slope: 0 0.25."
+    assert said == "Vertical axis: share, slope. dead, share: 0 25.0%. dead, slope: 0 0.25."
 
 
 def test_what_marks_rows_is_its_name_and_what_is_empty_is_nothing():
@@ -109,7 +110,7 @@ def test_what_stands_at_the_ends_of_bars_is_said_with_their_names():
     large = bars(x=["a"], y=[2.5e9])
     axis = {"title": {"text": "bytes"}, "tickformat": "~s", "ticksuffix": "B"}
     said = described(figure([large, ends], yaxis=axis), _=same)
-    assert said == "Vertical: bytes. dead: a 2.5 GB. a <b> 2 GB."
+    assert said == "Vertical axis: bytes. dead: a 2.5 GB. a <b> 2 GB."
     written = {"type": "bar", "orientation": "h", "x": [90], "y": ["T4"], "text": ["2 min"]}
     assert described(figure([written]), _=same) == "T4 2 min."
 
@@ -126,7 +127,8 @@ def test_marks_are_said_by_their_own_names_or_by_their_rows():
 
 def test_texts_at_the_ends_of_bars_are_said_after_the_names_of_their_rows():
     lying = bars(x=[0.25, 0.5], y=[0, 1], orientation="h", text=["25%", "50%"])
-    assert described(figure([lying], yaxis=TOKENS), _=same) == "Vertical: token. <b> 25%; a 50%."
+    said = described(figure([lying], yaxis=TOKENS), _=same)
+    assert said == "Vertical axis: token. <b> 25%; a 50%."
 
 
 def test_a_bar_that_hangs_in_the_air_is_no_amount():

@@ -21,7 +21,7 @@ LEDGER = Ledger(
     "gpt2",
     (
         Entry("h.0.c_attn.weight", State.USED, OURS, SIDE_BY_SIDE.name, (4, 12), (4, 12)),
-        Entry("wpe.weight", State.WRONG_SHAPE, ("position.weight",), "as it is", (3, 4), (5, 4)),
+        Entry("wpe.weight", State.WRONG_SHAPE, ("position.weight",), "unchanged", (3, 4), (5, 4)),
         Entry("extra", State.LEFT_OVER, (), "", (1,)),
         Entry("ln_f.bias", State.MISSING, ("final_norm.bias",)),
     ),

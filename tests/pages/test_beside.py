@@ -121,7 +121,7 @@ def test_both_are_drawn_on_one_scale():
 def test_what_both_have_in_common_is_drawn_once():
     at = opened(kept=A)
     assert "mask" in keys(at) and "mask_a" not in keys(at)
-    assert any("`<b>mine</b>`: same picture as B." in caption.value for caption in at.caption)
+    assert any("`<b>mine</b>`: same picture as for B." in caption.value for caption in at.caption)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_what_both_have_in_common_is_drawn_once():
 def test_pictures_that_hold_nothing_are_compared_too(page: str, link: dict):
     at = opened(f"pages/{page}.py", dropout=0.3, **link)
     assert_works(at, warnings=None)
-    assert any("same picture as B" in caption.value for caption in at.caption)
+    assert any("same picture as for B" in caption.value for caption in at.caption)
 
 
 def test_what_was_learned_of_b_alone_is_left_to_b():

@@ -77,7 +77,7 @@ def test_a_page_of_another_architecture_shows_the_way():
     assert_works(at)
     assert any("is not the one shown on this page" in each.value for each in at.sidebar.caption)
     labels = [each.proto.label for each in at.sidebar.get("page_link")]
-    assert "Open it on its own page" in labels
+    assert "Open this model on its own page" in labels
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_file_that_was_saved_here_is_made_smaller_and_shown_everywhere(saved):
 def test_a_card_that_names_no_task_that_fits_is_said_so(saved, changes):
     at = opened("pages/efficiency.py", preset=saved(**changes), panel="")
     assert_works(at)
-    assert "names no task to measure it on" in at.info[0].value
+    assert "names no task that can be measured here" in at.info[0].value
     assert at.button(key="shrink_sort")
 
 

@@ -13,7 +13,7 @@ def test_a_head_is_switched_off_and_on_again(page: str):
     press(at, "change_it")
     assert_works(at)
     assert at.query_params["interventions"] == "head_out.1.1:zero"
-    assert "Changed inside the model: layer 2, head 2: nothing" in said(at)
+    assert "Changed inside the model: layer 2, head 2 → nothing" in said(at)
     assert "The pattern of a changed head is still drawn" in said(at)
     assert "At the pinned token" in said(at)
     press(at, "undo_all")

@@ -111,7 +111,7 @@ def test_the_difference_column_is_b_minus_a():
 def test_what_is_too_large_to_run_is_counted_all_the_same():
     at = opened(PAGE, preset="llama-3-8b", kept=kept_text({"preset": "mixtral-8x7b"}))
     assert_works(at)
-    assert said(at).count("is only counted here, not run") == 2
+    assert said(at).count("is not run here; only its parameters and costs are computed") == 2
     assert "GB" in said(at)
     assert charts(at) == {"pair_parameters", "pair_operations", "trade_off_dots"}
     assert "46,702,792,704" in said(at)
@@ -136,7 +136,7 @@ def test_bytes_are_counted_as_on_the_page_of_costs(weight_format: str, each: str
     llama = {"preset": "llama-3-8b", "weight_format": weight_format}
     assert f" {each} " in said(opened("pages/cost.py", **llama, memory_use="inference"))
     at = opened(PAGE, **llama, kept=kept_text({"preset": "mixtral-8x7b"}))
-    assert f"Each token takes {each} of KV cache in both ({weight_format})" in said(at)
+    assert f"Each token takes {each} of KV cache in both models ({weight_format})" in said(at)
     label = f"KV cache, bytes per token, {weight_format}"
     assert set(at.table[0].value.set_index("quantity").loc[label][1:2]) == {each}
     title = figure(at, "trade_off_dots")["layout"]["xaxis"]["title"]["text"]
@@ -231,7 +231,7 @@ def test_axes_on_which_nothing_stands():
     alone = {"with_presets": False, "tradeoff_x": "cache_bytes", "panel": "trade-off"}
     at = opened(PAGE, preset="bert-base", n_layers=1, kept=kept_text({"preset": "course"}), **alone)
     assert_works(at)
-    assert "No configuration has values on both axes" in said(at)
+    assert "No configuration has values for both axes" in said(at)
     assert "trade_off_dots" not in charts(at)
 
 
@@ -419,4 +419,4 @@ def test_a_list_is_brought_back_or_refused(text: str):
         assert "`A · mine`** — GPT, 3 × 128" in said(at)
     else:
         assert [error.message for error in at.exception] == []
-        assert "neither a known preset nor a known architecture" in at.error[0].value
+        assert "set a known preset or a known architecture" in at.error[0].value

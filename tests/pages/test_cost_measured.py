@@ -61,7 +61,8 @@ def dots(at) -> tuple[int, int]:
 def test_nothing_is_measured_unasked_but_counted():
     at = opened(COST, **SMALL)
     assert_works(at)
-    assert "By the formulas, " in said(at) and "must be measured on this device" in said(at)
+    text = said(at)
+    assert "According to the formulas, " in text and "must be measured on this device" in text
     assert "measured" not in next(t.value for t in at.dataframe if "FLOPs per byte" in t.value)
     assert "q_proj" in column(at, "operation")
 
@@ -101,7 +102,7 @@ def test_prefill_and_decode_are_apart(at):
     before = column(at, "FLOPs")
     move(at, "phase", "decode")
     assert settings(at)["phase"] == "decode"
-    assert "Decoding one token with 16 in the cache" in said(at)
+    assert "Decoding one token with 16 already in the cache" in said(at)
     assert "Why: out_proj reads" in said(at)
     assert column(at, "FLOPs") != before
 
@@ -193,7 +194,7 @@ def test_stopped_measurements_are_kept_as_far_as_they_are(at):
     at.session_state["device_steps_stopped"] = ((series, series.n_steps), 2)
     at.run()
     assert_works(at)
-    assert "Stopped: 2 of" in said(at)
+    assert "Stopped after 2 of" in said(at)
     assert "No roofline yet" in said(at)
     assert [len(line["x"]) for line in figure(at, "device_rates")["data"]] == [2]
     assert "q_proj" in column(at, "operation")

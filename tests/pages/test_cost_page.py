@@ -133,9 +133,9 @@ def test_rounded_weights_count_as_their_file_has_them_until_told_otherwise(tmp_p
         at = opened(PAGE, preset=preset, memory_use="inference", panel="memory")
         assert_works(at)
         assert control(at, "weight_format").value == "file"
-        assert f"Weights as stored in the file: {size}, " in said(at)
+        assert f"Weights as stored in the file take {size}, " in said(at)
     told = " ".join(each.value for each in at.sidebar.caption)
-    assert "of its matrices are rounded to 4 bits." in told and "The inputs of" not in told
+    assert "matrices of this model are rounded to 4 bits." in told and "The inputs to" not in told
     move(at, "weight_format", "bfloat16")
     assert "as stored in the file" not in said(at)
     at = opened(PAGE, preset="sort", memory_use="inference", weight_format="file")
@@ -210,17 +210,17 @@ def test_states_are_shared_among_devices_and_activations_are_not():
     assert verdict(at, "NVIDIA H200 SXM") == verdict(at, "AMD Instinct MI300X") == "no"
     move(at, "n_training_devices", 8)
     assert "94.6 GB on each of 8 devices" in info(at, "on each of 8 devices: ")
-    assert "These 128 GB are shared among 8 devices" in info(at, "take 16 bytes per parameter")
+    assert "This 128 GB is split among 8 devices" in info(at, "take 16 bytes per parameter")
     assert verdict(at, "NVIDIA H100 SXM") == "no"
     assert "Not sharded: activations" in said(at)
     assert "on each of 8 devices" in figure(at, "memory_bars")["layout"]["title"]["text"]
     table = frame(at, "largest batch per device").set_index("device")
     n = int(table.loc["NVIDIA H200 SXM", "largest batch per device"])
     assert n == 1
-    assert f"Largest batch there: {n} per device, {8 * n} in total" in info(
-        at, "Largest batch there"
+    assert f"Largest batch on that type: {n} per device, {8 * n} in total" in info(
+        at, "Largest batch on that type"
     )
-    assert "8 × NVIDIA H100 SXM" in info(at, "on one device")
+    assert "8 × NVIDIA H100 SXM" in info(at, "one device would take")
     move(at, "checkpointing", True)
     assert verdict(at, "NVIDIA H100 SXM") == "yes"
 
@@ -251,4 +251,5 @@ def test_tokens_may_be_any_number_and_fifteen_trillion_is_a_stop():
 def test_the_moment_on_the_way_back_has_its_formula():
     at = opened(PAGE, panel="memory", checkpointing=True, **LLAMA)
     terms = frame(at, "saved for backward").set_index("saved for backward")["formula"]
-    assert "2 · batch · n · vocab_size · exact_bytes" in terms["temporary, in the backward pass"]
+    temporary = terms["temporary values in the backward pass"]
+    assert "2 · batch · n · vocab_size · exact_bytes" in temporary

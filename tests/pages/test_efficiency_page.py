@@ -198,7 +198,7 @@ def test_a_student_is_the_model_of_all_pages_alone_and_beside_its_teacher(kept):
     at = opened("pages/encoder.py", preset=f"run:{run_id}", panel="stream")
     assert_works(at)
     said = " ".join(each.value for each in at.sidebar.caption)
-    assert "after 3 steps. A student, distilled from Sorting · trained (seed 0)." in said
+    assert "for 3 steps. Distilled from Sorting · trained (seed 0)." in said
 
 
 def test_a_student_teaches_in_its_turn(kept, monkeypatch):
@@ -218,7 +218,7 @@ def test_a_student_that_was_taken_away_opens_again_and_teaches(kept, tmp_path, m
     assert_works(at)
     assert "not trained beforehand" in at.info[0].value
     said = " ".join(each.value for each in at.sidebar.caption)
-    assert "Opened: `mine`" in said and "distilled from Sorting · trained (seed 0)" in said
+    assert "Opened: `mine`" in said and "Distilled from Sorting · trained (seed 0)" in said
     at = opened("pages/encoder.py", preset="folder:mine~int4", panel="stream")
     assert_works(at)
     assert at.query_params["preset"] == "folder:mine~int4"
@@ -235,10 +235,10 @@ def test_a_pruned_model_that_was_trained_on_says_where_it_comes_from(patched):
     assert_works(opened(PAGE, preset="sort", panel="retraining", run=run.id))
     at = opened("pages/encoder.py", preset=f"run:{run.id}", panel="stream")
     said = " ".join(each.value for each in at.sidebar.caption)
-    assert "Trained further from Sorting · trained · `sparse70` (seed 0)." in said
+    assert "Trained further, starting from Sorting · trained · `sparse70` (seed 0)." in said
     at = opened("pages/training.py", preset="sort", run=run.id)
     assert_works(at)
-    assert "The same in a terminal" not in [each.label for each in at.expander]
+    assert "Do the same in a terminal" not in [each.label for each in at.expander]
 
 
 def test_retraining_is_done_here_where_it_was_not_recorded(kept, monkeypatch):
@@ -289,7 +289,7 @@ def test_a_card_that_says_what_cannot_be_names_no_task(kept, tmp_path, monkeypat
     monkeypatch.setenv("BLOCKSCOPE_FOLDERS", str(tmp_path))
     at = opened(PAGE, preset="folder:odd", panel="distillation")
     assert_works(at)
-    assert "names no task to measure it on" in at.info[0].value
+    assert "names no task that can be measured here" in at.info[0].value
 
 
 @pytest.mark.parametrize("name", pocket_names())
@@ -306,7 +306,7 @@ def test_activations_and_caches_are_measured_when_they_are_asked_for():
     query = {"activation_bits": "4", "measure_activations": "true"}
     at = opened(PAGE, pressed=["measure_activations"], preset="sort", panel="activations", **query)
     assert_works(at)
-    assert "The best is" in at.info[0].value
+    assert "The best scheme is" in at.info[0].value
     at = opened(PAGE, preset="induction", panel="cache")
     assert_works(at)
     assert "in half precision" in at.info[0].value
@@ -329,7 +329,7 @@ def test_the_loss_is_traced_and_what_is_kept_is_shown_on_all_pages():
 def test_sublayers_are_deleted_when_it_is_asked_for():
     at = opened(PAGE, preset="sort", panel="deletion")
     assert_works(at)
-    assert "with the residual connection" in at.info[0].value
+    assert "with residual connections" in at.info[0].value
     query = {"measure_deletions": "true"}
     at = opened(PAGE, pressed=["measure_deletions"], preset="sort", panel="deletion", **query)
     assert_works(at)
@@ -350,7 +350,7 @@ def test_the_smallest_file_that_loses_nothing_becomes_b():
     assert_works(at)
     assert at.query_params["preset"] == f"sort~{best.removeprefix('use_')}"
     assert dict(kept_of(at.query_params["kept"])[0].query) == {"preset": "sort"}
-    assert "**Not one is lost.**" in at.info[1].value
+    assert "**No answer is lost.**" in at.info[1].value
     assert best not in [each.key for each in at.button]
 
 
@@ -443,7 +443,7 @@ def test_from_what_was_not_recorded_there_is_a_way_to_what_was(panel: str, usual
 
 def test_a_model_of_which_nothing_is_recorded_leads_to_those_of_which_it_is(kept):
     at = opened(PAGE, preset=f"run:{kept[0]}", panel="retraining")
-    assert "It takes about" in at.info[0].value
+    assert "Training takes about" in at.info[0].value
     at.button(key="retraining_of_sort").click().run()
     assert_works(at)
     assert "of its weights without retraining" in at.info[0].value
@@ -454,7 +454,7 @@ def test_some_of_a_model_stays_at_full_precision_and_shows_what_that_gives():
     at = opened(PAGE, preset="sort", panel="rounding", pressed=["measure_rounded"], **query)
     assert "no layers.7 to round" in at.warning[0].value
     assert_works(at, warnings=None)
-    assert "With layer 1 rounded too:" in said(at)
+    assert "With layer 1 rounded too, these would be" in said(at)
     at.button(key="use_rounded").click().run()
     assert at.query_params["preset"] == "sort~int2.exempt-layers:0"
     assert_works(opened("pages/encoder.py", preset="sort~int2.exempt-layers:0", panel="stream"))
@@ -509,7 +509,7 @@ def test_variants_that_a_reader_made_stay_on_the_frontier_and_others_do_not_see_
     at = visit(at, panel="frontier", preset="sort", front_colors="time")
     assert_works(at)
     assert "int5-tensor" in names_of_dots(at) and "1 variant that you made" in said(at)
-    assert "Timed separately" in said(at)
+    assert "Those timed separately" in said(at)
     assert "int5-tensor" not in names_of_dots(opened(PAGE, preset="sort", panel="frontier"))
 
 

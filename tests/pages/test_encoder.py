@@ -50,15 +50,15 @@ def test_the_sorting_model_sorts():
 def test_a_sign_the_model_has_no_token_for_is_named():
     at = opened(ENCODER, preset="sort", text="SORT me")
     assert_works(at)
-    assert "no token for" in said(at) and "`S`" in said(at)
+    assert "for lack of a token" in said(at) and "`S`" in said(at)
 
 
 def test_a_control_that_leaves_the_trained_model_says_so_and_has_a_way_back():
     at = opened(ENCODER, preset="sort", text="hello")
     before = guesses(at)
     move(at, "d_model", 128)
-    assert "the trained ones do not fit the changed d_model" in said(at)
-    assert said(at).lower().count("trained ones do not fit") == 1
+    assert "the trained weights do not fit the changed d_model" in said(at)
+    assert said(at).lower().count("trained weights do not fit") == 1
     press(at, "retrieve_weights")
     assert_works(at)
     assert guesses(at) == before

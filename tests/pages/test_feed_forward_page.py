@@ -138,9 +138,10 @@ def test_experts_are_tried_limited_and_left_again():
     press(at, "try_experts")
     assert_works(at)
     assert settings(at)["n_experts"] == "8"
-    assert "Router: linear without bias" in said(at) and "There is no capacity limit" in said(at)
+    assert "Router: linear layer without bias" in said(at)
+    assert "There is no capacity limit" in said(at)
     press(at, "with_capacity")
-    assert settings(at)["expert_capacity"] == "1.0" and "choices dropped:" in said(at)
+    assert settings(at)["expert_capacity"] == "1.0" and "assignments dropped:" in said(at)
     load = table(at, "mean probability")
     assert load["processed"].max() <= 3 and load["times chosen"].sum() == 2 * 12  # ⌈2 · 12 / 8⌉
     press(at, "one_active")

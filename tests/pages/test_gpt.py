@@ -78,7 +78,7 @@ def test_top_k_drops_all_but_k():
     at = gpt("next", n_new_tokens=0, top_k=3)
     assert len(bars(at)["sampling probability"]["x"]) == 3
     assert sum(bars(at)["sampling probability"]["x"]) == pytest.approx(1)
-    assert set(bars(at)["model probability, excluded"]["text"]) == {"excluded"}
+    assert set(bars(at)["model probability (excluded tokens)"]["text"]) == {"excluded"}
     assert "3 of 1,100 tokens can be sampled" in said(at)
 
 

@@ -101,7 +101,7 @@ def test_on_a_phone_question_answers_and_the_way_on_stand_below_all_else(monkeyp
     assert not at.main.radio and "leave_lesson" not in {e.key for e in at.main.button}
     run(guess(at, 1))  # a blank page first: what came of it stands at the top
     assert_works(at)
-    assert "measured 4.07" in at.main.success[0].value
+    assert "the measurement: 4.07" in at.main.success[0].value
     keys = {button.key for button in at.main.button}
     assert "lesson_on" not in keys and charts(at) > 1
     press(at, "lesson_on")
@@ -215,10 +215,10 @@ def test_who_leaves_comes_home_and_goes_on_where_the_lesson_was_left():
     assert leave.page == "" and query["guesses"] == "0:1=4.07"
     home = visit(at.switch_page("app.py"), **{"panel": None, **query})
     assert_works(home)
-    assert "lesson" not in home.query_params and "guesses and settings are kept" in said(home)
+    assert "lesson" not in home.query_params and "guesses and settings are saved" in said(home)
     reloaded = opened("app.py", **{"panel": None, **{n: t for n, t in home.query_params.items()}})
     assert_works(reloaded)
-    assert "guesses and settings are kept" in said(reloaded)
+    assert "guesses and settings are saved" in said(reloaded)
     for nonsense in ("lesson=", "lesson=nosuch", "lesson=scaling&lesson_step=x&nope=1"):
         assert_works(opened("app.py", panel=None, left_lesson=nonsense))
     ways = (e.proto for e in home.main if e.type == "page_link")
@@ -234,7 +234,7 @@ def test_who_leaves_comes_home_and_goes_on_where_the_lesson_was_left():
     assert at.query_params["lesson_step"] == "1" and at.query_params["d_model"] == "128"
     last = visit(at, **{**query, "lesson_step": 5})
     press(last, "leave_lesson")
-    assert "are kept" not in said(visit(last.switch_page("app.py"), preset=None, panel=None))
+    assert "are saved" not in said(visit(last.switch_page("app.py"), preset=None, panel=None))
 
 
 @pytest.mark.parametrize("guesses", GARBAGE)
@@ -328,7 +328,7 @@ def test_a_lesson_that_a_reader_brings_is_played_in_this_session_alone():
         (b"Hello", "Line 1: a lesson begins"),
         (b"a" * 240_001, "at most 240,000 bytes"),
         (OWN.format(set="wheels=4").encode(), "Line 7, `One`: `wheels` is not a setting"),
-        (OWN.format(set="n_heads=no").encode(), "`n_heads`=`no` is not a valid setting"),
+        (OWN.format(set="n_heads=no").encode(), "`n_heads`=`no` is not valid"),
         (OWN.replace("weight(", "wait(").encode(), "no measurement `wait`"),
         (OWN.replace("*this*", "<b>").encode(), "Line 8, `One`: a lesson is text only"),
         (OWN.replace('"attention"', '"../app"').encode(), "there is no page `../app`"),
@@ -433,11 +433,11 @@ def test_a_curve_is_drawn_beside_the_card_though_its_panel_is_shown():
 
 def test_an_order_is_kept_when_each_was_chosen_once():
     at = opened("pages/gpt.py", preset=None, panel=None, lesson="feed-forward", lesson_step=3)
-    assert at.button(key="lesson_on").disabled and "First choose each item once" in said(at)
+    assert at.button(key="lesson_on").disabled and "First fill every place" in said(at)
     for place in range(3):
         at.selectbox(key=f"guess_feed-forward_3_{place}").set_value(place)
     run(at)
-    assert not at.button(key="lesson_on").disabled and "First choose each item once" not in said(at)
+    assert not at.button(key="lesson_on").disabled and "First fill every place" not in said(at)
 
 
 TRANSLATED = {"panel": None, "preset": "translator", "lesson": "translation", "lesson_step": 5}
@@ -535,7 +535,7 @@ def test_who_types_the_code_on_home_is_led_to_the_lesson():
     assert any(f"room={code}" in link.query_string for link in links)
     home.text_input(key="room_code").set_value("ZZZZZZ")
     run(home)
-    assert "No room has this code" in said(home)
+    assert "No open room has this code" in said(home)
 
 
 def test_the_line_above_says_nothing_that_is_asked():
@@ -618,7 +618,7 @@ def test_settings_changed_in_a_lesson_are_named_and_set_back():
     query = {"panel": None, "lesson": "pre-or-post", "race_depth": 4, "preset": "gpt2-small"}
     at = press(visit(at, **query), "without_guess")
     (said_so,) = at.warning
-    assert "No training with these settings was recorded" in said_so.value
+    assert "No training run with these settings was recorded" in said_so.value
     assert "Preset is `GPT-2 small`, was" in said(at) and "Error" not in said(at)
     run(press(at, "set_back"))  # a blank page first
     assert at.query_params.get("preset", ["course"]) in ("course", ["course"])
@@ -642,7 +642,7 @@ def test_the_word_that_is_asked_about_is_the_one_outlined(step: int):
 def test_no_tooltip_of_the_card_covers_the_buttons_of_the_answer():
     at = lesson_opened()
     assert not at.button(key="open_room").help  # it would open upwards, onto them
-    assert any("Learners join with a code" in each.value for each in at.main.markdown)
+    assert any("Learners join anonymously with a code" in each.value for each in at.main.markdown)
 
 
 def test_the_head_that_a_question_is_about_is_set_back_where_another_was_opened():

@@ -155,8 +155,8 @@ def test_batch_norm_in_training_is_named():
     at = small(
         norm_kind="batchnorm", training=True, input_kind="random", batch=3, seq_len=5, panel="leaks"
     )
-    assert "In training mode BatchNorm computes mean" in said(at)
-    assert "Another sequence of the same batch changes too" in said(at)
+    assert "In training mode BatchNorm computes the mean" in said(at)
+    assert "Another sequence in the same batch changes too" in said(at)
 
 
 def test_links_out_of_bounds_are_mended():
@@ -239,7 +239,7 @@ def test_other_replacements_move_outputs_otherwise():
 def test_a_finished_run_shows_why_the_mask_exists():
     at = opened(MASKS, **SMALL, panel="peeking")
     assert_works(at, warnings=None)
-    assert "A recorded run" in said(at) and "copies the next token" in said(at)
+    assert "From a recorded run" in said(at) and "copies the next token" in said(at)
     names = {trace["name"] for trace in figure(at, "peeking_losses")["data"]}
     kinds = ("training", "writing")
     assert names == {f"{mask}, {kind}" for mask in ("causal mask", "no mask") for kind in kinds}

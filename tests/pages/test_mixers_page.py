@@ -54,7 +54,7 @@ def test_of_a_hybrid_the_layers_that_attend_are_shown(page: str):
     at = opened(page, **HYBRID, n_new_tokens=2, layer=0)
     assert_works(at, warnings=None)
     if "attention" in page:
-        assert "Layers that attend: 2. Layers that keep a state" in said(at)
+        assert "Layers that attend: 2. Number of layers that keep a state" in said(at)
         assert "This panel needs attention in every layer" in said(at)
     else:
         assert "1 of 3 layers hold keys and values of" in said(at)

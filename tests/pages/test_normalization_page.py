@@ -33,7 +33,7 @@ def curve_names(at, key: str = "depth_panels") -> set[str]:
 
 def test_the_page_opens_on_a_result():
     at = opened(PAGE, preset=None, panel=None)
-    assert "LayerNorm: every token leaves with standard deviation" in said(at)
+    assert "After LayerNorm, tokens have a standard deviation of" in said(at)
 
 
 def test_the_first_view_has_the_trained_model_and_its_layers():
@@ -120,7 +120,7 @@ def test_without_feed_forward_parallel_is_left_out_with_a_sentence():
     at = opened(PAGE, **BLOCK, attention_only=True, panel="placements")
     assert_works(at)
     assert "parallel" not in column(at, "norm placement")
-    assert "parallel needs a feed-forward layer" in said(at)
+    assert "The parallel placement needs a feed-forward layer" in said(at)
 
 
 @pytest.mark.parametrize("preset", ["gpt2-small", "bert-base"])
@@ -246,14 +246,14 @@ def test_a_finished_race_is_there_before_anyone_trains(depth: int, stuck: bool, 
     (found,) = (info.value for info in at.info if "Guessing at random gives" in info.value)
     assert "Loss after 100 steps" in found
     assert ("Hardly better than random guessing: post" in found) is stuck
-    assert "A recorded run" in said(at)
+    assert "From a recorded run" in said(at)
 
 
 @pytest.mark.parametrize("warmup", [30, 60])
 def test_a_race_with_a_warm_up_stands_beside_that_without(warmup: int):
     at = opened(PAGE, preset="course", panel="race", race_warmup=warmup)
     assert_works(at)
-    assert "Without the warm-up: pre 0.61, post 3.10." in said(at)
+    assert "Loss without the warm-up: pre 0.61, post 3.10 nats." in said(at)
 
 
 def test_a_race_of_other_models_says_nothing_of_the_pages_own():

@@ -105,7 +105,7 @@ def phone(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_on_a_phone_the_settings_of_a_panel_are_one_line_that_says_them_and_opens():
     at = one_panel("pages/cost.py", panel="training", training_device="a100-sxm-80gb")
     (line,) = [each.label for each in at.expander if "A100" in each.label]
-    assert line.endswith("1 × NVIDIA A100 SXM 80GB at 40%")
+    assert line.endswith("1 × NVIDIA A100 SXM 80GB at 40% utilization")
     assert not [each for each in at.slider if each.key.startswith("utilisation")]
     at.session_state["plan_fold"] = True
     at.run()

@@ -32,7 +32,7 @@ def test_the_trained_translator_aligns_a_sentence_of_the_grammar():
     text = tokenizer().decode(tokenizer().ids(pair.english))
     at = opened(PAGE, preset=None, panel="alignment", text=text)
     assert_works(at)
-    assert f"of {len(pair.links)} true links" in told(at)
+    assert f"of the {len(pair.links)} true ones" in told(at)
     assert "validation sentences" in said(at)
     table = alignment_table(at)
     assert table["error, validation"].min() < 0.35 < table["error, validation, next row"].min()
@@ -43,7 +43,7 @@ def test_the_trained_translator_aligns_a_sentence_of_the_grammar():
 def test_one_row_later_the_same_page_says_so():
     at = opened(PAGE, preset=None, panel="alignment", aligned_row="reads")
     assert_works(at)
-    assert "the decoder has read it" in said(at)
+    assert "the decoder has read that word" in said(at)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -74,7 +74,7 @@ def test_a_source_token_is_followed_as_well_as_a_target_token():
     at = opened(PAGE, preset=None, panel="attention", token=0)
     assert "; in the target so far, to " in said(at)
     move(at, "pinned_in", "source")
-    assert "gets most attention from" in said(at)
+    assert "receives the most attention from" in said(at)
     strips = figure(at, "strips")
     outlined = [s for s in strips["layout"]["shapes"] if s["xref"] == "x"]
     assert [(s["x0"], s["x1"]) for s in outlined] == [(-0.5, 0.5)]
@@ -84,12 +84,12 @@ def test_what_the_grammar_cannot_say_has_no_truth_and_the_heads_are_still_known(
     at = opened(PAGE, preset=None, panel="alignment", text="dog the the reads.")
     assert_works(at)
     assert "the grammar cannot produce this source" in told(at)
-    assert "error, here" not in alignment_table(at)
+    assert "error, this sentence" not in alignment_table(at)
     own = opened(PAGE, **OWN, panel="alignment")
     assert "not words of the translation grammar" in told(own)
     assert [option for option in control(own, "aligned_head").options] == [
         "chosen head",
-        "mean of the layer",
+        "layer mean",
     ]
 
 
@@ -167,7 +167,7 @@ def test_padding_enters_no_average_over_source_tokens():
 
 def _averages(at) -> list[str]:
     """The sentences that average over source tokens."""
-    about = ("changes them most", "effectively attends to", "has kept its direction")
+    about = ("changes the vectors most", "effectively attends to", "has kept its direction")
     return [next(line for line in said(at).splitlines() if each in line) for each in about]
 
 

@@ -12,6 +12,6 @@ def test_start_and_end_are_called_what_the_vocabulary_calls_them():
     (stop,) = starts.model(f"run:{run_id}@3").tokenizer.encode("=")
     at = opened("pages/seq2seq.py", preset=f"run:{run_id}", text="abc", forced_ids=stop)
     assert_works(at)
-    assert "It is complete (`=`)." in said(at)
+    assert "The target is complete (`=`)." in said(at)
     assert control(at, "target_token").options[0] == "="
     assert "[BEGIN]" not in said(at) and "[END]" not in said(at)

@@ -88,7 +88,7 @@ def test_a_long_source_is_read_by_a_model_with_room_for_it():
 def test_a_target_longer_than_the_limit_is_cut_and_said():
     at = translated(max_new_tokens=3)
     assert_works(at)
-    assert "It did not end: max_new_tokens limits it to 3 tokens." in said(at)
+    assert "The target was cut off: max_new_tokens limits it to 3 tokens." in said(at)
     forced = ".".join(["40"] * 40)
     visit(at, **everything, max_new_tokens=40, forced_ids=forced)
     assert_works(at)
@@ -227,7 +227,7 @@ def test_without_its_source_the_target_is_another_one():
     assert target(at) not in set(blind["model output"])
     ways = figure(at, "missing_ways")
     assert len(ways["layout"]["yaxis"]["ticktext"]) == 5
-    assert "Without cross-attention the next-token prediction changes by" in said(at)
+    assert "Without cross-attention, the next-token prediction changes by" in said(at)
 
 
 def spoilt(at) -> tuple[str, str]:
@@ -256,13 +256,13 @@ def test_halves_are_not_called_equal_where_they_are_not():
     at = opened(PAGE, **SMALL, n_layers=3, n_decoder_layers=1, max_new_tokens=2)
     assert_works(at)
     words = said(at)
-    assert "one of its halves" not in words and "a target token through the decoder only" in words
+    assert "one of its halves" not in words and "a target token only through the decoder" in words
     assert "sees every other" not in words and "and itself" in at.table[0].value.to_string()
 
 
 def test_cross_attention_takes_half_of_a_decoder_layer():
     at = translated(panel="parameters")
-    assert "attention holds 33% in an encoder layer and 50% in a decoder layer" in said(at)
+    assert "attention accounts for 33% in an encoder layer and 50% in a decoder layer" in said(at)
     visit(at, **SMALL, panel="parameters", attention_only=True, max_new_tokens=2)
     assert "in a decoder layer, which also has" not in said(at)
 
@@ -279,7 +279,7 @@ def test_an_empty_sequence_is_seen_as_one():
     assert_works(at)
     cards = [str(each.value) for each in at.markdown if "∅" in str(each.value)]
     assert len(cards) == 2
-    assert "a single token has none before it" in said(at)
+    assert "a single token has no token before it" in said(at)
 
 
 @pytest.mark.parametrize("preset", ["vaswani-big", "t5-small"])

@@ -120,7 +120,7 @@ def test_another_session_sees_nothing_without_the_link():
 def test_a_start_is_answered_at_once_and_leads_to_the_curves():
     at = opened(PAGE, **{**SHORT, "panel": "recipe"})
     press(at, "start_training")
-    assert [toast.value for toast in at.toast] == ["Training begins …"]
+    assert [toast.value for toast in at.toast] == ["Training started …"]
     assert "panel" not in at.query_params and open_title(at) == "Is it learning?"
     wait_for(run_of(at), RunState.FINISHED)
 
@@ -328,7 +328,8 @@ def test_the_fast_recipe_takes_as_many_steps_as_the_task_needs(recipe: str, task
 def test_how_long_it_takes_is_said_before_start():
     at = opened(PAGE, **SHORT)
     assert any(
-        "here for 3 updates, judging by a few that were just timed" in c.value for c in at.caption
+        "for 3 updates on this machine, estimated from a few just timed" in c.value
+        for c in at.caption
     )
 
 
@@ -337,7 +338,9 @@ def test_as_many_updates_as_a_minute_holds_are_one_press_away(monkeypatch: pytes
     at = press(opened(PAGE, **LONG, **START), "one_minute")
     assert_works(at)
     assert at.query_params["n_steps"] == "200"
-    assert any("About 55 s here for 200 updates" in caption.value for caption in at.caption)
+    assert any(
+        "About 55 s for 200 updates on this machine" in caption.value for caption in at.caption
+    )
 
 
 def test_a_run_that_was_told_to_stop_says_so_at_once(monkeypatch: pytest.MonkeyPatch):

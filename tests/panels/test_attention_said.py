@@ -76,7 +76,7 @@ def test_where_a_head_reads(monkeypatch: pytest.MonkeyPatch):
     ("step", "said"),
     [
         ("qkv", "three vectors of 2 numbers"),
-        ("scores", "scores range from 1.000 to 2.000"),
+        ("scores", "dot products with all keys are its scores, from 1.000 to 2.000"),
         ("scaled", "Divided by √2, the scores range from 0.500 to 1.000"),
         ("mask", "hides 0 of 3 keys"),
         ("softmax", "weights (0.040 to 0.900) that sum to 1.000"),
@@ -93,7 +93,7 @@ def test_what_is_not_drawn(monkeypatch: pytest.MonkeyPatch):
     assert in_english(monkeypatch, steps.says_drawn, HEAD) == ""
     part = Window(0, 1, 3)
     said = in_english(monkeypatch, shared.says_window, HEAD, part)
-    assert said.startswith("Shown: tokens 1 to 1 of 3") and "hold 90% of its weight" in said
+    assert said.startswith("Shown: tokens 1 to 1 of 3") and "receive 90% of its weight" in said
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_features_are_left_out_where_a_step_draws_them(
 def test_a_cell_in_numbers(monkeypatch: pytest.MonkeyPatch):
     lines = in_english(monkeypatch, arithmetic.written_out, HEAD).split("  \n")
     assert lines[4].startswith(":orange[▸ **Softmax over each row** →]")
-    assert "q(`the₂`) = (1.000, 1.000), likewise" in lines[0]
+    assert "q(`the₂`) = (1.000, 1.000); k and v likewise" in lines[0]
     assert "q(`the₂`) · k(`owl`) = 1.000 × 0 + 1.000 × 2.000 = **2.000**" in lines[1]
     assert "2.000 / √2 = 2.000 / 1.414 = **1.000**" in lines[2]
     assert "lets this score through unchanged: 1.000" in lines[3]
@@ -155,7 +155,10 @@ def test_the_way_to_the_sharpest_head(monkeypatch: pytest.MonkeyPatch):
 
 def test_which_token_is_read_most(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, pattern.says_most_read, HEAD)
-    assert ", most attention goes to `the₁`: all tokens together give it 2.1, of 3" in said["en"]
+    assert (
+        ", `the₁` receives the most attention: 2.1 from all tokens together, of a total weight of 3"
+        in said["en"]
+    )
     assert "`the₁`" in said["zh"]
     assert "each token's 4 largest weights" in in_english(monkeypatch, pattern.says_lines, HEAD, 4)
 
@@ -190,7 +193,7 @@ def test_how_scores_grow_is_said_of_what_is_measured(
     rows = [{"d_head": d, "divisor": "root", measure: y} for d, y in ((4, 2), (64, 8), (512, 22.6))]
     facts = RandomScoresFacts(pd.DataFrame(rows), measure, Divisor.ROOT, 0)
     found = in_english(monkeypatch, random_scores.says_growth, facts)
-    assert found.startswith("Scores divided by √d: ") and said in found
+    assert found.startswith("With scores divided by √d, ") and said in found
 
 
 def added(weight: list[float], norm: list[float], head: int | None = 0, **more: float):
@@ -203,13 +206,13 @@ def test_which_key_adds_most(monkeypatch: pytest.MonkeyPatch):
     says = contribution.says_contribution
     said = in_both(monkeypatch, says, added([0.6, 0.3, 0.1], [2.0, 1.0, 1.0]))
     assert said["en"] == (
-        "`the₁` has the largest weight (60%) and contributes most (50% of the total length). "
+        "`the₁` has the largest weight (60%) and contributes the most (50% of the total length). "
         "This head contributes 50% of what the layer adds here. "
         "The output bias contributes 20%: it comes from no token."
     )
     assert "60%" in said["zh"]
     other = in_english(monkeypatch, says, added([0.6, 0.3, 0.1], [1, 3, 0], None, bias_norm=0))
-    assert "but `owl` contributes most: 75% of the total length with a weight of 30%" in other
+    assert "but `owl` contributes the most: 75% of the total length with a weight of 30%" in other
     assert "This head" not in other and "bias" not in other
     assert "adds nothing" in in_english(monkeypatch, says, added([1, 0, 0], [0] * 3, out_norm=0))
     assert "cannot attend" in in_english(monkeypatch, says, added([0, 0, 0], [0] * 3))
@@ -225,7 +228,7 @@ def test_heads_that_rest_on_the_first_token(monkeypatch: pytest.MonkeyPatch):
     both = SinkFacts(table.assign(is_sink=True), (0, 0))
     said = in_english(monkeypatch, contribution.says_sinks, both)
     assert "2 of 2 heads use the first token" in said
-    assert "most clearly: layer 2, head 1 (weight 90%, ‖v·W_O‖ ratio 0.25); layer 1, head 2" in said
+    assert "the clearest: layer 2, head 1 (weight 90%, ‖v·W_O‖ ratio 0.25); layer 1, head 2" in said
     none = SinkFacts(table.assign(is_sink=False), (0, 0))
     said = in_english(monkeypatch, contribution.says_sinks, none)
     assert "closest is layer 2, head 1: weight 90%, ‖v·W_O‖ ratio 0.25." in said
@@ -244,9 +247,11 @@ HEADS = pd.DataFrame(
 
 def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS, "layer", (0, 0)))
-    assert "Of 2 heads, layer 1, head 2 is the sharpest (0.50 bits)" in said
-    assert "half of their weight in one place: induction 1. Closest" in said
-    assert said.endswith("previous-token head: layer 2, head 1 (30% of its weight).")
+    assert "The sharpest of the 2 heads is layer 1, head 2 (0.50 bits)" in said
+    assert "half of their weight on one kind of position, by kind: induction 1. Closest" in said
+    assert said.endswith(
+        "previous-token head: layer 2, head 1 (30% of its weight on the previous token)."
+    )
     named = AllHeads(HEADS.assign(name="previous_token"), "layer", (0, 0))
     assert "Closest" not in in_english(monkeypatch, all_heads.says_heads, named)
     nameless = AllHeads(HEADS.assign(name=""), "layer", (0, 0))
@@ -275,14 +280,17 @@ def test_other_ways_to_attend(monkeypatch: pytest.MonkeyPatch):
     facts = KindsFacts(0, 1, errors, np.zeros((1, 1), np.uint8))
     said = in_english(monkeypatch, kinds.says_errors, facts)
     assert "Head 2 of layer 1" in said and "(error 1e-07)" in said
-    assert "closest of the others is window (error 10.0%, 40% of the pairs" in said
-    assert "furthest linear (error 70.0%)" in said
+    assert "of the other variants, window is closest (error 10.0%, 40% of the pairs" in said
+    assert "linear furthest (error 70.0%)" in said
 
 
 def test_how_costs_grow(monkeypatch: pytest.MonkeyPatch):
     found = tuple(Measured(kind, 64, 2.0 + i, 1024) for i, kind in enumerate(AttentionKind))
     said = in_both(monkeypatch, kinds.says_growth, GrowthFacts(found))
-    assert "n = 64: full attention takes 2.0 ms, linear 6.0 ms, 3 times" in said["en"]
+    assert (
+        "n = 64: full attention is fastest (2.0 ms) and linear slowest (6.0 ms, 3 times"
+        in said["en"]
+    )
     assert "6.0" in said["zh"]
 
 
@@ -300,12 +308,12 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     says = contribution_graph.says_sources
     said = in_both(monkeypatch, says, graph(2, sources))
     assert said["en"] == (
-        "`the₂` after the last layer: 38% its own, 50% from `the₁`, 12% from `owl`. "
-        "The token takes in the most in layer 1."
+        "After the last layer, 38% of `the₂` is its own, 50% comes from `the₁` and 12% from "
+        "`owl`. The token takes in the most from others in layer 1."
     )
     assert "`the₂`" in said["zh"]
     assert in_english(monkeypatch, says, graph(1, sources)).startswith(
-        "`owl` after the last layer: 75% its own, 25% from `the₁`."
+        "After the last layer, 75% of `owl` is its own and 25% comes from `the₁`."
     )
     assert "takes nothing" in in_english(monkeypatch, says, graph(0, sources))
     four = np.zeros((1, 4, 4))
@@ -319,4 +327,4 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     named = with_biases.own + sum(share for _token, share in with_biases.sources)
     assert named + with_biases.unnamed[1] + with_biases.of_no_token == pytest.approx(1)
     drawn = in_english(monkeypatch, contribution_graph.says_drawn, graph(2, sources, 0.2))
-    assert drawn.endswith("are drawn: they carry 86% of all that tokens take from others.")
+    assert drawn.endswith("are drawn: they carry 86% of all that tokens take from one another.")

@@ -36,7 +36,7 @@ def in_english(monkeypatch: pytest.MonkeyPatch, says, *facts) -> str:
         ({}, "on the branch"),
         ({"norm_placement": "post"}, "on the trunk"),
         ({"norm_placement": "sandwich"}, "before it is added"),
-        ({"norm_placement": "res_post"}, "reads the stream as it is"),
+        ({"norm_placement": "res_post"}, "reads the unnormalized stream"),
         ({"norm_placement": "parallel"}, "added together"),
         ({"residual": False}, "Without the residual"),
         ({"norm_kind": "none"}, "Without a norm"),
@@ -49,6 +49,14 @@ def test_what_flows(monkeypatch: pytest.MonkeyPatch, changes: dict, said: str):
     assert "enters the layer with RMS 1.00 and leaves it with 2.00" in both["en"]
     assert said in both["en"]
     assert "2.00" in both["zh"] and "Without" not in both["zh"]
+
+
+def test_running_statistics_that_were_learned_are_not_told_to_be_0_and_1(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    learned = replace(RUN, config=CONFIG.replace(norm_kind="batchnorm"), weights="x")
+    said = in_english(monkeypatch, flow.says_flow, FlowFacts(learned, STAGES))
+    assert "on the branch" in said and "untrained" not in said
 
 
 WRITING = pd.DataFrame(
@@ -71,7 +79,10 @@ def test_what_adds_most_is_named_where_it_is_added_as_it_is(monkeypatch: pytest.
 
 def test_how_the_stream_grows(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, layers.says_growth, FlowFacts(RUN, STAGES))
-    assert "RMS 0.50 after the embedding, 1.00 after layer 1, 2.00 at the end. Every layer" in said
+    assert (
+        "The RMS is 0.50 after the embedding, 1.00 after layer 1, 2.00 at the end. Every layer"
+        in said
+    )
     post = replace(RUN, config=CONFIG.replace(norm_placement="post"))
     assert "same scale" in in_english(monkeypatch, layers.says_growth, FlowFacts(post, STAGES))
 
@@ -89,12 +100,14 @@ HEADS = pd.DataFrame(
 
 def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, heads.says_heads, LayerHeads(RUN, 1, HEADS))
-    first = "Layer 2. The sharpest head is 2: entropy 0.50 bits, effectively 1.4 tokens."
+    first = "Layer 2. The sharpest head is 2: entropy 0.50 bits, 1.4 effective tokens."
     assert said.startswith(first)
     assert "seed 3" in said
     trained = replace(RUN, weights="x")
     said = in_english(monkeypatch, heads.says_heads, LayerHeads(trained, 1, HEADS))
-    assert said.endswith("The weights are trained: head 2: induction 88%.")
+    assert said.endswith(
+        "The weights are trained. Mean weights that stand out: head 2, induction 88%."
+    )
     nameless = LayerHeads(trained, 1, HEADS.assign(name=""))
     assert "on average no head puts most" in in_english(monkeypatch, heads.says_heads, nameless)
 
@@ -128,7 +141,7 @@ def test_what_an_encoder_expects(monkeypatch: pytest.MonkeyPatch):
     )
     trained = replace(random, hidden="owl", card=card)
     said = in_english(monkeypatch, prediction.says_prediction, trained)
-    assert "masked word is `owl`. Taken together, its predictions read `a cat sat`." in said
+    assert "masked word is `owl`. Taken together, the model's predictions read `a cat sat`." in said
     assert said.endswith("on unseen data: 87.5%.")
     unscored = replace(trained, card=replace(card, score=None))
     said = in_english(monkeypatch, prediction.says_prediction, unscored)

@@ -35,9 +35,9 @@ def test_what_b_costs_more(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, differences.says_counts, COUNTS)
     assert said["en"] == (
         "B has 1.5 times the parameters of A (+50); the largest change is in attention "
-        "(+50). Per token read (text of 16 tokens), B needs 2 times the FLOPs of A; the "
-        "largest change is in scores Q·Kᵀ (+2 MFLOP). In the KV cache (16 bits) each token "
-        "takes 1.02 kB instead of 4.1 kB: 0.25 times as much."
+        "(+50). Per token read (in a text of 16 tokens), B needs 2 times the FLOPs of A; the "
+        "largest change is in scores Q·Kᵀ (+2 MFLOP). In the KV cache (16 bits), a token "
+        "takes 4.1 kB in A and 1.02 kB in B, 0.25 times as much."
     )
     assert "1.5" in said["zh"]
     rows = [("gate_proj", 0, 4e6), ("up_proj", 1e6, 4e6), ("down_proj", 1e6, 4.2e6)]
@@ -46,8 +46,8 @@ def test_what_b_costs_more(monkeypatch: pytest.MonkeyPatch):
     assert "the largest change is in feed-forward (+10.2 MFLOP)" in spread
     alike = replace(COUNTS, b=A, operations=both("scores", 2e6, 2e6).assign(group="attention"))
     assert in_english(monkeypatch, differences.says_counts, alike) == (
-        "Both have 100 parameters. Per token read (text of 16 tokens), both need about 2 MFLOP. "
-        "Each token takes 4.1 kB of KV cache in both (16 bits)."
+        "Both models have 100 parameters. Per token read (in a text of 16 tokens), both models "
+        "need about 2 MFLOP. Each token takes 4.1 kB of KV cache in both models (16 bits)."
     )
     no_cache = replace(alike, a=replace(A, cache_bytes=0))
     assert "cache" not in in_english(monkeypatch, differences.says_counts, no_cache)
@@ -67,10 +67,10 @@ def test_which_settings_differ(monkeypatch: pytest.MonkeyPatch):
 def test_who_is_faster(monkeypatch: pytest.MonkeyPatch):
     slower = PairTimes("cpu", ((1.0, 2.0), (1.0, 2.0), (1.0, 4.0)), flops_ratio=3)
     assert in_english(monkeypatch, speed.says_time, slower) == (
-        "Measured here on cpu, 3 alternating rounds, medians (quartiles): A 1 s (1 s to 1 "
+        "Measured here on cpu in 3 alternating rounds; median (quartiles): A 1 s (1 s to 1 "
         "s), B 2 s (2 s to 3 s). B was slower in every round: it took 2 times as "
         "long as A (median). Other work keeps this device busy: the fastest rounds are the "
-        "most reliable. By FLOPs alone, B would take 3 times as long."
+        "most reliable. Judging by FLOPs alone, B would take 3 times as long as A."
     )
     faster = replace(slower, rounds=((2.0, 1.0), (4.0, 1.0)))
     said = in_english(monkeypatch, speed.says_time, faster)
@@ -87,8 +87,8 @@ def line(*values: float) -> pd.DataFrame:
 def test_where_the_streams_part(monkeypatch: pytest.MonkeyPatch):
     facts = TwoFlows("resid_post", "rms", line(1, 2, 3), line(1, 5, 2, 9))
     assert in_english(monkeypatch, flow.says_flow, facts) == (
-        "The stream after the layer, RMS: A goes from 1 to 3, B from 1 to 2 (layers 0 to 2). They "
-        "are furthest apart at layer 1. A has 2 layers, B 3."
+        "The stream after the layer, RMS: A goes from 1 to 3, B from 1 to 2 (layers 0 to 2). A and "
+        "B are furthest apart at layer 1. A has 2 layers, B 3."
     )
 
 
@@ -111,8 +111,9 @@ def test_where_one_head_reads(monkeypatch: pytest.MonkeyPatch):
     facts = TwoHeads(first, one_head([[1, np.nan], [0.25, 0.75]]), 1, 0.4)
     assert np.isnan(facts.difference[0, 1]) and facts.difference[1].tolist() == [-0.5, 0.5]
     assert in_english(monkeypatch, head.says_head, facts) == (
-        "`b` (token 2) attends most to `a` in A (0.75) and to `b` in B (0.75). 50% of its "
-        "weight lies on different keys in A and B; 40% on average over the head's queries."
+        "`b` (token 2) attends most to `a` in A (0.75) and to `b` in B (0.75). 50% of the "
+        "token's attention lies on different keys in A and B; the average over the head's "
+        "queries is 40%."
     )
     other = replace(facts, b=one_head([[1, np.nan], [0.25, 0.75]], ("a", "c")))
     assert in_english(monkeypatch, head.says_head, other) == (
@@ -128,8 +129,8 @@ def test_what_both_expect(monkeypatch: pytest.MonkeyPatch):
     facts = TwoPredictions(table, distance=0.5, agreement=0.1)
     assert in_english(monkeypatch, prediction.says_prediction, facts) == (
         "A's top prediction is `owl` (50%), B's is `fox` (75%). The two distributions differ in "
-        "50% of their probability; over the whole text the top predictions agree at 10% of "
-        "positions."
+        "50% of their probability mass; over the whole text, the top predictions agree at 10% of "
+        "the positions."
     )
     assert prediction.share(1e-6) == "< 0.001%"
     assert "(seed 3): A, B" in in_english(monkeypatch, prediction.says_how, "AB", 3)
@@ -140,9 +141,9 @@ def test_who_lies_on_the_front(monkeypatch: pytest.MonkeyPatch):
     table = pd.DataFrame([*rows, ("preset:y", "BERT", 0, 9)], columns=["key", "name", "x", "y"])
     facts = front_facts(table, (False, True))
     assert in_english(monkeypatch, trade_off.says_front, facts) == (
-        "Pareto front (2 of 3): `mine`, `Falcon`. B is dominated: `mine` is no worse on either "
-        "axis and better on one. Not drawn: 1 without a value on an axis (an encoder has no "
-        "cache)."
+        "Pareto front (2 of 3 configurations): `mine`, `Falcon`. B is dominated: `mine` is no "
+        "worse on either axis and better on one. Configurations not drawn for lack of a value "
+        "on an axis: 1 (an encoder, for example, has no cache)."
     )
     assert facts.better_than("kept:0") == facts.better_than("nobody") == ""
     nobody = front_facts(table[3:], (False, True))

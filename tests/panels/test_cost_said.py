@@ -153,7 +153,7 @@ def test_the_step(monkeypatch: pytest.MonkeyPatch):
 def test_decoding(monkeypatch: pytest.MonkeyPatch):
     facts = Decoding(n=512, batch=4, read=10**12, written=2 * 10**9, device="H100", could=591.0)
     said = in_both(monkeypatch, flops.says_decoding, facts)
-    assert "takes 1 TFLOP, generating one more 2 GFLOP: 500 times less" in said["en"]
+    assert "takes 1 TFLOP, 500 times as much as generating one more (2 GFLOP)." in said["en"]
     assert "serves at most 8 FLOPs, while in the same time H100 could do 591" in said["en"]
     assert "500" in said["zh"]
 
@@ -162,7 +162,7 @@ def test_the_crossover(monkeypatch: pytest.MonkeyPatch):
     facts = CrossoverFacts(100, 384.0, 64, 0.2, is_causal=True, formula="", growth=pd.DataFrame())
     said = in_both(monkeypatch, flops.says_crossover, facts)
     assert "equal at n = 384, 6.00 times d_model. At your n = 100" in said["en"]
-    assert "is 20% of a layer's FLOPs" in said["en"] and said["en"].endswith("to 768.")
+    assert "is 20% of a layer's FLOPs" in said["en"] and said["en"].endswith("to n = 768.")
     assert "384" in said["zh"] and "20%" in said["zh"]
     seeing = replace(facts, is_causal=False)
     assert "Masked" not in in_both(monkeypatch, flops.says_crossover, seeing)["en"]
@@ -170,13 +170,13 @@ def test_the_crossover(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_memory(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, memory.says_memory, MEMORY)
-    assert said["en"].startswith("8 GB in total; the largest part is activations: 6 GB, 75%.")
+    assert said["en"].startswith("8 GB in total; the largest part is activations (6 GB, 75%).")
     assert said["en"].endswith("take 16 bytes per parameter, before any activations.")
     assert "8 GB" in said["zh"] and "75%" in said["zh"]
     chosen = Variant("chosen", Setup(n_devices=8), Need(weights=2 * GB))
     several = in_both(monkeypatch, memory.says_memory, replace(MEMORY, variants=(chosen,)))["en"]
     assert "2 GB on each device" in several
-    assert several.endswith("These 16 GB are shared among 8 devices.")
+    assert several.endswith("This 16 GB is split among 8 devices.")
     writing = Variant("chosen", Setup(), Need(weights=GB, cache=GB // 2))
     use = replace(MEMORY, is_training=False, variants=(writing,), cache_per_token=2000)
     said = in_both(monkeypatch, memory.says_memory, use)["en"]
@@ -187,13 +187,15 @@ def test_the_memory(monkeypatch: pytest.MonkeyPatch):
     fewer = Variant("grouped", Setup(), Need(weights=GB // 2, cache=GB // 4), n_kv_heads=8)
     facts = replace(use, variants=(writing, fewer))
     said = in_both(monkeypatch, memory.says_memory, facts)["en"]
-    assert said.endswith("would save 250 MB of KV cache and 500 MB of k_proj and v_proj.")
+    assert said.endswith(
+        "would save 250 MB of KV cache and 500 MB of weights in k_proj and v_proj."
+    )
     more = Variant("all_heads", Setup(), Need(weights=2 * GB, cache=GB), n_kv_heads=32)
     said = in_both(monkeypatch, memory.says_memory, replace(use, variants=(writing, more)))["en"]
-    assert "MHA (n_kv_heads = 32) would take 500 MB more KV cache, and 1 GB more for" in said
+    assert "MHA (n_kv_heads = 32) would take 500 MB more for the KV cache and 1 GB more for" in said
     assert memory.variant_name(fewer) == "GQA · n_kv_heads 8"
-    assert "otherwise 16 bits" in in_both(monkeypatch, memory.says_bars, facts)["en"]
-    assert "16 bits" not in in_both(monkeypatch, memory.says_bars, MEMORY)["en"]
+    assert "otherwise 16-bit." in in_both(monkeypatch, memory.says_bars, facts)["en"]
+    assert "16-bit" not in in_both(monkeypatch, memory.says_bars, MEMORY)["en"]
 
 
 def test_a_text_longer_than_the_model_was_made_for(monkeypatch: pytest.MonkeyPatch):
@@ -219,8 +221,8 @@ def test_the_estimate(monkeypatch: pytest.MonkeyPatch, changes: dict, end: str):
 def test_what_fits(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, fits.says_fits, FITS)
     assert said["en"] == (
-        "To train it: 8 GB fits on 1 of 2 devices; the smallest is NVIDIA T4. "
-        "It does not fit here. Usable: up to 90% of each device's memory."
+        "For training: 8 GB fits on 1 of 2 devices; the smallest is NVIDIA T4. "
+        "It does not fit on this device. Usable: up to 90% of each device's memory."
     )
     assert "NVIDIA T4" in said["zh"] and "90%" in said["zh"]
     assert (
@@ -232,7 +234,7 @@ def test_what_fits(monkeypatch: pytest.MonkeyPatch):
     ]
     used = replace(FITS, is_training=False)
     said = in_both(monkeypatch, fits.says_fits, used)["en"]
-    assert said.startswith("To use it (inference): 8 GB fits")
+    assert said.startswith("For inference: 8 GB fits")
     none = replace(FITS, devices=FITS.devices[:1])
     assert "fits on none of these" in in_both(monkeypatch, fits.says_fits, none)["en"]
 
@@ -241,9 +243,9 @@ def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
     facts = replace(FITS, n_devices=8, devices=FITS.devices[1:])
     said = in_both(monkeypatch, fits.says_fits, facts)["en"]
     assert said.startswith(
-        "To train it: 8 GB on each of 8 devices: 1 of 1 device types have enough memory;"
+        "For training: 8 GB on each of 8 devices: 1 of 1 device types have enough memory;"
     )
-    assert "Largest batch there: 3 per device, 24 in total." in said
+    assert "Largest batch on that type: 3 per device, 24 in total." in said
     most = replace(facts, devices=(Fits("t4", 14 * GB, 8 * GB, LARGEST_BATCH, 1),))
     assert "at least 65,536 per device" in in_both(monkeypatch, fits.says_fits, most)["en"]
     none = replace(facts, devices=FITS.devices[:1])
@@ -258,19 +260,20 @@ def test_the_training(monkeypatch: pytest.MonkeyPatch):
     )
     assert "1.1 PFLOP" in said["zh"]
     said = in_both(monkeypatch, training.says_optimal, PLANNED)["en"]
-    assert said.startswith("1,000 tokens per parameter.") and "FLOPs: 20 M tokens here" in said
+    assert said.startswith("That is 1,000 tokens per parameter.")
+    assert "FLOPs: 20 M tokens for this model" in said
 
 
 def test_the_hours(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, training.says_hours, PLANNED)
     assert said["en"].startswith(
-        "4 × NVIDIA T4 at 50% of 65 TFLOP/s: 1 hour, 4 hours on one device. Weights"
+        "4 × NVIDIA T4 at 50% of 65 TFLOP/s take 1 hour; one device would take 4 hours. Weights"
     )
     assert said["en"].endswith("need 2 of these devices (using 90% of their memory).")
     assert "NVIDIA T4" in said["zh"]
     alone = replace(PLANNED, plan=PLANNED.plan._replace(n_devices=1))
     said = in_both(monkeypatch, training.says_hours, alone)
-    assert said["en"].startswith("NVIDIA T4 at 50% of 65 TFLOP/s: 1 hour. Weights")
+    assert said["en"].startswith("One NVIDIA T4 at 50% of 65 TFLOP/s takes 1 hour. Weights")
     few = replace(PLANNED, devices=(OnDevice("t4", 65e12, 1.0, 1.0, 8, is_enough=False),))
     assert ". But weights" in in_both(monkeypatch, training.says_hours, few)["en"]
     none = in_both(monkeypatch, training.says_hours, replace(PLANNED, devices=()))["en"]
@@ -280,7 +283,7 @@ def test_the_hours(monkeypatch: pytest.MonkeyPatch):
 def test_the_growth(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, sweeps.says_growth, SWEPT)
     assert "time grows about as n^1.20, FLOPs as n^1.10 by formula" in said["en"]
-    assert said["en"].endswith("peak memory as n^0.90. Time follows FLOPs.")
+    assert said["en"].endswith("peak memory as n^0.90. Time grows in step with FLOPs.")
     assert "n 的 1.20 次方" in said["zh"]
     wide = replace(SWEPT, lines=(replace(LINE, what=Swept.D_MODEL),))
     assert "As d_model doubles" in in_both(monkeypatch, sweeps.says_growth, wide)["en"]
@@ -308,7 +311,7 @@ def test_what_was_skipped(monkeypatch: pytest.MonkeyPatch):
 
 def test_how_it_was_swept(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, sweeps.says_how, SWEPT)["en"]
-    assert "(seed 3), batch 1; medians" in said and "counted tensor by tensor" in said
+    assert "(seed 3), batch size 1; medians" in said and "counted tensor by tensor" in said
     loaded = replace(SWEPT, load=3.0, lines=(replace(LINE, what=Swept.BATCH),))
     said = in_both(monkeypatch, sweeps.says_how, loaded)["en"]
     assert "(seed 3), n = 64;" in said and "busy: 3.0 runnable processes" in said
@@ -333,7 +336,7 @@ def test_the_device(monkeypatch: pytest.MonkeyPatch):
         load=0.1,
     )
     said = in_both(monkeypatch, device.says_speed, facts, PEAK)
-    assert "reach 1 TFLOP/s (size 128), memory delivers 100 GB/s" in said["en"]
+    assert "reach 1 TFLOP/s (size 128), and memory delivers 100 GB/s" in said["en"]
     assert "10 FLOPs per byte" in said["en"] and said["en"].endswith("takes 1 µs.")
     assert "1 TFLOP/s" in said["zh"]
     busy = in_both(monkeypatch, device.says_speed, replace(facts, load=2.0), PEAK)["en"]
@@ -346,15 +349,16 @@ def test_the_device(monkeypatch: pytest.MonkeyPatch):
 def test_the_bounds(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, roofline.says_bounds, BELOW)
     assert said["en"] == (
-        "Decoding one token with 16 in the cache, batch 2: limited by arithmetic: q_proj; "
-        "limited by memory: scores, softmax; so small that launching them takes longer than "
-        "running them: residual addition. Why: out_proj reads 4 MB of weights to do 2 MFLOP "
+        "Decoding one token with 16 already in the cache, batch 2: limited by arithmetic: q_proj; "
+        "limited by memory: scores, softmax; so small that launching takes longer than "
+        "running: residual addition. Why: out_proj reads 4 MB of weights to do 2 MFLOP "
         "per token, 0.5 FLOPs per byte; the ridge point is at 10. A batch of 40 would reach "
-        "it: each weight read then serves the whole batch."
+        "the ridge point: each weight read then serves the whole batch."
     )
     assert "；" in said["zh"] and "4 MB" in said["zh"]
     narrow = replace(BELOW, weight_read=READ._replace(batch=None))
-    assert "no batch reaches it" in in_both(monkeypatch, roofline.says_bounds, narrow)["en"]
+    said = in_both(monkeypatch, roofline.says_bounds, narrow)["en"]
+    assert "no batch size reaches the ridge point" in said
     reading = replace(BELOW.case, tokens=Tokens(Phase.PREFILL, 16))
     said = in_both(
         monkeypatch, roofline.says_bounds, replace(BELOW, case=reading, weight_read=None)
@@ -368,7 +372,7 @@ def test_the_reach(monkeypatch: pytest.MonkeyPatch):
         "q_proj comes nearest to the roofline (50% of it) and scores stays furthest below it "
         "(4.0%)." in said
     )
-    assert "Above the roofline: softmax. Their operands come from a cache" in said
+    assert "Above the roofline: softmax. The operands came from a cache" in said
     said = in_both(monkeypatch, roofline.says_left_out, BELOW)["en"]
     assert "only estimated: softmax (at least 2 s, up to 3 GB). Choose fewer" in said
 
@@ -377,7 +381,7 @@ def test_the_whole(monkeypatch: pytest.MonkeyPatch):
     layer = LayerFacts(0.01, 0.02, PassTime(Times((0.05,)), 5 * 10**6), pd.DataFrame())
     said = in_both(monkeypatch, roofline.says_layer, layer)["en"]
     assert "10 ms at best, 20 ms as the sum of its operations, 50 ms measured" in said
-    assert "(5.0 times the estimate, 5 MB peak memory" in said
+    assert "(5.0 times the estimate; peak memory beyond its weights: 5 MB)" in said
     model = ModelFacts(0.1, 0.2, Times((0.4,)), 80.0)
     said = in_both(monkeypatch, roofline.says_model, model)["en"]
     assert said.endswith("400 ms measured (one pass): 80 tokens per second.")
@@ -388,7 +392,7 @@ def test_the_whole(monkeypatch: pytest.MonkeyPatch):
 def test_number_formats_before_a_measurement(monkeypatch: pytest.MonkeyPatch):
     facts = format_facts(10**9, ("float32", "bfloat16", "float16"))
     assert (
-        "4 GB in float32 and 2 GB in 16 bits"
+        "4 GB in float32 and 2 GB in 16-bit formats"
         in in_both(monkeypatch, sweeps.says_bytes, facts)["en"]
     )
     assert list(facts["largest"].map("{:.5g}".format)) == ["3.4028e+38", "3.3895e+38", "65504"]
@@ -411,8 +415,8 @@ def test_what_moves_most_for_what_it_computes_is_named_before_a_measurement(monk
     )
     said = in_both(monkeypatch, roofline.says_intensity, counted_facts(rows))["en"]
     assert said.startswith(
-        "By the formulas, q_proj has the most FLOPs per byte moved (140) and softmax the fewest "
-        "(0.625)"
+        "According to the formulas, q_proj has the most FLOPs per byte moved (140) and softmax "
+        "the fewest (0.625)"
     )
     bars = roofline.draw_intensity(rows.iloc[::-1], _=str).data[0]
     assert list(bars.x) == [140, 0.625]

@@ -96,7 +96,7 @@ def test_where_the_score_is_no_share_the_loss_decides():
     said = frontier.says_frontier(of_a_text)
     assert (
         "is 1.010 nats, the original's 1.000" in said
-        and "Every smaller file loses something" in said
+        and "Every smaller file loses some quality" in said
     )
     as_good = FrontierFacts((WHOLE, variant("int8", 500, 1.0)), "exact answers", is_share=True)
     assert "2.0 times smaller" in frontier.says_frontier(as_good)
@@ -121,7 +121,7 @@ def test_where_the_score_is_no_share_the_loss_decides():
         ("sparse50-wanda-2:4", "2 of every 4 weights set to 0 (the least used)"),
         (
             "int3-group32-gptq-keep3",
-            "one grid per 32 weights, rounded by GPTQ, the worst rows (3.0%)",
+            "one grid per 32 weights, rounded with GPTQ, the worst rows (3.0%)",
         ),
         ("int8.act8", "activations at 8 bits"),
         ("int4-asymmetric-hqq", "one grid per row, asymmetric, range by hqq"),
@@ -140,10 +140,10 @@ def test_a_recipe_is_said_in_words(recipe: str, words: str):
 def test_what_is_lost_and_gained_is_counted_apart():
     facts = AnswerFacts(512, 509, 509, 1, (Lost("a b", "a", "b"),))
     said = lost_answers.says_answers(facts)
-    assert "of 512 held-out questions, the original answers 509 exactly, this model 509" in said
-    assert "**1 is lost**, 1 gained." in said
+    assert "of 512 held-out questions, the original answers 509 exactly and this model 509" in said
+    assert "**1 answer is lost**, 1 gained." in said
     none = lost_answers.says_answers(AnswerFacts(512, 509, 510, 0, ()))
-    assert none.endswith("**Not one is lost.**")
+    assert none.endswith("**No answer is lost.**")
 
 
 def test_the_picture_of_the_front_has_every_variant_and_returns_recipes():
@@ -162,7 +162,10 @@ def test_a_loss_that_rose_is_said_though_the_score_stayed():
     before, after = replace(WHOLE, held_out_loss=0.113), variant("int3-keep3", 225, 1.0)
     facts = replace(FRONTIER, variants=(before, replace(after, held_out_loss=0.19)))
     said = frontier.says_frontier(facts)
-    assert "100% exact answers at a held-out loss of 0.190 nats, the original 100% at 0.113" in said
+    assert (
+        "(exact answers) is 100% at a held-out loss of 0.190 nats; the original's is 100% at 0.113"
+        in said
+    )
 
 
 def test_the_table_has_the_digits_of_the_sentence_and_no_column_that_nothing_fills():
@@ -170,7 +173,7 @@ def test_the_table_has_the_digits_of_the_sentence_and_no_column_that_nothing_fil
     facts = replace(FRONTIER, variants=(WHOLE, scores))
     table = frontier.shown_table(facts)
     assert [*table["score"]] == ["100% ± 0%", "99.4% ± 0.2%"]
-    assert "99.4% exact answers" in frontier.says_frontier(
+    assert "(exact answers) is 99.4%" in frontier.says_frontier(
         replace(FRONTIER, variants=(WHOLE, scores))
     )
     assert "time per token" not in table
@@ -310,7 +313,8 @@ def pruned(kind: Pruned) -> PruningFacts:
 )
 def test_what_can_go_is_said_for_each_criterion(kind, word, ratio):
     said = pruning.says_pruning(pruned(kind))
-    assert "20% chosen by magnitude, 50% by effect" in said and "0% at random" in said
+    assert "20% if parts are chosen by magnitude, 50% if by effect" in said
+    assert "0% if at random" in said
     assert word in said and f"{ratio} times" in said
     assert said.startswith("Keeping 95% of its score (exact answers),")
 
@@ -320,10 +324,10 @@ def test_of_a_text_the_loss_says_how_much_can_go():
     rows = facts.rows.assign(score=2.0, loss=[1.0, 1.04, 1.2, 1.06, 1.05, 1.3])
     said = pruning.says_pruning(replace(facts, rows=rows))
     assert (
-        "Keeping its held-out loss within 5.0% of the original, the model can lose 20% chosen by "
-        "magnitude" in said
+        "Keeping its held-out loss within 5.0% of the original's, the model can lose 20% if parts "
+        "are chosen by magnitude" in said
     )
-    assert "50% by effect" in said and "0% at random" in said
+    assert "50% if by effect" in said and "0% if at random" in said
 
 
 def test_every_line_begins_at_the_original():
@@ -409,7 +413,7 @@ def test_a_teacher_is_said_to_help_where_it_does(losses, verdict: str):
 def test_what_is_learned_from_inside_the_teacher_is_named():
     facts, how = distilled((1.0, 1.5, 1.2)), Distillation(hidden_weight=10.0, attention_weight=0.1)
     said = distillation.says_how(replace(facts, how=how), is_recorded=False)
-    assert "hidden states (weight 10), attention (0.1)" in said
+    assert "hidden states (weight 10), attention (weight 0.1)" in said
     said = distillation.says_how(facts, is_recorded=False)
     assert "hidden" not in said and "Equal FLOPs stand in for equal time" in said
 
@@ -417,8 +421,11 @@ def test_what_is_learned_from_inside_the_teacher_is_named():
 def test_a_teacher_that_is_worth_its_flops_may_not_be_worth_its_time():
     timed = distilled((1.0, 1.5, 1.2, 0.9), (1.1, 1.4, 1.2, 1.0))
     said = distillation.says_distillation(timed)
-    assert "(30 updates, since one with the teacher takes 1.50 times as long)" in said
-    assert "it reaches 0.950: the teacher gives the lower loss on 0. The teacher's own loss" in said
+    assert "(30 updates, since each update with the teacher takes 1.50 times as long)" in said
+    assert (
+        "the student reaches 0.950: the teacher gives the lower loss on 0 of the seeds. The "
+        "teacher's own loss" in said
+    )
     assert "on more updates helps at least as much" in said
     said = distillation.says_how(timed, is_recorded=True)
     assert "Time measured on a processor." in said and "Equal FLOPs" not in said
@@ -477,7 +484,7 @@ def test_what_training_on_gives_back_is_said_against_the_model_that_was_trained_
     assert "80% when they are removed gradually" in said and "from 98% to 100%" in said
     of_a_text = replace(REPAIRED, is_share=False)
     assert (
-        "within 5.0% of the original, the model can lose 0% of its weights without retraining, "
+        "within 5.0% of the original's, the model can lose 0% of its weights without retraining, "
         "50% with" in retraining.says_retraining(of_a_text)
     )
     assert "from 0.500 to 0.400" in retraining.says_retraining(of_a_text)
@@ -556,7 +563,7 @@ ACTIVATIONS = ActivationFacts(
 
 def test_the_channel_that_stretches_the_grid_is_measured():
     said = activations.says_channels(ACTIVATIONS)
-    assert "channel of a is 9.0 times the median" in said and "lowers this to 3.0 times" in said
+    assert "channel of a is 9.0 times the median" in said and "lowers this ratio to 3.0;" in said
     plain, smooth, *_weights = activations_picture.channels(ACTIVATIONS, _=str).data
     assert [*plain.y] == [9, 1, 1] and [*smooth.y] == [3, 1, 1]
 
@@ -571,18 +578,18 @@ def test_what_fewer_bytes_promise_is_said_before_anything_is_timed():
     facts = MatrixBytes(((8, 8, 4), (16, 8, 1)))
     said = int8.says_bytes(facts)
     assert (
-        "All 5 matrices take 1.54 kB in float32 and 576 B in int8: **a factor of 2.67 fewer bytes**"
-        in said
+        "In float32 the 5 matrices take 1.54 kB, **2.67 times as many bytes** to read as in int8 "
+        "(576 B)" in said
     )
     exact, packed = int8_picture.bytes_read(facts, _=str).data
-    assert [*exact.x] == ["4 of<br>8 × 8", "1 of<br>16 × 8"]
+    assert [*exact.x] == ["4 of size<br>8 × 8", "1 of size<br>16 × 8"]
     assert [*exact.y] == [1024, 512] and [*packed.y] == [384, 192]
 
 
 def test_the_best_and_the_worst_grid_for_activations_are_named():
     said = activations.says_measured(ACTIVATIONS)
     assert "**one grid per token, smoothed**: loss 1.200" in said
-    assert "The worst is one grid, static: loss 1.900" in said
+    assert "The worst scheme is one grid, static: loss 1.900" in said
     plain, smooth = activations_picture.losses(ACTIVATIONS, _=str).data
     assert [*plain.y] == [1.1, 1.9, 1.8, 1.3] and [*smooth.y] == [1.5, 1.4, 1.2]
     assert activations.activation_table(ACTIVATIONS).held_out_loss.tolist() == [*LOSSES]
@@ -636,10 +643,8 @@ DELETIONS = DeletionFacts(
 
 def test_what_a_deletion_costs_is_said_and_drawn():
     said = deletion.says_deletion(DELETIONS)
-    assert (
-        "Without decoder attention 1 it is 90%, without decoder cross-attention 1 it is 20%" in said
-    )
-    assert "90% if the least needed go first, 20% if chosen at random" in said
+    assert "90% without decoder attention 1, 20% without decoder cross-attention 1" in said
+    assert "90% if the least needed go first and 20% if they are chosen at random" in said
     (bars,) = deletion_picture.alone(DELETIONS, _=str).data
     assert bars.y[2] == "encoder 1 ↔ 2" and [*bars.x] == [0.9, 0.2, 0.5]
     _band, random, first = deletion_picture.lines(DELETIONS, _=str).data
@@ -656,7 +661,7 @@ def test_siblings_with_and_without_a_residual_are_compared():
         )
     )
     said = deletion.says_siblings(facts)
-    assert "80% of the answers exact with the residual connection, 10% without it" in said
+    assert "80% of the answers exact with residual connections and 10% without them" in said
     lines = [t for t in deletion_picture.siblings(facts, _=str).data if t.name]
     assert {line.name: line.y[1] for line in lines} == {
         "pre-norm": 0.8,
@@ -682,7 +687,7 @@ def test_where_int8_is_faster_and_where_it_is_not_is_said():
         ),
     )
     said = int8.says_int8(facts)
-    lead = "By bytes alone, int8 should be 2.67 times"
+    lead = "From bytes alone, int8 should be 2.67 times"
     assert lead in said and "n = 1: int8 takes 2 times as long" in said
     assert "n = 16: int8 is as fast as float32 (12 µs)." in said
     assert "n = 256: int8 is **3 times as fast** (12 µs against 36 µs)." in said
@@ -702,7 +707,7 @@ def test_where_int8_is_faster_and_where_it_is_not_is_said():
     assert "1 token at a time: int8 takes 3 times as long (3 ms against 1 ms)." in said
     assert "768 tokens at once: int8 is **1.5 times as fast** (4 ms against 6 ms)." in said
     assert (
-        "quicker: 1 token at a time in 1 ms (0 of 13 matrices), 768 tokens at once in 3 ms "
+        "speeds up: 1 token at a time in 1 ms (0 of 13 matrices), 768 tokens at once in 3 ms "
         "(12 of 13 matrices)." in said
     )
     assert [*int8.pass_table(whole)["kept at full precision"]] == ["all", "unembed"]
@@ -724,11 +729,11 @@ def test_what_really_runs_in_int8_is_said_with_its_times_and_what_bytes_promise(
     )
     assert "a token 300%; from the bytes of the matrices alone, one would expect 26%" in said
     beside = with_int8(13, 0.25, 0.001, beside=(0.5, 0.002))  # timed at another moment
-    assert "takes 50% of its float32 time, a token 50%" in frontier.says_frontier(beside)
+    assert "takes 50% of its float32 time and a token 50%" in frontier.says_frontier(beside)
     assert "All other quantized models" in frontier.says_how(beside, "")
     simulated = with_int8(0, 0.25, 0.001)
     assert "computes in int8" not in frontier.says_frontier(simulated)
-    assert "no packed int8 kernel here" in frontier.says_how(simulated, "")
+    assert "no packed int8 kernel to run them" in frontier.says_how(simulated, "")
     assert "no packed" not in frontier.says_how(FRONTIER, "")
 
 
@@ -750,7 +755,7 @@ def test_variants_of_the_reader_have_a_ring_and_no_time_of_another_moment():
     ]
     facts = replace(OWN, variants=tuple(timed))
     assert [*map(facts.time_ratio, facts.variants)] == [1.0, 0.5, 1.5, None]
-    assert "session. Timed separately" in frontier.says_how(facts, "A processor")
+    assert "session. Those timed separately" in frontier.says_how(facts, "A processor")
     _line, original, quantized, _masked, ring = frontier_picture.front(facts, _=str).data
     assert [*quantized.marker.color] == [-1.0, palette.BEFORE]
     assert original.marker.colorbar.title.text == "time per token, × original"
@@ -765,8 +770,8 @@ def test_what_full_precision_costs_and_gives_back_is_said():
     facts = replace(FRONTIER, variants=(WHOLE, some, plain))
     said = rounded_score.says_rounded_score(facts, frozenset({"layers.0"}))
     assert said.startswith(
-        "The file: 1 kB before, 300 B now; exact answers: 100% before, **90%** now."
+        "The file size goes from 1 kB to 300 B, exact answers from 100% to **90%**."
     )
-    assert said.endswith("With layer 1 rounded too: 100 B, 50%.")
+    assert said.endswith("With layer 1 rounded too, these would be 100 B and 50%.")
     alone = rounded_score.says_rounded_score(replace(facts, variants=(WHOLE, plain)), frozenset())
-    assert "100 B now" in alone and "rounded too" not in alone
+    assert "to 100 B" in alone and "rounded too" not in alone

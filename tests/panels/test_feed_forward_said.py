@@ -124,7 +124,7 @@ def test_the_activation(monkeypatch: pytest.MonkeyPatch):
     assert "60%" in said["zh"] and "outside" not in said["en"]
     beyond = replace(ACTIVATION, standing=replace(STANDING, outside=0.02))
     said = in_both(monkeypatch, activation.says_activation, beyond)
-    assert said["en"].endswith("2.0% lie outside the picture.")
+    assert said["en"].endswith("2.0% of the pre-activations lie outside the picture.")
 
 
 def test_the_gate(monkeypatch: pytest.MonkeyPatch):
@@ -152,34 +152,38 @@ def test_one_unit(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, units.says_unit, TOKENS)
     assert said["en"] == (
         "Unit 10 is active at 50% of the tokens and saturated at 0%. "
-        "Strongest at `ˋowlˋ`, `the`, `sat` (2.00)."
+        "It is strongest at `ˋowlˋ`, `the`, `sat` (2.00)."
     )
     assert "`ˋowlˋ`、`the`、`sat`" in said["zh"]
 
 
 def test_the_width(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, width.says_width, WIDTHS)["en"]
-    assert "From 1 to 8 times d_model, parameters and FLOPs grow 8.0-fold (1,000 to 8,000" in said
-    assert "from 0.100 to 0.400" in said and "adds an RMS of 0.250 to a stream of 2.000" in said
+    assert (
+        "As d_ff goes from 1 to 8 times d_model, parameters and FLOPs grow 8.0-fold (1,000 to 8,000"
+    ) in said
+    assert "from 0.100 to 0.400" in said
+    assert "adds an output of RMS 0.250 to a stream of RMS 2.000" in said
     assert "random weights, seed 3" in said
     assert "seed 3" in in_both(monkeypatch, width.says_how, WIDTHS)["en"]
 
 
 def test_the_routes(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, experts.says_routes, ROUTING)
-    assert "`ˋowlˋ` is routed to 1 (75%), 2 (over capacity) of 2 experts" in said["en"]
+    assert "Experts chosen for `ˋowlˋ`, out of 2: 1 (75%), 2 (over capacity)." in said["en"]
     assert "chosen 4 times (an equal share would be 2.5" in said["en"] and "1.23" in said["zh"]
     assert said["en"].endswith("There is no capacity limit: nothing is dropped.")
     full = replace(ROUTING, room=2, n_dropped=3, n_passed=1)
     said = in_both(monkeypatch, experts.says_routes, full)["en"]
-    assert "Capacity per expert: 2. Routed choices dropped: 3; tokens" in said
+    assert "Capacity per expert: 2. Token–expert assignments dropped: 3; tokens" in said
     assert said.endswith("only through the residual connection: 1.")
 
 
 def test_the_router(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, experts.says_router, ROUTING)["en"]
     assert (
-        "softmax over 2 experts, then the 2 largest" in said and "Random weights, seed 3." in said
+        "softmax over 2 experts, then the top 2 experts" in said
+        and "Random weights, seed 3." in said
     )
     demo = replace(ROUTING, is_own=False)
     said = in_both(monkeypatch, experts.says_router, demo)
@@ -200,12 +204,12 @@ def test_shuffling(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, positions.says_shuffled, SHUFFLED)["en"]
     assert "With the 3 tokens shuffled (4 orders tried)" in said
     assert "at most 0 (exactly 0)." in said
-    assert said.endswith("does the same (1.0e-07): it treats tokens as a set.")
+    assert said.endswith("changes by rounding error only (1.0e-07): it treats tokens as a set.")
     parts = (Shuffled(name, *OTHER) for name in ("feed_forward", "unmasked", "masked"))
     rope = ShuffleFacts(*parts, 3, 4, PositionKind.ROPE)
     said = in_both(monkeypatch, positions.says_shuffled, rope)["en"]
     assert "more than rounding" in said and "since RoPE gives it position information." in said
-    assert said.endswith("With this run's mask it changes by up to 0.5.")
+    assert said.endswith("With this run's mask, attention changes by up to 0.5.")
     bare = replace(rope, position_kind=PositionKind.LEARNED)
     said = in_both(monkeypatch, positions.says_shuffled, bare)["en"]
     assert "Without a mask, the same shuffling changes attention by up to 0.5." in said
@@ -218,6 +222,6 @@ def test_reach(monkeypatch: pytest.MonkeyPatch):
     moved = MOVED.assign(feed_forward=0.5)
     other = replace(REACH, pinned=2, moved=moved, has_experts=True)
     said = in_both(monkeypatch, positions.says_reach, other)["en"]
-    assert "Only `sat` itself" in said and said.endswith("its rounding may differ.")
+    assert "Only `sat` itself" in said and said.endswith("its outputs may be rounded differently.")
     limited = replace(other, has_capacity=True)
     assert "displace others" in in_both(monkeypatch, positions.says_reach, limited)["en"]

@@ -58,15 +58,18 @@ def test_what_comes_next(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, next_token.says_next, following())
     assert said["en"] == (
         "After `owl` the top prediction is `the`. Its sampling probability is 50%. 2 of 3 "
-        "tokens can be sampled; entropy 1.00 bits, as uncertain as a choice among 2.0 "
-        "equally likely tokens. Those excluded had 25% in total. The weights are random (seed 3): "
-        "no token is much more probable than another."
+        "tokens can be sampled; the entropy is 1.00 bits, as uncertain as a choice among 2.0 "
+        "equally likely tokens. The excluded tokens had a total probability of 25%. The weights "
+        "are random (seed 3): no token is much more probable than another."
     )
     assert "25%" in said["zh"]
     everyone = in_english(monkeypatch, next_token.says_next, replace(following(3), run=TRAINED))
     assert "excluded" not in everyone and "random" not in everyone
     assert "greedy" in in_english(monkeypatch, next_token.says_next, following(1, temperature=0))
-    for is_last, click in ((True, "“Next word” takes the first"), (False, "everything after `")):
+    for is_last, click in (
+        (True, "“Next word” writes the first one"),
+        (False, "everything after `"),
+    ):
         says = partial(home.says_openness, is_last=is_last)
         said = in_english(monkeypatch, says, following())
         assert "among 2.0 equally likely tokens" in said and click in said
@@ -82,9 +85,9 @@ def new_token(context_start: int = 0, run: Run = RUN) -> NewTokens:
 def test_a_new_token(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, writing.says_token, new_token())
     assert said["en"] == (
-        "New token 2, `ˋitˋ`, was sampled with probability 50% (the model's own: 25%). The "
-        "sharpest attention is in layer 2, head 3: 75% on `owl` (position 2). The weights are "
-        "random: every head attends almost uniformly."
+        "New token 2, `ˋitˋ`, was sampled with probability 50% (the model's own probability: "
+        "25%). The sharpest attention is in layer 2, head 3: 75% of its weight is on `owl` "
+        "(position 2). The weights are random: every head attends almost uniformly."
     )
     assert "`owl`" in said["zh"]
     shifted = in_english(monkeypatch, writing.says_token, new_token(4, TRAINED))
@@ -115,7 +118,7 @@ def test_the_cache(monkeypatch: pytest.MonkeyPatch):
     )
     assert "256" in said["zh"]
     assert "the cache fills again" in in_english(monkeypatch, says, cache(2))
-    assert "A window of 3" in in_english(monkeypatch, says, cache(3, 3))
+    assert "With window size 3" in in_english(monkeypatch, says, cache(3, 3))
     alone = replace(RUN, config=CONFIG.replace(n_kv_heads=4))
     assert "times as large" not in in_english(monkeypatch, says, cache(run=alone))
     formula = in_english(monkeypatch, kv_cache.says_formula, cache())
@@ -135,22 +138,24 @@ def test_the_lens(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, logit_lens.says_decided, facts)
     assert said["en"] == (
         "At the pinned token `an₂` the answer `the` ranks first from “layer 2” on. "
-        "Before the first layer it ranked 7 of 64."
+        "Before the first layer it was at rank 7 of 64."
     )
     assert "`an₂`" in said["zh"]
-    assert "#1 means decided." in in_english(monkeypatch, logit_lens.says_grid, facts)
+    assert "#1 means it already ranks first." in in_english(
+        monkeypatch, logit_lens.says_grid, facts
+    )
     deep = np.ones((49, 40), int)
     many = replace(facts, lens=Lens(deep, deep, deep))
     said = in_english(monkeypatch, logit_lens.says_grid, many)
-    assert "Positions 1 to 16 of 40" in said and "13 of 49 layers are drawn" in said
+    assert "Shown: positions 1 to 16 of 40" in said and "13 of 49 layers are drawn" in said
 
 
 def test_the_surprise(monkeypatch: pytest.MonkeyPatch):
     tokens = {"position": [1, 2], "bits": [1.0, 3.0], "probability": [0.5, 0.125], "rank": [1, 4]}
     said = in_both(monkeypatch, surprise.says_loss, SurpriseFacts(RUN, pd.DataFrame(tokens), 0))
     assert said["en"] == (
-        "Mean loss 1.39 nats = 2.00 bits per token, perplexity 4.0: as uncertain as "
-        "choosing among 4.0 equally likely tokens; a uniform guess over 64 would cost "
+        "The mean loss is 1.39 nats = 2.00 bits per token, with perplexity 4.0: as uncertain as "
+        "choosing among 4.0 equally likely tokens; a uniform guess over all 64 would cost "
         "6.00 bits. The most surprising token is `an₂` at position 3: 3.00 bits, probability "
         "12%, rank 4."
     )
@@ -167,8 +172,8 @@ def test_the_drafts(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, drafts.says_drafts, drafted(TRAINED))
     assert said["en"] == (
         "In 3 passes the model wrote 4 tokens: 1.33 per pass. The text is the same as when "
-        "written token by token; modules drafted 1 of its tokens. Acceptance rate: module 1 "
-        "50% (1 of 2), module 2 0% (0 of 2)."
+        "written token by token; modules drafted 1 of its tokens. Acceptance rate: 50% for "
+        "module 1 (1 of 2), 0% for module 2 (0 of 2)."
     )
     assert "1.33" in said["zh"]
     assert "by chance" in in_english(monkeypatch, drafts.says_drafts, drafted(RUN))
@@ -188,7 +193,7 @@ def test_a_text_that_came_to_its_end_and_goes_on_is_said(monkeypatch):
     token = ended.found[0]
     found = (replace(token, token_id=0), replace(token, token_id=1))
     said = in_english(monkeypatch, writing.says_token, replace(ended, found=found))
-    assert "New token 1 is `[END]`, the end of a text: what follows begins another." in said
+    assert "New token 1 is `[END]`, the end of a text: what follows begins a new text." in said
     assert "[END]" not in in_english(monkeypatch, writing.says_token, new_token(run=TRAINED))
 
 
@@ -198,10 +203,10 @@ def test_a_text_that_came_to_its_end_and_goes_on_is_said(monkeypatch):
         (
             (Without(-4.0, 9), Without(-0.5, 7)),
             "depends most on `a`: hiding this token from the others lowers the probability to "
-            "6.2%, 3.0 bits less. `⟨9⟩` would then rank first. Without `b`, the prediction would "
-            "be more likely: 71%.",
+            "6.2%, a drop of 3.0 bits. `⟨9⟩` would then rank first. Without `b`, the prediction "
+            "would be more likely: 71%.",
         ),
-        ((Without(-3.0, 7), Without(-1.0, 7)), "2.0 bits less."),
+        ((Without(-3.0, 7), Without(-1.0, 7)), "a drop of 2.0 bits."),
         (
             (Without(-1.0, 7), Without(-1.0, 7)),
             "No single earlier token raises its log-probability",

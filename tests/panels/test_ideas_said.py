@@ -33,7 +33,7 @@ def test_the_whole_way_and_what_is_clear(monkeypatch: pytest.MonkeyPatch):
     assert "3.0 倍" in said["zh"] and "RoPE" in said["zh"]
     up = replace(FACTS.ideas[2], losses=(1.2, 1.25))
     said = in_both(monkeypatch, ideas.says_ideas, replace(FACTS, ideas=(*FACTS.ideas[:2], up)))
-    assert "length of training: MLA (+0.475)." in said["en"] and "MLA (+0.475)" in said["zh"]
+    assert "training length: MLA (+0.475)." in said["en"] and "MLA (+0.475)" in said["zh"]
     wide = replace(FACTS, ideas=(replace(FACTS.ideas[0], losses=(0.5, 1.6)), *FACTS.ideas[1:]))
     assert "No single idea" in in_both(monkeypatch, ideas.says_ideas, wide)["en"]
 

@@ -66,7 +66,7 @@ TRAINING = replace(
         (leak_facts(moved=np.where(OPEN, 1, np.nan)), "6 forbidden cells are NaN"),
         (leak_facts(forbidden=np.zeros((4, 4), bool)), "Nothing is forbidden here"),
         (leak_facts(moved=LEAKING, mixing=0.5), "same batch changes too, by 0.5."),
-        (leak_facts(moved=LEAKING, test=LeakTest(run=TRAINING)), "BatchNorm computes mean and"),
+        (leak_facts(moved=LEAKING, test=LeakTest(run=TRAINING)), "BatchNorm computes the mean and"),
     ],
 )
 def test_the_verdict(monkeypatch, facts: LeakFacts, english: str):
@@ -143,9 +143,9 @@ def test_what_the_mask_changes(monkeypatch, facts: StepFacts, english: str):
 
 def test_what_a_fault_does_to_the_weights(monkeypatch):
     said = in_both(monkeypatch, faults.says_weights, STEPS)["en"]
-    assert said.startswith("Row sums range from 1.000 to 1.000; 0.0% of all weight")
+    assert said.startswith("Row sums range from 1.000 to 1.000; 0.0% of the total weight")
     wrong = replace(STEPS, pattern=np.full((4, 4), 0.25))
-    assert "37.5% of all" in in_both(monkeypatch, faults.says_weights, wrong)["en"]
+    assert "37.5% of the total" in in_both(monkeypatch, faults.says_weights, wrong)["en"]
     broken = replace(STEPS, pattern=np.full((4, 4), np.nan))
     assert "NaN" in in_both(monkeypatch, faults.says_weights, broken)["en"]
 
@@ -158,7 +158,7 @@ BLIND = BlindFacts(LABELS, 0, 1, 2, True, "float32", ROWS, n_spoiled=3)
     ("facts", "english"),
     [
         (BLIND, "cannot attend to any key in this run. Adding −10⁹ wipes out"),
-        (BLIND, "all 4 keys get 0.2500 each"),
+        (BLIND, "all 4 keys get a weight of 0.2500 each"),
         (BLIND, "from this row of head 2 in layer 1, NaN spreads to 3 of 4 outputs"),
         (replace(BLIND, is_real=False), "could not."),
         (replace(BLIND, weights=ROWS * np.array([1, 2, 3, 4])), "as if there were no mask"),
@@ -174,4 +174,4 @@ def test_keys_of_another_sequence(monkeypatch):
     cells[:, 3:] = False
     said = in_both(monkeypatch, edges.says_cross, Cross(cells, cells, cells), 7)["en"]
     assert "4 queries of this input attend to 5 keys of another sequence, 2 of them" in said
-    assert "over the 3 tokens" in said and "(seed 7)" in said
+    assert "over the other 3." in said and "(seed 7)" in said

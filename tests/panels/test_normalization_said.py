@@ -52,7 +52,8 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
     [
         (
             DEPTH,
-            "compared with layer 8: pre (yours): 2 times as large; post: 1 × 10⁻⁵ times as large",
+            "relative to that in layer 8: pre (yours): 2 times as large; "
+            "post: 1 × 10⁻⁵ times as large",
         ),
         (HALF, "Measured so far: 3 of 4 stacks. Gradient in layer 1"),
         (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "vanishes or explodes."),
@@ -70,7 +71,7 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
             replace(DEPTH, ways_back=(WayBack("pre", 5e4, 1.0),)),
             "50,000 times as large (exp",
         ),
-        (replace(DEPTH, overflows=(Overflow("post", 3),)), "from layer 3 on the stream"),
+        (replace(DEPTH, overflows=(Overflow("post", 3),)), "from layer 3 on, the stream"),
         (replace(DEPTH, ways_back=(), overflows=(Overflow("pre", None),)), "its gradients do"),
     ],
 )
@@ -105,7 +106,7 @@ def curves_of(measure: str) -> LayerCurves:
     ("measure", "english"),
     [
         ("similarity", "Pairs of tokens have a mean cosine"),
-        ("parameter_gradient", "Gradient in layer 1 compared with layer 2"),
+        ("parameter_gradient", "Gradient in layer 1 relative to that in layer 2"),
         ("attention_share", "relative to the stream, layers 1 to 2: pre from 2 to 8."),
     ],
 )
@@ -140,7 +141,7 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
     assert "From 1 to 16 layers" in said and "pre 0.32×, post 1.04×" in said
     assert "With post-norm it does not shrink" in said and "warm-up" in said
     said = in_both(monkeypatch, theory.says_cause, THEORY)["en"]
-    assert "adds up the outputs of all layers (3.17×)" in said
+    assert "adds up the outputs of all layers (growth with depth: 3.17×)" in said
     assert "after every layer (1.00×)" in said
     exponents = in_both(monkeypatch, theory.says_exponents, THEORY)["en"]
     assert exponents == "Measured: post: depth^0.01, theory 0.00; pre: depth^−0.48, theory −0.50."
@@ -150,9 +151,12 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
     ("changes", "english"),
     [
         ({"n_done": 21, "slopes": ()}, "so far: 21 of 30 stacks"),
-        ({"slopes": ()}, "Choose pre or post"),
+        ({"slopes": ()}, "Choose norm placement pre or post"),
         ({"slopes": SLOPES[1:]}, "Also draw norm placement post"),
-        ({"slopes": (SLOPES[0], Slope("pre", -0.2, -0.5))}, "For pre, Xiong et al. (2020) predict"),
+        (
+            {"slopes": (SLOPES[0], Slope("pre", -0.2, -0.5))},
+            "For norm placement pre, Xiong et al. (2020) predict",
+        ),
     ],
 )
 def test_no_more_is_concluded_than_was_measured(monkeypatch, changes: dict, english: str):
@@ -189,8 +193,10 @@ def test_the_widest_and_the_narrowest_placement(monkeypatch):
     found = {"pre": placed(2.0), "post": placed(1.0), "none": placed(float("inf"))}
     facts = PlacementFacts(layer=0, head=0, own="pre", placed=found)
     said = in_both(monkeypatch, placements.says_sizes, facts)["en"]
-    assert "After layer 1 the stream is largest with pre (RMS 2), smallest with post" in said
-    assert "Yours is pre: 2 with" in said
+    assert (
+        "After layer 1 the stream is largest with norm placement pre (RMS 2), smallest with post"
+    ) in said
+    assert "Your norm placement, pre, gives an RMS of 2 with" in said
     assert said.endswith("With norm placement none, the stream is no longer finite.")
     broken = replace(facts, placed={"pre": placed(float("nan"))})
     assert in_both(monkeypatch, placements.says_sizes, broken)["en"] == (
@@ -224,16 +230,17 @@ NORMS = NormFacts(
 
 def test_what_each_norm_brings_to_one_scale(monkeypatch):
     said = in_both(monkeypatch, axes.says_outputs, NORMS)["en"]
-    assert "every token leaves with standard deviation 1.00 to 2.00" in said
-    assert "at most 0.5 in magnitude before, 2.5 after" in said
+    assert "tokens have a standard deviation of 1.00 to 2.00" in said
+    assert "its magnitude is at most 0.5 before the norm, 2.5 after" in said
     alike = NORMS.per_token.assign(std=1.0)
     said = in_both(monkeypatch, axes.says_outputs, replace(NORMS, per_token=alike))["en"]
-    assert "every token leaves with standard deviation 1.00, features" in said
+    assert "tokens have a standard deviation of 1.00, features" in said
 
 
 def test_what_a_token_depends_on(monkeypatch):
     said = in_both(monkeypatch, axes.says_dependence, NORMS)["en"]
-    assert "the change is 0" in said and "up to 1.5 when" in said and "differs by 2." in said
+    assert "the change is 0" in said and "up to 1.5 when" in said
+    assert "differs from training mode by up to 2." in said
     little = NORMS.dependence.assign(mode=[1e-7, 0, 2.0])
     said = in_both(monkeypatch, axes.says_dependence, replace(NORMS, dependence=little))["en"]
     assert "by no more than 1e-07" in said
@@ -243,7 +250,7 @@ def test_what_a_token_depends_on(monkeypatch):
 
 def test_over_what_each_norm_averages(monkeypatch):
     alone = in_both(monkeypatch, axes.says_axes, NormInput(1, ("a", "b"), 8, 1))["en"]
-    assert "1 × 2 × 8 numbers" in alone and "batch size 1" in alone and "1 of them" in alone
+    assert "1 × 2 × 8 numbers" in alone and "batch size 1" in alone and "1 of these tokens" in alone
     several = in_both(monkeypatch, axes.says_axes, NormInput(3, ("a", "b"), 8, 0))["en"]
     assert "all 6 tokens" in several and "padding" not in several
 
@@ -270,8 +277,8 @@ def test_who_learns(monkeypatch, facts, english: str):
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (RACE, "Now try 4 layers, or a warm-up: does that help post?"),
-        (replace(RACE, spec=WARM), "Now try 4 layers: does that help post?"),
+        (RACE, "Now try 4 layers, or a warm-up: does that help norm placement post?"),
+        (replace(RACE, spec=WARM), "Now try 4 layers: does that help norm placement post?"),
         (replace(RACE, losses=(("pre", 1.0), ("post", 2.0))), "Both learn at this depth."),
         (replace(RACE, losses=(("pre", 1.0),)), "Now try 12 layers."),
     ],
@@ -284,7 +291,10 @@ def test_what_a_warm_up_does(monkeypatch):
     ends, without = (("pre", 0.97), ("post", 1.97)), (("pre", 0.61), ("post", 3.1))
     facts = replace(RACE, spec=WARM, losses=ends, without_warmup=without)
     said = in_both(monkeypatch, race.says_race, facts)["en"]
-    assert "Without the warm-up: pre 0.61, post 3.10." in said
-    assert "help post. The warm-up only slows down pre." in said
+    assert "Loss without the warm-up: pre 0.61, post 3.10 nats." in said
+    assert (
+        "benefit from small first updates: post. "
+        "Norm placements that the warm-up only slows down: pre."
+    ) in said
     running = replace(facts, n_updates=50)
-    assert "Without" not in in_both(monkeypatch, race.says_race, running)["en"]
+    assert "without" not in in_both(monkeypatch, race.says_race, running)["en"]

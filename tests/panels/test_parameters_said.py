@@ -55,27 +55,30 @@ OVER = {
 def test_the_changes(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, changes.says_changes, CHANGED)
     assert said["en"] == (
-        "The number of heads changes nothing: heads share the same matrices. Biases and norms "
-        "together are 2.0% of the model. Weight tying saves 300 parameters: vocab_size · d_model."
+        "The number of heads does not change the parameter count: heads share the same matrices. "
+        "Biases and norms together make up 2.0% of the model. Weight tying saves 300 parameters: "
+        "vocab_size · d_model."
     )
     assert "2.0%" in said["zh"] and "300" in said["zh"]
     norms = replace(CHANGED, changes=(Variation("no_norms", {}, 900, 900),))
     said = in_both(monkeypatch, changes.says_changes, norms)["en"]
-    assert said == "All norms together are 10% of the model."
+    assert said == "All norms together make up 10% of the model."
 
 
 def test_the_growth(monkeypatch: pytest.MonkeyPatch):
     facts = GrowthFacts(OVER, {"d_model": 8, "n_layers": 8})
     said = in_both(monkeypatch, changes.says_growth, facts)
-    assert said["en"].startswith("Here embeddings hold 50%, attention 20%, feed-forward 30%.")
-    assert "at d_model 64 embeddings hold 2.0%, and with 64 layers" in said["en"]
+    assert said["en"].startswith(
+        "Here embeddings hold 50% of the parameters, attention 20%, feed-forward layers 30%."
+    )
+    assert "at d_model 64, embeddings hold 2.0%; with 64 layers" in said["en"]
     assert "50%" in said["zh"]
     bare = {size: table.assign(embeddings=0.0) for size, table in OVER.items()}
     said = in_both(monkeypatch, changes.says_growth, replace(facts, over=bare))["en"]
-    assert said.endswith("feed-forward 30%.")
+    assert said.endswith("feed-forward layers 30%.")
     mixed = {size: table.assign(mixer=0.2, attention=0.0) for size, table in OVER.items()}
     said = in_both(monkeypatch, changes.says_growth, replace(facts, over=mixed))["en"]
-    assert "the token mixer 20%, feed-forward 30%." in said
+    assert "the token mixer 20%, feed-forward layers 30%." in said
 
 
 COUNTED = CountFacts(
@@ -95,13 +98,14 @@ COUNTED = CountFacts(
 def test_the_breakdown(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, breakdown.says_breakdown, COUNTED)
     assert said["en"] == (
-        "The largest part is embedding: 60% of the total. Norms hold 40 (4.0%), biases 60 (6.0%). "
-        "The token embedding holds 60%; input and output are tied, so it counts once."
+        "The largest part is embedding: 60% of the total. Norms hold 40 parameters (4.0%), biases "
+        "60 (6.0%). The token embedding holds 60% of the total; it is tied to the output matrix, "
+        "so it counts once."
     )
     assert "60%" in said["zh"] and "4.0%" in said["zh"]
     untied = replace(COUNTED, is_tied=False)
     said = in_both(monkeypatch, breakdown.says_breakdown, untied)["en"]
-    assert said.endswith("Token embedding and output matrix hold 60%.")
+    assert said.endswith("The token embedding and the output matrix hold 60% of the total.")
     bare = replace(COUNTED, parts=(), tied_otherwise=None)
     said = in_both(monkeypatch, breakdown.says_breakdown, bare)["en"]
     assert said == "This model has no parameters at all."
@@ -129,10 +133,13 @@ def test_what_is_opened(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("own", "wanted"),
     [
-        (100, "As large as Small, down to the last parameter."),
-        (300, "Yours, with 300 parameters, lies between Small and Large."),
-        (2000, "Yours, with 2,000 parameters, is 2 times as large as Large, the largest here."),
-        (50, "Yours, with 50 parameters, is 0.5 times as large as Small, the smallest here."),
+        (100, "Your model has exactly as many parameters as Small."),
+        (300, "Your model, with 300 parameters, lies between Small and Large."),
+        (
+            2000,
+            "Your model, with 2,000 parameters, is 2 times as large as Large, the largest here.",
+        ),
+        (50, "Your model, with 50 parameters, is 0.5 times as large as Small, the smallest here."),
     ],
 )
 def test_the_published(monkeypatch: pytest.MonkeyPatch, own: int, wanted: str):
@@ -171,7 +178,7 @@ def test_the_values(monkeypatch: pytest.MonkeyPatch):
     assert said["en"] == (
         "The weights are random: normal 0.02 (GPT-2), seed 3. The widest distribution is that of "
         "embedding (σ = 1), the narrowest that of attention (0.02). 4 values (0.1%) lie beyond "
-        "5 σ; the table lists the largest."
+        "5 σ; the table shows the minimum and maximum."
     )
     said = in_both(monkeypatch, weight_values.says_values, replace(facts, seed=None))
     assert said["en"].startswith("The weights are trained.") and "0.1%" in said["zh"]
@@ -190,18 +197,18 @@ LEDGER = Ledger(
 def test_a_ledger_counts_what_went_where():
     said = file_ledger.says_ledger(ledger_facts(LEDGER, "`toy`"))
     assert said == (
-        "`toy`, family gpt2: 3 tensors, 2 used: transpose (2). Not used: not needed (1). "
-        "Nothing is missing."
+        "`toy` (gpt2 family): 3 tensors, 2 of them used. Operations: transpose (2). "
+        "Not used: not needed (1). Nothing is missing."
     )
     whole = Ledger("gpt2", LEDGER.rows[:2])
     said = file_ledger.says_ledger(ledger_facts(whole, "`toy`"))
-    assert said.endswith("Nothing is missing, nothing is left over.")
+    assert said.endswith("Nothing is missing or left over.")
     assert file_ledger.says_ledger(ledger_facts(whole)) == (
         "Saved as a file of the gpt2 family, this model has 2 tensors: transpose (2)."
     )
     wrong = Ledger("gpt2", (*LEDGER.rows, Entry("x", State.MISSING)))
     said = file_ledger.says_ledger(ledger_facts(wrong, "`toy`"))
-    assert "missing (1). So no model is built: nothing is guessed." in said
+    assert "missing (1). No model is built, since nothing is guessed." in said
     table = file_ledger.frame(wrong)
     assert [*table["state"]] == ["used", "used", "not needed", "missing"]
     assert "expected shape" not in table
@@ -220,16 +227,20 @@ def fault_facts(fault: ConversionFault | None, **changes: object) -> FaultFacts:
 def test_a_planted_fault_is_said_with_what_gives_it_away():
     said = conversion.says_fault(fault_facts(ORDER))
     assert said == (
-        "Planted: order of q k v. The model still loads and generates, but its logits have a "
-        "relative error of 0.5, and its next-token distribution is off by 1.2 bits (KL). Compared "
-        "with the correct logits, the diagnosis is: order of q k v; once it is undone, a "
-        "difference of 0 remains."
+        "Planted: order of q, k, v. The model still loads and generates, but its logits have a "
+        "relative error of 0.5, and its next-token distribution is off by 1.2 bits (KL). The "
+        "comparison with the correct logits points to: order of q, k, v; once it is undone, a "
+        "relative error of 0 remains."
     )
     hidden = fault_facts(EPS, found=Diagnosis(1e-9, {EPS: 0.0}, None))
-    assert "the difference is only rounding: no fault is named" in conversion.says_fault(hidden)
+    assert (
+        "The logits differ from the correct ones only by rounding, so no fault is diagnosed."
+        in conversion.says_fault(hidden)
+    )
     loud = fault_facts(ORDER, suspected=Diagnosis(3.0, {ORDER: 1.0, EPS: 3.0}, ORDER))
     assert conversion.says_fault(loud).endswith(
-        "the suspect is: order of q k v; once it is undone, the loss falls from 3.00 to 1.00 nats."
+        "the suspected fault is: order of q, k, v; once it is undone, the loss falls from 3.00 to "
+        "1.00 nats."
     )
     assert [*conversion.table(loud)["loss on this text, nats"]] == ["1.0000", "3.0000"]
 

@@ -32,14 +32,18 @@ OWN = replace(TABLE, config=CONFIG.replace(position_kind="learned"))
     [
         (replace(KIND, kind=NONE), "no rotation, no bias"),
         (KIND, "Row p is added"),
-        (KIND, "in 6.3 positions, the slowest in 600; 1 of 3 do so within the 16"),
+        (KIND, "in 6.3 positions, the slowest in 600; 1 of 3 pairs do so within the 16"),
         (replace(KIND, kind=ROPE), "Nothing is added: each feature pair"),
         (
             replace(KIND, kind=ALIBI),
-            "Weights of head 1 halve every 6.3 tokens, those of head 3 every 600.",
+            "The weights of head 1 halve every 6.3 tokens, those of head 3 every 600.",
         ),
-        (replace(KIND, kind=ALIBI, lengths=LENGTHS[:1]), "Weights halve every 6.3"),
-        (TABLE, "this one is drawn from N(0, 0.02²), seed 3. It has 64 rows of 32"),
+        (replace(KIND, kind=ALIBI, lengths=LENGTHS[:1]), "Its weights halve every 6.3"),
+        (
+            TABLE,
+            "the one shown is drawn from N(0, 0.02²), seed 3. "
+            "It has 64 rows (one per position) of 32",
+        ),
         (OWN, "table before training: random, N(0, 0.02²), seed 3."),
         (replace(OWN, is_trained=True), "the learned table. It has 64 rows"),
     ],
@@ -53,11 +57,11 @@ def test_what_a_kind_does(monkeypatch, facts, english: str):
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (KIND, "the 2 above it turn slowly"),
+        (KIND, "the 2 pairs above it turn slowly"),
         (replace(KIND, kind=ALIBI), "In 1 of 3 heads a weight halves within the 16"),
         (
             TABLE,
-            "Waves of 4 positions and longer account for 100% of the table's variance; for noise",
+            "Waves that are 4 positions or longer account for 100% of the table's variance; noise",
         ),
         (TABLE, "the table is smooth"),
         (replace(TABLE, waves=WAVES.assign(share=1 / 3)), "The table looks like noise"),
@@ -74,12 +78,12 @@ SHOWN = TableFacts(SINUSOIDAL, np.zeros((8, 4)), (0, 2, 1, 3), 4, 3, (2, 3), 8.0
 @pytest.mark.parametrize(
     ("facts", "n_asked", "english"),
     [
-        (SHOWN, 8, "Click to pin a position and its pair."),
+        (SHOWN, 8, "Click a cell to pin its position and pair."),
         (replace(SHOWN, kind=LEARNED), 16, "The table ends after 8 rows (max_seq_len)"),
         (
             replace(SHOWN, kind=ALIBI),
             8,
-            "Darkest color: -8 or lower, i.e. a weight divided by 2,981",
+            "Darkest color: a bias of -8 or lower, i.e. a weight divided by 2,981",
         ),
         (replace(SHOWN, width=512), 8, "4 of 512 columns are shown."),
     ],
@@ -96,13 +100,22 @@ PAIR = PairFacts(SINUSOIDAL, 1, 4, CURVES, length=8.0, slope=float("nan"))
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (PAIR, "in 8.0 positions; at position 4: 0.50 turns, sine and cosine 0.500"),
-        (replace(PAIR, kind=LEARNED), "At position 4 the table holds 0.500 / 0.500 for this pair."),
+        (
+            PAIR,
+            "in 8.0 positions; at position 4, it has made 0.50 turns (sine and cosine 0.500",
+        ),
+        (
+            replace(PAIR, kind=LEARNED),
+            "At position 4, the table holds 0.500 / 0.500 for this pair.",
+        ),
         (
             replace(PAIR, kind=ALIBI, slope=0.5),
             "Head 2: slope 0.5. For a query at position 4, the score",
         ),
-        (replace(PAIR, kind=ALIBI, slope=0.5), "key 4 tokens away loses 2.00, which divides"),
+        (
+            replace(PAIR, kind=ALIBI, slope=0.5),
+            "key 4 tokens away is lowered by 2.00, which divides",
+        ),
     ],
 )
 def test_what_a_pair_says(monkeypatch, facts, english: str):
@@ -123,10 +136,11 @@ WIDE = replace(LIKE, table=LIKE.table.assign(most=[1, 1, 0.6]))
     [
         (
             LIKE,
-            "mean cosine of 0.90; positions 7 apart, 0.40. Similarity depends on distance alone",
+            "mean cosine is 0.90 for neighboring positions and 0.40 for positions 7 apart. "
+            "Similarity depends on distance alone",
         ),
         (WIDE, "differ by up to 0.20"),
-        (replace(LIKE, kind=ROPE), "90% of its size one position apart and 40% 7 positions apart"),
+        (replace(LIKE, kind=ROPE), "90% of its size at distance 1 and 40% at distance 7"),
         (replace(LIKE, kind=ROPE), "it falls below half at distance 2."),
         (replace(LIKE, kind=ROPE, table=LIKE.table[:2]), "it stays above half."),
     ],
@@ -137,7 +151,7 @@ def test_how_alike_positions_are(monkeypatch, facts, english: str):
 
 def test_what_a_head_takes_from_the_farthest(monkeypatch):
     said = in_both(monkeypatch, matrix.says_biases, replace(LIKE, slopes=(0.5, 0.25)), 1)["en"]
-    assert said.startswith("At distance 7, head 2 lowers a score by 1.75;")
+    assert said.startswith("At distance 7, head 2 lowers scores by 1.75.")
 
 
 SPREADS = pd.DataFrame(
@@ -149,8 +163,8 @@ BEYOND = BeyondFacts(ROPE, 1, 8, False, SPREADS, (), (), n_kinds=5)
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (BEYOND, "RoPE, head 2: in a text of 8 tokens the last query looks back 0.9 tokens on"),
-        (BEYOND, "in one of 16 tokens 0.8, with 80% of its weight 8 or more tokens back"),
+        (BEYOND, "RoPE, head 2: in a text of 8 tokens, the last query looks back 0.9 tokens on"),
+        (BEYOND, "in a text of 16 tokens, 0.8, with 80% of its weight 8 or more tokens back"),
         (replace(BEYOND, spreads=SPREADS[:1]), "longer texts are refused."),
         (replace(BEYOND, kind=NONE), "none has nothing to show here."),
     ],
@@ -161,7 +175,10 @@ def test_how_far_the_last_query_looks(monkeypatch, facts, english: str):
 
 def test_which_kind_stays_sharp(monkeypatch):
     said = in_both(monkeypatch, beyond.says_sharpest, BEYOND)["en"]
-    assert "At 16 tokens, ALiBi is the sharpest (normalized entropy 20%), RoPE" in said
+    assert (
+        "At 16 tokens, attention is sharpest with positional encoding “ALiBi” "
+        "(normalized entropy 20%) and most spread out with “RoPE”"
+    ) in said
     trained = in_both(monkeypatch, beyond.says_sharpest, replace(BEYOND, is_trained=True))["en"]
     assert trained.endswith("trained with one encoding only.")
     half = in_both(monkeypatch, beyond.says_sharpest, replace(BEYOND, n_kinds=2))["en"]
@@ -170,7 +187,7 @@ def test_which_kind_stays_sharp(monkeypatch):
     assert in_both(monkeypatch, beyond.says_sharpest, alone)["en"] == ""
     refused = Refused(LEARNED, (16, 32), Fault("no room"))
     said = in_both(monkeypatch, beyond.says_refused, refused)["en"]
-    assert said == "learned does not work at 16, 32 tokens: no room."
+    assert said == "Positional encoding learned does not work at 16, 32 tokens: no room."
 
 
 LOSS = LossFacts(ROPE, 0, 8, 16, 48, NOTHING, 2.0, 3.0)
@@ -179,9 +196,12 @@ LOSS = LossFacts(ROPE, 0, 8, 16, 48, NOTHING, 2.0, 3.0)
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (LOSS, "up to position 16, it is 3.00 (RoPE). The model runs there, but does worse"),
-        (replace(LOSS, last=1.0), "The model does better there"),
-        (replace(LOSS, last=2.1), "The model does about as well there"),
+        (
+            LOSS,
+            "up to 16, it is 3.00 (RoPE). Beyond the trained length, the model runs but does worse",
+        ),
+        (replace(LOSS, last=1.0), "Beyond the trained length, the model does better"),
+        (replace(LOSS, last=2.1), "the model does about as well as within it"),
         (replace(LOSS, last=None), "the loss is 2.00 bits per token (RoPE)."),
         (replace(LOSS, inside=None), "No target position"),
     ],
@@ -194,8 +214,8 @@ def test_where_the_loss_ends(monkeypatch):
     def said(facts: LossFacts, rows: int) -> str:
         return in_both(monkeypatch, loss.says_examples, facts, rows)["en"]
 
-    assert said(replace(LOSS, n=32), 64).endswith("at random places, seed 0.")
-    assert "at most 16 tokens, so the measurement ends before 32." in said(LOSS, 64)
+    assert said(replace(LOSS, n=32), 64).endswith("from random positions, seed 0.")
+    assert "at most 16 tokens, so the measurement ends before position 32." in said(LOSS, 64)
     assert "The learned table has 16 rows" in said(replace(LOSS, kind=LEARNED), 16)
 
 
@@ -230,7 +250,7 @@ def test_what_brings_order_as_distance_alone(monkeypatch):
             replace(CLAIMS, verdicts={NONE: (verdict(Claim.PERMUTATION, 0.5),)}),
             "differ from the permuted ones by 0.5.",
         ),
-        (replace(CLAIMS, verdicts={ROPE: CLAIMS.verdicts[ROPE]}), "continue above"),
+        (replace(CLAIMS, verdicts={ROPE: CLAIMS.verdicts[ROPE]}), "click “Continue” above"),
         (replace(CLAIMS, verdicts={}), "only one token"),
     ],
 )
@@ -243,7 +263,7 @@ def test_what_permuting_does(monkeypatch, facts, english: str):
     [
         (ROPE, verdict(Claim.UNIQUE, 0.5, up=True), "differ by 0.5: every position is distinct"),
         (NONE, verdict(Claim.UNIQUE, 0.0, up=True), "differ by 0: they cannot be"),
-        (ROPE, verdict(Claim.UNIQUE, None), "With one position"),
+        (ROPE, verdict(Claim.UNIQUE, None), "With only one position"),
         (NONE, verdict(Claim.BOUNDED, None), "There are no values."),
         (ALIBI, verdict(Claim.BOUNDED, 4.0), "The largest bias is −4"),
         (LEARNED, verdict(Claim.BOUNDED, 0.1), "no formula bounds it"),
@@ -273,7 +293,9 @@ def test_each_verdict_is_explained(monkeypatch, kind, found: Verdict, english: s
 def test_what_the_matrix_looks_like(monkeypatch):
     turned = ShiftFacts(2, np.eye(4), 8, is_fitted=False)
     said = in_both(monkeypatch, claims.says_shift, turned, ROPE)["en"]
-    assert "rotates its pair by k = 2" in said and "First 4 of 8 features." in said
+    assert "rotates its pair by k = 2" in said and "Shown: the first 4 of 8 features." in said
     fitted = in_both(monkeypatch, claims.says_shift, replace(turned, is_fitted=True), LEARNED)["en"]
     assert fitted.startswith("Fitted by least squares")
-    assert "ALiBi has no" in in_both(monkeypatch, claims.says_shift, None, ALIBI)["en"]
+    assert (
+        "the encoding (ALiBi) has no" in in_both(monkeypatch, claims.says_shift, None, ALIBI)["en"]
+    )

@@ -123,27 +123,27 @@ CASES = [
     (
         architectures.says_task,
         TaskFacts(COSTS, 3, 4, 8),
-        "Reading 3 tokens and generating 4 at d_model 8: the encoder–decoder has 2.00 times the "
-        "parameters of the decoder-only model and takes 1.20 times its FLOPs.",
+        "At d_model 8, the encoder–decoder has 2.00 times the parameters of the decoder-only "
+        "model; reading 3 tokens and generating 4 takes 1.20 times its FLOPs.",
     ),
     (
         decoding.says_target,
         SEARCH,
-        "After 2 of 2 steps the target has log-probability −2.08 nats (probability 13%, the "
-        "product over its tokens). It is complete (`[END]`). It was least confident about "
-        "`我` at step 1: 25%.",
+        "After 2 of 2 steps, the target has a log-probability of −2.08 nats (probability 13%, the "
+        "product over its tokens). The target is complete (`[END]`). The model was least "
+        "confident about `我` at step 1: 25%.",
     ),
     (decoding.says_target, replace(SEARCH, place=None), "Only the start token"),
     (
         partial(decoding.says_smoothing, coming=replace(CANDIDATES, smoothing=0.1)),
         SEARCH,
-        "aims at 90% for the correct token",
+        "aims at a probability of 90% for the correct token",
     ),
-    (decoding.says_target, replace(SEARCH, place=1), "Pruned by the search"),
+    (decoding.says_target, replace(SEARCH, place=1), "The search pruned this target"),
     (
         decoding.says_target,
         replace(SEARCH, n_forced=1),
-        "Of its own choices, it was least confident about `[END]` at step 2: 50%.",
+        "Of its own choices, the model was least confident about `[END]` at step 2: 50%.",
     ),
     (decoding.says_target, FULL, "The target was cut off: max_seq_len limits it to 2 tokens."),
     (
@@ -157,7 +157,7 @@ CASES = [
         "With random weights, a target does not end by itself: it stops at 2 tokens.",
     ),
     (decoding.says_tree, SEARCH, "3 hypotheses explored: 1 pruned, 1 finished. Greedy search"),
-    (decoding.says_against_greedy, AgainstGreedy(-1.5, -2.5, False), "−2.5 (−1.5 here)"),
+    (decoding.says_against_greedy, AgainstGreedy(-1.5, -2.5, False), "−2.5 (beam search: −1.5)"),
     (decoding.says_against_greedy, AgainstGreedy(-1.5, -1.5, True), "finds the same target"),
     (decoding.says_steps, replace(SEARCH, n=60, step=30), "steps 18 to 41 of 60"),
     (decoding.says_candidates, CANDIDATES, "top prediction is `我` (75%)"),
@@ -165,8 +165,8 @@ CASES = [
     (
         missing.says_ways,
         WAYS,
-        "changes by 1.10 bits (KL) on average; most at `ˋ他ˋ` (3.0 bits), least at `我` (0.05 bits)"
-        ". 1 of 3 tokens can be predicted from the target alone",
+        "changes by 1.10 bits (KL) on average; it changes most at `ˋ他ˋ` (3.0 bits), least at `我` "
+        "(0.05 bits). 1 of 3 tokens can be predicted from the target alone",
     ),
     (missing.says_ways, replace(WAYS, seed=3), "(seed 3): how to use the source"),
     (
@@ -181,9 +181,9 @@ CASES = [
         "by more than 1 bit (KL) when a single source token is hidden.",
     ),
     (missing.says_blind, ("the cat 猫",), "mixes the two."),
-    (attention.says_head, HEAD, "effectively attends to 1.4 to 4.0 tokens."),
+    (attention.says_head, HEAD, "effectively attends to 1.4–4.0 tokens, depending on the head."),
     (attention.says_head, HEAD, "`[BEGIN]` attends to `I` (90%), `like` (6.0%) in the source"),
-    (attention.says_head, HEAD, "The decoder writes “`我`” next. A query"),
+    (attention.says_head, HEAD, "The decoder writes “`我`” next. In cross-attention, a query"),
     (attention.says_head, replace(HEAD, pins=Pins(2, 2)), "its row is all zeros."),
     (attention.says_head, HEAD, "The weights are random (seed"),
     (attention.says_map, HEAD, "Hatched cells are masked: 4 of 12."),
@@ -202,42 +202,42 @@ CASES = [
     (
         alignment.says_links,
         LINKS,
-        "Cross-attention of layer 2, mean of heads predicts 2 links and finds 1 of the 1 true "
+        "Cross-attention of layer 2 (mean of heads) predicts 2 links and finds 1 of the 1 true "
         "ones: alignment error rate 0.25, precision 50%, recall 100%. With one link per target "
-        "word the error rate cannot go below 0.12 here",
+        "word, the error rate cannot go below 0.12 here",
     ),
     (alignment.says_links, replace(LINKS, least_error=0.0), "the error rate could reach 0."),
-    (alignment.says_links, UNKNOWN, "mean of heads: `我` ← `I`, `喜欢` ← `like`."),
-    (alignment.says_links, replace(UNKNOWN, found=frozenset()), "heads predicts no link."),
-    (alignment.says_links, replace(LINKS, seed=3), "(seed 3), so this is chance."),
-    (alignment.says_links, LINKS, "Outlined: `我` is linked to `I`, a true link."),
+    (alignment.says_links, UNKNOWN, "(mean of heads): `我` ← `I`, `喜欢` ← `like`."),
+    (alignment.says_links, replace(UNKNOWN, found=frozenset()), "heads) predicts no link."),
+    (alignment.says_links, replace(LINKS, seed=3), "(seed 3), so these links are due to chance."),
+    (alignment.says_links, LINKS, "Outlined: `我` is linked to `I`; this link is true."),
     (
         alignment.says_links,
         replace(LINKS, pins=Pins(0, 2)),
-        "Outlined: `喜欢` is linked to `like`; it has no true link.",
+        "Outlined: `喜欢`, which has no true link, is linked to `like`.",
     ),
     (
         alignment.says_links,
         replace(LINKS, pins=Pins(0, 2), true=frozenset({(0, 1), (0, 2)})),
-        "Outlined: `喜欢` is linked to `like`; its true link is to `I`.",
+        "Outlined: `喜欢` is linked to `like`, but should be linked to `I`.",
     ),
     (alignment.says_links, UNKNOWN, "Outlined: `我` is linked to `I`."),
     (
         alignment.says_heads,
         HEADS,
-        "Over 64 validation sentences layer 1, mean of heads aligns best (error rate 0.25); "
-        "with the query taken one row later, it would be layer 1, head 1 (0.12).",
+        "Over 64 validation sentences, layer 1 (mean of heads) aligns best (error rate 0.25); "
+        "with the query one row later, layer 1, head 1 would align best (0.12).",
     ),
     (memory.says_source, VECTORS, "0.12 before the first layer and of 0.50 at the encoder's"),
-    (memory.says_source, VECTORS, "Layer 1 changes them most, on average by 1.50"),
+    (memory.says_source, VECTORS, "Layer 1 changes the vectors most, on average by 1.50"),
     (memory.says_source, replace(VECTORS, is_token=np.array([1, 0, 0]) > 0), "one source token"),
     (
         memory.says_lengths,
         VECTORS,
-        "The longest is `like` (3.00), the shortest `I` (2.00). `I` has kept",
+        "The longest vector is `like` (3.00), the shortest `I` (2.00). `I` has kept",
     ),
-    (memory.says_across, Across(0.25, 0.5, 0.125, 40), "The layers bring them closer."),
-    (memory.says_across, Across(0.5, 0.5, 0.125, 40), "The layers bring them no closer"),
+    (memory.says_across, Across(0.25, 0.5, 0.125, 40), "The layers bring the languages closer."),
+    (memory.says_across, Across(0.5, 0.5, 0.125, 40), "The layers bring the languages no closer"),
 ]
 
 

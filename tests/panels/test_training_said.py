@@ -36,7 +36,7 @@ CASES = [
         learning,
         LEARNING,
         "After 1,200 steps the validation loss is 0.69 nats (1.00 bits), perplexity 2.0: as "
-        "uncertain as choosing among 2.0 equally likely tokens (of 64 in all). right: "
+        "uncertain as choosing among 2.0 equally likely tokens (vocabulary: 64). right: "
         "25.0%.",
     ),
     (learning, replace(LEARNING, is_share=False), "right: 0.25."),
@@ -46,7 +46,7 @@ CASES = [
     (
         shared.says_births,
         BIRTHS,
-        "highest in layer 1, head 2, from 5.0% at step 0 to 75% at step 8. Click",
+        "highest in layer 1, head 2, where it goes from 5.0% at step 0 to 75% at step 8. Click",
     ),
 ]
 ASKED = ExampleFacts((Place("a"), Place("b", asked=True), Place("c", asked=True)), False)
@@ -68,7 +68,9 @@ def test_each_case_is_said_in_both_languages(monkeypatch, says, facts, part: str
     assert said["zh"] != said["en"]
 
 
-@pytest.mark.parametrize(("seconds", "part"), [(12.0, "About 12 s here for 40"), (120, "2 min")])
+@pytest.mark.parametrize(
+    ("seconds", "part"), [(12.0, "About 12 s for 40 updates on this machine"), (120, "2 min")]
+)
 def test_how_long_it_takes(monkeypatch, seconds: float, part: str):
     said = in_both(monkeypatch, shared.says_seconds, seconds, 40)
     assert part in said["en"] and said["zh"] != said["en"]

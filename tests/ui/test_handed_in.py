@@ -46,7 +46,7 @@ def test_what_is_handed_in_holds_guess_and_truth_and_no_markup_of_strangers():
     link.change("text", "<script>alert(1)</script>")
     page = written(Now(LESSON, 1, {0: Answer((0,), (2.0,)), 1: Answer((0,), (1.0,))}), NOON)
     assert "How much is 1 &amp; 1?" in page and "2026-11-22 12:00" in page
-    assert "Your guess: “little”. Measured: 2, so “much”." in page
+    assert "Your guess: “little”. Measured: 2, so “much” is right." in page
     assert "&lt;script&gt;alert(1)" in page and "<script>alert" not in page
     assert page.count("class='note'") == 1
     assert "http://" not in page.replace("http://www.w3.org", "") and "src=" not in page

@@ -61,7 +61,7 @@ def test_a_lesson_that_lies_anywhere_is_played(tmp_path: Path, capsys: pytest.Ca
         ({"told": "n_wheels"}, "unknown name: n_wheels"),
         ({"wanted": 8}, "done before anything was done"),
         ({"wanted": 4}, "the solution does not do the task"),
-        ({"n": "many"}, "n_heads=many is not a valid setting"),
+        ({"n": "many"}, "n_heads=many is not valid"),
     ],
 )
 def test_each_fault_is_named_with_its_step(

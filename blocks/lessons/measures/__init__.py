@@ -17,9 +17,11 @@ MEASURES: Mapping[str, Measure] = {
     if inspect.isfunction(function) and function.__module__ == room.__name__ and name[0] != "_"
 }
 UNMEASURED = N_("{name} cannot be measured here: {why}")
-LACKING = N_("There is nothing to measure here: what {name} asks for is not in this model or text")
+LACKING = N_("There is nothing to measure here: what {name} measures is not in this model or text")
 NO_MEASURE = N_("There is no measurement {name}: use one of {known}")
-NO_ARGUMENT = N_("The measurement {name} has no {argument}: it takes {known} and fields of a model")
+NO_ARGUMENT = N_(
+    "The measurement {name} has no argument {argument}: it takes {known} and model fields"
+)
 CANNOT_BE = (
     *(IndexError, KeyError, TypeError, ValueError, ArithmeticError),
     *(AttributeError, RuntimeError),  # of a model that is no GPT, whose mask or logits are others

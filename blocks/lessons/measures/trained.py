@@ -8,7 +8,7 @@ from blocks.training.race import SMOOTH, race_spec
 from blocks.training.recorded import Learned, recorded
 from blocks.training.spec import TrainingSpec
 
-NOT_RECORDED = N_("No training with these settings was recorded")
+NOT_RECORDED = N_("No training run with these settings was recorded")
 
 
 def story_loss(at: Place, *, sees_ahead: bool, language: str = "en") -> float:

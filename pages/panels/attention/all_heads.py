@@ -32,7 +32,7 @@ LABELS = {
     "first_token": N_("first token"),
     "same_token": N_("itself"),
     "previous_token": N_("previous token"),
-    "induction": N_("token after an earlier occurrence (induction)"),
+    "induction": N_("token after an earlier identical token (induction)"),
 }
 COLUMNS = {**LABELS, "induction": N_("induction")}
 MEASURES = [name for name in SORTS if name != "layer"]
@@ -47,8 +47,8 @@ def says_heads(facts: AllHeads) -> str:
     """The sharpest and the widest head, and those with a name."""
     sharp, wide = facts.ends
     text = _(
-        "Of {n} heads, {sharp} is the sharpest ({sharp_bits:.2f} bits) and {wide} the most "
-        "spread out ({wide_bits:.2f} bits). {named}"
+        "The sharpest of the {n} heads is {sharp} ({sharp_bits:.2f} bits); the most spread "
+        "out is {wide} ({wide_bits:.2f} bits). {named}"
     )
     said = text.format(
         n=len(facts.heads),
@@ -66,7 +66,10 @@ def _looks_back(facts: AllHeads) -> str:
     if PREVIOUS in facts.n_named:
         return ""
     nearest = facts.nearest(PREVIOUS)
-    text = _("Closest to a previous-token head: {head} ({share:.0%} of its weight).")
+    text = _(
+        "Closest to a previous-token head: {head} ({share:.0%} of its weight on the "
+        "previous token)."
+    )
     head = shared.head_called(nearest["layer"], nearest["head"])
     return text.format(head=head, share=nearest[PREVIOUS])
 
@@ -77,15 +80,15 @@ def _named(facts: AllHeads) -> str:
             "No head puts more than half of its weight on one kind of position, so none is named."
         )
     listed = enumeration(f"{terms.head_name(name)} {n}" for name, n in facts.n_named.items())
-    text = _("Heads that put more than half of their weight in one place: {listed}.")
+    text = _("Heads with over half of their weight on one kind of position, by kind: {listed}.")
     return text.format(listed=listed)
 
 
 def says_colors(facts: AllHeads) -> str:
     """How to read the heat table."""
     note = _(
-        "Colors show shares from 0 to 1, and entropy and distance relative to their largest "
-        "value. Only heads with a share above 0.5 are named."
+        "Colors show shares from 0 to 1, entropy and distance relative to their largest "
+        "values. Only heads with a share above 0.5 are named."
     )
     if len(facts.heads) <= MOST_HEADS:
         return note
@@ -106,7 +109,7 @@ def table(run: Run) -> pd.DataFrame:
             _("layer"): found["layer"].map(from_one),
             _("head"): found["head"].map(from_one),
             **{_(LABELS[name]): found[name] for name in MEASURES},
-            _("first token's ‖v·W_O‖ / mean of others"): first["value_ratio"],
+            _("first token's ‖v·W_O‖ / mean of the others"): first["value_ratio"],
             _("attention sink"): first["is_sink"],
             _("name"): [_name_and_share(row) for row in each_row(found)],
         }

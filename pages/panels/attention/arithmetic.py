@@ -24,7 +24,7 @@ def written_out(facts: HeadFacts) -> str:
 def _projected(facts: HeadFacts, _cell: Cell) -> str:
     query = facts.steps.q[facts.query]
     first, rest = query[:4], query[4:]
-    text = _("q({token}) = ({first}{more}), likewise k and v: d_head = {d_head} numbers each.")
+    text = _("q({token}) = ({first}{more}); k and v likewise have d_head = {d_head} numbers each.")
     said = text.format(
         token=shared.token(facts.run, facts.query),
         first=", ".join(map(number, first)),
@@ -43,7 +43,7 @@ def _of_this_model(facts: HeadFacts) -> list[str]:
         said.append(text.format(kind=kind, kv_head=kv_head, n=config.n_kv_heads))
     if config.attention.qk_norm:
         whole = config.attention.qk_norm_whole
-        over_all = _("q of all heads together is scaled to RMS 1, and so is k.")
+        over_all = _("q is scaled to RMS 1 over all heads together, and so is k.")
         said.append(over_all if whole else _("q and k are scaled to RMS 1."))
     if config.position.position_kind is PositionKind.ROPE:
         said.append(_("RoPE has rotated q and k by their positions."))
@@ -92,7 +92,7 @@ def _softmax(facts: HeadFacts, cell: Cell) -> str:
     said = text.format(**numbers, weight=cell.softmax.weight)
     if facts.steps.sink is None:
         return said
-    text = _("{softmax}; Σ also counts the learned sink, score {sink}")
+    text = _("{softmax}; Σ also includes the learned sink, with score {sink}")
     return text.format(softmax=said, sink=number(facts.steps.sink))
 
 

@@ -53,7 +53,7 @@ def counted_head(head: int) -> int | None:
 def says_contribution(facts: ContributionFacts) -> str:
     """Which key has the most weight, and which one adds most."""
     if facts.parts.out_norm == 0:
-        return _("Attention adds nothing at this token: the vector has length 0.")
+        return _("Attention adds nothing at this token: its output has length 0.")
     if facts.weight(facts.heaviest) == 0:
         return _("This token cannot attend to any key: attention adds only its output bias.")
     said = [_largest(facts)]
@@ -68,14 +68,14 @@ def says_contribution(facts: ContributionFacts) -> str:
 
 def _largest(facts: ContributionFacts) -> str:
     text = _(
-        "{token} has the largest weight ({weight}), but {other} contributes most: "
+        "{token} has the largest weight ({weight}), but {other} contributes the most: "
         "{other_norm} of the total length with a weight of {other_weight}; {token} "
         "contributes {norm}."
     )
     if facts.heaviest == facts.longest:
         text = _(
-            "{token} has the largest weight ({weight}) and contributes most ({norm} of the "
-            "total length)."
+            "{token} has the largest weight ({weight}) and contributes the most ({norm} of "
+            "the total length)."
         )
     return text.format(
         token=shared.token(facts.run, facts.heaviest),
@@ -91,12 +91,12 @@ def says_shares(facts: ContributionFacts) -> str:
     """Which keys are drawn, and what is counted."""
     notes, most = [], contribution_picture.MOST_KEYS
     if facts.n_seen > most:
-        text = _("Shown: the {n} keys with the largest weight or share, of {all} visible ones.")
+        text = _("Shown: of {all} visible keys, the {n} with the largest weight or share.")
         notes.append(text.format(n=most, all=facts.n_seen))
     notes.append(
         _(
-            "Share: the component along the direction of the layer's output at this token, "
-            "before dropout; all rows sum to 100%. A negative share works against the rest."
+            "Share: the component along the layer's output at this token, before dropout; "
+            "all rows sum to 100%. A row with a negative share works against the others."
         )
     )
     return sentences(*notes)
@@ -106,8 +106,8 @@ def says_sinks(facts: SinkFacts) -> str:
     """Which heads rest on the first token, by which numbers."""
     rule = _(
         "Some heads park their attention on the first token, an attention sink. A head is "
-        "marked if its mean weight on that token is above {above:.0%} although the token's "
-        "‖v·W_O‖ is below {below} times the mean of the other tokens."
+        "marked if its mean weight on that token is above {above:.0%} while the token's "
+        "‖v·W_O‖ is below {below} times the mean over the other tokens."
     ).format(above=facts.above, below=facts.below)
     if facts.sinks.empty:
         text = _(
@@ -116,7 +116,7 @@ def says_sinks(facts: SinkFacts) -> str:
         )
         return sentences(rule, *_each(text, facts.closest))
     each = _("{head} (weight {weight}, ‖v·W_O‖ ratio {ratio:.2f})")
-    text = _("{n} of {all} heads use the first token as an attention sink, most clearly: {listed}.")
+    text = _("{n} of {all} heads use the first token as an attention sink; the clearest: {listed}.")
     listed = listing(_each(each, facts.sinks.head(4)))
     return sentences(rule, text.format(n=len(facts.sinks), all=len(facts.heads), listed=listed))
 
@@ -141,7 +141,7 @@ def weight_and_contribution(run: Run) -> None:
     with explained(("contribution",), code, key="contribution"):
         say(says_contribution, *shown, facts=contribution_facts)
     st.segmented_control(
-        _("Heads counted"),
+        _("Heads included"),
         COUNTED,
         format_func=lambda name: _(COUNTED_LABELS[name]),
         required=True,

@@ -51,8 +51,8 @@ def says_errors(facts: KindsFacts) -> str:
     """Which way is nearest to the full one in this head."""
     text = _(
         "Head {head} of layer {layer}: the fused kernel gives the same output (error "
-        "{fused:.0e}); the closest of the others is {nearest} (error {least:.1%}, "
-        "{share:.0%} of the pairs scored), the furthest {furthest} (error {most:.1%})."
+        "{fused:.0e}); of the other variants, {nearest} is closest (error {least:.1%}, "
+        "{share:.0%} of the pairs scored) and {furthest} furthest (error {most:.1%})."
     )
     return text.format(
         head=from_one(facts.head),
@@ -69,8 +69,8 @@ def says_errors(facts: KindsFacts) -> str:
 def says_growth(facts: GrowthFacts) -> str:
     """What the longest length costs, in each way."""
     text = _(
-        "Measured here at n = {n:,}: {fastest} takes {least:.1f} ms, {slowest} {most:.1f} ms, "
-        "{ratio:.0f} times as long; memory from {small} to {large}."
+        "Measured here at n = {n:,}: {fastest} is fastest ({least:.1f} ms) and {slowest} "
+        "slowest ({most:.1f} ms, {ratio:.0f} times as long); memory is {small} to {large}."
     )
     fastest, *_between, slowest = facts.longest
     small, large = map(bytes_text, facts.memory)
@@ -102,8 +102,8 @@ def says_measured(run: Run) -> str:
     """On what it was measured."""
     text = _(
         "Random q, k, v (seed {seed}), {n_heads} heads of width {d_head}, {dtype}, causal; "
-        "fastest of 5; window 16, stride √n. The exponent is fitted to the three longest "
-        "lengths; memory used inside a fused kernel is not counted on CPU."
+        "fastest of 5 runs; window 16, stride √n. The exponent is fitted to the three "
+        "longest lengths; memory used inside a fused kernel is not counted on CPU."
     )
     sizes = {"n_heads": run.config.n_heads, "d_head": run.config.d_head}
     return text.format(seed=run.seed, dtype=run.dtype, **sizes)
@@ -172,7 +172,10 @@ def how_else(run: Run) -> None:
         show(draw_maps, *shown, token, key="kind_maps")
         if run.config.position.position_kind == "alibi":
             note(
-                _("The maps leave out ALiBi's bias: they compare which pairs are scored and kept.")
+                _(
+                    "The maps omit ALiBi's bias: they compare which pairs each variant scores "
+                    "and keeps."
+                )
             )
     with right:
         reach_controls(run)
@@ -192,7 +195,8 @@ def reach_controls(run: Run) -> None:
     """The window, and the stride."""
     n, shown = run.input.shape[1], chosen_reach(run)
     if n > 1:
-        slider("kinds_window", _("window · last tokens, itself included"), shown.window, most=n)
+        label = _("window · last tokens, current one included")
+        slider("kinds_window", label, shown.window, most=n)
         label = _("stride · every n-th earlier token")
         slider("kinds_stride", label, shown.stride, most=n)
 

@@ -23,8 +23,9 @@ MOST_LINES, MOST_TOKENS = 16, 64
 def says_most_read(facts: HeadFacts) -> str:
     """Which token is read most, over all queries."""
     text = _(
-        "In {head}, most attention goes to {token}: all tokens together give it {total:.1f}, "
-        "of {all:.0f} in total. Orange lines leave the pinned token {pinned}."
+        "In {head}, {token} receives the most attention: {total:.1f} from all tokens "
+        "together, of a total weight of {all:.0f}. Orange lines start at the pinned token "
+        "{pinned}."
     )
     most = facts.most_received
     return text.format(
@@ -39,8 +40,8 @@ def says_most_read(facts: HeadFacts) -> str:
 def says_lines(facts: HeadFacts, n_lines: int) -> str:
     """Which lines are drawn."""
     text = _(
-        "Shown: each token's {n} largest weights; those below {least:.0%} only for the "
-        "pinned token."
+        "Shown: each token's {n} largest weights; weights below {least:.0%} are shown only "
+        "for the pinned token."
     )
     drawn = shared.says_window(facts, facts.drawn(MOST_TOKENS))
     return sentences(text.format(n=n_lines, least=bipartite.LEAST), drawn)
@@ -70,7 +71,7 @@ def line_choice(run: Run) -> int:
     """Choose how many."""
     most, n_lines = min(MOST_LINES, len(run.input.labels)), chosen_lines(run)
     if most > 1:
-        slider("edges", _("Lines from each token"), n_lines, most=most)
+        slider("edges", _("Lines per token"), n_lines, most=most)
     return n_lines
 
 
@@ -84,6 +85,6 @@ def draw_lines(run: Run, layer: int, head: int, token: int, n_lines: int) -> Pic
         most=n_lines,
         pinned=drawn.inside(token),
         first=drawn.first,
-        title=_("Lines of {head}").format(head=shared.head_called(layer, head)),
+        title=_("Attention lines: {head}").format(head=shared.head_called(layer, head)),
         _=_,
     )

@@ -25,16 +25,16 @@ def says_growth(facts: RandomScoresFacts) -> str:
     """The measure at three widths."""
     text = {
         ScoreMeasure.SPREAD: _(
-            "Scores {divided}: their standard deviation is {least} at d = {few}, {middle} at "
-            "{more}, {most} at {many}."
+            "With scores {divided}, the standard deviation is {least} at d = {few}, {middle} "
+            "at {more}, {most} at {many}."
         ),
         ScoreMeasure.LARGEST: _(
-            "Scores {divided}: the largest of 16 weights is {least} on average at d = {few}, "
-            "{middle} at {more}, {most} at {many}."
+            "With scores {divided}, the largest of 16 weights is {least} on average at d = "
+            "{few}, {middle} at {more}, {most} at {many}."
         ),
         ScoreMeasure.SLOPE: _(
-            "Scores {divided}: the slope of softmax, Σ A(1 − A) over 16 keys, is {least} at "
-            "d = {few}, {middle} at {more}, {most} at {many}."
+            "With scores {divided}, the slope of softmax, Σ A(1 − A) over 16 keys, is "
+            "{least} at d = {few}, {middle} at {more}, {most} at {many}."
         ),
     }[facts.measure]
     few, more, many = TOLD
@@ -59,5 +59,5 @@ def how_scores_grow(run: Run) -> None:
         choose("score_measure", label, ScoreMeasure, label_of=lambda n: measures[ScoreMeasure(n)])
         choose("divisor", _("Scores"), Divisor, label_of=lambda n: divisors[Divisor(n)])
     show(picture.curve, *values, facts=random_facts, key="random_scores")
-    text = _("Random queries and keys, every number from N(0, 1) (seed {seed}); 16 keys, no mask.")
+    text = _("Random queries and keys with entries from N(0, 1) (seed {seed}); 16 keys, no mask.")
     note(text.format(seed=run.seed))

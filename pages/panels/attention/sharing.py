@@ -106,7 +106,7 @@ def _alike(row: Shared | None) -> str:
     if row is None:
         return ""
     text = _(
-        "With {n} key/value heads, the attention maps of two heads have a cosine of "
+        "With {n} key/value heads, the attention maps of two heads have a mean cosine of "
         "{within:.3f} within a group and {across:.3f} across groups."
     )
     return text.format(n=row.n_kv_heads, **row.likeness._asdict())
@@ -115,8 +115,8 @@ def _alike(row: Shared | None) -> str:
 def says_pooled(run: Run) -> str:
     """Where the shared keys and values come from."""
     text = _(
-        "Shared keys and values are the means of this model's own, as in a conversion before "
-        "further training (Ainslie et al. 2023). Weights: {weights}."
+        "Shared keys and values are means of this model's original ones, as in a conversion "
+        "before further training (Ainslie et al. 2023). Weights: {weights}."
     )
     random = _("random, seed {seed}").format(seed=run.seed)
     return text.format(weights=_("trained") if run.weights else random)
@@ -157,10 +157,7 @@ def who_shares(run: Run) -> None:
         return
     if run.config.n_kv_heads == 1:
         place.caption(
-            _(
-                "There is only one key/value head, shared by all heads already. Set n_kv_heads "
-                "higher."
-            )
+            _("There is only one key/value head, already shared by all heads. Increase n_kv_heads.")
         )
         _kinds_table(run)
         return
@@ -195,10 +192,11 @@ def says_latent(facts: CachedKinds) -> str:
     """What the latent saves against heads of their own."""
     first, own = facts.rows[0], facts.rows[-1]
     text = _(
-        "All {n_heads} heads compute their keys and values from one latent vector of {latent} "
-        "numbers per token, plus {rotary} that RoPE rotates: {bytes:,} bytes per token in the "
-        "cache. Heads with keys and values of their own (MHA) would take {heads:,} bytes, "
-        "{times:.1f} times as much. So there are no keys and values to share among heads here."
+        "All {n_heads} heads compute their keys and values from one latent vector of "
+        "{latent} numbers per token, plus {rotary} numbers that RoPE rotates: {bytes:,} "
+        "bytes per token in the cache. Heads with keys and values of their own (MHA) would "
+        "take {heads:,} bytes, {times:.1f} times as much. So there are no keys and values to "
+        "share among heads here."
     )
     return text.format(
         n_heads=own.config.n_heads,

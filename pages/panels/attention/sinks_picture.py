@@ -26,7 +26,7 @@ def sinks(facts: SinkFacts, *, _: Translate) -> Picture:
         height=360,
         margin=(46, 48),
         xaxis={
-            "title": _("‖v·W_O‖ of the first token ÷ mean of others"),
+            "title": _("‖v·W_O‖ of the first token ÷ mean of the others"),
             "range": [0, most],
             "automargin": False,
         },

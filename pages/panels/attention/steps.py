@@ -69,17 +69,21 @@ STEP_SENTENCES = {
         "Every token has three vectors of {d_head} numbers: a query (what it looks for), a key "
         "(what it can be found by) and a value (what it passes on)."
     ),
-    "scores": N_("The dot product of the pinned query with every key: scores range from {raw}."),
+    "scores": N_("The pinned query's dot products with all keys are its scores, from {raw}."),
     "scaled": N_("Divided by √{d_head}, the scores range from {scaled}."),
     "cap": N_("cap · tanh(score / cap) compresses the scores: the range is now {capped}."),
-    "bias": N_("The further a key, the lower its score: the range is now {biased}."),
+    "bias": N_("The farther away a key is, the lower its score: the range is now {biased}."),
     "mask": N_(
         "The mask hides {n_masked} of {n} keys from the pinned token; the remaining scores "
         "range from {masked}."
     ),
     "softmax": N_("Softmax turns the row's scores into weights ({pattern}) that sum to {sum}."),
-    "mix": N_("The values, each times its weight, are summed: a vector of length {mixed}."),
-    "gate": N_("The gate, a sigmoid of what the layer reads, leaves a vector of length {gated}."),
+    "mix": N_(
+        "The values, each multiplied by its weight, are summed into a vector of length {mixed}."
+    ),
+    "gate": N_(
+        "The gate, a sigmoid computed from the layer's input, leaves a vector of length {gated}."
+    ),
     "write": N_(
         "The output projection maps {d_head} numbers to d_model = {d_model}: this head adds "
         "a vector of length {written}; the vectors of all heads are summed."

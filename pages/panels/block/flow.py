@@ -47,12 +47,12 @@ def _reason(run: Run) -> str:
     if not norm.residual:
         return _("Without the residual connection, each part passes on only its own output.")
     if norm.norm_kind is NormKind.NONE:
-        return _("Without a norm nothing brings the stream back to a common scale.")
-    if norm.norm_kind is NormKind.BATCH_NORM and not run.training:
+        return _("Without a norm, nothing brings the stream back to a common scale.")
+    if norm.norm_kind is NormKind.BATCH_NORM and not (run.training or run.weights):
         return _(
-            "In evaluation mode BatchNorm uses running statistics, which are still mean "
-            "0 and variance 1 in an untrained model: it changes next to nothing. Switch "
-            "training mode on."
+            "In evaluation mode, BatchNorm uses running statistics. In an untrained model "
+            "these are still mean 0 and variance 1, so BatchNorm changes almost nothing. "
+            "Turn on training mode."
         )
     match norm.norm_placement:
         case NormPlacement.PRE:
@@ -61,12 +61,13 @@ def _reason(run: Run) -> str:
             return _("The norms are on the trunk: the stream is rescaled after every addition.")
         case NormPlacement.SANDWICH:
             return _(
-                "Each branch output is normalized before it is added: all have about the same size."
+                "Each branch output is normalized before it is added, so all outputs have "
+                "about the same size."
             )
         case NormPlacement.RES_POST:
             return _(
-                "Each branch reads the stream as it is, and its output is normalized before it is "
-                "added: nothing rescales the stream itself."
+                "Each branch reads the unnormalized stream, and its output is normalized "
+                "before it is added: nothing rescales the stream itself."
             )
         case NormPlacement.PARALLEL:
             return _(

@@ -64,14 +64,15 @@ def says_counts(facts: PairCounts) -> str:
 def _parameters(facts: PairCounts) -> str:
     a, b = facts.a.parameters, facts.b.parameters
     if a == b:
-        return _("Both have {n:,} parameters.").format(n=a)
+        return _("Both models have {n:,} parameters.").format(n=a)
     text = _(
         "B has {ratio} times the parameters of A ({change}); the largest change is in {part} "
         "({part_change})."
     )
     if readable(b / a) == "1":
         text = _(
-            "A has {n:,} parameters; B differs by {change}, most of all in {part} ({part_change})."
+            "A has {n:,} parameters, and B differs by {change}; the largest change is in "
+            "{part} ({part_change})."
         )
     part, change = facts.parameter_change
     return text.format(
@@ -85,11 +86,11 @@ def _parameters(facts: PairCounts) -> str:
 
 def _flops(facts: PairCounts) -> str:
     if facts.same_flops:
-        text = _("Per token read (text of {n:,} tokens), both need about {flops}.")
+        text = _("Per token read (in a text of {n:,} tokens), both models need about {flops}.")
         return text.format(n=facts.n, flops=flops(facts.b.read_flops))
     text = _(
-        "Per token read (text of {n:,} tokens), B needs {ratio} times the FLOPs of A; the "
-        "largest change is in {part} ({change})."
+        "Per token read (in a text of {n:,} tokens), B needs {ratio} times the FLOPs of A; "
+        "the largest change is in {part} ({change})."
     )
     if group := facts.flops_group_change:
         part, change = kind(group[0]), group[1]
@@ -110,11 +111,11 @@ def _cache(facts: PairCounts) -> str:
     if not a or not b:
         return ""
     if a == b:
-        text = _("Each token takes {n} of KV cache in both ({number_format}).")
+        text = _("Each token takes {n} of KV cache in both models ({number_format}).")
         return text.format(n=bytes_text(a), number_format=number_format)
     text = _(
-        "In the KV cache ({number_format}) each token takes {b} instead of {a}: {ratio} times as "
-        "much."
+        "In the KV cache ({number_format}), a token takes {a} in A and {b} in B, {ratio} "
+        "times as much."
     )
     return text.format(
         number_format=number_format, a=bytes_text(a), b=bytes_text(b), ratio=readable(b / a)
@@ -156,9 +157,10 @@ def what_differs(pair: Pair) -> None:
         tell(says_counts(facts))
     show_whole(numbers(facts))
     text = _(
-        "Exact counts, made without building a model. FLOPs: matrix products for texts of "
-        "{n:,} tokens; bytes assume {weight_format} (1 GB = 10⁹ bytes), whatever format A "
-        "and B run in here. Memory for inference is an estimate. A dash means not applicable."
+        "Counts are exact and made without building a model. FLOPs: matrix products for "
+        "texts of {n:,} tokens; bytes assume {weight_format} (1 GB = 10⁹ bytes), whatever "
+        "format A and B run in here. Memory for inference is an estimate. A dash means not "
+        "applicable."
     )
     note(text.format(n=facts.n, weight_format=format_name(facts.weight_format)))
     if len(table):

@@ -110,16 +110,18 @@ def from_toml(found: bytes) -> list[Kept]:
         raise UnreadableFileError(text, n=len(tables), most=MOST_KEPT)
     entries = [_entry(name, table) for name, table in tables.items()]
     if len(text_of(tuple(entries))) > LONGEST_TEXT:
-        raise UnreadableFileError(N_("These are more settings than a link can carry."))
+        raise UnreadableFileError(N_("The file contains more settings than a link can hold."))
     return entries
 
 
 def _entry(name: str, table: Any) -> Kept:
     if not name.strip() or len(name) > LONGEST_NAME or any(map(_is_control, name)):
-        text = N_("{name} is not a valid name: use 1 to {most} characters, no control characters")
+        text = N_(
+            "{name} is not a valid name: use 1 to {most} characters and no control characters"
+        )
         raise UnreadableFileError(text, name=name, most=LONGEST_NAME)
     if not isinstance(table, dict):
-        text = N_("{name} is not a table: write each configuration as one, like [my name]")
+        text = N_("{name} is not a table: write each configuration as a table, such as [my name]")
         raise UnreadableFileError(text, name=name)
     for key in table:
         if key not in (*CONFIG, *BESIDE, "architecture"):
@@ -168,6 +170,6 @@ def _start(name: str, values: dict[str, Any]) -> str:
     if starts.is_known(preset) and wanted in (None, starts.start(preset).config.architecture):
         return preset
     if wanted not in [*START_OF]:
-        text = N_("{name}: neither a known preset nor a known architecture")
+        text = N_("{name}: set a known preset or a known architecture")
         raise UnreadableFileError(text, name=name)
     return START_OF[Architecture(wanted)]

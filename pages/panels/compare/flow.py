@@ -74,8 +74,8 @@ def says_flow(facts: TwoFlows) -> str:
     """Both after the last common layer, and where they part most."""
     start, last = facts.both.iloc[0], facts.both.iloc[-1]
     text = _(
-        "{stage}, {moment}: A goes from {a_start} to {a_end}, B from {b_start} to "
-        "{b_end} (layers {first} to {last}). They are furthest apart at layer {apart}."
+        "{stage}, {moment}: A goes from {a_start} to {a_end}, B from {b_start} to {b_end} "
+        "(layers {first} to {last}). A and B are furthest apart at layer {apart}."
     )
     said = text.format(
         stage=_capital(_(STAGES[facts.stage])),
@@ -105,7 +105,7 @@ def rows(pair: Pair) -> list[Row]:
     bits, label = "{:.2f}".format, _("mean entropy of the heads (bits)")
     found = [
         Row(_("RMS of the stream after the last layer"), a.end, b.end, readable),
-        Row(_("growth of the stream over the layers"), a.growth, b.growth, shared.times),
+        Row(_("growth factor of the stream across layers"), a.growth, b.growth, shared.times),
     ]
     if pair.without_attention:
         return found
@@ -144,7 +144,7 @@ def what_passes(pair: Pair) -> None:
     if pair.n_layers > 1:
         one_of_layers(range(pair.n_layers), layer)
     if any(run.has_target for run in pair.both):
-        note(_("For an encoder–decoder, the encoder is compared: it reads the text."))
+        note(_("For an encoder–decoder, the encoder is compared, since it reads the text."))
         return
     for side, column in enumerate(st.columns(2)):
         with column:

@@ -64,8 +64,8 @@ def says_head(facts: TwoHeads) -> str:
     if not facts.reads_the_same:
         return said
     text = _(
-        "{share} of its weight lies on different keys in A and B; {mean} on average "
-        "over the head's queries."
+        "{share} of the token's attention lies on different keys in A and B; the average "
+        "over the head's queries is {mean}."
     )
     return sentences(said, text.format(share=percent(facts.moved), mean=percent(facts.distance)))
 

@@ -134,7 +134,7 @@ def _hover(pair: Pair, row: Row, layer: int) -> str:
     said = labelled.head_hover(row)
     if not pair.reads_the_same or row.head >= pair.n_heads:
         return said
-    text = _("{said}<br>{distance:.3f} from head {head} of the other model")
+    text = _("{said}<br>distance {distance:.3f} to head {head} of the other model")
     distance = runs.distances(pair)[layer, row.head]
     return text.format(said=said, distance=distance, head=from_one(row.head))
 

@@ -31,7 +31,7 @@ def what_is_kept() -> None:
     """Names, which is A, what is B; files out and in."""
     place, entries = explained(("comparing",), key="kept_list"), kept.all_kept()
     if entries:
-        text = _("{n} of {most} kept, all stored in this page's link.")
+        text = _("Kept configurations: {n} of at most {most}, all stored in this page's link.")
         place.caption(text.format(n=len(entries), most=MOST_KEPT))
         counted = link.value("context_len"), link.value("weight_format")
         for i, entry in enumerate(entries):
@@ -45,8 +45,8 @@ def what_is_kept() -> None:
     else:
         place.caption(
             _(
-                "Nothing is kept yet: “Compare” and “Keep as A” on any page keep the current "
-                "settings."
+                "Nothing is kept yet: click “Compare” and then “Keep as A” on any page to "
+                "keep the current settings."
             )
         )
     with st.expander(_("Import a saved list"), icon=":material/upload:"):

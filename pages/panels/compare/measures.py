@@ -18,7 +18,7 @@ MEASURES = {
     "active_parameters": N_("active parameters"),
     "read_flops": N_("FLOPs per token read"),
     "decode_flops": N_("FLOPs per token generated"),
-    "weight_bytes": N_("weights, bytes"),
+    "weight_bytes": N_("weight memory, bytes"),
     "cache_bytes": N_("KV cache, bytes per token"),
     "memory": N_("inference memory for one text, bytes"),
     "training_flops": N_("FLOPs to train on 20 tokens per parameter"),

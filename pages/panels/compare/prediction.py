@@ -46,9 +46,9 @@ def says_prediction(facts: TwoPredictions) -> str:
     """What both expect most, and how far apart they are."""
     a, b = facts.first("a"), facts.first("b")
     text = _(
-        "A's top prediction is {a} ({p_a}), B's is {b} ({p_b}). The two distributions "
-        "differ in {share} of their probability; over the whole text the top "
-        "predictions agree at {agreement} of positions."
+        "A's top prediction is {a} ({p_a}), B's is {b} ({p_b}). The two distributions differ "
+        "in {share} of their probability mass; over the whole text, the top predictions "
+        "agree at {agreement} of the positions."
     )
     return text.format(
         a=literal(a["label"]),
@@ -62,10 +62,10 @@ def says_prediction(facts: TwoPredictions) -> str:
 
 def says_how(random: str, seed: int) -> str:
     """Whether the numbers mean anything; `random`: which of A and B have random weights."""
-    said = _("The most probable tokens of each model at the pinned token, at temperature 1.")
+    said = _("Each model's most probable tokens at the pinned token (temperature 1).")
     if not random:
         return said
-    more = _("Random weights (seed {seed}): {which}; such predictions are meaningless.")
+    more = _("Predictions are meaningless with random weights (seed {seed}): {which}.")
     return sentences(said, more.format(which=enumeration(random), seed=seed))
 
 
@@ -88,9 +88,9 @@ def what_they_expect(pair: Pair) -> None:
 
 def draw_prediction(pair: Pair, token: int) -> Picture:
     """Probabilities of both."""
-    text = _("Predictions of both after {token}")
+    text = _("Predictions of both models after {token}")
     if pair.b.config.architecture is Architecture.ENCODER:
-        text = _("Predictions of both at {token}")
+        text = _("Predictions of both models at {token}")
     return pictures.bars(
         prediction_facts(pair, token).table,
         shared.names(pair),

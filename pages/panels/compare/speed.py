@@ -23,8 +23,8 @@ def says_time(facts: PairTimes) -> str:
     """Which is faster here, and whether the spread allows to say so."""
     (a_low, a_high), (b_low, b_high) = facts.a.quartiles, facts.b.quartiles
     text = _(
-        "Measured here on {device}, {rounds} alternating rounds, medians (quartiles): A "
-        "{a} ({a_low} to {a_high}), B {b} ({b_low} to {b_high})."
+        "Measured here on {device} in {rounds} alternating rounds; median (quartiles): A {a} "
+        "({a_low} to {a_high}), B {b} ({b_low} to {b_high})."
     )
     said = text.format(
         device=facts.device,
@@ -36,7 +36,7 @@ def says_time(facts: PairTimes) -> str:
         b_low=duration(b_low),
         b_high=duration(b_high),
     )
-    expected = _("By FLOPs alone, B would take {expected} times as long.")
+    expected = _("Judging by FLOPs alone, B would take {expected} times as long as A.")
     return sentences(said, _verdict(facts), expected.format(expected=readable(facts.flops_ratio)))
 
 
@@ -62,8 +62,8 @@ def _verdict(facts: PairTimes) -> str:
 def says_what_is_timed(n_a: int, n_b: int) -> str:
     """A pass over so many tokens of A and of B."""
     text = _(
-        "One forward pass over your text ({tokens} tokens), no gradient, nothing "
-        "recorded; A and B alternate, each warmed up first."
+        "One forward pass over your text ({tokens} tokens) without gradients or recording; A "
+        "and B alternate, each after a warm-up."
     )
     return text.format(tokens=n_b if n_a == n_b else f"{n_a} / {n_b}")
 
@@ -71,9 +71,9 @@ def says_what_is_timed(n_a: int, n_b: int) -> str:
 def rows(facts: PairTimes) -> list[Row]:
     """The middle of all rounds, and the fastest: whatever else runs here only adds time."""
     a, b = facts.a, facts.b
-    label = _("forward pass here, fastest round")
+    label = _("forward-pass time here, fastest round")
     return [
-        Row(_("forward pass here, median"), a.median, b.median, duration),
+        Row(_("forward-pass time here, median"), a.median, b.median, duration),
         Row(label, min(a.seconds), min(b.seconds), duration),
     ]
 
@@ -83,7 +83,7 @@ def how_fast_here(pair: Pair) -> None:
     """One forward pass of each, measured in turn."""
     again = _("Measure again")
     with explained(("comparing",), (paired_time.measure_round,), key="pair_time"):
-        is_asked = measure_button("measure_pair", _("Measure both here"), again=again)
+        is_asked = measure_button("measure_pair", _("Measure A and B here"), again=again)
     if is_asked:
         measured(pair, link.value("measure_pair"))
     note(says_what_is_timed(*(run.input.shape[1] for run in pair.both)))

@@ -97,15 +97,18 @@ def front_facts(found: tuple[Candidate, ...], axes: Axes) -> FrontFacts:
 def says_front(facts: FrontFacts) -> str:
     """Which lie on the front, what beats B, and how many have no such number."""
     if facts.points.empty:
-        return _("No configuration has values on both axes.")
-    text = _("Pareto front ({n} of {all}): {names}.")
+        return _("No configuration has values for both axes.")
+    text = _("Pareto front ({n} of {all} configurations): {names}.")
     names = shared.some_of([literal(name) for name in facts.front])
     said = [text.format(n=len(facts.front), all=len(facts.points), names=names)]
     if name := facts.better_than("b"):
         text = _("B is dominated: {name} is no worse on either axis and better on one.")
         said.append(text.format(name=literal(name)))
     if n := facts.n_left_out:
-        text = _("Not drawn: {n} without a value on an axis (an encoder has no cache).")
+        text = _(
+            "Configurations not drawn for lack of a value on an axis: {n} (an encoder, "
+            "for example, has no cache)."
+        )
         said.append(text.format(n=n))
     return sentences(*said)
 
@@ -130,10 +133,10 @@ def what_one_pays(run: Run) -> None:
         show(draw_front, *shown, key="trade_off_dots", on_click=take)
         note(
             _(
-                "Filled: on the Pareto front, where no other is at least as good on both "
-                "axes and better on one. Hollow: dominated. Both axes are logarithmic. Names "
-                "are shown where there is room, and always under the cursor. Click a dot to "
-                "set it as B."
+                "Filled: on the Pareto front, where no other configuration is at least as "
+                "good on both axes and better on one. Hollow: dominated. Both axes are "
+                "logarithmic. Names are shown where there is room, and always under the "
+                "cursor. Click a dot to set it as B."
             )
         )
 

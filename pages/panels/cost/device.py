@@ -26,9 +26,10 @@ def device_speed(place: Place, found: tuple[Speed, ...]) -> DeviceSpeed:
 def says_speed(facts: DeviceSpeed, peak: DevicePeak) -> str:
     """What the roof is made of."""
     text = _(
-        "Measured here ({where}): matrix products reach {rate} (size {size:,}), memory "
-        "delivers {bandwidth}. So an operation must do {ridge} FLOPs per byte it moves "
-        "before arithmetic is the limit. Launching an operation takes {start}."
+        "Measured here ({where}): matrix products reach {rate} (size {size:,}), and memory "
+        "delivers {bandwidth}. An operation must therefore do at least {ridge} FLOPs per "
+        "byte moved before arithmetic becomes the limit. Launching an operation takes "
+        "{start}."
     )
     said = text.format(
         where=shared.where(facts.place),
@@ -48,9 +49,9 @@ def says_speed(facts: DeviceSpeed, peak: DevicePeak) -> str:
 def says_how(facts: DeviceSpeed) -> str:
     """How it was measured."""
     text = _(
-        "Each dot is the second fastest of up to {repeats} repeats after warming up. Arrays "
-        "of {size} exceed the caches; smaller ones may not. Other work on this machine makes "
-        "it look slower. Dashed: the values that form the roofline."
+        "Each dot shows the second-fastest of up to {repeats} repeats after a warm-up. "
+        "Arrays of {size} exceed the caches; smaller ones may not. Other work on this "
+        "machine makes it look slower. Dashed: the values that form the roofline."
     )
     said = text.format(repeats=facts.repeats, size=bytes_text(facts.largest_array))
     if facts.has_all_sizes:
@@ -70,8 +71,8 @@ def measured_peak(place: Place) -> DevicePeak | None:
         text = _(
             "No roofline yet, so no operation is estimated or timed: the roofline needs "
             "matrix-product speed, memory bandwidth and launch time, and the measurement "
-            "stopped before all three were known. What was measured is drawn; FLOPs and "
-            "bytes in the table are exact all the same."
+            "stopped before all three were known. The values measured so far are drawn; "
+            "FLOPs and bytes in the table are exact regardless."
         )
         st.info(text, icon=":material/speed:")
     if facts.products:

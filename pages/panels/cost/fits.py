@@ -29,7 +29,7 @@ fit_facts = lru_cache(maxsize=64)(device_fit.fit_facts)
 def says_fits(facts: FitFacts) -> str:
     """What is enough, what is not, and how much of a device's memory counts."""
     text = _("Usable: up to {usable:.0%} of each device's memory.")
-    use = _("To train it:") if facts.is_training else _("To use it (inference):")
+    use = _("For training:") if facts.is_training else _("For inference:")
     verdict = _shared(facts) if facts.n_devices > 1 else _alone(facts)
     return sentences(use, verdict, text.format(usable=facts.usable))
 
@@ -50,8 +50,8 @@ def _alone(facts: FitFacts) -> str:
     here = next((each for each in facts.devices if each.device == HERE), None)
     if not facts.enough or here is None:
         return said
-    verdict = _("It fits here.") if here.is_enough else _("It does not fit here.")
-    return sentences(said, verdict)
+    fits, not_so = _("It fits on this device."), _("It does not fit on this device.")
+    return sentences(said, fits if here.is_enough else not_so)
 
 
 def _shared(facts: FitFacts) -> str:
@@ -59,8 +59,8 @@ def _shared(facts: FitFacts) -> str:
     sizes = {"needed": bytes_text(facts.needed), "n": facts.n_devices}
     if not facts.enough:
         text = _(
-            "{needed} on each of {n:,} devices: none of these device types has that much. "
-            "Use more devices, or reduce batch or length."
+            "{needed} on each of {n:,} devices: none of these device types has that much "
+            "memory. Use more devices, or reduce batch or length."
         )
         return text.format(**sizes)
     text = _(
@@ -73,9 +73,9 @@ def _shared(facts: FitFacts) -> str:
         all=len(facts.devices),
         device=shared.device(facts.smallest.device, facts.here),
     )
-    text = _("Largest batch there: {each} per device, {all} in total.")
+    text = _("Largest batch on that type: {each} per device, {all} in total.")
     if facts.smallest.batch == LARGEST_BATCH:
-        text = _("Largest batch there: at least {each} per device, {all} in total.")
+        text = _("Largest batch on that type: at least {each} per device, {all} in total.")
     batch = text.format(each=f"{facts.smallest.batch:,}", all=f"{facts.whole_batch:,}")
     return sentences(said, batch)
 
@@ -83,11 +83,11 @@ def _shared(facts: FitFacts) -> str:
 def says_parts(facts: FitFacts) -> str:
     """What is in the bytes that are used without training."""
     text = _(
-        "{weights} of weights, {cache} of KV cache, and {activations} of activations, since the "
+        "Weights take {weights}, the cache {cache} and activations {activations}, since the "
         "prompts are read in one pass."
     )
     if not facts.has_cache:
-        text = _("{weights} of weights and {activations} of activations.")
+        text = _("Weights take {weights} and activations {activations}.")
     return text.format(**{name: bytes_text(size) for name, size in facts.parts.items()})
 
 
@@ -122,14 +122,14 @@ def says_growth(facts: FitFacts) -> str:
 def says_search(facts: FitFacts) -> str:
     """How the largest sizes were found, and what is shared."""
     said = _(
-        "Largest batch at n = {n:,}, longest text at batch {batch:,}: found by "
-        "bisection on the estimate. Memory as in the data sheet, 1 GB = 10⁹ bytes."
+        "The largest batch at n = {n:,} and the longest text at batch {batch:,} are found by "
+        "bisection on the estimate. Memory sizes are from data sheets; 1 GB = 10⁹ bytes."
     ).format(n=facts.shape.n, batch=facts.shape.batch)
     if facts.n_devices > 1:
         said = sentences(_sharding(facts), said)
     if not facts.most_positions:
         return said
-    more = _("The learned position table ends at {most:,} tokens, whatever the memory.")
+    more = _("The learned position table ends at {most:,} tokens, regardless of memory.")
     return sentences(said, more.format(most=facts.most_positions))
 
 
@@ -138,13 +138,13 @@ def _sharding(facts: FitFacts) -> str:
     if not facts.is_training:
         return _(
             "Sharded evenly: weights. Not sharded: KV cache and activations, since each "
-            "device has its own batch. Not counted: the layer whose weights are being "
-            "gathered."
+            "device has its own batch. Not counted: the gathered weights of the current "
+            "layer."
         )
     return _(
         "Sharded evenly (ZeRO stage 3, Rajbhandari et al. 2020): weights, gradients, master "
         "weights and optimizer states. Not sharded: activations, since each device has its "
-        "own batch. Not counted: the layer whose weights are being gathered."
+        "own batch. Not counted: the gathered weights of the current layer."
     )
 
 
@@ -167,7 +167,7 @@ def draw_growth(facts: FitFacts, *, _: Translate) -> Picture:
 def fit_rows(facts: FitFacts) -> pd.DataFrame:
     """Each device: whether it is enough, and how far it goes."""
     found = facts.devices
-    best = {_("tokens/s at best"): [_best(each) for each in found]} if facts.are_writing else {}
+    best = {_("max tokens/s"): [_best(each) for each in found]} if facts.are_writing else {}
     batch = _("largest batch per device") if facts.n_devices > 1 else _("largest batch")
     return pd.DataFrame(
         {

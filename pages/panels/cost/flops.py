@@ -88,7 +88,7 @@ def _again(facts: StepFacts) -> str:
         (facts.setup.fused, _("fused attention does not store the scores")),
         (
             facts.setup.checkpointing,
-            _("with activation checkpointing each layer runs forward twice"),
+            _("with activation checkpointing, each layer runs forward twice"),
         ),
     )
     why = listing(reason for is_so, reason in reasons if is_so)
@@ -98,10 +98,10 @@ def _again(facts: StepFacts) -> str:
 def says_decoding(facts: Decoding) -> str:
     """Reading a prompt against writing the next token."""
     text = _(
-        "Reading {n:,} tokens takes {read}, generating one more {write}: {ratio:,.0f} times "
-        "less. Yet every weight used must be read from memory: at batch {batch:,} each "
-        "weight read serves at most {work:,} FLOPs, while in the same time {device} could do "
-        "{could:,.0f} FLOPs."
+        "Reading {n:,} tokens takes {read}, {ratio:,.0f} times as much as generating one "
+        "more ({write}). Yet every weight used must be read from memory: at batch {batch:,} "
+        "each weight read serves at most {work:,} FLOPs, while in the same time {device} "
+        "could do {could:,.0f} FLOPs."
     )
     return text.format(
         n=facts.n,
@@ -118,15 +118,15 @@ def says_decoding(facts: Decoding) -> str:
 def says_counted(facts: StepFacts) -> str:
     """What is counted, and what is not."""
     said = _(
-        "Matrix products are counted exactly, 2·m·n·k each: equal to torch's own count for "
-        "eager attention, forward and backward. Not counted: norms, softmax, activation "
+        "Matrix products are counted exactly, 2·m·n·k each, which equals torch's own count "
+        "for eager attention, forward and backward. Not counted: norms, softmax, activation "
         "functions, additions, the optimizer. Masked pairs are computed, then discarded."
     )
     if not facts.config.attends:
         said = _(
             "Matrix products are counted exactly, 2·m·n·k each, forward and backward; a "
-            "state is counted token by token, as its recurrence is written. Not counted: "
-            "norms, activation functions, additions, the optimizer."
+            "state is counted token by token, following its recurrence. Not counted: norms, "
+            "activation functions, additions, the optimizer."
         )
     return sentences(said, shared.capacity_note(facts.config))
 
@@ -143,7 +143,7 @@ def says_crossover(facts: CrossoverFacts) -> str:
         return said
     more = _(
         "Masked pairs are computed too; a kernel that skips them halves the n² line and "
-        "moves the crossing to {twice:,.0f}."
+        "moves the crossing to n = {twice:,.0f}."
     )
     return sentences(said, more.format(twice=facts.at_unmasked))
 

@@ -51,11 +51,11 @@ NEEDS = {
     "cache": N_("KV cache or states"),
 }
 KEPT = {
-    "layer_input": N_("inputs of the layers"),
+    "layer_input": N_("inputs to the layers"),
     "norms": N_("norms: saved inputs"),
     "attention_norms": N_("norms before attention: saved inputs"),
     "attention_in": N_("input to the q, k and v projections"),
-    "mixer_in": N_("input of the token mixer"),
+    "mixer_in": N_("input to the token mixer"),
     "state": N_("gates, chunks and states of the token mixer"),
     "latents": N_("latents of queries, keys and values"),
     "q_k_v": N_("queries, keys, values"),
@@ -69,7 +69,7 @@ KEPT = {
     "logit_soft_cap": N_("soft-capped logits"),
     "head_out": N_("outputs of the heads"),
     "dropout": N_("dropout masks"),
-    "feed_forward_in": N_("input of the feed-forward layer"),
+    "feed_forward_in": N_("input to the feed-forward layer"),
     "routed": N_("inputs and outputs of the experts"),
     "hidden": N_("hidden values"),
     "token_ids": N_("token ids"),
@@ -77,10 +77,10 @@ KEPT = {
     "final_norm": N_("final norm"),
     "prediction_head": N_("prediction head"),
     "prediction_norm": N_("norm of the prediction head"),
-    "unembed_in": N_("input of the output matrix"),
+    "unembed_in": N_("input to the output matrix"),
     "log_probs": N_("log-probabilities"),
     "ends": N_("inputs, norms and logits"),
-    "working": N_("temporary, in the backward pass"),
+    "working": N_("temporary values in the backward pass"),
 }
 
 
@@ -104,9 +104,9 @@ def variant_name(variant: Variant) -> str:
 
 def says_memory(facts: MemoryFacts) -> str:
     """What takes most, and how many bytes a parameter or a cached token comes to."""
-    text = _("{total} in total; the largest part is {part}: {bytes}, {share}.")
+    text = _("{total} in total; the largest part is {part} ({bytes}, {share}).")
     if facts.setup.n_devices > 1:
-        text = _("{total} on each device; the largest part is {part}: {bytes}, {share}.")
+        text = _("{total} on each device; the largest part is {part} ({bytes}, {share}).")
     said = text.format(
         total=bytes_text(facts.need.total),
         part=_(NEEDS[facts.largest]),
@@ -126,7 +126,7 @@ def _state(facts: MemoryFacts) -> str:
     ).format(n=facts.state_per_parameter)
     if facts.setup.n_devices == 1:
         return said
-    text = _("These {total} are shared among {n:,} devices.")
+    text = _("This {total} is split among {n:,} devices.")
     return sentences(said, text.format(total=bytes_text(facts.state), n=facts.setup.n_devices))
 
 
@@ -155,13 +155,13 @@ def _fewer_heads(facts: MemoryFacts) -> str:
     if other is None:
         return ""
     text = _(
-        "{kind} (n_kv_heads = {n}) would save {cache} of KV cache and {weights} of k_proj and "
-        "v_proj."
+        "{kind} (n_kv_heads = {n}) would save {cache} of KV cache and {weights} of weights "
+        "in k_proj and v_proj."
     )
     if other.name == "all_heads":
         text = _(
             "Heads already share keys and values here: {kind} (n_kv_heads = {n}) would take "
-            "{cache} more KV cache, and {weights} more for k_proj and v_proj."
+            "{cache} more for the KV cache and {weights} more for k_proj and v_proj."
         )
     return text.format(
         kind=VARIANTS[other.name],
@@ -173,10 +173,10 @@ def _fewer_heads(facts: MemoryFacts) -> str:
 
 def says_bars(facts: MemoryFacts) -> str:
     """How the bars differ from each other."""
-    said = _("The first bar is your choice; each of the others changes one thing.")
+    said = _("The first bar shows your choice; each of the others changes one setting.")
     if facts.is_training or not facts.cache_per_token:
         return said
-    return sentences(said, _("The cache is float32 if the weights are, otherwise 16 bits."))
+    return sentences(said, _("The cache is float32 if the weights are, otherwise 16-bit."))
 
 
 def says_estimate(facts: MemoryFacts) -> str:
@@ -186,7 +186,7 @@ def says_estimate(facts: MemoryFacts) -> str:
     said = _(
         "Estimated term by term for the modules that run here (norms not fused); in tests, "
         "the estimate is within 15% of a real step measured tensor by tensor. Not counted: "
-        "memory of the framework, allocator and kernels, and communication."
+        "memory used by the framework, allocator and kernels, and for communication."
     )
     more = ""
     if facts.setup.fused and facts.has_head_bias:
@@ -205,8 +205,8 @@ def _says_stored(facts: MemoryFacts) -> str:
     if stored is None:
         return ""
     text = _(
-        "Weights as stored in the file: {size}, {bits:.2f} bits each, including scales and "
-        "unrounded parts."
+        "Weights as stored in the file take {size}, on average {bits:.2f} bits each, "
+        "including scales and unrounded parts."
     )
     return text.format(size=bytes_text(stored.n_bytes), bits=stored.bits_per_weight)
 
@@ -214,8 +214,8 @@ def _says_stored(facts: MemoryFacts) -> str:
 def _says_use() -> str:
     return _(
         "The prompt is read in one pass; logits are computed for its last token only. Not "
-        "counted: scales of int8 and int4, memory of the framework and the allocator. With "
-        "weights below 16 bits, cache and activations stay at 16 bits."
+        "counted: scales of int8 and int4, and memory used by the framework and the "
+        "allocator. With weights below 16 bits, the cache and activations stay at 16 bits."
     )
 
 
@@ -298,7 +298,7 @@ def how_it_is_used(run: Run) -> None:
 
 
 def _training_switches(setup: Setup) -> None:
-    text = _("Keep only the input of each layer and recompute the rest in the backward pass.")
+    text = _("Keep only the input to each layer and recompute the rest in the backward pass.")
     switch("checkpointing", _("Activation checkpointing"), help=text)
     if setup.itemsize < 4:
         switch("master_weights", _("float32 master weights"))

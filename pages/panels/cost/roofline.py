@@ -53,12 +53,12 @@ BOUNDS = {"compute": N_("arithmetic"), "memory": N_("memory"), "start": N_("laun
 WAITING = {
     Bound.COMPUTE: N_("limited by arithmetic: {names}"),
     Bound.MEMORY: N_("limited by memory: {names}"),
-    Bound.START: N_("so small that launching them takes longer than running them: {names}"),
+    Bound.START: N_("so small that launching takes longer than running: {names}"),
 }
 ABOVE = {
     Bound.MEMORY: N_(
-        "Above the roofline: {names}. Their operands come from a cache, or the device "
-        "was busy when its bandwidth was measured."
+        "Above the roofline: {names}. The operands came from a cache, or the device was busy "
+        "when its bandwidth was measured."
     ),
     Bound.COMPUTE: N_(
         "Above the roofline: {names}. The device was busy when its peak was measured: "
@@ -104,9 +104,10 @@ def operation(name: str) -> str:
 def says_intensity(facts: CountedFacts) -> str:
     """Which operations will wait for memory, as far as counts tell."""
     text = _(
-        "By the formulas, {most} has the most FLOPs per byte moved ({high}) and {least} the "
-        "fewest ({low}): the shorter the bar, the sooner memory is the bottleneck. Where "
-        "that limit lies, and how long each operation takes, must be measured on this device."
+        "According to the formulas, {most} has the most FLOPs per byte moved ({high}) and "
+        "{least} the fewest ({low}): the shorter the bar, the sooner memory becomes the "
+        "bottleneck. Where that limit lies, and how long each operation takes, must be "
+        "measured on this device."
     )
     said = text.format(
         most=operation(facts.most),
@@ -122,7 +123,7 @@ def says_bounds(facts: RooflineFacts) -> str:
     tokens = facts.case.tokens
     text = _("Prefill of {n:,} tokens, batch {batch}:")
     if tokens.phase is Phase.DECODE:
-        text = _("Decoding one token with {n:,} in the cache, batch {batch}:")
+        text = _("Decoding one token with {n:,} already in the cache, batch {batch}:")
     waiting = ((each, facts.bound_by(bound)) for bound, each in WAITING.items())
     parts = [
         _(each).format(names=enumeration(map(operation, found))) for each, found in waiting if found
@@ -148,9 +149,12 @@ def _why(facts: RooflineFacts) -> str:
         intensity=rounded(read.intensity),
         ridge=rounded(facts.peak.ridge),
     )
-    more = _("A batch of {batch:,} would reach it: each weight read then serves the whole batch.")
+    more = _(
+        "A batch of {batch:,} would reach the ridge point: each weight read then serves "
+        "the whole batch."
+    )
     if read.batch is None:
-        more = _("At this width no batch reaches it.")
+        more = _("At this width, no batch size reaches the ridge point.")
     return sentences(said, more.format(batch=read.batch))
 
 
@@ -194,9 +198,9 @@ def says_left_out(facts: RooflineFacts) -> str:
 def says_layer(facts: LayerFacts) -> str:
     """A layer: estimated, in parts, and whole."""
     text = _(
-        "One layer: {best} at best, {parts} as the sum of its operations, {whole} "
-        "measured as a whole ({times:.1f} times the estimate, {memory} peak memory "
-        "beyond its weights)."
+        "One layer: {best} at best, {parts} as the sum of its operations, {whole} measured "
+        "as a whole ({times:.1f} times the estimate; peak memory beyond its weights: "
+        "{memory})."
     )
     return text.format(
         best=duration(facts.best),
@@ -227,12 +231,12 @@ def says_model(facts: ModelFacts) -> str:
 def says_how(case: Case) -> str:
     """On what it was measured, and what is left out."""
     text = _(
-        "Measured here: {where}; medians after warm-up (error bars: quartiles); random "
+        "Measured here ({where}): medians after warm-up (error bars: quartiles) with random "
         "operands (seed {seed}). Successive calls use different weights and cached keys "
         "until as many bytes have been read as the model holds, so that hardware caches "
         "behave as in the model. Bytes: each operand read once, each result written once. "
-        "Included in the layer but not in its operations: biases, masks, positions, norms of "
-        "queries and keys, head reshaping."
+        "Included in the layer but not in its operations: biases, masks, positional "
+        "encoding, norms of queries and keys, head reshaping."
     )
     return text.format(where=shared.where(case.place), seed=case.seed)
 

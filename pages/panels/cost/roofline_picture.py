@@ -86,7 +86,7 @@ def durations(facts: RooflineFacts, names: Mapping[str, str], *, _: Translate) -
             *(dots | {"showlegend": False} for dots in _dots(table, ESTIMATED, MEASURED, _)),
             *_key(_),
         ],
-        title=_("Time of each operation, run once"),
+        title=_("Time of one run of each operation"),
         height=max(HEIGHT, TITLE_AND_LEGEND + BOTTOM + ROW * len(labels)),
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),

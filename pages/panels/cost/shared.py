@@ -67,7 +67,7 @@ def formats(weights: Iterable[str]) -> tuple[str, ...]:
 
 def format_name(weight_format: str) -> str:
     """What a number format is called."""
-    return _("as in the file") if weight_format == AS_IN_FILE else weight_format
+    return _("the file's format") if weight_format == AS_IN_FILE else weight_format
 
 
 def cache_format(weight_format: str) -> str:
@@ -120,8 +120,8 @@ def capacity_note(config: ModelConfig) -> str:
     if config.n_experts == 1 or not config.experts.expert_capacity:
         return ""
     return _(
-        "All routed tokens count, even those dropped by expert_capacity: with a "
-        "capacity limit this is an upper bound."
+        "All routed tokens are counted, even those dropped by expert_capacity, so with a "
+        "capacity limit the count is an upper bound."
     )
 
 
@@ -187,7 +187,7 @@ def busy(load: float) -> str:
         return ""
     text = _(
         "The machine was busy: {load:.1f} runnable processes per CPU, so work shared by "
-        "several threads waited for the slowest."
+        "several threads waited for the slowest thread."
     )
     return text.format(load=load)
 
@@ -196,9 +196,9 @@ def counted_model(config: ModelConfig) -> str:
     """The model in one line."""
     n, active = fit.n_parameters(config), active_parameters(config)
     if active == n:
-        return _("{n:,} parameters. Counted by formula, without building the model.").format(n=n)
+        return _("{n:,} parameters, counted by formula without building the model.").format(n=n)
     text = _(
-        "{n:,} parameters, {active:,} active per token. Counted by formula, without building "
+        "{n:,} parameters, {active:,} active per token, counted by formula without building "
         "the model."
     )
     return text.format(n=n, active=active)

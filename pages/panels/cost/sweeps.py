@@ -48,14 +48,14 @@ READINGS = {
         "of scores grows."
     ),
     Reading.SLOWER: N_(
-        "Time grows more slowly than FLOPs: small sizes leave the device waiting, "
-        "larger ones use it better."
+        "Time grows more slowly than FLOPs: small sizes leave the device partly idle; larger "
+        "ones use it better."
     ),
     Reading.FASTER: N_(
         "Time grows faster than FLOPs: perhaps the data no longer fit into a cache, "
         "or the machine is busy with other work."
     ),
-    Reading.ALIKE: N_("Time follows FLOPs."),
+    Reading.ALIKE: N_("Time grows in step with FLOPs."),
 }
 CODE = (sweep.swept, pass_time.measure_layer, timing.measure_times)
 Found = tuple[tuple[Sweep, ...], tuple[Point, ...]]
@@ -68,7 +68,7 @@ formula_facts = lru_cache(maxsize=64)(facts_of.formula_facts)
 def says_formula(facts: FormulaFacts) -> str:
     """How the FLOPs grow, which time may follow or not."""
     if facts.exponent is None:
-        return _("Only one size is possible here: there is no growth to see.")
+        return _("Only one size is possible here, so there is no growth to see.")
     text = _(
         "By formula, the FLOPs of one layer grow as {what}^{theory:.2f} over the three largest "
         "sizes. Measure whether time does too."
@@ -109,9 +109,10 @@ def says_formats(facts: Formats) -> str:
 def says_bytes(facts: pd.DataFrame) -> str:
     """What fewer bits save by formula, and what has to be measured."""
     text = _(
-        "By formula, the weights of the whole model take {most} in float32 and {least} in 16 "
-        "bits. bfloat16 covers about the range of float32, in coarser steps; float16 ends at "
-        "{end}. Whether fewer bytes save time depends on the device: measure it here."
+        "By formula, the weights of the whole model take {most} in float32 and {least} in "
+        "16-bit formats. bfloat16 covers about the same range as float32, in coarser steps; "
+        "float16 ends at {end}. Whether fewer bytes save time depends on the device: measure "
+        "it here."
     )
     rows = facts.set_index("format")
     sizes, end = rows["n_bytes"].map(bytes_text), readable(rows["largest"]["float16"])
@@ -164,11 +165,11 @@ def _refused(series: str, refused: Point) -> str:
 def says_how(facts: SweepFacts) -> str:
     """What was measured, and how."""
     text = _(
-        "Measured here: {where}. One layer of this model, random weights and input (seed "
-        "{seed}), {start}; medians of up to {repeats} samples after warm-up (error bars: "
-        "quartiles). Memory: the peak beyond weights and input{counted}."
+        "Measured here: {where}. One layer of this model, with random weights and input "
+        "(seed {seed}), {start}; medians of up to {repeats} samples after warm-up (error "
+        "bars: quartiles). Memory: the peak beyond weights and input{counted}."
     )
-    on_cpu = _(", counted tensor by tensor; memory used inside kernels is not seen")
+    on_cpu = _(", counted tensor by tensor; memory used inside kernels is not included")
     place = facts.lines[0].place
     dtypes = ", ".join(line.place.dtype for line in facts.lines)
     said = text.format(
@@ -184,10 +185,10 @@ def says_how(facts: SweepFacts) -> str:
 def _start(line: Sweep) -> str:
     """What stays."""
     if line.what is Swept.TOKENS:
-        return _("batch 1")
+        return _("batch size 1")
     if line.what is Swept.BATCH:
         return f"n = {line.tokens.n:,}"
-    return _("batch 1, n = {n:,}").format(n=line.tokens.n)
+    return _("batch size 1, n = {n:,}").format(n=line.tokens.n)
 
 
 def sweep_controls() -> None:
@@ -272,8 +273,8 @@ def which_format_pays(run: Run) -> None:
     if not is_asked:
         note(
             _(
-                "Measures one layer of this model in each format, for n = 16 to 4,096, one "
-                "pass after another."
+                "This measures one layer of the model in each format, for n = 16 to 4,096, "
+                "one pass after another."
             )
         )
 

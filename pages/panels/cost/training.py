@@ -34,7 +34,7 @@ TERMS = {
     "vectors": N_("biases, norms: no matrix products"),
     "idle": N_("idle experts"),
     "pairs": N_("attention between tokens, or state"),
-    "rest": N_("encoder or decoder: the half not used"),
+    "rest": N_("encoder or decoder: the unused half"),
     "exact": N_("exact count"),
     "recomputed": N_("recomputed"),
 }
@@ -66,9 +66,9 @@ def says_cost(facts: TrainingFacts) -> str:
 def says_optimal(facts: TrainingFacts) -> str:
     """How far from twenty tokens a parameter."""
     text = _(
-        "{ratio} tokens per parameter. Hoffmann et al. (2022) found about 20 to be best for "
-        "a fixed number of FLOPs: {optimal} tokens here. A model that will be used a lot is "
-        "usually trained longer."
+        "That is {ratio} tokens per parameter. Hoffmann et al. (2022) found about 20 to be "
+        "best for a fixed number of FLOPs: {optimal} tokens for this model. A model that "
+        "will be used a lot is usually trained for longer."
     )
     ratio, optimal = rounded(facts.tokens_per_parameter), tokens(facts.optimal_tokens)
     return text.format(ratio=ratio, optimal=optimal)
@@ -81,10 +81,11 @@ def says_hours(facts: TrainingFacts) -> str:
     if found is None:
         text = _("{device} does not compute in {dtype}: choose another number format.")
         return text.format(device=title, dtype=facts.setup.weight_format)
-    text = _("{device} at {utilisation:.0%} of {peak}/s: {time}.")
+    text = _("One {device} at {utilisation:.0%} of {peak}/s takes {time}.")
     if plan.n_devices > 1:
         text = _(
-            "{count:,} × {device} at {utilisation:.0%} of {peak}/s: {time}, {hours} on one device."
+            "{count:,} × {device} at {utilisation:.0%} of {peak}/s take {time}; one device "
+            "would take {hours}."
         )
     said = text.format(
         count=plan.n_devices,
@@ -111,7 +112,7 @@ def term(name: str, facts: TrainingFacts) -> str:
     if name == "rest" and facts.is_block:
         return _("gradient of the input: not needed")
     if name == "rest" and facts.has_modules:
-        return _("MTP: output matrix used again")
+        return _("MTP: output matrix reused")
     return _(TERMS[name])
 
 
@@ -144,7 +145,7 @@ def hours_table(facts: TrainingFacts) -> None:
     found = facts.devices
     rows = {
         _("device"): [HARDWARE[each.device].title for each in found],
-        _("peak, dense"): [f"{flops(each.peak)}/s" for each in found],
+        _("dense peak"): [f"{flops(each.peak)}/s" for each in found],
         _("time on one device"): [long_duration(each.alone_seconds, _=_) for each in found],
         _("time on all devices"): [long_duration(each.seconds, _=_) for each in found],
         _("minimum number of devices, without activations"): [each.fewest for each in found],
@@ -221,8 +222,8 @@ def what_training_takes(config: ModelConfig) -> None:
             "Time = FLOPs (with recomputation) / (devices · utilization · peak). Hatched: "
             "this many devices cannot hold weights, gradients and optimizer states, even "
             "sharded evenly and without activations (“Does it fit?” counts those too). "
-            "Communication, failures and evaluation are part of the utilization, or not "
-            "counted."
+            "Communication, failures and evaluation are either included in the utilization "
+            "or not counted."
         )
         note(text)
     with st.expander(_("Every device in numbers"), icon=":material/table_rows:"):

@@ -47,10 +47,10 @@ def says_channels(facts: ActivationFacts) -> str:
     """How far one channel stretches the grid of all, and what smoothing leaves of it."""
     channels = facts.channels
     text = _(
-        "The largest input channel of {matrix} is {ratio:.1f} times the median one: on one "
-        "grid for all, the other channels are rounded that much more coarsely. SmoothQuant "
-        "lowers this to {smooth:.1f} times; the largest column of the weights goes from "
-        "{before:.1f} to {weights:.1f} times the median."
+        "The largest input channel of {matrix} is {ratio:.1f} times the median one: with one "
+        "grid for all channels, the others are rounded that much more coarsely. SmoothQuant "
+        "lowers this ratio to {smooth:.1f}; the largest weight column goes from {before:.1f} "
+        "to {weights:.1f} times the median."
     )
     return text.format(
         matrix=channels.matrix.removesuffix(".weight"),
@@ -64,8 +64,8 @@ def says_channels(facts: ActivationFacts) -> str:
 def says_measured(facts: ActivationFacts) -> str:
     """Which grid keeps most, and which loses most."""
     text = _(
-        "The best is **{best}**: loss {least:.3f}, {score} {after}; the original model has "
-        "{exact:.3f} and {before}. The worst is {worst}: loss {most:.3f}."
+        "The best scheme is **{best}**: loss {least:.3f}, {score} {after}; the original "
+        "model has {exact:.3f} and {before}. The worst scheme is {worst}: loss {most:.3f}."
     )
     return text.format(
         best=way_name(facts.best.how),
@@ -146,10 +146,10 @@ def what_activations_lose(run: Run) -> None:
     _matrix(facts)
     note(
         _(
-            "Static grids and channel sizes are calibrated on 4 batches of training data; "
-            "losses and scores are measured on held-out data. Quantized values are simulated "
-            "in float32; a tied unembedding reads exact inputs where grids are static or "
-            "activations are smoothed. A saved file keeps the grids."
+            "Static grids and channel magnitudes are calibrated on 4 batches of training "
+            "data; losses and scores are measured on held-out data. Quantized values are "
+            "simulated in float32; a tied unembedding reads exact inputs where grids are "
+            "static or activations are smoothed. A saved file contains the grids."
         )
     )
     if found:

@@ -190,7 +190,7 @@ def _not_recorded() -> str:
 def _says_how(*, is_recorded: bool) -> str:
     text = _(
         "Blame is measured on training text, scores on held-out data. A matrix's blame is "
-        "divided among its rows in proportion to their error in its output; the rows with "
+        "divided among its rows in proportion to the output error each causes; the rows with "
         "the most blame per weight stay at 8 bits. Bytes are file sizes."
     )
     return sentences(words.recorded(), text) if is_recorded else text

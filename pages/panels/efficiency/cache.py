@@ -45,9 +45,9 @@ def says_cache(facts: CacheFacts) -> str:
     """What the chosen cache saves, and what it costs."""
     chosen, exact = facts.chosen, facts.exact
     text = _(
-        "{n} tokens take **{after}** instead of {before} in half precision. The logits "
-        "change by at most {difference:.2g}; {score}: {now}, against {then} with an exact "
-        "cache."
+        "Caching {n} tokens takes **{after}** instead of {before} in half precision. The "
+        "logits change by at most {difference:.2g}; {score}: {now}, against {then} with an "
+        "exact cache."
     )
     return sentences(
         text.format(
@@ -168,7 +168,8 @@ def _shown(weights: str, found: tuple[CacheMeasure, ...], how: CacheRounding) ->
     facts = cache_facts(*at)
     if facts.n_same < len(facts.exact.written):
         text = _(
-            "First continuation that differs, exact cache: {exact}  \nrounded cache: {rounded}"
+            "First continuation that differs, with the exact cache: {exact}  \nwith the "
+            "rounded cache: {rounded}"
         )
         exact, rounded = map(literal, facts.texts)
         st.markdown(text.format(exact=exact, rounded=rounded))

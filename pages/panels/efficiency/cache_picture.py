@@ -30,7 +30,7 @@ def scores(facts: CacheFacts, *, _: Translate) -> Picture:
         facts,
         lambda each: each.score,
         _,
-        title=_("Score against bytes of cache"),
+        title=_("Score against cache size"),
         shapes=[marks.level(facts.exact.score)],
         yaxis=_score_axis(facts, _),
     )
@@ -64,7 +64,7 @@ def _over_bytes(
         lines,
         **room_for_legend(PLOT, len(lines)),
         xaxis={
-            "title": _("bytes of the cache (logarithmic)"),
+            "title": _("cache size, bytes (logarithmic)"),
             **log_axis(min(sizes), max(sizes), said=bytes_text),
         },
         **more,
@@ -77,7 +77,7 @@ def _line(
     color, symbol = LOOKS[axis]
     found = facts.of(axis)
     sizes = [15 if each is facts.chosen else 9 for each in found]
-    text = _("{bits} bits: {size}, {score:.3f}, logits within {difference:.2g}")
+    text = _("{bits} bits: {size}, score {score:.3f}, logits off by up to {difference:.2g}")
     hovers = [
         text.format(
             bits=each.how.n_bits if each.how else 16,

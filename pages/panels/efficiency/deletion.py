@@ -47,9 +47,9 @@ def facts_of(weights: str) -> DeletionFacts:
 def says_deletion(facts: DeletionFacts) -> str:
     """What one deletion costs at least and at most, and a swap."""
     text = _(
-        "{score}: {before}. Without {least} it is {kept}, without {most} it is {left}. With "
-        "half of the {n} sub-layers deleted: {first} if the least needed go first, {random} "
-        "if chosen at random."
+        "{score}: {before} for the whole model, {kept} without {least}, {left} without "
+        "{most}. With half of the {n} sub-layers deleted, it is {first} if the least needed "
+        "go first and {random} if they are chosen at random."
     )
     half = len(facts.deleted) // 2
     return text.format(
@@ -72,9 +72,9 @@ def _said(quality: float, facts: DeletionFacts) -> str:
 def says_siblings(facts: SiblingFacts) -> str:
     """What is left after one deletion, with and without the connection."""
     text = _(
-        "In sorting models that differ only in norm and residual connection, deleting one of "
-        "{n} sub-layers leaves {with_residual} of the answers exact with the residual "
-        "connection, {without} without it."
+        "In sorting models that differ only in norm placement and residual connections, "
+        "deleting one of {n} sub-layers leaves {with_residual} of the answers exact with "
+        "residual connections and {without} without them."
     )
     return text.format(
         n=facts.n_sublayers,
@@ -123,8 +123,8 @@ def which_layers_can_go(run: Run) -> None:
         show(deletion_picture.siblings, facts=recorded_deletions, key="siblings")
         text = _(
             "Recorded: {n} layers, {updates} updates; mean of {seeds} seeds with 3 random "
-            "orders each; the band is their range. A deleted sub-layer is bypassed, its norm "
-            "included."
+            "orders each; the band is their range. A deleted sub-layer is bypassed together "
+            "with its norm."
         )
         note(text.format(n=N_LAYERS, updates=N_UPDATES, seeds=len(SEEDS)))
         return

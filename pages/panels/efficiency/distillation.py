@@ -79,7 +79,7 @@ def says_distillation(facts: DistillationFacts) -> str:
         "loss of {taught:.3f} nats with the teacher and {alone:.3f} alone; the teacher gives "
         "the lower loss on {better} of {seeds} seeds. Trained alone with the same FLOPs "
         "({longer} updates), it reaches {more:.3f}, and the teacher gives the lower loss on "
-        "{better_longer}."
+        "{better_longer} of the seeds."
     )
     said = text.format(
         n=facts.n_updates(Way.TAUGHT),
@@ -101,9 +101,9 @@ def _says_time(facts: DistillationFacts) -> str:
     if not facts.is_timed:
         return ""
     text = _(
-        "Trained alone for the same time ({as_long} updates, since one with the teacher "
-        "takes {ratio:.2f} times as long), it reaches {loss:.3f}: the teacher gives the "
-        "lower loss on {better}."
+        "Trained alone for the same time ({as_long} updates, since each update with the "
+        "teacher takes {ratio:.2f} times as long), the student reaches {loss:.3f}: the "
+        "teacher gives the lower loss on {better} of the seeds."
     )
     way = Way.ALONE_AS_LONG
     return text.format(
@@ -144,14 +144,15 @@ def says_how(facts: DistillationFacts, *, is_recorded: bool) -> str:
     """What was trained, and where the numbers are from."""
     how = facts.how
     text = _(
-        "Task, recipe and batches as for the teacher, with fewer updates; {share} of the loss "
-        "on answers comes from the teacher, at temperature {temperature:g}. Bands: range over "
-        "the seeds. All losses are on the same held-out data."
+        "Task, recipe and batches are those of the teacher, with fewer updates; {share} of "
+        "the loss on answers comes from the teacher, at temperature {temperature:g}. Bands: "
+        "range over the seeds. All losses are on the same held-out data."
     )
     said = text.format(share=percent(how.teacher_share), temperature=how.temperature)
     if how.hidden_weight or how.attention_weight:
         inside = _(
-            "Added to the loss: hidden states (weight {hidden:g}), attention ({attention:g})."
+            "Added to the loss: hidden states (weight {hidden:g}), attention (weight "
+            "{attention:g})."
         )
         weights = {"hidden": how.hidden_weight, "attention": how.attention_weight}
         said = sentences(said, inside.format(**weights))

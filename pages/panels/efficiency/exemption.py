@@ -39,7 +39,7 @@ def says_nothing_left(run: Run, exempt: frozenset[str], *, in_layers: bool) -> s
     left = rounded_names(_config(run), exempt)
     if any(layer_path(name) != path_of(name) for name in left) or (left and not in_layers):
         return ""
-    return _("Everything here stays at full precision: leave at least one layer to round.")
+    return _("Everything here stays at full precision: leave at least one layer to be rounded.")
 
 
 def exempt_controls(run: Run, how: Compression, place: str = "") -> None:
@@ -59,7 +59,7 @@ def exempt_controls(run: Run, how: Compression, place: str = "") -> None:
                 is_list=True,
             )
     if absent := absent_from(_config(run), modules_of(link.value("exempt"))):
-        text = _("This model has no {names} to round: ignored here.")
+        text = _("This model has no {names} to round; this choice is ignored here.")
         st.warning(text.format(names=enumeration(absent)), icon=":material/info:")
 
 

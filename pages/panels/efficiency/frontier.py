@@ -88,8 +88,8 @@ def _says_quality(facts: FrontierFacts, best: Variant) -> str:
     text = _("Its held-out loss is {loss:.3f} nats, the original's {loss_before:.3f}.")
     if facts.is_share:
         text = _(
-            "It reaches {after} {score} at a held-out loss of {loss:.3f} nats, the original "
-            "{before} at {loss_before:.3f}."
+            "Its score ({score}) is {after} at a held-out loss of {loss:.3f} nats; the "
+            "original's is {before} at {loss_before:.3f}."
         )
     return text.format(
         score=_(facts.score_name),
@@ -104,16 +104,17 @@ def _says_lossless(facts: FrontierFacts) -> str:
     """The smallest, if another, whose score (or loss, where there is none) is no worse."""
     best = facts.smallest(0.0)
     if not best.name:
-        return _("Every smaller file loses something.")
+        return _("Every smaller file loses some quality.")
     if best == facts.smallest(MOST_LOST):
         return ""
     text = _(
-        "The smallest without a higher loss is **{name}** ({words}), {ratio:.1f} times smaller."
+        "The smallest file without a higher loss is **{name}** ({words}), {ratio:.1f} times "
+        "smaller."
     )
     if facts.is_share:
         text = _(
-            "The smallest without a lower score is **{name}** ({words}), {ratio:.1f} times "
-            "smaller, at a loss of {loss:.3f}."
+            "The smallest file without a lower score is **{name}** ({words}), {ratio:.1f} "
+            "times smaller, at a loss of {loss:.3f}."
         )
     return text.format(
         name=best.name,
@@ -129,7 +130,7 @@ def _says_packed(facts: FrontierFacts) -> str:
         return ""
     text = _(
         "**{name}** computes in int8 ({n} matrices): a batch takes {batch} of its float32 "
-        "time, a token {token}; from the bytes of the matrices alone, one would expect "
+        "time and a token {token}; from the bytes of the matrices alone, one would expect "
         "{bytes}."
     )
     batch, token = (facts.time_ratio(ran, kind) or 0.0 for kind in TIMED)
@@ -149,8 +150,8 @@ def _said(quality: float, facts: FrontierFacts) -> str:
 def says_how(facts: FrontierFacts, processor: str) -> str:
     """What was measured, on what; `processor` is empty where it was here and now."""
     text = _(
-        "Scored on held-out questions of the model's own task, the same for all; ± is the "
-        "standard error over {n} draws."
+        "Scored on held-out questions of the model's own task, the same for all models; ± is "
+        "the standard error over {n} draws."
     )
     said = text.format(n=len(facts.original.scores))
     before = shared.measured_on(processor) if processor else ""
@@ -164,7 +165,7 @@ def _says_simulated(facts: FrontierFacts) -> str:
         return _("All other quantized models are simulated in float32, and timed that way.")
     said = _("Quantized models are simulated in float32, and timed that way.")
     if any(each.name == INT8 and not each.n_packed for each in facts.variants):
-        return sentences(said, _("There is no packed int8 kernel here that could run them."))
+        return sentences(said, _("This machine has no packed int8 kernel to run them."))
     return said
 
 
@@ -180,7 +181,7 @@ def _says_own(facts: FrontierFacts) -> str:
     said = text.format(n=len(facts.own))
     if not (facts.apart and facts.is_of_time):
         return said
-    return sentences(said, _("Timed separately, so drawn in gray."))
+    return sentences(said, _("Those timed separately are drawn in gray."))
 
 
 def variant_table(facts: FrontierFacts) -> pd.DataFrame:

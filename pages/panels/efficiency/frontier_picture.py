@@ -64,7 +64,7 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
         annotations=_labels(facts, _),
         **room_for_legend(PLOT, 1 + len(kinds) + len(rings)),
         xaxis={
-            "title": _("bytes in the file (logarithmic)"),
+            "title": _("file size, bytes (logarithmic)"),
             **log_axis(min(sizes), max(sizes), room=ROOM, said=bytes_text),
         },
         yaxis={**score_axis(facts.score_name, facts.is_share, _), "range": _heights(facts)},

@@ -55,8 +55,8 @@ def matrix_bytes(weights: str) -> MatrixBytes:
 def says_bytes(facts: MatrixBytes) -> str:
     """What is expected of fewer bytes, before anything is timed."""
     text = _(
-        "All {n} matrices take {float32} in float32 and {int8} in int8: **a factor of "
-        "{ratio} fewer bytes** to read. int8 is faster only where reading fewer bytes and integer "
+        "In float32 the {n} matrices take {float32}, **{ratio} times as many bytes** to read "
+        "as in int8 ({int8}). int8 is faster only where reading fewer bytes and integer "
         "arithmetic save more time than rounding the inputs costs. Is that so with one "
         "token, or with many?"
     )
@@ -71,8 +71,8 @@ def says_bytes(facts: MatrixBytes) -> str:
 def says_int8(facts: Int8Facts) -> str:
     """For each number of tokens at once, which is faster and by how much."""
     text = _(
-        "All {n} matrices of the model, each applied once to n tokens. By bytes alone, int8 "
-        "should be {ratio} times as fast:"
+        "Each of the model's {n} matrices is applied once to n tokens. From bytes alone, "
+        "int8 should be {ratio} times as fast:"
     )
     ratio = readable(facts.matrices.times_fewer)
     lead = text.format(n=facts.matrices.n_matrices, ratio=ratio)
@@ -101,9 +101,9 @@ def _verdict(what: str, float32: float, int8: float) -> str:
 
 def says_passes(facts: Int8Facts) -> str:
     """The whole model in int8 beside itself in float32: one token, then a batch."""
-    text = _("The whole model, with everything but these matrices in float32.")
+    text = _("For the whole model, everything but these matrices stays in float32.")
     verdicts = (_verdict(_what(each), each.float32, each.int8) for each in facts.passes)
-    mixed = _("With int8 only for the matrices that it makes quicker: {each}.")
+    mixed = _("With int8 only for the matrices that it speeds up: {each}.")
     return sentences(text, *verdicts, mixed.format(each=enumeration(map(_mixed, facts.passes))))
 
 
@@ -144,7 +144,7 @@ def pass_table(facts: Int8Facts) -> pd.DataFrame:
             _("whole model"): [_what(each) for each in facts.passes],
             "float32": [duration(each.float32) for each in facts.passes],
             "int8": [duration(each.int8) for each in facts.passes],
-            _("int8 where quicker"): [duration(each.mixed) for each in facts.passes],
+            _("int8 where faster"): [duration(each.mixed) for each in facts.passes],
             _("kept at full precision"): [_stays(each.recipe) for each in facts.passes],
         }
     )

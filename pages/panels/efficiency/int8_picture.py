@@ -13,7 +13,7 @@ PLOT = 280
 def bytes_read(facts: MatrixBytes, *, _: Translate) -> Picture:
     """Bytes of the matrices of each shape: what float32 reads, and what int8 does."""
     each = [MatrixBytes((shape,)) for shape in facts.shapes]
-    text = _("{n} of<br>{out} × {read}")
+    text = _("{n} of size<br>{out} × {read}")
     shapes = [text.format(n=n, out=n_out, read=n_in) for n_out, n_in, n in facts.shapes]
     kinds = [
         ("float32", [e.float32 for e in each], palette.FEED_FORWARD),

@@ -104,7 +104,7 @@ def _ways_on(run: TrainingRun, key: str) -> None:
         )
         st.page_link(
             TRAINING,
-            label=_("How it learned"),
+            label=_("How this model learned"),
             icon=":material/show_chart:",
             query_params={**link.elsewhere(TRAINING), "run": run.id},
         )

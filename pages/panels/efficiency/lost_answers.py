@@ -27,14 +27,14 @@ def says_answers(facts: AnswerFacts) -> str:
     """How many answers are lost, and how many are gained: the score is but their difference."""
     text = _(
         "Question by question: of {n} held-out questions, the original answers {before} "
-        "exactly, this model {now}."
+        "exactly and this model {now}."
     )
     said = text.format(n=facts.n, before=facts.n_right_before, now=facts.n_right)
     if not facts.n_lost:
-        return sentences(said, _("**Not one is lost.**"))
-    lost = ngettext("**{n} is lost**", "**{n} are lost**", facts.n_lost).format(n=facts.n_lost)
+        return sentences(said, _("**No answer is lost.**"))
+    lost = ngettext("**{n} answer is lost**", "**{n} answers are lost**", facts.n_lost)
     text = _("{lost}, {gained} gained.")
-    return sentences(said, text.format(lost=lost, gained=facts.n_gained))
+    return sentences(said, text.format(lost=lost.format(n=facts.n_lost), gained=facts.n_gained))
 
 
 def question_by_question(run: Run, best: str) -> None:

@@ -28,7 +28,7 @@ AMONG_NAMES = {
 
 def prune_your_own(run: Run) -> None:
     """What is taken out and masked, what that is called, and the way to it."""
-    with (own := fold(_("Prune it your own way"), key="own_pruning")):
+    with (own := fold(_("Prune the model your own way"), key="own_pruning")):
         if own.open:
             _controls(config := shared.whole(run).file.config)
             _way(config)

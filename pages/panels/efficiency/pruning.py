@@ -51,8 +51,8 @@ def says_pruning(facts: PruningFacts) -> str:
     """How much can go, and whether anything is gained."""
     by_size, by_use, by_chance = (percent(facts.kept_up_to(c, MOST_KEPT)) for c in Criterion)
     text = _(
-        "Keeping {kept}, the model can lose {size} chosen by magnitude, {use} by effect on "
-        "its task's text, and {chance} at random."
+        "Keeping {kept}, the model can lose {size} if parts are chosen by magnitude, {use} "
+        "if by effect on its task's text, and {chance} if at random."
     )
     kept = shared.said_kept(MOST_KEPT, facts.score_name, facts.is_share)
     said = text.format(kept=kept, size=by_size, use=by_use, chance=by_chance)

@@ -64,7 +64,7 @@ def _rounding(how: Compression, grid: Quantization) -> Iterator[str]:
     if grid.range_rule is not RangeRule.ABSMAX:
         yield _("range by {rule}").format(rule=grid.range_rule)
     if how.rounding is not Rounding.NEAREST:
-        yield _("rounded by {method}").format(method=how.rounding.upper())
+        yield _("rounded with {method}").format(method=how.rounding.upper())
     if how.kept_share:
         yield _("the worst rows ({share}) at 8 bits").format(share=percent(how.kept_share))
     if how.exempt:

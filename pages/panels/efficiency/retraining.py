@@ -129,11 +129,11 @@ def _expected_time(weights: str, removed: Removed) -> str:
 def says_how(facts: RetrainingFacts, *, is_recorded: bool) -> str:
     """On what it was trained on, what went first, and how small that makes the model."""
     text = _(
-        "Task, batches and seed are the model's own; the learning rate is {rate:.0%} of "
-        "its original one."
+        "Task, batches and seed are the model's own; the learning rate is {rate:.0%} of the "
+        "original."
     )
     said = text.format(rate=retraining.RATE)
-    gradually = _("Gradual removal: one step every {n} updates during the first half.")
+    gradually = _("Gradual removal: one step every {n} updates during the first half of training.")
     return sentences(
         words.trained(is_recorded=is_recorded),
         said,
@@ -148,7 +148,7 @@ def _order(facts: RetrainingFacts) -> str:
         return _("The smallest weights of each matrix are removed first (magnitude).")
     if facts.removed is Removed.LAYERS:
         return _("The layer whose removal raises the loss least is removed first.")
-    return _("Those with the smallest output weights are removed first (magnitude).")
+    return _("The parts with the smallest output weights are removed first (magnitude).")
 
 
 def _size(facts: RetrainingFacts) -> str:

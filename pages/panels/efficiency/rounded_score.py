@@ -26,7 +26,7 @@ def says_rounded_score(facts: FrontierFacts, exempt: frozenset[str]) -> str:
     `facts`: the original, the rounded, and where something is exempt the same with all rounded.
     """
     before, now, *plain = facts.variants
-    text = _("The file: {before} before, {now} now; {score}: {original} before, **{quality}** now.")
+    text = _("The file size goes from {before} to {now}, {score} from {original} to **{quality}**.")
     said = text.format(
         before=bytes_text(before.n_bytes),
         now=bytes_text(now.n_bytes),
@@ -36,7 +36,7 @@ def says_rounded_score(facts: FrontierFacts, exempt: frozenset[str]) -> str:
     )
     if not plain:
         return said
-    text = _("With {modules} rounded too: {size}, {quality}.")
+    text = _("With {modules} rounded too, these would be {size} and {quality}.")
     more = text.format(
         modules=exempt_in_words(exempt), size=bytes_text(plain[0].n_bytes), quality=_said(facts, 2)
     )

@@ -69,9 +69,9 @@ def _grid() -> Quantization:
 def says_rounding(facts: RoundingFacts) -> str:
     """What is saved, and which matrix pays most."""
     text = _(
-        "With {bits:.2f} bits per weight, grids included, {before} become {after}. The "
-        "signal-to-noise ratio is lowest in {worst}: {least:.1f} dB; the median matrix has "
-        "{median:.1f} dB. Each additional 6 dB halves the error."
+        "With {bits:.2f} bits per weight, grids included, the weights shrink from {before} "
+        "to {after}. The signal-to-noise ratio is lowest in {worst}: {least:.1f} dB; the "
+        "median matrix has {median:.1f} dB. Each additional 6 dB halves the error."
     )
     return text.format(
         bits=facts.bits_a_weight,

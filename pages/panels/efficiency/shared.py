@@ -59,7 +59,7 @@ def whole(run: Run) -> Calibrated:
 def said_kept(share: float, score_name: str, is_share: bool) -> str:
     """That so much of a score is left; of a loss, that it rose by no more than a score may fall."""
     if not is_share:
-        text = _("its held-out loss within {share} of the original")
+        text = _("its held-out loss within {share} of the original's")
         return text.format(share=percent(1 - share))
     text = _("{share} of its score ({score})")
     return text.format(share=percent(share), score=_(score_name))
@@ -87,7 +87,7 @@ def expected_time(spec: TrainingSpec, n_updates: int) -> str:
     pace = expected_pace(spec)
     if pace is None:
         return ""
-    text = _("It takes about {time} here.")
+    text = _("Training takes about {time} here.")
     return text.format(time=long_duration(pace.update * n_updates, _=_))
 
 

@@ -40,7 +40,7 @@ MOST_KEPT = 16  # files of teachers
 SIZE_NAMES: dict[str, str] = {
     StudentSize.HALF_LAYERS: N_("half the layers"),
     StudentSize.HALF_WIDTH: N_("half the width"),
-    StudentSize.HALF_BOTH: N_("half of both"),
+    StudentSize.HALF_BOTH: N_("half the layers and width"),
     OWN_SHAPE: N_("any shape"),
 }
 LAYER_COUNTS, STUDENT_WIDTHS = (1, 2, 3, 4, 6, 8, 12), (8, 16, 32, 48, 64, 96, 128, 192, 256)
@@ -170,7 +170,8 @@ def _choose_inside() -> None:
     note(
         _(
             "Added to the loss: the distance between the residual streams at equal depth (0: "
-            "equal, 1: as far as a zero vector), and the difference in attention, in nats."
+            "equal, 1: as far off as a zero vector), and the difference in attention, in "
+            "nats."
         )
     )
 

@@ -26,10 +26,10 @@ def layer_facts(run: Run) -> FlowFacts:
 
 def says_growth(facts: FlowFacts) -> str:
     """How the stream grows from layer to layer."""
-    text = _("RMS {start} after the embedding, {first} after layer 1, {last} at the end.")
+    text = _("The RMS is {start} after the embedding, {first} after layer 1, {last} at the end.")
     start, first, last = map(hundredths, (facts.start, facts.first, facts.end))
     said = text.format(start=start, first=first, last=last)
-    more = _("Every layer adds to the residual stream; see whether one stands out.")
+    more = _("Every layer adds to the residual stream; see whether any layer stands out.")
     if facts.run.config.norm.norm_placement == "post":
         more = _("Post-norm brings every layer's output back to the same scale.")
     return sentences(said, more)

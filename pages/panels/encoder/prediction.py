@@ -55,7 +55,7 @@ def _trained(facts: PredictionFacts) -> tuple[str, ...]:
     if card is None and not facts.run.weights:
         text = _("The weights are random (seed {seed}): these predictions mean nothing yet.")
         return (text.format(seed=facts.run.seed),)
-    text = _("Taken together, its predictions read {text}.")
+    text = _("Taken together, the model's predictions read {text}.")
     written = text.format(text=literal(facts.written))
     if card is None or card.score is None:
         return (written,)

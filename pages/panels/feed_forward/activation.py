@@ -39,7 +39,7 @@ def says_activation(facts: ActivationFacts) -> str:
     text = _(
         "{where}: {below} of the pre-activations are below 0; the median is {median:.2f}. "
         "The activation is off in {off} of all token–unit pairs, and its slope is below 0.01 "
-        "in magnitude in {flat}."
+        "in magnitude in {flat} of them."
     )
     said = text.format(
         where=shared.where(facts.place),
@@ -49,8 +49,8 @@ def says_activation(facts: ActivationFacts) -> str:
         flat=percent(found.flat),
     )
     if found.outside:
-        more = _("{share} lie outside the picture.").format(share=percent(found.outside))
-        said = sentences(said, more)
+        more = _("{share} of the pre-activations lie outside the picture.")
+        said = sentences(said, more.format(share=percent(found.outside)))
     return said
 
 
@@ -104,9 +104,9 @@ def the_bend(run: Run) -> None:
     show(draw_activation, *shown, facts=activation_facts, key="bend_curves")
     note(
         _(
-            "Derivatives by autograd. Gray: the chosen activation passes hardly any gradient "
-            "there, |φ′(z)| < 0.01. In a gated layer the activation is applied to the gate, "
-            "and z is the gate's pre-activation."
+            "Derivatives are computed by autograd. Gray: the chosen activation passes hardly "
+            "any gradient, |φ′(z)| < 0.01. In a gated layer the activation is applied to the "
+            "gate, and z is the gate's pre-activation."
         )
     )
 

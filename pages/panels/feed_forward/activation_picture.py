@@ -59,7 +59,7 @@ def bends(facts: ActivationFacts, names: Sequence[str], *, _: Translate) -> Pict
         margin=(TITLE_AND_LEGEND + 18, CURVES_BOTTOM),
         bargap=0,
         **legend(),
-        xaxis={**x, "anchor": "y3", "title": _("z, the input of the activation")},
+        xaxis={**x, "anchor": "y3", "title": _("z, the input to the activation")},
         yaxis=_rows("value", "φ(z)", range=[-0.7, max(2.0, 0.7 * reach)]),
         yaxis2=_rows("slope", "φ′(z)", range=[-0.25, 2.1], dtick=1),
         yaxis3=_rows("share", _("share"), tickformat=".0%", rangemode="tozero", nticks=3),

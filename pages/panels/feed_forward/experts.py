@@ -60,9 +60,9 @@ def says_routes(facts: RoutingFacts) -> str:
         for row in each_row(facts.of_token)
     )
     text = _(
-        "{token} is routed to {listed} of {n} experts. The busiest expert is chosen {most} "
-        "times (an equal share would be {even:.1f}); the Switch load-balancing loss is "
-        "{balance:.2f} (1: perfectly balanced)."
+        "Experts chosen for {token}, out of {n}: {listed}. The busiest expert is chosen "
+        "{most} times (an equal share would be {even:.1f}); the Switch load-balancing loss "
+        "is {balance:.2f} (1: perfectly balanced)."
     )
     said = text.format(
         token=literal(facts.labels[facts.token]),
@@ -80,9 +80,9 @@ def _shared(facts: RoutingFacts) -> str:
         return ""
     text = ngettext(
         "In addition, every token passes through {n} shared expert: its output's RMS is "
-        "{share:.2f} times the whole layer's.",
+        "{share:.2f} times that of the whole layer's output.",
         "In addition, every token passes through {n} shared experts: their output's RMS is "
-        "{share:.2f} times the whole layer's.",
+        "{share:.2f} times that of the whole layer's output.",
         facts.choice.n_shared_experts,
     )
     return text.format(n=facts.choice.n_shared_experts, share=facts.shared_share)
@@ -92,8 +92,8 @@ def _dropped(facts: RoutingFacts) -> str:
     if not facts.room:
         return _("There is no capacity limit: nothing is dropped.")
     text = _(
-        "Capacity per expert: {room}. Routed choices dropped: {dropped}; tokens that reach "
-        "no expert and pass only through the residual connection: {passed}."
+        "Capacity per expert: {room}. Token–expert assignments dropped: {dropped}; tokens "
+        "that reach no expert and pass only through the residual connection: {passed}."
     )
     return text.format(room=facts.room, dropped=facts.n_dropped, passed=facts.n_passed)
 
@@ -109,12 +109,14 @@ def says_router(facts: RoutingFacts) -> str:
     choice = facts.choice
     if choice.router_kind is RouterKind.SIGMOID:
         text = _(
-            "Router: linear without bias, then a sigmoid for each of {n} scores; a bias that "
-            "training adjusts to even out the load is added only when choosing the {k} "
-            "experts."
+            "Router: linear layer without bias, then a sigmoid for each of {n} scores; a "
+            "bias that training adjusts to even out the load is added only when choosing the "
+            "{k} experts."
         )
     else:
-        text = _("Router: linear without bias, softmax over {n} experts, then the {k} largest.")
+        text = _(
+            "Router: linear layer without bias, softmax over {n} experts, then the top {k} experts."
+        )
     weight = (
         _("Their weights sum to {sum:g}.")
         if choice.normalize_top_k
@@ -133,8 +135,8 @@ def says_layouts(facts: LayoutFacts) -> str:
     """What experts buy."""
     text = _(
         "The MoE model has {total:,} parameters, of which each token uses {active:,} "
-        "({share}): {ratio:.1f} times the parameters of the dense model for {flops:.1f} "
-        "times the FLOPs of its feed-forward layer."
+        "({share}): {ratio:.1f} times the parameters of the dense model, with {flops:.1f} "
+        "times its feed-forward FLOPs per token."
     )
     said = text.format(
         total=facts.mixture.total,
@@ -287,7 +289,7 @@ def ways_among_experts(config: ModelConfig) -> None:
                 "router_kind": RouterKind.SIGMOID,
             }
             way(
-                _("Finer experts, two of them shared, sigmoid (DeepSeek-V3)"),
+                _("Finer experts, two of them shared, sigmoid router (DeepSeek-V3)"),
                 "fine_experts",
                 **fine,
             )

@@ -43,9 +43,9 @@ def says_shuffled(facts: ShuffleFacts) -> str:
         "from the shuffled original outputs by at most {difference} ({verdict})."
     )
     own = facts.feed_forward
-    verdict = _("rounding only") if own.difference else _("exactly 0")
+    verdict = _("rounding error only") if own.difference else _("exactly 0")
     if not own.is_rounding:
-        verdict = _("more than rounding: with a capacity limit, order matters")
+        verdict = _("more than rounding error: with a capacity limit, order matters")
     difference = f"{own.difference:.1e}" if own.difference else "0"
     tried = {"n": facts.n_tokens, "orders": facts.n_orders}
     said = text.format(difference=difference, verdict=verdict, **tried)
@@ -57,7 +57,8 @@ def _of_attention(facts: ShuffleFacts) -> Iterator[str]:
     text = _("Without a mask, the same shuffling changes attention by up to {difference:.2g}.")
     if bare.is_rounding:
         text = _(
-            "Attention without a mask does the same ({difference:.1e}): it treats tokens as a set."
+            "Attention without a mask changes by rounding error only ({difference:.1e}): it "
+            "treats tokens as a set."
         )
     elif kind in (PositionKind.ROPE, PositionKind.ALIBI):
         text = _(
@@ -66,16 +67,16 @@ def _of_attention(facts: ShuffleFacts) -> Iterator[str]:
         )
     yield text.format(difference=bare.difference, kind=terms.option(kind))
     if masked:
-        text = _("With this run's mask it changes by up to {difference:.2g}.")
+        text = _("With this run's mask, attention changes by up to {difference:.2g}.")
         yield text.format(difference=masked.difference)
 
 
 def says_reach(facts: ReachFacts) -> str:
     """Whose output one changed token moves."""
     text = _(
-        "The input of {token} (position {position}) was replaced by a random vector of "
-        "the same size. Feed-forward outputs that changed: {wide} of {n}; attention "
-        "outputs: {read} of {n}."
+        "The input of {token} (position {position}) was replaced by a random vector with the "
+        "same RMS. Feed-forward outputs that changed: {wide} of {n}; attention outputs: "
+        "{read} of {n}."
     )
     said = text.format(
         token=literal(facts.labels[facts.changed]),
@@ -95,7 +96,10 @@ def _why_elsewhere(facts: ReachFacts) -> Iterator[str]:
         yield text.format(token=literal(facts.labels[facts.pinned]))
     if facts.has_experts and facts.n_moved("feed_forward") > 1:
         text = _("With a capacity limit, changing one token can displace others.")
-        rounding = _("When an expert's batch holds other tokens, its rounding may differ.")
+        rounding = _(
+            "If an expert's batch contains different tokens, its outputs may be "
+            "rounded differently."
+        )
         yield text if facts.has_capacity else rounding
 
 
@@ -138,7 +142,7 @@ def each_position_alone(run: Run) -> None:
         st.markdown(says_reach(reach_facts(run, at.layer, at.token)))
     note(
         _(
-            "Each part was rerun on its own inputs from this run, in evaluation mode and "
-            "with the mask in place."
+            "Each part was rerun on its own inputs from this run, in evaluation mode; where "
+            "a mask is used, it is not shuffled."
         )
     )

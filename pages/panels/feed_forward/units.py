@@ -82,8 +82,8 @@ def says_unit(facts: UnitTokens) -> str:
     tokens = facts.strongest
     names = dict.fromkeys(tokens["label"].head(3))
     text = _(
-        "Unit {unit} is active at {active} of the tokens and saturated at {flat}. "
-        "Strongest at {tokens} ({hidden:.2f})."
+        "Unit {unit} is active at {active} of the tokens and saturated at {flat}. It is "
+        "strongest at {tokens} ({hidden:.2f})."
     )
     return text.format(
         unit=from_one(facts.unit),

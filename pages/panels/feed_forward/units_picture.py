@@ -38,7 +38,7 @@ def per_layer(facts: LayersFacts, *, _: Translate) -> Picture:
     )
     return figure(
         [_share_bars(layers, *kind, _) for kind in kinds],
-        title=_("Units of each layer, over this input"),
+        title=_("Unit states in each layer, on this input"),
         **room_under_legend(BARS, BOTTOM),
         barmode="group",
         xaxis={"title": _("layer"), "tickvals": _numbers(layers)},
@@ -119,7 +119,7 @@ def _marks(table: pd.DataFrame, facts: UnitFacts, _: Translate) -> dict[str, Any
         [row + 1 for row in rows],
         [float(table["active_share"][row]) for row in rows],
         customdata=[[int(unit), from_one(unit)] for unit in shown],
-        name=_("units of the panel “What excites a unit?”"),
+        name=_("units in the panel “What excites a unit?”"),
         marker={
             "size": [13 if unit == selected else 9 for unit in shown],
             "color": palette.PINNED,

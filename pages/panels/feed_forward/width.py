@@ -52,10 +52,10 @@ def says_width(facts: WidthFacts) -> str:
     """What the widest costs and does beside the narrowest."""
     first, last = facts.widths[0], facts.widths[-1]
     text = _(
-        "From {low:.0f} to {high:.0f} times d_model, parameters and FLOPs grow "
+        "As d_ff goes from {low:.0f} to {high:.0f} times d_model, parameters and FLOPs grow "
         "{cost:.1f}-fold ({few:,} to {many:,} parameters, {ops:,} to {more:,} FLOPs per "
         "token). The output's RMS goes from {small:.3f} to {large:.3f}; this run's own "
-        "layer, {weights}, adds an RMS of {own:.3f} to a stream of {stream:.3f}."
+        "layer, {weights}, adds an output of RMS {own:.3f} to a stream of RMS {stream:.3f}."
     )
     return text.format(
         low=first.ratio,
@@ -76,9 +76,9 @@ def says_width(facts: WidthFacts) -> str:
 def says_how(facts: WidthFacts) -> str:
     """What was run, and what is compared with what."""
     text = _(
-        "FLOPs are exact: 2 · d_model · d_ff per matrix and token. At each ratio the "
-        "layer itself ran on its real input, in evaluation mode, with random weights "
-        "(seed {seed}), since trained ones fit one width only."
+        "FLOPs are exact: 2 · d_model · d_ff per matrix and token. At each ratio the layer "
+        "itself ran on its real input, in evaluation mode, with random weights (seed "
+        "{seed}), since trained weights fit only one width."
     )
     return text.format(seed=facts.seed)
 

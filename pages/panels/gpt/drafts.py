@@ -65,7 +65,7 @@ def says_drafts(facts: DraftFacts) -> str:
 
 
 def _of_modules(facts: DraftFacts) -> str:
-    text = _("module {number} {share} ({n} of {all})")
+    text = _("{share} for module {number} ({n} of {all})")
     found = enumeration(
         text.format(
             number=from_one(k), share=percent(each.share), n=each.n_accepted, all=each.n_drafted
@@ -87,9 +87,9 @@ def _of_weights(run: Run) -> str:
 def says_how(run: Run) -> str:
     """What was done to measure it, and what it says nothing of."""
     text = _(
-        "Greedy, about {n} tokens after your text. Each pass reads the text and the draft at once "
-        "and keeps what the model itself would have written. Passes are counted, not seconds: "
-        "nothing is cached here."
+        "Greedy decoding of about {n} tokens after your text. Each pass reads the text and "
+        "the draft at once and keeps what the model itself would have written. Passes are "
+        "counted, not seconds: nothing is cached here."
     )
     return text.format(n=room(run))
 
@@ -147,12 +147,12 @@ def nothing_drafted(place: st.delta_generator.DeltaGenerator) -> Run:
     """Why a model without modules drafts nothing, the way to one that does, and a run of it."""
     text = _(
         "This model has no MTP modules (n_mtp_modules) to draft further tokens, so each pass "
-        "writes one."
+        "writes only one."
     )
     return led_on(
         place,
         text,
         TRAINED,
         (_("Open a model trained with two modules"), "open_drafting", {"preset": TRAINED}),
-        (_("Add two modules to this one"), "add_modules", {"n_mtp_modules": 2}),
+        (_("Add two modules to this model"), "add_modules", {"n_mtp_modules": 2}),
     )

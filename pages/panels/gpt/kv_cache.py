@@ -102,9 +102,9 @@ def says_kept(facts: CacheFacts) -> str:
     if facts.run.config.is_hybrid:
         return says_both(facts)
     text = _(
-        "After {n:,} tokens the states of all layers hold {bytes:,} bytes (measured), as many as "
-        "after the first. Attention with keys and values for each of {heads} heads would keep "
-        "{other:,} bytes by now, and more with each token."
+        "After {n:,} tokens the states of all layers hold {bytes:,} bytes (measured), as "
+        "many as after the first token. Attention with keys and values for each of {heads} "
+        "heads would hold {other:,} bytes by now, and more with each token."
     )
     last = facts.last
     return text.format(
@@ -122,7 +122,7 @@ def says_both(facts: CacheFacts) -> str:
         "After {n:,} tokens, {attending} of {all} layers hold keys and values of {kept:,} "
         "tokens; with the fixed-size states of the other layers, that is {bytes:,} bytes "
         "(measured). Attention in every layer with keys and values for each of {heads} heads "
-        "would keep {other:,} bytes by now."
+        "would hold {other:,} bytes by now."
     )
     return text.format(
         n=last["n_read"],
@@ -155,7 +155,8 @@ def _how_it_grows(facts: CacheFacts) -> str:
     """In a straight line, unless a window or a full context lets go of old tokens."""
     if facts.window_size is not None:
         text = _(
-            "A window of {n} evicts what no later token can attend to: the cache stops growing."
+            "With window size {n}, the cache evicts what no later token can attend to and "
+            "stops growing."
         )
         return text.format(n=facts.window_size)
     if facts.n_local:
@@ -174,8 +175,9 @@ def says_times(facts: CacheTimes) -> str:
     """What was measured, and where."""
     text = _(
         "Measured on {device}: {with_cache:.2f} ms per token with the cache, {without:.2f} "
-        "ms without ({ratio:.1f} times as long), medians of {n} tokens; both generate the "
-        "same tokens. The first token is left out, since both read the whole text for it."
+        "ms without ({ratio:.1f} times as long), medians of {n} tokens; both runs generate "
+        "the same tokens. The first token is left out, since either way the whole text is "
+        "read for it."
     )
     return text.format(
         device=facts.device,
@@ -215,8 +217,8 @@ def what_it_saves(text: Text) -> None:
     attempt = measure_control(*text[:3])
     if attempt is None:
         said = _(
-            "Generates {n} tokens twice on this device, with the cache and without it, and times "
-            "both."
+            "Generates {n} tokens twice on this device, with the cache and without it, and "
+            "times both runs."
         )
         note(said.format(n=N_TIMED))
         return

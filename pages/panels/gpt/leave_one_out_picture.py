@@ -36,7 +36,10 @@ def bars(facts: LeftOut, *, _: Translate) -> Picture:
 
 
 def _hover(facts: LeftOut, i: int, label: str, _: Translate) -> str:
-    text = _("{position} · {token}: {bits:+.2f} bits; hiding it changes {whole:.2%} to {share:.2%}")
+    text = _(
+        "{position} · {token}: {bits:+.2f} bits; hiding it changes the probability from "
+        "{whole:.2%} to {share:.2%}"
+    )
     return text.format(
         position=from_one(facts.places[i]),
         token=token_label(label),

@@ -38,17 +38,19 @@ def says_decided(facts: LensFacts) -> str:
         answer=literal(facts.answer),
         layer=layer_name(facts.decided, _),
     )
-    before = _("Before the first layer it ranked {rank:,} of {vocab_size:,}.")
+    before = _("Before the first layer it was at rank {rank:,} of {vocab_size:,}.")
     sizes = {"rank": facts.rank_before, "vocab_size": facts.run.config.vocab_size}
     return sentences(said, before.format(**sizes))
 
 
 def says_grid(facts: LensFacts) -> str:
     """How to read the grid, and which part of it is shown."""
-    said = [_("Small number: rank of the final answer at this layer; #1 means decided.")]
+    said = [
+        _("Small number: rank of the final answer at this layer; #1 means it already ranks first.")
+    ]
     drawn = facts.drawn
     if not drawn.is_whole:
-        text = _("Positions {first} to {last} of {n}: pin another token to see others.")
+        text = _("Shown: positions {first} to {last} of {n}; pin another token to see the others.")
         said.append(text.format(first=from_one(drawn.first), last=drawn.end, n=drawn.n))
     if len(facts.layers) < facts.n_layers:
         text = _("{shown} of {n} layers are drawn; the table has all of them.")

@@ -41,7 +41,7 @@ def says_next(facts: NextFacts) -> str:
     first = literal(facts.likeliest["label"].iloc[0])
     said = [text.format(token=literal(facts.after), first=first)]
     if facts.sampling.is_greedy:
-        said.append(_("Temperature 0 is greedy: the most probable token is always taken."))
+        said.append(_("Temperature 0 is greedy: the most probable token is always chosen."))
     else:
         said += _kept(facts)
     if not facts.run.weights:
@@ -55,8 +55,8 @@ def says_next(facts: NextFacts) -> str:
 def _kept(facts: NextFacts) -> list[str]:
     text = _(
         "Its sampling probability is {probability}. {n:,} of {vocab_size:,} tokens can be "
-        "sampled; entropy {bits:.2f} bits, as uncertain as a choice among {alike:,.1f} "
-        "equally likely tokens."
+        "sampled; the entropy is {bits:.2f} bits, as uncertain as a choice among "
+        "{alike:,.1f} equally likely tokens."
     )
     said = text.format(
         probability=percent(facts.probability),
@@ -67,7 +67,8 @@ def _kept(facts: NextFacts) -> list[str]:
     )
     if facts.n_kept == len(facts.tokens):
         return [said]
-    return [said, _("Those excluded had {share} in total.").format(share=percent(facts.dropped))]
+    text = _("The excluded tokens had a total probability of {share}.")
+    return [said, text.format(share=percent(facts.dropped))]
 
 
 def what_comes_next(run: Run) -> None:

@@ -40,7 +40,7 @@ def bars(facts: NextFacts, *, _: Translate) -> Picture:
     return figure(
         [
             _before(kept, _("model probability"), "", _),
-            _before(dropped, _("model probability, excluded"), "/", _),
+            _before(dropped, _("model probability (excluded tokens)"), "/", _),
             _drawn_from(kept, max(2, digits + 1), _),
             _in_words(facts, _),
         ],

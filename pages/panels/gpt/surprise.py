@@ -29,9 +29,9 @@ def surprise_facts(run: Run, pinned: int) -> SurpriseFacts:
 def says_loss(facts: SurpriseFacts) -> str:
     """Loss and perplexity."""
     text = _(
-        "Mean loss {nats:.2f} nats = {bits:.2f} bits per token, perplexity "
-        "{perplexity:,.1f}: as uncertain as choosing among {perplexity:,.1f} equally "
-        "likely tokens; a uniform guess over {vocab_size:,} would cost {even:.2f} bits."
+        "The mean loss is {nats:.2f} nats = {bits:.2f} bits per token, with perplexity "
+        "{perplexity:,.1f}: as uncertain as choosing among {perplexity:,.1f} equally likely "
+        "tokens; a uniform guess over all {vocab_size:,} would cost {even:.2f} bits."
     )
     said = text.format(
         nats=facts.nats,

@@ -48,11 +48,11 @@ def counted(run: Run) -> str:
     )
     if run.config.vocab_size == known:
         return said
-    text = _("The tokenizer has {known:,} tokens, the model {vocab_size:,}.")
+    text = _("The tokenizer's vocabulary has {known:,} tokens, the model's {vocab_size:,}.")
     said = sentences(said, text.format(known=known, vocab_size=run.config.vocab_size))
     if run.config.vocab_size < known:
         return said
-    text = _("Ids from {first:,} on have no text here: they are shown as ⟨{first}⟩.")
+    text = _("Ids from {first:,} on have no text here: they are shown in the form ⟨{first}⟩.")
     return sentences(said, text.format(first=known))
 
 

@@ -41,7 +41,10 @@ AT_ONCE, A_MOMENT = 0.3, 0.1  # seconds
 def says_mask(run: Run) -> str:
     """Text grows causally whatever the mask of the run; empty where that is the same."""
     if len(lasting(run)) < len(run.interventions):
-        return _("Ablated parts stay ablated in new tokens; other changes do not carry over.")
+        return _(
+            "Ablated parts stay ablated when new tokens are generated; other changes do "
+            "not carry over to them."
+        )
     if is_as_masked(run):
         return ""
     text = _(
@@ -54,8 +57,8 @@ def says_mask(run: Run) -> str:
 def says_token(facts: NewTokens) -> str:
     """With what chance the opened token was drawn, and who looked where to make it."""
     text = _(
-        "New token {number}, {token}, was sampled with probability {chance} (the model's "
-        "own: {own})."
+        "New token {number}, {token}, was sampled with probability {chance} (the model's own "
+        "probability: {own})."
     )
     said = text.format(
         number=from_one(facts.opened),
@@ -71,7 +74,7 @@ def _end(facts: NewTokens) -> str:
     written = facts.labels[: facts.opened + 1]
     if not facts.run.weights or END not in written:
         return ""
-    text = _("New token {number} is {end}, the end of a text: what follows begins another.")
+    text = _("New token {number} is {end}, the end of a text: what follows begins a new text.")
     return text.format(number=from_one(written.index(END)), end=literal(END))
 
 
@@ -95,11 +98,12 @@ def _sharpest(facts: NewTokens) -> str:
     found = facts.sharpest
     if found is None:
         return _(
-            "No attention weights: the layers keep a state instead of attending to earlier tokens."
+            "There are no attention weights: the layers keep a state instead of attending to "
+            "earlier tokens."
         )
     text = _(
-        "The sharpest attention is in layer {layer}, head {head}: {weight:.0%} on "
-        "{token} (position {position})."
+        "The sharpest attention is in layer {layer}, head {head}: {weight:.0%} of its weight "
+        "is on {token} (position {position})."
     )
     said = text.format(
         layer=from_one(found.layer),
@@ -240,7 +244,7 @@ def _says_begun(text: Text) -> str:
     """Why there are new tokens before anyone asked for one."""
     if not text.n_tokens or "n_new_tokens" in link.state():
         return ""
-    return _("The first tokens are already written; “{again}” removes them.").format(
+    return _("The first new tokens are already written; “{again}” removes them.").format(
         again=_("Start again")
     )
 

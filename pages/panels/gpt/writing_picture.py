@@ -51,7 +51,7 @@ def chances(facts: NewTokens, *, _: Translate) -> Picture:
 
 
 def _chance(number: int, label: str, token: Written, _: Translate) -> str:
-    text = _("{number} · {token}: sampled with {chance:.2%}, the model's own {own:.2%}")
+    text = _("{number} · {token}: sampling probability {chance:.2%}, model probability {own:.2%}")
     return text.format(
         number=from_one(number),
         token=token_label(label),

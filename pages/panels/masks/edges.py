@@ -54,7 +54,9 @@ def cross(run: Run, n_tokens: int, n_padding: int) -> Cross:
 
 def says_blind(facts: BlindFacts) -> str:
     """What becomes of a query that may see no key."""
-    text = _("Every query can attend to some key in this run. Suppose query {query} could not.")
+    text = _(
+        "Every query can attend to at least one key in this run. Suppose query {query} could not."
+    )
     if facts.is_real:
         text = _("Query {query} cannot attend to any key in this run.")
     rest = _(
@@ -77,8 +79,8 @@ def _by_1e9(facts: BlindFacts) -> str:
         text = _("In {dtype}, −10⁹ is out of range and becomes −∞.")
     elif facts.is_even:
         text = _(
-            "Adding −10⁹ wipes out the scores in {dtype}: all {n} keys get {weight:.4f} "
-            "each, padding and later tokens included."
+            "Adding −10⁹ wipes out the scores in {dtype}: all {n} keys get a weight of "
+            "{weight:.4f} each, padding and later tokens included."
         )
     return text.format(dtype=facts.dtype, n=len(facts.labels), weight=facts.mean_weight)
 
@@ -87,9 +89,9 @@ def says_cross(facts: Cross, seed: int) -> str:
     """What the rectangle shows."""
     text = _(
         "{n_queries} queries of this input attend to {n_keys} keys of another sequence, "
-        "{n_padding} of them padding: those columns are masked for every query, and "
-        "each row spreads its weight over the {n_tokens} tokens. Queries and keys are "
-        "random here (seed {seed})."
+        "{n_padding} of them padding: the padding columns are masked for every query, and "
+        "each row spreads its weight over the other {n_tokens}. Queries and keys are random "
+        "here (seed {seed})."
     )
     return text.format(
         n_queries=facts.n_queries,
@@ -103,7 +105,7 @@ def says_cross(facts: Cross, seed: int) -> str:
 def draw_blind(facts: BlindFacts, *, _: Translate) -> Picture:
     """The weights of a query without a key, by each treatment."""
     names = {
-        Treatment.ZEROS: _("zeros (here)"),
+        Treatment.ZEROS: _("zeros (used here)"),
         Treatment.MINUS_1E9: _("−10⁹ added"),
         Treatment.LEAST: _("dtype minimum"),
         Treatment.MINUS_INFINITY: _("−∞ added"),
@@ -162,8 +164,8 @@ def another_sequence(run: Run) -> None:
     note(
         _(
             "In cross-attention, queries come from one sequence and keys from another, so "
-            "the mask is a rectangle. Here a single head with random queries and keys shows "
-            "it."
+            "the mask is a rectangle. Here a single head with random queries and keys "
+            "illustrates this."
         )
     )
     sizes = link.value("cross_len"), link.value("cross_padding")
@@ -171,7 +173,7 @@ def another_sequence(run: Run) -> None:
     with left:
         slider("cross_len", _("Tokens of the other sequence"), sizes[0])
     with right:
-        slider("cross_padding", _("Its padding tokens"), sizes[1])
+        slider("cross_padding", _("Padding tokens among them"), sizes[1])
     pictures = {
         "cross_mask": draw_cross_mask,
         "cross_scores": draw_cross_scores,

@@ -43,15 +43,16 @@ WHAT_IT_DOES = {
         "cannot attend to any key."
     ),
     MaskFault.AFTER_SOFTMAX: N_(
-        "Softmax sees all keys and the mask zeroes forbidden weights afterwards: they "
-        "still take their share of the sum, so rows sum to less than 1."
+        "Softmax sees all keys and the mask zeroes forbidden weights afterwards: forbidden "
+        "keys still take their share of the sum, so rows sum to less than 1."
     ),
     MaskFault.OFF_BY_ONE: N_(
         "The mask is one diagonal too wide: each query can attend to one more token, the one "
         "it has to predict."
     ),
     MaskFault.PADDING_ATTENDED: N_(
-        "The mask does not know which tokens are padding: they are attended to like any other."
+        "The mask does not know which tokens are padding: they are attended to like any "
+        "other token."
     ),
 }
 
@@ -84,13 +85,13 @@ def says_lead(found: Lead, dtype: str) -> str:
     """How large scores must be for −10,000 to be too little."""
     if found.largest <= 0:
         return _(
-            "In layer 1, no forbidden score exceeds the best allowed one, so −10,000 is "
+            "In layer 1, no forbidden score exceeds the highest allowed one, so −10,000 is "
             "enough there, however large the scores."
         )
     text = _(
-        "In layer 1 a forbidden score exceeds the best allowed one of its query by at most "
-        "{lead:.2f}. In {dtype}, −10,000 is enough up to a difference of about "
-        "{bearable:,.0f}: to leak, scores would have to be {scale:,.0f} times as large."
+        "In layer 1 forbidden scores exceed the highest allowed score of the same query by "
+        "at most {lead:.2f}. In {dtype}, −10,000 is enough up to a difference of about "
+        "{bearable:,.0f}: for a leak, scores would have to be {scale:,.0f} times as large."
     )
     return text.format(lead=found.largest, bearable=found.bearable, scale=found.scale, dtype=dtype)
 
@@ -101,8 +102,8 @@ def says_weights(facts: StepFacts) -> str:
         return _("Some weights are NaN.")
     least, most = facts.row_sums
     text = _(
-        "Row sums range from {least:.3f} to {most:.3f}; {share:.1%} of all weight lies on "
-        "forbidden cells."
+        "Row sums range from {least:.3f} to {most:.3f}; {share:.1%} of the total weight lies "
+        "on forbidden cells."
     )
     return text.format(least=least, most=most, share=facts.forbidden_share)
 

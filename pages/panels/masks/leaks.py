@@ -26,8 +26,8 @@ SCALES = (1, 10, 100, 1_000, 10_000, 100_000)
 LEAST_SLIDER = 24
 KNOWN = {
     "batchnorm": N_(
-        "In training mode BatchNorm computes mean and variance over all tokens of the batch, "
-        "later ones included: no mask can prevent that."
+        "In training mode BatchNorm computes the mean and variance over all tokens of the "
+        "batch, later ones included: no mask can prevent that."
     ),
     "expert_capacity": N_(
         "With limited capacity, tokens compete for experts: where a token is routed "
@@ -81,7 +81,7 @@ def _leak(facts: LeakFacts) -> str:
 def _reasons(facts: LeakFacts) -> list[str]:
     reasons = [_(KNOWN[name]) for name in known_leaks(facts.test.run)]
     if facts.mixing:
-        text = _("Another sequence of the same batch changes too, by {x:.3g}.")
+        text = _("Another sequence in the same batch changes too, by {x:.3g}.")
         reasons.append(text.format(x=facts.mixing))
     return reasons
 
@@ -128,9 +128,9 @@ def says_how(facts: LeakFacts) -> str:
     """How the test is done, and how much was tested where that is not all."""
     text = _(
         "Each token in turn is replaced by another (seed {seed}), and every output is "
-        "compared with the original bit by bit. The gradient ‖∂output/∂input‖ is "
-        "estimated from {n} random ±1 projections of the output (same seed); where it "
-        "is 0, it is exactly 0."
+        "compared with the original bit by bit. The gradient ‖∂output/∂input‖ is estimated "
+        "from {n} random ±1 projections of the output (same seed); where it shows as 0, it "
+        "is exactly 0."
     )
     said = text.format(seed=facts.test.change_seed, n=N_PROJECTIONS)
     if facts.is_whole:

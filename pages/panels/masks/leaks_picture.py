@@ -20,7 +20,7 @@ def moved(facts: LeakFacts, *, pinned: int, _: Translate) -> Picture:
     """How far each output moves when one token changes."""
     title = _("How much outputs change when one token changes")
     columns = [facts.labels[i] for i in facts.tokens]
-    names = Names(title, _("output"), _("token that changes"), facts.labels, columns)
+    names = Names(title, _("output"), _("changed token"), facts.labels, columns)
     reads_tokens = facts.test.run.config.architecture.reads_tokens
     unit = _("max |Δ logit|") if reads_tokens else _("max |Δ output|")
     cells = facts.forbidden_when_changed

@@ -63,7 +63,7 @@ def says_peeking(found: Peeking) -> str:
     text = _(
         "After {n} steps the training loss is {masked_loss:.2f} nats with the mask and "
         "{peeking_loss:.2f} without it. Where the text ends and the model must continue on "
-        "its own, the loss is {masked:.2f} and {peeking:.2f}."
+        "its own, the losses are {masked:.2f} and {peeking:.2f}, respectively."
     )
     said = text.format(
         n=found.n_updates,
@@ -76,7 +76,7 @@ def says_peeking(found: Peeking) -> str:
         return said
     verdict = _(
         "Without the mask the model copies the next token instead of predicting it; when it "
-        "generates, there is none to copy."
+        "generates, there is no next token to copy."
     )
     return sentences(said, verdict)
 
@@ -85,11 +85,11 @@ def says_run(specs: Pair, *, is_recorded: bool) -> str:
     """Where the numbers are from, and all that is needed to get them again."""
     spec = specs[0]
     text = _(
-        "GPT of {n_layers} layers, d_model {d_model}; {n} steps of {batch} × {seq_len} "
+        "GPT with {n_layers} layers, d_model {d_model}; {n} steps of {batch} × {seq_len} "
         "tokens; same initial weights (seed {seed}), same batches. Solid: training loss, "
-        "mask as named. Dotted: mean loss on the token after a held-out text ({batch} texts, "
-        "cut at lengths up to {seq_len}). Texts are sampled at temperature {temperature} "
-        "with the same seed, from the same prompt."
+        "with or without the mask. Dotted: mean loss on the token after a held-out text "
+        "({batch} texts, cut at lengths up to {seq_len}). Both continuations are sampled at "
+        "temperature {temperature} with the same seed, from the same prompt."
     )
     said = text.format(
         n_layers=spec.config.n_layers,
@@ -119,7 +119,7 @@ def what_if_it_could_peek(run: Run) -> None:
     code = (StoryTask.batch, peeking_spec, training.writing_loss)
     place = explained(("peeking", "masks"), code, key="peeking")
     with st.container(horizontal=True, vertical_alignment="center"):
-        switch("train_peeking", _("Train both here"))
+        switch("train_peeking", _("Train both models here"))
         estimate = st.empty()
     is_live = link.value("train_peeking")
     specs = pair(current_language(), run.seed if is_live else 0, run.device)

@@ -87,7 +87,9 @@ def says_small_masks(run: Run, *_more: int) -> str:
     """How many cells each mask allows, which small tiles cannot show to all."""
     found = measures.n_open_by_kind(run)
     counts = (f"{terms.option(kind)} {n_open}" for kind, n_open in found.items())
-    text = _("Masks for this input side by side, with the number of allowed cells: {counts}.")
+    text = _(
+        "Masks for this input side by side, with the number of allowed cells in each: {counts}."
+    )
     return text.format(counts=enumeration(counts))
 
 

@@ -55,7 +55,7 @@ def norm_names() -> dict[str, str]:
 def says_axes(facts: NormInput) -> str:
     """How many statistics each norm takes here, each over how many numbers."""
     text = _(
-        "The input here is {batch} × {seq_len} × {d_model} numbers (batch, seq, d_model). "
+        "The input here has {batch} × {seq_len} × {d_model} numbers (batch, seq, d_model). "
         "LayerNorm and RMSNorm normalize each of the {n_tokens} tokens separately, over its "
         "{d_model} features. BatchNorm normalizes each of the {d_model} features separately, "
         "over all {n_tokens} tokens."
@@ -65,7 +65,7 @@ def says_axes(facts: NormInput) -> str:
     if facts.batch == 1:
         said.append(_("With batch size 1 these are the tokens of this one sequence."))
     if facts.n_padding:
-        padding = _("{n} of them are padding, and BatchNorm includes them.")
+        padding = _("{n} of these tokens are padding, which BatchNorm includes.")
         said.append(padding.format(n=facts.n_padding))
     return sentences(*said)
 
@@ -73,8 +73,8 @@ def says_axes(facts: NormInput) -> str:
 def says_outputs(facts: NormFacts) -> str:
     """What is brought to one scale by which norm, and what is not."""
     text = _(
-        "LayerNorm: every token leaves with standard deviation {token}, features with "
-        "{feature}. BatchNorm in training mode: every feature {batch_feature}, tokens "
+        "After LayerNorm, tokens have a standard deviation of {token}, features {feature}. "
+        "After BatchNorm in training mode, features have {batch_feature}, tokens "
         "{batch_token}."
     )
     stds = {
@@ -85,8 +85,8 @@ def says_outputs(facts: NormFacts) -> str:
     }
     said = text.format(**{name: _span(*ends) for name, ends in stds.items()})
     text = _(
-        "RMSNorm scales a token's mean but does not remove it: at most {before:.2g} in "
-        "magnitude before, {rms:.2g} after."
+        "RMSNorm scales a token's mean but does not remove it: its magnitude is at most "
+        "{before:.2g} before the norm, {rms:.2g} after."
     )
     means = {"rms": facts.largest_mean(RMS_NORM), "before": facts.largest_mean(INPUT)}
     return sentences(said, text.format(**means))
@@ -106,9 +106,9 @@ def says_dependence(facts: NormFacts) -> str:
     if facts.change_per_token:
         said = _("LayerNorm and RMSNorm: other tokens change a token by no more than {most:.1g}.")
     text = _(
-        "BatchNorm in training mode changes the same tokens by up to {batch:.2g} when "
-        "other sequences share their batch, by {padding:.2g} when there is padding; "
-        "evaluation mode differs by {mode:.2g}."
+        "BatchNorm in training mode changes the same tokens by up to {batch:.2g} when other "
+        "sequences share their batch, by {padding:.2g} when there is padding; evaluation "
+        "mode differs from training mode by up to {mode:.2g}."
     )
     return sentences(said.format(most=facts.change_per_token), text.format(**facts.change_in_batch))
 
@@ -121,9 +121,9 @@ def says_surroundings(facts: NormFacts) -> str:
     padding = _("this run's own") if facts.has_padding else _("four padding tokens, run alone")
     text = _(
         "Largest change in any value of the first sequence, compared with running it alone, "
-        "measured on the norm's actual inputs. Others: {others}. Padding: {padding}; all as "
-        "the model produced them. Norms have no learned scale; BatchNorm's running "
-        "statistics are at their initial 0 and 1."
+        "measured on the norm's actual inputs. Other sequences: {others}. Padding: "
+        "{padding}. All values are as the model produced them. The norms here have no "
+        "learned scale; BatchNorm's running statistics are at their initial 0 and 1."
     )
     return text.format(others=others, padding=padding)
 

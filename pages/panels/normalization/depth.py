@@ -62,7 +62,7 @@ def says_gradient(facts: DepthFacts) -> str:
     said = [stacks.says_how_far(len(facts.stacks), facts.n_wanted)]
     if facts.ways_back:
         listed = listing(_way_back(way, facts) for way in facts.ways_back)
-        text = _("Gradient in layer 1 compared with layer {n}: {listed}.")
+        text = _("Gradient in layer 1 relative to that in layer {n}: {listed}.")
         said.append(text.format(n=facts.curves.n_layers, listed=listed))
         if all(way.arrives for way in facts.ways_back):
             said += [_("No gradient vanishes or explodes."), _at_the_output(facts)]
@@ -99,7 +99,7 @@ def says_overflow(facts: DepthFacts) -> str:
     """Where numbers left the number format: which placements, from which layer on."""
     said = []
     for found in facts.overflows:
-        text = _("{placement}: from layer {layer} on the stream overflows {dtype}.")
+        text = _("{placement}: from layer {layer} on, the stream overflows {dtype}.")
         if found.layer is None:
             text = _("{placement}: the stream stays finite in {dtype}, but its gradients do not.")
         name, dtype = terms.option(found.placement), facts.first.run.dtype
@@ -115,8 +115,8 @@ def says_collapse(facts: DepthFacts) -> str:
     if facts.similarity:
         ends = (f"{terms.option(name)} {end:.2f}" for name, end in facts.similarity.items())
         text = _(
-            "Pairs of tokens have a mean cosine of {start:.2f} at the input; after layer "
-            "{n}: {listed}."
+            "Pairs of tokens have a mean cosine similarity of {start:.2f} at the input; "
+            "after layer {n}: {listed}."
         )
         n, listed = facts.curves.n_layers, enumeration(ends)
         said.append(text.format(start=facts.similarity_in, n=n, listed=listed))
@@ -126,15 +126,15 @@ def says_collapse(facts: DepthFacts) -> str:
 def _beside_dong(facts: DepthFacts) -> str:
     if not facts.first.run.config.norm.residual:
         text = _(
-            "Dong et al. 2021 predict rank collapse without the residual connection: {verdict}."
+            "Dong et al. 2021 predict rank collapse without the residual connection; {verdict}."
         )
         is_alike = facts.own in facts.alike
         verdict = _("this run agrees") if is_alike else _("this run does not show it (yet)")
         return text.format(verdict=verdict)
     text = _(
         "Dong et al. 2021 prove that attention alone, without residual connections, makes "
-        "all tokens alike. With them, this need not happen, and here {verdict}. Switch them "
-        "off to compare."
+        "all tokens alike. With residual connections, this need not happen, and here "
+        "{verdict}. Switch them off to compare."
     )
     verdict = _("the tokens do not become alike")
     if facts.alike:
@@ -146,12 +146,14 @@ def says_setting(facts: DepthFacts) -> str:
     """What was built and measured, with all that is needed to do it again."""
     stack, config = facts.first, facts.first.config
     text = _(
-        "n_layers {n}, d_model {d_model}, n_heads {heads}, d_ff {d_ff}, seq_len "
-        "{tokens}, {dtype}. Random weights drawn for this test ({drawn}, seeds {seeds}), "
-        "dropout off. Input: {read}. Loss: cross entropy of a linear probe that predicts one of "
-        "{classes} random classes at each token ({loss} in the first stack)."
+        "n_layers {n}, d_model {d_model}, n_heads {heads}, d_ff {d_ff}, seq_len {tokens}, "
+        "{dtype}. Random weights drawn for this test ({drawn}, seeds {seeds}), dropout off. "
+        "Input: {read}. Loss ({loss} in the first stack): cross entropy of a linear probe "
+        "that predicts one of {classes} random classes at each token."
     )
-    read = _("random vectors for the text's words, since this run's own are wider")
+    read = _(
+        "random vectors for the text's words, since this run's own vectors are wider than the stack"
+    )
     if stack.reads_own_stream:
         read = _("the input of this run's first layer")
     is_finite = facts.loss < float("inf")

@@ -86,8 +86,8 @@ def says_task(run: Run) -> str:
     if run.config.architecture is Architecture.GPT:
         text = _("Loss: next-token cross entropy on this text. Trained on: {task}.")
     card = starts.model(run.weights).card
-    task = terms.option(card.task) if card else _("texts not named in its files")
-    return sentences(text.format(task=task), _("In evaluation mode, nothing is updated."))
+    task = terms.option(card.task) if card else _("texts not named in the model's files")
+    return sentences(text.format(task=task), _("Measured in evaluation mode; nothing is updated."))
 
 
 def draw_layers(facts: OwnFacts, *, _: Translate) -> Picture:

@@ -49,14 +49,14 @@ def says_sizes(facts: PlacementFacts) -> str:
         in_order = list(sizes.items())
         widest, narrowest = in_order[0], in_order[-1]
         text = _(
-            "After layer {layer} the stream is largest with {wide} (RMS {most:.3g}), "
-            "smallest with {narrow} (RMS {least:.3g})."
+            "After layer {layer} the stream is largest with norm placement {wide} (RMS "
+            "{most:.3g}), smallest with {narrow} (RMS {least:.3g})."
         )
         ends = {"wide": terms.option(widest[0]), "narrow": terms.option(narrowest[0])}
         extent = {"most": widest[1], "least": narrowest[1]}
         said.append(text.format(layer=from_one(facts.layer), **ends, **extent))
     if facts.own in sizes:
-        text = _("Yours is {own}: {rms:.3g} with these random weights.")
+        text = _("Your norm placement, {own}, gives an RMS of {rms:.3g} with these random weights.")
         said.append(text.format(own=terms.option(facts.own), rms=sizes[facts.own]))
     if facts.overflowing:
         names = enumeration(map(terms.option, facts.overflowing))
@@ -68,8 +68,8 @@ def says_sizes(facts: PlacementFacts) -> str:
 def says_setting(run: Run) -> str:
     """What was run, and what was left out."""
     text = _(
-        "The same random weights in every placement (seed {seed}); norms found in only some "
-        "of them start at scale 1 and shift 0."
+        "Every placement uses the same random weights (seed {seed}); norms that only some "
+        "placements have start at scale 1 and shift 0."
     )
     said = [text.format(seed=run.seed)]
     if run.weights:
@@ -77,11 +77,15 @@ def says_setting(run: Run) -> str:
             _("The trained weights fit one norm placement only, so they are not used here.")
         )
     if placement_run(run).config.n_layers != run.config.n_layers:
-        said.append(_("The whole model is too large for this: only one layer runs, on vectors."))
+        said.append(
+            _("The whole model is too large for this: only one layer runs, with vectors as input.")
+        )
     if NormPlacement.PARALLEL not in possible_placements(run.config):
-        said.append(_("parallel needs a feed-forward layer, and attention_only removes it."))
+        said.append(
+            _("The parallel placement needs a feed-forward layer, which attention_only removes.")
+        )
     if run.config.norm.norm_kind is NormKind.BATCH_NORM and not run.training:
-        said.append(_("In evaluation mode BatchNorm changes next to nothing before training."))
+        said.append(_("Before training, BatchNorm in evaluation mode changes almost nothing."))
     if run.config.norm.norm_kind is NormKind.NONE:
         said.append(_("Your model has no norm; the other norm placements use LayerNorm."))
     return sentences(*said)

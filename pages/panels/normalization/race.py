@@ -117,15 +117,15 @@ def _says_warmup(facts: RaceFacts) -> str:
     if not (facts.is_over and facts.without_warmup):
         return ""
     listed, now = _listed(facts.without_warmup), dict(facts.losses)
-    said = [_("Without the warm-up: {listed}.").format(listed=listed)]
+    said = [_("Loss without the warm-up: {listed} nats.").format(listed=listed)]
     called = shared.names(now)
     helped = [called[name] for name, loss in facts.without_warmup if now[name] < loss]
     slowed = [called[name] for name, loss in facts.without_warmup if now[name] >= loss]
     if helped:
-        text = _("Small first updates help {names}.")
+        text = _("Norm placements that benefit from small first updates: {names}.")
         said.append(text.format(names=enumeration(helped)))
     if slowed:
-        text = _("The warm-up only slows down {names}.")
+        text = _("Norm placements that the warm-up only slows down: {names}.")
         said.append(text.format(names=enumeration(slowed)))
     return sentences(*said)
 
@@ -143,9 +143,9 @@ def says_race_and_next(facts: RaceFacts) -> str:
 def _try_next(facts: RaceFacts) -> str:
     n_layers, called = facts.spec.config.n_layers, shared.names(dict(facts.losses))
     if facts.is_over and facts.stuck and n_layers > SHALLOW:
-        text = _("Now try {n} layers: does that help {stuck}?")
+        text = _("Now try {n} layers: does that help norm placement {stuck}?")
         if not facts.spec.recipe.warmup_steps:
-            text = _("Now try {n} layers, or a warm-up: does that help {stuck}?")
+            text = _("Now try {n} layers, or a warm-up: does that help norm placement {stuck}?")
         return text.format(n=SHALLOW, stuck=enumeration(called[name] for name in facts.stuck))
     if facts.is_over and not facts.stuck and n_layers < DEEP:
         text = _("All of them learn at this depth. Now try {n} layers.")
@@ -157,11 +157,12 @@ def _try_next(facts: RaceFacts) -> str:
 
 def says_setting(facts: RaceFacts, *, is_recorded: bool) -> str:
     """What was trained, with all that is needed to do it again."""
-    text = _("The model trained is a GPT of {n_layers} such layers, d_model {d_model}.")
+    text = _("Each model is a GPT of {n_layers} such layers with d_model {d_model}.")
     more = _(
-        "It learns to sort {letters} letters; {n} steps of {batch} examples, AdamW, learning "
-        "rate {rate:g}, warm-up {warmup} steps, no gradient clipping, seed {seed}; weights "
-        "initialized as in the theory ({drawn}). Curves are means over {smooth} steps."
+        "Each learns to sort {letters} letters: {n} steps of {batch} examples, AdamW, "
+        "learning rate {rate:g}, {warmup} warm-up steps, no gradient clipping, seed {seed}; "
+        "weights initialized as in the theory ({drawn}). Curves are means over {smooth} "
+        "steps."
     )
     spec = facts.spec
     config = spec.config
@@ -198,7 +199,7 @@ def who_learns(run: Run) -> None:
     with right:
         choose("race_warmup", _("Warm-up steps"), RACE_WARMUPS, label_of=str)
     with last:
-        switch("race", _("Train them side by side now"))
+        switch("race", _("Train side by side now"))
     wanted = racers(run)
     if link.value("race"):
         _live(wanted, place)

@@ -31,7 +31,7 @@ def says_theory(facts: TheoryFacts) -> str:
     if waiting := stacks.says_how_far(facts.n_done, facts.n_wanted):
         return sentences(waiting, _("Conclusions appear once all stacks are measured."))
     if not facts.slopes:
-        return _("Choose pre or post and at least 4 layers to compare with theory.")
+        return _("Choose norm placement pre or post and at least 4 layers to compare with theory.")
     if facts.is_as_predicted:
         return sentences(_says_trends(facts), _says_what_follows())
     return sentences(_says_trends(facts), _says_what_differs(facts))
@@ -40,7 +40,7 @@ def says_theory(facts: TheoryFacts) -> str:
 def _says_trends(facts: TheoryFacts) -> str:
     depths = facts.table["n_layers"]
     text = _(
-        "From {first} to {last} layers the gradient of the last matrix changes by these "
+        "From {first} to {last} layers, the gradient of the last matrix changes by these "
         "factors: {listed}."
     )
     ways = (f"{terms.option(each.placement)} {times(each.gradient)}" for each in facts.trends)
@@ -59,8 +59,9 @@ def says_cause(facts: TheoryFacts) -> str:
     """What the norm does to the stream, and the stream to the gradient."""
     text = _(
         "The cause: pre-norm leaves the residual path alone. The stream adds up the outputs "
-        "of all layers ({pre}), and the final norm divides the gradient by the stream's "
-        "size. Post-norm brings the stream back to the same size after every layer ({post})."
+        "of all layers (growth with depth: {pre}), and the final norm divides the gradient "
+        "by the stream's size. Post-norm brings the stream back to the same size after every "
+        "layer ({post})."
     )
     streams = {each.placement: times(each.stream) for each in facts.trends}
     return text.format(pre=streams["pre"], post=streams["post"])
@@ -72,7 +73,10 @@ def _says_what_differs(facts: TheoryFacts) -> str:
         return _("Also draw norm placement {placement} for comparison.").format(
             placement=enumeration(map(terms.option, sorted(missing)))
         )
-    text = _("For {placements}, Xiong et al. (2020) predict otherwise; the reason is given below.")
+    text = _(
+        "For norm placement {placements}, Xiong et al. (2020) predict otherwise; the "
+        "reason is given below."
+    )
     found = (terms.option(each.placement) for each in facts.slopes if not each.agrees)
     return text.format(placements=enumeration(found))
 
@@ -104,7 +108,7 @@ def says_why(facts: TheoryFacts) -> str:
     """Why theory and this stack may differ."""
     config = facts.config
     if config.attention_only:
-        return _("There is no feed-forward layer here: the matrix is attention's out_proj.")
+        return _("There is no feed-forward layer here, so the last matrix is attention's out_proj.")
     if not config.norm.residual:
         return _("The theorem assumes a residual connection, and here it is off.")
     if config.norm.norm_kind is not NormKind.LAYER_NORM:
@@ -115,7 +119,7 @@ def says_why(facts: TheoryFacts) -> str:
             "the stream carries; here the weights are drawn differently, and the input of "
             "the stack weighs more."
         )
-    return _("Initialized as in the theorem, except attention, which the theorem simplifies.")
+    return _("Initialized as in the theorem, except for attention, which the theorem simplifies.")
 
 
 def draw_gradients(facts: TheoryFacts, *, _: Translate) -> Picture:

@@ -82,17 +82,18 @@ def says_breakdown(facts: CountFacts) -> str:
     largest = percent(facts.share(facts.kinds[facts.largest]))
     text = _("The largest part is {kind}: {share} of the total.")
     said = [text.format(kind=shared.kind_name(facts.largest), share=largest)]
-    text = _("Norms hold {norms:,} ({norm_share}), biases {biases:,} ({bias_share}).")
+    text = _("Norms hold {norms:,} parameters ({norm_share}), biases {biases:,} ({bias_share}).")
     shares = {
         "norm_share": percent(facts.share(norms)),
         "bias_share": percent(facts.share(facts.biases)),
     }
     said.append(text.format(norms=norms, biases=facts.biases, **shares))
     if facts.tied_otherwise is not None:
-        text = _("Token embedding and output matrix hold {share}.")
+        text = _("The token embedding and the output matrix hold {share} of the total.")
         if facts.is_tied:
             text = _(
-                "The token embedding holds {share}; input and output are tied, so it counts once."
+                "The token embedding holds {share} of the total; it is tied to the output "
+                "matrix, so it counts once."
             )
         said.append(text.format(share=percent(facts.share(facts.ends))))
     return sentences(*said)

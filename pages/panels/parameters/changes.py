@@ -68,20 +68,25 @@ WHY = {
         "table takes its place."
     ),
     "untied": N_("vocab_size · d_model more parameters."),
-    "rope": N_("The table of max_seq_len · d_model is gone: rotations are computed, not learned."),
+    "rope": N_(
+        "The table of max_seq_len · d_model parameters is gone: rotations are "
+        "computed, not learned."
+    ),
     "learned_positions": N_("d_model numbers for each of max_seq_len positions."),
     "no_biases": N_("One parameter fewer per output of each projection: negligible."),
-    "biases": N_("One more number per output of each projection: negligible."),
-    "layernorm": N_("A shift besides each scale: d_model more parameters per norm."),
+    "biases": N_("One more parameter per output of each projection: negligible."),
+    "layernorm": N_("A shift as well as a scale: d_model more parameters per norm."),
     "rmsnorm": N_("No shift, only a scale: d_model fewer parameters per norm."),
-    "no_norms": N_("All scales and shifts are gone: negligible in number, but not for training."),
+    "no_norms": N_(
+        "All scales and shifts are gone: negligible in number, but important for training."
+    ),
     "norms": N_("A scale and a shift per norm, d_model parameters each: negligible."),
     "plain": N_("gate_proj is gone: a third of the feed-forward layer's matrix parameters."),
     "gated": N_("gate_proj is added: the layer's matrices grow by half."),
     "gated_narrower": N_(
         "Three matrices of two thirds the size: as many parameters as before (Shazeer 2020)."
     ),
-    "twice_d_ff": N_("The feed-forward layer doubles; everything else stays the same."),
+    "twice_d_ff": N_("The feed-forward layer doubles in size; everything else stays the same."),
     "experts": N_("Eight feed-forward layers and a router; each token passes through two of them."),
     "dense": N_("All experts but one are gone, and so is the router."),
     "one_more_layer": N_("As many parameters as any other layer."),
@@ -93,11 +98,16 @@ def says_changes(facts: ChangesFacts) -> str:
     """What heads change, and what changes most."""
     said = []
     if facts.heads_are_free:
-        said.append(_("The number of heads changes nothing: heads share the same matrices."))
+        said.append(
+            _(
+                "The number of heads does not change the parameter count: heads share "
+                "the same matrices."
+            )
+        )
     if facts.small_share is not None:
-        text = _("All norms together are {share} of the model.")
+        text = _("All norms together make up {share} of the model.")
         if facts.has_biases:
-            text = _("Biases and norms together are {share} of the model.")
+            text = _("Biases and norms together make up {share} of the model.")
         said.append(text.format(share=percent(facts.small_share)))
     if facts.tied_saves is not None:
         text = _("Weight tying saves {n:,} parameters: vocab_size · d_model.")
@@ -109,19 +119,20 @@ def says_growth(facts: GrowthFacts) -> str:
     """How the share of embeddings falls, over width and over depth."""
     shares = {name: percent(share) for name, share in facts.shares.items()}
     text = _(
-        "Here embeddings hold {embeddings}, attention {attention}, feed-forward {feed_forward}."
+        "Here embeddings hold {embeddings} of the parameters, attention {attention}, "
+        "feed-forward layers {feed_forward}."
     )
     if facts.shares["mixer"]:
         text = _(
-            "Here embeddings hold {embeddings}, the token mixer {mixer}, feed-forward "
-            "{feed_forward}."
+            "Here embeddings hold {embeddings} of the parameters, the token mixer {mixer}, "
+            "feed-forward layers {feed_forward}."
         )
     said = text.format(**shares)
     if not facts.shares["embeddings"]:
         return said
     text = _(
-        "Embeddings grow with d_model, layers with its square: at d_model {d_model:,} "
-        "embeddings hold {wide}, and with {n_layers} layers at the current width, {deep}."
+        "Embeddings grow with d_model, layers with its square: at d_model {d_model:,}, "
+        "embeddings hold {wide}; with {n_layers} layers at the current width, {deep}."
     )
     (d_model, wide), (n_layers, deep) = (facts.at_the_end(size) for size in facts.over)
     more = text.format(d_model=d_model, wide=percent(wide), n_layers=n_layers, deep=percent(deep))

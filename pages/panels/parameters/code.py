@@ -71,9 +71,9 @@ def _changed(config: ModelConfig, facts: CodeFacts) -> CodeChange | None:
 def says_code(facts: CodeFacts) -> str:
     """How long it is, and what it needs."""
     text = _(
-        "This model in {n_lines} lines of Python: {n_classes} classes, made from the source "
-        "that runs here, with only the branches that this configuration takes. It needs only "
-        "torch."
+        "This model in {n_lines} lines of Python: {n_classes} classes, generated from the "
+        "source that runs here, with only the branches that this configuration takes. The "
+        "code needs only torch."
     )
     return text.format(n_lines=facts.n_lines, n_classes=facts.n_classes)
 

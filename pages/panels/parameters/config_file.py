@@ -55,7 +55,7 @@ def says_file(file: ConfigFile, n_parameters: int) -> str:
     said = [text.format(total=n_parameters, name=literal(file.counted_as))]
     others = [name for name in file.named if name != file.counted_as]
     if others:
-        text = _("The file says {names}: its task head is not counted.")
+        text = _("The file names {names}; the task head is not counted.")
         said.append(text.format(names=enumeration(map(literal, others[:3]))))
     return sentences(*said)
 
@@ -64,7 +64,7 @@ def says_assumed(file: ConfigFile) -> str:
     """What the file leaves out, and what is left aside."""
     said = []
     if file.assumed:
-        text = _("Not in the file, so the family's default is used: {names}.")
+        text = _("Not in the file, so the family's defaults are used: {names}.")
         names = enumeration(literal(f"{name} = {value}") for name, value in file.assumed)
         said.append(text.format(names=names))
     said.append(

@@ -40,8 +40,8 @@ FAULTS = {
     ConversionFault.POSITION_OFFSET: N_("positions without their offset (+2 in OPT, BART)"),
     ConversionFault.NORM_OFFSET: N_("norms scale by w instead of 1 + w (Gemma)"),
     ConversionFault.EMBEDDING_SCALE: N_("factor √d_model on embeddings omitted or added"),
-    ConversionFault.SCORE_SCALE: N_("scores ÷ √d_head, though trained without it (T5)"),
-    ConversionFault.QKV_ORDER: N_("fused q k v split in the wrong order"),
+    ConversionFault.SCORE_SCALE: N_("scores ÷ √d_head, though trained without scaling (T5)"),
+    ConversionFault.QKV_ORDER: N_("fused q, k, v split in the wrong order"),
     ConversionFault.GROUP_ORDER: N_("grouped heads repeated in the wrong order"),
     ConversionFault.MISSING_TIE: N_("output matrix not tied to the embedding"),
     ConversionFault.NORM_EPS: N_("a different ε in the norms"),
@@ -58,7 +58,7 @@ NAMES = {
     ConversionFault.NORM_OFFSET: N_("norm scale 1 + w"),
     ConversionFault.EMBEDDING_SCALE: N_("embeddings × √d_model"),
     ConversionFault.SCORE_SCALE: N_("scores ÷ √d_head"),
-    ConversionFault.QKV_ORDER: N_("order of q k v"),
+    ConversionFault.QKV_ORDER: N_("order of q, k, v"),
     ConversionFault.GROUP_ORDER: N_("order of grouped heads"),
     ConversionFault.MISSING_TIE: N_("missing weight tying"),
     ConversionFault.NORM_EPS: N_("ε of the norms"),
@@ -133,15 +133,12 @@ def says_fault(facts: FaultFacts) -> str:
     said = [text.format(fault=_(NAMES[facts.fault]), share=found.as_it_is, bits=facts.bits)]
     if named is None:
         said.append(
-            _(
-                "Compared with the correct logits, the difference is only rounding: no "
-                "fault is named."
-            )
+            _("The logits differ from the correct ones only by rounding, so no fault is diagnosed.")
         )
     else:
         text = _(
-            "Compared with the correct logits, the diagnosis is: {fault}; once it is undone, "
-            "a difference of {share:.1g} remains."
+            "The comparison with the correct logits points to: {fault}; once it is undone, a "
+            "relative error of {share:.1g} remains."
         )
         left = found.undone[named]
         said.append(text.format(fault=_(NAMES[named]), share=left))
@@ -162,8 +159,8 @@ def _suspected(facts: FaultFacts) -> list[str]:
         text = _("From this text alone (loss {loss:.2f} nats), no fault is suspected.")
         return [text.format(loss=loss)]
     text = _(
-        "From this text alone, the suspect is: {fault}; once it is undone, the loss falls "
-        "from {loss:.2f} to {less:.2f} nats."
+        "From this text alone, the suspected fault is: {fault}; once it is undone, the loss "
+        "falls from {loss:.2f} to {less:.2f} nats."
     )
     less = facts.suspected.undone[named]
     return [text.format(fault=_(NAMES[named]), loss=loss, less=less)]
@@ -233,7 +230,7 @@ def what_a_fault_does(run: Run) -> None:
         with opened:
             text_field(run)
             sample_buttons(run)
-    with st.spinner(_("Each fault is undone in turn …"), show_time=True):
+    with st.spinner(_("Undoing each fault in turn …"), show_time=True):
         facts = case_facts(case)
     with place:
         say(says_fault, case, facts=case_facts)

@@ -80,7 +80,7 @@ def undone(facts: FaultFacts, names: Mapping[ConversionFault, str], *, _: Transl
         name=_("fault undone"),
     )
     return figure(
-        [dots, marks.line(*ends, name=_("as it is"), line=dotted, hoverinfo="skip")],
+        [dots, marks.line(*ends, name=_("unchanged"), line=dotted, hoverinfo="skip")],
         title=_("Undoing each fault"),
         **room_under_legend(ROW * len(ranked), BOTTOM),
         xaxis={

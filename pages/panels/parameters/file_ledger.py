@@ -31,7 +31,7 @@ STATES = {
     State.LEFT_OVER: N_("left over"),
     State.TWICE: N_("twice in the files"),
     State.WRONG_SHAPE: N_("wrong shape"),
-    State.NO_NUMBERS: N_("not a number format for weights"),
+    State.NO_NUMBERS: N_("unusable number format"),
 }
 
 
@@ -57,7 +57,7 @@ def says_ledger(facts: LedgerFacts) -> str:
     if not facts.name:
         text = _("Saved as a file of the {family} family, this model has {n} tensors: {done}.")
         return text.format(family=family, n=n, done=done)
-    text = _("{name}, family {family}: {n} tensors, {used} used: {done}.")
+    text = _("{name} ({family} family): {n} tensors, {used} of them used. Operations: {done}.")
     used = facts.n_in.get(State.USED, 0)
     said = [
         text.format(name=facts.name, family=family, n=n, used=used, done=done),
@@ -78,10 +78,10 @@ def _says_why_none(config: ModelConfig) -> str:
 def _others(facts: LedgerFacts) -> list[str]:
     rest = {state: n for state, n in facts.n_in.items() if state is not State.USED}
     if not rest:
-        return [_("Nothing is missing, nothing is left over.")]
+        return [_("Nothing is missing or left over.")]
     named = enumeration(bracketed(_(STATES[state]), n) for state, n in rest.items())
     if facts.n_odd:
-        text = _("Not used: {rest}. So no model is built: nothing is guessed.")
+        text = _("Not used or missing: {rest}. No model is built, since nothing is guessed.")
         return [text.format(rest=named)]
     return [_("Not used: {rest}. Nothing is missing.").format(rest=named)]
 

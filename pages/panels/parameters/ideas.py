@@ -51,19 +51,20 @@ def _losses(facts: IdeasFacts) -> str:
     listed = enumeration(
         f"{_(NAMES[name])} (+{abs(facts.gains[name]):.3f})" for name in facts.worse
     )
-    return _("Worse by more than that, at this size and length of training: {ideas}.").format(
-        ideas=listed
-    )
+    return _(
+        "Ideas that raise the loss by more than that, at this model size and training "
+        "length: {ideas}."
+    ).format(ideas=listed)
 
 
 def says_how(facts: IdeasFacts) -> str:
     """What was counted, and what was trained."""
     text = _(
-        "Counts: exact, for GPT-2 small with every idea up to that step; the cache in "
-        "{bits}-bit numbers, FLOPs of one token after {n_keys:,} others. Losses: {n_layers} "
-        "layers, d_model {d_model}, {seq_len} characters of English stories, {n_steps} "
-        "updates of {batch} texts, seeds {seeds}: training this small and short says little "
-        "about large models."
+        "Counts are exact, for GPT-2 small with every idea up to and including each step; "
+        "cache in {bits}-bit numbers, FLOPs of one token after {n_keys:,} others. Losses: "
+        "{n_layers} layers, d_model {d_model}, {seq_len} characters of English stories, "
+        "{n_steps} updates of {batch} texts, seeds {seeds}; runs this small and short say "
+        "little about large models."
     )
     return text.format(
         bits=BITS,

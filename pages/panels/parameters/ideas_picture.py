@@ -50,7 +50,7 @@ def costs(facts: IdeasFacts, *, _: Translate) -> Picture:
         )
     return figure(
         traces,
-        title=_("Counts of each step, relative to GPT-2 small"),
+        title=_("Counts at each step, relative to GPT-2 small"),
         height=HEIGHT + 40,
         margin=(TITLE_AND_LEGEND + 24, BOTTOM),
         **legend(),
@@ -91,7 +91,7 @@ def losses(facts: IdeasFacts, *, _: Translate) -> Picture:
                 hovertemplate="%{x} · %{y:.4f}<extra></extra>",
             ),
         ],
-        title=_("Held-out loss: mean and range of the seeds"),
+        title=_("Held-out loss: mean and range over the seeds"),
         height=HEIGHT,
         margin=(TITLE, BOTTOM),
         showlegend=False,

@@ -30,18 +30,19 @@ published_facts = lru_cache(maxsize=64)(published.published_facts)
 def says_published(facts: PublishedFacts) -> str:
     """Between which published models this one stands."""
     if facts.same:
-        text = _("As large as {title}, down to the last parameter.")
+        text = _("Your model has exactly as many parameters as {title}.")
         return text.format(title=_(facts.same.title))
     if facts.below and facts.above:
-        text = _("Yours, with {own:,} parameters, lies between {below} and {above}.")
+        text = _("Your model, with {own:,} parameters, lies between {below} and {above}.")
         ends = {"below": _(facts.below.title), "above": _(facts.above.title)}
         return text.format(own=facts.own, **ends)
     text = _(
-        "Yours, with {own:,} parameters, is {times} times as large as {title}, the smallest here."
+        "Your model, with {own:,} parameters, is {times} times as large as {title}, the "
+        "smallest here."
     )
     if facts.below:
         text = _(
-            "Yours, with {own:,} parameters, is {times} times as large as {title}, the "
+            "Your model, with {own:,} parameters, is {times} times as large as {title}, the "
             "largest here."
         )
     return text.format(own=facts.own, times=f"{facts.ratio:.2g}", title=_(facts.nearest.title))
@@ -110,8 +111,8 @@ def what_others_have(run: Run) -> None:
     note(
         _(
             "Counted by formula; where a model's weights are published, tests check the "
-            "count against them and against transformers. BERT and BART without a "
-            "language-modeling head, BERT with its pooler. Vaswani et al. 2017 state 65 and "
-            "213 million, with a vocabulary of about 37,000 tokens."
+            "count against those weights and against transformers. BERT and BART are counted "
+            "without a language-modeling head, BERT with its pooler. Vaswani et al. 2017 "
+            "state 65 and 213 million parameters, with a vocabulary of about 37,000 tokens."
         )
     )

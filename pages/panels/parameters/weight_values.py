@@ -81,7 +81,7 @@ def says_values(facts: ValueFacts) -> str:
         names = {"wide": shared.kind_name(wide["kind"]), "narrow": shared.kind_name(narrow["kind"])}
         said.append(text.format(**names, most=wide["std"], least=narrow["std"]))
     if found.n_outside:
-        text = _("{n:,} values ({share}) lie beyond 5 σ; the table lists the largest.")
+        text = _("{n:,} values ({share}) lie beyond 5 σ; the table shows the minimum and maximum.")
         said.append(text.format(n=found.n_outside, share=percent(found.share_outside)))
     return sentences(*said)
 
@@ -113,8 +113,8 @@ def says_building(run: Run) -> str:
 def says_how(facts: ValueFacts) -> str:
     """How it was counted."""
     text = _(
-        "Every weight is counted, on {device}, in {bins} bins over the range of values, "
-        "at most 5 σ from the mean; solid: mean, dotted: ±σ (standard deviation)."
+        "All weights are counted on {device} in {bins} bins over the range of values, up to "
+        "5 σ from the mean; solid: mean, dotted: ±σ (standard deviation)."
     )
     return text.format(device=devices.device_name(facts.device), bins=N_BINS)
 
@@ -164,7 +164,7 @@ class WeightsFile(NamedTuple):
 def upload() -> None:
     """The control, and what was wrong with the file."""
     st.file_uploader(
-        _("Weights from a file: a .safetensors file saved on the Training page"),
+        _("Weights file (.safetensors) saved on the Training page"),
         ("safetensors",),
         key="uploaded_weights",
         on_change=_read_uploaded,
@@ -180,7 +180,7 @@ def found() -> WeightsFile | None:
 
 def says_file(file: WeightsFile) -> str:
     """What the file holds, as it says itself."""
-    text = _("{name}: {n:,} weights, trained on {task} for {steps:,} steps, seed {seed}.")
+    text = _("{name}: {n:,} weights, task {task}, trained for {steps:,} steps, seed {seed}.")
     return text.format(
         name=literal(file.name),
         n=total_parameters(file.config),

@@ -65,7 +65,7 @@ def _axes(axis: str, top: float, bottom: float) -> dict[str, Any]:
 
 
 def _bars(bins: pd.DataFrame, row: Row, name: str, axis: str, _: Translate) -> dict[str, Any]:
-    text = _("{kind}: {share} of its values are near {value}")
+    text = _("{kind}: {share} of the values are near {value}")
     hover = text.format(kind=plain(name), value="%{x:.4g}", share="%{y:.2%}")
     return marks.bars(
         bins["value"].tolist(),

@@ -85,17 +85,16 @@ def says_spread(facts: BeyondFacts) -> str:
     """How far the last query looks in short and in long texts."""
     kind, rows = terms.option(facts.kind), facts.shown
     if rows.empty:
-        return _("{kind} has nothing to show here.").format(kind=kind)
+        return _("Positional encoding {kind} has nothing to show here.").format(kind=kind)
     first, last = rows.iloc[0], rows.iloc[-1]
     text = _(
-        "{kind}, head {head}: in a text of {n0} tokens the last query looks back "
-        "{d0:.1f} tokens on average, in one of {n1} tokens {d1:.1f}, with {far:.0%} of "
-        "its weight {length} or more tokens back; its normalized entropy goes from "
-        "{e0:.0%} to {e1:.0%}."
+        "{kind}, head {head}: in a text of {n0} tokens, the last query looks back {d0:.1f} "
+        "tokens on average; in a text of {n1} tokens, {d1:.1f}, with {far:.0%} of its weight "
+        "{length} or more tokens back; its normalized entropy goes from {e0:.0%} to {e1:.0%}."
     )
     if len(rows) == 1:
         text = _(
-            "{kind}, head {head}: in a text of {n0} tokens the last query looks back "
+            "{kind}, head {head}: in a text of {n0} tokens, the last query looks back "
             "{d0:.1f} tokens on average; longer texts are refused."
         )
     return text.format(
@@ -118,9 +117,9 @@ def says_sharpest(facts: BeyondFacts) -> str:
         return ""
     sharpest, widest = facts.longest.iloc[0], facts.longest.iloc[-1]
     text = _(
-        "At {n} tokens, {sharp} is the sharpest (normalized entropy {a:.0%}), {wide} the "
-        "most spread out ({b:.0%}). The weights are the same; only the positional encoding "
-        "differs."
+        "At {n} tokens, attention is sharpest with positional encoding “{sharp}” (normalized "
+        "entropy {a:.0%}) and most spread out with “{wide}” ({b:.0%}). The weights are the "
+        "same; only the positional encoding differs."
     )
     if facts.is_trained:
         text = sentences(
@@ -139,7 +138,7 @@ def says_sharpest(facts: BeyondFacts) -> str:
 
 def says_refused(refused: Refused) -> str:
     """Which kind cannot be so long, or does not fit at all, and why."""
-    text = _("{kind} does not work at {lengths} tokens: {why}.")
+    text = _("Positional encoding {kind} does not work at {lengths} tokens: {why}.")
     lengths = enumeration(map(str, refused.lengths))
     return text.format(
         kind=terms.option(refused.kind), lengths=lengths, why=say_fault(refused.fault)
@@ -151,11 +150,13 @@ def says_texts(run: Run, trained_len: int) -> str:
     begin = _("{n} validation examples of the model's training task per length, seed {seed}.")
     if trained.task_of(run, longest(trained_len)) is None:
         begin = _("{n} random inputs per length, seed {seed}.")
-    random = _("The weights are random: this is what each kind does before any training.")
+    random = _(
+        "The weights are random: this is what each positional encoding does before any training."
+    )
     if run.weights:
         random = _(
-            "These weights were trained with {own}; with another kind the model performs "
-            "badly at first."
+            "These weights were trained with positional encoding “{own}”; with a different "
+            "one the model performs badly at first."
         )
     memory = bytes_text(memory_needed(run, trained_len))
     need = _("Memory: at most about {memory}.").format(memory=memory)

@@ -50,7 +50,7 @@ def by_distance(facts: BeyondFacts, kind: str, *, _: Translate) -> Picture:
             "tickvals": [2**i for i in range(12)],
         },
         yaxis={
-            "title": _("mean weight of a key"),
+            "title": _("mean weight per key"),
             "type": "log",
             "exponentformat": "power",
             "dtick": 1,
@@ -146,7 +146,7 @@ def loss(facts: LossFacts, kind: str, *, _: Translate) -> Picture:
     )
     return figure(
         [around, line],
-        title=_("Bits per token by position, {kind}").format(kind=kind),
+        title=_("Bits per token by position ({kind})").format(kind=kind),
         height=HEIGHT + TITLE_AND_LEGEND,
         margin=(TITLE_AND_LEGEND, EDGE),
         xaxis={

@@ -94,7 +94,7 @@ def says_verdict(facts: ClaimsFacts, kind: PositionKind, verdict: Verdict) -> st
 
 def _unique(verdict: Verdict) -> str:
     if verdict.measured is None:
-        return _("With one position there is nothing to compare.")
+        return _("With only one position, there is nothing to compare.")
     text = _("The two most similar positions differ by {x}: they cannot be distinguished.")
     if verdict.holds:
         text = _("The two most similar positions differ by {x}: every position is distinct.")
@@ -106,7 +106,7 @@ def _bounded(kind: PositionKind, verdict: Verdict) -> str:
         return _("There are no values.")
     text = _("The largest |value| is {x}, at any length: sines and cosines are bounded.")
     if kind is PositionKind.ALIBI:
-        text = _("The largest bias is −{x}, and it grows with length: that is its purpose.")
+        text = _("The largest bias is −{x}, and it grows with length by design.")
     elif kind is PositionKind.LEARNED:
         text = _("The largest |value| is {x}, but no formula bounds it: training may change it.")
     return text.format(x=number(verdict.measured))
@@ -116,14 +116,14 @@ def _shift(kind: PositionKind, verdict: Verdict, shift: int) -> str:
     if verdict.measured is None:
         if kind in (PositionKind.NONE, PositionKind.ALIBI):
             return _("No position has a vector of its own, so there is nothing to shift.")
-        return _("Too few positions are shown to test it: show more.")
+        return _("Too few positions are shown to test this: show more.")
     text = _(
-        "The rotation matrix for k = {k} is off by {x}: with an odd width the last "
-        "sine has no cosine partner."
+        "The rotation matrix for k = {k} is off by {x}: with an odd width, the last sine has "
+        "no cosine partner."
     )
     if kind is PositionKind.LEARNED:
         text = _(
-            "The best matrix for k = {k}, fitted to every other position, misses the "
+            "The best matrix for k = {k}, fitted to every second position, misses the "
             "positions in between by up to {x}; its RMS error is {share} of the table's RMS."
         )
     elif verdict.holds:
@@ -161,7 +161,9 @@ def _permutation(verdict: Verdict) -> str:
             "from that, they change by {x}."
         )
         if causal > verdict.limit:
-            knows = _("Under a causal mask they change by {y}: the mask alone conveys order.")
+            knows = _(
+                "Under a causal mask, the outputs change by {y}: the mask alone conveys order."
+            )
     return sentences(text, knows).format(x=number(verdict.measured), y=number(causal))
 
 
@@ -173,7 +175,10 @@ def says_permuted(facts: ClaimsFacts) -> str:
     if facts.permuted.empty:
         return _("There is only one token: nothing to permute.")
     if none is None:
-        return _("The case without any positional encoding is not measured yet: continue above.")
+        return _(
+            "The case without positional encoding has not been measured yet: click "
+            "“Continue” above."
+        )
     text = _(
         "Without positional encoding or a mask, permuting the tokens permutes the outputs in "
         "the same way (error up to {free}); with a causal mask, the outputs differ from the "
@@ -193,18 +198,18 @@ def says_shift(facts: ShiftFacts | None, kind: PositionKind) -> str:
     """What the matrix that moves positions on looks like."""
     if facts is None:
         text = _(
-            "There is no matrix: {kind} has no position vectors, or too few positions are shown."
+            "There is no matrix: the encoding ({kind}) has no position vectors, or too few "
+            "positions are shown."
         )
         return text.format(kind=terms.option(kind))
     text = _(
-        "2 × 2 blocks on the diagonal: each rotates its pair by k = {k} times the pair's "
-        "frequency, the same for every position. First {n} of {width} features."
+        "2 × 2 blocks on the diagonal, the same for every position: each rotates its pair by "
+        "k = {k} times the pair's frequency. Shown: the first {n} of {width} features."
     )
     if facts.is_fitted:
         text = _(
-            "Fitted by least squares: no structure is visible, and it fails at "
-            "positions that were not fitted (see the claim). First {n} of {width} "
-            "features."
+            "Fitted by least squares: the matrix shows no structure and fails at positions "
+            "that were not fitted (see the claim). Shown: the first {n} of {width} features."
         )
     return text.format(k=facts.shift, n=len(facts.matrix), width=facts.n_features)
 

@@ -53,7 +53,7 @@ def loss_facts(run: Run, n: int, n_steps: int, trained_len: int) -> LossFacts:
 def says_loss(facts: LossFacts) -> str:
     """What a token costs within and beyond the trained length."""
     if facts.inside is None:
-        return _("No target position lies within the trained length.")
+        return _("No target position lies in the second half of the trained length.")
     said = {"length": facts.trained_len, "kind": terms.option(facts.kind), "inside": facts.inside}
     if facts.last is None:
         text = _(
@@ -63,7 +63,7 @@ def says_loss(facts: LossFacts) -> str:
         return text.format(**said)
     text = _(
         "In the second half of the trained length ({length} tokens), the loss is "
-        "{inside:.2f} bits per token; at the end, up to position {n}, it is {last:.2f} "
+        "{inside:.2f} bits per token; in the last positions, up to {n}, it is {last:.2f} "
         "({kind}). {reading}"
     )
     return text.format(n=facts.n, last=facts.last, reading=_reading(facts), **said)
@@ -71,25 +71,30 @@ def says_loss(facts: LossFacts) -> str:
 
 def _reading(facts: LossFacts) -> str:
     if facts.is_worse:
-        return _("The model runs there, but does worse: running is not generalizing.")
+        return _(
+            "Beyond the trained length, the model runs but does worse: running is not generalizing."
+        )
     if facts.is_better:
-        return _("The model does better there: more context, and nothing breaks.")
-    return _("The model does about as well there as within the trained length.")
+        return _(
+            "Beyond the trained length, the model does better: more context, and nothing breaks."
+        )
+    return _("Beyond the trained length, the model does about as well as within it.")
 
 
 def says_examples(facts: LossFacts, max_seq_len: int) -> str:
     """On what it was measured, and where that ends before four times the length, why."""
-    text = _("{n} validation examples, cut at random places, seed {seed}.")
+    text = _("{n} validation examples, taken from random positions, seed {seed}.")
     said = text.format(n=facts.n_examples, seed=facts.seed)
     if facts.n >= facts.wanted:
         return said
     text = _(
-        "Examples of this task have at most {n} tokens, so the measurement ends before {wanted}."
+        "Examples of this task have at most {n} tokens, so the measurement ends before "
+        "position {wanted}."
     )
     if facts.kind is PositionKind.LEARNED and facts.n == max_seq_len:
         text = _(
-            "The learned table has {n} rows: position {n} (from 0) has none, so the "
-            "measurement ends before {wanted}."
+            "The learned table has {n} rows: position {n} (counting from 0) has none, so the "
+            "measurement ends before position {wanted}."
         )
     return sentences(said, text.format(n=facts.n, wanted=facts.wanted))
 

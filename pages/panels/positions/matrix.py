@@ -83,7 +83,7 @@ def _waves(facts: KindFacts) -> str:
         begin = _("Row p is added to the embedding of the token at position p.")
     text = _(
         "The fastest pair completes a turn in {fast:.1f} positions, the slowest in "
-        "{slow:,.0f}; {done} of {all} do so within the {n} shown."
+        "{slow:,.0f}; {done} of {all} pairs do so within the {n} positions shown."
     )
     ends = {"fast": facts.shortest, "slow": facts.longest}
     found = text.format(done=facts.n_within, all=len(facts.lengths), n=facts.n, **ends)
@@ -94,11 +94,13 @@ def _learned_table(facts: KindFacts) -> str:
     begin = _("This is the table before training: random, N(0, 0.02²), seed {seed}.")
     if not facts.is_own_table:
         begin = _(
-            "This model has no learned table: this one is drawn from N(0, 0.02²), seed {seed}."
+            "This model has no learned table: the one shown is drawn from N(0, 0.02²), seed {seed}."
         )
     elif facts.is_trained:
         begin = _("This is the learned table.")
-    text = _("It has {rows} rows of {d} numbers, one per position; those shown have RMS {rms}.")
+    text = _(
+        "It has {rows} rows (one per position) of {d} numbers; those shown have an RMS of {rms}."
+    )
     config, rms = facts.config, f"{facts.rms:.3f}"
     size = text.format(rows=config.max_seq_len, d=config.d_model, rms=rms)
     return sentences(begin.format(seed=facts.seed), size)
@@ -106,21 +108,21 @@ def _learned_table(facts: KindFacts) -> str:
 
 def _biases(facts: KindFacts) -> str:
     text = _(
-        "Nothing is added to tokens: each head lowers the scores of distant keys by slope · "
-        "distance. Weights of head 1 halve every {first:.2g} tokens, those of head {last} "
-        "every {far:,.4g}."
+        "Nothing is added to the token vectors: each head lowers the scores of distant keys "
+        "by slope · distance. The weights of head 1 halve every {first:.2g} tokens, those of "
+        "head {last} every {far:,.4g}."
     )
     if len(facts.lengths) == 1:
         text = _(
-            "Nothing is added to tokens: the head lowers the scores of distant keys by slope "
-            "· distance. Weights halve every {first:.2g} tokens."
+            "Nothing is added to the token vectors: the head lowers the scores of distant "
+            "keys by slope · distance. Its weights halve every {first:.2g} tokens."
         )
     return text.format(first=facts.shortest, last=len(facts.lengths), far=facts.longest)
 
 
 def says_table(facts: TableFacts, n_asked: int) -> str:
     """How to read the table, and what of it is shown."""
-    said = [_("Positions are counted from 0. Click to pin a position and its pair.")]
+    said = [_("Positions are counted from 0. Click a cell to pin its position and pair.")]
     if facts.kind is PositionKind.LEARNED and facts.n < n_asked:
         text = _(
             "The table ends after {n} rows (max_seq_len): it has no vector for later positions."
@@ -128,7 +130,8 @@ def says_table(facts: TableFacts, n_asked: int) -> str:
         said.append(text.format(n=facts.n))
     if facts.kind is PositionKind.ALIBI:
         text = _(
-            "Darkest color: {bias:g} or lower, i.e. a weight divided by {factor:,.0f} or more."
+            "Darkest color: a bias of {bias:g} or lower, i.e. a weight divided by "
+            "{factor:,.0f} or more."
         )
         said.append(text.format(bias=facts.deepest, factor=facts.divided_by))
     if len(facts.columns) < facts.width:
@@ -144,21 +147,21 @@ def says_pair(facts: PairFacts) -> str:
         case PositionKind.ALIBI:
             text = _(
                 "Head {head}: slope {slope:.4g}. For a query at position {position}, the "
-                "score of a key {far} tokens away loses {loss:.2f}, which divides its weight "
-                "by {factor:,.3g} before softmax normalizes."
+                "score of a key {far} tokens away is lowered by {loss:.2f}, which divides "
+                "its weight by {factor:,.3g} before softmax normalization."
             )
             lost = {"far": facts.farthest, "loss": facts.loss, "factor": facts.divided_by}
             head = from_one(facts.pair)
             return text.format(head=head, slope=facts.slope, position=facts.position, **lost)
         case PositionKind.LEARNED:
             text = _(
-                "At position {position} the table holds {values} for this pair. No formula "
-                "links its rows."
+                "At position {position}, the table holds {values} for this pair. No formula "
+                "links the table's rows."
             )
             return text.format(position=facts.position, values=values)
     text = _(
-        "Pair {pair} turns once in {wave:,.1f} positions; at position {position}: {turns:.2f} "
-        "turns, sine and cosine {values}."
+        "Pair {pair} turns once in {wave:,.1f} positions; at position {position}, it has "
+        "made {turns:.2f} turns (sine and cosine {values})."
     )
     turned = {"wave": facts.length, "turns": facts.turns}
     return text.format(pair=facts.pair, position=facts.position, values=values, **turned)
@@ -173,7 +176,7 @@ def says_scale(facts: KindFacts) -> str:
         return text.format(near=facts.n_within, all=len(facts.lengths), n=facts.n)
     text = _(
         "Pairs below the dashed line repeat and tell nearby positions apart; the {slow} "
-        "above it turn slowly and give the rough position."
+        "pairs above it turn slowly and give the approximate position."
     )
     return text.format(slow=facts.n_beyond)
 
@@ -182,8 +185,8 @@ def _smoothness(facts: KindFacts) -> str:
     if facts.waves.empty:
         return _("Too few positions to show a wave.")
     text = _(
-        "Waves of {length:.0f} positions and longer account for {share:.0%} of the table's "
-        "variance; for noise it would be {even:.0%}. {reading}"
+        "Waves that are {length:.0f} positions or longer account for {share:.0%} of the "
+        "table's variance; noise would give {even:.0%}. {reading}"
     )
     reading = _("The table looks like noise: neighboring rows have little in common.")
     if facts.is_smooth:
@@ -194,7 +197,7 @@ def _smoothness(facts: KindFacts) -> str:
 
 def says_biases(facts: LikenessFacts, head: int) -> str:
     """What a head of ALiBi takes from the farthest key."""
-    text = _("At distance {far}, head {head} lowers a score by {loss:.2f}; one line per head.")
+    text = _("At distance {far}, head {head} lowers scores by {loss:.2f}. Each line is one head.")
     return text.format(far=facts.farthest, head=from_one(head), loss=facts.loss(head))
 
 
@@ -203,22 +206,24 @@ def says_likeness(facts: LikenessFacts) -> str:
     ends = {"near": facts.near, "far": facts.far, "n": facts.farthest}
     if facts.kind is PositionKind.ROPE:
         text = _(
-            "The score of a vector with itself keeps {near:.0%} of its size one position "
-            "apart and {far:.0%} {n} positions apart (random vectors, seed {seed}); it "
-            "{falls}."
+            "The score of a vector with itself keeps {near:.0%} of its size at distance 1 "
+            "and {far:.0%} at distance {n} (random vectors, seed {seed}); it {falls}."
         )
         falls = _("stays above half")
         if facts.half_at is not None:
             falls = _("falls below half at distance {d}").format(d=facts.half_at)
         return text.format(seed=facts.seed, falls=falls, **ends)
-    text = _("Neighbors have a mean cosine of {near:.2f}; positions {n} apart, {far:.2f}.")
+    text = _(
+        "The mean cosine is {near:.2f} for neighboring positions and {far:.2f} for "
+        "positions {n} apart."
+    )
     more = _(
-        "Pairs at equal distance differ by up to {width:.2f}: similarity also depends on "
-        "where they are."
+        "At equal distance, cosines differ by up to {width:.2f}: similarity also depends on "
+        "the positions themselves."
     )
     if facts.is_of_distance_alone:
         more = _(
-            "Similarity depends on distance alone: pairs at equal distance have equal similarity."
+            "Similarity depends on distance alone: positions equally far apart are equally similar."
         )
     return sentences(text.format(**ends), more.format(width=facts.width))
 
@@ -322,7 +327,7 @@ def pair_choice(run: Run) -> None:
     kind = shared.kind(run)
     most = n_pairs(run.config, kind) - 1
     if most > 0:
-        label = _("Head") if kind is PositionKind.ALIBI else _("Pair of features")
+        label = _("Head") if kind is PositionKind.ALIBI else _("Feature pair")
         first = first_number(kind)
         slider("position_pair", label, chosen_pair(run), most=most, first=first)
 

@@ -58,7 +58,7 @@ def _table_names(facts: TableFacts, kind: str, _: Translate) -> Names:
         case PositionKind.ROPE:
             return Names(_("Cosine of each pair's angle"), rows, _("pair"), _("cosine"))
         case PositionKind.ALIBI:
-            title = _("Bias added to the scores of query {position}")
+            title = _("Bias added to the scores of the query at position {position}")
             title = title.format(position=facts.position)
             return Names(title, _("key position"), _("head"), _("bias"))
     title = _("Values added to the embedding, {kind}").format(kind=kind)

@@ -83,15 +83,12 @@ def run_with_it(run: Run) -> None:
     shown, own = kind(run), run.config.position.position_kind
     if shown is own:
         return
-    text = _(
-        "Positional encoding of this model: {own}; below is what {kind} would look like "
-        "in its place."
-    )
+    text = _("Positional encoding of this model: {own}. Shown below instead: {kind}.")
     said = text.format(own=terms.option(own), kind=terms.option(shown))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(said, width="content")
         if kind_fault(run.config, shown) is None:
-            label = _("Run the model with {kind}").format(kind=terms.option(shown))
+            label = _("Run the model with “{kind}”").format(kind=terms.option(shown))
             to = {"position_kind": str(shown), "shown_position": None}
             way(label, "use_position", icon=":material/play_arrow:", **to)
 

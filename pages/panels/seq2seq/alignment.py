@@ -34,14 +34,14 @@ MOST_PAIRS = 6
 ALIGNED_LABELS = {
     "best_head": N_("best head"),
     "one_head": N_("chosen head"),
-    "layer_mean": N_("mean of the layer"),
+    "layer_mean": N_("layer mean"),
 }
 ROW_LABELS = {"writes": N_("predicts the word"), "reads": N_("has read the word")}
 SORT_LABELS = {
     "held_out": N_("error rate on validation sentences"),
-    "held_out_reads": N_("error rate on validation sentences, one row later"),
+    "held_out_reads": N_("error rate on validation sentences, next row"),
     "error": N_("error rate on this sentence"),
-    "error_reads": N_("error rate on this sentence, one row later"),
+    "error_reads": N_("error rate on this sentence, next row"),
     "precision": N_("precision on this sentence"),
     "recall": N_("recall on this sentence"),
     "layer": N_("layer"),
@@ -114,7 +114,7 @@ def says_links(facts: LinksFacts) -> str:
         if facts.score is None
         else sentences(_agreement(facts), _bound(facts))
     )
-    text = _("The weights are random (seed {seed}), so this is chance.")
+    text = _("The weights are random (seed {seed}), so these links are due to chance.")
     chance = "" if facts.seed is None else text.format(seed=facts.seed)
     return sentences(said, _pinned(facts), chance)
 
@@ -128,11 +128,11 @@ def _pinned(facts: LinksFacts) -> str:
     text = _("Outlined: {word} is linked to {found}.")
     others = [literal(source[place]) for place in pinned.true or () if place != pinned.found]
     if pinned.true is not None:
-        text = _("Outlined: {word} is linked to {found}; it has no true link.")
+        text = _("Outlined: {word}, which has no true link, is linked to {found}.")
         if pinned.found in pinned.true:
-            text = _("Outlined: {word} is linked to {found}, a true link.")
+            text = _("Outlined: {word} is linked to {found}; this link is true.")
         elif others:
-            text = _("Outlined: {word} is linked to {found}; its true link is to {others}.")
+            text = _("Outlined: {word} is linked to {found}, but should be linked to {others}.")
     return text.format(
         word=literal(target[pinned.target]),
         found=literal(source[pinned.found]),
@@ -162,10 +162,10 @@ def _agreement(facts: LinksFacts) -> str:
 def _bound(facts: LinksFacts) -> str:
     """Why 0 is not always within reach."""
     if facts.least_error == 0:
-        return _("With one link per target word the error rate could reach 0.")
+        return _("With one link per target word, the error rate could reach 0.")
     text = _(
-        "With one link per target word the error rate cannot go below {least:.2f} here: "
-        "some words have several true links, some none."
+        "With one link per target word, the error rate cannot go below {least:.2f} here: "
+        "some words have several true links, others none."
     )
     return text.format(least=facts.least_error)
 
@@ -176,7 +176,7 @@ def _own_links(facts: LinksFacts) -> str:
     if not facts.pairs:
         return _("{head} predicts no link.").format(head=head[:1].upper() + head[1:])
     text = (
-        _("Links from the largest weights of {head} include: {pairs}.")
+        _("Links from the largest weights of {head} include {pairs}.")
         if len(facts.pairs) > MOST_PAIRS
         else _("Links from the largest weights of {head}: {pairs}.")
     )
@@ -190,8 +190,8 @@ def says_heads(facts: HeadsFacts) -> str:
         return ""
     one, other = facts.best(Row.WRITES), facts.best(Row.READS)
     text = _(
-        "Over {n} validation sentences {head} aligns best (error rate {error:.2f}); with the "
-        "query taken one row later, it would be {other} ({other_error:.2f})."
+        "Over {n} validation sentences, {head} aligns best (error rate {error:.2f}); with "
+        "the query one row later, {other} would align best ({other_error:.2f})."
     )
     return text.format(
         n=facts.n_pairs,
@@ -206,15 +206,15 @@ def says_row(facts: LinksFacts) -> str:
     """Which row of the attention is drawn for a word."""
     if facts.row is Row.WRITES:
         text = _(
-            "Each row is named after the word that it predicts; under “{question}”, it is "
-            "named after the preceding word, its query. The decoder begins with a start "
+            "Each row is named after the word it predicts; in “{question}”, it is named "
+            "after the preceding word, which is its query. The decoder begins with a start "
             "token and predicts the next word at each token."
         )
     else:
         text = _(
-            "Each row is named after the word that is its query, as under “{question}”: the "
-            "decoder has read it and predicts the next one. In large translation models words "
-            "often align better this way (Chen et al. 2020)."
+            "Each row is named after the word that is its query, as in “{question}”: the "
+            "decoder has read that word and predicts the next one. In large translation "
+            "models, words often align better this way (Chen et al. 2020)."
         )
     said = text.format(question=_(shared.ATTENTIONS))
     if facts.true is not None:
@@ -225,8 +225,8 @@ def says_row(facts: LinksFacts) -> str:
 def says_table(facts: HeadsFacts) -> str:
     """How to read the table."""
     said = _(
-        "Validation: held-out sentences no model was trained on, each with its "
-        "reference translation. Here: the current sentence. Darker is better; click to "
+        "Validation: held-out sentences that no model was trained on, each with its "
+        "reference translation. This sentence: the current one. Darker is better; click to "
         "choose a head."
     )
     if len(facts.table) > MOST_HEADS:

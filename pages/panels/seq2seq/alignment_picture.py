@@ -19,9 +19,9 @@ TRUE, MOST_HEADS = palette.NORM, 20
 COLUMNS = {
     "held_out": N_("error, validation"),
     "held_out_reads": N_("error, validation, next row"),
-    "error": N_("error, here"),
-    "error_reads": N_("error, here, next row"),
-    "precision": N_("precision, here"),
+    "error": N_("error, this sentence"),
+    "error_reads": N_("error, this sentence, next row"),
+    "precision": N_("precision, this sentence"),
     "recall": N_("recall, this sentence"),
 }
 
@@ -29,7 +29,7 @@ COLUMNS = {
 def aligned_name(layer: int, head: int, _: Translate) -> str:
     """A head, or the mean of a layer."""
     if head == MEAN:
-        return _("layer {layer}, mean of heads").format(layer=from_one(layer))
+        return _("layer {layer} (mean of heads)").format(layer=from_one(layer))
     return head_called(layer, head, _)
 
 

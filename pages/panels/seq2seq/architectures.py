@@ -43,13 +43,13 @@ class About(NamedTuple):
 
 ABOUT = {
     Architecture.ENCODER: About(
-        N_("Every token attends to all tokens, earlier and later ones and itself."),
+        N_("Every token attends to all tokens: earlier ones, later ones and itself."),
         N_("masked language modeling (MLM): predict the masked tokens"),
-        N_("labels, search, sentence embeddings: reading, not generating"),
+        N_("labeling, search, sentence embeddings: reading, not generating"),
         "BERT (2018), RoBERTa (2019), DeBERTa (2020), ModernBERT (2024)",
     ),
     Architecture.GPT: About(
-        N_("Every token attends to itself and those before it; the source is the prompt."),
+        N_("Every token attends to itself and the tokens before it; the source is the prompt."),
         N_("autoregressive language modeling: predict the next token"),
         N_("text continuation, chat, code; any task that can be put into a prompt"),
         "GPT-2 (2019), GPT-3 (2020), Llama (2023), Qwen (2023), DeepSeek (2024)",
@@ -57,7 +57,7 @@ ABOUT = {
     Architecture.ENCODER_DECODER: About(
         N_("The source is fully visible; the target sees the source and what has been generated."),
         N_("span corruption: restore the missing spans (T5); or translation on parallel texts"),
-        N_("translation, summaries, speech to text: one text out of another"),
+        N_("translation, summarization, speech to text: one sequence from another"),
         "Transformer (2017), BART (2019), T5 (2019), NLLB (2022), Whisper (2022)",
     ),
 }
@@ -78,11 +78,11 @@ def architecture_facts(run: Run, kind: Architecture) -> ArchitectureFacts:
 def says_task(facts: TaskFacts) -> str:
     """Twice the parameters, about the same work."""
     text = _(
-        "Reading {n_source} tokens and generating {n_target} at d_model {d_model}: the "
-        "encoder–decoder has {parameters:.2f} times the parameters of the decoder-only model "
-        "and takes {work:.2f} times its FLOPs. A source token passes through the encoder and "
-        "the keys and values of cross-attention only, a target token through the decoder "
-        "only."
+        "At d_model {d_model}, the encoder–decoder has {parameters:.2f} times the parameters "
+        "of the decoder-only model; reading {n_source} tokens and generating {n_target} "
+        "takes {work:.2f} times its FLOPs. A source token passes only through the encoder "
+        "and the key and value projections of cross-attention, a target token only through "
+        "the decoder."
     )
     return text.format(
         n_source=facts.n_source,
@@ -141,9 +141,9 @@ def three_architectures(run: Run) -> None:
     show(architectures_picture.flops, run, facts=task_facts, key="task_flops")
     note(
         _(
-            "Exact count: 2·m·n·k per matrix product, with cached keys and values and "
-            "logits computed once per output token. The encoder-only model reads once and "
-            "labels as many tokens as the others generate; it generates none."
+            "Exact count: 2·m·n·k per matrix product, with keys and values cached and logits "
+            "computed once per output token. The encoder-only model reads once and labels as "
+            "many tokens as the other two generate; it generates none."
         )
     )
 
@@ -188,15 +188,17 @@ def says_example(kind: Architecture, example: Example) -> str:
     match kind:
         case Architecture.ENCODER:
             text = _(
-                "Targets: {n} of {total} tokens; {spoilt} of them are masked or "
-                "replaced, the others stay as they are."
+                "Targets: {n} of {total} tokens; {spoilt} of them are masked or replaced, "
+                "the rest stay unchanged."
             )
             values = {"total": len(example.reads), "spoilt": len(example.spoilt)}
             return text.format(n=n_asked, **values)
         case Architecture.GPT if not n_asked:
-            return _("Nothing to predict: a single token has none before it.")
+            return _("Nothing to predict: a single token has no token before it.")
         case Architecture.GPT:
-            text = _("Targets: all {n} tokens, each predicted from those before it.")
+            text = _(
+                "Targets: the {n} tokens after the first, each predicted from those before it."
+            )
             return text.format(n=n_asked)
         case _:
             text = _(

@@ -117,7 +117,10 @@ def most_read(found: Iterable[tuple[str, float]]) -> str:
 
 def says_sharpness(facts: HeadFacts) -> str:
     """From how many tokens the heads of this attention read."""
-    text = _("A query in {kind} effectively attends to {least:.1f} to {most:.1f} tokens.")
+    text = _(
+        "In {kind}, a query effectively attends to {least:.1f}–{most:.1f} tokens, "
+        "depending on the head."
+    )
     least, most = facts.effective_tokens
     return text.format(kind=_(KIND_LABELS[facts.which.kind]), least=least, most=most)
 
@@ -134,8 +137,7 @@ def says_padding(facts: PaddingFacts) -> str:
     """What padding changes, measured: nothing, where it moves no token to another place."""
     text = _(
         "The mask hides [PAD]. Compared with the same run without padding, next-token "
-        "probabilities and cross-attention weights change by no more than {most}. "
-        "{verdict}"
+        "probabilities and cross-attention weights differ by no more than {most}. {verdict}"
     )
     if facts.most < NO_MOVE:
         verdict = _("So translation and attention are the same with and without padding.")
@@ -143,7 +145,7 @@ def says_padding(facts: PaddingFacts) -> str:
         verdict = _("Padding is on the left, so every token has moved to a later position.")
     else:
         verdict = _(
-            "The remaining change comes from quantities computed over all tokens at "
+            "The remaining difference comes from quantities computed over all tokens at "
             "once, padding included."
         )
     return text.format(most=readable(facts.most), verdict=verdict)
@@ -261,7 +263,7 @@ def note_on_cross_attention(run: Run) -> None:
     """Where what is drawn is read in vain."""
     if three_attentions.reads_in_vain(run):
         said = _(
-            "Cross-attention is switched off: its weights are still drawn, but zeros replace "
+            "Cross-attention is switched off: its weights are still shown, but zeros replace "
             "its output, so nothing from the source reaches the target."
         )
         st.info(said, icon=":material/link_off:")
@@ -277,7 +279,12 @@ def _all_heads(run: Run, which: Head, pins: Pins) -> None:
                 key=f"tiles_{kind}",
                 on_click=partial(_open_tile, kind),
             )
-    note(_("All on one scale; gray: masked; tick: pinned token. Click a tile to open it."))
+    note(
+        _(
+            "All heads share one scale; gray: masked; tick: pinned token. Click a tile to "
+            "open its head."
+        )
+    )
 
 
 def _open_tile(kind: AttentionKind, customdata: list[Any]) -> None:
@@ -339,10 +346,10 @@ def _one_head(run: Run, which: Head, pins: Pins) -> None:
             key="two_text_lines",
             on_click=partial(_pin_end, which.kind),
         )
-        text = _("Each query's {n} largest weights of at least {least:.0%}.")
+        text = _("Lines: each query's {n} largest weights, if at least {least:.0%}.")
         note(text.format(n=n_edges, least=bipartite.LEAST))
         if most > 1:
-            slider("edges", _("Lines from each token"), n_edges, most=most)
+            slider("edges", _("Lines per token"), n_edges, most=most)
 
 
 def _pin_end(kind: AttentionKind, customdata: list[Any]) -> None:

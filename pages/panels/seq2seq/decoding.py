@@ -37,7 +37,7 @@ def says_target(facts: SearchFacts) -> str:
     if facts.place is None:
         return _("Only the start token: the decoder has generated nothing yet.")
     text = _(
-        "After {step} of {n} steps the target has log-probability {log_prob} nats "
+        "After {step} of {n} steps, the target has a log-probability of {log_prob} nats "
         "(probability {chance}, the product over its tokens)."
     )
     said = text.format(
@@ -53,16 +53,19 @@ def says_smoothing(facts: SearchFacts, coming: CandidateFacts) -> str:
     """Why even a target that is right has a small probability."""
     if facts.place is None or not coming.smoothing:
         return ""
-    text = _("Label smoothing {smoothing} aims at {most} for the correct token, not at 100%.")
+    text = _(
+        "Label smoothing {smoothing} aims at a probability of {most} for the correct "
+        "token, not 100%."
+    )
     return text.format(smoothing=coming.smoothing, most=percent(coming.most))
 
 
 def _fate(facts: SearchFacts) -> str:
     match facts.fate:
         case Fate.DROPPED:
-            return _("Pruned by the search: other candidates scored higher.")
+            return _("The search pruned this target: other candidates scored higher.")
         case Fate.FINISHED:
-            text = _("It is complete ({token}).")
+            text = _("The target is complete ({token}).")
             return text.format(token=literal(facts.choices[-1].label))
         case _:
             return ""
@@ -75,14 +78,20 @@ def _weakest(facts: SearchFacts) -> str:
         return ""
     if facts.is_sure:
         return (
-            _("It was confident about every token: none had a probability below 99%.")
+            _("The model was confident about every token: none had a probability below 99%.")
             if facts.is_own
-            else _("It was confident about all its own choices: none had a probability below 99%.")
+            else _(
+                "The model was confident about all its own choices: none had a "
+                "probability below 99%."
+            )
         )
     text = (
-        _("It was least confident about {token} at step {step}: {chance}.")
+        _("The model was least confident about {token} at step {step}: {chance}.")
         if facts.is_own
-        else _("Of its own choices, it was least confident about {token} at step {step}: {chance}.")
+        else _(
+            "Of its own choices, the model was least confident about {token} at step "
+            "{step}: {chance}."
+        )
     )
     chance = percent(least.probability)
     return text.format(token=literal(least.label), step=least.step, chance=chance)
@@ -122,7 +131,10 @@ def says_against_greedy(facts: AgainstGreedy) -> str:
     """What the beam found that greedy search did not."""
     if facts.is_same:
         return _("Greedy search finds the same target.")
-    text = _("Greedy search finds a different target, with log-probability {theirs} ({ours} here).")
+    text = _(
+        "Greedy search finds a different target, with a log-probability of {theirs} "
+        "(beam search: {ours})."
+    )
     return text.format(theirs=nats(facts.greedy), ours=nats(facts.ours))
 
 
@@ -139,15 +151,15 @@ def says_candidates(facts: CandidateFacts) -> str:
     """What the distribution says, and that it can be overruled."""
     first = facts.candidates.iloc[0]
     text = _(
-        "The model's top prediction is {token} ({chance}). Click another token to force "
-        "it, and the search continues from there."
+        "The model's top prediction is {token} ({chance}). Click another token to force it; "
+        "the search continues from there."
     )
     said = text.format(token=literal(first["label"]), chance=percent(first["probability"]))
     if not facts.smoothing:
         return said
     text = _(
-        "It was trained with label smoothing {smoothing}, so even a confident prediction "
-        "stays below 100%."
+        "The model was trained with label smoothing {smoothing}, so even a confident "
+        "prediction stays below 100%."
     )
     return sentences(said, text.format(smoothing=facts.smoothing))
 
@@ -176,13 +188,13 @@ def mask_note(run: Run) -> str:
         return ""
     if mask == "none":
         said = _(
-            "Without a mask the generated target and its probabilities stay the same: when "
+            "Without a mask, the generated target and its probabilities stay the same: when "
             "a token is predicted, later ones do not exist yet. The mask matters only where "
             "a whole target is read at once, as in the pictures below and in training."
         )
     else:
         text = _(
-            "The target's mask is {mask}: the pictures show it, but generation is "
+            "The target's mask is “{mask}”: the pictures show it, but generation is "
             "autoregressive, so the search is always causal."
         )
         said = text.format(mask=terms.option(mask))
@@ -207,7 +219,7 @@ def legend() -> str:
     """What the colours of the chips mean."""
     names = (
         ("written", _("generated by the model")),
-        ("pinned", _("your choice (the model preferred another)")),
+        ("pinned", _("your choice (the model preferred another token)")),
         ("read", _("start token, or not yet generated")),
     )
     return " ".join(f":{chips.COLORS[role]}-badge[{name}]" for role, name in names)

@@ -46,7 +46,7 @@ def tree(facts: SearchFacts, *, _: Translate) -> Picture:
         title=_("All hypotheses that the search explored"),
         **room_under_legend(STEP * (last - first + 2), BOTTOM),
         xaxis={
-            "title": _("rank at its step, most probable on the left"),
+            "title": _("rank at each step, most probable on the left"),
             "tickvals": list(range(columns)),
             "ticktext": _ranks(placed, columns),
             "range": [-0.5, columns - (0.1 if columns <= FEW else 0.5)],

@@ -24,7 +24,7 @@ TASKS = {
     TaskKind.TRANSLATION: N_("Translate between English and Chinese"),
     TaskKind.COPY: N_("Copy letters: the simplest alignment"),
     TaskKind.REVERSE: N_("Reverse letters: attention runs backwards"),
-    TaskKind.SORT: N_("Sort letters: attention looks for the next one"),
+    TaskKind.SORT: N_("Sort letters: attention looks for the next letter"),
     TaskKind.ADDITION: N_("Addition: attention reads one column after another"),
 }
 TARGET_MASKS = (MaskKind.CAUSAL, MaskKind.NONE)
@@ -50,8 +50,8 @@ def what_it_can_read(run: Run) -> None:
     with st.popover(_("Known sentences and words"), icon=":material/dictionary:"):
         st.caption(
             _(
-                "Validation sentences from the grammar: their translation and word alignment "
-                "are known."
+                "Validation sentences from the grammar: their translations and word "
+                "alignments are known."
             )
         )
         for i, text in enumerate(shared.sentences(tokens.vocabulary(), current_language())):
@@ -88,7 +88,7 @@ def _unknown(left_out: tuple[str, ...]) -> str:
             "translation may be wrong or never end."
         )
         return text.format(n=len(reader.english) + len(reader.chinese), words=words)
-    return _("This model has no token for {signs}: left out.").format(signs=words)
+    return _("Left out for lack of a token in this model: {signs}.").format(signs=words)
 
 
 def seen(word: str) -> str:
@@ -103,7 +103,7 @@ def link_to_training() -> None:
     kept = {name: text for name, text in link.as_query().items() if name == "lang"}
     learner = {"learner": str(Architecture.ENCODER_DECODER)}
     with st.popover(_("Train one yourself"), icon=":material/model_training:", key="train_own"):
-        st.caption(_("Train one on the Training page, and it opens on this page."))
+        st.caption(_("A model trained on the Training page opens on this page."))
         for task, label in TASKS.items():
             query = {**kept, "task": str(task), **learner}
             st.page_link("pages/training.py", label=_(label), query_params=query)

@@ -41,7 +41,7 @@ def across_languages(alone: Run) -> Across:
 def says_source(facts: SourceFacts) -> str:
     """How alike tokens are before and after, and which layer changes them most."""
     if facts.is_alone:
-        said = _("There is one source token, so there is no other to compare it with.")
+        said = _("There is only one source token, so there is nothing to compare it with.")
     else:
         text = _(
             "Pairs of source tokens have a mean cosine of {before:.2f} before the first "
@@ -49,7 +49,7 @@ def says_source(facts: SourceFacts) -> str:
         )
         said = text.format(before=facts.mean_before, after=facts.mean_after, how=_how(facts.drift))
     step, change = facts.most_changed
-    text = _("{step} changes them most, on average by {change:.2f} times their length.")
+    text = _("{step} changes the vectors most, on average by {change:.2f} times their length.")
     name = step_name(facts, step, _)
     said = sentences(said, text.format(step=name[:1].upper() + name[1:], change=change))
     if facts.seed is None:
@@ -60,7 +60,7 @@ def says_source(facts: SourceFacts) -> str:
 
 def _how(drift: float) -> str:
     if abs(drift) < NO_CHANGE:
-        return _("about as similar as before")
+        return _("they are about as similar as before")
     return _("they have become more similar") if drift > 0 else _("they have moved apart")
 
 
@@ -68,9 +68,11 @@ def says_lengths(facts: SourceFacts) -> str:
     """The longest and the shortest vector, and the one that has kept most of itself."""
     found, (kept, cosine) = facts.lengths, facts.steadiest
     if found.are_alike:
-        said = _("All vectors are about {length:.2f} long.").format(length=found.most)
+        said = _("All vectors have a length of about {length:.2f}.").format(length=found.most)
     else:
-        text = _("The longest is {longest} ({long:.2f}), the shortest {shortest} ({short:.2f}).")
+        text = _(
+            "The longest vector is {longest} ({long:.2f}), the shortest {shortest} ({short:.2f})."
+        )
         said = text.format(
             longest=literal(found.longest),
             long=found.most,
@@ -78,8 +80,8 @@ def says_lengths(facts: SourceFacts) -> str:
             short=found.least,
         )
     text = _(
-        "{kept} has kept its direction best: cosine {cosine:.2f} with its vector before "
-        "the first layer."
+        "{kept} has kept its direction best: the cosine with its vector before the first "
+        "layer is {cosine:.2f}."
     )
     return sentences(said, text.format(kept=literal(kept), cosine=cosine))
 
@@ -87,10 +89,10 @@ def says_lengths(facts: SourceFacts) -> str:
 def says_across(facts: Across) -> str:
     """Whether the two languages meet."""
     text = _(
-        "Do the two languages share meaning? Before the first layer, the nearest vector in "
-        "the Chinese translation belongs to a word with the same meaning for {before:.0%} of "
-        "{n} English validation words; for {after:.0%} at the encoder's output, and for "
-        "{chance:.0%} by chance. {verdict}"
+        "Do the two languages share meaning? For {before:.0%} of {n} English validation "
+        "words, the nearest vector in the Chinese translation before the first layer belongs "
+        "to a word with the same meaning; at the encoder's output, this holds for "
+        "{after:.0%}, and by chance for {chance:.0%}. {verdict}"
     )
     return text.format(
         n=facts.n_words,
@@ -104,8 +106,13 @@ def says_across(facts: Across) -> str:
 def _verdict(gain: float) -> str:
     """What reading the sentence did for it."""
     if abs(gain) < NO_GAIN:
-        return _("The layers bring them no closer: equal meaning does not imply similar vectors.")
-    return _("The layers bring them closer.") if gain > 0 else _("The layers move them apart.")
+        return _(
+            "The layers bring the languages no closer: equal meaning does not imply "
+            "similar vectors."
+        )
+    if gain > 0:
+        return _("The layers bring the languages closer.")
+    return _("The layers move the languages apart.")
 
 
 def tokens_table(facts: SourceFacts) -> None:
@@ -144,7 +151,7 @@ def memory(run: Run) -> None:
     left, right = columns(2)
     with left:
         show(memory_picture.changes, *shown, facts=source_facts, key="source_changes")
-        note(_("‖after − before‖ / ‖before‖ of each token: 0 would be no change at all."))
+        note(_("‖after − before‖ / ‖before‖ for each token: 0 means no change."))
     with right:
         facts = source_facts(*shown)
         st.markdown(says_lengths(facts))

@@ -93,9 +93,9 @@ def says_ways(facts: WaysFacts) -> str:
     """How much the source is worth, and where the target alone tells what comes."""
     (most, bits), (least, few) = facts.most, facts.least
     text = _(
-        "Without cross-attention the next-token prediction changes by {mean:.2f} bits "
-        "(KL) on average; most at {most} ({bits:.1f} bits), least at {least} ({few:.2f} "
-        "bits)."
+        "Without cross-attention, the next-token prediction changes by {mean:.2f} bits (KL) "
+        "on average; it changes most at {most} ({bits:.1f} bits), least at {least} "
+        "({few:.2f} bits)."
     )
     said = text.format(
         mean=facts.mean, most=literal(most), bits=bits, least=literal(least), few=few
@@ -110,8 +110,8 @@ def _meaning(facts: WaysFacts) -> str:
     if not facts.n_little:
         return _("No token can be predicted from the target alone.")
     text = _(
-        "{n_little} of {n} tokens can be predicted from the target alone: without the source "
-        "their prediction changes by less than {bits} bits."
+        "{n_little} of {n} tokens can be predicted from the target alone: without the "
+        "source, their predictions change by less than {bits} bits."
     )
     return text.format(n_little=facts.n_little, n=len(facts.labels), bits=LITTLE)
 
@@ -133,10 +133,12 @@ def says_hidden(facts: HiddenFacts) -> str:
 
 def says_blind(texts: Sequence[str]) -> str:
     """What kind of text comes of it."""
-    said = _("The same search again, without the source: the decoder becomes a language model.")
+    said = _("The same search is run without the source: the decoder becomes a language model.")
     if not any(is_chinese(text) and LATIN.search(text) for text in texts):
         return said
-    return sentences(said, _("It does not even know which language to write, and mixes the two."))
+    return sentences(
+        said, _("It does not even know which language to write in, and mixes the two.")
+    )
 
 
 @section

@@ -170,9 +170,10 @@ def attention_share_note(config: ModelConfig) -> str:
     if config.attention_only:
         return ""
     text = _(
-        "Of the attention and feed-forward weights, attention holds {encoder:.0%} in an "
-        "encoder layer and {decoder:.0%} in a decoder layer, which also has cross-attention. "
-        "With MHA, no gate and d_ff = 4 × d_model, the shares are one third and one half."
+        "Of the attention and feed-forward weights, attention accounts for {encoder:.0%} in "
+        "an encoder layer and {decoder:.0%} in a decoder layer, which also has "
+        "cross-attention. With MHA, no gate and d_ff = 4 × d_model, the shares are one third "
+        "and one half."
     )
     shares = {stack: _attention_share(config, stack) for stack in ("encoder", "decoder")}
     return text.format(**shares)

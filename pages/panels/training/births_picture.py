@@ -17,7 +17,7 @@ NAMED_ABOVE = 0.5
 MEASURES = {
     "linked": N_("Cross-attention weight on the right tokens"),
     "previous_token": N_("Weight on the previous token"),
-    "induction": N_("Weight on the token after an earlier occurrence of this one"),
+    "induction": N_("Weight on the token after an earlier occurrence of the current one"),
     "first_token": N_("Weight on the first token"),
     "same_token": N_("Weight on the token itself"),
 }

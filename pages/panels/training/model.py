@@ -33,7 +33,7 @@ def what_it_became(run: TrainingRun) -> None:
 
 
 def _in_a_terminal(run: TrainingRun) -> None:
-    with st.expander(_("The same in a terminal"), key="terminal"):
+    with st.expander(_("Do the same in a terminal"), key="terminal"):
         note(
             _(
                 "The same settings give the same losses on the same kind of machine. Save "
@@ -46,7 +46,7 @@ def _in_a_terminal(run: TrainingRun) -> None:
 
 
 def _openings(run: TrainingRun, step: int) -> None:
-    text = _("Open the model after {step:,} steps on a page that shows all of it:")
+    text = _("Open the model after {step:,} steps on a page that shows it in full:")
     st.markdown(text.format(step=step))
     text = openings(starts.build_task_once(run.spec.task))[current_language()]
     wanted = {"preset": runs.preset_of(run.id), "at_step": str(step), "text": text}

@@ -37,7 +37,7 @@ def choice() -> None:
 def _summary() -> None:
     corpus: Corpus | None = st.session_state.get("own_text")
     if corpus is None:
-        st.caption(_("Your text stays in this session; a link does not carry it."))
+        st.caption(_("Your text stays in this session; links do not include it."))
         return
     said = _("{n:,} characters, the last tenth of which is held out for validation.")
     st.caption(said.format(n=len(corpus.text)))

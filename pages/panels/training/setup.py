@@ -51,13 +51,13 @@ TASKS = {
         "tenth; lower is better."
     ),
     TaskKind.STORIES: N_(
-        "Write small stories, token by token (autoregressive). Score: share of "
-        "grammatical sentences in what the model generates by itself."
+        "Write small stories, token by token (autoregressive). Score: share of the model's "
+        "own sentences that are grammatical."
     ),
     TaskKind.INDUCTION: N_(
-        "A random sequence repeats: find where the token occurred before, and predict what "
-        "followed it (induction). Score: share of repeated tokens predicted correctly, at "
-        "distances never trained on."
+        "A random sequence repeats: find where the current token occurred before, and "
+        "predict what followed it (induction). Score: share of repeated tokens predicted "
+        "correctly, at distances never trained on."
     ),
     TaskKind.COPY: N_("Repeat the letters. Score: share of answers that are entirely right."),
     TaskKind.REVERSE: N_(
@@ -71,8 +71,8 @@ TASKS = {
         "share of sums that are entirely right."
     ),
     TaskKind.MASKED_WORDS: N_(
-        "Masked language modeling: predict hidden words from both sides. Score: share "
-        "of masked words predicted correctly."
+        "Masked language modeling: predict masked words from the context on both sides. "
+        "Score: share of masked words predicted correctly."
     ),
     TaskKind.TRANSLATION: N_(
         "Translate between English and Chinese; the language of the source sets the "
@@ -106,10 +106,10 @@ def says_model(spec: TrainingSpec) -> str:
     if config.n_decoder_layers:
         n_layers += f" + {config.n_decoder_layers}"
     text = _(
-        "{kind} · n_layers {n_layers} · d_model {d_model} · n_heads {n_heads} · "
-        "{total:,} parameters · at most about {memory} of memory. The task fixes "
-        "architecture, vocab_size {vocab_size} and max_seq_len {max_seq_len}; all else "
-        "is set in the sidebar."
+        "{kind} · n_layers {n_layers} · d_model {d_model} · n_heads {n_heads} · {total:,} "
+        "parameters · at most about {memory} of memory. The task fixes the architecture, "
+        "vocab_size {vocab_size} and max_seq_len {max_seq_len}; everything else is set in "
+        "the sidebar."
     )
     return text.format(
         kind=terms.option(config.architecture),
@@ -268,16 +268,15 @@ def _rates(recipe: Recipe) -> None:
         label = _("learning_rate · factor multiplying the formula")
     slide("learning_rate", label, RATES, link.value("learning_rate"))
     if is_muon:
-        label = _("muon_learning_rate · for the matrices")
+        label = _("muon_learning_rate · for the layers' matrices")
         slide("muon_learning_rate", label, RATES, link.value("muon_learning_rate"))
 
 
 def _more(recipe: Recipe) -> None:
     if recipe.optimizer is not OptimizerKind.SGD:
-        slide("beta1", _("beta1 · decay of the gradient average"), BETAS, link.value("beta1"))
-        slide(
-            "beta2", _("beta2 · decay of the squared-gradient average"), BETAS, link.value("beta2")
-        )
+        slide("beta1", _("beta1 · decay rate of the gradient average"), BETAS, link.value("beta1"))
+        label = _("beta2 · decay rate of the squared-gradient average")
+        slide("beta2", label, BETAS, link.value("beta2"))
     if recipe.optimizer is not OptimizerKind.ADAMW:
         slide("momentum", _("momentum"), MOMENTA, link.value("momentum"))
     slide("weight_decay", _("weight_decay"), DECAYS, link.value("weight_decay"))
@@ -291,8 +290,8 @@ def _more(recipe: Recipe) -> None:
         share = link.value("final_share")
         slider("final_share", _("final_share · final ÷ peak learning rate"), share, step=0.05)
     if recipe.schedule is ScheduleKind.TRAPEZOID:
-        share = link.value("decay_share")
-        slider("decay_share", _("decay_share · share of steps with decay"), share, step=0.05)
+        label = _("decay_share · share of steps in the decay phase")
+        slider("decay_share", label, link.value("decay_share"), step=0.05)
 
 
 def what_is_learned() -> Callable[[], None]:

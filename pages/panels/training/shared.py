@@ -26,8 +26,9 @@ from pages.ui.numbers import percent
 def says_births(facts: BirthFacts) -> str:
     """Which head has most of a measure at the end, and how it was at the start."""
     text = _(
-        "{measure}: highest in layer {layer}, head {head}, from {start} at step {first:,} to "
-        "{share} at step {step:,}. Click a point to see that head at that step."
+        "{measure}: highest in layer {layer}, head {head}, where it goes from {start} at "
+        "step {first:,} to {share} at step {step:,}. Click a point to see that head at that "
+        "step."
     )
     found = facts.leading
     return text.format(
@@ -141,7 +142,7 @@ def run_choice() -> None:
         return
     with st.container(key="run"):
         st.selectbox(
-            _("Training runs of this session"),
+            _("Training runs in this session"),
             mine,
             format_func=title_of,
             **link.view("run", link.value("run"), mine),
@@ -168,12 +169,12 @@ SCHEDULES = {
         "Warm-up over {warmup} steps to {peak:g}, then cosine decay to {last:g}."
     ),
     ScheduleKind.TRAPEZOID: N_(
-        "Warm-up over {warmup} steps to {peak:g}, constant, then linear decay to "
-        "{last:g} over the last {share:.0%}."
+        "Warm-up over {warmup} steps to {peak:g}, then constant, then linear decay to "
+        "{last:g} over the last {share:.0%} of steps."
     ),
     ScheduleKind.PAPER: N_(
-        "Rises for {warmup} steps, then falls with the inverse square root of the step; wider "
-        "models get smaller learning rates."
+        "The learning rate rises for {warmup} steps, then falls as the inverse square root "
+        "of the step number; it is smaller for wider models."
     ),
 }
 
@@ -183,8 +184,8 @@ ONE_MINUTE = 60.0  # seconds
 def says_seconds(seconds: float, n_steps: int) -> str:
     """How long it will take here."""
     text = _(
-        "About {time} here for {n:,} updates, judging by a few that were just timed; scoring "
-        "and sampling take extra time."
+        "About {time} for {n:,} updates on this machine, estimated from a few just timed; "
+        "scoring and sampling take extra time."
     )
     return text.format(time=_duration(seconds), n=n_steps)
 

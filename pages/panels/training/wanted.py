@@ -16,7 +16,7 @@ from pages.ui.link_fields.training import KNOBS, LONGEST_ROW
 
 STORY_TASKS = (TaskKind.STORIES, TaskKind.MASKED_WORDS)
 N_EVAL_BATCHES = 8  # fewer than in a terminal, so that one sees the held-out loss more often
-NO_TEXT = N_("There is no text yet: paste or upload one (a link does not carry it)")
+NO_TEXT = N_("There is no text yet: paste or upload one (links do not include the text)")
 
 
 class Wanted(NamedTuple):

@@ -127,7 +127,7 @@ def says_learning(facts: LearningFacts, name: str) -> str:
     text = _(
         "After {step:,} steps the validation loss is {loss:.2f} nats ({bits:.2f} bits), "
         "perplexity {perplexity:.1f}: as uncertain as choosing among {perplexity:.1f} "
-        "equally likely tokens (of {n:,} in all). {score_name}: {score}."
+        "equally likely tokens (vocabulary: {n:,}). {score_name}: {score}."
     )
     said = text.format(
         step=facts.step,
@@ -140,15 +140,15 @@ def says_learning(facts: LearningFacts, name: str) -> str:
     )
     ahead = more = ""
     if facts.ahead:
-        text = _("MTP modules, which predict tokens further ahead: {losses} nats.")
+        text = _("Loss of the MTP modules, which predict tokens further ahead: {losses} nats.")
         ahead = text.format(losses=enumeration(f"{loss:.2f}" for loss in facts.ahead))
     if facts.is_overfitting:
         more = _(
-            "The validation loss is rising again: the model is overfitting and begins to "
+            "The validation loss is rising again: the model is overfitting and starting to "
             "memorize its training examples."
         )
     elif facts.is_guessing:
-        more = _("So far that is hardly better than random guessing.")
+        more = _("So far the model is hardly better than random guessing.")
     return sentences(said, ahead, more)
 
 
@@ -159,13 +159,13 @@ def score_name(view: RunView) -> str:
 
 def sample_sentence(sample: Sample) -> str:
     """When it was written, and how much of it is right where that can be told."""
-    said = _("after {n:,} steps").format(n=sample.step)
+    said = _("After {n:,} steps").format(n=sample.step)
     if not sample.answers:
         return said
     n_right = sum(answer.written == answer.right for answer in sample.answers)
     text = _(
-        "{when}: {right} of {n} validation examples correct, taking the most probable token "
-        "each time"
+        "{when}: {right} of {n} validation examples correct, with the most probable token "
+        "chosen at each step"
     )
     return text.format(when=said, right=n_right, n=len(sample.answers))
 
@@ -186,9 +186,8 @@ def answers_table(answers: tuple[Answer, ...]) -> pd.DataFrame:
 def smoothing_note(view: RunView) -> str:
     """How the smooth curve is made."""
     text = _(
-        "Smoothed: exponential moving average over the steps, half-life {n:g} steps. "
-        "Validation (held out): {rows} examples never trained on, the same at each "
-        "evaluation."
+        "Smoothed: exponential moving average over steps, half-life {n:g} steps. Validation: "
+        "{rows} held-out examples, the same ones at each evaluation."
     )
     recipe = view.spec.recipe
     return text.format(n=half_life(view.n_steps), rows=recipe.n_eval_batches * recipe.batch_size)

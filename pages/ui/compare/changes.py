@@ -41,11 +41,13 @@ def _said(a: Run, b: Run, configs: tuple[ModelConfig, ModelConfig]) -> str:
 
 def _one_at_a_time(n: int, n_led: int) -> str:
     """All differences, as many as are named and counted before; some are none of one's own."""
-    text = _("B differs in {n} ways at once: change one at a time to see what each does alone.")
+    text = _(
+        "B differs in {n} ways at once: change one setting at a time to see what each does alone."
+    )
     if n_led:
         text = _(
-            "B differs in {n} ways at once, {led} of them as a consequence: change one at a "
-            "time to see what each does alone."
+            "B differs in {n} ways at once, {led} of them as a consequence: change one "
+            "setting at a time to see what each does alone."
         )
     return text.format(n=n, led=n_led)
 

@@ -15,7 +15,7 @@ def keeping() -> None:
     label = _("Compare") if entry is None else _("A: {name}").format(name=literal(entry.name))
     with st.popover(label, icon=":material/compare:", key="keeping"):
         if entry is None:
-            st.markdown(_("Keep this setting as A, change something, and see both side by side."))
+            st.markdown(_("Keep these settings as A, change something, and see both side by side."))
         else:
             _what_to_do()
         st.button(_("Keep as A"), icon=":material/bookmark_add:", on_click=kept.keep, key="keep_a")
@@ -25,7 +25,7 @@ def keeping() -> None:
 
 def _what_to_do() -> None:
     which_is_a()
-    label = _("A's picture beside each of B's")
+    label = _("Show A's picture beside each of B's")
     st.toggle(label, **link.hidden_view("beside", link.value("beside")))
     with st.container(horizontal=True, gap="small"):
         st.button(

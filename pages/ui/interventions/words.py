@@ -38,7 +38,7 @@ def kind(name: str) -> str:
 def change(run: Run, made: Intervention) -> str:
     """One change, said whole."""
     named = _named(made)
-    text = _("layer {layer}, {part}: {kind}")
+    text = _("layer {layer}, {part} → {kind}")
     said = text.format(layer=from_one(made.layer), part=named, kind=kind(made.kind))
     if made.stack:
         said = _(STACKS[made.stack]).format(part=said)
@@ -85,7 +85,9 @@ def sentence(run: Run, token: int) -> str:
     if max(moved) < NOTHING:
         return sentences(_("The output did not change."), _why_not(run))
     most = max(range(len(moved)), key=moved.__getitem__)
-    text = _("The output changed at {changed} of {n} tokens, most at {token}: {value:.3g} {unit}.")
+    text = _(
+        "The output changed at {changed} of {n} tokens, the most at {token}: {value:.3g} {unit}."
+    )
     changed = sum(value > NOTHING for value in moved)
     label = literal(f"{most + 1} · {run.input.labels[most]}")
     said = text.format(
@@ -97,9 +99,7 @@ def sentence(run: Run, token: int) -> str:
 def _why_not(run: Run) -> str:
     if run.other == run.input:
         return _("The other text is the same as this one: change a word in it.")
-    return _(
-        "The changed part passed on the same values as before, or nothing after it reads them."
-    )
+    return _("The changed part passed on the same values as before, or no later part reads them.")
 
 
 def _at_pinned(run: Run, token: int) -> str:
@@ -132,8 +132,8 @@ def effect_sentence(run: Run, token: int, found: tuple[tuple[float, ...], ...]) 
     most = max(range(len(worth)), key=worth.__getitem__)
     layer, name = place(run, most)
     text = _(
-        "{token} depends most on layer {layer}, {part}: without it the output changes "
-        "by {value:.3g} {unit}. Click a cell to ablate that part on the whole page."
+        "The output at {token} depends most on layer {layer}, {part}: without that part it "
+        "changes by {value:.3g} {unit}. Click a cell to ablate that part on the whole page."
     )
     label = literal(f"{token + 1} · {run.input.labels[token]}")
     values = {"layer": from_one(layer), "part": name, "value": worth[most], "unit": unit(run)}

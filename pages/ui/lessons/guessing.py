@@ -31,7 +31,7 @@ POINT = 110  # pixels: a number with its two buttons
 LACKS_NUMBER = N_("Type a number first.")
 STILL_LACKING = {
     AskKind.CURVE: N_("Set every point first: click above its number, or type its value below."),
-    AskKind.ORDER: N_("First choose each item once."),
+    AskKind.ORDER: N_("First fill every place, using each item once."),
 }
 
 
@@ -170,7 +170,7 @@ def _number(ask: Ask, _run: Run, key: str) -> Values | None:
     found = st.number_input(
         asked(ask),
         value=None,
-        placeholder=_("a number"),
+        placeholder=_("Enter a number"),
         format="%.6g",
         label_visibility="collapsed",
         key=key,

@@ -12,7 +12,7 @@ from pages.ui.lessons.wanted import WRITTEN
 PAGES = Path(__file__).parents[2]
 NO_PAGE = N_("there is no page {name}")
 NO_SETTING = N_("{name} is not a setting")
-CANNOT_BE = N_("{name}={value} is not a valid setting")
+CANNOT_BE = N_("{name}={value} is not valid")
 UNKNOWN = N_("unknown name: {name}")
 OVERLAP = N_("options overlap")
 

@@ -49,7 +49,7 @@ def note_what_is_gone() -> None:
     if progress.is_gone():
         text = _(
             "This lesson came from a file, which is kept for one session only. Open it again "
-            "on Home: Take a lesson, Bring your own lesson."
+            "from Home: Take a lesson → Bring your own lesson."
         )
         st.info(text, icon=":material/upload_file:")
 

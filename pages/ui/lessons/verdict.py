@@ -45,7 +45,7 @@ def _said_of_a_curve(ask: Ask, answer: Answer) -> str:
     if not answer.was_guessed:
         return _("The line shows what was measured.")
     measured = _("The solid line shows what was measured.")
-    text = _("Your curve is furthest off at {x}: by {gap}.")
+    text = _("Your curve is furthest off at {x}, by {gap}.")
     place = f"{ask.x_label} {ask.xs[farthest(answer)[0]]:g}".strip()
     return _joined(text.format(gap=gap(ask, answer), x=place), measured)
 
@@ -84,7 +84,7 @@ def counted(lesson: Lesson, answers: Mapping[int, Answer]) -> Iterator[str]:
             yield text.format(step=from_one(i), gap=gap(ask, answer))
     if rest := len(asked) - sum(answer.was_guessed for _i, _ask, answer in found):
         text = ngettext(
-            "You gave no guess for {n} question.", "You gave no guess for {n} questions.", rest
+            "You made no guess for {n} question.", "You made no guess for {n} questions.", rest
         )
         yield text.format(n=rest)
 
@@ -97,11 +97,11 @@ def _said_of_a_choice(ask: Ask, answer: Answer) -> str:
     truth, place = _with_unit(answer.truth[0], ask), true_option(ask, answer.truth)
     label = ask.options[place].label if place is not None else ""
     if is_right(ask, answer):
-        text = _("Your guess “{option}” holds: measured {truth}.")
+        text = _("Your guess “{option}” agrees with the measurement: {truth}.")
         return text.format(option=label, truth=truth)
-    text = _("Measured: {truth}. On this text none of the answers is right.")
+    text = _("Measured: {truth}. For this text, none of the answers is right.")
     if label:
-        text = _("Measured: {truth}, so “{option}”.")
+        text = _("Measured: {truth}, so “{option}” is right.")
     said = text.format(truth=truth, option=label)
     if not answer.was_guessed:
         return said

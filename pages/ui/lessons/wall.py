@@ -80,7 +80,7 @@ def _join(now: Now) -> None:
     """The link and the code for those who take part."""
     whole = link_to_join(now)
     st.markdown(f"# {_called()}")  # the dialog covers where the wall says it
-    st.caption(_("Join with the code (Home, Take a lesson, Join a class) or with this link:"))
+    st.caption(_("Join with the code (Home → Take a lesson → Join a class) or with this link:"))
     st.code(whole, language=None, wrap_lines=True)
     if reach := share.REACH[address.of_this_page().reach]:
         st.caption(_(reach))
@@ -148,7 +148,7 @@ def way_to_join() -> None:
         _("Room code"),
         max_chars=6,
         key="room_code",
-        help=_("Your teacher shows it: six letters and digits."),
+        help=_("Six letters and digits, shown by your teacher."),
     )
     typed = code.strip().upper()
     if not typed:
@@ -156,7 +156,7 @@ def way_to_join() -> None:
     name = machine.rooms().lesson_of(typed)
     found = progress.lesson(name) if name else None
     if found is None:
-        st.warning(_("No room has this code now. Rooms last a day."))
+        st.warning(_("No open room has this code. Rooms last a day."))
         return
     path, query = _way_in(found, typed)
     label = _("Join: {title}").format(title=found.title)
@@ -172,8 +172,8 @@ def way_to_open() -> None:
     label, icon = _("Open a room for a class"), ":material/groups:"
     with st.popover(label, icon=icon, type="tertiary", key="for_a_class"):
         text = _(
-            "Learners join with a code, without names; their guesses appear on your screen. "
-            "A room holds {n} learners and ends after a day."
+            "Learners join anonymously with a code; their guesses appear on your screen. A "
+            "room holds up to {n} learners and ends after a day."
         )
         st.markdown(text.format(n=MOST_LEARNERS))
         st.button(_("Open it"), on_click=open_room, key="open_room")
