@@ -43,7 +43,7 @@ PANELS = (
     Panel("int8", N_("Is int8 faster here?"), is_int8_faster),
     Panel("cache", N_("And the KV cache?"), how_few_bits_a_key),
     Panel("pruning", N_("Which weights can go?"), what_can_go),
-    Panel("retraining", N_("Does training repair it?"), what_training_repairs),
+    Panel("retraining", N_("Can retraining repair the damage?"), what_training_repairs),
     Panel("distillation", N_("What does a teacher add?"), what_a_teacher_adds),
     Panel("deletion", N_("Which layers can go?"), which_layers_can_go),
     Panel("paths", N_("How deep is it really?"), which_paths),

@@ -235,7 +235,8 @@ def _mixer_faults(architecture: Architecture, token_mixer: TokenMixer) -> Iterat
         return
     if token_mixer is not TokenMixer.ATTENTION:
         text = N_(
-            "{value} reads from left to right, but a model of kind {kind} does not: use {mend}"
+            "{value} reads only from left to right, which does not suit the architecture "
+            "{kind}: use {mend}"
         )
         mend = TokenMixer.ATTENTION
         said = {"value": str(token_mixer), "kind": str(architecture), "mend": str(mend)}
@@ -299,8 +300,8 @@ def _factor_faults(values: Values) -> Iterator[Fault]:
     for name in ("rope_short_factors", "rope_long_factors"):
         if factors(values[name]) is None:
             text = N_(
-                "{name} must be empty, or numbers above 0 and up to {most} separated by "
-                "commas: leave it empty"
+                "{name} must be empty or a comma-separated list of numbers above 0 and at "
+                "most {most}: leave it empty"
             )
             yield Fault(text, {"name": name, "most": LARGEST_FACTOR}, {name: ""})
 

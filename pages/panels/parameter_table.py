@@ -45,15 +45,16 @@ def says_heads(run: Run) -> str:
     """What surprises people about heads."""
     config = run.config
     text = _(
-        "Keys and values have {n_kv} heads of width {d_head}, queries {n}: k_proj and v_proj "
-        "are smaller than q_proj. With equal numbers of heads, n_heads would not change the "
+        "n_kv_heads = {n_kv} and n_heads = {n}, each of width {d_head}: k_proj and v_proj "
+        "are smaller than q_proj. If the two were equal, n_heads would not change the "
         "parameter count."
     )
     if config.n_kv_heads == config.n_heads:
         text = _(
-            "n_heads changes neither the parameters nor the FLOPs of the projections: {n} "
-            "heads of width {d_head} share d_model = {d_model}. n_kv_heads changes both: "
-            "lowering it shrinks the key and value projections."
+            "n_heads changes neither the parameters nor the FLOPs of the projections: "
+            "d_model = {d_model} is divided among n_heads = {n} heads, each of width "
+            "{d_head}. n_kv_heads changes both: lowering it shrinks the key and value "
+            "projections."
         )
     if config.attention.d_head:
         text = _(
@@ -67,7 +68,7 @@ def says_heads(run: Run) -> str:
         )
     if config.token_mixer is TokenMixer.GATED_DELTA and not config.has_attention:
         text = _(
-            "{n} heads of width {d_head} each keep a matrix of {d_head} × {d_head} numbers. "
+            "Each of the n_heads = {n} heads keeps a matrix of {d_head} × {d_head} numbers. "
             "More but narrower heads leave the projections as they are and make the state "
             "smaller."
         )

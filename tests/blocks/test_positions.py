@@ -227,7 +227,7 @@ def test_longrope_without_factors_is_plain_and_then_ntk():
 
 @pytest.mark.parametrize("factors", ["1,x", "0,1", "1,nan", "1,,2", "-1", "1e5,1"])
 def test_factors_that_are_no_numbers_are_refused(factors: str):
-    said = "rope_long_factors must be empty, or numbers above 0"
+    said = "rope_long_factors must be empty or a comma-separated list"
     with pytest.raises(ConfigError, match=said) as error:
         toy(d_model=4, n_heads=1, rope_scaling="longrope", rope_long_factors=factors)
     assert [fault.mend for fault in error.value.faults] == [{"rope_long_factors": ""}]

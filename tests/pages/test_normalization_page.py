@@ -33,7 +33,7 @@ def curve_names(at, key: str = "depth_panels") -> set[str]:
 
 def test_the_page_opens_on_a_result():
     at = opened(PAGE, preset=None, panel=None)
-    assert "After LayerNorm, tokens have a standard deviation of" in said(at)
+    assert "After LayerNorm, each token has a standard deviation of" in said(at)
 
 
 def test_the_first_view_has_the_trained_model_and_its_layers():

@@ -197,10 +197,10 @@ def test_the_widest_and_the_narrowest_placement(monkeypatch):
         "After layer 1 the stream is largest with norm placement pre (RMS 2), smallest with post"
     ) in said
     assert "Your norm placement, pre, gives an RMS of 2 with" in said
-    assert said.endswith("With norm placement none, the stream is no longer finite.")
+    assert said.endswith("placements with which the stream is no longer finite: none.")
     broken = replace(facts, placed={"pre": placed(float("nan"))})
     assert in_both(monkeypatch, placements.says_sizes, broken)["en"] == (
-        "With norm placement pre, the stream is no longer finite."
+        "Norm placements with which the stream is no longer finite: pre."
     )
 
 
@@ -230,11 +230,11 @@ NORMS = NormFacts(
 
 def test_what_each_norm_brings_to_one_scale(monkeypatch):
     said = in_both(monkeypatch, axes.says_outputs, NORMS)["en"]
-    assert "tokens have a standard deviation of 1.00 to 2.00" in said
+    assert "each token has a standard deviation of 1.00 to 2.00" in said
     assert "its magnitude is at most 0.5 before the norm, 2.5 after" in said
     alike = NORMS.per_token.assign(std=1.0)
     said = in_both(monkeypatch, axes.says_outputs, replace(NORMS, per_token=alike))["en"]
-    assert "tokens have a standard deviation of 1.00, features" in said
+    assert "each token has a standard deviation of 1.00 and each feature one of" in said
 
 
 def test_what_a_token_depends_on(monkeypatch):

@@ -95,8 +95,9 @@ def says_shares(facts: ContributionFacts) -> str:
         notes.append(text.format(n=most, all=facts.n_seen))
     notes.append(
         _(
-            "Share: the component along the layer's output at this token, before dropout; "
-            "all rows sum to 100%. A row with a negative share works against the others."
+            "Share: the component of each contribution along the layer's output at this "
+            "token, before dropout; all rows sum to 100%. A row with a negative share works "
+            "against the others."
         )
     )
     return sentences(*notes)

@@ -236,7 +236,7 @@ def _marker(color: str, *, is_hollow: bool) -> dict[str, Any]:
 
 def _key(_: Translate) -> list[dict[str, Any]]:
     """What hollow and filled mean, for the legend alone."""
-    meanings = ((True, _("hollow: at best (estimate)")), (False, _("filled: measured here")))
+    meanings = ((True, _("hollow: best case (estimate)")), (False, _("filled: measured here")))
     return [
         marks.dots(
             [None],

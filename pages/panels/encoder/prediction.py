@@ -17,7 +17,7 @@ from pages.ui.language import _, literal, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
-SCORES = (N_("words found"),)  # what the trained model that ships calls its score
+SCORES = (N_("masked words recovered"),)  # what the trained model that ships calls its score
 
 
 def prediction_facts(run: Run, token: int, hidden: str = "") -> PredictionFacts:

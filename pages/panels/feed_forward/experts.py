@@ -120,7 +120,7 @@ def says_router(facts: RoutingFacts) -> str:
     weight = (
         _("Their weights sum to {sum:g}.")
         if choice.normalize_top_k
-        else _("Their weights are the scores times {sum:g}.")
+        else _("The chosen experts' weights are their router scores times {sum:g}.")
     )
     said = shared.weights(facts.seed)
     parts = [

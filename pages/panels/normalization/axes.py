@@ -73,9 +73,9 @@ def says_axes(facts: NormInput) -> str:
 def says_outputs(facts: NormFacts) -> str:
     """What is brought to one scale by which norm, and what is not."""
     text = _(
-        "After LayerNorm, tokens have a standard deviation of {token}, features {feature}. "
-        "After BatchNorm in training mode, features have {batch_feature}, tokens "
-        "{batch_token}."
+        "After LayerNorm, each token has a standard deviation of {token} and each feature "
+        "one of {feature}. After BatchNorm in training mode, each feature has a standard "
+        "deviation of {batch_feature} and each token one of {batch_token}."
     )
     stds = {
         "token": facts.token_stds(LAYER_NORM),

@@ -53,7 +53,7 @@ def shared_cells(facts: NormInput, *, pinned: int, _: Translate) -> Picture:
     total = (len(NORMS) * width - AXES_GAP, n_sequences * height - SEQUENCE_GAP)
     return figure(
         [trace for pair in cells for trace in pair],
-        title=_("Numbers that share one mean and one variance"),
+        title=_("Numbers that are normalized together"),
         height=int(TOP + BOTTOM + ROW * total[1]),
         margin=(TOP, BOTTOM),
         barmode="overlay",
@@ -153,7 +153,7 @@ def of_features(facts: NormFacts, names: Mapping[str, str], *, _: Translate) -> 
     labels = np.array([label.format(n=i + 1) for i in range(table["feature"].max() + 1)])
     of_input = table[table["norm"] == "input"]
     order = {name: of_input[name].to_numpy(float).argsort(kind="stable") for name in STATISTICS}
-    title = _("feature, sorted by the input's statistic")
+    title = _("feature, sorted by the same statistic of the input")
     return _panels(
         [
             _curve(

@@ -60,7 +60,7 @@ def says_sizes(facts: PlacementFacts) -> str:
         said.append(text.format(own=terms.option(facts.own), rms=sizes[facts.own]))
     if facts.overflowing:
         names = enumeration(map(terms.option, facts.overflowing))
-        text = _("With norm placement {names}, the stream is no longer finite.")
+        text = _("Norm placements with which the stream is no longer finite: {names}.")
         said.append(text.format(names=names))
     return sentences(*said)
 

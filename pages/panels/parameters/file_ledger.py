@@ -69,7 +69,7 @@ def says_ledger(facts: LedgerFacts) -> str:
 def _says_why_none(config: ModelConfig) -> str:
     """Why there is no file to show without one that was brought; empty where there is."""
     if not can_build(config):
-        return _("With this many layers and experts, only files that you bring are listed.")
+        return _("With this many layers and experts, only uploaded files are listed.")
     if planned_ledger(config) is None:
         return _("No known family of published models has a model like this.")
     return ""

@@ -62,9 +62,9 @@ def says_how(facts: IdeasFacts) -> str:
     text = _(
         "Counts are exact, for GPT-2 small with every idea up to and including each step; "
         "cache in {bits}-bit numbers, FLOPs of one token after {n_keys:,} others. Losses: "
-        "{n_layers} layers, d_model {d_model}, {seq_len} characters of English stories, "
-        "{n_steps} updates of {batch} texts, seeds {seeds}; runs this small and short say "
-        "little about large models."
+        "{n_layers} layers, d_model {d_model}, English stories in texts of {seq_len} "
+        "characters, {n_steps} updates of {batch} texts, seeds {seeds}; runs this small and "
+        "short say little about large models."
     )
     return text.format(
         bits=BITS,

@@ -172,7 +172,7 @@ def spread_table(facts: BeyondFacts) -> None:
         "n_visible": _("visible keys"),
         "entropy_share": _("normalized entropy (H / log n)"),
         "distance": _("distance (tokens)"),
-        "far_share": _("weight beyond L"),
+        "far_share": _("weight at distance ≥ L"),
         "score_mean": _("score mean"),
         "score_std": _("score std"),
         "score_max": _("score max"),

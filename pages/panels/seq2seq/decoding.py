@@ -159,7 +159,7 @@ def says_candidates(facts: CandidateFacts) -> str:
         return said
     text = _(
         "The model was trained with label smoothing {smoothing}, so even a confident "
-        "prediction stays below 100%."
+        "prediction stays well below 100%."
     )
     return sentences(said, text.format(smoothing=facts.smoothing))
 

@@ -84,8 +84,8 @@ def _unknown(left_out: tuple[str, ...]) -> str:
     reader = tokens.tokenizer()
     if isinstance(reader, SentenceTokenizer):
         text = _(
-            "The translator knows {n:,} words, but not {words}: they are left out, so the "
-            "translation may be wrong or never end."
+            "The translator knows {n:,} words, but not {words}. Unknown words are left out, "
+            "so the translation may be wrong or never end."
         )
         return text.format(n=len(reader.english) + len(reader.chinese), words=words)
     return _("Left out for lack of a token in this model: {signs}.").format(signs=words)

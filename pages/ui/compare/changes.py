@@ -77,7 +77,7 @@ def _not_set(a: Run, b: Run) -> Iterator[tuple[str, bool]]:
     is_painted = a.mask.mask_kind is b.mask.mask_kind is MaskKind.PAINTED
     yield _("a different painted mask"), is_painted and a.mask.painted != b.mask.painted
     yield _("the text split into different tokens"), a.input.labels != b.input.labels
-    yield _("changed parts inside the model"), bool(b.interventions)
+    yield _("interventions inside the model"), bool(b.interventions)
 
 
 def _part(name: str, a: Any, b: Any, *, is_led: bool = False) -> str:

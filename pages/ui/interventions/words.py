@@ -115,8 +115,8 @@ def _at_pinned(run: Run, token: int) -> str:
         )
     else:
         text = _(
-            "At the pinned token, the top prediction is now {after}; {before}: "
-            "{p_before:.1%} → {p_after:.1%}."
+            "At the pinned token, the top prediction is now {after} instead of {before}, "
+            "whose probability changes from {p_before:.1%} to {p_after:.1%}."
         )
     return text.format(
         before=literal(tokens.label(run, before)),
