@@ -95,6 +95,9 @@ OPTIONS = {
     "first_token": N_("first token"),
     "same_token": N_("itself"),
     "previous_token": N_("previous token"),
+    # What a model saved earlier calls its task and its score.
+    "masked words of stories": N_("masked words in stories"),
+    "words found": N_("words predicted correctly"),
 }
 PARTS = {
     "q_proj": "q_proj",

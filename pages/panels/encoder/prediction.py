@@ -4,7 +4,6 @@ import pandas as pd
 
 from blocks.inspection import predictions
 from blocks.inspection.flow_facts import PredictionFacts
-from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.text.bpe import MASK
 from pages.figures.counting import from_one
@@ -16,8 +15,6 @@ from pages.ui.frame import section
 from pages.ui.language import _, literal, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
-
-SCORES = (N_("masked words recovered"),)  # what the trained model that ships calls its score
 
 
 def prediction_facts(run: Run, token: int, hidden: str = "") -> PredictionFacts:
@@ -60,7 +57,7 @@ def _trained(facts: PredictionFacts) -> tuple[str, ...]:
     if card is None or card.score is None:
         return (written,)
     text = _("Trained on {task} (seed {seed}); {score_name} on unseen data: {score:.1%}.")
-    task, name = terms.option(card.task), _(card.score_name)
+    task, name = terms.option(card.task), terms.option(card.score_name)
     return written, text.format(task=task, seed=card.seed, score_name=name, score=card.score)
 
 
