@@ -29,7 +29,7 @@ EXPERIMENTS: tuple[Way, ...] = (
     (N_("Why this word? Hide one token at a time"), GPT, {"panel": "leave-one-out"}),
     (N_("Which word is hidden? An encoder guesses"), ENCODER, {"panel": "prediction"}),
     (
-        N_("How does it translate? Watch it align two languages"),
+        N_("How does a model translate? Watch it align two languages"),
         "pages/seq2seq.py",
         {"panel": "decoding"},
     ),

@@ -91,7 +91,7 @@ PANELS = (
     ),
     Panel(
         "random-scores",
-        N_("How do scores grow?"),
+        N_("How do scores grow with d?"),
         random_scores.how_scores_grow,
         fields=("seed",),
         reads_input=False,

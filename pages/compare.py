@@ -135,7 +135,7 @@ def mend_what_is_kept() -> None:
 def how_to_begin() -> None:
     """Nothing is kept: what to do, and pairs to begin with."""
     text = _(
-        "Nothing has been kept yet: press “Compare” and “Keep as A”, then change something; "
+        "Nothing has been kept yet: click “Compare” and “Keep as A”, then change something; "
         "the new settings become B."
     )
     st.info(text, icon=":material/bookmark_add:")

@@ -79,7 +79,7 @@ def kept(run_id: str) -> TrainingRun | None:
     """A run with weights that can be looked at; says so where there are none yet."""
     run = find(run_id)
     if run is None or not run.snapshots.steps:
-        note(_("The first weights will be saved in a moment."))
+        note(_("The first results will appear here in a moment."))
         return None
     return run
 

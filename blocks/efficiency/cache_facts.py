@@ -113,7 +113,9 @@ def cache_facts(
 def cache_fault(model: Calibrated) -> Fault | None:
     """Why a model has no cache that could be rounded."""
     if not model.file.config.attends:
-        text = N_("{mixer} keeps a fixed-size state and no keys: choose a model with attention")
+        text = N_(
+            "A {mixer} layer keeps a fixed-size state and no keys: choose a model with attention"
+        )
         return Fault(text, {"mixer": str(model.file.config.token_mixer)})
     if isinstance(model.model, GPT | EncoderDecoder):
         return None

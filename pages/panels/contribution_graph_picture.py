@@ -196,7 +196,7 @@ def _in_words(facts: GraphFacts, _: Translate) -> str:
         )
         for wire in facts.widest(N_SAID)
     ]
-    text = _("{n} tokens in {n_layers} layers; {wires} wires. Widest: {listed}.")
+    text = _("Tokens: {n}; layers: {n_layers}; wires: {wires}. Widest: {listed}.")
     sizes = {"n": len(facts.labels), "n_layers": len(facts.graph.own), "wires": facts.n_wires}
     return text.format(**sizes, listed="; ".join(listed) or "–")
 

@@ -34,7 +34,7 @@ def says_heads(facts: LayerHeads) -> str:
     """Which head is the sharpest, and what those of a trained model do."""
     sharpest = facts.sharpest
     text = _(
-        "The sharpest head is {head}: entropy {entropy:.2f} bits, {tokens:.1f} effective tokens."
+        "The sharpest is head {head}: entropy {entropy:.2f} bits, {tokens:.1f} effective tokens."
     )
     said = text.format(
         head=from_one(sharpest["head"]),

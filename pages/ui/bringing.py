@@ -49,7 +49,7 @@ def _note(faults: tuple[Fault, ...], ledger: Ledger | None = None) -> None:
 
 def _upload() -> None:
     st.file_uploader(
-        _("config.json, tokenizer.json and safetensors files, or one file saved here"),
+        _("config.json, tokenizer.json and safetensors files, or one file saved by Blockscope"),
         ("json", "safetensors"),
         accept_multiple_files=True,
         help=_(

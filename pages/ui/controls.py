@@ -251,7 +251,9 @@ def _d_ff(shown: Shown) -> None:
         if config.experts.d_expert:
             st.caption(_("Experts have their own width, d_expert."))
             return
-        text = _("d_ff of each of the {n} experts; each token passes through {active} of them.")
+        text = _(
+            "This is d_ff for each of the {n} experts; each token passes through {active} of them."
+        )
         st.caption(text.format(n=config.n_experts, active=config.n_active_experts))
 
 

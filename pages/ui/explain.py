@@ -83,7 +83,7 @@ TITLES = {
     "span_corruption": N_("What each architecture is trained on"),
     "flops": N_("Counting FLOPs"),
     "backward_flops": N_("Backward pass, prefill and decode"),
-    "crossover": N_("n² against n"),
+    "crossover": N_("n² versus n"),
     "training_memory": N_("Training memory"),
     "devices": N_("Devices"),
     "training_cost": N_("The cost of training"),

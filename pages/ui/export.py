@@ -40,7 +40,7 @@ def take_away(
         download("config.json", lambda: json.dumps(flat, indent=2), "application/json")
         download("pictures.html", pictures_file(figures, caption), "text/html")
     st.segmented_control(
-        _("File format saved by the camera button above each picture"),
+        _("File format for the camera button above each picture"),
         PICTURE_FORMATS,
         default="png",
         required=True,

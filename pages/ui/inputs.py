@@ -170,7 +170,7 @@ def _tokens_note(run: Run) -> None:
                 _("This model came without a tokenizer.json: type token ids separated by spaces.")
             )
     if left_out:
-        note = _("Left out for lack of a token in this model: {signs}.")
+        note = _("Not in this model's vocabulary, so left out: {signs}.")
         st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))
 
 

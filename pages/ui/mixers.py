@@ -34,9 +34,9 @@ def no_attention(config: ModelConfig, place: str) -> None:
         only_some(config, place)
         return
     text = _(
-        "No attention pattern: tokens are mixed by a {mixer}. It keeps a fixed-size state "
-        "and never compares two tokens, so no query attends to any key. Choose attention to "
-        "see this panel."
+        "No attention pattern: tokens are mixed by a {mixer} layer. It keeps a fixed-size "
+        "state and never compares two tokens, so no query attends to any key. Choose "
+        "attention to see this panel."
     )
     code = source.part_source(config, "attention")
     said = explained(("token_mixers",), code, key=f"no_attention_{place}")
@@ -66,8 +66,8 @@ def only_some(config: ModelConfig, place: str) -> None:
 def only_a(pair: beside.Beside, place: str) -> None:
     """A is kept as it is: B can be seen without it."""
     text = _(
-        "A has no attention pattern: its tokens are mixed by a {mixer}. Show B alone to see this "
-        "panel."
+        "A has no attention pattern: its tokens are mixed by a {mixer} layer. Show B alone "
+        "to see this panel."
     )
     mixer = terms.option(pair.a.config.token_mixer)
     st.info(text.format(mixer=mixer), icon=":material/visibility_off:")
@@ -79,9 +79,9 @@ def no_pairs(config: ModelConfig) -> None:
     pair = beside.found()
     found = pair.a.config if config.has_attention and pair else config
     text = _(
-        "There is no n² term here: a {mixer} costs the same for every token, however many "
-        "came before. Choose attention to see where the cost of token pairs overtakes that "
-        "of the weights."
+        "There is no n² term here: a {mixer} layer costs the same for every token, however "
+        "many came before. Choose attention to see where the cost of token pairs overtakes "
+        "that of the weights."
     )
     st.info(text.format(mixer=terms.option(found.token_mixer)), icon=":material/trending_flat:")
     if config.has_attention:
@@ -99,7 +99,9 @@ def says_mask(config: ModelConfig) -> str:
     """That a mask has no say in a state; empty where tokens attend."""
     if config.attends:
         return ""
-    text = _("A {mixer} reads from left to right, padding included: the mask has no effect on it.")
+    text = _(
+        "A {mixer} layer reads from left to right, padding included: the mask has no effect on it."
+    )
     if config.is_hybrid:
         text = _(
             "Layers with a state ({mixer}) read from left to right, padding included: the "
@@ -113,7 +115,7 @@ def says_shown(config: ModelConfig, chosen: TokenMixer) -> str:
     if chosen is config.token_mixer:
         return ""
     text = _(
-        "This page shows another architecture ({kind} with attention): a {mixer} works only "
-        "in a model that reads one text from left to right."
+        "This page shows another architecture ({kind} with attention): a {mixer} layer works "
+        "only in a model that reads one text from left to right."
     )
     return text.format(kind=terms.option(config.architecture), mixer=terms.option(chosen))

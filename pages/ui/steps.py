@@ -277,11 +277,11 @@ def _offer_to_begin(n_steps: int, key: str, asked_by: str) -> None:
 
 
 def _offer_the_rest(n_done: int, n_steps: int, what: Hashable, key: str) -> None:
-    text = _("Stopped after {done} of {all} steps; only their results are shown.")
+    text = _("Stopped after {done} of {all} steps; only the results so far are shown.")
     if st.session_state.get(f"{key}_paused") == what:
         text = _(
-            "Paused to keep the page responsive after {done} of {all} steps; their "
-            "results are shown."
+            "Paused after {done} of {all} steps to keep the page responsive; the results so "
+            "far are shown."
         )
     st.caption(text.format(done=n_done, all=n_steps))
     _go_on_button(_("Continue"), ":material/play_arrow:", what, key)

@@ -80,14 +80,14 @@ def _named(facts: AllHeads) -> str:
             "No head puts more than half of its weight on one kind of position, so none is named."
         )
     listed = enumeration(f"{terms.head_name(name)} {n}" for name, n in facts.n_named.items())
-    text = _("Heads with over half of their weight on one kind of position, by kind: {listed}.")
+    text = _("Number of heads with over half of their weight on one kind of position: {listed}.")
     return text.format(listed=listed)
 
 
 def says_colors(facts: AllHeads) -> str:
     """How to read the heat table."""
     note = _(
-        "Colors show shares from 0 to 1, entropy and distance relative to their largest "
+        "Colors show shares from 0 to 1, and entropy and distance relative to their largest "
         "values. Only heads with a share above 0.5 are named."
     )
     if len(facts.heads) <= MOST_HEADS:

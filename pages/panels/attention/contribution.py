@@ -117,7 +117,9 @@ def says_sinks(facts: SinkFacts) -> str:
         )
         return sentences(rule, *_each(text, facts.closest))
     each = _("{head} (weight {weight}, ‖v·W_O‖ ratio {ratio:.2f})")
-    text = _("{n} of {all} heads use the first token as an attention sink; the clearest: {listed}.")
+    text = _(
+        "Heads that use the first token as an attention sink: {n} of {all}; the clearest: {listed}."
+    )
     listed = listing(_each(each, facts.sinks.head(4)))
     return sentences(rule, text.format(n=len(facts.sinks), all=len(facts.heads), listed=listed))
 

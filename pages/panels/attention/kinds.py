@@ -70,7 +70,8 @@ def says_growth(facts: GrowthFacts) -> str:
     """What the longest length costs, in each way."""
     text = _(
         "Measured here at n = {n:,}: {fastest} is fastest ({least:.1f} ms) and {slowest} "
-        "slowest ({most:.1f} ms, {ratio:.0f} times as long); memory is {small} to {large}."
+        "slowest ({most:.1f} ms, {ratio:.0f} times as long); memory ranges from {small} to "
+        "{large}."
     )
     fastest, *_between, slowest = facts.longest
     small, large = map(bytes_text, facts.memory)

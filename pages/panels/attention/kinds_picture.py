@@ -45,7 +45,7 @@ def growth(facts: GrowthFacts, *, _: Translate) -> Picture:
     ]
     return figure(
         traces,
-        title=_("Time of one pass") if is_time else _("Peak memory"),
+        title=_("Time for one pass") if is_time else _("Peak memory"),
         height=HEIGHT,
         margin=(TITLE, BOTTOM),
         right=half_of_last(lengths),

@@ -26,15 +26,15 @@ def says_growth(facts: RandomScoresFacts) -> str:
     text = {
         ScoreMeasure.SPREAD: _(
             "With scores {divided}, the standard deviation is {least} at d = {few}, {middle} "
-            "at {more}, {most} at {many}."
+            "at {more} and {most} at {many}."
         ),
         ScoreMeasure.LARGEST: _(
             "With scores {divided}, the largest of 16 weights is {least} on average at d = "
-            "{few}, {middle} at {more}, {most} at {many}."
+            "{few}, {middle} at {more} and {most} at {many}."
         ),
         ScoreMeasure.SLOPE: _(
             "With scores {divided}, the slope of softmax, Σ A(1 − A) over 16 keys, is "
-            "{least} at d = {few}, {middle} at {more}, {most} at {many}."
+            "{least} at d = {few}, {middle} at {more} and {most} at {many}."
         ),
     }[facts.measure]
     few, more, many = TOLD

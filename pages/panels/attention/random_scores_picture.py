@@ -40,7 +40,7 @@ def curve(facts: RandomScoresFacts, *, _: Translate) -> Picture:
     """
     return figure(
         [_line(facts, divisor, _) for divisor in facts.drawn],
-        title=_("Scores of random vectors by width"),
+        title=_("Attention between random vectors, by width"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, 44),
         **legend(),

@@ -46,7 +46,7 @@ def says_division(facts: ScalingFacts) -> str:
     text = _(
         "Without ÷ √{d_head}, the largest weight in {head} would average {without:.0%} "
         "instead of {with_it:.0%}; entropy would fall from {bits:.2f} to {bits_without:.2f} "
-        "bits, and the softmax gradient from {slope:.2f} to {slope_without:.2f}."
+        "bits, and the slope of softmax from {slope:.2f} to {slope_without:.2f}."
     )
     return text.format(
         d_head=facts.head.steps.d_head,
@@ -65,7 +65,7 @@ def says_random(facts: ScalingFacts) -> str:
     text = _(
         "Curves: random q and k with entries from N(0, 1) (seed {seed}), under this run's "
         "mask. The dot product of two such vectors has standard deviation √d_head: "
-        "{least:.1f} at d_head = 1, {most:.1f} at 512; divided by √d_head, it stays at "
+        "{least:.1f} at d_head = 1 and {most:.1f} at 512; divided by √d_head, it stays at "
         "{scaled:.1f}."
     )
     return text.format(

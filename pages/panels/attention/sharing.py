@@ -78,9 +78,9 @@ def says_sharing(facts: SharingFacts) -> str:
     """What sharing saves, and what becomes of the maps."""
     first, *_between, last = facts.rows
     text = _(
-        "From {first} to {last} the cache per token shrinks from {before:,} to "
-        "{after:,} bytes and the model from {parameters:,} to {fewer:,} parameters; "
-        "n_heads stays {n_heads}."
+        "From {first} to {last}, the cache per token shrinks from {before:,} to {after:,} "
+        "bytes and the model from {parameters:,} to {fewer:,} parameters; n_heads stays "
+        "{n_heads}."
     )
     said = text.format(
         first=terms.attention_kind(first.config),
@@ -91,7 +91,7 @@ def says_sharing(facts: SharingFacts) -> str:
         fewer=last.parameters,
         n_heads=first.config.n_heads,
     )
-    moved = _("Nothing is retrained: with one key/value head the output changes by {moved}.")
+    moved = _("Nothing is retrained: with one key/value head, the output changes by {moved}.")
     said_of_all = (said, _alike(facts.grouped), moved.format(moved=_moved(facts, last.moved)))
     return sentences(*said_of_all)
 
@@ -125,7 +125,7 @@ def says_pooled(run: Run) -> str:
 def table(facts: SharingFacts) -> pd.DataFrame:
     """What each costs."""
     rows = facts.rows
-    moved = _("KL of the output (bits)") if facts.is_logits else _("change of the output")
+    moved = _("KL of the output (bits)") if facts.is_logits else _("change in the output")
     return pd.DataFrame(
         {
             _("kind"): [terms.attention_kind(row.config) for row in rows],

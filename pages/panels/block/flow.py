@@ -37,7 +37,7 @@ def says_flow(facts: FlowFacts) -> str:
     ]
     most = facts.largest_write
     if most is not None and facts.run.config.norm.residual:
-        text = _("Of the two sub-layers, {part} adds more (RMS {rms}).")
+        text = _("The sub-layer that adds the most: {part} (RMS {rms}).")
         said.insert(1, text.format(part=most["label"], rms=hundredths(most["rms"])))
     return sentences(*said)
 

@@ -47,7 +47,7 @@ def rates(facts: DeviceSpeed, *, _: Translate) -> Picture:
             "domain": [0, 0.41],
         },
         xaxis2={
-            **_sizes(arrays, 10**6, _("size of an array (MB)")),
+            **_sizes(arrays, 10**6, _("array size (MB)")),
             "domain": [0.59, 1],
             "anchor": "y2",
         },

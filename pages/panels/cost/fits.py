@@ -59,13 +59,13 @@ def _shared(facts: FitFacts) -> str:
     sizes = {"needed": bytes_text(facts.needed), "n": facts.n_devices}
     if not facts.enough:
         text = _(
-            "{needed} on each of {n:,} devices: none of these device types has that much "
-            "memory. Use more devices, or reduce batch or length."
+            "Each of {n:,} devices needs {needed}, more than any of these device types has. "
+            "Use more devices, or reduce batch or length."
         )
         return text.format(**sizes)
     text = _(
-        "{needed} on each of {n:,} devices: {enough} of {all} device types have enough "
-        "memory; the smallest is {device}."
+        "Each of {n:,} devices needs {needed}, which fits on {enough} of {all} device types; "
+        "the smallest is {device}."
     )
     said = text.format(
         **sizes,

@@ -121,9 +121,9 @@ def says_intensity(facts: CountedFacts) -> str:
 def says_bounds(facts: RooflineFacts) -> str:
     """Which operations wait for what, and why decode waits for memory."""
     tokens = facts.case.tokens
-    text = _("Prefill of {n:,} tokens, batch {batch}:")
+    text = _("Prefill of {n:,} tokens, batch size {batch}:")
     if tokens.phase is Phase.DECODE:
-        text = _("Decoding one token with {n:,} already in the cache, batch {batch}:")
+        text = _("Decoding one token with {n:,} already in the cache, batch size {batch}:")
     waiting = ((each, facts.bound_by(bound)) for bound, each in WAITING.items())
     parts = [
         _(each).format(names=enumeration(map(operation, found))) for each, found in waiting if found
@@ -273,7 +273,7 @@ def operations_table(rows: pd.DataFrame) -> None:
     if "measured_s" in rows:
         seconds, share = (rows[name].astype(object) for name in ("measured_s", "share"))
         table |= {
-            _("at best"): rows["estimated_s"].map(duration),
+            _("best case"): rows["estimated_s"].map(duration),
             _("measured"): seconds.map(duration, na_action="ignore").fillna("–"),
             _("share of roofline"): share.map(percent, na_action="ignore").fillna("–"),
             _("limited by"): rows["bound"].map(lambda name: _(BOUNDS[name])),

@@ -86,7 +86,7 @@ def durations(facts: RooflineFacts, names: Mapping[str, str], *, _: Translate) -
             *(dots | {"showlegend": False} for dots in _dots(table, ESTIMATED, MEASURED, _)),
             *_key(_),
         ],
-        title=_("Time of one run of each operation"),
+        title=_("Time to run each operation once"),
         height=max(HEIGHT, TITLE_AND_LEGEND + BOTTOM + ROW * len(labels)),
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
@@ -136,7 +136,7 @@ def _hover(row: Row, _: Translate) -> str:
         f"{flops(row.flops)} = {row.flops_formula}",
         f"{bytes_text(row.bytes)} = {row.bytes_formula}",
         _("{intensity} FLOPs per byte").format(intensity=rounded(row.intensity)),
-        _("at best {time}: {rate}").format(
+        _("best case {time}: {rate}").format(
             time=duration(row.estimated_s), rate=f"{flops(row.roof_flops_per_s)}/s"
         ),
     ]
@@ -165,7 +165,7 @@ def _roof_line(edges: Sequence[float], peak: DevicePeak, _: Translate) -> dict[s
     return marks.line(
         x,
         [min(peak.flops_per_s, each * peak.bytes_per_s) for each in x],
-        name=_("the roofline, measured here"),
+        name=_("roofline, measured here"),
         line={"color": palette.RESIDUAL, "width": 3},
         hoverinfo="skip",
     )
@@ -288,7 +288,7 @@ def _names(labels: list[str], _: Translate) -> str:
 
 def sums(facts: LayerFacts, *, _: Translate) -> Picture:
     """Stacked bars of time by group, estimated and one by one, and one for the whole."""
-    rows = [_("at best"), _("operations, one by one"), _("the whole layer")]
+    rows = [_("best case"), _("operations, one by one"), _("whole layer")]
     whole = facts.whole.times.median
     totals = [facts.best, facts.one_by_one, whole]
     groups = [

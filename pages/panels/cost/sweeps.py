@@ -44,8 +44,8 @@ DTYPES = ("float32", "bfloat16", "float16")
 DIRECTION_NAMES = {"forward": N_("forward"), "forward_backward": N_("forward and backward")}
 READINGS = {
     Reading.HEADS: N_(
-        "More heads share the same matrix products, whose FLOPs stay the same; only the number "
-        "of scores grows."
+        "More heads split the same matrix products among them: FLOPs stay the same; only the "
+        "number of scores grows."
     ),
     Reading.SLOWER: N_(
         "Time grows more slowly than FLOPs: small sizes leave the device partly idle; larger "

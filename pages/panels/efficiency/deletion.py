@@ -48,8 +48,8 @@ def says_deletion(facts: DeletionFacts) -> str:
     """What one deletion costs at least and at most, and a swap."""
     text = _(
         "{score}: {before} for the whole model, {kept} without {least}, {left} without "
-        "{most}. With half of the {n} sub-layers deleted, it is {first} if the least needed "
-        "go first and {random} if they are chosen at random."
+        "{most}. With half of the {n} sub-layers deleted, the result is {first} if the least "
+        "needed go first and {random} if they are chosen at random."
     )
     half = len(facts.deleted) // 2
     return text.format(

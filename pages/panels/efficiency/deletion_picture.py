@@ -108,7 +108,7 @@ def lines(facts: DeletionFacts, *, _: Translate) -> Picture:
                 "solid",
             ),
         ],
-        title=_("Score as more sub-layers are deleted"),
+        title=_("Quality as more sub-layers are deleted"),
         **room_for_legend(PLOT, 2),
         xaxis={"title": _("sub-layers deleted"), "tickvals": numbers},
         yaxis={**score_axis(facts.score_name, facts.is_share, _), "rangemode": "tozero"},

@@ -136,7 +136,7 @@ def _verdict(facts: DistillationFacts) -> str:
         )
     return _(
         "The teacher does not help here: to count as help, it must lower the loss on at "
-        "least four of five seeds."
+        "least 80% of the seeds."
     )
 
 

@@ -59,7 +59,7 @@ def exempt_controls(run: Run, how: Compression, place: str = "") -> None:
                 is_list=True,
             )
     if absent := absent_from(_config(run), modules_of(link.value("exempt"))):
-        text = _("This model has no {names} to round; this choice is ignored here.")
+        text = _("Ignored here (nothing to round in this model): {names}.")
         st.warning(text.format(names=enumeration(absent)), icon=":material/info:")
 
 

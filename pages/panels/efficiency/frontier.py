@@ -293,7 +293,7 @@ def _measured_here(weights: str, names: tuple[str, ...]) -> int:
 
 
 def _promise(run: Run) -> str:
-    text = _("{model}: one file per compression recipe, and the score that each keeps.")
+    text = _("{model}: one file per compression recipe, with its score.")
     return text.format(model=_(starts.start_of(starts.original(run.weights)).title))
 
 

@@ -60,7 +60,7 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
     ]
     return figure(
         [line, *dots, *rings],
-        title=_("Score against file size"),
+        title=_("Quality against file size"),
         annotations=_labels(facts, _),
         **room_for_legend(PLOT, 1 + len(kinds) + len(rings)),
         xaxis={

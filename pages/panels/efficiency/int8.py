@@ -57,8 +57,8 @@ def says_bytes(facts: MatrixBytes) -> str:
     text = _(
         "In float32 the {n} matrices take {float32}, **{ratio} times as many bytes** to read "
         "as in int8 ({int8}). int8 is faster only where reading fewer bytes and integer "
-        "arithmetic save more time than rounding the inputs costs. Is that so with one "
-        "token, or with many?"
+        "arithmetic save more time than rounding the inputs costs. Does that hold for one "
+        "token, or for many?"
     )
     return text.format(
         n=facts.n_matrices,
@@ -101,7 +101,7 @@ def _verdict(what: str, float32: float, int8: float) -> str:
 
 def says_passes(facts: Int8Facts) -> str:
     """The whole model in int8 beside itself in float32: one token, then a batch."""
-    text = _("For the whole model, everything but these matrices stays in float32.")
+    text = _("In passes through the whole model, everything but these matrices stays in float32.")
     verdicts = (_verdict(_what(each), each.float32, each.int8) for each in facts.passes)
     mixed = _("With int8 only for the matrices that it speeds up: {each}.")
     return sentences(text, *verdicts, mixed.format(each=enumeration(map(_mixed, facts.passes))))
@@ -124,7 +124,7 @@ def says_how(facts: Int8Facts, series: Int8Times) -> str:
         "Measured here: {where}. torch's packed kernel: weights on one grid per row, "
         "activations on one grid per token, recomputed each time and included in the timing "
         "({share} of the int8 time); sums in int32. Matrices timed alone hold random numbers "
-        "(seed {seed}); times are the second fastest of {repeats} samples."
+        "(seed {seed}); each time is the second fastest of {repeats} samples."
     )
     place = Place(series.device, "float32, int8", series.attempt)
     share = percent(facts.rounding_share)

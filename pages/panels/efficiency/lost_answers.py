@@ -26,8 +26,8 @@ def answer_facts(weights: str) -> AnswerFacts:
 def says_answers(facts: AnswerFacts) -> str:
     """How many answers are lost, and how many are gained: the score is but their difference."""
     text = _(
-        "Question by question: of {n} held-out questions, the original answers {before} "
-        "exactly and this model {now}."
+        "Question by question: of {n} held-out questions, the original gets {before} exactly "
+        "right and this model {now}."
     )
     said = text.format(n=facts.n, before=facts.n_right_before, now=facts.n_right)
     if not facts.n_lost:

@@ -60,7 +60,7 @@ def _corner_dots(x: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
 
 
 def _place(stack: str, layer: int, _: Translate) -> str:
-    return f"{stack} {from_one(layer)}".strip() if layer >= 0 else _("outside layers")
+    return f"{stack} {from_one(layer)}".strip() if layer >= 0 else _("outside the layers")
 
 
 def _axes(places: list[str], parts: list[str], _: Translate) -> dict[str, Any]:

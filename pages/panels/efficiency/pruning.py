@@ -65,7 +65,7 @@ def _gain(facts: PruningFacts) -> str:
     if facts.pruned is Pruned.WEIGHTS:
         text = _(
             "A mask saves bytes ({before} to {after}) but no time, since zeros are "
-            "multiplied too (the median time per batch is {ratio:.2f} times the original)."
+            "multiplied too (the median time per batch is {ratio:.2f} times the original's)."
         )
     else:
         text = _(

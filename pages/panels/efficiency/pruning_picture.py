@@ -33,7 +33,7 @@ def lines(facts: PruningFacts, *, _: Translate) -> Picture:
     most = float(facts.rows["removed"].max())
     return figure(
         traces,
-        title=_("Score as more is removed"),
+        title=_("Quality as more is removed"),
         **room_for_legend(PLOT, len(traces)),
         shapes=[marks.level(whole)],
         xaxis={

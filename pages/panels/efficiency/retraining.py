@@ -155,7 +155,7 @@ def _size(facts: RetrainingFacts) -> str:
     if facts.removed is Removed.WEIGHTS:
         return ""
     text = _(
-        "The matrices become smaller: with {share} removed, {n:,} of {of:,} parameters are "
+        "The model becomes smaller: with {share} removed, {n:,} of {of:,} parameters are "
         "left. Their optimizer states are kept."
     )
     n, of = facts.n_parameters(facts.most), facts.n_parameters(0.0)

@@ -37,7 +37,7 @@ def number_line(facts: RoundingFacts, *, _: Translate) -> Picture:
             _ticks(grid.exact, 1.0, _("weights"), palette.RESIDUAL, "circle", 6),
             _ticks(grid.rounded, 0.0, _("rounded"), palette.ATTENTION, "circle", 6),
         ],
-        title=_("Where the numbers of one row fall"),
+        title=_("How the weights of one row are rounded"),
         **room_under_legend(PLOT, BOTTOM),
         xaxis={"title": _("value"), "zeroline": False},
         yaxis={"visible": False, "range": [-0.3, 1.25]},

@@ -29,7 +29,7 @@ from pages.ui.ways import take, way
 def ways_to_trained(weights: str) -> None:
     """Why nothing can be measured here, and the models that know a task."""
     fault = starts.task_fault(starts.original(weights)) if weights else None
-    text = _("A smaller model is measured on the task it was trained on.")
+    text = _("A compressed model is measured on the task the original was trained on.")
     st.info(say_fault(fault) if fault else text, icon=":material/lightbulb:")
     trained_models("shrink")
 

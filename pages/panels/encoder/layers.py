@@ -26,7 +26,9 @@ def layer_facts(run: Run) -> FlowFacts:
 
 def says_growth(facts: FlowFacts) -> str:
     """How the stream grows from layer to layer."""
-    text = _("The RMS is {start} after the embedding, {first} after layer 1, {last} at the end.")
+    text = _(
+        "The stream's RMS is {start} after the embedding, {first} after layer 1, {last} at the end."
+    )
     start, first, last = map(hundredths, (facts.start, facts.first, facts.end))
     said = text.format(start=start, first=first, last=last)
     more = _("Every layer adds to the residual stream; see whether any layer stands out.")

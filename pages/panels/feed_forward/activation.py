@@ -63,14 +63,14 @@ def says_gate(facts: GateFacts) -> str:
         )
         return text.format(token=token, expert=from_one(facts.place.expert))
     text = _(
-        "At {token} the strongest unit is {unit}: z = {pre:.3f} becomes {hidden:.3f}. Over "
+        "At {token}, unit {unit} is the strongest: z = {pre:.3f} becomes {hidden:.3f}. Over "
         "this input, units are off in {off} of all token–unit pairs."
     )
     if facts.is_gated:
         text = _(
-            "At {token} the strongest unit is {unit}: gate {gate:.3f} × value {up:.3f} "
-            "= {hidden:.3f}. Over this input the gate is closed in {off} of all "
-            "token–unit pairs."
+            "At {token}, unit {unit} is the strongest: gate {gate:.3f} × value {up:.3f} = "
+            "{hidden:.3f}. Over this input the gate is closed in {off} of all token–unit "
+            "pairs."
         )
     first = facts.strongest.iloc[0]
     numbers = {name: first[name] for name in ("pre", "gate", "up", "hidden")}

@@ -111,12 +111,10 @@ def says_router(facts: RoutingFacts) -> str:
         text = _(
             "Router: linear layer without bias, then a sigmoid for each of {n} scores; a "
             "bias that training adjusts to even out the load is added only when choosing the "
-            "{k} experts."
+            "top {k}."
         )
     else:
-        text = _(
-            "Router: linear layer without bias, softmax over {n} experts, then the top {k} experts."
-        )
+        text = _("Router: linear layer without bias, softmax over {n} experts, then the top {k}.")
     weight = (
         _("Their weights sum to {sum:g}.")
         if choice.normalize_top_k
@@ -134,9 +132,9 @@ def says_router(facts: RoutingFacts) -> str:
 def says_layouts(facts: LayoutFacts) -> str:
     """What experts buy."""
     text = _(
-        "The MoE model has {total:,} parameters, of which each token uses {active:,} "
-        "({share}): {ratio:.1f} times the parameters of the dense model, with {flops:.1f} "
-        "times its feed-forward FLOPs per token."
+        "The MoE model has {total:,} parameters, {ratio:.1f} times as many as the dense "
+        "model. Each token uses {active:,} of them ({share}), with {flops:.1f} times the "
+        "dense model's feed-forward FLOPs per token."
     )
     said = text.format(
         total=facts.mixture.total,

@@ -167,5 +167,6 @@ def no_wide_layer() -> str:
     """For a model of attention alone."""
     return _(
         "This model has attention only and no feed-forward network. If you add feed-forward "
-        "layers, its weights will be random, since trained ones fit one configuration only."
+        "layers, all its weights will be random, since trained ones fit one configuration "
+        "only."
     )

@@ -55,7 +55,8 @@ def says_width(facts: WidthFacts) -> str:
         "As d_ff goes from {low:.0f} to {high:.0f} times d_model, parameters and FLOPs grow "
         "{cost:.1f}-fold ({few:,} to {many:,} parameters, {ops:,} to {more:,} FLOPs per "
         "token). The output's RMS goes from {small:.3f} to {large:.3f}; this run's own "
-        "layer, {weights}, adds an output of RMS {own:.3f} to a stream of RMS {stream:.3f}."
+        "layer, with {weights}, adds an output of RMS {own:.3f} to a stream of RMS "
+        "{stream:.3f}."
     )
     return text.format(
         low=first.ratio,

@@ -12,7 +12,7 @@ def growth(facts: DraftFacts, *, _: Translate) -> Picture:
     """Tokens written over passes, against one token a pass."""
     rows = facts.table()
     passes, so_far = [0, *rows["pass"]], [0, *rows["n_tokens"]]
-    hover = _("pass {n}: {tokens} tokens").format(n="%{x}", tokens="%{y}") + "<extra></extra>"
+    hover = _("pass {n}: {tokens} tokens so far").format(n="%{x}", tokens="%{y}")
     return figure(
         [
             marks.line(
@@ -29,10 +29,10 @@ def growth(facts: DraftFacts, *, _: Translate) -> Picture:
                 mode="lines+markers",
                 line={"color": palette.MTP, "width": 2.5, "shape": "hv"},
                 marker={"color": palette.MTP, "size": 6},
-                hovertemplate=hover,
+                hovertemplate=f"{hover}<extra></extra>",
             ),
         ],
-        title=_("Tokens written after each pass"),
+        title=_("Total tokens written after each pass"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),

@@ -161,8 +161,8 @@ def _how_it_grows(facts: CacheFacts) -> str:
         return text.format(n=facts.window_size)
     if facts.n_local:
         text = _(
-            "{n} of {all} layers are local and keep at most {kept} tokens (local_window − "
-            "1): beyond that, only the caches of the other layers grow."
+            "Local layers: {n} of {all}, each keeping at most {kept} tokens (local_window − "
+            "1); beyond that, only the caches of the other layers grow."
         )
         kept = facts.run.config.local_window - 1
         return text.format(n=facts.n_local, all=facts.run.config.n_layers, kept=kept)

@@ -18,7 +18,7 @@ def growth(facts: CacheFacts, *, _: Translate) -> Picture:
     lines = [_line(x, steps["formula"], _("formula"), palette.ATTENTION, "solid")]
     attends = facts.run.config.attends
     if facts.times_saved > 1 or not attends:
-        name = _("formula, if n_kv_heads were n_heads") if attends else _("formula, with attention")
+        name = _("formula, keys and values per head") if attends else _("formula, with attention")
         lines.append(_line(x, steps["every_head"], name, palette.BEFORE, "dot"))
     measured = marks.dots(
         x,
@@ -42,9 +42,8 @@ def times(facts: CacheTimes, *, _: Translate) -> Picture:
         _points(x, steps["without"], _("without the cache"), palette.BEFORE, "diamond"),
         _points(x, steps["with_cache"], _("with the cache"), palette.ATTENTION, "circle"),
     ]
-    return _over_tokens(
-        traces, _("Time saved by the cache"), _("milliseconds per token"), ".3~f", _
-    )
+    title = _("Time per token with and without the cache")
+    return _over_tokens(traces, title, _("milliseconds per token"), ".3~f", _)
 
 
 def _line(x: list[int], y: pd.Series, name: str, color: str, dash: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def _strongest(facts: LeftOut, token: str) -> str:
         return _("No single earlier token raises its log-probability by more than 0.1 bits.")
     text = _(
         "It depends most on {name}: hiding this token from the others lowers the probability "
-        "to {chance}, a drop of {bits:.1f} bits."
+        "to {chance}, a drop of {bits:.1f} bits in log-probability."
     )
     name = literal(names(facts)[i])
     said = text.format(name=name, chance=percent(facts.left(i)), bits=facts.effects[i])

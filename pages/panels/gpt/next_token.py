@@ -55,8 +55,8 @@ def says_next(facts: NextFacts) -> str:
 def _kept(facts: NextFacts) -> list[str]:
     text = _(
         "Its sampling probability is {probability}. {n:,} of {vocab_size:,} tokens can be "
-        "sampled; the entropy is {bits:.2f} bits, as uncertain as a choice among "
-        "{alike:,.1f} equally likely tokens."
+        "sampled; the entropy is {bits:.2f} bits, equivalent to a choice among {alike:,.1f} "
+        "equally likely tokens."
     )
     said = text.format(
         probability=percent(facts.probability),

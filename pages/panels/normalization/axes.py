@@ -122,8 +122,8 @@ def says_surroundings(facts: NormFacts) -> str:
     text = _(
         "Largest change in any value of the first sequence, compared with running it alone, "
         "measured on the norm's actual inputs. Other sequences: {others}. Padding: "
-        "{padding}. All values are as the model produced them. The norms here have no "
-        "learned scale; BatchNorm's running statistics are at their initial 0 and 1."
+        "{padding}; both as the model produced them. The norms here have no learned scale; "
+        "BatchNorm's running statistics are at their initial 0 and 1."
     )
     return text.format(others=others, padding=padding)
 

@@ -62,7 +62,7 @@ def says_gradient(facts: DepthFacts) -> str:
     said = [stacks.says_how_far(len(facts.stacks), facts.n_wanted)]
     if facts.ways_back:
         listed = listing(_way_back(way, facts) for way in facts.ways_back)
-        text = _("Gradient in layer 1 relative to that in layer {n}: {listed}.")
+        text = _("Gradient in layer 1 relative to that in layer {n}, by norm placement: {listed}.")
         said.append(text.format(n=facts.curves.n_layers, listed=listed))
         if all(way.arrives for way in facts.ways_back):
             said += [_("No gradient vanishes or explodes."), _at_the_output(facts)]
@@ -74,7 +74,10 @@ def _at_the_output(facts: DepthFacts) -> str:
     sizes = {terms.option(way.placement): f"{way.last:.2g}" for way in facts.ways_back}
     if len(set(sizes.values())) < 2:
         return ""
-    text = _("What differs is the gradient's size near the output, in layer {n}: {listed}.")
+    text = _(
+        "What differs is the gradient's size near the output, in layer {n}, by norm "
+        "placement: {listed}."
+    )
     listed = enumeration(f"{name} {size}" for name, size in sizes.items())
     return text.format(n=facts.curves.n_layers, listed=listed)
 
@@ -99,9 +102,12 @@ def says_overflow(facts: DepthFacts) -> str:
     """Where numbers left the number format: which placements, from which layer on."""
     said = []
     for found in facts.overflows:
-        text = _("{placement}: from layer {layer} on, the stream overflows {dtype}.")
+        text = _("Norm placement {placement}: from layer {layer} on, the stream overflows {dtype}.")
         if found.layer is None:
-            text = _("{placement}: the stream stays finite in {dtype}, but its gradients do not.")
+            text = _(
+                "Norm placement {placement}: the stream stays finite in {dtype}, but "
+                "its gradients do not."
+            )
         name, dtype = terms.option(found.placement), facts.first.run.dtype
         said.append(text.format(placement=name, layer=found.layer, dtype=dtype))
     return sentences(*said)
@@ -116,7 +122,7 @@ def says_collapse(facts: DepthFacts) -> str:
         ends = (f"{terms.option(name)} {end:.2f}" for name, end in facts.similarity.items())
         text = _(
             "Pairs of tokens have a mean cosine similarity of {start:.2f} at the input; "
-            "after layer {n}: {listed}."
+            "after layer {n}, by norm placement: {listed}."
         )
         n, listed = facts.curves.n_layers, enumeration(ends)
         said.append(text.format(start=facts.similarity_in, n=n, listed=listed))
@@ -133,12 +139,12 @@ def _beside_dong(facts: DepthFacts) -> str:
         return text.format(verdict=verdict)
     text = _(
         "Dong et al. 2021 prove that attention alone, without residual connections, makes "
-        "all tokens alike. With residual connections, this need not happen, and here "
-        "{verdict}. Switch them off to compare."
+        "all tokens alike. With residual connections, this need not happen; here {verdict}. "
+        "Switch the connections off to compare."
     )
     verdict = _("the tokens do not become alike")
     if facts.alike:
-        verdict = _("the tokens become nearly identical anyway: {listed}")
+        verdict = _("the tokens become nearly identical anyway (norm placement: {listed})")
     return text.format(verdict=verdict.format(listed=enumeration(map(terms.option, facts.alike))))
 
 

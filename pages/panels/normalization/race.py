@@ -98,8 +98,8 @@ def says_race(facts: RaceFacts) -> str:
     called = shared.names(name for name, _loss in facts.losses)
     listed = _listed(facts.losses)
     text = _(
-        "The task: sort {letters} letters. Loss after {n} steps: {listed} nats. Guessing at "
-        "random gives {guess:.2f}."
+        "The task: sort {letters} letters. Loss after {n} steps, by norm placement: {listed} "
+        "nats. Guessing at random gives {guess:.2f}."
     )
     numbers = {"letters": N_LETTERS, "n": facts.n_updates, "guess": GUESS}
     said = [text.format(listed=listed, **numbers)]
@@ -143,9 +143,12 @@ def says_race_and_next(facts: RaceFacts) -> str:
 def _try_next(facts: RaceFacts) -> str:
     n_layers, called = facts.spec.config.n_layers, shared.names(dict(facts.losses))
     if facts.is_over and facts.stuck and n_layers > SHALLOW:
-        text = _("Now try {n} layers: does that help norm placement {stuck}?")
+        text = _("Now try {n} layers: does that help training (norm placement: {stuck})?")
         if not facts.spec.recipe.warmup_steps:
-            text = _("Now try {n} layers, or a warm-up: does that help norm placement {stuck}?")
+            text = _(
+                "Now try {n} layers, or a warm-up: does that help training (norm "
+                "placement: {stuck})?"
+            )
         return text.format(n=SHALLOW, stuck=enumeration(called[name] for name in facts.stuck))
     if facts.is_over and not facts.stuck and n_layers < DEEP:
         text = _("All of them learn at this depth. Now try {n} layers.")
@@ -157,7 +160,7 @@ def _try_next(facts: RaceFacts) -> str:
 
 def says_setting(facts: RaceFacts, *, is_recorded: bool) -> str:
     """What was trained, with all that is needed to do it again."""
-    text = _("Each model is a GPT of {n_layers} such layers with d_model {d_model}.")
+    text = _("Each model is a GPT of {n_layers} layers like yours, with d_model {d_model}.")
     more = _(
         "Each learns to sort {letters} letters: {n} steps of {batch} examples, AdamW, "
         "learning rate {rate:g}, {warmup} warm-up steps, no gradient clipping, seed {seed}; "
@@ -212,7 +215,7 @@ def who_learns(run: Run) -> None:
 def _offered(wanted: Racers) -> None:
     """What stands in place of a run that was not recorded: it can be made here, now."""
     text = _(
-        "This run was not recorded. It can be trained here now: {runs} models learn to sort "
+        "This run was not recorded. You can train here now: {runs} models learn to sort "
         "{letters} letters, {n} steps each, in about {seconds:.0f} s altogether."
     )
     numbers = {"runs": len(wanted), "letters": N_LETTERS, "n": training.N_UPDATES}

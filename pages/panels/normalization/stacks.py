@@ -82,7 +82,7 @@ def says_how_far(n_done: int, n_wanted: int) -> str:
 @chooses("depth", "depth_width", "n_depth_seeds", "depth_initialization", "depth_placements")
 def stack_choice(run: Run) -> None:
     """How deep and wide the stacks are, on one line that opens to change them."""
-    text = _("Stacks of {n} layers · median of {k} seeds")
+    text = _("Stacks of {n} layers · seeds: {k} (median)")
     label = text.format(n=link.value("depth"), k=link.value("n_depth_seeds"))
     opened = fold(label, key="stacks", icon=":material/tune:")
     if opened.open:

@@ -74,8 +74,8 @@ def _says_what_differs(facts: TheoryFacts) -> str:
             placement=enumeration(map(terms.option, sorted(missing)))
         )
     text = _(
-        "For norm placement {placements}, Xiong et al. (2020) predict otherwise; the "
-        "reason is given below."
+        "Xiong et al. (2020) predict otherwise for {placements} norm placement; the reason "
+        "is given below."
     )
     found = (terms.option(each.placement) for each in facts.slopes if not each.agrees)
     return text.format(placements=enumeration(found))

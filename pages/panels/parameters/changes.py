@@ -73,7 +73,7 @@ WHY = {
         "computed, not learned."
     ),
     "learned_positions": N_("d_model numbers for each of max_seq_len positions."),
-    "no_biases": N_("One parameter fewer per output of each projection: negligible."),
+    "no_biases": N_("One fewer parameter per output of each projection: negligible."),
     "biases": N_("One more parameter per output of each projection: negligible."),
     "layernorm": N_("A shift as well as a scale: d_model more parameters per norm."),
     "rmsnorm": N_("No shift, only a scale: d_model fewer parameters per norm."),

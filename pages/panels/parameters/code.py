@@ -71,7 +71,7 @@ def _changed(config: ModelConfig, facts: CodeFacts) -> CodeChange | None:
 def says_code(facts: CodeFacts) -> str:
     """How long it is, and what it needs."""
     text = _(
-        "This model in {n_lines} lines of Python: {n_classes} classes, generated from the "
+        "This model takes {n_lines} lines of Python: {n_classes} classes, generated from the "
         "source that runs here, with only the branches that this configuration takes. The "
         "code needs only torch."
     )
@@ -82,7 +82,7 @@ def says_change(change: CodeChange) -> str:
     """How much of A's file is not in B's."""
     if not change.text:
         return _("A and B give the same file: their difference is not in the code.")
-    text = _("From A to B, {n_gone} lines are removed and {n_new} added:")
+    text = _("Lines changed from A to B (−{n_gone}, +{n_new}):")
     return text.format(n_gone=change.n_gone, n_new=change.n_new)
 
 

@@ -55,7 +55,7 @@ def says_file(file: ConfigFile, n_parameters: int) -> str:
     said = [text.format(total=n_parameters, name=literal(file.counted_as))]
     others = [name for name in file.named if name != file.counted_as]
     if others:
-        text = _("The file names {names}; the task head is not counted.")
+        text = _("The file specifies {names}; the task head is not counted.")
         said.append(text.format(names=enumeration(map(literal, others[:3]))))
     return sentences(*said)
 

@@ -171,7 +171,7 @@ def table(facts: FaultFacts) -> pd.DataFrame:
     ranked, found = facts.found.ranked, facts.found
     shown = {
         _("fault undone"): [_(FAULTS[fault]) for fault in ranked],
-        _("distance from the correct logits"): [f"{found.undone[fault]:.2g}" for fault in ranked],
+        _("relative error of the logits"): [f"{found.undone[fault]:.2g}" for fault in ranked],
     }
     if facts.suspected is not None:
         losses = facts.suspected.undone

@@ -85,7 +85,7 @@ def undone(facts: FaultFacts, names: Mapping[ConversionFault, str], *, _: Transl
         **room_under_legend(ROW * len(ranked), BOTTOM),
         xaxis={
             "type": "log",
-            "title": _("distance from the correct logits"),
+            "title": _("relative error of the logits"),
             "range": [math.log10(LEAST) - 0.5, math.log10(MOST)],
             "tickvals": [LEAST, 1e-9, 1e-6, 1e-3, 1.0],
             "ticktext": ["≤ 1e-12", "1e-9", "1e-6", "1e-3", "1"],

@@ -131,6 +131,6 @@ def where_tensors_went(run: Run) -> None:
     else:
         show(draw, run.config, facts=planned_facts, key="ledger")
         table = frame(planned_facts(run.config).ledger)
-        note(_("Bring your own weights in the sidebar to see where each of your tensors went."))
+        note(_("Bring your own weights in the sidebar to see where each of your tensors goes."))
     show_table(table, key="ledger_table", height=320)
     download("ledger.csv", lambda: table.to_csv(index=False), "text/csv")

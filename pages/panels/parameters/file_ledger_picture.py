@@ -67,7 +67,7 @@ def draw_ledger(facts: LedgerFacts, *, _: Translate) -> Picture:
     odd = [group for group in groups if not group.ours]
     return figure(
         [*lines, _names(groups, left, _), _our_names(right), *_dots(odd, left, _)],
-        title=_("In the file → here; * stands for every layer"),
+        title=_("In the file → here; * stands for any number"),
         height=TITLE_AND_LEGEND + ROW * (n + 1),
         margin=(TITLE_AND_LEGEND, 4),
         **legend(),
@@ -90,7 +90,7 @@ def _lines(
 ) -> dict[str, Any]:
     """Every way of one operation, in one trace; or those on which nothing went."""
     operation = groups[0].operation
-    name = _("missing or wrong shape") if is_wrong else _(operation)
+    name = _("missing or unusable") if is_wrong else _(operation)
     line = {"color": COLORS[operation], "width": 2} if not is_wrong else WRONG
     x: list[float | None] = []
     y: list[float | None] = []

@@ -81,7 +81,7 @@ def says_values(facts: ValueFacts) -> str:
         names = {"wide": shared.kind_name(wide["kind"]), "narrow": shared.kind_name(narrow["kind"])}
         said.append(text.format(**names, most=wide["std"], least=narrow["std"]))
     if found.n_outside:
-        text = _("{n:,} values ({share}) lie beyond 5 σ; the table shows the minimum and maximum.")
+        text = _("Values beyond 5 σ: {n:,} ({share}); the table shows the minimum and maximum.")
         said.append(text.format(n=found.n_outside, share=percent(found.share_outside)))
     return sentences(*said)
 

@@ -45,7 +45,7 @@ def by_distance(facts: BeyondFacts, kind: str, *, _: Translate) -> Picture:
         height=HEIGHT + TITLE_AND_LEGEND,
         margin=(TITLE_AND_LEGEND, EDGE),
         xaxis={
-            "title": _("distance + 1 (tokens back; 1 is the query itself)"),
+            "title": _("tokens back + 1 (1: the query itself)"),
             "type": "log",
             "tickvals": [2**i for i in range(12)],
         },

@@ -106,7 +106,7 @@ def _bounded(kind: PositionKind, verdict: Verdict) -> str:
         return _("There are no values.")
     text = _("The largest |value| is {x}, at any length: sines and cosines are bounded.")
     if kind is PositionKind.ALIBI:
-        text = _("The largest bias is −{x}, and it grows with length by design.")
+        text = _("The strongest bias is −{x}, and it grows with length by design.")
     elif kind is PositionKind.LEARNED:
         text = _("The largest |value| is {x}, but no formula bounds it: training may change it.")
     return text.format(x=number(verdict.measured))

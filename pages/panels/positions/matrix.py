@@ -122,7 +122,7 @@ def _biases(facts: KindFacts) -> str:
 
 def says_table(facts: TableFacts, n_asked: int) -> str:
     """How to read the table, and what of it is shown."""
-    said = [_("Positions are counted from 0. Click a cell to pin its position and pair.")]
+    said = [_("Positions are counted from 0. Click a cell to pin its position and pair (or head).")]
     if facts.kind is PositionKind.LEARNED and facts.n < n_asked:
         text = _(
             "The table ends after {n} rows (max_seq_len): it has no vector for later positions."
@@ -130,7 +130,7 @@ def says_table(facts: TableFacts, n_asked: int) -> str:
         said.append(text.format(n=facts.n))
     if facts.kind is PositionKind.ALIBI:
         text = _(
-            "Darkest color: a bias of {bias:g} or lower, i.e. a weight divided by "
+            "Darkest color: a bias of {bias:g} or lower, i.e., a weight divided by "
             "{factor:,.0f} or more."
         )
         said.append(text.format(bias=facts.deepest, factor=facts.divided_by))
@@ -172,11 +172,11 @@ def says_scale(facts: KindFacts) -> str:
     if facts.kind is PositionKind.LEARNED:
         return _smoothness(facts)
     if facts.kind is PositionKind.ALIBI:
-        text = _("In {near} of {all} heads a weight halves within the {n} positions shown.")
+        text = _("In {near} of {all} heads, a weight halves within the {n} positions shown.")
         return text.format(near=facts.n_within, all=len(facts.lengths), n=facts.n)
     text = _(
-        "Pairs below the dashed line repeat and tell nearby positions apart; the {slow} "
-        "pairs above it turn slowly and give the approximate position."
+        "Pairs below the dashed line repeat and tell nearby positions apart; pairs above it "
+        "({slow}) turn slowly and give the approximate position."
     )
     return text.format(slow=facts.n_beyond)
 

@@ -202,7 +202,7 @@ def biases(facts: LikenessFacts, chosen: int, *, _: Translate) -> Picture:
         hovertemplate=f"{x} %{{x}}<br>{y} %{{y:.3f}}<extra></extra>",
     )
     deepest = min(DEEP_BIAS, max(facts.slopes) * far) or 1.0
-    title, bias = _("Bias against distance, every head"), {"range": [-1.03 * deepest, 0.4]}
+    title, bias = _("Bias by distance, every head"), {"range": [-1.03 * deepest, 0.4]}
     return _picture([lines, one], title, x, y, yaxis=bias, **legend())
 
 

@@ -164,8 +164,8 @@ def _bound(facts: LinksFacts) -> str:
     if facts.least_error == 0:
         return _("With one link per target word, the error rate could reach 0.")
     text = _(
-        "With one link per target word, the error rate cannot go below {least:.2f} here: "
-        "some words have several true links, others none."
+        "With one link per target word, the error rate cannot go below {least:.2f} here: not "
+        "every word has exactly one true link."
     )
     return text.format(least=facts.least_error)
 
@@ -174,7 +174,7 @@ def _own_links(facts: LinksFacts) -> str:
     """The model's own links as pairs of words."""
     head = aligned_name(facts.layer, facts.head, _)
     if not facts.pairs:
-        return _("{head} predicts no link.").format(head=head[:1].upper() + head[1:])
+        return _("{head} predicts no links.").format(head=head[:1].upper() + head[1:])
     text = (
         _("Links from the largest weights of {head} include {pairs}.")
         if len(facts.pairs) > MOST_PAIRS

@@ -188,8 +188,8 @@ def says_example(kind: Architecture, example: Example) -> str:
     match kind:
         case Architecture.ENCODER:
             text = _(
-                "Targets: {n} of {total} tokens; {spoilt} of them are masked or replaced, "
-                "the rest stay unchanged."
+                "Targets: {n} of {total} tokens (masked or replaced: {spoilt}; the rest stay "
+                "unchanged)."
             )
             values = {"total": len(example.reads), "spoilt": len(example.spoilt)}
             return text.format(n=n_asked, **values)
@@ -219,10 +219,10 @@ def what_they_learn_from() -> None:
     left, middle, right = place.columns(3, vertical_alignment="bottom")
     with left:
         shown = link.value("corrupted_share")
-        slider("corrupted_share", _("share of tokens corrupted"), shown, step=0.05)
+        slider("corrupted_share", _("Share of tokens corrupted"), shown, step=0.05)
     with middle:
         shown = link.value("mean_span_len")
-        slider("mean_span_len", _("mean span length"), shown, step=0.5)
+        slider("mean_span_len", _("Mean span length"), shown, step=0.5)
     with right:
         enter("corruption_seed", _("Corruption seed"), link.value("corruption_seed"))
     examples = _examples()

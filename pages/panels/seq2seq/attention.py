@@ -346,7 +346,7 @@ def _one_head(run: Run, which: Head, pins: Pins) -> None:
             key="two_text_lines",
             on_click=partial(_pin_end, which.kind),
         )
-        text = _("Lines: each query's {n} largest weights, if at least {least:.0%}.")
+        text = _("Lines: each query's largest weights (up to {n}), if at least {least:.0%}.")
         note(text.format(n=n_edges, least=bipartite.LEAST))
         if most > 1:
             slider("edges", _("Lines per token"), n_edges, most=most)

@@ -133,7 +133,7 @@ def strips(facts: TokenFacts, *, _: Translate) -> Picture:
     layout: dict[str, Any] = {}
     for strip, place in zip(texts, places, strict=True):
         layout |= axes(strip.matrix, place, x=_ticks(strip.tokens))
-    text, is_of_target = _("{token} in both texts · {head}"), int(facts.is_of_target)
+    text, is_of_target = _("{token} and both texts · {head}"), int(facts.is_of_target)
     head = head_called(facts.layer, facts.head, _)
     return figure(
         [trace for each in zip(texts, places, strict=True) for trace in _strip(*each, _)],

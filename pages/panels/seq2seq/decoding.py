@@ -54,8 +54,8 @@ def says_smoothing(facts: SearchFacts, coming: CandidateFacts) -> str:
     if facts.place is None or not coming.smoothing:
         return ""
     text = _(
-        "Label smoothing {smoothing} aims at a probability of {most} for the correct "
-        "token, not 100%."
+        "With label smoothing {smoothing}, training aims for a probability of {most} for the "
+        "correct token, not 100%."
     )
     return text.format(smoothing=coming.smoothing, most=percent(coming.most))
 
@@ -63,7 +63,7 @@ def says_smoothing(facts: SearchFacts, coming: CandidateFacts) -> str:
 def _fate(facts: SearchFacts) -> str:
     match facts.fate:
         case Fate.DROPPED:
-            return _("The search pruned this target: other candidates scored higher.")
+            return _("The search pruned this hypothesis: other candidates scored higher.")
         case Fate.FINISHED:
             text = _("The target is complete ({token}).")
             return text.format(token=literal(facts.choices[-1].label))
@@ -102,7 +102,9 @@ def _limit(facts: SearchFacts) -> str:
     if not facts.limit:
         return ""
     if facts.how.stop_id < 0:
-        text = _("With random weights, a target does not end by itself: it stops at {n} tokens.")
+        text = _(
+            "With random weights, a target does not end on its own: it is cut off at {n} tokens."
+        )
         return text.format(n=facts.n)
     text = _("The target was cut off: {name} limits it to {n} tokens.")
     return text.format(name=facts.limit, n=facts.n)
@@ -177,7 +179,7 @@ def against_grammar(run: Run, facts: SearchFacts) -> str:
         )
     if facts.is_ended and list(facts.unended) == reader.ids(true):
         return _("Identical to the grammar's translation.")
-    text = _("The grammar's own translation is: {text}")
+    text = _("The grammar's own translation: {text}")
     return text.format(text=literal(reader.decode(reader.ids(true))))
 
 

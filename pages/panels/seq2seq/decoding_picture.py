@@ -39,11 +39,11 @@ def tree(facts: SearchFacts, *, _: Translate) -> Picture:
     return figure(
         [
             _edges(placed, {*placed.index} - path, palette.BEFORE, 1.2, columns),
-            _edges(placed, path, palette.EMBEDDING, 4, columns, name=_("the path to the result")),
+            _edges(placed, path, palette.EMBEDDING, 4, columns, name=_("path to the result")),
             *_nodes(placed, columns, _),
             _clickable(placed, _),
         ],
-        title=_("All hypotheses that the search explored"),
+        title=_("Hypotheses explored by the search"),
         **room_under_legend(STEP * (last - first + 2), BOTTOM),
         xaxis={
             "title": _("rank at each step, most probable on the left"),
@@ -205,7 +205,7 @@ def choices(facts: CandidateFacts, *, _: Translate) -> Picture:
         **plot_room(EDGE + CHOICE * n, BOTTOM),
         barmode="overlay",
         xaxis={
-            "title": _("probability (ln p beside it)"),
+            "title": _("probability (ln p alongside)"),
             "tickformat": ".0%" if most > 0.02 else ".2%",
             "range": [0, ROOM * most],
             "domain": [NAMES, 1],

@@ -23,7 +23,7 @@ from pages.ui.language import _, current_language, enumeration, literal
 TASKS = {
     TaskKind.TRANSLATION: N_("Translate between English and Chinese"),
     TaskKind.COPY: N_("Copy letters: the simplest alignment"),
-    TaskKind.REVERSE: N_("Reverse letters: attention runs backwards"),
+    TaskKind.REVERSE: N_("Reverse letters: attention runs backward"),
     TaskKind.SORT: N_("Sort letters: attention looks for the next letter"),
     TaskKind.ADDITION: N_("Addition: attention reads one column after another"),
 }
@@ -88,7 +88,7 @@ def _unknown(left_out: tuple[str, ...]) -> str:
             "so the translation may be wrong or never end."
         )
         return text.format(n=len(reader.english) + len(reader.chinese), words=words)
-    return _("Left out for lack of a token in this model: {signs}.").format(signs=words)
+    return _("Not in this model's vocabulary, so left out: {signs}.").format(signs=words)
 
 
 def seen(word: str) -> str:

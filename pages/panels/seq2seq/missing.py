@@ -153,7 +153,7 @@ def when_the_source_is_missing(run: Run, here: Standing) -> None:
         _in_every_way(run)
     with right:
         if not run.weights:
-            switch("hide_each", _("Hide every source token in turn"))
+            switch("hide_each", _("Hide each source token in turn"))
         if run.weights or link.value("hide_each"):
             _token_by_token(run)
     if run.weights:

@@ -52,7 +52,10 @@ def habits_sentence(run: Run) -> str:
     listed = listing(_habit(row) for row in named.head(MOST_LISTED).itertuples())
     rest = len(named) - MOST_LISTED
     more = _("And {n} more.").format(n=rest) if rest > 0 else ""
-    text = _("Heads with a clear role (more than half of their weight on it): {listed}.")
+    text = _(
+        "Heads with a clear role (more than half of their weight on one kind of "
+        "position): {listed}."
+    )
     return sentences(text.format(listed=listed), more)
 
 

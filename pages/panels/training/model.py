@@ -46,7 +46,7 @@ def _in_a_terminal(run: TrainingRun) -> None:
 
 
 def _openings(run: TrainingRun, step: int) -> None:
-    text = _("Open the model after {step:,} steps on a page that shows it in full:")
+    text = _("Open the model as of step {step:,} on a page that shows it in full:")
     st.markdown(text.format(step=step))
     text = openings(starts.build_task_once(run.spec.task))[current_language()]
     wanted = {"preset": runs.preset_of(run.id), "at_step": str(step), "text": text}
@@ -55,7 +55,7 @@ def _openings(run: TrainingRun, step: int) -> None:
     labels = {
         "pages/gpt.py": _("As a GPT"),
         "pages/encoder.py": _("As an encoder"),
-        "pages/seq2seq.py": _("As an encoder–decoder, generating"),
+        "pages/seq2seq.py": _("As an encoder–decoder"),
     }
     with st.container(horizontal=True, key="openings"):
         architecture = run.spec.config.architecture

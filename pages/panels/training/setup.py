@@ -61,7 +61,7 @@ TASKS = {
     ),
     TaskKind.COPY: N_("Repeat the letters. Score: share of answers that are entirely right."),
     TaskKind.REVERSE: N_(
-        "Write the letters backwards. Score: share of answers that are entirely right."
+        "Write the letters backward. Score: share of answers that are entirely right."
     ),
     TaskKind.SORT: N_(
         "Sort the letters alphabetically. Score: share of answers that are entirely right."
@@ -107,7 +107,7 @@ def says_model(spec: TrainingSpec) -> str:
         n_layers += f" + {config.n_decoder_layers}"
     text = _(
         "{kind} · n_layers {n_layers} · d_model {d_model} · n_heads {n_heads} · {total:,} "
-        "parameters · at most about {memory} of memory. The task fixes the architecture, "
+        "parameters · up to about {memory} of memory. The task fixes the architecture, "
         "vocab_size {vocab_size} and max_seq_len {max_seq_len}; everything else is set in "
         "the sidebar."
     )
@@ -144,12 +144,13 @@ def says_example(facts: ExampleFacts) -> str:
         )
     elif facts.is_filled_in:
         text = _(
-            "A validation example of {n} tokens; the model has to answer at the {asked} violet "
-            "ones."
+            "A validation example of {n} tokens; the model has to answer at those in violet "
+            "({asked})."
         )
     else:
         text = _(
-            "A validation example of {n} tokens; the model has to predict the {asked} violet ones."
+            "A validation example of {n} tokens; the model has to predict those in violet "
+            "({asked})."
         )
     return text.format(n=len(facts.places), asked=facts.n_asked)
 
@@ -322,7 +323,7 @@ def how_it_is_learned() -> Callable[[], None]:
     recipe, _faults = wanted_recipe()
     known = RECIPE_TABLE[link.value("recipe")]
     with explained(("optimizers", "schedule"), code, key="recipe_set"):
-        choose("recipe", _("Start from recipe"), RECIPES)
+        choose("recipe", _("Starting recipe"), RECIPES)
     note(_("{said}.").format(said=bracketed(_(known.title), known.source)))
     left, right = st.columns(2, gap="large")
     with left:

@@ -184,8 +184,8 @@ ONE_MINUTE = 60.0  # seconds
 def says_seconds(seconds: float, n_steps: int) -> str:
     """How long it will take here."""
     text = _(
-        "About {time} for {n:,} updates on this machine, estimated from a few just timed; "
-        "scoring and sampling take extra time."
+        "About {time} for {n:,} updates on this machine, estimated by timing a few; scoring "
+        "and sampling take extra time."
     )
     return text.format(time=_duration(seconds), n=n_steps)
 

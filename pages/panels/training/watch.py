@@ -120,7 +120,7 @@ def says_learning(facts: LearningFacts, name: str) -> str:
     """What the curves of this run say; `name`: what its score counts."""
     if facts.step is None:
         text = _(
-            "A uniform guess over {n:,} tokens costs {nats:.2f} nats: an untrained "
+            "A uniform guess over {n:,} tokens has a loss of {nats:.2f} nats: an untrained "
             "model starts near that."
         )
         return text.format(n=facts.vocab_size, nats=facts.guess)
@@ -140,7 +140,7 @@ def says_learning(facts: LearningFacts, name: str) -> str:
     )
     ahead = more = ""
     if facts.ahead:
-        text = _("Loss of the MTP modules, which predict tokens further ahead: {losses} nats.")
+        text = _("MTP loss, for tokens further ahead: {losses} nats.")
         ahead = text.format(losses=enumeration(f"{loss:.2f}" for loss in facts.ahead))
     if facts.is_overfitting:
         more = _(
@@ -332,7 +332,7 @@ def draw_samples(run_id: str) -> None:
     run = runs.find(run_id)
     samples = () if run is None else run.view().samples
     if not samples:
-        note(_("The first weights will be saved in a moment."))
+        note(_("The first results will appear here in a moment."))
         return
     with st.container(height=560, key="samples"):
         for sample in reversed(samples):

@@ -76,7 +76,7 @@ def _not_set(a: Run, b: Run) -> Iterator[tuple[str, bool]]:
     yield text.format(a=_weights(a), b=_weights(b)), bool(a.weights) != bool(b.weights)
     is_painted = a.mask.mask_kind is b.mask.mask_kind is MaskKind.PAINTED
     yield _("a different painted mask"), is_painted and a.mask.painted != b.mask.painted
-    yield _("the text split into different tokens"), a.input.labels != b.input.labels
+    yield _("a different tokenization of the text"), a.input.labels != b.input.labels
     yield _("interventions inside the model"), bool(b.interventions)
 
 

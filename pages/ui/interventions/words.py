@@ -85,9 +85,7 @@ def sentence(run: Run, token: int) -> str:
     if max(moved) < NOTHING:
         return sentences(_("The output did not change."), _why_not(run))
     most = max(range(len(moved)), key=moved.__getitem__)
-    text = _(
-        "The output changed at {changed} of {n} tokens, the most at {token}: {value:.3g} {unit}."
-    )
+    text = _("The output changed at {changed} of {n} tokens, most at {token}: {value:.3g} {unit}.")
     changed = sum(value > NOTHING for value in moved)
     label = literal(f"{most + 1} · {run.input.labels[most]}")
     said = text.format(

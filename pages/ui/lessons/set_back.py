@@ -52,5 +52,5 @@ def _part(name: str, wanted: Any, found: Any) -> str:
             _("Preset"),
             *(_(starts.start(each).title) for each in (wanted, found)),
         )
-    text = _("{name} is {found}, was {wanted}")
+    text = _("{name} is {found} instead of {wanted}")
     return text.format(name=label, found=literal(after), wanted=literal(before))
