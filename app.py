@@ -98,7 +98,7 @@ EXPERIMENTS: tuple[Way, ...] = (
 )
 N_FIRST = 3
 ARCHITECTURES: tuple[Way, ...] = (
-    (N_("Parameters of GPT-2, Llama, Qwen and two dozen more"), PARAMETERS, {"panel": "published"}),
+    (N_("Parameters of GPT-2, Llama, Qwen and more"), PARAMETERS, {"panel": "published"}),
     (N_("Paste a config.json"), PARAMETERS, {"panel": "config-json"}),
     (N_("FLOPs, memory and run time"), COST, {"panel": "flops"}),
     (N_("Two models side by side"), "pages/compare.py", {"panel": "differences"}),

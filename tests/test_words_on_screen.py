@@ -36,12 +36,14 @@ NO_WORDS = re.compile(
     r"(middle|top|bottom) (left|center|right)|</?\w+.*|<!doctype.*|; border-.*|#* ?Blockscope"
     r"|English|中文|Adam|Muon|Tensor|Matrix|Picture|\{\"model_type\".*|d_head %.*|%.* ms<extra>.*"
 )
-# A text that is read, a task with the model that has learned it, and what a command says.
+# A text that is read, what a file calls its task and score, and what a command says.
 NO_SCREEN = (
     "pages/ui/lessons/__main__.py: ",
     "pages/ui/lessons/check.py: ",
     "pages/ui/fields.py: the small robot",
     "pages/panels/normalization/layers.py: sorting",
+    "pages/ui/terms.py: masked words of stories",
+    "pages/ui/terms.py: words found",
 )
 
 

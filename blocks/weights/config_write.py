@@ -442,7 +442,8 @@ def family_of(config: ModelConfig, came_as: str = "") -> str:
         if written(family, config) is not None:
             return family
     text = N_(
-        "No known model family supports this configuration; families that can be saved: {known}"
+        "No known model family supports this configuration; models can be saved in these "
+        "families: {known}"
     )
     raise ConfigError([Fault(text, {"known": ", ".join(WRITERS)})])
 

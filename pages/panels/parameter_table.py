@@ -45,9 +45,9 @@ def says_heads(run: Run) -> str:
     """What surprises people about heads."""
     config = run.config
     text = _(
-        "n_kv_heads = {n_kv} and n_heads = {n}, each of width {d_head}: k_proj and v_proj "
-        "are smaller than q_proj. If the two were equal, n_heads would not change the "
-        "parameter count."
+        "With n_kv_heads = {n_kv} and n_heads = {n} (each head {d_head} wide), k_proj and "
+        "v_proj are smaller than q_proj. If the two numbers were equal, n_heads would not "
+        "change the parameter count."
     )
     if config.n_kv_heads == config.n_heads:
         text = _(

@@ -154,4 +154,4 @@ def test_texts_differ_where_their_first_tokens_do():
 def test_a_state_has_no_keys_to_round():
     config = toy(architecture="gpt", token_mixer="gru")
     fault = cache_fault(SimpleNamespace(file=SimpleNamespace(config=config), model=None))
-    assert fault is not None and "gru keeps a fixed-size state" in str(ConfigError([fault]))
+    assert fault is not None and "A gru layer keeps a fixed-size state" in str(ConfigError([fault]))

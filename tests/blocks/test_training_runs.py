@@ -307,7 +307,7 @@ def test_the_queue_is_bounded_in_all_and_for_each_owner():
     running = runs.start(toy_spec(**LONG), owner="ann")
     wait(lambda: running.step)
     waiting = [runs.start(toy_spec(), owner="ann") for _ in range(2)]
-    with pytest.raises(ConfigError, match="You have 2 runs waiting; 2 are allowed"):
+    with pytest.raises(ConfigError, match=r"Your waiting runs: 2 \(at most 2 allowed\)"):
         runs.start(toy_spec(), owner="ann")
     runs.start(toy_spec(), owner="bob")
     with pytest.raises(ConfigError, match="3 runs are waiting; 3 are allowed"):

@@ -100,7 +100,7 @@ def test_who_was_taken_for_dead_is_back_in_its_place(tmp_path: Path):
 def test_a_full_queue_says_so_and_nobody_fills_it_alone():
     queue, room = Queue(), Room(in_all=2, of_one=1)
     places = [queue.enter(LANE, owner="ann", room=room) for _ in range(2)]
-    with pytest.raises(ConfigError, match="You have 1 runs waiting"):
+    with pytest.raises(ConfigError, match="Your waiting runs: 1 "):
         queue.enter(LANE, owner="ann", room=room)
     queue.enter(LANE, owner="bob", room=room)
     with pytest.raises(ConfigError, match="2 runs are waiting; 2 are allowed"):

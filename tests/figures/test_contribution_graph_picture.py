@@ -104,7 +104,7 @@ def test_single_characters_stand_upright():
 
 def test_it_says_its_size_and_its_widest_wires():
     said = described(drawn(), _=same)
-    assert "5 tokens in 3 layers; 21 wires. Widest: layer 1: 球 takes 30.0% from <b>x</b>" in said
+    assert "Tokens: 5; layers: 3; wires: 21. Widest: layer 1: 球 takes 30.0% from <b>x</b>" in said
     assert "Widest: –." in described(drawn(least=0.9), _=same)
 
 

@@ -38,7 +38,7 @@ def test_a_split_is_three_lines_and_what_is_wrong_is_dotted():
     picture = checked(draw_ledger(ledger_facts(LEDGER, "toy"), _=same))
     by_name = {trace.name: trace for trace in picture.data}
     assert len(by_name[SIDE_BY_SIDE.name].x) == 9
-    wrong = by_name["missing or wrong shape"]
+    wrong = by_name["missing or unusable"]
     assert wrong.line.dash == "dot" and len(wrong.x) == 6
     assert len(by_name["not used here"].x) == 1
     names = [text for trace in picture.data if trace.mode == "text" for text in trace.text]

@@ -133,7 +133,7 @@ def test_a_file_that_was_saved_here_is_made_smaller_and_shown_everywhere(saved):
 def test_a_card_that_names_no_task_that_fits_is_said_so(saved, changes):
     at = opened("pages/efficiency.py", preset=saved(**changes), panel="")
     assert_works(at)
-    assert "names no task that can be measured here" in at.info[0].value
+    assert "names no task to measure it on here" in at.info[0].value
     assert at.button(key="shrink_sort")
 
 

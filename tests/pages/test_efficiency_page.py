@@ -153,7 +153,7 @@ def test_another_teacher_is_chosen_or_refused_with_the_way_out(kept, monkeypatch
 def test_heads_that_cannot_be_compared_are_said_with_the_way_out():
     query = {"student_size": "half_width", "attention_weight": "1"}
     at = opened(PAGE, preset="sort", panel="distillation", **query)
-    assert "heads cannot be compared" in at.error[0].value
+    assert "they cannot be compared one by one" in at.error[0].value
     at.button(key="mend_teaching").click().run()
     assert at.query_params["attention_target"] == "relations" and not at.error
     assert_works(at)
@@ -251,7 +251,7 @@ def test_retraining_is_done_here_where_it_was_not_recorded(kept, monkeypatch):
     at = opened(PAGE, preset=preset, panel="retraining", pressed=["measure_retraining"], **query)
     assert_works(at)
     assert "of its heads without retraining" in at.info[0].value
-    assert "The matrices become smaller" in said(at)
+    assert "The model becomes smaller" in said(at)
 
 
 def test_what_a_model_does_not_have_is_not_removed():
@@ -289,7 +289,7 @@ def test_a_card_that_says_what_cannot_be_names_no_task(kept, tmp_path, monkeypat
     monkeypatch.setenv("BLOCKSCOPE_FOLDERS", str(tmp_path))
     at = opened(PAGE, preset="folder:odd", panel="distillation")
     assert_works(at)
-    assert "names no task that can be measured here" in at.info[0].value
+    assert "names no task to measure it on here" in at.info[0].value
 
 
 @pytest.mark.parametrize("name", pocket_names())
@@ -386,7 +386,7 @@ def test_where_int8_cannot_run_the_page_says_why(monkeypatch):
 @pytest.mark.skipif(packed.packed_fault() is not None, reason="no packed int8 kernel here")
 def test_int8_is_timed_when_it_is_asked_for():
     at = opened(PAGE, preset="induction", panel="int8")
-    assert "with one token, or with many" in at.info[0].value
+    assert "for one token, or for many" in at.info[0].value
     at.button(key="measure_int8_button").click().run()
     assert_works(at)
     assert "n = 256" in at.info[0].value and "2,048 tokens at once" in at.info[1].value
@@ -452,7 +452,7 @@ def test_a_model_of_which_nothing_is_recorded_leads_to_those_of_which_it_is(kept
 def test_some_of_a_model_stays_at_full_precision_and_shows_what_that_gives():
     query = {"exempt": "layers.0,layers.7", "measure_rounded": "true", "n_bits": "2"}
     at = opened(PAGE, preset="sort", panel="rounding", pressed=["measure_rounded"], **query)
-    assert "no layers.7 to round" in at.warning[0].value
+    assert "(nothing to round in this model): layers.7." in at.warning[0].value
     assert_works(at, warnings=None)
     assert "With layer 1 rounded too, these would be" in said(at)
     at.button(key="use_rounded").click().run()

@@ -154,11 +154,11 @@ def test_experts_are_tried_limited_and_left_again():
 def test_the_cost_of_experts_is_a_panel_of_its_own():
     at = page(panel="expert-cost", n_experts=8, expert_capacity=1.0, **SMALL)
     assert_works(at)
-    assert "of which each token uses" in said(at) and figure(at, "expert_totals")["data"]
+    assert "Each token uses" in said(at) and figure(at, "expert_totals")["data"]
     assert len(table(at, "FLOPs per token")) == 3
     assert "dropped by expert_capacity" in said(at)
     visit(at, panel="experts", n_experts=8, **SMALL)
-    assert "of which each token uses" not in said(at)
+    assert "Each token uses" not in said(at)
     assert "attention only" in said(page(panel="expert-cost", preset="induction"))
 
 

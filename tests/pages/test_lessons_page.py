@@ -619,7 +619,7 @@ def test_settings_changed_in_a_lesson_are_named_and_set_back():
     at = press(visit(at, **query), "without_guess")
     (said_so,) = at.warning
     assert "No training run with these settings was recorded" in said_so.value
-    assert "Preset is `GPT-2 small`, was" in said(at) and "Error" not in said(at)
+    assert "Preset is `GPT-2 small` instead of" in said(at) and "Error" not in said(at)
     run(press(at, "set_back"))  # a blank page first
     assert at.query_params.get("preset", ["course"]) in ("course", ["course"])
     press(at, "without_guess")
@@ -648,9 +648,9 @@ def test_no_tooltip_of_the_card_covers_the_buttons_of_the_answer():
 def test_the_head_that_a_question_is_about_is_set_back_where_another_was_opened():
     query = {"lesson": "attention-by-hand", "text": "cats chase small dogs", "d_model": 16}
     at = opened(ATTENTION, **query, panel=None, preset="course", n_heads=4, head=2)
-    assert "Head is `3`, was `1`" in said(at)
+    assert "Head is `3` instead of `1`" in said(at)
     press(at, "set_back")
-    assert "head" not in at.query_params and "was `1`" not in said(at)
+    assert "head" not in at.query_params and "instead of `1`" not in said(at)
 
 
 def test_the_end_says_what_was_learned_and_how_many_guesses_were_right():

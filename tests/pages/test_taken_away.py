@@ -298,7 +298,7 @@ def weight_bins(it: Taken, name: str) -> None:
 
 def conversion_faults(it: Taken, name: str) -> None:
     """Of the trained model that is shown instead of a random one: the first fault is planted."""
-    distances = it.table(name)["distance from the correct logits"]
+    distances = it.table(name)["relative error of the logits"]
     assert distances.is_monotonic_increasing and len(distances) > 2
     assert distances[0] < 1e-3 * distances[1]
 

@@ -156,7 +156,7 @@ def test_pause_go_on_and_stop():
     wait_for(run_of(at), RunState.STOPPED)
     assert_works(run(at))
     assert "stopped" in at.get("progress")[0].proto.text
-    assert "Open the model after" in said(at)
+    assert "Open the model as of step" in said(at)
 
 
 def test_a_rate_of_a_million_ends_the_run_names_it_and_offers_a_smaller_one():
@@ -177,7 +177,7 @@ def test_ten_presses_start_what_is_allowed_and_say_why_no_more():
         press(at, "start_training")
     assert not at.exception
     assert 2 <= len(runs.runs().kept) <= 4
-    assert any("runs waiting" in info.value for info in at.info)
+    assert any("Your waiting runs" in info.value for info in at.info)
     assert not run(at).exception
 
 
@@ -199,7 +199,7 @@ def test_a_run_that_is_forgotten_is_said(monkeypatch: pytest.MonkeyPatch):
     forgetful = Runs(Limits(max_kept=0))
     monkeypatch.setattr(runs, "runs", lambda: forgetful)
     assert_works(run(at))
-    assert any("no longer kept" in info.value for info in at.info)
+    assert any("no longer available" in info.value for info in at.info)
     monkeypatch.undo()
 
 
@@ -328,8 +328,7 @@ def test_the_fast_recipe_takes_as_many_steps_as_the_task_needs(recipe: str, task
 def test_how_long_it_takes_is_said_before_start():
     at = opened(PAGE, **SHORT)
     assert any(
-        "for 3 updates on this machine, estimated from a few just timed" in c.value
-        for c in at.caption
+        "for 3 updates on this machine, estimated by timing a few" in c.value for c in at.caption
     )
 
 

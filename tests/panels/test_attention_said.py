@@ -160,7 +160,9 @@ def test_which_token_is_read_most(monkeypatch: pytest.MonkeyPatch):
         in said["en"]
     )
     assert "`the₁`" in said["zh"]
-    assert "each token's 4 largest weights" in in_english(monkeypatch, pattern.says_lines, HEAD, 4)
+    assert "each token's largest weights, at most 4; weights below" in in_english(
+        monkeypatch, pattern.says_lines, HEAD, 4
+    )
 
 
 def scaled(head: HeadFacts) -> ScalingFacts:
@@ -182,7 +184,7 @@ def test_what_the_division_does(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("measure", "said"),
     [
-        (ScoreMeasure.SPREAD, "standard deviation is 2 at d = 4, 8 at 64, 22.6 at 512"),
+        (ScoreMeasure.SPREAD, "standard deviation is 2 at d = 4, 8 at 64 and 22.6 at 512"),
         (ScoreMeasure.LARGEST, "largest of 16 weights is 2 on average at d = 4"),
         (ScoreMeasure.SLOPE, "over 16 keys, is 2 at d = 4"),
     ],
@@ -193,7 +195,7 @@ def test_how_scores_grow_is_said_of_what_is_measured(
     rows = [{"d_head": d, "divisor": "root", measure: y} for d, y in ((4, 2), (64, 8), (512, 22.6))]
     facts = RandomScoresFacts(pd.DataFrame(rows), measure, Divisor.ROOT, 0)
     found = in_english(monkeypatch, random_scores.says_growth, facts)
-    assert found.startswith("With scores divided by √d, ") and said in found
+    assert found.startswith("When scores are divided by √d, ") and said in found
 
 
 def added(weight: list[float], norm: list[float], head: int | None = 0, **more: float):
@@ -227,7 +229,7 @@ def test_heads_that_rest_on_the_first_token(monkeypatch: pytest.MonkeyPatch):
     )
     both = SinkFacts(table.assign(is_sink=True), (0, 0))
     said = in_english(monkeypatch, contribution.says_sinks, both)
-    assert "2 of 2 heads use the first token" in said
+    assert "Heads that use the first token as an attention sink: 2 of 2;" in said
     assert "the clearest: layer 2, head 1 (weight 90%, ‖v·W_O‖ ratio 0.25); layer 1, head 2" in said
     none = SinkFacts(table.assign(is_sink=False), (0, 0))
     said = in_english(monkeypatch, contribution.says_sinks, none)
@@ -248,7 +250,8 @@ HEADS = pd.DataFrame(
 def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS, "layer", (0, 0)))
     assert "The sharpest of the 2 heads is layer 1, head 2 (0.50 bits)" in said
-    assert "half of their weight on one kind of position, by kind: induction 1. Closest" in said
+    assert "Number of heads with over half of their weight on one kind of position" in said
+    assert "kind of position: induction 1. Closest" in said
     assert said.endswith(
         "previous-token head: layer 2, head 1 (30% of its weight on the previous token)."
     )
@@ -267,7 +270,7 @@ def test_keys_that_are_shared(monkeypatch: pytest.MonkeyPatch):
         for i in (1, 2)
     )
     said = in_english(monkeypatch, sharing.says_sharing, SharingFacts(rows, is_logits=False))
-    assert "From MHA to MQA the cache per token shrinks from 16 to 8 bytes" in said
+    assert "From MHA to MQA, the cache per token shrinks from 16 to 8 bytes" in said
     assert "99 to 98 parameters; n_heads stays 2." in said
     assert "0.900 within a group and 0.500 across groups" in said and "by 25.0%" in said
     bits = in_english(monkeypatch, sharing.says_sharing, SharingFacts(rows[:1] * 2, True))

@@ -71,17 +71,18 @@ WRITING = pd.DataFrame(
 
 def test_what_adds_most_is_named_where_it_is_added_as_it_is(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, flow.says_flow, FlowFacts(RUN, WRITING))
-    assert "Of the two sub-layers, feed-forward adds more (RMS 1.50)." in said
+    assert "The sub-layer that adds the most: feed-forward (RMS 1.50)." in said
     for changes in ({"norm_placement": "sandwich"}, {"residual": False}):
         run = replace(RUN, config=CONFIG.replace(**changes))
-        assert "adds more" not in in_english(monkeypatch, flow.says_flow, FlowFacts(run, WRITING))
+        said = in_english(monkeypatch, flow.says_flow, FlowFacts(run, WRITING))
+        assert "adds the most" not in said
 
 
 def test_how_the_stream_grows(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, layers.says_growth, FlowFacts(RUN, STAGES))
     assert (
-        "The RMS is 0.50 after the embedding, 1.00 after layer 1, 2.00 at the end. Every layer"
-        in said
+        "The stream's RMS is 0.50 after the embedding, 1.00 after layer 1, 2.00 at the end. "
+        "Every layer" in said
     )
     post = replace(RUN, config=CONFIG.replace(norm_placement="post"))
     assert "same scale" in in_english(monkeypatch, layers.says_growth, FlowFacts(post, STAGES))
@@ -100,7 +101,7 @@ HEADS = pd.DataFrame(
 
 def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, heads.says_heads, LayerHeads(RUN, 1, HEADS))
-    first = "Layer 2. The sharpest head is 2: entropy 0.50 bits, 1.4 effective tokens."
+    first = "Layer 2. The sharpest is head 2: entropy 0.50 bits, 1.4 effective tokens."
     assert said.startswith(first)
     assert "seed 3" in said
     trained = replace(RUN, weights="x")

@@ -124,12 +124,12 @@ def test_the_activation(monkeypatch: pytest.MonkeyPatch):
     assert "60%" in said["zh"] and "outside" not in said["en"]
     beyond = replace(ACTIVATION, standing=replace(STANDING, outside=0.02))
     said = in_both(monkeypatch, activation.says_activation, beyond)
-    assert said["en"].endswith("2.0% of the pre-activations lie outside the picture.")
+    assert said["en"].endswith("2.0% of the pre-activations lie outside the plotted range.")
 
 
 def test_the_gate(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, activation.says_gate, GATE)
-    assert "the strongest unit is 6: gate 0.500 × value -2.000 = -1.000" in said["en"]
+    assert "unit 6 is the strongest: gate 0.500 × value -2.000 = -1.000" in said["en"]
     assert "closed in 40%" in said["en"] and "`ˋowlˋ`" in said["zh"]
     bare = replace(GATE, is_gated=False)
     assert "z = 1.500 becomes -1.000" in in_both(monkeypatch, activation.says_gate, bare)["en"]
@@ -181,10 +181,7 @@ def test_the_routes(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_router(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, experts.says_router, ROUTING)["en"]
-    assert (
-        "softmax over 2 experts, then the top 2 experts" in said
-        and "Random weights, seed 3." in said
-    )
+    assert "softmax over 2 experts, then the top 2." in said and "Random weights, seed 3." in said
     demo = replace(ROUTING, is_own=False)
     said = in_both(monkeypatch, experts.says_router, demo)
     assert "(seed 3)" in said["en"] and "种子 3" in said["zh"]
@@ -195,7 +192,8 @@ def test_the_layouts(monkeypatch: pytest.MonkeyPatch):
     config = ModelConfig.from_flat({"n_experts": 8, "n_active_experts": 2})
     facts = LayoutFacts(config, mixture, dense, None)
     said = in_both(monkeypatch, experts.says_layouts, facts)["en"]
-    assert "900 parameters, of which each token uses 300 (33%): 3.0 times" in said
+    assert "900 parameters, 3.0 times as many as the dense model" in said
+    assert "Each token uses 300 of them (33%), with 3.0 times the dense model's" in said
     limited = replace(facts, config=config.replace(expert_capacity=1.0))
     assert "upper bound" in in_both(monkeypatch, experts.says_layouts, limited)["en"]
 

@@ -58,7 +58,7 @@ def test_what_comes_next(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, next_token.says_next, following())
     assert said["en"] == (
         "After `owl` the top prediction is `the`. Its sampling probability is 50%. 2 of 3 "
-        "tokens can be sampled; the entropy is 1.00 bits, as uncertain as a choice among 2.0 "
+        "tokens can be sampled; the entropy is 1.00 bits, equivalent to a choice among 2.0 "
         "equally likely tokens. The excluded tokens had a total probability of 25%. The weights "
         "are random (seed 3): no token is much more probable than another."
     )
@@ -203,10 +203,10 @@ def test_a_text_that_came_to_its_end_and_goes_on_is_said(monkeypatch):
         (
             (Without(-4.0, 9), Without(-0.5, 7)),
             "depends most on `a`: hiding this token from the others lowers the probability to "
-            "6.2%, a drop of 3.0 bits. `⟨9⟩` would then rank first. Without `b`, the prediction "
-            "would be more likely: 71%.",
+            "6.2%, a drop of 3.0 bits in log-probability. `⟨9⟩` would then rank first. Without "
+            "`b`, the prediction would be more likely: 71%.",
         ),
-        ((Without(-3.0, 7), Without(-1.0, 7)), "a drop of 2.0 bits."),
+        ((Without(-3.0, 7), Without(-1.0, 7)), "a drop of 2.0 bits in log-probability."),
         (
             (Without(-1.0, 7), Without(-1.0, 7)),
             "No single earlier token raises its log-probability",

@@ -52,14 +52,15 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
     [
         (
             DEPTH,
-            "relative to that in layer 8: pre (yours): 2 times as large; "
+            "relative to that in layer 8, by norm placement: pre (yours): 2 times as large; "
             "post: 1 × 10⁻⁵ times as large",
         ),
         (HALF, "Measured so far: 3 of 4 stacks. Gradient in layer 1"),
         (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "vanishes or explodes."),
         (
             replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.5), WayBack("post", 8.0, 4.5))),
-            "What differs is the gradient's size near the output, in layer 8: pre 1.5, post 4.5.",
+            "What differs is the gradient's size near the output, in layer 8, by norm placement: "
+            "pre 1.5, post 4.5.",
         ),
         (
             replace(DEPTH, ways_back=(WayBack("pre", 4.0, 4.5), WayBack("post", 8.0, 4.501))),
@@ -85,7 +86,7 @@ def test_the_gradient_of_the_first_layer(monkeypatch, facts, english: str):
     ("facts", "english"),
     [
         (DEPTH, "pre 0.50, post 0.99. Dong et al. 2021 prove"),
-        (DEPTH, "nearly identical anyway: post"),
+        (DEPTH, "nearly identical anyway (norm placement: post)"),
         (replace(DEPTH, similarity={"pre": 0.5}), "here the tokens do not become alike"),
         (replace(DEPTH, stacks=WITHOUT), "this run does not show it (yet)"),
         (replace(DEPTH, stacks=WITHOUT, similarity={"pre": 0.999}), "this run agrees"),
@@ -155,7 +156,7 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
         ({"slopes": SLOPES[1:]}, "Also draw norm placement post"),
         (
             {"slopes": (SLOPES[0], Slope("pre", -0.2, -0.5))},
-            "For norm placement pre, Xiong et al. (2020) predict",
+            "Xiong et al. (2020) predict otherwise for pre norm placement",
         ),
     ],
 )
@@ -277,8 +278,14 @@ def test_who_learns(monkeypatch, facts, english: str):
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (RACE, "Now try 4 layers, or a warm-up: does that help norm placement post?"),
-        (replace(RACE, spec=WARM), "Now try 4 layers: does that help norm placement post?"),
+        (
+            RACE,
+            "Now try 4 layers, or a warm-up: does that help training (norm placement: post)?",
+        ),
+        (
+            replace(RACE, spec=WARM),
+            "Now try 4 layers: does that help training (norm placement: post)?",
+        ),
         (replace(RACE, losses=(("pre", 1.0), ("post", 2.0))), "Both learn at this depth."),
         (replace(RACE, losses=(("pre", 1.0),)), "Now try 12 layers."),
     ],

@@ -177,8 +177,8 @@ def test_the_values(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, weight_values.says_values, facts)
     assert said["en"] == (
         "The weights are random: normal 0.02 (GPT-2), seed 3. The widest distribution is that of "
-        "embedding (σ = 1), the narrowest that of attention (0.02). 4 values (0.1%) lie beyond "
-        "5 σ; the table shows the minimum and maximum."
+        "embedding (σ = 1), the narrowest that of attention (0.02). Values beyond 5 σ: "
+        "4 (0.1%); the table shows the minimum and maximum."
     )
     said = in_both(monkeypatch, weight_values.says_values, replace(facts, seed=None))
     assert said["en"].startswith("The weights are trained.") and "0.1%" in said["zh"]

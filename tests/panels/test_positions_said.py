@@ -57,8 +57,8 @@ def test_what_a_kind_does(monkeypatch, facts, english: str):
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (KIND, "the 2 pairs above it turn slowly"),
-        (replace(KIND, kind=ALIBI), "In 1 of 3 heads a weight halves within the 16"),
+        (KIND, "pairs above it (2) turn slowly"),
+        (replace(KIND, kind=ALIBI), "In 1 of 3 heads, a weight halves within the 16"),
         (
             TABLE,
             "Waves that are 4 positions or longer account for 100% of the table's variance; noise",
@@ -78,12 +78,12 @@ SHOWN = TableFacts(SINUSOIDAL, np.zeros((8, 4)), (0, 2, 1, 3), 4, 3, (2, 3), 8.0
 @pytest.mark.parametrize(
     ("facts", "n_asked", "english"),
     [
-        (SHOWN, 8, "Click a cell to pin its position and pair."),
+        (SHOWN, 8, "Click a cell to pin its position and pair (or head)."),
         (replace(SHOWN, kind=LEARNED), 16, "The table ends after 8 rows (max_seq_len)"),
         (
             replace(SHOWN, kind=ALIBI),
             8,
-            "Darkest color: a bias of -8 or lower, i.e. a weight divided by 2,981",
+            "Darkest color: a bias of -8 or lower, i.e., a weight divided by 2,981",
         ),
         (replace(SHOWN, width=512), 8, "4 of 512 columns are shown."),
     ],
@@ -245,7 +245,7 @@ def test_what_brings_order_as_distance_alone(monkeypatch):
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (CLAIMS, "the outputs differ from the permuted ones by 0.5, so even “none”"),
+        (CLAIMS, "differ from the permuted ones by 0.5: with “none”, the mask alone"),
         (
             replace(CLAIMS, verdicts={NONE: (verdict(Claim.PERMUTATION, 0.5),)}),
             "differ from the permuted ones by 0.5.",
@@ -265,7 +265,7 @@ def test_what_permuting_does(monkeypatch, facts, english: str):
         (NONE, verdict(Claim.UNIQUE, 0.0, up=True), "differ by 0: they cannot be"),
         (ROPE, verdict(Claim.UNIQUE, None), "With only one position"),
         (NONE, verdict(Claim.BOUNDED, None), "There are no values."),
-        (ALIBI, verdict(Claim.BOUNDED, 4.0), "The largest bias is −4"),
+        (ALIBI, verdict(Claim.BOUNDED, 4.0), "The strongest bias is −4"),
         (LEARNED, verdict(Claim.BOUNDED, 0.1), "no formula bounds it"),
         (ROPE, verdict(Claim.BOUNDED, 1.0), "sines and cosines are bounded"),
         (ALIBI, verdict(Claim.SHIFT, None), "nothing to shift"),

@@ -137,9 +137,9 @@ CASES = [
     (
         partial(decoding.says_smoothing, coming=replace(CANDIDATES, smoothing=0.1)),
         SEARCH,
-        "aims at a probability of 90% for the correct token",
+        "training aims for a probability of 90% for the correct token",
     ),
-    (decoding.says_target, replace(SEARCH, place=1), "The search pruned this target"),
+    (decoding.says_target, replace(SEARCH, place=1), "The search pruned this hypothesis"),
     (
         decoding.says_target,
         replace(SEARCH, n_forced=1),
@@ -154,7 +154,7 @@ CASES = [
     (
         decoding.says_target,
         replace(FULL, how=BeamConfig(start_id=0, stop_id=-1)),
-        "With random weights, a target does not end by itself: it stops at 2 tokens.",
+        "With random weights, a target does not end on its own: it is cut off at 2 tokens.",
     ),
     (decoding.says_tree, SEARCH, "3 hypotheses explored: 1 pruned, 1 finished. Greedy search"),
     (decoding.says_against_greedy, AgainstGreedy(-1.5, -2.5, False), "−2.5 (beam search: −1.5)"),
@@ -208,9 +208,9 @@ CASES = [
     ),
     (alignment.says_links, replace(LINKS, least_error=0.0), "the error rate could reach 0."),
     (alignment.says_links, UNKNOWN, "(mean of heads): `我` ← `I`, `喜欢` ← `like`."),
-    (alignment.says_links, replace(UNKNOWN, found=frozenset()), "heads) predicts no link."),
+    (alignment.says_links, replace(UNKNOWN, found=frozenset()), "heads) predicts no links."),
     (alignment.says_links, replace(LINKS, seed=3), "(seed 3), so these links are due to chance."),
-    (alignment.says_links, LINKS, "Outlined: `我` is linked to `I`; this link is true."),
+    (alignment.says_links, LINKS, "Outlined: `我` is linked to `I`; this link is correct."),
     (
         alignment.says_links,
         replace(LINKS, pins=Pins(0, 2)),

@@ -42,7 +42,7 @@ CASES = [
     (learning, replace(LEARNING, is_share=False), "right: 0.25."),
     (learning, replace(LEARNING, least_loss=0.1), "overfitting"),
     (learning, replace(LEARNING, loss=4.0, least_loss=4.0), "hardly better than random guessing."),
-    (learning, replace(LEARNING, step=None), "over 64 tokens costs 4.16 nats"),
+    (learning, replace(LEARNING, step=None), "over 64 tokens has a loss of 4.16 nats"),
     (
         shared.says_births,
         BIRTHS,
@@ -51,12 +51,12 @@ CASES = [
 ]
 ASKED = ExampleFacts((Place("a"), Place("b", asked=True), Place("c", asked=True)), False)
 CASES += [
-    (setup.says_example, ASKED, "of 3 tokens; the model has to predict the 2 violet ones."),
+    (setup.says_example, ASKED, "of 3 tokens; the model has to predict those in violet (2)."),
     (setup.says_example, replace(ASKED, is_of_pairs=True), "in violet, the 2 target tokens"),
     (
         setup.says_example,
         replace(ASKED, places=(Place("a", True, "b"),)),
-        "of 1 tokens; the model has to answer at the 1 violet ones.",
+        "of 1 tokens; the model has to answer at those in violet (1).",
     ),
 ]
 

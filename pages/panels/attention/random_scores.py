@@ -25,15 +25,15 @@ def says_growth(facts: RandomScoresFacts) -> str:
     """The measure at three widths."""
     text = {
         ScoreMeasure.SPREAD: _(
-            "With scores {divided}, the standard deviation is {least} at d = {few}, {middle} "
-            "at {more} and {most} at {many}."
+            "When scores are {divided}, their standard deviation is {least} at d = {few}, "
+            "{middle} at {more} and {most} at {many}."
         ),
         ScoreMeasure.LARGEST: _(
-            "With scores {divided}, the largest of 16 weights is {least} on average at d = "
-            "{few}, {middle} at {more} and {most} at {many}."
+            "When scores are {divided}, the largest of 16 weights is {least} on average at d "
+            "= {few}, {middle} at {more} and {most} at {many}."
         ),
         ScoreMeasure.SLOPE: _(
-            "With scores {divided}, the slope of softmax, Σ A(1 − A) over 16 keys, is "
+            "When scores are {divided}, the slope of softmax, Σ A(1 − A) over 16 keys, is "
             "{least} at d = {few}, {middle} at {more} and {most} at {many}."
         ),
     }[facts.measure]

@@ -59,12 +59,12 @@ def _shared(facts: FitFacts) -> str:
     sizes = {"needed": bytes_text(facts.needed), "n": facts.n_devices}
     if not facts.enough:
         text = _(
-            "Each of {n:,} devices needs {needed}, more than any of these device types has. "
+            "each of {n:,} devices needs {needed}, more than any of these device types has. "
             "Use more devices, or reduce batch or length."
         )
         return text.format(**sizes)
     text = _(
-        "Each of {n:,} devices needs {needed}, which fits on {enough} of {all} device types; "
+        "each of {n:,} devices needs {needed}, which fits on {enough} of {all} device types; "
         "the smallest is {device}."
     )
     said = text.format(

@@ -135,7 +135,7 @@ def siblings(facts: SiblingFacts, *, _: Translate) -> Picture:
     ]
     return figure(
         [*bands, *drawn],
-        title=_("Sorting models with sub-layers deleted at random"),
+        title=_("Models trained to sort, with sub-layers deleted at random"),
         **room_for_legend(PLOT, len(drawn)),
         xaxis={"title": _("sub-layers deleted"), "tickvals": numbers},
         yaxis={**score_axis(N_("exact answers"), True, _), "range": [-0.03, 1.05]},

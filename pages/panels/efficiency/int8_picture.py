@@ -31,7 +31,7 @@ def bytes_read(facts: MatrixBytes, *, _: Translate) -> Picture:
     ]
     return figure(
         bars,
-        title=_("Bytes of the matrices, by shape"),
+        title=_("Matrix sizes in bytes, by shape"),
         **room_for_legend(PLOT, len(bars)),
         barmode="group",
         xaxis={"type": "category", "tickangle": 0, "title": _("matrices, out × in")},

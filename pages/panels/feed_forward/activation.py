@@ -49,7 +49,7 @@ def says_activation(facts: ActivationFacts) -> str:
         flat=percent(found.flat),
     )
     if found.outside:
-        more = _("{share} of the pre-activations lie outside the picture.")
+        more = _("{share} of the pre-activations lie outside the plotted range.")
         said = sentences(said, more.format(share=percent(found.outside)))
     return said
 

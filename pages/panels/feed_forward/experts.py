@@ -116,7 +116,7 @@ def says_router(facts: RoutingFacts) -> str:
     else:
         text = _("Router: linear layer without bias, softmax over {n} experts, then the top {k}.")
     weight = (
-        _("Their weights sum to {sum:g}.")
+        _("The weights of the chosen experts sum to {sum:g}.")
         if choice.normalize_top_k
         else _("The chosen experts' weights are their router scores times {sum:g}.")
     )

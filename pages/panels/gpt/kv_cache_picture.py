@@ -18,7 +18,7 @@ def growth(facts: CacheFacts, *, _: Translate) -> Picture:
     lines = [_line(x, steps["formula"], _("formula"), palette.ATTENTION, "solid")]
     attends = facts.run.config.attends
     if facts.times_saved > 1 or not attends:
-        name = _("formula, keys and values per head") if attends else _("formula, with attention")
+        name = _("formula, with MHA") if attends else _("formula, with attention")
         lines.append(_line(x, steps["every_head"], name, palette.BEFORE, "dot"))
     measured = marks.dots(
         x,

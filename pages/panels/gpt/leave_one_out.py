@@ -91,12 +91,8 @@ def table(facts: LeftOut) -> pd.DataFrame:
             _("position"): [from_one(place) for place in facts.places],
             _("hidden token"): names(facts),
             _("effect (bits)"): facts.effects.round(3),
-            _("probability when hidden"): [
-                percent(facts.left(i)) for i in range(len(facts.places))
-            ],
-            _("top token when hidden"): [
-                tokens.label(facts.run, each.first) for each in facts.without
-            ],
+            _("new probability"): [percent(facts.left(i)) for i in range(len(facts.places))],
+            _("new top token"): [tokens.label(facts.run, each.first) for each in facts.without],
         }
     )
 

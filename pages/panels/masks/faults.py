@@ -74,7 +74,8 @@ def says_no_leak(facts: LeakFacts) -> str:
         return _("Nothing is forbidden here, so this fault cannot leak anything.")
     if facts.test.fault is MaskFault.PADDING_ATTENDED:
         return _(
-            "This mask hides no padding that anything could attend to: the fault changes nothing."
+            "This mask hides no padding that could otherwise be attended to, so the fault "
+            "changes nothing."
         )
     if facts.test.fault is MaskFault.ADDITIVE:
         return _("With scores of this size, −10,000 is enough: nothing leaks.")

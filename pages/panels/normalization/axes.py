@@ -131,9 +131,8 @@ def says_surroundings(facts: NormFacts) -> str:
 def says_drawing(run: Run, token: int) -> str:
     """What is coloured in the drawing of the cells, whose bars hold no values."""
     text = _(
-        "Grids of tokens by features. For LayerNorm and RMSNorm the row of token "
-        "{token} is colored, for BatchNorm the column of one feature through all tokens "
-        "and sequences."
+        "Grids of tokens by features. For LayerNorm and RMSNorm, the row of token {token} is "
+        "colored; for BatchNorm, the column of one feature through all tokens and sequences."
     )
     return text.format(token=run.input.labels[token])
 

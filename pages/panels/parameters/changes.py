@@ -89,7 +89,10 @@ WHY = {
     "twice_d_ff": N_("The feed-forward layer doubles in size; everything else stays the same."),
     "experts": N_("Eight feed-forward layers and a router; each token passes through two of them."),
     "dense": N_("All experts but one are gone, and so is the router."),
-    "one_more_layer": N_("As many parameters as any other layer."),
+    "one_more_layer": N_(
+        "As many parameters as another layer of its kind (in an "
+        "encoder–decoder: one more layer per stack)."
+    ),
     "twice_as_wide": N_("The matrices of each layer grow fourfold, the embedding twofold."),
 }
 

@@ -186,9 +186,10 @@ def says_permuted(facts: ClaimsFacts) -> str:
     )
     if facts.mask_tells_order:
         text = _(
-            "Without positional encoding or a mask, permuting the tokens permutes the outputs in "
-            "the same way (error up to {free}); with a causal mask, the outputs differ from the "
-            "permuted ones by {causal}, so even “{none}” conveys order there."
+            "Without positional encoding or a mask, permuting the tokens permutes the "
+            "outputs in the same way (error up to {free}); with a causal mask, the outputs "
+            "differ from the permuted ones by {causal}: with “{none}”, the mask alone "
+            "conveys order."
         )
     changes = {"free": number(none.measured or 0.0), "causal": number(none.extra or 0.0)}
     return text.format(none=_("none"), **changes)

@@ -130,7 +130,7 @@ def _pinned(facts: LinksFacts) -> str:
     if pinned.true is not None:
         text = _("Outlined: {word}, which has no true link, is linked to {found}.")
         if pinned.found in pinned.true:
-            text = _("Outlined: {word} is linked to {found}; this link is true.")
+            text = _("Outlined: {word} is linked to {found}; this link is correct.")
         elif others:
             text = _("Outlined: {word} is linked to {found}, but should be linked to {others}.")
     return text.format(

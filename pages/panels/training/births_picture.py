@@ -15,7 +15,7 @@ NAMED_ABOVE = 0.5
 
 
 MEASURES = {
-    "linked": N_("Cross-attention weight on the right tokens"),
+    "linked": N_("Cross-attention weight on the correct tokens"),
     "previous_token": N_("Weight on the previous token"),
     "induction": N_("Weight on the token after an earlier occurrence of the current one"),
     "first_token": N_("Weight on the first token"),

@@ -64,7 +64,7 @@ def how_links_come_to_be(run: TrainingRun) -> None:
     draw = births_picture.heads_over_steps
     show(draw, *shown, facts=link_facts, key="linked_births", on_click=_open_point)
     right_ones = _(
-        "The right tokens are the source tokens that determine the target token being predicted."
+        "The correct tokens are the source tokens that determine the target token being predicted."
     )
     note(sentences(shared.says_births(link_facts(*shown)), right_ones))
     who_reads_whom(seen)
