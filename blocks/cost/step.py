@@ -143,7 +143,7 @@ def n_tokens(config: ModelConfig, kind: PassKind, shape: Shape) -> int:
 
 def _decoding(config: ModelConfig, shape: Shape, setup: Setup, device: str) -> Decoding | None:
     """None for a model that does not write."""
-    if PassKind.DECODE not in pass_kinds(config):
+    if not config.architecture.generates:
         return None
     one = Shape(shape.n, 1)
     read, written = (

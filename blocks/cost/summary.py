@@ -11,7 +11,7 @@ from blocks.cost.fit import (
 )
 from blocks.cost.fit import n_parameters as count_all
 from blocks.cost.parameters import active_parameters
-from blocks.cost.passes import PassKind, operations, pass_kinds, total_flops
+from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.cost.training_cost import compute_optimal_tokens, training_cost
 from blocks.model.config import ModelConfig
 
@@ -49,8 +49,7 @@ def summarise(
     kind = WeightFormat.FLOAT32 if is_double else WeightFormat(dtype)
     setup = Setup(weight_format=kind, stored=stored)
     times = 2 if is_double else 1
-    kinds = pass_kinds(config)
-    writes = PassKind.DECODE in kinds
+    writes = config.architecture.generates
     reading = PassKind.PREFILL if writes else PassKind.FORWARD
     need = inference_need(config, setup, batch=1, n=n)
     return Summary(

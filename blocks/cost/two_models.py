@@ -7,7 +7,7 @@ import pandas as pd
 
 from blocks.cost.breakdown import count_kinds
 from blocks.cost.fit import StoredWeights
-from blocks.cost.passes import Operation, PassKind, operations, pass_kinds
+from blocks.cost.passes import Operation, PassKind, operations
 from blocks.cost.summary import Summary, summarise
 from blocks.model.config import ModelConfig
 
@@ -95,7 +95,7 @@ def operations_of_both(a: ModelConfig, b: ModelConfig, n: int) -> pd.DataFrame:
 
 
 def _reading(config: ModelConfig, n: int) -> tuple[Operation, ...]:
-    writes = PassKind.DECODE in pass_kinds(config)
+    writes = config.architecture.generates
     return operations(config, PassKind.PREFILL if writes else PassKind.FORWARD, n=n)
 
 

@@ -100,7 +100,7 @@ class DistillationFacts:
         return self.n_parameters / self.n_teacher_parameters
 
     def helps(self, way: Way) -> bool:
-        """Whether the teacher is better than this way on four of five seeds."""
+        """Whether the teacher is better than this way on enough of the seeds (`SURE`)."""
         return self.n_better(way) >= SURE * len(self.seeds)
 
     def curve(self, way: Way) -> Curve:

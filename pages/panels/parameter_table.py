@@ -104,8 +104,8 @@ def what_it_is_made_of(run: Run, *, of_one_block: bool = False) -> None:
     facts = part_facts(run, of_one_block)
     with explained(("parameters",), (count_parameters,), key="parameters"):
         is_block = of_one_block or run.config.architecture is Architecture.BLOCK
-        whole = _("parameters in the whole model")
-        total(facts, _("parameters in this block") if is_block else whole)
+        where = _("parameters in this block") if is_block else _("parameters in the whole model")
+        total(facts, where)
     left, right = columns([5, 6])
     with left:
         show(draw_parts, run, of_one_block, facts=part_facts, key="parameter_bars")

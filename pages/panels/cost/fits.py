@@ -50,8 +50,9 @@ def _alone(facts: FitFacts) -> str:
     here = next((each for each in facts.devices if each.device == HERE), None)
     if not facts.enough or here is None:
         return said
-    fits, not_so = _("It fits on this device."), _("It does not fit on this device.")
-    return sentences(said, fits if here.is_enough else not_so)
+    if here.is_enough:
+        return sentences(said, _("It fits on this device."))
+    return sentences(said, _("It does not fit on this device."))
 
 
 def _shared(facts: FitFacts) -> str:

@@ -22,7 +22,7 @@ from blocks.efficiency.distillation import (
     student_spec,
     teacher_faults,
 )
-from blocks.efficiency.distillation_facts import DistillationFacts
+from blocks.efficiency.distillation_facts import SURE, DistillationFacts
 from blocks.efficiency.recorded_students import SIZE, USUAL, recorded_students
 from blocks.efficiency.teaching_time import TeachingTime
 from blocks.model.faults import N_, Fault
@@ -134,10 +134,11 @@ def _verdict(facts: DistillationFacts) -> str:
         return _(
             "The teacher helps, but spending what it costs on more updates helps at least as much."
         )
-    return _(
+    text = _(
         "The teacher does not help here: to count as help, it must lower the loss on at "
-        "least 80% of the seeds."
+        "least {share} of the seeds."
     )
+    return text.format(share=percent(SURE))
 
 
 def says_how(facts: DistillationFacts, *, is_recorded: bool) -> str:
