@@ -15,6 +15,7 @@ from told import (
     query,
     sentences,
     settle,
+    unfold,
 )
 
 
@@ -44,7 +45,7 @@ def test_a_move_is_in_the_link_which_shows_it_and_back_undoes_it(reader: Reader)
 def test_what_is_folded_is_one_click_away_and_back_undoes_it_too(reader: Reader):
     page = reader.open("/block?preset=course&d_model=64&panel=parameters")
     expect(at(page, "norm_placement")).to_have_count(0)
-    at(page, "more").locator("summary").click()
+    unfold(page, "more")
     choose(page, "norm_placement", "post")
     expect_query(page, d_model="64", norm_placement="post")
     expect(at(page, "more").locator("summary")).to_contain_text("1 changed")
@@ -144,7 +145,7 @@ def test_two_readers_at_once_see_each_their_own(reader: Reader, other_reader: Re
 
 def test_typing_a_sentence_runs_it(reader: Reader):
     page = reader.open("/block?preset=course&d_model=64")
-    at(page, "input").locator("summary").click()
+    unfold(page, "input")
     at(page, "text").locator("textarea").fill("one <b>two</b>")
     at(page, "text").locator("textarea").press("Control+Enter")
     expect_query(page, text="one <b>two</b>")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 from served import Reader, serving
-from told import at, choose, expect_query, labels_cut_off, open_panel, plot
+from told import at, choose, expect_query, labels_cut_off, open_panel, plot, unfold
 
 from blocks import PRESETS, ModelConfig
 from pages.figures import palette
@@ -67,7 +67,7 @@ def saved(page: Page, name: str) -> str:
 
 def test_numbers_and_pictures_can_be_taken_away(reader: Reader, tmp_path: Path):
     page = reader.open("/block?preset=smollm2-135m&n_heads=3")
-    at(page, "take_away").locator("summary").click()
+    unfold(page, "take_away")
     config = PRESETS["smollm2-135m"].replace(n_heads=3).one_block()
     assert ModelConfig.from_flat(tomllib.loads(saved(page, "config_toml"))) == config
     assert ModelConfig.from_flat(json.loads(saved(page, "config_json"))) == config

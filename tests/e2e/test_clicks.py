@@ -4,7 +4,7 @@ import math
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, open_panel, plot, press
+from told import at, click_mark, expect_query, open_panel, plot, press, unfold
 
 from blocks.inspection.tiles import TITLE_SHARE
 
@@ -31,7 +31,7 @@ def test_a_click_chooses_a_head_and_pins_a_token_everywhere(reader: Reader):
     assert float(marks.split()[1].partition(",")[2]) == TITLE_ROWS + 2
     open_panel(page, "What does one stage do?", "stage")
     assert "robot" in plot(page, "token_values", "chart.layout.title.text")
-    at(page, "input").locator("summary").click()
+    unfold(page, "input")
     expect(at(page, "token").locator("input")).to_have_value("3 · robot")
 
 

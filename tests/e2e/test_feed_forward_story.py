@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, open_panel, plot
+from told import at, click_mark, expect_query, open_panel, plot, unfold
 
 LINK = "/feed_forward?preset=course&d_model=32&n_heads=4&text=a%20b%20c%20d&panel=unit"
 
@@ -13,7 +13,7 @@ def test_a_unit_is_opened_by_its_cell_and_an_expert_that_is_tried_by_its_bar(rea
     click_mark(page, "unit_map", token, 3)
     expect_query(page, unit=str(unit), token=str(token))
     expect(page.get_by_text(f"Unit {unit + 1} is active at").first).to_be_visible()
-    at(page, "input").locator("summary").click()
+    unfold(page, "input")
     expect(at(page, "token").locator("input")).to_have_value("2 · b")
 
     open_panel(page, "Which expert?", "experts")

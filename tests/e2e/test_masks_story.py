@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, choose, click_mark, expect_query, link_of, open_panel, plot
+from told import at, choose, click_mark, expect_query, link_of, open_panel, plot, unfold
 
 LINK = "/masks?preset=course&text=a%20b%20c%20d&d_model=32"
 
@@ -20,7 +20,7 @@ def test_a_fault_is_planted_a_mask_chosen_by_its_picture_and_painted_by_a_click(
     reader.open(f"{LINK}&panel=steps")
     click_mark(page, "mask_map", 3, 1)
     expect_query(page, mask_kind="painted", painted="4.je8")
-    at(page, "input").locator("summary").click()
+    unfold(page, "input")
     expect(page.get_by_text("Painted for 4 tokens")).to_be_visible()
     reader.open(link_of(page))
     assert plot(page, "mask_map", "chart._fullData[1].x.length") == 11

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, expect_query, query, settle
+from told import at, expect_query, query, settle, unfold
 
 SMALL = "preset=course&text=a%20b%20c&d_model=32&n_heads=4&n_depth_seeds=1&depth=4"
 LINK = f"/normalization?{SMALL}&panel=depth"
@@ -19,7 +19,7 @@ def test_the_residual_connection_goes_before_a_ghost_and_placements_stand_togeth
     expect_query(page, residual="false")
     settle(page)
     expect(curves.get_by_text("previous settings", exact=True)).to_be_visible()
-    at(page, "stacks").locator("summary").click()
+    unfold(page, "stacks")
     at(page, "depth_placements").get_by_role("button", name="sandwich").click()
     settle(page)
     expect(curves.get_by_text("sandwich", exact=True)).to_be_visible()

@@ -4,7 +4,18 @@ import re
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, go_back, panel_title, plot, press, query, settle
+from told import (
+    at,
+    click_mark,
+    expect_query,
+    go_back,
+    panel_title,
+    plot,
+    press,
+    query,
+    settle,
+    unfold,
+)
 
 
 def test_a_title_the_next_panel_the_link_and_back_lead_through_a_page(reader: Reader):
@@ -24,7 +35,7 @@ def test_a_title_the_next_panel_the_link_and_back_lead_through_a_page(reader: Re
 
     press(page, "d_model", "ArrowRight")
     expect_query(page, panel="dead-units", d_model="96")
-    at(page, "input").locator("summary").click()
+    unfold(page, "input")
     at(page, "text").locator("textarea").fill("a b c d")
     at(page, "text").locator("textarea").press("Control+Enter")
     expect_query(page, panel="dead-units", text="a b c d")

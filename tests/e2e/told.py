@@ -8,10 +8,12 @@ from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 PATIENCE = 180_000  # milliseconds: far more than a busy machine takes
 
-# True when nothing runs, all is drawn, and nothing was added or removed since it was asked before.
+# True when nothing runs or moves, all is drawn, and nothing came or went since the last look.
 STANDS_STILL = """() => {
     const count = selector => document.querySelectorAll(selector).length;
     const charts = [...document.querySelectorAll("[data-testid='stPlotlyChart']")];
+    const ends = animation => animation.effect?.getComputedTiming().endTime < Infinity;
+    const glides = document.getAnimations().filter(one => one.playState === 'running' && ends(one));
     const size = count('*'), before = window.sizeBefore;
     window.sizeBefore = size;
     window.waitsFor = Object.entries({
@@ -21,6 +23,7 @@ STANDS_STILL = """() => {
         'skeletons': count("[data-testid='stSkeleton']"),
         'charts to be drawn': charts.filter(chart => !chart.querySelector('.main-svg')).length,
         'elements to stop coming and going': size !== before,
+        'animations to end': glides.length,
     }).filter(([_, waits]) => Number(waits)).map(([what, n]) => `${what} (${Number(n)})`);
     return window.waitsFor.length === 0;
 }"""
@@ -48,6 +51,12 @@ def settle(page: Page) -> None:
 def at(page: Page, key: str) -> Locator:
     """The element with this key."""
     return page.locator(f".st-key-{key}")
+
+
+def unfold(page: Page, key: str) -> None:
+    """Open what is folded, and wait until it stands: while it glides, a click misses its mark."""
+    at(page, key).locator("summary").click()
+    settle(page)
 
 
 def press(page: Page, key: str, *keys: str) -> None:
