@@ -40,9 +40,8 @@ from pages.panels.cost.training import (
     training_facts,
     what_training_takes,
 )
-from pages.ui import panel, present
+from pages.ui import panel, present, words
 from pages.ui.chart import drawn
-from pages.ui.compare import beside, changes
 from pages.ui.export import take_away
 from pages.ui.frame import FIRST_COUNTED, counted_run, show_page
 from pages.ui.language import sentences
@@ -54,7 +53,7 @@ TITLE = N_("Cost")
 def body() -> None:
     """The model that is counted, how it is used, and the questions."""
     run = counted_run(PANELS)
-    st.caption(beside.said_of_both(what_is_counted, run, changes.between))
+    st.caption(words.counted(what_is_counted, run))
     with present.aside():
         shape_controls()
     panel.show(PANELS, run, files=what_to_take)

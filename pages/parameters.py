@@ -35,14 +35,12 @@ from pages.panels.parameters.weight_values import (
     shown_values,
     value_facts,
 )
-from pages.ui import link, panel
+from pages.ui import link, panel, words
 from pages.ui.cached import count_facts
 from pages.ui.chart import drawn
-from pages.ui.compare import beside, changes
 from pages.ui.export import take_away
 from pages.ui.frame import FIRST_COUNTED, counted_run, show_page
 from pages.ui.panel import Panel
-from pages.ui.words import parameter_count
 
 TITLE = N_("Parameters")
 
@@ -50,9 +48,7 @@ TITLE = N_("Parameters")
 def body() -> None:
     """The model that is counted, and the questions."""
     run = counted_run(PANELS)
-    if beside.found():
-        said = beside.said_of_both(lambda each: parameter_count(each.config), run, changes.between)
-        st.caption(said)
+    st.caption(words.counted(lambda each: words.parameter_count(each.config), run))
     panel.show(PANELS, run, files=what_to_take)
 
 
@@ -76,7 +72,7 @@ def what_to_take(run: Run) -> None:
         found = value_facts(*values).values
         files |= {"weight_values": found.moments, "weight_bins": found.bins}
         figures.append(drawn(draw_values, *values, facts=value_facts))
-    take_away(config, files, figures, parameter_count(config))
+    take_away(config, files, figures, words.parameter_count(config))
 
 
 PANELS = (

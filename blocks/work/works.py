@@ -5,7 +5,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -107,6 +107,12 @@ class Works:
         ticket = work.ticket
         place = Place(0, None) if ticket is None else self._queue.place(ticket)
         return Progress(tuple(work.found[:first]), place)
+
+    def prepare(self, device: str) -> None:
+        """Start the process of a device where there is none: loading it takes seconds."""
+        if self._processes is not None:
+            with suppress(OSError):  # who follows a series is told
+                self._processes.of(device)
 
     def leave(self, owner: str) -> None:
         """Note that this owner follows nothing any more."""

@@ -1,12 +1,13 @@
 """Sentences that read this run, and what pictures show for those who cannot see them."""
 
+from collections.abc import Callable
 from urllib.parse import urlencode
 
 from blocks import ModelConfig
 from blocks.cost.parameters import total_parameters
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
-from pages.ui import labelled, link, terms
+from pages.ui import labelled, link, terms, weights
 from pages.ui.compare import beside, changes
 from pages.ui.language import _, literal, ngettext
 
@@ -21,6 +22,18 @@ def summary(run: Run) -> str:
 def summary_of_a_block(run: Run) -> str:
     """What runs where one block of a model is shown."""
     return beside.said_of_both(_block_in_one_line, run, changes.between_blocks)
+
+
+def counted(describe: Callable[[Run], str], run: Run) -> str:
+    """What is counted, after the name of its model; in three lines where A is beside it."""
+    said = beside.said_of_both(describe, run, changes.between)
+    if beside.found():
+        return said
+    start = weights.started_from()
+    name = literal(_(start.title))
+    if run.config != start.config:
+        name = _("{model}, changed").format(model=name)
+    return f"{name} · {said}"
 
 
 def _in_one_line(run: Run) -> str:

@@ -89,6 +89,18 @@ def here(queue: Queue) -> Works:
     return Works(queue, turn=lambda _series: nullcontext())
 
 
+def test_a_process_is_there_before_anybody_follows(queue: Queue, here: Works, tmp_path: Path):
+    here.prepare("cpu")  # works by itself, and has nothing to prepare
+    registry = Works(queue, turn=lambda _series: nullcontext(), folder=tmp_path)
+    registry.prepare("cpu")
+    assert registry._processes is not None
+    (prepared,) = registry._processes._of.values()
+    assert prepared.is_alive
+    registry.prepare("cpu")
+    assert registry._processes.of("cpu") is prepared
+    registry.close()
+
+
 def test_a_process_finds_what_a_thread_does(there: Works, here: Works):
     sizes = {"n_layers": 1, "learning_rate": 1e-3, "warmup_steps": 0, "seed": 0}
     race = Race(tuple(race_spec(CONFIG, name, **sizes) for name in ("pre", "post")), 4, 2)

@@ -31,6 +31,14 @@ def table_with(at: AppTest, column: str) -> Any:
     return next((t.value for t in at.dataframe if column in t.value.columns), None)
 
 
+@pytest.mark.parametrize("page", [PAGE, "pages/cost.py"])
+def test_a_page_that_counts_names_its_model_and_says_whether_it_was_changed(page: str):
+    at = opened(page, preset="gpt2-small", panel=None)
+    assert "`GPT-2 small` · 124,439,808 parameters" in said(at)
+    move(at, "n_heads", 16)
+    assert "`GPT-2 small`, changed · 124,439,808 parameters" in said(at)
+
+
 @pytest.mark.parametrize("preset", [n for n in TABLE if TABLE[n].config.d_model > 900])
 def test_every_published_size_is_counted_and_none_is_built(at: AppTest, preset: str):
     visit(at, preset=preset, panel=None)

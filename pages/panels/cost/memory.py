@@ -253,15 +253,28 @@ def kept_name(name: str) -> str:
     return _(terms.STACKS[stack]).format(part=said) if stack else said
 
 
+def says_formulas(found: Activations) -> str:
+    """What a number takes: by the format chosen, and where it is always float32."""
+    sizes = {name: found.sizes[name] for name in ("bytes", "exact_bytes")}
+    text = _("In the formulas, bytes = {bytes} is the size of one number.")
+    if any("exact_bytes" in each.formula for each in found.terms):
+        text = _(
+            "In the formulas, bytes = {bytes} is the size of one number, and exact_bytes = "
+            "{exact_bytes} the size of one kept in float32 whatever the format."
+        )
+    return text.format(**sizes)
+
+
 def kept_table(found: Activations) -> None:
     """Activations, term by term."""
     rows = {
-        _("saved for backward"): [kept_name(each.name) for each in found.terms],
+        _("activations"): [kept_name(each.name) for each in found.terms],
         _("bytes"): [bytes_text(each.n_bytes) for each in found.terms],
         _("share"): [percent(max(0, each.n_bytes) / found.peak) for each in found.terms],
         _("formula"): [each.formula for each in found.terms],
     }
     show_table(pd.DataFrame(rows), key="kept_table")
+    note(says_formulas(found))
 
 
 @chooses(

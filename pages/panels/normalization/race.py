@@ -33,7 +33,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, enumeration, sentences
 from pages.ui.link_fields.normalization import RACE_DEPTHS, RACE_RATES, RACE_WARMUPS
 from pages.ui.said import say
-from pages.ui.steps import in_series
+from pages.ui.steps import in_series, works
 from pages.ui.ways import way
 
 AT_ONCE = 5
@@ -214,6 +214,7 @@ def who_learns(run: Run) -> None:
 
 def _offered(wanted: Racers) -> None:
     """What stands in place of a run that was not recorded: it can be made here, now."""
+    works().prepare(wanted[0][1].device)
     text = _(
         "This run was not recorded. You can train here now: {runs} models learn to sort "
         "{letters} letters, {n} steps each, in about {seconds:.0f} s altogether."

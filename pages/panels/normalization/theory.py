@@ -92,7 +92,8 @@ def says_exponents(facts: TheoryFacts) -> str:
         )
         for each in facts.slopes
     )
-    return _("Measured: {listed}.").format(listed=listing(listed)) if facts.slopes else ""
+    text = _("Fitted to stacks of 2 or more layers: {listed}.")
+    return text.format(listed=listing(listed)) if facts.slopes else ""
 
 
 def _signed(power: float) -> str:
