@@ -104,13 +104,13 @@ PANELS = (
     ),
     of_a_head(
         "contribution",
-        N_("Who is heard?"),
+        N_("Which tokens contribute?"),
         contribution.weight_and_contribution,
         fields=("n_heads", "norm_placement", "norm_kind"),
     ),
     Panel(
         "contribution-graph",
-        N_("Through all layers"),
+        N_("Contributions through all layers"),
         contribution_graph.way_through_all_layers,
         of_predictions=True,
         fields=("n_layers", "n_heads", "norm_placement"),

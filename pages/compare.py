@@ -64,7 +64,9 @@ def of_all(run: Run) -> tuple[Panel, ...]:
             lambda _pair: trade_off.what_one_pays(run),
             counted_with,
         ),
-        Panel("kept", N_("What is kept?"), lambda _pair: kept_list.what_is_kept(), counted_with),
+        Panel(
+            "kept", N_("What have you kept?"), lambda _pair: kept_list.what_is_kept(), counted_with
+        ),
     )
 
 

@@ -105,7 +105,7 @@ PANELS = (
     ),
     Panel(
         "crossover",
-        N_("When does n² win?"),
+        N_("When does n² dominate?"),
         of_the_config(where_attention_overtakes),
         fields=("n_layers", "d_model", "n_kv_heads", "d_ff"),
     ),
@@ -137,13 +137,13 @@ PANELS = (
     ),
     Panel(
         "formats",
-        N_("Which format?"),
+        N_("Which number format?"),
         which_format_pays,
         fields=("d_model", "n_heads", "n_kv_heads", "d_ff", "device"),
     ),
     Panel(
         "attention-growth",
-        N_("Which attention?"),
+        N_("Which attention scales best?"),
         which_attention_pays,
         fields=("d_model", "n_heads", "d_head", "device"),
     ),

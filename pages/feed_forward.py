@@ -39,7 +39,7 @@ PANELS = (
     ),
     Panel(
         "unit",
-        N_("What excites a unit?"),
+        N_("What activates a unit?"),
         of_units(one_unit),
         layer_and_expert,
         fields=("activation", "d_ff"),

@@ -118,8 +118,8 @@ PANELS = (
         how_values_are_spread,
         fields=("initialization", "n_layers", "seed"),
     ),
-    Panel("ledger", N_("Where do tensors go?"), where_tensors_went),
-    Panel("conversion-faults", N_("Was it converted correctly?"), what_a_fault_does),
+    Panel("ledger", N_("Where does each tensor go?"), where_tensors_went),
+    Panel("conversion-faults", N_("Is the conversion correct?"), what_a_fault_does),
     Panel(
         "code",
         N_("The model as code"),

@@ -16,7 +16,7 @@ TITLE = N_("Positions: how word order enters the model")
 PANELS = (
     Panel(
         "kinds",
-        N_("How does order get in?"),
+        N_("How is word order encoded?"),
         the_positions,
         fields=(
             "position_kind",
@@ -30,7 +30,7 @@ PANELS = (
     ),
     Panel(
         "claims",
-        N_("Are the claims true?"),
+        N_("Do common claims hold?"),
         claims_tested,
         fields=("position_kind", "d_model", "n_heads"),
         of_attention=True,
@@ -44,7 +44,7 @@ PANELS = (
     ),
     Panel(
         "loss",
-        N_("What does length cost?"),
+        N_("Does the loss rise with length?"),
         what_it_costs,
         fields=("position_kind", "n_layers"),
         of_attention=True,

@@ -119,7 +119,7 @@ PANELS = (
     ),
     Panel(
         "without-source",
-        N_("Without the source?"),
+        N_("What happens without the source?"),
         when_the_source_is_missing,
         fields=("n_layers", "n_decoder_layers"),
     ),

@@ -336,7 +336,7 @@ def _activation_faults(how: Compression) -> Iterator[Fault]:
         yield Fault(text, {"mend": "int8.act8"})
     elif how.activations.is_smooth and (how.kept_share or how.rounding is not Rounding.NEAREST):
         text = N_(
-            "SmoothQuant sets the weight grid itself: round weights to nearest, all to the "
-            "same number of bits"
+            "SmoothQuant works only with plain rounding here: round weights to nearest, all "
+            "to the same number of bits"
         )
         yield Fault(text, {}, {"rounding": Rounding.NEAREST})

@@ -258,7 +258,7 @@ def generate(options: argparse.Namespace, model: Opened) -> None:
     built, prompt = model.build(options), _ids(options, model)
     if not isinstance(built, GPT) or model.tokenizer is None:
         raise ConfigError(
-            [Fault(N_("Only a GPT with a tokenizer generates text: choose another model"))]
+            [Fault(N_("Only a GPT with a tokenizer can generate text here: choose another model"))]
         )
     sampling = SamplingConfig(
         temperature=options.temperature, top_k=options.top_k, top_p=options.top_p

@@ -143,7 +143,7 @@ def _share_faults(
     routed_scale: float,
 ) -> Iterator[Fault]:
     if not 0 <= dropout < 1:
-        text = N_("dropout ({value}) must be a share from 0 to 0.99: use {mend}")
+        text = N_("dropout ({value}) must be a probability from 0 to 0.99: use {mend}")
         mend = 0.0 if dropout < 0 else 0.99
         yield Fault(text, {"value": dropout, "mend": mend}, {"dropout": mend})
     if not 0 < norm_eps <= 1:
@@ -248,7 +248,7 @@ def _mtp_faults(architecture: Architecture, n_mtp_modules: int) -> Iterator[Faul
     reads_both_ways = architecture in (Architecture.ENCODER, Architecture.ENCODER_DECODER)
     if n_mtp_modules and reads_both_ways:
         text = N_(
-            "n_mtp_modules ({value}) is only for a GPT, not for a model of kind {kind}: use 0"
+            "n_mtp_modules ({value}) is only for a GPT, not for the architecture {kind}: use 0"
         )
         said = {"value": n_mtp_modules, "kind": str(architecture)}
         yield Fault(text, said, {"n_mtp_modules": 0})
@@ -281,7 +281,7 @@ def _scale_faults(values: Values) -> Iterator[Fault]:
     """A norm of the write takes the multiplier away again."""
     is_normed = values["norm_placement"] in (NormPlacement.SANDWICH, NormPlacement.RES_POST)
     if is_normed and values["residual_multiplier"] != 1:
-        text = N_("A norm after the sub-layer undoes residual_multiplier ({value}): use 1")
+        text = N_("A norm on a sub-layer's output undoes residual_multiplier ({value}): use 1")
         said = {"value": values["residual_multiplier"]}
         yield Fault(text, said, {"residual_multiplier": 1.0})
 

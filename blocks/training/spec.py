@@ -63,7 +63,9 @@ def spec_faults(
     """Return the faults of a model that does not fit its task, or its teacher."""
     expected = task.learner
     if config.architecture is not expected:  # an encoder would see the tokens that are asked for
-        text = N_("A model of kind {architecture} cannot be trained on this task: use {mend}")
+        text = N_(
+            "A model with architecture {architecture} cannot be trained on this task: use {mend}"
+        )
         yield _fault(text, config, "architecture", expected)
     if config.vocab_size != task.vocab_size:
         text = N_("vocab_size ({vocab_size}) does not match the task's vocabulary: use {mend}")

@@ -185,7 +185,9 @@ def _faults(config: TaskConfig) -> Iterator[Fault]:
         yield Fault(text, {"name": "seq_len", "value": config.seq_len, **bounds}, {"seq_len": mend})
     usual, *_ = choices = config.kind.architectures
     if config.architecture not in (None, *choices):
-        text = N_("A model of kind {value} cannot be trained on the task “{kind}”: use {mend}")
+        text = N_(
+            "A model with architecture {value} cannot be trained on the task “{kind}”: use {mend}"
+        )
         said = {"value": str(config.architecture), "kind": str(config.kind), "mend": str(usual)}
         yield Fault(text, said, {"architecture": usual})
     if config.sees_ahead and config.kind not in NEXT_TOKEN:

@@ -164,7 +164,10 @@ def _opened(name: str, file: Path | None) -> ModelFile:
     except OSError:
         raw = None
     if raw is None:
-        text = N_("The trained model {name} is not available here: open it and start again")
+        text = N_(
+            "The weights of the trained model {name} are not available here: load the model "
+            "again, then start again"
+        )
         raise ConfigError([Fault(text, {"name": name})])
     return read_model_file(raw)
 

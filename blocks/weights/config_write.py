@@ -442,8 +442,8 @@ def family_of(config: ModelConfig, came_as: str = "") -> str:
         if written(family, config) is not None:
             return family
     text = N_(
-        "No known model family supports this configuration; models can be saved in these "
-        "families: {known}"
+        "No known model family supports this configuration; models can be saved in the "
+        "formats of these families: {known}"
     )
     raise ConfigError([Fault(text, {"known": ", ".join(WRITERS)})])
 

@@ -59,7 +59,9 @@ def inside(folder: Path, name: str) -> Path:
     except (OSError, RuntimeError, ValueError):  # no right to read it, a link to itself
         is_inside, is_file = True, False
     if not is_inside:
-        text = N_("{name} is a link that leads out of the folder: put the file itself there")
+        text = N_(
+            "{name} is a symbolic link that points outside the folder: put the file itself there"
+        )
         raise refusal(text, name=name)
     if not is_file:
         raise refusal(N_("{name} cannot be read: provide a regular file"), name=name)

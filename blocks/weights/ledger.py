@@ -81,7 +81,7 @@ class Ledger:
         found = [row for row in self.rows if not row.state.is_sound]
         said = [Fault(FAULTS[row.state], self._values(row)) for row in found[:MOST_FAULTS]]
         if len(found) > MOST_FAULTS:
-            said.append(Fault(N_("and {n} more tensors"), {"n": len(found) - MOST_FAULTS}))
+            said.append(Fault(N_("and {n} more"), {"n": len(found) - MOST_FAULTS}))
         return tuple(said)
 
     @property

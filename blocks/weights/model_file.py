@@ -61,7 +61,7 @@ class Card:
             "group_scores": _is_table(self.group_scores, lambda score: is_of(float, score)),
         }
         if wrong := [name for name, is_so in is_right.items() if not is_so]:
-            text = N_("The card of the file is damaged at {name}: save the model again")
+            text = N_("The file's model card is damaged at {name}: save the model again")
             raise ConfigError(Fault(text, {"name": name}) for name in wrong)
 
 

@@ -111,7 +111,7 @@ TRANSPOSED = Operation(
     _stacked_turned,
 )
 AS_A_ROW = Operation(
-    N_("one row as a vector"),
+    N_("flatten one row to a vector"),
     lambda tensor, _config: (tensor.flatten(),),
     lambda parts, _config: parts[0][None],
     lambda shapes: (1, *shapes[0]),

@@ -234,7 +234,7 @@ def _check_budget(rows: Ledger, dtype: torch.dtype, budget: int | None) -> None:
     if budget is not None and need > budget:
         text = N_(
             "The weights take {need} as {dtype}, more than the {budget} allowed here: use a "
-            "smaller model, or a number format with fewer bytes"
+            "smaller model, or a number format with fewer bytes per weight"
         )
         name = str(dtype).removeprefix("torch.")
         raise refusal(text, need=bytes_text(need), dtype=name, budget=bytes_text(budget))

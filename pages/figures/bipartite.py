@@ -87,8 +87,8 @@ def lines(
             *_levels(weights, found[is_pinned], palette.PINNED, shift),
         ],
         annotations=[
-            _column(_("query: attends"), 0, "left"),
-            _column(_("key: attended to"), 1, "right"),
+            _column(_("query (attends)"), 0, "left"),
+            _column(_("key (attended to)"), 1, "right"),
         ],
     )
 
@@ -156,8 +156,8 @@ def _ends(
 
 def _is_read(found: np.ndarray, pinned: int | None, key: int, total: float, _: Translate) -> str:
     if pinned is None:
-        return _("{total:.2f} from all queries").format(total=total)
-    text = _("{weight:.3f} from the pinned token, {total:.2f} from all queries")
+        return _("receives {total:.2f} from all queries").format(total=total)
+    text = _("receives {weight:.3f} from the pinned token, {total:.2f} from all queries")
     return text.format(weight=found[pinned, key], total=total)
 
 

@@ -43,7 +43,7 @@ def head_map(
         height=max(380, min(640, 130 + 26 * n)) + label_room(tokens),
         margin=(TITLE + label_room(tokens), KEY_TITLE),
         xaxis=slanted(tokens, KEY_LABELS, side="top", range=width),
-        yaxis={**token_ticks(tokens, QUERY_LABELS), "title": _("query: attends"), "range": height},
+        yaxis={**token_ticks(tokens, QUERY_LABELS), "title": _("query (attends)"), "range": height},
         xaxis2={**hover_names(tokens), "overlaying": "x", "range": width},
         yaxis2={**hover_names(tokens), "overlaying": "y", "range": height},
         shapes=[outline(-0.5, pinned - first - 0.5, n, 1)],
@@ -54,7 +54,7 @@ def head_map(
 def _key_title(_: Translate) -> dict[str, Any]:
     """Below the map, since the tokens stand above it."""
     place = {"x": 0.5, "xref": "paper", "y": 0, "yref": "paper", "yanchor": "top"}
-    return {**place, "text": _("key: attended to")}
+    return {**place, "text": _("key (attended to)")}
 
 
 def cells(values: np.ndarray, first: int, hover: str, _: Translate) -> list[dict[str, Any]]:

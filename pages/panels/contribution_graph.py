@@ -71,13 +71,14 @@ def says_sources(facts: GraphFacts) -> str:
     values = {"token": name, "own": percent(facts.own), "first": called(facts.run, first)}
     values["first_share"] = percent(first_share)
     text = _(
-        "After the last layer, {own} of {token} is its own and {first_share} comes from {first}."
+        "After the last layer, {own} of the vector of {token} is its own and "
+        "{first_share} comes from {first}."
     )
     for other, share in second:
         values |= {"second": called(facts.run, other), "second_share": percent(share)}
         text = _(
-            "After the last layer, {own} of {token} is its own, {first_share} comes from "
-            "{first} and {second_share} from {second}."
+            "After the last layer, {own} of the vector of {token} is its own, {first_share} "
+            "comes from {first} and {second_share} from {second}."
         )
     most = _("The token takes in the most from others in layer {layer}.")
     layer = from_one(facts.busiest_layer)
@@ -98,8 +99,8 @@ def _says_rest(facts: GraphFacts) -> str:
 def says_how_to_read(facts: GraphFacts) -> str:
     """Wires, dots and colour in one line."""
     text = _(
-        "Wire: what a token takes from another. Dot: how much a token has gathered so far. "
-        "Orange: what reaches {token}. Click a token."
+        "Wire: what a token takes from another. Dot: how much a token has gathered so "
+        "far. Orange: what reaches {token}. Click a token to pin it."
     )
     return text.format(token=called(facts.run, facts.token))
 

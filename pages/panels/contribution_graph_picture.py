@@ -226,7 +226,7 @@ def _hover(
             for i in np.argsort(-row, kind="stable")[:3]
             if row[i] > 0
         ]
-        text = _("{share:.0%} gathered from others so far")
+        text = _("{share:.0%} gathered from other tokens so far")
         lines.append(text.format(share=shares.gathered[level, token]))
     if shares.routes[level, token] > 0:
         text = _("{share:.1%} of {pinned} at the last layer passes through here")

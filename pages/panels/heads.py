@@ -56,7 +56,8 @@ def _roles(facts: LayerHeads) -> str:
         return text.format(seed=facts.run.seed)
     if facts.named.empty:
         return _(
-            "The weights are trained; on average no head puts most of its weight on one position."
+            "The weights are trained; on average no head puts most of its weight on any one "
+            "of the positions in the table below."
         )
     text = _("head {head}, {name} {share:.0%}")
     roles = listing(
@@ -117,8 +118,8 @@ def table(facts: LayerHeads) -> pd.DataFrame:
         _("first token"): found["first_token"],
         _("itself"): found["same_token"],
         _("previous token"): found["previous_token"],
-        _("token after an earlier identical token (induction)"): found["induction"],
-        _("row sum"): found["row_sum_min"].map("{:.3f}".format),
+        _("token after an earlier copy of the current one (induction)"): found["induction"],
+        _("smallest row sum"): found["row_sum_min"].map("{:.3f}".format),
         _("name"): [terms.head_name(name) for name in found["name"]],
     }
     return pd.DataFrame(shown).round(3)

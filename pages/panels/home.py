@@ -130,8 +130,8 @@ def what_follows(run: Run) -> None:
     note(sentences(says_openness(facts, is_last=is_last), says_space(shown)))
     if run.weights and (n := n_words_in_pieces()):
         text = _(
-            "Words that this small model has to split into pieces: {n}. It was trained on "
-            "short stories; other texts are unfamiliar to it."
+            "Words that this small model's tokenizer splits into pieces: {n}. It was trained "
+            "on short stories; other texts are unfamiliar to it."
         )
         st.caption(text.format(n=n))
         sample_buttons(run)
@@ -177,7 +177,7 @@ def says_openness(facts: NextFacts, *, is_last: bool) -> str:
     """How open the choice is, and what a click writes."""
     text = _("The model is as uncertain as if choosing among {n} equally likely tokens.")
     n = f"{facts.n_alike:.1f}" if facts.n_alike < 10 else f"{facts.n_alike:,.0f}"
-    click = _("Click a word to put it in place of everything after {token}.")
+    click = _("Click a word to replace everything after {token} with it.")
     if is_last:
-        click = _("Click a word to write it; “Next word” writes the first one.")
+        click = _("Click a word to append it; “Next word” appends the first one.")
     return sentences(text.format(n=n), click.format(token=literal(facts.after)))

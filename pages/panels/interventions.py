@@ -41,7 +41,7 @@ def what_if(run: Run) -> None:
     what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run))
     if not run.interventions:
         st.caption(_("This change takes effect only here until you apply it."))
-    switch("each_in_turn", _("Ablate every head and part in turn"))
+    switch("each_in_turn", _("Ablate every head and every whole part in turn"))
     if link.value("each_in_turn"):
         each_in_turn(run.untouched, labelled.pinned_token(run))
 

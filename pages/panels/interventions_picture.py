@@ -55,7 +55,7 @@ def candidates(table: pd.DataFrame, *, token: str, _: Translate) -> Picture:
     return figure(
         [
             _joined(before, after),
-            _dots(before, rows, _("untouched"), "circle-open", palette.BEFORE),
+            _dots(before, rows, _("original"), "circle-open", palette.BEFORE),
             _dots(after, rows, _("changed"), "circle", palette.EMBEDDING, _hovers(table, _)),
         ],
         title=_("Predictions at {token}").format(token=token_label(token)),

@@ -63,19 +63,20 @@ def says_heads(run: Run) -> str:
         )
     if config.token_mixer is TokenMixer.GRU and not config.has_attention:
         text = _(
-            "A GRU has no heads: its state is one vector of d_model = {d_model} numbers, and its "
-            "gates take six matrices of d_model × d_model."
+            "A GRU has no heads: its state is one vector of d_model = {d_model} numbers, and "
+            "its gates and candidate state take six matrices of d_model × d_model."
         )
     if config.token_mixer is TokenMixer.GATED_DELTA and not config.has_attention:
         text = _(
             "Each of the n_heads = {n} heads keeps a matrix of {d_head} × {d_head} numbers. "
-            "More but narrower heads leave the projections as they are and make the state "
-            "smaller."
+            "More but narrower heads leave the large projections as they are and make the "
+            "state smaller."
         )
     if config.is_latent:
         text = _(
             "kv_proj computes the keys and values of {n} heads from one vector of {latent} "
-            "numbers per token: the parameters grow with n_heads, the cache does not."
+            "numbers per token: for a given d_head, its parameters grow with n_heads; the "
+            "cache does not."
         )
     sizes = {"n": config.n_heads, "n_kv": config.n_kv_heads, "latent": config.d_kv_latent}
     return text.format(d_head=config.d_head, d_model=config.d_model, **sizes)

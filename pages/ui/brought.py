@@ -36,7 +36,7 @@ WEIGHTS = ".safetensors"
 NOT_HERE = {
     UPLOAD: N_("{name} was uploaded by a user and is not on this server: upload its files again"),
     FOLDER: N_("{name} is not among the folders on this server: ask the administrator"),
-    HUB: N_("{name} has not been fetched from the hub to this server: fetch it first"),
+    HUB: N_("{name} has not been fetched from the Hub to this server: fetch it first"),
 }
 
 

@@ -102,7 +102,7 @@ def _show_one(figure: Any, *, key: str, alt: str, on_click: OnClick = None) -> N
         on_select=(lambda: _clicked(key, on_click)) if on_click else "ignore",
     )
     if on_click and is_phone():  # Plotly takes a tap for that on which the tap before has pointed
-        st.caption(_("Tap twice in the picture to choose."))
+        st.caption(_("Tap an item in the picture twice to choose it."))
 
 
 def _show_two(
@@ -131,7 +131,7 @@ def _show_two(
         st.caption(_("A · {name}, as saved").format(name=name))
         _show_one(a, key=f"{key}_a", alt=alt_a)
     with right:
-        clicked = _("B · current settings: click to choose here")
+        clicked = _("B · current settings: click this picture to choose")
         st.caption(clicked if on_click else _("B · current settings"))
         _show_one(b, key=key, alt=alt_b, on_click=on_click)
 

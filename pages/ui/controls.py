@@ -362,7 +362,7 @@ def _brief(x: float) -> str:
 
 
 def _local_window(shown: Shown) -> None:
-    label = _("local_window · tokens that a local layer sees")
+    label = _("local_window · tokens seen per direction in a local layer, itself included")
     window = shown.config.local_window
     slide("local_window", label, LOCAL_WINDOWS, window, label_of=_or_all)
 
@@ -404,7 +404,7 @@ def _may_keep_a_state(shown: Shown) -> bool:
 
 
 def _attention_every(shown: Shown) -> None:
-    label = _("attention_every · every n-th layer attends")
+    label = _("attention_every · every n-th layer uses attention")
     slide("attention_every", label, EVERY, shown.config.attention_every, label_of=_or_none)
 
 
@@ -608,7 +608,7 @@ CONTROLS = {
         lambda shown: shown.config.architecture.reads_tokens,
     ),
     "relative_bias": Control(
-        _switched("relative_bias", N_("Learned bias for each distance (T5)")),
+        _switched("relative_bias", N_("Learned bias for each distance bucket (T5)")),
         lambda shown: shown.has_target,
     ),
     "n_segments": Control(
@@ -661,7 +661,7 @@ CONTROLS = {
             "yarn_whole_pairs",
             N_("YaRN: ramp rounded to whole pairs"),
             N_(
-                "Off: the number of turns alone sets where the ramp begins and ends, even "
+                "Off: the number of rotations alone sets where the ramp begins and ends, even "
                 "between pairs (gpt-oss)."
             ),
         ),
@@ -680,7 +680,7 @@ CONTROLS = {
         lambda shown: shown.config.attention.qk_norm and _is_of_heads(shown),
     ),
     "score_softcap": Control(
-        _softcap("score_softcap", N_("Soft-cap on scores (0: none)")), _is_of_heads
+        _softcap("score_softcap", N_("Soft cap on scores (0: none)")), _is_of_heads
     ),
     "logit_softcap": Control(
         _softcap("logit_softcap", N_("Soft-cap on logits (0: none)")),

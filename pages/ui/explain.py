@@ -92,7 +92,7 @@ TITLES = {
     "parameter_growth": N_("Where the parameters go"),
     "published_models": N_("Published models"),
     "config_json": N_("config.json"),
-    "file_ledger": N_("The tensors of a file"),
+    "file_ledger": N_("The tensors in a file"),
     "conversion_faults": N_("Conversion faults"),
     "weight_values": N_("How weights are distributed"),
     "comparing": N_("Comparing two models"),
@@ -100,7 +100,7 @@ TITLES = {
     "quantization": N_("Quantization"),
     "pruning": N_("Pruning"),
     "distillation": N_("Knowledge distillation"),
-    "paths": N_("Paths of a residual network"),
+    "paths": N_("Paths through a residual network"),
 }
 
 

@@ -404,7 +404,7 @@ def _change(name: str, value: Any) -> None:
 
 def _device_line(run: Run, seen: Recording) -> None:
     """The time measured, the memory counted: the last run on this device."""
-    text = _("{device} · {dtype} · recorded in {time:.2f} ms · {memory} stored besides the weights")
+    text = _("{device} · {dtype} · recorded in {time:.2f} ms · {memory} of activations stored")
     st.sidebar.caption(
         text.format(
             device=devices.device_name(run.device),

@@ -68,7 +68,7 @@ def _keys() -> None:
     _lead(-1, _("Previous panel"), ":material/arrow_back:", BACK, "panel_back")
     _lead(1, _("Next panel"), ":material/arrow_forward:", ON, "panel_on")
     st.button(
-        _("End"),
+        _("Exit"),
         icon=":material/close:",
         on_click=link.change,
         args=("present", False),

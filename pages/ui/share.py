@@ -77,7 +77,8 @@ def _code_for_a_camera(text: str) -> None:
     n = len(text.encode())
     if n > LONGEST:
         text = _(
-            "A link of {n:,} characters is too long for a QR code, which can hold at most {most:,}."
+            "A link of {n:,} characters is too long for a QR code that cameras read easily: "
+            "at most {most:,} are allowed."
         )
         st.caption(text.format(n=n, most=LONGEST))
         return

@@ -218,8 +218,8 @@ def test_every_field_is_mended_alone(name: str, value: object):
             "norm_kind cannot be 'l2': use layernorm",
             {"norm_kind": "layernorm"},
         ),
-        ({"dropout": 1.0}, "dropout (1.0) must be a share", {"dropout": 0.99}),
-        ({"dropout": -0.5}, "dropout (-0.5) must be a share", {"dropout": 0.0}),
+        ({"dropout": 1.0}, "dropout (1.0) must be a probability", {"dropout": 0.99}),
+        ({"dropout": -0.5}, "dropout (-0.5) must be a probability", {"dropout": 0.0}),
         ({"norm_eps": 0.0}, "norm_eps (0.0) must be above 0", {"norm_eps": 1e-5}),
         ({"rope_base": 1}, "rope_base (1) must be above 1", {"rope_base": 10_000.0}),
         (

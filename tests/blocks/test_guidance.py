@@ -277,7 +277,7 @@ def test_a_teacher_that_is_not_here_is_said_to_be_missing(tmp_path, file):
     spec = toy_spec()
     where = None if file is None else tmp_path / file
     teacher = Teacher(name="mine", config=spec.config, file=where)
-    with pytest.raises(ConfigError, match="mine is not available here"):
+    with pytest.raises(ConfigError, match="model mine are not available here"):
         Training(replace(spec, teaching=Teaching(teacher=teacher, how=BOTH)))
 
 

@@ -78,5 +78,5 @@ def test_the_stamp_and_the_fingerprint_change_with_the_files(root: Path, tmp_pat
     assert stamp(folder) != first and fingerprint(folder) != digest
     assert stamp(root / "gone") == ()
     (copy / "tokenizer.json").symlink_to(folder / "config.json")
-    with pytest.raises(ConfigError, match="leads out of the folder"):
+    with pytest.raises(ConfigError, match="points outside the folder"):
         fingerprint(copy)

@@ -146,7 +146,7 @@ def test_of_many_faults_the_first_are_said_and_the_rest_counted(folder: Path):
     with pytest.raises(ConfigError) as error:
         open_published(folder)
     assert len(error.value.faults) == 9
-    assert str(error.value.faults[-1]) == "and 26 more tensors"
+    assert str(error.value.faults[-1]) == "and 26 more"
 
 
 @pytest.mark.parametrize(

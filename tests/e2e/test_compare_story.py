@@ -39,7 +39,7 @@ def test_keep_change_compare_swap_and_drop(reader: Reader):
     click_mark(page, "pair_distances", x, y)
     expect_query(page, head="3")
 
-    open_panel(page, "What is kept?", "kept")
+    open_panel(page, "What have you kept?", "kept")
     at(page, "swap_here").get_by_role("button").click()
     expect(page).not_to_have_url(re.compile("[?&]n_heads="))
     settle(page)

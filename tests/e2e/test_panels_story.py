@@ -27,7 +27,7 @@ def test_a_title_the_next_panel_the_link_and_back_lead_through_a_page(reader: Re
     expect(at(page, "bend_curves")).to_have_count(0)
     at(page, "to_unit").get_by_role("button").click()
     expect_query(page, panel="unit")
-    expect(panel_title(page, "What excites a unit?")).to_have_attribute("aria-checked", "true")
+    expect(panel_title(page, "What activates a unit?")).to_have_attribute("aria-checked", "true")
     go_back(page)
     expect(at(page, "activity")).to_be_visible()
     settle(page)

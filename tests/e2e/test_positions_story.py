@@ -16,14 +16,14 @@ def test_clicks_pin_a_position_choose_its_pair_and_look_at_another_kind(reader: 
     assert plot(page, "position_table", "chart.layout.shapes[0].y0") == 2.5
     expect(page.get_by_text("at position 3, it has made")).to_be_visible()
 
-    open_panel(page, "Are the claims true?", "claims")
+    open_panel(page, "Do common claims hold?", "claims")
     click_mark(page, "claim_grid", 4, 1)
     expect_query(page, shown_position="alibi")
-    open_panel(page, "How does order get in?", "kinds")
+    open_panel(page, "How is word order encoded?", "kinds")
     expect(page.get_by_text("Bias added to the scores of the query")).to_be_visible()
     at(page, "use_position").get_by_role("button").click()
     expect_query(page, position_kind="alibi")
-    open_panel(page, "Are the claims true?", "claims")
+    open_panel(page, "Do common claims hold?", "claims")
     assert plot(page, "claim_grid", "chart.layout.shapes[0].x0") == 3.5
 
 

@@ -85,7 +85,7 @@ def test_a_page_of_another_architecture_shows_the_way():
     [
         ("folder:gone", "'gone' is not among the folders on this server"),
         ("upload:gpt2-0123456789", "was uploaded by a user and is not on this server"),
-        ("hub:owner/model", "has not been fetched from the hub"),
+        ("hub:owner/model", "has not been fetched from the Hub"),
     ],
 )
 def test_a_link_to_what_is_not_here_says_what_is_missing(preset: str, words: str):
@@ -133,7 +133,7 @@ def test_a_file_that_was_saved_here_is_made_smaller_and_shown_everywhere(saved):
 def test_a_card_that_names_no_task_that_fits_is_said_so(saved, changes):
     at = opened("pages/efficiency.py", preset=saved(**changes), panel="")
     assert_works(at)
-    assert "names no task to measure it on here" in at.info[0].value
+    assert "names no task that can be measured here" in at.info[0].value
     assert at.button(key="shrink_sort")
 
 

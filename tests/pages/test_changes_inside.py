@@ -13,7 +13,7 @@ def test_a_head_is_switched_off_and_on_again(page: str):
     press(at, "change_it")
     assert_works(at)
     assert at.query_params["interventions"] == "head_out.1.1:zero"
-    assert "Changed inside the model: layer 2, head 2 → nothing" in said(at)
+    assert "Changed inside the model: layer 2, head 2 → zeros" in said(at)
     assert "The pattern of a changed head is still drawn" in said(at)
     assert "At the pinned token" in said(at)
     press(at, "undo_all")
@@ -42,7 +42,7 @@ def test_a_lesson_that_asks_for_no_change_folds_the_controls():
 def test_a_block_measures_the_angle():
     at = opened(BLOCK, interventions="attention_out.0:zero")
     assert_works(at)
-    assert "1 − cosine" in said(at) and "changed head" not in said(at)
+    assert "cosine distance" in said(at) and "changed head" not in said(at)
     assert max(figure(at, "output_moved")["data"][0]["y"]) > 1e-4
 
 

@@ -245,11 +245,11 @@ def test_tokens_may_be_any_number_and_fifteen_trillion_is_a_stop():
     assert {"15 T", "123 M"} <= set(slider.options)
     move(at, "n_training_tokens", 15 * 10**12)
     assert control(at, "n_training_tokens").key == slider.key  # else keys pressed fast are lost
-    assert "120,540 tokens per parameter" in said(at)
+    assert "120,540 tokens per active parameter" in said(at)
 
 
 def test_the_moment_on_the_way_back_has_its_formula():
     at = opened(PAGE, panel="memory", checkpointing=True, **LLAMA)
-    terms = frame(at, "saved for backward").set_index("saved for backward")["formula"]
+    terms = frame(at, "formula").set_index("activations")["formula"]
     temporary = terms["temporary values in the backward pass"]
     assert "2 · batch · n · vocab_size · exact_bytes" in temporary

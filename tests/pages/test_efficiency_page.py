@@ -244,7 +244,7 @@ def test_a_pruned_model_that_was_trained_on_says_where_it_comes_from(patched):
 def test_retraining_is_done_here_where_it_was_not_recorded(kept, monkeypatch):
     preset = f"run:{kept[0]}"
     at = opened(PAGE, preset=preset, panel="retraining")
-    assert "was not retrained beforehand" in at.info[0].value
+    assert "There are no precomputed results for this model" in at.info[0].value
     quick = partial(Retraining, n_updates=2, shares=(0.5,))
     monkeypatch.setattr(retraining, "Retraining", quick)
     query = {"measure_retraining": "true", "retrained_without": "heads"}
@@ -289,7 +289,7 @@ def test_a_card_that_says_what_cannot_be_names_no_task(kept, tmp_path, monkeypat
     monkeypatch.setenv("BLOCKSCOPE_FOLDERS", str(tmp_path))
     at = opened(PAGE, preset="folder:odd", panel="distillation")
     assert_works(at)
-    assert "names no task to measure it on here" in at.info[0].value
+    assert "names no task that can be measured here" in at.info[0].value
 
 
 @pytest.mark.parametrize("name", pocket_names())
@@ -454,7 +454,7 @@ def test_some_of_a_model_stays_at_full_precision_and_shows_what_that_gives():
     at = opened(PAGE, preset="sort", panel="rounding", pressed=["measure_rounded"], **query)
     assert "(nothing to round in this model): layers.7." in at.warning[0].value
     assert_works(at, warnings=None)
-    assert "With layer 1 rounded too, these would be" in said(at)
+    assert "If layer 1 were rounded too, the size would be" in said(at)
     at.button(key="use_rounded").click().run()
     assert at.query_params["preset"] == "sort~int2.exempt-layers:0"
     assert_works(opened("pages/encoder.py", preset="sort~int2.exempt-layers:0", panel="stream"))

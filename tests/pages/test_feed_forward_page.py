@@ -142,10 +142,10 @@ def test_experts_are_tried_limited_and_left_again():
     assert "There is no capacity limit" in said(at)
     press(at, "with_capacity")
     assert settings(at)["expert_capacity"] == "1.0" and "assignments dropped:" in said(at)
-    load = table(at, "mean probability")
+    load = table(at, "mean router score")
     assert load["processed"].max() <= 3 and load["times chosen"].sum() == 2 * 12  # ⌈2 · 12 / 8⌉
     press(at, "one_active")
-    assert table(at, "mean probability")["times chosen"].sum() == 12
+    assert table(at, "mean router score")["times chosen"].sum() == 12
     press(at, "dense_again")
     assert_works(at)
     assert "n_experts" not in settings(at)
@@ -195,7 +195,7 @@ def test_an_expert_without_tokens_says_so_and_leads_to_a_busy_one():
 def test_position_by_position_is_measured():
     at = page(panel="positions", position_kind="none", **SMALL)
     rows = table(at, "after shuffling")["after shuffling"].tolist()
-    assert rows == ["same outputs", "same outputs", "changes"]
+    assert rows == ["same outputs", "same outputs", "different outputs"]
     assert "it treats tokens as a set" in said(at)
     assert "Feed-forward outputs that changed: 1 of 12" in said(at)
     visit(at, panel="positions", mask_kind="none", position_kind="rope", **SMALL)

@@ -62,8 +62,8 @@ def test_write_on_appends_the_likeliest_word_and_follows_the_end():
 
 def test_what_follows_is_that_of_the_pinned_token():
     at = home(text=" Once there was a red ball", token=3)
-    assert figure(at, "following")["layout"]["title"]["text"] == "Next after “a”"
-    assert "in place of everything after" in said(at)
+    assert figure(at, "following")["layout"]["title"]["text"] == "Next token after “a”"
+    assert "Click a word to replace everything after" in said(at)
 
 
 @pytest.mark.parametrize(("text", "stays"), [(" Once there was a cat", True), (" a b c d", False)])

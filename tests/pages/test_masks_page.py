@@ -156,7 +156,7 @@ def test_batch_norm_in_training_is_named():
         norm_kind="batchnorm", training=True, input_kind="random", batch=3, seq_len=5, panel="leaks"
     )
     assert "In training mode BatchNorm computes the mean" in said(at)
-    assert "Another sequence in the same batch changes too" in said(at)
+    assert "The output of another sequence in the same batch changes too" in said(at)
 
 
 def test_links_out_of_bounds_are_mended():
@@ -241,7 +241,7 @@ def test_a_finished_run_shows_why_the_mask_exists():
     assert_works(at, warnings=None)
     assert "From a recorded run" in said(at) and "copies the next token" in said(at)
     names = {trace["name"] for trace in figure(at, "peeking_losses")["data"]}
-    kinds = ("training", "writing")
+    kinds = ("training", "generating")
     assert names == {f"{mask}, {kind}" for mask in ("causal mask", "no mask") for kind in kinds}
     texts = [code.value for code in at.code if code.value.startswith("Once there was a")]
     assert len(texts) == 2

@@ -94,7 +94,7 @@ def test_a_narrower_stack_reads_words_and_says_so():
         PAGE, preset="course", text="a b", depth=1, n_depth_seeds=1, depth_width=32, panel="depth"
     )
     assert_works(at)
-    assert "random vectors for the text's words" in said(at)
+    assert "random vectors for the text's tokens" in said(at)
 
 
 def test_residual_and_norm_off_are_one_press_away_and_leave_a_ghost():
@@ -258,6 +258,6 @@ def test_a_race_with_a_warm_up_stands_beside_that_without(warmup: int):
 
 def test_a_race_of_other_models_says_nothing_of_the_pages_own():
     at = opened(PAGE, preset="course", panel="race")
-    assert "parameters in this block" not in said(at) and "d_model 64" in said(at)
+    assert "parameters in this block" not in said(at) and "its d_model is 64" in said(at)
     move(at, "panel", "depth")
     assert "parameters in this block" in said(at)

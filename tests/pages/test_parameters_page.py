@@ -73,7 +73,7 @@ def test_a_piece_is_opened_by_the_link(at: AppTest, view: str, path: str, top: i
     rows = figure(at, "pieces")["data"]
     assert rows[0]["customdata"][0][2] == f"{top:,}"
     assert len(rows[1]["x"] if len(rows) > 1 else []) == below
-    assert (f"{top:,} parameters" in said(at)) == (top < 124439808)
+    assert (f", {top:,} parameters, " in said(at)) == (top < 124439808)
 
 
 def test_opening_and_going_back(at: AppTest):

@@ -38,7 +38,7 @@ def test_the_first_view_tests_the_trained_model():
     assert control(at, "shown_position").value == "rope"
     assert verdicts(at) == ["✗✓✓✓✓", "–✓✓✓✗", "–✓✗✓–", "✓✗✗✓✓", "✓✗✗✗✗"]
     assert "does worse: running is not generalizing" in said(at)
-    assert "learned does not work at 256, 512 tokens" in said(at)
+    assert "“learned” does not work at 256, 512 tokens" in said(at)
 
 
 def test_every_kind_is_looked_at_on_one_model():

@@ -18,7 +18,7 @@ def told(at) -> str:
 
 
 def alignment_table(at):
-    return next(t.value for t in at.dataframe if "error, validation" in t.value)
+    return next(t.value for t in at.dataframe if "error on validation" in t.value)
 
 
 def tokens_of(at, key: str) -> tuple[list[str], list[str]]:
@@ -35,7 +35,9 @@ def test_the_trained_translator_aligns_a_sentence_of_the_grammar():
     assert f"of the {len(pair.links)} true ones" in told(at)
     assert "validation sentences" in said(at)
     table = alignment_table(at)
-    assert table["error, validation"].min() < 0.35 < table["error, validation, next row"].min()
+    assert (
+        table["error on validation"].min() < 0.35 < table["error on validation, query +1 row"].min()
+    )
     rows, columns = tokens_of(at, "alignment_map")
     assert columns == list(pair.english) and rows == list(pair.chinese)
 
@@ -84,7 +86,7 @@ def test_what_the_grammar_cannot_say_has_no_truth_and_the_heads_are_still_known(
     at = opened(PAGE, preset=None, panel="alignment", text="dog the the reads.")
     assert_works(at)
     assert "the grammar cannot produce this source" in told(at)
-    assert "error, this sentence" not in alignment_table(at)
+    assert "error on this sentence" not in alignment_table(at)
     own = opened(PAGE, **OWN, panel="alignment")
     assert "not words of the translation grammar" in told(own)
     assert [option for option in control(own, "aligned_head").options] == [
@@ -98,7 +100,7 @@ def test_random_weights_say_that_they_are_chance():
     at = opened(PAGE, preset=None, panel="alignment", **random)
     assert_works(at)
     assert "The weights are random (seed 0)" in told(at)
-    assert alignment_table(at)["error, validation"].min() > 0.5
+    assert alignment_table(at)["error on validation"].min() > 0.5
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_both_directions_are_told_apart():
 def test_whether_both_languages_meet_is_said_of_a_translator_only():
     for link, is_said in (({"preset": None}, True), (OWN, False)):
         at = opened(PAGE, panel="encoder-output", **link)
-        assert ("Do the two languages share meaning?" in said(at)) is is_said
+        assert ("Do the two languages share a representation of meaning?" in said(at)) is is_said
 
 
 def test_padding_enters_no_average_over_source_tokens():
@@ -167,7 +169,7 @@ def test_padding_enters_no_average_over_source_tokens():
 
 def _averages(at) -> list[str]:
     """The sentences that average over source tokens."""
-    about = ("changes the vectors most", "effectively attends to", "has kept its direction")
+    about = ("changes the vectors most", "effectively attends to", "has changed direction least")
     return [next(line for line in said(at).splitlines() if each in line) for each in about]
 
 

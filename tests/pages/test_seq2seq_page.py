@@ -217,7 +217,7 @@ def test_a_mask_changes_nothing_that_is_written_and_the_page_says_why():
     visit(at, **everything, mask_kind="none", target_step=4)
     assert_works(at)
     assert figure(at, "beam_tree")["data"] == first
-    assert "later ones do not exist yet" in said(at)
+    assert "processed once, before later ones exist" in said(at)
     assert "Scores on validation sentences use the causal mask." in said(at)
 
 

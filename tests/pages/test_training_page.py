@@ -120,7 +120,7 @@ def test_another_session_sees_nothing_without_the_link():
 def test_a_start_is_answered_at_once_and_leads_to_the_curves():
     at = opened(PAGE, **{**SHORT, "panel": "recipe"})
     press(at, "start_training")
-    assert [toast.value for toast in at.toast] == ["Training started …"]
+    assert [toast.value for toast in at.toast] == ["Training started"]
     assert "panel" not in at.query_params and open_title(at) == "Is it learning?"
     wait_for(run_of(at), RunState.FINISHED)
 

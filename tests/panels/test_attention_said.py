@@ -144,7 +144,7 @@ def test_the_model_s_own_ways_are_named(monkeypatch: pytest.MonkeyPatch):
     config = CONFIG.replace(n_kv_heads=1, qk_norm=True, position_kind="rope")
     facts = replace(HEAD, run=replace(RUN, config=config))
     said = in_english(monkeypatch, arithmetic.written_out, facts)
-    assert "MQA: this head uses key/value head 1 of 1. q and k are scaled" in said
+    assert "MQA: this head uses key/value head 1 of 1. q and k are normalized" in said
     assert "RoPE has rotated" in said
 
 
@@ -175,7 +175,7 @@ def scaled(head: HeadFacts) -> ScalingFacts:
 def test_what_the_division_does(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, scaling.says_division, scaled(HEAD))
     assert "the largest weight in layer 2, head 1 would average 80%" in said
-    assert "entropy would fall from 2.00 to 1.00 bits" in said and "0.50 to 0.12" in said
+    assert "entropy would go from 2.00 to 1.00 bits" in said and "0.50 to 0.12" in said
     assert "22.6 at 512" in in_english(monkeypatch, scaling.says_random, scaled(HEAD))
     alone = replace(HEAD, run=replace(RUN, input=Input(tokens=("a",))))
     assert "single token" in in_english(monkeypatch, scaling.says_division, scaled(alone))
@@ -208,13 +208,16 @@ def test_which_key_adds_most(monkeypatch: pytest.MonkeyPatch):
     says = contribution.says_contribution
     said = in_both(monkeypatch, says, added([0.6, 0.3, 0.1], [2.0, 1.0, 1.0]))
     assert said["en"] == (
-        "`the₁` has the largest weight (60%) and contributes the most (50% of the total length). "
-        "This head contributes 50% of what the layer adds here. "
+        "`the₁` has the largest weight (60%) and contributes the most (50% of the summed vector "
+        "lengths). This head contributes 50% of what attention adds here. "
         "The output bias contributes 20%: it comes from no token."
     )
     assert "60%" in said["zh"]
     other = in_english(monkeypatch, says, added([0.6, 0.3, 0.1], [1, 3, 0], None, bias_norm=0))
-    assert "but `owl` contributes the most: 75% of the total length with a weight of 30%" in other
+    assert (
+        "but `owl` contributes the most: 75% of the summed vector lengths with a weight of 30%"
+        in other
+    )
     assert "This head" not in other and "bias" not in other
     assert "adds nothing" in in_english(monkeypatch, says, added([1, 0, 0], [0] * 3, out_norm=0))
     assert "cannot attend" in in_english(monkeypatch, says, added([0, 0, 0], [0] * 3))
@@ -259,6 +262,8 @@ def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     assert "Closest" not in in_english(monkeypatch, all_heads.says_heads, named)
     nameless = AllHeads(HEADS.assign(name=""), "layer", (0, 0))
     assert "so none is named" in in_english(monkeypatch, all_heads.says_heads, nameless)
+    alone = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS[:1], "layer", (0, 0)))
+    assert alone.startswith("The only head has an entropy of") and "sharpest" not in alone
     many = AllHeads(pd.concat([HEADS] * 40), "layer", (0, 0))
     assert "the first 32 of 80 heads" in in_english(monkeypatch, all_heads.says_colors, many)
 
@@ -311,12 +316,12 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     says = contribution_graph.says_sources
     said = in_both(monkeypatch, says, graph(2, sources))
     assert said["en"] == (
-        "After the last layer, 38% of `the₂` is its own, 50% comes from `the₁` and 12% from "
-        "`owl`. The token takes in the most from others in layer 1."
+        "After the last layer, 38% of the vector of `the₂` is its own, 50% comes from `the₁` and "
+        "12% from `owl`. The token takes in the most from others in layer 1."
     )
     assert "`the₂`" in said["zh"]
     assert in_english(monkeypatch, says, graph(1, sources)).startswith(
-        "After the last layer, 75% of `owl` is its own and 25% comes from `the₁`."
+        "After the last layer, 75% of the vector of `owl` is its own and 25% comes from `the₁`."
     )
     assert "takes nothing" in in_english(monkeypatch, says, graph(0, sources))
     four = np.zeros((1, 4, 4))

@@ -133,7 +133,8 @@ def test_what_both_expect(monkeypatch: pytest.MonkeyPatch):
         "the positions."
     )
     assert prediction.share(1e-6) == "< 0.001%"
-    assert "(seed 3): A, B" in in_english(monkeypatch, prediction.says_how, "AB", 3)
+    how = in_english(monkeypatch, prediction.says_how, "AB", 3)
+    assert "Predictions of A, B are meaningless: random weights (seed 3)." in how
 
 
 def test_who_lies_on_the_front(monkeypatch: pytest.MonkeyPatch):
@@ -142,8 +143,8 @@ def test_who_lies_on_the_front(monkeypatch: pytest.MonkeyPatch):
     facts = front_facts(table, (False, True))
     assert in_english(monkeypatch, trade_off.says_front, facts) == (
         "Pareto front (2 of 3 configurations): `mine`, `Falcon`. B is dominated: `mine` is no "
-        "worse on either axis and better on one. Configurations not drawn for lack of a value "
-        "on an axis: 1 (an encoder, for example, has no cache)."
+        "worse on either axis and better on at least one. Configurations not drawn for lack of "
+        "a value on an axis: 1 (an encoder, for example, has no cache)."
     )
     assert facts.better_than("kept:0") == facts.better_than("nobody") == ""
     nobody = front_facts(table[3:], (False, True))

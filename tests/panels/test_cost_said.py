@@ -137,7 +137,10 @@ def test_the_step(monkeypatch: pytest.MonkeyPatch):
         "6 FLOPs per active parameter (250,000,000 per token). Attention between tokens "
         "(scores and weighted sum) accounts for 50%."
     )
-    assert said["en"].endswith("backward pass: fused attention does not store the scores.")
+    assert said["en"].endswith(
+        "recomputation in the backward pass takes 1 GFLOP: fused attention does not store the "
+        "scores."
+    )
     assert "6 GFLOP" in said["zh"] and "250,000,000" in said["zh"]
     one = replace(
         STEP,
@@ -161,7 +164,7 @@ def test_decoding(monkeypatch: pytest.MonkeyPatch):
 def test_the_crossover(monkeypatch: pytest.MonkeyPatch):
     facts = CrossoverFacts(100, 384.0, 64, 0.2, is_causal=True, formula="", growth=pd.DataFrame())
     said = in_both(monkeypatch, flops.says_crossover, facts)
-    assert "equal at n = 384, 6.00 times d_model. At your n = 100" in said["en"]
+    assert "cost the same at n = 384, 6.00 times d_model. At your n = 100" in said["en"]
     assert "is 20% of a layer's FLOPs" in said["en"] and said["en"].endswith("to n = 768.")
     assert "384" in said["zh"] and "20%" in said["zh"]
     seeing = replace(facts, is_causal=False)
@@ -261,7 +264,7 @@ def test_the_training(monkeypatch: pytest.MonkeyPatch):
     )
     assert "1.1 PFLOP" in said["zh"]
     said = in_both(monkeypatch, training.says_optimal, PLANNED)["en"]
-    assert said.startswith("That is 1,000 tokens per parameter.")
+    assert said.startswith("D is 1,000 tokens per active parameter.")
     assert "FLOPs: 20 M tokens for this model" in said
 
 
@@ -285,7 +288,7 @@ def test_the_growth(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, sweeps.says_growth, SWEPT)
     assert "time grows about as n^1.20, FLOPs as n^1.10 by formula" in said["en"]
     assert said["en"].endswith("peak memory as n^0.90. Time grows in step with FLOPs.")
-    assert "n 的 1.20 次方" in said["zh"]
+    assert "时间约按 n^1.20 增长" in said["zh"]
     wide = replace(SWEPT, lines=(replace(LINE, what=Swept.D_MODEL),))
     assert "As d_model doubles" in in_both(monkeypatch, sweeps.says_growth, wide)["en"]
     one = replace(SWEPT, exponents={"seconds": {}})
@@ -323,7 +326,7 @@ def test_the_formats(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, sweeps.says_formats, facts)
     assert said["en"] == (
         "At n = 512, float32 takes 20 ms. bfloat16 pays off here: 2 times as fast. "
-        "float16 is slower here: it takes 2 times as long. other is equally fast here."
+        "float16 is slower here: it takes 2 times as long. other is about as fast here."
     )
     assert "20 ms" in said["zh"]
 
@@ -350,8 +353,8 @@ def test_the_device(monkeypatch: pytest.MonkeyPatch):
 def test_the_bounds(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, roofline.says_bounds, BELOW)
     assert said["en"] == (
-        "Decoding one token with 16 already in the cache, batch size 2: limited by arithmetic: "
-        "q_proj; limited by memory: scores, softmax; so small that launching takes longer than "
+        "Decoding one token with 16 already in the cache, batch size 2: compute-bound: "
+        "q_proj; memory-bound: scores, softmax; so small that launching takes longer than "
         "running: residual addition. Why: out_proj reads 4 MB of weights to do 2 MFLOP "
         "per token, 0.5 FLOPs per byte; the ridge point is at 10. A batch of 40 would reach "
         "the ridge point: each weight read then serves the whole batch."

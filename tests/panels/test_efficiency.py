@@ -115,16 +115,16 @@ def test_where_the_score_is_no_share_the_loss_decides():
         ("layers0+2.int3-tensor-awq", "layers removed: 1 + 3, 3 bits per weight, one grid per"),
         (
             "heads1-wanda.units25-wanda",
-            "1 key/value head removed per layer (the least used), 25% of",
+            "1 key/value head removed per layer (those contributing least), 25% of",
         ),
         ("sparse50-random", "50% of the weights set to 0 (at random)"),
-        ("sparse50-wanda-2:4", "2 of every 4 weights set to 0 (the least used)"),
+        ("sparse50-wanda-2:4", "2 of every 4 weights set to 0 (those contributing least)"),
         (
             "int3-group32-gptq-keep3",
             "one grid per 32 weights, rounded with GPTQ, the worst rows (3.0%)",
         ),
         ("int8.act8", "activations at 8 bits"),
-        ("int4-asymmetric-hqq", "one grid per row, asymmetric, range by hqq"),
+        ("int4-asymmetric-hqq", "one grid per row, asymmetric, grid range: hqq"),
         (
             "int4.exempt-embed-decoder:layers:0-mtp:1",
             "one grid per row, layer decoder 1, embed, layer mtp 2 at full precision",
@@ -314,7 +314,7 @@ def pruned(kind: Pruned) -> PruningFacts:
 )
 def test_what_can_go_is_said_for_each_criterion(kind, word, ratio):
     said = pruning.says_pruning(pruned(kind))
-    assert "20% if parts are chosen by magnitude, 50% if by effect" in said
+    assert "20% if parts are chosen by magnitude, 50% if by their contribution" in said
     assert "0% if at random" in said
     assert word in said and f"{ratio} times" in said
     assert said.startswith("Keeping 95% of its score (exact answers),")
@@ -328,7 +328,7 @@ def test_of_a_text_the_loss_says_how_much_can_go():
         "Keeping its held-out loss within 5.0% of the original's, the model can lose 20% if parts "
         "are chosen by magnitude" in said
     )
-    assert "50% if by effect" in said and "0% if at random" in said
+    assert "50% if by their contribution" in said and "0% if at random" in said
 
 
 def test_every_line_begins_at_the_original():
@@ -392,7 +392,7 @@ def distilled(*losses: tuple[float, ...]) -> DistillationFacts:
         ([(1.0, 1.5, 1.2), (1.1, 1.4, 1.2)], "worth more than it costs"),
         (
             [(1.0, 1.5, 0.9), (1.1, 1.4, 0.9)],
-            "what it costs on more updates helps at least as much",
+            "but not reliably more than spending what it costs on more updates.",
         ),
         ([(1.6, 1.5, 0.9), (1.6, 1.4, 0.9)], "does not help"),
         ([(1.4, 1.5, 1.4), (1.6, 1.4, 1.6)], "does not help"),
@@ -424,10 +424,10 @@ def test_a_teacher_that_is_worth_its_flops_may_not_be_worth_its_time():
     said = distillation.says_distillation(timed)
     assert "(30 updates, since each update with the teacher takes 1.50 times as long)" in said
     assert (
-        "the student reaches 0.950: the teacher gives the lower loss on 0 of the seeds. The "
-        "teacher's own loss" in said
+        "the student reaches a loss of 0.950: training with the teacher gives the lower loss on 0 "
+        "of the seeds. The teacher's own loss" in said
     )
-    assert "on more updates helps at least as much" in said
+    assert "not reliably more than spending what it costs on more updates." in said
     said = distillation.says_how(timed, is_recorded=True)
     assert "Time measured on a processor." in said and "Equal FLOPs" not in said
     lines = distillation.draw_losses(timed, _=str).data[4:]
@@ -589,7 +589,7 @@ def test_what_fewer_bytes_promise_is_said_before_anything_is_timed():
 def test_the_best_and_the_worst_grid_for_activations_are_named():
     said = activations.says_measured(ACTIVATIONS)
     assert "**one grid per token, smoothed**: loss 1.200" in said
-    assert "The worst scheme is one grid, static: loss 1.900" in said
+    assert "The worst scheme is one static grid per tensor: loss 1.900" in said
     plain, smooth = activations_picture.losses(ACTIVATIONS, _=str).data
     assert [*plain.y] == [1.1, 1.9, 1.8, 1.3] and [*smooth.y] == [1.5, 1.4, 1.2]
     assert activations.activation_table(ACTIVATIONS).held_out_loss.tolist() == [*LOSSES]
@@ -772,6 +772,6 @@ def test_what_full_precision_costs_and_gives_back_is_said():
     assert said.startswith(
         "The file size goes from 1 kB to 300 B, exact answers from 100% to **90%**."
     )
-    assert said.endswith("With layer 1 rounded too, these would be 100 B and 50%.")
+    assert said.endswith("If layer 1 were rounded too, the size would be 100 B and the result 50%.")
     alone = rounded_score.says_rounded_score(replace(facts, variants=(WHOLE, plain)), frozenset())
     assert "to 100 B" in alone and "rounded too" not in alone

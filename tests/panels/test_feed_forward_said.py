@@ -119,8 +119,8 @@ def test_where_numbers_come_from(monkeypatch: pytest.MonkeyPatch):
 def test_the_activation(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, activation.says_activation, ACTIVATION)
     assert said["en"].startswith("Layer 2, random weights, seed 3: 60% of the pre-activations")
-    assert "the median is 0.00. The activation is off in 25% of" in said["en"]
-    assert "its slope is below 0.01 in magnitude in < 0.1%" in said["en"]
+    assert "the median is 0.00. Of all token–unit pairs, 25% are off" in said["en"]
+    assert "in < 0.1% the slope of the activation is below 0.01 in magnitude" in said["en"]
     assert "60%" in said["zh"] and "outside" not in said["en"]
     beyond = replace(ACTIVATION, standing=replace(STANDING, outside=0.02))
     said = in_both(monkeypatch, activation.says_activation, beyond)
@@ -176,7 +176,9 @@ def test_the_routes(monkeypatch: pytest.MonkeyPatch):
     full = replace(ROUTING, room=2, n_dropped=3, n_passed=1)
     said = in_both(monkeypatch, experts.says_routes, full)["en"]
     assert "Capacity per expert: 2. Token–expert assignments dropped: 3; tokens" in said
-    assert said.endswith("only through the residual connection: 1.")
+    assert said.endswith(
+        "no routed expert processes (left to the residual connection and any shared experts): 1."
+    )
 
 
 def test_the_router(monkeypatch: pytest.MonkeyPatch):

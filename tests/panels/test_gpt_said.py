@@ -67,8 +67,8 @@ def test_what_comes_next(monkeypatch: pytest.MonkeyPatch):
     assert "excluded" not in everyone and "random" not in everyone
     assert "greedy" in in_english(monkeypatch, next_token.says_next, following(1, temperature=0))
     for is_last, click in (
-        (True, "“Next word” writes the first one"),
-        (False, "everything after `"),
+        (True, "“Next word” appends the first one"),
+        (False, "Click a word to replace everything after `owl` with it."),
     ):
         says = partial(home.says_openness, is_last=is_last)
         said = in_english(monkeypatch, says, following())
@@ -172,8 +172,8 @@ def test_the_drafts(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, drafts.says_drafts, drafted(TRAINED))
     assert said["en"] == (
         "In 3 passes the model wrote 4 tokens: 1.33 per pass. The text is the same as when "
-        "written token by token; modules drafted 1 of its tokens. Acceptance rate: 50% for "
-        "module 1 (1 of 2), 0% for module 2 (0 of 2)."
+        "written token by token; the MTP modules drafted 1 of its tokens. Acceptance rate: 50% "
+        "for module 1 (1 of 2), 0% for module 2 (0 of 2)."
     )
     assert "1.33" in said["zh"]
     assert "by chance" in in_english(monkeypatch, drafts.says_drafts, drafted(RUN))
@@ -193,7 +193,7 @@ def test_a_text_that_came_to_its_end_and_goes_on_is_said(monkeypatch):
     token = ended.found[0]
     found = (replace(token, token_id=0), replace(token, token_id=1))
     said = in_english(monkeypatch, writing.says_token, replace(ended, found=found))
-    assert "New token 1 is `[END]`, the end of a text: what follows begins a new text." in said
+    assert "New token 1 is `[END]`, the end-of-text token: what follows begins a new text." in said
     assert "[END]" not in in_english(monkeypatch, writing.says_token, new_token(run=TRAINED))
 
 

@@ -40,7 +40,7 @@ def test_the_whole_way_and_what_is_clear(monkeypatch: pytest.MonkeyPatch):
 
 def test_what_was_counted_and_trained(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, ideas.says_how, FACTS)
-    assert "2 layers, d_model 72" in said["en"] and "150 updates of 16 texts" in said["en"]
+    assert "2 layers, d_model 72" in said["en"] and "150 updates on 16 sequences each" in said["en"]
     assert "seeds 0, 1" in said["en"] and "种子 0" in said["zh"]
 
 

@@ -62,10 +62,13 @@ TRAINING = replace(
             leak_facts(moved=LEAKING[:, [2]], tokens=(2,), outputs=(), gradient=None),
             "1 of the 2 forbidden cells tested are not 0.",
         ),
-        (leak_facts(gradient=LEAKING), "has a gradient of 0.25 with respect to token 3"),
+        (
+            leak_facts(gradient=LEAKING),
+            "has a gradient of 0.25 with respect to the input vector of token 3",
+        ),
         (leak_facts(moved=np.where(OPEN, 1, np.nan)), "6 forbidden cells are NaN"),
         (leak_facts(forbidden=np.zeros((4, 4), bool)), "Nothing is forbidden here"),
-        (leak_facts(moved=LEAKING, mixing=0.5), "same batch changes too, by 0.5."),
+        (leak_facts(moved=LEAKING, mixing=0.5), "same batch changes too, by up to 0.5."),
         (leak_facts(moved=LEAKING, test=LeakTest(run=TRAINING)), "BatchNorm computes the mean and"),
     ],
 )
@@ -96,10 +99,10 @@ def test_why_another_path_is_taken(monkeypatch):
     none = MaskFault.NONE
     assert in_both(monkeypatch, leaks.says_path, RUN, "fused", none)["en"] == ""
     planted = in_both(monkeypatch, leaks.says_path, RUN, "fused", MaskFault.ADDITIVE)["en"]
-    assert planted.startswith("The fault is planted in the softmax")
+    assert planted.startswith("The fault is planted between scores and weights")
     dropping = replace(RUN, training=True, config=RUN.config.replace(dropout=0.1))
     said = in_both(monkeypatch, leaks.says_path, dropping, "fused", none)["en"]
-    assert said.startswith("Dropout needs the attention weights")
+    assert said.startswith("Dropout acts on the attention weights")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +123,7 @@ def test_how_large_scores_must_be(monkeypatch):
     said = in_both(monkeypatch, faults.says_lead, Lead(2.0, 9000.0), "float32")["en"]
     assert "by at most 2.00. In float32" in said and "4,500 times as large" in said
     none = in_both(monkeypatch, faults.says_lead, Lead(-1.0, 9000.0), "float32")["en"]
-    assert "however large the scores" in none
+    assert "so −10,000 is enough there at any scale." in none
 
 
 EVEN = np.where(OPEN, 1 / OPEN.sum(axis=1, keepdims=True), 0).astype(np.float32)

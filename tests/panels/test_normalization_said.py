@@ -85,7 +85,7 @@ def test_the_gradient_of_the_first_layer(monkeypatch, facts, english: str):
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (DEPTH, "pre 0.50, post 0.99. Dong et al. 2021 prove"),
+        (DEPTH, "pre 0.50, post 0.99. Dong et al. (2021) prove"),
         (DEPTH, "nearly identical anyway (norm placement: post)"),
         (replace(DEPTH, similarity={"pre": 0.5}), "here the tokens do not become alike"),
         (replace(DEPTH, stacks=WITHOUT), "this run does not show it (yet)"),
@@ -145,7 +145,10 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
     assert "adds up the outputs of all layers (growth with depth: 3.17×)" in said
     assert "after every layer (1.00×)" in said
     exponents = in_both(monkeypatch, theory.says_exponents, THEORY)["en"]
-    assert exponents == "Measured: post: depth^0.01, theory 0.00; pre: depth^−0.48, theory −0.50."
+    assert exponents == (
+        "Fitted to stacks of 2 or more layers: post: depth^0.01, theory 0.00; pre: depth^−0.48, "
+        "theory −0.50."
+    )
 
 
 @pytest.mark.parametrize(
@@ -153,10 +156,10 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
     [
         ({"n_done": 21, "slopes": ()}, "so far: 21 of 30 stacks"),
         ({"slopes": ()}, "Choose norm placement pre or post"),
-        ({"slopes": SLOPES[1:]}, "Also draw norm placement post"),
+        ({"slopes": SLOPES[1:]}, "Also show norm placement post"),
         (
             {"slopes": (SLOPES[0], Slope("pre", -0.2, -0.5))},
-            "Xiong et al. (2020) predict otherwise for pre norm placement",
+            "Xiong et al. (2020) predict otherwise for norm placement pre;",
         ),
     ],
 )
@@ -171,7 +174,7 @@ def test_no_more_is_concluded_than_was_measured(monkeypatch, changes: dict, engl
         ({}, "Initialized as in the theorem"),
         ({"attention_only": True}, "no feed-forward layer here"),
         ({"residual": False}, "assumes a residual"),
-        ({"norm_kind": "rmsnorm"}, "about LayerNorm"),
+        ({"norm_kind": "rmsnorm"}, "assumes LayerNorm"),
         ({"initialization": "normal"}, "assumes Xavier"),
     ],
 )

@@ -55,7 +55,7 @@ OVER = {
 def test_the_changes(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, changes.says_changes, CHANGED)
     assert said["en"] == (
-        "The number of heads does not change the parameter count: heads share the same matrices. "
+        "The number of heads does not change the parameter count: heads split the same matrices. "
         "Biases and norms together make up 2.0% of the model. Weight tying saves 300 parameters: "
         "vocab_size · d_model."
     )
@@ -176,8 +176,8 @@ def test_the_values(monkeypatch: pytest.MonkeyPatch):
     facts = ValueFacts(WeightValues(moments, pd.DataFrame()), 3, "normal", "cpu")
     said = in_both(monkeypatch, weight_values.says_values, facts)
     assert said["en"] == (
-        "The weights are random: normal 0.02 (GPT-2), seed 3. The widest distribution is that of "
-        "embedding (σ = 1), the narrowest that of attention (0.02). Values beyond 5 σ: "
+        "The weights are random: normal, std 0.02 (GPT-2), seed 3. The widest distribution is "
+        "that of embedding (σ = 1), the narrowest that of attention (0.02). Values beyond 5 σ: "
         "4 (0.1%); the table shows the minimum and maximum."
     )
     said = in_both(monkeypatch, weight_values.says_values, replace(facts, seed=None))
@@ -204,11 +204,11 @@ def test_a_ledger_counts_what_went_where():
     said = file_ledger.says_ledger(ledger_facts(whole, "`toy`"))
     assert said.endswith("Nothing is missing or left over.")
     assert file_ledger.says_ledger(ledger_facts(whole)) == (
-        "Saved as a file of the gpt2 family, this model has 2 tensors: transpose (2)."
+        "Saved as a file of the gpt2 family, this model has 2 tensors. Operations: transpose (2)."
     )
     wrong = Ledger("gpt2", (*LEDGER.rows, Entry("x", State.MISSING)))
     said = file_ledger.says_ledger(ledger_facts(wrong, "`toy`"))
-    assert "missing (1). No model is built, since nothing is guessed." in said
+    assert "missing (1). No model is built, because Blockscope does not guess." in said
     table = file_ledger.frame(wrong)
     assert [*table["state"]] == ["used", "used", "not needed", "missing"]
     assert "expected shape" not in table
@@ -227,8 +227,8 @@ def fault_facts(fault: ConversionFault | None, **changes: object) -> FaultFacts:
 def test_a_planted_fault_is_said_with_what_gives_it_away():
     said = conversion.says_fault(fault_facts(ORDER))
     assert said == (
-        "Planted: order of q, k, v. The model still loads and generates, but its logits have a "
-        "relative error of 0.5, and its next-token distribution is off by 1.2 bits (KL). The "
+        "Planted: order of q, k, v. The model still loads and runs, but its logits have a "
+        "relative error of 0.5, and the distribution it predicts is off by 1.2 bits (KL). The "
         "comparison with the correct logits points to: order of q, k, v; once it is undone, a "
         "relative error of 0 remains."
     )

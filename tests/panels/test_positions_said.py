@@ -165,8 +165,11 @@ BEYOND = BeyondFacts(ROPE, 1, 8, False, SPREADS, (), (), n_kinds=5)
     [
         (BEYOND, "RoPE, head 2: in a text of 8 tokens, the last query looks back 0.9 tokens on"),
         (BEYOND, "in a text of 16 tokens, 0.8, with 80% of its weight 8 or more tokens back"),
-        (replace(BEYOND, spreads=SPREADS[:1]), "longer texts are refused."),
-        (replace(BEYOND, kind=NONE), "none has nothing to show here."),
+        (replace(BEYOND, spreads=SPREADS[:1]), "longer texts are not possible."),
+        (
+            replace(BEYOND, kind=NONE),
+            "There is nothing to show here for positional encoding “none”.",
+        ),
     ],
 )
 def test_how_far_the_last_query_looks(monkeypatch, facts, english: str):
@@ -187,7 +190,7 @@ def test_which_kind_stays_sharp(monkeypatch):
     assert in_both(monkeypatch, beyond.says_sharpest, alone)["en"] == ""
     refused = Refused(LEARNED, (16, 32), Fault("no room"))
     said = in_both(monkeypatch, beyond.says_refused, refused)["en"]
-    assert said == "Positional encoding learned does not work at 16, 32 tokens: no room."
+    assert said == "Positional encoding “learned” does not work at 16, 32 tokens: no room."
 
 
 LOSS = LossFacts(ROPE, 0, 8, 16, 48, NOTHING, 2.0, 3.0)
@@ -273,15 +276,15 @@ def test_what_permuting_does(monkeypatch, facts, english: str):
         (LEARNED, verdict(Claim.SHIFT, 0.1), "its RMS error is 50.00% of"),
         (ROPE, verdict(Claim.SHIFT, 0.0), "for k = 2 shifts every position; error 0."),
         (ROPE, verdict(Claim.SHIFT, 0.2), "an odd width"),
-        (NONE, verdict(Claim.DISTANCE, 0.0), "Nor do they depend on distance"),
+        (NONE, verdict(Claim.DISTANCE, 0.0), "do not even depend on distance"),
         (ROPE, verdict(Claim.DISTANCE, 0.0), "differ by 0 in float32 and 0.5 in float64"),
         (LEARNED, verdict(Claim.DISTANCE, 0.1), "mixes with the token vector"),
-        (NONE, verdict(Claim.PERMUTATION, None), "nothing to permute"),
+        (NONE, verdict(Claim.PERMUTATION, None), "permutation cannot be tested"),
         (NONE, verdict(Claim.PERMUTATION, 0.0), "the mask alone conveys order"),
         (
             ROPE,
             verdict(Claim.PERMUTATION, 0.5),
-            "without a mask, permuting tokens changes the outputs by 0.5.",
+            "without a mask, permuting tokens changes the outputs by 0.5 beyond the permutation.",
         ),
     ],
 )

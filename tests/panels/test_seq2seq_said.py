@@ -166,13 +166,13 @@ CASES = [
         missing.says_ways,
         WAYS,
         "changes by 1.10 bits (KL) on average; it changes most at `ˋ他ˋ` (3.0 bits), least at `我` "
-        "(0.05 bits). 1 of 3 tokens can be predicted from the target alone",
+        "(0.05 bits). For 1 of 3 tokens, the prediction hardly needs the source",
     ),
     (missing.says_ways, replace(WAYS, seed=3), "(seed 3): how to use the source"),
     (
         missing.says_ways,
         replace(WAYS, bits=WAYS.bits + 1),
-        "No token can be predicted from the",
+        "Every token's prediction depends on the source.",
     ),
     (missing.says_hidden, HIDDEN, "effects on the prediction (bits): `他` ← `I` (2.0)."),
     (
@@ -234,7 +234,7 @@ CASES = [
     (
         memory.says_lengths,
         VECTORS,
-        "The longest vector is `like` (3.00), the shortest `I` (2.00). `I` has kept",
+        "The longest vector is `like` (3.00), the shortest `I` (2.00). `I` has changed",
     ),
     (memory.says_across, Across(0.25, 0.5, 0.125, 40), "The layers bring the languages closer."),
     (memory.says_across, Across(0.5, 0.5, 0.125, 40), "The layers bring the languages no closer"),

@@ -56,7 +56,7 @@ CASES += [
     (
         setup.says_example,
         replace(ASKED, places=(Place("a", True, "b"),)),
-        "of 1 tokens; the model has to answer at those in violet (1).",
+        "of 1 tokens; at those in violet (1), the model has to predict what follows the arrow.",
     ),
 ]
 

@@ -32,7 +32,7 @@ LABELS = {
     "first_token": N_("first token"),
     "same_token": N_("itself"),
     "previous_token": N_("previous token"),
-    "induction": N_("token after an earlier identical token (induction)"),
+    "induction": N_("token after an earlier copy of the current one (induction)"),
 }
 COLUMNS = {**LABELS, "induction": N_("induction")}
 MEASURES = [name for name in SORTS if name != "layer"]
@@ -50,6 +50,8 @@ def says_heads(facts: AllHeads) -> str:
         "The sharpest of the {n} heads is {sharp} ({sharp_bits:.2f} bits); the most spread "
         "out is {wide} ({wide_bits:.2f} bits). {named}"
     )
+    if len(facts.heads) == 1:
+        text = _("The only head has an entropy of {sharp_bits:.2f} bits. {named}")
     said = text.format(
         n=len(facts.heads),
         sharp=shared.head_called(sharp["layer"], sharp["head"]),

@@ -44,7 +44,7 @@ def _of_this_model(facts: HeadFacts) -> list[str]:
     if config.attention.qk_norm:
         whole = config.attention.qk_norm_whole
         over_all = _("q is scaled to RMS 1 over all heads together, and so is k.")
-        said.append(over_all if whole else _("q and k are scaled to RMS 1."))
+        said.append(over_all if whole else _("q and k are normalized by their RMS."))
     if config.position.position_kind is PositionKind.ROPE:
         said.append(_("RoPE has rotated q and k by their positions."))
     return said

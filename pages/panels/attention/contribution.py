@@ -58,7 +58,7 @@ def says_contribution(facts: ContributionFacts) -> str:
         return _("This token cannot attend to any key: attention adds only its output bias.")
     said = [_largest(facts)]
     if facts.head is not None:
-        text = _("This head contributes {share:.0%} of what the layer adds here.")
+        text = _("This head contributes {share:.0%} of what attention adds here.")
         said.append(text.format(share=facts.head_share))
     if facts.parts.bias_norm > 0:
         text = _("The output bias contributes {share:.0%}: it comes from no token.")
@@ -69,13 +69,13 @@ def says_contribution(facts: ContributionFacts) -> str:
 def _largest(facts: ContributionFacts) -> str:
     text = _(
         "{token} has the largest weight ({weight}), but {other} contributes the most: "
-        "{other_norm} of the total length with a weight of {other_weight}; {token} "
-        "contributes {norm}."
+        "{other_norm} of the summed vector lengths with a weight of {other_weight}; "
+        "{token} contributes {norm}."
     )
     if facts.heaviest == facts.longest:
         text = _(
             "{token} has the largest weight ({weight}) and contributes the most ({norm} of "
-            "the total length)."
+            "the summed vector lengths)."
         )
     return text.format(
         token=shared.token(facts.run, facts.heaviest),
@@ -95,7 +95,7 @@ def says_shares(facts: ContributionFacts) -> str:
         notes.append(text.format(n=most, all=facts.n_seen))
     notes.append(
         _(
-            "Share: the component of each contribution along the layer's output at this "
+            "Share: the component of each contribution along the attention output at this "
             "token, before dropout; all rows sum to 100%. A row with a negative share works "
             "against the others."
         )

@@ -41,7 +41,7 @@ def bars(facts: ContributionFacts, *, _: Translate) -> Picture:
     }
     return figure(
         [*traces, _targets(rows)],
-        title=_("At {token}: {counted}").format(token=token, counted=counted),
+        title=_("Contributions at {token}: {counted}").format(token=token, counted=counted),
         height=TOP + BOTTOM + ROW * len(rows),
         margin=(TOP, BOTTOM),
         bargap=0.3,

@@ -91,8 +91,8 @@ def says_theory(n: int) -> str:
     """How many pairs each way scores, counted."""
     text = _(
         "At n = {n:,}, one head scores {full:,} pairs of tokens in full attention, "
-        "{window:,} in a window of 16 and {strided:,} with stride √n. Fused attention scores "
-        "all pairs but stores no scores. Measure here what that saves."
+        "{window:,} in a window of 16 and {strided:,} with stride √n. Fused attention "
+        "scores all pairs but stores no scores. Measure here to see what that saves."
     )
     reach = default_reach(n)
     pairs = {str(kind): pairs_scored(kind, reach, n) for kind in AttentionKind}
@@ -102,9 +102,10 @@ def says_theory(n: int) -> str:
 def says_measured(run: Run) -> str:
     """On what it was measured."""
     text = _(
-        "Random q, k, v (seed {seed}), {n_heads} heads of width {d_head}, {dtype}, causal; "
-        "fastest of 5 runs; window 16, stride √n. The exponent is fitted to the three "
-        "longest lengths; memory used inside a fused kernel is not counted on CPU."
+        "Random q, k, v (seed {seed}), {n_heads} heads of width {d_head}, {dtype}, "
+        "causal; fastest of up to 5 runs; window 16, stride √n. Exponents are fitted to "
+        "the three longest lengths; memory used inside a fused kernel is not counted on "
+        "CPU."
     )
     sizes = {"n_heads": run.config.n_heads, "d_head": run.config.d_head}
     return text.format(seed=run.seed, dtype=run.dtype, **sizes)
@@ -174,8 +175,8 @@ def how_else(run: Run) -> None:
         if run.config.position.position_kind == "alibi":
             note(
                 _(
-                    "The maps omit ALiBi's bias: they compare which pairs each variant scores "
-                    "and keeps."
+                    "The maps omit ALiBi's bias: they compare only which pairs each variant scores "
+                    "and how it weighs them."
                 )
             )
     with right:
@@ -198,7 +199,7 @@ def reach_controls(run: Run) -> None:
     if n > 1:
         label = _("window · last tokens, current one included")
         slider("kinds_window", label, shown.window, most=n)
-        label = _("stride · every n-th earlier token")
+        label = _("stride s · last s tokens, then every s-th earlier one")
         slider("kinds_stride", label, shown.stride, most=n)
 
 

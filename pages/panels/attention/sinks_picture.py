@@ -22,7 +22,7 @@ def sinks(facts: SinkFacts, *, _: Translate) -> Picture:
     even = float(facts.heads["even_weight"].iloc[0])
     return figure(
         [_heads(facts, _)],
-        title=_("First token: attention weight against vector size"),
+        title=_("First token: attention weight against length of v·W_O"),
         height=360,
         margin=(46, 48),
         xaxis={

@@ -72,7 +72,9 @@ STEP_SENTENCES = {
     "scores": N_("The pinned query's dot products with all keys are its scores, from {raw}."),
     "scaled": N_("Divided by √{d_head}, the scores range from {scaled}."),
     "cap": N_("cap · tanh(score / cap) compresses the scores: the range is now {capped}."),
-    "bias": N_("The farther away a key is, the lower its score: the range is now {biased}."),
+    "bias": N_(
+        "The farther away a key is, the more its score is reduced: the range is now {biased}."
+    ),
     "mask": N_(
         "The mask hides {n_masked} of {n} keys from the pinned token; the remaining scores "
         "range from {masked}."
@@ -82,7 +84,7 @@ STEP_SENTENCES = {
         "The values, each multiplied by its weight, are summed into a vector of length {mixed}."
     ),
     "gate": N_(
-        "The gate, a sigmoid computed from the layer's input, leaves a vector of length {gated}."
+        "The gate, a sigmoid computed from the attention input, leaves a vector of length {gated}."
     ),
     "write": N_(
         "The output projection maps {d_head} numbers to d_model = {d_model}: this head adds "

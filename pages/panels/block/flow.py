@@ -61,8 +61,8 @@ def _reason(run: Run) -> str:
             return _("The norms are on the trunk: the stream is rescaled after every addition.")
         case NormPlacement.SANDWICH:
             return _(
-                "Each branch output is normalized before it is added, so all outputs have "
-                "about the same size."
+                "Each branch output is normalized before it is added, so all outputs have about "
+                "the same size apart from the learned gain."
             )
         case NormPlacement.RES_POST:
             return _(

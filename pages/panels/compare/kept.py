@@ -67,9 +67,9 @@ def row(i: int, entry: Kept, counts: str) -> None:
             width=230,
         )
         st.markdown(counts, width="stretch")
-        said, on_click = _("is A") if is_a else _("set as A"), partial(kept.choose, i)
+        said, on_click = _("Current A") if is_a else _("Set as A"), partial(kept.choose, i)
         st.button(said, key=f"kept_a_{i}", on_click=on_click, disabled=is_a)
-        st.button(_("set as B"), key=f"kept_b_{i}", on_click=kept.take, args=(i,))
+        st.button(_("Set as B"), key=f"kept_b_{i}", on_click=kept.take, args=(i,))
         icon, on_click = ":material/delete:", partial(kept.drop, i)
         st.button(_("Remove"), icon=icon, key=f"kept_drop_{i}", on_click=on_click)
 

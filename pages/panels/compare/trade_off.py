@@ -102,7 +102,7 @@ def says_front(facts: FrontFacts) -> str:
     names = shared.some_of([literal(name) for name in facts.front])
     said = [text.format(n=len(facts.front), all=len(facts.points), names=names)]
     if name := facts.better_than("b"):
-        text = _("B is dominated: {name} is no worse on either axis and better on one.")
+        text = _("B is dominated: {name} is no worse on either axis and better on at least one.")
         said.append(text.format(name=literal(name)))
     if n := facts.n_left_out:
         text = _(
@@ -120,9 +120,9 @@ def what_one_pays(run: Run) -> None:
     picture = st.container()
     left, right = st.columns(2)
     with left:
-        axis_choice("x", _("x axis"))
+        axis_choice("x", _("x-axis"))
     with right:
-        axis_choice("y", _("y axis"))
+        axis_choice("y", _("y-axis"))
     switch("with_presets", _("Also show published and trained models"))
     shown = candidates(run), axes()
     with place:
@@ -133,10 +133,10 @@ def what_one_pays(run: Run) -> None:
         show(draw_front, *shown, key="trade_off_dots", on_click=take)
         note(
             _(
-                "Filled: on the Pareto front, where no other configuration is at least as "
-                "good on both axes and better on one. Hollow: dominated. Both axes are "
-                "logarithmic. Names are shown where there is room, and always under the "
-                "cursor. Click a dot to set it as B."
+                "Filled: on the Pareto front, where no other configuration is at least as good on"
+                " both axes and better on one. Hollow: dominated. Both axes are logarithmic. "
+                "Names are shown where there is room, and always on hover. Click a dot to set it "
+                "as B."
             )
         )
 

@@ -36,8 +36,8 @@ def says_fits(facts: FitFacts) -> str:
 
 def _alone(facts: FitFacts) -> str:
     text = _(
-        "{needed} fits on none of these devices: shard over several, reduce batch or length, "
-        "or choose a smaller number format."
+        "{needed} fits on none of these devices. Shard across several, reduce batch or "
+        "length, or choose a smaller number format."
     )
     if facts.enough:
         text = _("{needed} fits on {n} of {all} devices; the smallest is {device}.")
@@ -153,9 +153,9 @@ def draw_growth(facts: FitFacts, *, _: Translate) -> Picture:
     """Memory against the length."""
     fixed = _("weights, gradients, states") if facts.is_training else _("weights")
     growing = ["activations", *(["cache"] if facts.has_cache else [])]
-    title = _("Memory against length")
+    title = _("Memory against sequence length")
     if facts.n_devices > 1:
-        title = _("Memory per device against length")
+        title = _("Memory per device against sequence length")
     return fits_picture.growth(
         facts,
         {"weights": fixed} | {part: _(NEEDS[part]) for part in growing},

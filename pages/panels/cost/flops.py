@@ -83,7 +83,7 @@ def _rule(facts: StepFacts) -> str:
 def _again(facts: StepFacts) -> str:
     if not facts.recomputed:
         return ""
-    text = _("In addition, {again} are recomputed in the backward pass: {why}.")
+    text = _("In addition, recomputation in the backward pass takes {again}: {why}.")
     reasons = (
         (facts.setup.fused, _("fused attention does not store the scores")),
         (
@@ -98,10 +98,10 @@ def _again(facts: StepFacts) -> str:
 def says_decoding(facts: Decoding) -> str:
     """Reading a prompt against writing the next token."""
     text = _(
-        "Reading {n:,} tokens takes {read}, {ratio:,.0f} times as much as generating one "
-        "more ({write}). Yet every weight used must be read from memory: at batch {batch:,} "
-        "each weight read serves at most {work:,} FLOPs, while in the same time {device} "
-        "could do {could:,.0f} FLOPs."
+        "Processing {n:,} tokens takes {read}, {ratio:,.0f} times as much as generating "
+        "one more ({write}). Yet generating it still reads every weight used from memory:"
+        " at batch size {batch:,} each weight read serves at most {work:,} FLOPs, while "
+        "in the same time {device} could do {could:,.0f} FLOPs."
     )
     return text.format(
         n=facts.n,
@@ -134,8 +134,9 @@ def says_counted(facts: StepFacts) -> str:
 def says_crossover(facts: CrossoverFacts) -> str:
     """Where both cost the same, and on which side the reader stands."""
     text = _(
-        "The two costs are equal at n = {at:,.0f}, {ratio:.2f} times d_model. At your n = "
-        "{n:,}, attention between tokens is {share} of a layer's FLOPs."
+        "Products with weights and products between tokens cost the same at n = "
+        "{at:,.0f}, {ratio:.2f} times d_model. At your n = {n:,}, attention between "
+        "tokens is {share} of a layer's FLOPs."
     )
     share = percent(facts.pairs_share)
     said = text.format(at=facts.at, ratio=facts.of_width, n=facts.n, share=share)

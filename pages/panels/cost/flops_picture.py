@@ -27,7 +27,7 @@ def crossing(facts: CrossoverFacts, *, _: Translate) -> Picture:
     ticks = powers[:: max(1, len(powers) // MOST_TICKS)]
     return figure(
         [*_growing(facts, _), *_crossing_marks(facts, _)],
-        title=_("Forward FLOPs of one layer against length"),
+        title=_("Forward FLOPs of one layer against sequence length"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND + SECOND_LINE, BOTTOM),
         right=half_of_last(ticks),

@@ -49,10 +49,10 @@ CODE = (
     device_peak.measure_bandwidth,
 )
 PHASES = {"prefill": N_("prefill: all tokens at once"), "decode": N_("decode: one more token")}
-BOUNDS = {"compute": N_("arithmetic"), "memory": N_("memory"), "start": N_("launch overhead")}
+BOUNDS = {"compute": N_("compute"), "memory": N_("memory"), "start": N_("launch overhead")}
 WAITING = {
-    Bound.COMPUTE: N_("limited by arithmetic: {names}"),
-    Bound.MEMORY: N_("limited by memory: {names}"),
+    Bound.COMPUTE: N_("compute-bound: {names}"),
+    Bound.MEMORY: N_("memory-bound: {names}"),
     Bound.START: N_("so small that launching takes longer than running: {names}"),
 }
 ABOVE = {
@@ -98,7 +98,9 @@ def operation(name: str) -> str:
     """What an operation is called."""
     rest = name.removeprefix(CROSS)
     said = _(OPERATIONS[rest]) if rest in OPERATIONS else terms.part(rest)
-    return _("cross {operation}").format(operation=said) if name.startswith(CROSS) else said
+    return (
+        _("cross-attention {operation}").format(operation=said) if name.startswith(CROSS) else said
+    )
 
 
 def says_intensity(facts: CountedFacts) -> str:
@@ -164,8 +166,8 @@ def says_reach(facts: RooflineFacts) -> str:
     if facts.reach:
         (worst, low), (best, high) = facts.reach[0], facts.reach[-1]
         text = _(
-            "Of the operations bound by arithmetic or memory, {best} comes nearest to the "
-            "roofline ({high} of it) and {worst} stays furthest below it ({low})."
+            "Of the compute- or memory-bound operations, {best} comes nearest to the roofline"
+            " ({high} of it) and {worst} stays furthest below it ({low})."
         )
         names = {"best": operation(best), "worst": operation(worst)}
         said.append(text.format(**names, high=percent(high), low=percent(low)))
@@ -231,12 +233,12 @@ def says_model(facts: ModelFacts) -> str:
 def says_how(case: Case) -> str:
     """On what it was measured, and what is left out."""
     text = _(
-        "Measured here ({where}): medians after warm-up (error bars: quartiles) with random "
-        "operands (seed {seed}). Successive calls use different weights and cached keys "
-        "until as many bytes have been read as the model holds, so that hardware caches "
-        "behave as in the model. Bytes: each operand read once, each result written once. "
-        "Included in the layer but not in its operations: biases, masks, positional "
-        "encoding, norms of queries and keys, head reshaping."
+        "Measured here ({where}): medians after warm-up (error bars: quartiles) with "
+        "random operands (seed {seed}). Successive calls use different weights and cached"
+        " keys and values until as many bytes have been read as the model holds, so that "
+        "hardware caches behave as in the model. Bytes: each operand read once, each "
+        "result written once. Included in the layer but not in its operations: biases, "
+        "masks, positional encoding, QK norms, head reshaping."
     )
     return text.format(where=shared.where(case.place), seed=case.seed)
 

@@ -128,10 +128,10 @@ def capacity_note(config: ModelConfig) -> str:
 OPERATIONS = {
     "scores": N_("scores Q·Kᵀ"),
     "values": N_("attention weights · V"),
-    "state": N_("state: read, write, read"),
+    "state": N_("state: read (k), write, read (q)"),
 }
 
-CROSS = N_("cross: {part}")
+CROSS = N_("cross-attention: {part}")
 
 
 def operation(name: str) -> str:

@@ -44,8 +44,8 @@ DTYPES = ("float32", "bfloat16", "float16")
 DIRECTION_NAMES = {"forward": N_("forward"), "forward_backward": N_("forward and backward")}
 READINGS = {
     Reading.HEADS: N_(
-        "More heads split the same matrix products among them: FLOPs stay the same; only the "
-        "number of scores grows."
+        "More heads divide the same matrix products among themselves: FLOPs stay the "
+        "same; only the number of scores grows."
     ),
     Reading.SLOWER: N_(
         "Time grows more slowly than FLOPs: small sizes leave the device partly idle; larger "
@@ -133,7 +133,7 @@ def formats_table(facts: pd.DataFrame) -> pd.DataFrame:
 
 def _compared(name: str, ratio: float) -> str:
     if abs(ratio - 1) < ALIKE:
-        return _("{dtype} is equally fast here.").format(dtype=name)
+        return _("{dtype} is about as fast here.").format(dtype=name)
     if ratio > 1:
         text = _("{dtype} pays off here: {ratio} times as fast.")
         return text.format(dtype=name, ratio=rounded(ratio))
@@ -197,7 +197,7 @@ def sweep_controls() -> None:
     with left:
         choose("swept", _("What to double"), SWEPT, label_of=lambda name: _(SWEPT_NAMES[name]))
     with middle:
-        label = _("Kind of pass")
+        label = _("Type of pass")
         names = DIRECTION_NAMES
         choose("sweep_direction", label, DIRECTIONS, label_of=lambda name: _(names[name]))
     with right:

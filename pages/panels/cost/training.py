@@ -34,7 +34,7 @@ TERMS = {
     "vectors": N_("biases, norms: no matrix products"),
     "idle": N_("idle experts"),
     "pairs": N_("attention between tokens, or state"),
-    "rest": N_("encoder or decoder: the unused half"),
+    "rest": N_("encoder or decoder: each token skips one"),
     "exact": N_("exact count"),
     "recomputed": N_("recomputed"),
 }
@@ -66,9 +66,9 @@ def says_cost(facts: TrainingFacts) -> str:
 def says_optimal(facts: TrainingFacts) -> str:
     """How far from twenty tokens a parameter."""
     text = _(
-        "That is {ratio} tokens per parameter. Hoffmann et al. (2022) found about 20 to be "
-        "best for a fixed number of FLOPs: {optimal} tokens for this model. A model that "
-        "will be used a lot is usually trained for longer."
+        "D is {ratio} tokens per active parameter. Hoffmann et al. (2022) found about 20 "
+        "per parameter to be best for a fixed number of FLOPs: {optimal} tokens for this "
+        "model. A model that will be used a lot is usually trained for longer."
     )
     ratio, optimal = rounded(facts.tokens_per_parameter), tokens(facts.optimal_tokens)
     return text.format(ratio=ratio, optimal=optimal)
@@ -197,7 +197,7 @@ def token_control(shown: int, optimal: int) -> None:
     if shown not in (*TOKENS, optimal):  # stays a choice: with others it would be another widget
         st.session_state["tokens_of_a_link"] = shown
     own = st.session_state.get("tokens_of_a_link", optimal)
-    label = _("D · training tokens (20 per parameter: {n})").format(n=tokens(optimal))
+    label = _("D · training tokens (20 per active parameter: {n})").format(n=tokens(optimal))
     slide("n_training_tokens", label, (*TOKENS, optimal, own), shown, label_of=tokens)
 
 
@@ -220,11 +220,11 @@ def what_training_takes(config: ModelConfig) -> None:
         show(draw_hours, *shown, facts=training_facts, key="hours_bars")
         text = _(
             "Time = FLOPs (with recomputation) / (devices · utilization · peak). Hatched: "
-            "this many devices cannot hold weights, gradients and optimizer states, even "
-            "sharded evenly and without activations (“Does it fit?” counts those too). "
-            "Communication, failures and evaluation are either included in the utilization "
-            "or not counted."
+            "this many devices cannot hold weights, gradients and optimizer states, even when"
+            " fully sharded and without activations (“Does it fit?” counts those too). "
+            "Communication, failures and evaluation count only if the utilization you set "
+            "includes them."
         )
         note(text)
-    with st.expander(_("Every device in numbers"), icon=":material/table_rows:"):
+    with st.expander(_("Specifications of all devices"), icon=":material/table_rows:"):
         hours_table(facts)

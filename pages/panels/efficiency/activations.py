@@ -146,10 +146,10 @@ def what_activations_lose(run: Run) -> None:
     _matrix(facts)
     note(
         _(
-            "Static grids and channel magnitudes are calibrated on 4 batches of training "
-            "data; losses and scores are measured on held-out data. Quantized values are "
-            "simulated in float32; a tied unembedding reads exact inputs where grids are "
-            "static or activations are smoothed. A saved file contains the grids."
+            "Static grids are calibrated, and channel magnitudes measured, on 4 batches of "
+            "training data; losses and scores are measured on held-out data. Quantization is "
+            "simulated in float32. With static grids or smoothed activations, the inputs of a"
+            " tied unembedding are not quantized. A saved file contains the grids."
         )
     )
     if found:

@@ -15,7 +15,7 @@ from pages.panels.efficiency.matrix_map_picture import PALE_TO_STRONG, matrix_ma
 PLOT = 260
 GRID_NAMES = {
     ActivationGrid.NONE: N_("weights only"),
-    ActivationGrid.STATIC: N_("one grid, static"),
+    ActivationGrid.STATIC: N_("one static grid per tensor"),
     ActivationGrid.TENSOR: N_("one grid, dynamic"),
     ActivationGrid.TOKEN: N_("one grid per token"),
 }

@@ -109,8 +109,8 @@ def _says_given_back(facts: BlameFacts) -> str:
     if facts.is_close:
         return _("Rounding costs next to nothing here: try fewer bits.")
     text = _(
-        "Keeping these rows recovers {rows} of what was lost; leaving layer {layer} "
-        "unrounded recovers {whole}."
+        "Keeping these rows at 8 bits recovers {rows} of what was lost; leaving layer "
+        "{layer} unrounded recovers {whole}."
     )
     return text.format(
         rows=percent(facts.given_back(facts.kept)),

@@ -154,7 +154,7 @@ def _controls() -> None:
     with middle:
         choose("cache_bits", _("bits"), tuple(map(str, CACHE_BITS)), label_of=str)
     with right:
-        choose("cache_group", _("tokens per channel grid"), CACHE_GROUPS, label_of=str)
+        choose("cache_group", _("tokens per grid (per channel)"), CACHE_GROUPS, label_of=str)
         choose("cache_recent", _("most recent tokens kept exact"), CACHE_RECENT, label_of=str)
 
 

@@ -102,8 +102,9 @@ def _says_time(facts: DistillationFacts) -> str:
         return ""
     text = _(
         "Trained alone for the same time ({as_long} updates, since each update with the "
-        "teacher takes {ratio:.2f} times as long), the student reaches {loss:.3f}: the "
-        "teacher gives the lower loss on {better} of the seeds."
+        "teacher takes {ratio:.2f} times as long), the student reaches a loss of "
+        "{loss:.3f}: training with the teacher gives the lower loss on {better} of the "
+        "seeds."
     )
     way = Way.ALONE_AS_LONG
     return text.format(
@@ -132,7 +133,7 @@ def _verdict(facts: DistillationFacts) -> str:
         return _("The teacher is worth more than it costs.")
     if facts.helps(Way.ALONE):
         return _(
-            "The teacher helps, but spending what it costs on more updates helps at least as much."
+            "The teacher helps, but not reliably more than spending what it costs on more updates."
         )
     text = _(
         "The teacher does not help here: to count as help, it must lower the loss on at "

@@ -68,8 +68,8 @@ def says_frontier(facts: FrontierFacts) -> str:
     """How far the file shrinks before the score does."""
     best = facts.smallest(MOST_LOST)
     text = _(
-        "Of {n} files, the smallest that loses at most {most} in quality is **{name}** "
-        "({words}): {size} instead of {original}, {ratio:.1f} times smaller."
+        "Of {n} files, the smallest whose score (or loss) is worse by at most {most} is "
+        "**{name}** ({words}): {size} instead of {original}, {ratio:.1f} times smaller."
     )
     said = text.format(
         n=len(facts.variants),
@@ -293,7 +293,7 @@ def _measured_here(weights: str, names: tuple[str, ...]) -> int:
 
 
 def _promise(run: Run) -> str:
-    text = _("{model}: one file per compression recipe, with its score.")
+    text = _("{model}: the file size and score of each compression recipe can be measured here.")
     return text.format(model=_(starts.start_of(starts.original(run.weights)).title))
 
 

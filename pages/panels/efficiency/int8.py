@@ -121,10 +121,11 @@ def _mixed(each: PassTimes) -> str:
 def says_how(facts: Int8Facts, series: Int8Times) -> str:
     """What was measured, and where."""
     text = _(
-        "Measured here: {where}. torch's packed kernel: weights on one grid per row, "
-        "activations on one grid per token, recomputed each time and included in the timing "
-        "({share} of the int8 time); sums in int32. Matrices timed alone hold random numbers "
-        "(seed {seed}); each time is the second fastest of {repeats} samples."
+        "Measured here: {where}. With torch's packed kernel, weights have one grid per "
+        "row and activations one grid per token; activation grids are recomputed on every"
+        " call, which is included in the timing ({share} of the int8 time). Sums are "
+        "accumulated in int32. Matrices timed alone hold random numbers (seed {seed}); "
+        "each time is the second fastest of {repeats} samples."
     )
     place = Place(series.device, "float32, int8", series.attempt)
     share = percent(facts.rounding_share)

@@ -52,7 +52,7 @@ def times(facts: Int8Facts, *, _: Translate) -> Picture:
     }
     found = {kind: [facts.seconds(kind, n) for n in facts.tokens] for kind in kinds}
     kinds["promised"] = (
-        _("float32, scaled by bytes"),
+        _("expected from bytes alone"),
         {"color": palette.BEFORE, "dash": "dot"},
         "x",
     )

@@ -24,7 +24,7 @@ from pages.ui.said import say
 from pages.ui.steps import in_steps
 
 PRUNED_NAMES = {
-    "weights": N_("single weights"),
+    "weights": N_("individual weights"),
     "hidden_units": N_("hidden units"),
     "heads": N_("heads"),
 }
@@ -51,8 +51,9 @@ def says_pruning(facts: PruningFacts) -> str:
     """How much can go, and whether anything is gained."""
     by_size, by_use, by_chance = (percent(facts.kept_up_to(c, MOST_KEPT)) for c in Criterion)
     text = _(
-        "Keeping {kept}, the model can lose {size} if parts are chosen by magnitude, {use} "
-        "if by effect on its task's text, and {chance} if at random."
+        "Keeping {kept}, the model can lose {size} if parts are chosen by magnitude, "
+        "{use} if by their contribution on its task's text (Wanda), and {chance} if at "
+        "random."
     )
     kept = shared.said_kept(MOST_KEPT, facts.score_name, facts.is_share)
     said = text.format(kept=kept, size=by_size, use=by_use, chance=by_chance)
@@ -137,6 +138,6 @@ def _says_how(before: Recorded | None) -> str:
 
 def _question() -> str:
     return _(
-        "Which weights does the model need? They are removed by size, by use and, as a "
-        "control, at random."
+        "Which weights does the model need? They are removed by magnitude, by "
+        "contribution (Wanda), and, as a control, at random."
     )

@@ -14,7 +14,7 @@ from pages.figures.theme import Picture, Translate, figure
 PLOT = 290
 CRITERION_NAMES = {
     Criterion.MAGNITUDE: N_("smallest first (magnitude)"),
-    Criterion.WANDA: N_("least used first (Wanda)"),
+    Criterion.WANDA: N_("smallest contribution first (Wanda)"),
     Criterion.RANDOM: N_("at random (control)"),
 }
 LOOKS = {

@@ -16,7 +16,7 @@ LAYER = re.compile(r"(?:(\w+)\.)?(layers|mtp)\.(\d+)")
 MOST_NAMED = 4
 BY = {
     Criterion.MAGNITUDE: N_("the smallest"),
-    Criterion.WANDA: N_("the least used"),
+    Criterion.WANDA: N_("those contributing least"),
     Criterion.RANDOM: N_("at random"),
 }
 
@@ -62,7 +62,7 @@ def _rounding(how: Compression, grid: Quantization) -> Iterator[str]:
     if not grid.symmetric:
         yield _("asymmetric")
     if grid.range_rule is not RangeRule.ABSMAX:
-        yield _("range by {rule}").format(rule=grid.range_rule)
+        yield _("grid range: {rule}").format(rule=grid.range_rule)
     if how.rounding is not Rounding.NEAREST:
         yield _("rounded with {method}").format(method=how.rounding.upper())
     if how.kept_share:

@@ -58,9 +58,9 @@ def says_retraining(facts: RetrainingFacts) -> str:
     once, after, gradual = (percent(facts.kept_up_to(repair, LEAST_KEPT)) for repair in Repair)
     text = _(
         "Keeping {kept}, the model can lose {once} of its {parts} without retraining, "
-        "{after} with {n} updates afterwards, and {gradual} when they are removed gradually "
-        "during these updates. With nothing removed, the same updates change the result from "
-        "{before} to {control}."
+        "{after} with {n} updates afterwards, and {gradual} when they are removed "
+        "gradually during these updates. With nothing removed, the same updates change "
+        "the result from {before} to {control}, the reference here."
     )
     return text.format(
         parts=_(REMOVED_NAMES[facts.removed]),
@@ -114,7 +114,7 @@ def what_training_repairs(run: Run) -> None:
         rows = retraining_table(facts_of(*at))
         download("retraining.csv", lambda: rows.to_csv(index=False), "text/csv")
     elif is_recorded:
-        text = _("This model was not retrained beforehand: retrain it here.")
+        text = _("There are no precomputed results for this model: retrain it here.")
         place.info(sentences(text, _expected_time(weights, removed)), icon=":material/lightbulb:")
         shared.recorded_models("retraining_of", partial(recorded_retraining, removed=removed))
     _to_keep(weights, removed)

@@ -36,7 +36,7 @@ def says_rounded_score(facts: FrontierFacts, exempt: frozenset[str]) -> str:
     )
     if not plain:
         return said
-    text = _("With {modules} rounded too, these would be {size} and {quality}.")
+    text = _("If {modules} were rounded too, the size would be {size} and the result {quality}.")
     more = text.format(
         modules=exempt_in_words(exempt), size=bytes_text(plain[0].n_bytes), quality=_said(facts, 2)
     )

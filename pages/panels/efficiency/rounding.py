@@ -34,9 +34,9 @@ GRANULARITY_NAMES = {
     "group": N_("per group in a row"),
 }
 RANGE_NAMES = {
-    "absmax": N_("largest value"),
+    "absmax": N_("full range"),
     "percentile": N_("99.5th percentile"),
-    "least_error": N_("least squared error"),
+    "least_error": N_("minimum squared error"),
     "hqq": "HQQ",
 }
 ROUNDING_NAMES = {"nearest": N_("to nearest"), "gptq": "GPTQ", "awq": "AWQ"}
@@ -69,9 +69,10 @@ def _grid() -> Quantization:
 def says_rounding(facts: RoundingFacts) -> str:
     """What is saved, and which matrix pays most."""
     text = _(
-        "With {bits:.2f} bits per weight, grids included, the weights shrink from {before} "
-        "to {after}. The signal-to-noise ratio is lowest in {worst}: {least:.1f} dB; the "
-        "median matrix has {median:.1f} dB. Each additional 6 dB halves the error."
+        "With {bits:.2f} bits per weight, grids included, the weights shrink from "
+        "{before} (at 16 bits) to {after}. The signal-to-noise ratio is lowest in "
+        "{worst}: {least:.1f} dB; the median matrix has {median:.1f} dB. Each additional "
+        "6 dB halves the error."
     )
     return text.format(
         bits=facts.bits_a_weight,
@@ -87,8 +88,8 @@ def says_grid(facts: RoundingFacts) -> str:
     """Whose numbers are drawn, and how many points they use."""
     grid = facts.grid
     text = _(
-        "Row {row} of {matrix}, the row with the largest relative error: {used} of "
-        "{points} grid points are used."
+        "Row {row} of {matrix}, the row with the largest relative error: the weights "
+        "shown use {used} of {points} grid points."
     )
     return text.format(
         row=from_one(grid.row),

@@ -41,7 +41,7 @@ SIZE_NAMES: dict[str, str] = {
     StudentSize.HALF_LAYERS: N_("half the layers"),
     StudentSize.HALF_WIDTH: N_("half the width"),
     StudentSize.HALF_BOTH: N_("half the layers and width"),
-    OWN_SHAPE: N_("any shape"),
+    OWN_SHAPE: N_("custom shape"),
 }
 LAYER_COUNTS, STUDENT_WIDTHS = (1, 2, 3, 4, 6, 8, 12), (8, 16, 32, 48, 64, 96, 128, 192, 256)
 HIDDEN_WIDTHS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
@@ -169,9 +169,9 @@ def _choose_inside() -> None:
         choose("attention_target", label, AttentionTarget, label_of=targets.__getitem__)
     note(
         _(
-            "Added to the loss: the distance between the residual streams at equal depth (0: "
-            "equal, 1: as far off as a zero vector), and the difference in attention, in "
-            "nats."
+            "Added to the loss: the relative squared distance between the residual streams at"
+            " equal relative depth (0: equal, 1: as far away as a zero vector), and the "
+            "difference in attention, in nats."
         )
     )
 

@@ -99,7 +99,7 @@ def _count_bars(spread: pd.DataFrame, _: Translate) -> dict[str, Any]:
         yaxis="y3",
         showlegend=False,
         marker={"color": palette.FEED_FORWARD, "line": {"width": 0}},
-        hovertemplate=_("about {value}: {share} of all pre-activations").format(
+        hovertemplate=_("near {value}: {share} of all pre-activations").format(
             value="%{x:.2f}", share="%{y:.2%}"
         )
         + "<extra></extra>",

@@ -92,8 +92,9 @@ def _dropped(facts: RoutingFacts) -> str:
     if not facts.room:
         return _("There is no capacity limit: nothing is dropped.")
     text = _(
-        "Capacity per expert: {room}. Token–expert assignments dropped: {dropped}; tokens "
-        "that reach no expert and pass only through the residual connection: {passed}."
+        "Capacity per expert: {room}. Token–expert assignments dropped: {dropped}; tokens"
+        " that no routed expert processes (left to the residual connection and any shared"
+        " experts): {passed}."
     )
     return text.format(room=facts.room, dropped=facts.n_dropped, passed=facts.n_passed)
 
@@ -153,7 +154,7 @@ def load_table(load: pd.DataFrame) -> None:
         "asked": _("times chosen"),
         "kept": _("processed"),
         "dropped": _("dropped"),
-        "mean_prob": _("mean probability"),
+        "mean_prob": _("mean router score"),
         "bias": _("bias"),
     }
     table = load.assign(expert=load["expert"].map(from_one))
@@ -287,7 +288,7 @@ def ways_among_experts(config: ModelConfig) -> None:
                 "router_kind": RouterKind.SIGMOID,
             }
             way(
-                _("Finer experts, two of them shared, sigmoid router (DeepSeek-V3)"),
+                _("Finer experts plus two shared ones, sigmoid router (DeepSeek style)"),
                 "fine_experts",
                 **fine,
             )

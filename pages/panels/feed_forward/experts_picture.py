@@ -68,7 +68,7 @@ def routes(facts: RoutingFacts, *, _: Translate) -> Picture:
 
 def _probabilities(facts: RoutingFacts, _: Translate) -> dict[str, Any]:
     n_tokens, n_experts = facts.probs.shape
-    said = _("expert {expert}: probability {share}")
+    said = _("expert {expert}: router score {share}")
     return {
         "type": "heatmap",
         "z": small(facts.probs.T),
@@ -84,7 +84,9 @@ def _probabilities(facts: RoutingFacts, _: Translate) -> dict[str, Any]:
 
 
 def _hovers(facts: RoutingFacts, _: Translate) -> list[str]:
-    text = _("{number} · {token} → expert {expert}: choice {rank}, probability {share:.3f}, {fate}")
+    text = _(
+        "{number} · {token} → expert {expert}: choice {rank}, router score {share:.3f}, {fate}"
+    )
     taken, dropped = _("weight {weight:.2f}"), _("dropped: over capacity")
     return [
         text.format(

@@ -110,7 +110,7 @@ def shuffled_table(parts: tuple[Shuffled, ...]) -> None:
         "unmasked": _("attention, no mask"),
         "masked": _("attention, this run's mask"),
     }
-    same, changes = _("same outputs"), _("changes")
+    same, changes = _("same outputs"), _("different outputs")
     shown = pd.DataFrame(
         {
             _("part"): [names[row.part] for row in parts],

@@ -33,8 +33,8 @@ def per_layer(facts: LayersFacts, *, _: Translate) -> Picture:
     layers = facts.layers
     kinds = (
         ("dead", _("dead"), palette.PINNED),
-        ("saturated", _("saturated"), palette.BEFORE),
-        ("active", _("active"), palette.FEED_FORWARD),
+        ("saturated", _("always saturated"), palette.BEFORE),
+        ("active", _("active on average"), palette.FEED_FORWARD),
     )
     return figure(
         [_share_bars(layers, *kind, _) for kind in kinds],
@@ -168,7 +168,7 @@ def unit_map(facts: UnitTokens, *, _: Translate) -> Picture:
         outlines.append(outline(numbers.index(facts.pinned) - 0.5, -0.5, 1, len(units)))
     return figure(
         [cells, _cells_to_click(facts, _)],
-        title=_("Other tokens where these units are active"),
+        title=_("Activation of these units at each token"),
         **plot_room(20 + ROW * len(units), room),
         xaxis=slanted(tokens, NAMES, range=[-0.5, len(tokens) - 0.5]),
         yaxis={

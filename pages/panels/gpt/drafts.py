@@ -52,8 +52,9 @@ def draft_facts(run: Run) -> DraftFacts:
 def says_drafts(facts: DraftFacts) -> str:
     """How many tokens a pass gave, and how many drafts of each module stood."""
     text = _(
-        "In {passes} passes the model wrote {n} tokens: {rate:.2f} per pass. The text is the "
-        "same as when written token by token; modules drafted {accepted} of its tokens."
+        "In {passes} passes the model wrote {n} tokens: {rate:.2f} per pass. The text is "
+        "the same as when written token by token; the MTP modules drafted {accepted} of "
+        "its tokens."
     )
     said = text.format(
         passes=len(facts.passes),

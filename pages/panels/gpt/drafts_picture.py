@@ -36,7 +36,7 @@ def growth(facts: DraftFacts, *, _: Translate) -> Picture:
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
-        xaxis={"title": _("passes of the model"), "range": [0, ROOM * passes[-1]]},
+        xaxis={"title": _("forward passes"), "range": [0, ROOM * passes[-1]]},
         yaxis={"title": _("new tokens"), "range": [0, ROOM * so_far[-1]]},
     )
 

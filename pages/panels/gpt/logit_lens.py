@@ -46,14 +46,17 @@ def says_decided(facts: LensFacts) -> str:
 def says_grid(facts: LensFacts) -> str:
     """How to read the grid, and which part of it is shown."""
     said = [
-        _("Small number: rank of the final answer at this layer; #1 means it already ranks first.")
+        _(
+            "Number after #: rank of the final answer at this layer; #1 means it already "
+            "ranks first."
+        )
     ]
     drawn = facts.drawn
     if not drawn.is_whole:
         text = _("Shown: positions {first} to {last} of {n}; pin another token to see the others.")
         said.append(text.format(first=from_one(drawn.first), last=drawn.end, n=drawn.n))
     if len(facts.layers) < facts.n_layers:
-        text = _("{shown} of {n} layers are drawn; the table has all of them.")
+        text = _("{shown} of {n} layers are drawn; the exported table has all of them.")
         said.append(text.format(shown=len(facts.layers), n=facts.n_layers))
     return sentences(*said)
 

@@ -59,7 +59,7 @@ def few(facts: NextFacts, *, _: Translate) -> Picture:
     whole_row = 1.25 * float(tokens["model_probability"].max())
     return figure(
         [_seen(tokens), _row_targets(tokens, whole_row)],
-        title=_("Next after “{token}”").format(token=word_label(facts.after)),
+        title=_("Next token after “{token}”").format(token=word_label(facts.after)),
         height=TITLE + 30 * len(tokens),
         margin=(TITLE, 0),
         barmode="overlay",

@@ -30,7 +30,7 @@ def counted(run: Run) -> str:
     """Characters, bytes and tokens of what is read."""
     pieces, total, _left_out = tokens.reading()
     if not total:
-        return _("The empty text has no token of its own: a placeholder token is read.")
+        return _("Empty text has no tokens: the model reads a placeholder token instead.")
     n, known = len(run.input.token_ids), tokens.tokenizer_of(run.input.vocabulary).vocab_size
     read = link.value("text")[: pieces[-1].end]
     text = ngettext(

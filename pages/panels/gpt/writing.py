@@ -74,7 +74,7 @@ def _end(facts: NewTokens) -> str:
     written = facts.labels[: facts.opened + 1]
     if not facts.run.weights or END not in written:
         return ""
-    text = _("New token {number} is {end}, the end of a text: what follows begins a new text.")
+    text = _("New token {number} is {end}, the end-of-text token: what follows begins a new text.")
     return text.format(number=from_one(written.index(END)), end=literal(END))
 
 

@@ -171,9 +171,9 @@ def another_sequence(run: Run) -> None:
     sizes = link.value("cross_len"), link.value("cross_padding")
     left, right = st.columns(2)
     with left:
-        slider("cross_len", _("Tokens of the other sequence"), sizes[0])
+        slider("cross_len", _("Tokens in the other sequence, without padding"), sizes[0])
     with right:
-        slider("cross_padding", _("Padding tokens among them"), sizes[1])
+        slider("cross_padding", _("Padding tokens added to them"), sizes[1])
     pictures = {
         "cross_mask": draw_cross_mask,
         "cross_scores": draw_cross_scores,

@@ -86,13 +86,14 @@ def says_lead(found: Lead, dtype: str) -> str:
     """How large scores must be for −10,000 to be too little."""
     if found.largest <= 0:
         return _(
-            "In layer 1, no forbidden score exceeds the highest allowed one, so −10,000 is "
-            "enough there, however large the scores."
+            "In layer 1, no forbidden score exceeds the highest allowed one of the same "
+            "query, so −10,000 is enough there at any scale."
         )
     text = _(
-        "In layer 1 forbidden scores exceed the highest allowed score of the same query by "
-        "at most {lead:.2f}. In {dtype}, −10,000 is enough up to a difference of about "
-        "{bearable:,.0f}: for a leak, scores would have to be {scale:,.0f} times as large."
+        "In layer 1, forbidden scores exceed the highest allowed score of the same query "
+        "by at most {lead:.2f}. In {dtype}, −10,000 is enough up to a difference of about"
+        " {bearable:,.0f}: for a leak, scores would have to be {scale:,.0f} times as "
+        "large."
     )
     return text.format(lead=found.largest, bearable=found.bearable, scale=found.scale, dtype=dtype)
 

@@ -67,7 +67,10 @@ def says_verdict(facts: LeakFacts) -> str:
 def _leak(facts: LeakFacts) -> str:
     by = facts.leak
     assert by is not None
-    text = _("Leak: output {output} has a gradient of {worst:.3g} with respect to token {token}.")
+    text = _(
+        "Leak: output {output} has a gradient of {worst:.3g} with respect to the input "
+        "vector of token {token}."
+    )
     if by is facts.by_change:
         text = _("Leak: output {output} changes by {worst:.3g} when token {token} changes.")
     output, token = (shared.token(facts.labels, place) for place in (by.output, by.token))
@@ -81,7 +84,7 @@ def _leak(facts: LeakFacts) -> str:
 def _reasons(facts: LeakFacts) -> list[str]:
     reasons = [_(KNOWN[name]) for name in known_leaks(facts.test.run)]
     if facts.mixing:
-        text = _("Another sequence in the same batch changes too, by {x:.3g}.")
+        text = _("The output of another sequence in the same batch changes too, by up to {x:.3g}.")
         reasons.append(text.format(x=facts.mixing))
     return reasons
 
@@ -106,11 +109,13 @@ def says_path(run: Run, path: str, fault: MaskFault) -> str:
     """Why the path is not the one that was asked for; empty where it is."""
     if fault is not MaskFault.NONE:
         return _(
-            "The fault is planted in the softmax, so attention runs in eager mode, step by step."
+            "The fault is planted between scores and weights, so attention runs in eager "
+            "mode, step by step."
         )
     if path == AttentionPath.FUSED and not plan.runs_fused(run):
         return _(
-            "Dropout needs the attention weights, so attention runs in eager mode, step by step."
+            "Dropout acts on the attention weights here, so attention runs in eager mode, "
+            "step by step."
         )
     return ""
 
@@ -128,9 +133,9 @@ def says_how(facts: LeakFacts) -> str:
     """How the test is done, and how much was tested where that is not all."""
     text = _(
         "Each token in turn is replaced by another (seed {seed}), and every output is "
-        "compared with the original bit by bit. The gradient ‖∂output/∂input‖ is estimated "
-        "from {n} random ±1 projections of the output (same seed); where it shows as 0, it "
-        "is exactly 0."
+        "compared with the original bit by bit. The gradient norm ‖∂output/∂input‖ is "
+        "estimated from {n} random ±1 projections of the output (same seed); where it is "
+        "exactly 0, so is the estimate."
     )
     said = text.format(seed=facts.test.change_seed, n=N_PROJECTIONS)
     if facts.is_whole:
@@ -210,7 +215,7 @@ def _verdict(facts: LeakFacts, title: str, key: str) -> None:
             if facts.is_clean is None:
                 st.badge(_("inconclusive"), color="gray", icon=":material/help:")
             elif facts.is_clean and facts.test.fault is not MaskFault.NONE:
-                label = _("does not show with this input")
+                label = _("not revealed by this input")
                 st.badge(label, color="orange", icon=":material/visibility_off:")
             elif facts.is_clean:
                 st.badge(_("no leak"), color="green", icon=":material/check:")

@@ -76,7 +76,7 @@ def controls(run: Run) -> None:
     with st.container(horizontal=True, gap="small"):
         starts = {
             "this": _("Start from this mask"),
-            "causal": _("Start from causal"),
+            "causal": _("Start from the causal mask"),
             "open": _("Allow all"),
             "closed": _("Forbid all"),
         }

@@ -19,10 +19,10 @@ def losses(facts: Peeking, names: Mapping[str, str], *, _: Translate) -> Picture
     Where it must write is measured at some updates only, and drawn dotted with a mark at each.
     """
     training = _lines(facts.curves, names, _("{model}, training"), "lines", "solid", _)
-    writing = _lines(facts.writing, names, _("{model}, writing"), "lines+markers", "dot", _)
+    writing = _lines(facts.writing, names, _("{model}, generating"), "lines+markers", "dot", _)
     return training_losses(
         [*training, *writing],
-        title=_("Loss during training and during writing"),
+        title=_("Loss during training and generation"),
         n_updates=N_UPDATES,
         guess=facts.guess,
         _=_,

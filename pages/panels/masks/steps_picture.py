@@ -90,7 +90,7 @@ def pattern_map(
 
 
 def _names(title: str, rows: Sequence[str], columns: Sequence[str], _: Translate) -> Names:
-    return Names(title, _("query: attends"), _("key: attended to"), rows, columns)
+    return Names(title, _("query (attends)"), _("key (attended to)"), rows, columns)
 
 
 def _said(template: str, digits: str) -> str:

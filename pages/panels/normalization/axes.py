@@ -102,28 +102,36 @@ def _span(least: float, most: float) -> str:
 
 def says_dependence(facts: NormFacts) -> str:
     """Which norm's output depends on what else is in the batch, as numbers measured here."""
-    said = _("LayerNorm and RMSNorm: other tokens do not change a token at all; the change is 0.")
+    said = _(
+        "LayerNorm and RMSNorm: other tokens do not affect a token's output at all; the "
+        "change is 0."
+    )
     if facts.change_per_token:
-        said = _("LayerNorm and RMSNorm: other tokens change a token by no more than {most:.1g}.")
+        said = _(
+            "LayerNorm and RMSNorm: other tokens change a token's output by no more than "
+            "{most:.1g}."
+        )
     text = _(
-        "BatchNorm in training mode changes the same tokens by up to {batch:.2g} when other "
-        "sequences share their batch, by {padding:.2g} when there is padding; evaluation "
-        "mode differs from training mode by up to {mode:.2g}."
+        "With BatchNorm in training mode, the outputs for the same tokens change by up to"
+        " {batch:.2g} when other sequences share their batch, by up to {padding:.2g} when"
+        " there is padding; evaluation mode differs from training mode by up to "
+        "{mode:.2g}."
     )
     return sentences(said.format(most=facts.change_per_token), text.format(**facts.change_in_batch))
 
 
 def says_surroundings(facts: NormFacts) -> str:
     """Where the others and the padding come from."""
-    others = _("the second half of the tokens, twice")
+    others = _("the second half of this text's tokens, repeated twice")
     if facts.has_others:
         others = _("the other sequences of this batch")
     padding = _("this run's own") if facts.has_padding else _("four padding tokens, run alone")
     text = _(
-        "Largest change in any value of the first sequence, compared with running it alone, "
-        "measured on the norm's actual inputs. Other sequences: {others}. Padding: "
-        "{padding}; both as the model produced them. The norms here have no learned scale; "
-        "BatchNorm's running statistics are at their initial 0 and 1."
+        "Largest change in any output value of the first sequence, compared with "
+        "normalizing it alone, measured on the norm's actual inputs. Other sequences: "
+        "{others}. Padding: {padding}; both as the model produced them. The norms here "
+        "have no learned scale or shift; BatchNorm's running mean and variance are at "
+        "their initial 0 and 1."
     )
     return text.format(others=others, padding=padding)
 

@@ -53,7 +53,7 @@ def shared_cells(facts: NormInput, *, pinned: int, _: Translate) -> Picture:
     total = (len(NORMS) * width - AXES_GAP, n_sequences * height - SEQUENCE_GAP)
     return figure(
         [trace for pair in cells for trace in pair],
-        title=_("Numbers that are normalized together"),
+        title=_("Values that are normalized together"),
         height=int(TOP + BOTTOM + ROW * total[1]),
         margin=(TOP, BOTTOM),
         barmode="overlay",
@@ -112,7 +112,7 @@ def _above(left: float, norm: str, facts: NormInput, _: Translate) -> dict[str, 
     if norm in PER_TOKEN:
         n_groups, size = size, n_groups
     statistics = _("mean square") if norm == "RMSNorm" else _("mean, variance")
-    said = _("{n_groups} sets of {size}").format(n_groups=n_groups, size=size)
+    said = _("groups: {n_groups}, values in each: {size}").format(n_groups=n_groups, size=size)
     place = {"x": left - 0.5, "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom"}
     look = {"align": "left", "font": {"size": 12}}
     return {**place, "text": f"<b>{norm}</b><br>{statistics}<br>{said}", **look}

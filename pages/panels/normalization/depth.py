@@ -132,15 +132,15 @@ def says_collapse(facts: DepthFacts) -> str:
 def _beside_dong(facts: DepthFacts) -> str:
     if not facts.first.run.config.norm.residual:
         text = _(
-            "Dong et al. 2021 predict rank collapse without the residual connection; {verdict}."
+            "Dong et al. (2021) predict rank collapse without residual connections; {verdict}."
         )
         is_alike = facts.own in facts.alike
         verdict = _("this run agrees") if is_alike else _("this run does not show it (yet)")
         return text.format(verdict=verdict)
     text = _(
-        "Dong et al. 2021 prove that attention alone, without residual connections, makes "
-        "all tokens alike. With residual connections, this need not happen; here {verdict}. "
-        "Switch the connections off to compare."
+        "Dong et al. (2021) prove that attention alone, without residual connections, "
+        "makes all tokens alike. With residual connections, this need not happen; here "
+        "{verdict}. Switch the connections off to compare."
     )
     verdict = _("the tokens do not become alike")
     if facts.alike:
@@ -152,13 +152,14 @@ def says_setting(facts: DepthFacts) -> str:
     """What was built and measured, with all that is needed to do it again."""
     stack, config = facts.first, facts.first.config
     text = _(
-        "n_layers {n}, d_model {d_model}, n_heads {heads}, d_ff {d_ff}, seq_len {tokens}, "
-        "{dtype}. Random weights drawn for this test ({drawn}, seeds {seeds}), dropout off. "
-        "Input: {read}. Loss ({loss} in the first stack): cross entropy of a linear probe "
-        "that predicts one of {classes} random classes at each token."
+        "n_layers {n}, d_model {d_model}, n_heads {heads}, d_ff {d_ff}, {tokens} tokens, "
+        "{dtype}. Random weights drawn for this test ({drawn}, seeds {seeds}), dropout "
+        "off. Input: {read}. Loss ({loss} in the first stack): cross entropy of a random "
+        "linear probe against a random label at each token ({classes} classes)."
     )
     read = _(
-        "random vectors for the text's words, since this run's own vectors are wider than the stack"
+        "random vectors for the text's tokens, since this run's own vectors are wider "
+        "than the stack"
     )
     if stack.reads_own_stream:
         read = _("the input of this run's first layer")
@@ -183,7 +184,7 @@ def says_setting(facts: DepthFacts) -> str:
 
 def draw_depth(facts: DepthFacts, *, _: Translate) -> Picture:
     """All measures of all layers."""
-    title = _("Effect of {n} layers").format(n=facts.curves.n_layers)
+    title = _("Effect of depth (n_layers = {n})").format(n=facts.curves.n_layers)
     names = shared.names(facts.curves.placements)
     return depth_picture.panels(facts.curves, names, title=title, before=facts.before, _=_)
 
@@ -220,7 +221,11 @@ def experiments(run: Run) -> None:
     has_norm = norm.norm_kind is not NormKind.NONE
     other_kind = NormKind.NONE if has_norm else NormKind.LAYER_NORM
     with st.container(horizontal=True, key="experiments"):
-        label = _("Residual connection off") if norm.residual else _("Residual connection on")
+        label = (
+            _("Turn off residual connections")
+            if norm.residual
+            else _("Turn on residual connections")
+        )
         way(label, "try_residual", residual=not norm.residual)
         label = _("Remove the norm") if has_norm else _("Add LayerNorm")
         way(label, "try_norm_kind", norm_kind=str(other_kind))

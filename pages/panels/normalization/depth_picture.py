@@ -261,7 +261,7 @@ def last_gradients(table: pd.DataFrame, names: Mapping[str, str], *, _: Translat
             "tickvals": depths,
             "ticktext": [str(depth) for depth in depths],
         },
-        yaxis={"title": _("size of the gradient"), "type": "log", **log_ticks(positive)},
+        yaxis={"title": _("gradient norm"), "type": "log", **log_ticks(positive)},
     )
 
 

@@ -86,7 +86,7 @@ def says_task(run: Run) -> str:
     if run.config.architecture is Architecture.GPT:
         text = _("Loss: next-token cross entropy on this text. Trained on: {task}.")
     card = starts.model(run.weights).card
-    task = terms.option(card.task) if card else _("texts not named in the model's files")
+    task = terms.option(card.task) if card else _("texts that the model's files do not name")
     return sentences(text.format(task=task), _("Measured in evaluation mode; nothing is updated."))
 
 

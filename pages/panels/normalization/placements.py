@@ -78,7 +78,10 @@ def says_setting(run: Run) -> str:
         )
     if placement_run(run).config.n_layers != run.config.n_layers:
         said.append(
-            _("The whole model is too large for this: only one layer runs, with vectors as input.")
+            _(
+                "The whole model is too large for this: only one layer runs, on random vectors "
+                "instead of tokens."
+            )
         )
     if NormPlacement.PARALLEL not in possible_placements(run.config):
         said.append(

@@ -160,12 +160,12 @@ def _try_next(facts: RaceFacts) -> str:
 
 def says_setting(facts: RaceFacts, *, is_recorded: bool) -> str:
     """What was trained, with all that is needed to do it again."""
-    text = _("Each model is a GPT of {n_layers} layers like yours, with d_model {d_model}.")
+    text = _("Like yours, each model is a GPT with {n_layers} layers; its d_model is {d_model}.")
     more = _(
         "Each learns to sort {letters} letters: {n} steps of {batch} examples, AdamW, "
-        "learning rate {rate:g}, {warmup} warm-up steps, no gradient clipping, seed {seed}; "
-        "weights initialized as in the theory ({drawn}). Curves are means over {smooth} "
-        "steps."
+        "learning rate {rate:g}, {warmup} warm-up steps, no gradient clipping, seed "
+        "{seed}; weights initialized as in the theory ({drawn}). Curves are moving "
+        "averages over {smooth} steps."
     )
     spec = facts.spec
     config = spec.config

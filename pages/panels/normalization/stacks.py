@@ -82,7 +82,7 @@ def says_how_far(n_done: int, n_wanted: int) -> str:
 @chooses("depth", "depth_width", "n_depth_seeds", "depth_initialization", "depth_placements")
 def stack_choice(run: Run) -> None:
     """How deep and wide the stacks are, on one line that opens to change them."""
-    text = _("Stacks of {n} layers · seeds: {k} (median)")
+    text = _("Stacks · n_layers = {n} · seeds: {k} (median)")
     label = text.format(n=link.value("depth"), k=link.value("n_depth_seeds"))
     opened = fold(label, key="stacks", icon=":material/tune:")
     if opened.open:
@@ -91,7 +91,7 @@ def stack_choice(run: Run) -> None:
             mine = own_placement(run.config)
             others = tuple(name for name in possible_placements(run.config) if name != mine)
             drawn = [each for each in link.value("depth_placements").split(",") if each in others]
-            several("depth_placements", _("Also draw"), others, drawn, write=joined)
+            several("depth_placements", _("Also show"), others, drawn, write=joined)
 
 
 def _sizes(run: Run) -> None:

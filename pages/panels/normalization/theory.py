@@ -70,12 +70,12 @@ def says_cause(facts: TheoryFacts) -> str:
 def _says_what_differs(facts: TheoryFacts) -> str:
     """Which placement does not behave as predicted, or is missing."""
     if missing := POWERS.keys() - {each.placement for each in facts.slopes}:
-        return _("Also draw norm placement {placement} for comparison.").format(
+        return _("Also show norm placement {placement} for comparison.").format(
             placement=enumeration(map(terms.option, sorted(missing)))
         )
     text = _(
-        "Xiong et al. (2020) predict otherwise for {placements} norm placement; the reason "
-        "is given below."
+        "Xiong et al. (2020) predict otherwise for norm placement {placements}; the "
+        "reason is given below."
     )
     found = (terms.option(each.placement) for each in facts.slopes if not each.agrees)
     return text.format(placements=enumeration(found))
@@ -92,8 +92,8 @@ def says_exponents(facts: TheoryFacts) -> str:
         )
         for each in facts.slopes
     )
-    text = _("Fitted to stacks of 2 or more layers: {listed}.")
-    return text.format(listed=listing(listed)) if facts.slopes else ""
+    said = _("Fitted to stacks of 2 or more layers: {listed}.")
+    return said.format(listed=listing(listed)) if facts.slopes else ""
 
 
 def _signed(power: float) -> str:
@@ -113,7 +113,7 @@ def says_why(facts: TheoryFacts) -> str:
     if not config.norm.residual:
         return _("The theorem assumes a residual connection, and here it is off.")
     if config.norm.norm_kind is not NormKind.LAYER_NORM:
-        return _("The theorem is about LayerNorm.")
+        return _("The theorem assumes LayerNorm, which is not used here.")
     if config.initialization != "xavier_uniform":
         return _(
             "The theorem assumes Xavier initialization, where each branch adds as much as "

@@ -72,7 +72,7 @@ WHY = {
         "The table of max_seq_len · d_model parameters is gone: rotations are "
         "computed, not learned."
     ),
-    "learned_positions": N_("d_model numbers for each of max_seq_len positions."),
+    "learned_positions": N_("d_model more parameters for each of the max_seq_len positions."),
     "no_biases": N_("One fewer parameter per output of each projection: negligible."),
     "biases": N_("One more parameter per output of each projection: negligible."),
     "layernorm": N_("A shift as well as a scale: d_model more parameters per norm."),
@@ -90,8 +90,8 @@ WHY = {
     "experts": N_("Eight feed-forward layers and a router; each token passes through two of them."),
     "dense": N_("All experts but one are gone, and so is the router."),
     "one_more_layer": N_(
-        "As many parameters as another layer of its kind (in an "
-        "encoder–decoder: one more layer per stack)."
+        "Adds the parameters of one more layer of the same kind (in an encoder–decoder: "
+        "one per stack)."
     ),
     "twice_as_wide": N_("The matrices of each layer grow fourfold, the embedding twofold."),
 }
@@ -103,8 +103,8 @@ def says_changes(facts: ChangesFacts) -> str:
     if facts.heads_are_free:
         said.append(
             _(
-                "The number of heads does not change the parameter count: heads share "
-                "the same matrices."
+                "The number of heads does not change the parameter count: heads split the same "
+                "matrices."
             )
         )
     if facts.small_share is not None:

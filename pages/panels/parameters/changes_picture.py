@@ -38,7 +38,7 @@ def differences(
             for i, (row, place) in enumerate(zip(customdata, places, strict=True))
         ],
         xaxis={
-            "title": _("Δ parameters (logarithmic on both sides)"),
+            "title": _("Δ parameters (symmetric log scale)"),
             "tickvals": [place for place, _text in ticks],
             "ticktext": [text for _place_, text in ticks],
             "tickangle": 0,

@@ -49,7 +49,9 @@ FAULTS = {
         "a different RoPE base, a position table shifted by one, or sines and cosines in a "
         "different order"
     ),
-    ConversionFault.TOKENIZER_PREFIX: N_("the tokenizer's first token left out"),
+    ConversionFault.TOKENIZER_PREFIX: N_(
+        "the tokenizer's leading special token (e.g., BOS) left out"
+    ),
 }
 NAMES = {
     ConversionFault.ROTARY_LAYOUT: N_("rotary layout"),
@@ -126,8 +128,8 @@ def says_fault(facts: FaultFacts) -> str:
     if facts.fault is None:
         return _without(facts)
     text = _(
-        "Planted: {fault}. The model still loads and generates, but its logits have a "
-        "relative error of {share:.2g}, and its next-token distribution is off by {bits:.2g} "
+        "Planted: {fault}. The model still loads and runs, but its logits have a relative"
+        " error of {share:.2g}, and the distribution it predicts is off by {bits:.2g} "
         "bits (KL)."
     )
     said = [text.format(fault=_(NAMES[facts.fault]), share=found.as_it_is, bits=facts.bits)]

@@ -47,7 +47,7 @@ def candidates(found: Labelled, *, _: Translate) -> Picture:
             }
             for values, name, color in sides
         ],
-        title=_("Next-token probabilities"),
+        title=_("Predicted token probabilities"),
         **room_under_legend(ROW * n, BOTTOM),
         barmode="group",
         xaxis={

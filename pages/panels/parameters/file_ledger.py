@@ -31,7 +31,7 @@ STATES = {
     State.LEFT_OVER: N_("left over"),
     State.TWICE: N_("twice in the files"),
     State.WRONG_SHAPE: N_("wrong shape"),
-    State.NO_NUMBERS: N_("unusable number format"),
+    State.NO_NUMBERS: N_("unsupported number format"),
 }
 
 
@@ -55,7 +55,10 @@ def says_ledger(facts: LedgerFacts) -> str:
     n, family = len(facts.ledger.rows), facts.ledger.family
     done = enumeration(bracketed(_(name), n) for name, n in facts.n_by_operation.items())
     if not facts.name:
-        text = _("Saved as a file of the {family} family, this model has {n} tensors: {done}.")
+        text = _(
+            "Saved as a file of the {family} family, this model has {n} tensors. Operations: "
+            "{done}."
+        )
         return text.format(family=family, n=n, done=done)
     text = _("{name} ({family} family): {n} tensors, {used} of them used. Operations: {done}.")
     used = facts.n_in.get(State.USED, 0)
@@ -81,7 +84,9 @@ def _others(facts: LedgerFacts) -> list[str]:
         return [_("Nothing is missing or left over.")]
     named = enumeration(bracketed(_(STATES[state]), n) for state, n in rest.items())
     if facts.n_odd:
-        text = _("Not used or missing: {rest}. No model is built, since nothing is guessed.")
+        text = _(
+            "Not used or missing: {rest}. No model is built, because Blockscope does not guess."
+        )
         return [text.format(rest=named)]
     return [_("Not used: {rest}. Nothing is missing.").format(rest=named)]
 
@@ -114,7 +119,7 @@ def _shape(shape: tuple[int, ...] | None) -> str:
 def where_tensors_went(run: Run) -> None:
     """Of the model that was brought, or of the files that were refused; else what would be."""
     refused, weights = bringing.refused_ledger(), run.weights
-    name = _("Refused files") if refused else literal(brought.title(weights))
+    name = _("Rejected files") if refused else literal(brought.title(weights))
     ledger = refused or brought.ledger_of(weights)
     with explained(("file_ledger",), (ledgers.ledger,), key="ledger_story"):
         if ledger is None and (text := _says_why_none(run.config)):

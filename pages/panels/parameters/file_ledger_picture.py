@@ -123,7 +123,7 @@ def _names(groups: Sequence[Group], left: dict[int, float], _: Translate) -> dic
         ],
         hovertemplate=HOVER.format(
             tensors=_("tensors: {n}").format(n="%{customdata[1]}"),
-            numbers=_("numbers: {n}").format(n="%{customdata[2]}"),
+            numbers=_("values: {n}").format(n="%{customdata[2]}"),
         ),
         showlegend=False,
         meta={SAID: []},

@@ -91,7 +91,7 @@ def says_too_large(run: Run, budget: int) -> str:
     if not can_build(run.config):
         text = _(
             "To inspect the values, the model must be built, but models of more than {most} "
-            "layers (counting every expert) are not built here. Choose fewer layers."
+            "layers (each expert counted as a layer) are not built here. Choose fewer layers."
         )
         return text.format(most=MOST_BUILT)
     if need(run).total <= budget:
@@ -232,7 +232,7 @@ def how_they_are_spread(run: Run) -> None:
         with place:
             shown = shown_instead(FIRST_SHOWN[None]), False
     try:
-        with st.spinner(_("Drawing and counting the weights …"), show_time=True):
+        with st.spinner(_("Building the model and counting its weights …"), show_time=True):
             facts = value_facts(*shown)
     except ConfigError as error:
         st.warning(say_fault(error.faults[0]), icon=":material/block:")

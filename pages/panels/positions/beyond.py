@@ -85,7 +85,9 @@ def says_spread(facts: BeyondFacts) -> str:
     """How far the last query looks in short and in long texts."""
     kind, rows = terms.option(facts.kind), facts.shown
     if rows.empty:
-        return _("Positional encoding {kind} has nothing to show here.").format(kind=kind)
+        return _("There is nothing to show here for positional encoding “{kind}”.").format(
+            kind=kind
+        )
     first, last = rows.iloc[0], rows.iloc[-1]
     text = _(
         "{kind}, head {head}: in a text of {n0} tokens, the last query looks back {d0:.1f} "
@@ -95,7 +97,7 @@ def says_spread(facts: BeyondFacts) -> str:
     if len(rows) == 1:
         text = _(
             "{kind}, head {head}: in a text of {n0} tokens, the last query looks back "
-            "{d0:.1f} tokens on average; longer texts are refused."
+            "{d0:.1f} tokens on average; longer texts are not possible."
         )
     return text.format(
         kind=kind,
@@ -138,7 +140,7 @@ def says_sharpest(facts: BeyondFacts) -> str:
 
 def says_refused(refused: Refused) -> str:
     """Which kind cannot be so long, or does not fit at all, and why."""
-    text = _("Positional encoding {kind} does not work at {lengths} tokens: {why}.")
+    text = _("Positional encoding “{kind}” does not work at {lengths} tokens: {why}.")
     lengths = enumeration(map(str, refused.lengths))
     return text.format(
         kind=terms.option(refused.kind), lengths=lengths, why=say_fault(refused.fault)
@@ -156,7 +158,7 @@ def says_texts(run: Run, trained_len: int) -> str:
     if run.weights:
         random = _(
             "These weights were trained with positional encoding “{own}”; with a different "
-            "one the model performs badly at first."
+            "one, the model performs badly until it is retrained."
         )
     memory = bytes_text(memory_needed(run, trained_len))
     need = _("Memory: at most about {memory}.").format(memory=memory)

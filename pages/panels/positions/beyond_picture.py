@@ -125,7 +125,7 @@ def loss(facts: LossFacts, kind: str, *, _: Translate) -> Picture:
     """Bits per token by position, within two standard errors, the trained length marked."""
     bands, edge = facts.bands, facts.trained_len + 0.5
     high, low = bands["bits"] + 2 * bands["error"], bands["bits"] - 2 * bands["error"]
-    hover = _("positions {first} to {last}: {bits} bits, {n} tokens").format(
+    hover = _("positions {first} to {last}: {bits} bits per token, {n} tokens").format(
         first="%{customdata[0]:.0f}",
         last="%{customdata[1]:.0f}",
         bits="%{y:.3f}",

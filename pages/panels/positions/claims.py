@@ -141,19 +141,23 @@ def _distance(kind: PositionKind, verdict: Verdict, token: str) -> str:
     said = text.format(token=literal(token), x=x, y=y)
     more = _("An added position vector mixes with the token vector in every dot product.")
     if kind is PositionKind.NONE:
-        more = _("Nor do they depend on distance: all are equal.")
+        more = _("They do not even depend on distance: all are equal.")
     return sentences(said, "" if verdict.holds and kind is not PositionKind.NONE else more)
 
 
 def _permutation(verdict: Verdict) -> str:
     if verdict.measured is None:
         return _(
-            "There is only one token, or the table is too short for the text: nothing to permute."
+            "There is only one token, or the table is too short for the text: permutation "
+            "cannot be tested."
         )
     if verdict.overflows:
         return _("The outputs overflow float32: nothing can be compared.")
     causal = verdict.extra or 0.0
-    text = _("In the whole model without a mask, permuting tokens changes the outputs by {x}.")
+    text = _(
+        "In the whole model without a mask, permuting tokens changes the outputs by {x} "
+        "beyond the permutation."
+    )
     knows = _("Under a causal mask they change by {y}.")
     if verdict.holds:
         text = _(

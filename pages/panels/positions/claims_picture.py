@@ -76,7 +76,7 @@ def verdicts(
     told = [_in_two_lines(claim_name(claim, _)) for claim in claims]
     return figure(
         [_grid(cells), _clickable(cells)],
-        title=_("Claims, measured"),
+        title=_("Claims put to the test"),
         height=TITLE + 30 + ROW * n,
         margin=(TITLE + 30, EDGE),
         xaxis={**_names(list(names.values())), "side": "top"},

@@ -61,7 +61,7 @@ def _table_names(facts: TableFacts, kind: str, _: Translate) -> Names:
             title = _("Bias added to the scores of the query at position {position}")
             title = title.format(position=facts.position)
             return Names(title, _("key position"), _("head"), _("bias"))
-    title = _("Values added to the embedding, {kind}").format(kind=kind)
+    title = _("Values added to the embedding ({kind})").format(kind=kind)
     columns = _("feature")
     if facts.kind is PositionKind.SINUSOIDAL:
         columns = _("feature: sines (even) and cosines (odd)")
@@ -162,7 +162,10 @@ def likeness(facts: LikenessFacts, *, _: Translate) -> Picture:
     title, y = _("Similarity of two positions against distance"), _("cosine")
     mean, around = _("mean"), _("smallest to largest")
     if facts.kind is PositionKind.ROPE:
-        title, y = _("Score of a vector with itself"), _("share of the score at distance 0")
+        title, y = (
+            _("Score of a vector with itself, by distance"),
+            _("score relative to distance 0"),
+        )
         mean, around = _("mean of 256 vectors"), _("± std")
     found, x = facts.table, _("distance in positions")
     distance = found["distance"]

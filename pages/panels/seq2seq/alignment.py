@@ -39,9 +39,9 @@ ALIGNED_LABELS = {
 ROW_LABELS = {"writes": N_("predicts the word"), "reads": N_("has read the word")}
 SORT_LABELS = {
     "held_out": N_("error rate on validation sentences"),
-    "held_out_reads": N_("error rate on validation sentences, next row"),
+    "held_out_reads": N_("error rate on validation sentences (query one row later)"),
     "error": N_("error rate on this sentence"),
-    "error_reads": N_("error rate on this sentence, next row"),
+    "error_reads": N_("error rate on this sentence (query one row later)"),
     "precision": N_("precision on this sentence"),
     "recall": N_("recall on this sentence"),
     "layer": N_("layer"),
@@ -206,13 +206,13 @@ def says_row(facts: LinksFacts) -> str:
     """Which row of the attention is drawn for a word."""
     if facts.row is Row.WRITES:
         text = _(
-            "Each row is named after the word it predicts; in “{question}”, it is named "
-            "after the preceding word, which is its query. The decoder begins with a start "
+            "Each row is labeled with the word it predicts; in “{question}”, it is labeled "
+            "with the preceding word, which is its query. The decoder begins with a start "
             "token and predicts the next word at each token."
         )
     else:
         text = _(
-            "Each row is named after the word that is its query, as in “{question}”: the "
+            "Each row is labeled with the word that is its query, as in “{question}”: the "
             "decoder has read that word and predicts the next one. In large translation "
             "models, words often align better this way (Chen et al. 2020)."
         )

@@ -17,12 +17,12 @@ from pages.panels.seq2seq.two_texts_picture import cells, colors
 
 TRUE, MOST_HEADS = palette.NORM, 20
 COLUMNS = {
-    "held_out": N_("error, validation"),
-    "held_out_reads": N_("error, validation, next row"),
-    "error": N_("error, this sentence"),
-    "error_reads": N_("error, this sentence, next row"),
-    "precision": N_("precision, this sentence"),
-    "recall": N_("recall, this sentence"),
+    "held_out": N_("error on validation"),
+    "held_out_reads": N_("error on validation, query +1 row"),
+    "error": N_("error on this sentence"),
+    "error_reads": N_("error on this sentence, query +1 row"),
+    "precision": N_("precision on this sentence"),
+    "recall": N_("recall on this sentence"),
 }
 
 

@@ -202,8 +202,8 @@ def says_example(kind: Architecture, example: Example) -> str:
             return text.format(n=n_asked)
         case _:
             text = _(
-                "Spans removed: {n}. The decoder generates {written} tokens instead of "
-                "the whole sentence."
+                "Spans removed: {n}. Tokens that the decoder generates instead of the whole "
+                "sentence: {written}."
             )
             return text.format(n=len(example.spoilt), written=n_asked)
 

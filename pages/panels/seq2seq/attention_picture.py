@@ -63,7 +63,7 @@ def head_map(facts: HeadFacts, *, _: Translate) -> Picture:
     """One head; of long texts the part around the pinned tokens. A click returns query and key."""
     rows, columns = facts.part(N_DRAWN)
     weights = facts.weights[rows, columns]
-    across = (_("query: attends"), _("key: attended to"))
+    across = (_("query (attends)"), _("key (attended to)"))
     names = Names(_title(facts, _), *across, facts.queries[rows], facts.keys[columns])
     return token_matrix(
         colors(weights, _),
@@ -133,7 +133,7 @@ def strips(facts: TokenFacts, *, _: Translate) -> Picture:
     layout: dict[str, Any] = {}
     for strip, place in zip(texts, places, strict=True):
         layout |= axes(strip.matrix, place, x=_ticks(strip.tokens))
-    text, is_of_target = _("{token} and both texts · {head}"), int(facts.is_of_target)
+    text, is_of_target = _("{token}: attention in both texts · {head}"), int(facts.is_of_target)
     head = head_called(facts.layer, facts.head, _)
     return figure(
         [trace for each in zip(texts, places, strict=True) for trace in _strip(*each, _)],

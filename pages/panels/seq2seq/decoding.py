@@ -190,9 +190,10 @@ def mask_note(run: Run) -> str:
         return ""
     if mask == "none":
         said = _(
-            "Without a mask, the generated target and its probabilities stay the same: when "
-            "a token is predicted, later ones do not exist yet. The mask matters only where "
-            "a whole target is read at once, as in the pictures below and in training."
+            "Without a mask, the generated target and its probabilities stay the same: each "
+            "token is processed once, before later ones exist, and cached. The mask matters "
+            "only where a whole target is read at once, as in the pictures below and in "
+            "training."
         )
     else:
         text = _(
@@ -315,7 +316,7 @@ def step_controls(here: Standing) -> None:
         _go("target_back", _("One step back"), ":material/undo:", here.step - 1, here.step > 0)
         goes_on = here.step < here.n
         _go("target_on", _("One step forward"), ":material/skip_next:", here.step + 1, goes_on)
-        _go("target_end", _("To the end"), ":material/last_page:", None, goes_on)
+        _go("target_end", _("Skip to end"), ":material/last_page:", None, goes_on)
     with right:
         if here.n > 1:
             slider("target_step", _("Steps"), here.step, most=here.n)

@@ -234,7 +234,7 @@ def _chance(share: float) -> str:
 
 def _targets(candidates: pd.DataFrame, width: float, _: Translate) -> dict[str, Any]:
     """An invisible bar over each row, so that even a tiny one can be clicked."""
-    text = _("Write {token} here")
+    text = _("Force {token} here")
     return marks.lying(
         [width] * len(candidates),
         range(len(candidates)),

@@ -24,7 +24,7 @@ TASKS = {
     TaskKind.TRANSLATION: N_("Translate between English and Chinese"),
     TaskKind.COPY: N_("Copy letters: the simplest alignment"),
     TaskKind.REVERSE: N_("Reverse letters: attention runs backward"),
-    TaskKind.SORT: N_("Sort letters: attention looks for the next letter"),
+    TaskKind.SORT: N_("Sort letters: attention looks for the next letter in the alphabet"),
     TaskKind.ADDITION: N_("Addition: attention reads one column after another"),
 }
 TARGET_MASKS = (MaskKind.CAUSAL, MaskKind.NONE)
@@ -103,7 +103,7 @@ def link_to_training() -> None:
     kept = {name: text for name, text in link.as_query().items() if name == "lang"}
     learner = {"learner": str(Architecture.ENCODER_DECODER)}
     with st.popover(_("Train one yourself"), icon=":material/model_training:", key="train_own"):
-        st.caption(_("A model trained on the Training page opens on this page."))
+        st.caption(_("A model trained on the Training page can be opened on this page."))
         for task, label in TASKS.items():
             query = {**kept, "task": str(task), **learner}
             st.page_link("pages/training.py", label=_(label), query_params=query)

@@ -80,7 +80,7 @@ def says_lengths(facts: SourceFacts) -> str:
             short=found.least,
         )
     text = _(
-        "{kept} has kept its direction best: the cosine with its vector before the first "
+        "{kept} has changed direction least: the cosine with its vector before the first "
         "layer is {cosine:.2f}."
     )
     return sentences(said, text.format(kept=literal(kept), cosine=cosine))
@@ -89,10 +89,10 @@ def says_lengths(facts: SourceFacts) -> str:
 def says_across(facts: Across) -> str:
     """Whether the two languages meet."""
     text = _(
-        "Do the two languages share meaning? For {before:.0%} of {n} English validation "
-        "words, the nearest vector in the Chinese translation before the first layer belongs "
-        "to a word with the same meaning; at the encoder's output, this holds for "
-        "{after:.0%}, and by chance for {chance:.0%}. {verdict}"
+        "Do the two languages share a representation of meaning? Before the first layer, "
+        "the nearest vector in the Chinese translation belongs to a word with the same "
+        "meaning for {before:.0%} of {n} English validation words; at the encoder's "
+        "output, for {after:.0%}; by chance, for {chance:.0%}. {verdict}"
     )
     return text.format(
         n=facts.n_words,
@@ -107,8 +107,8 @@ def _verdict(gain: float) -> str:
     """What reading the sentence did for it."""
     if abs(gain) < NO_GAIN:
         return _(
-            "The layers bring the languages no closer: equal meaning does not imply "
-            "similar vectors."
+            "The layers bring the languages no closer: words with the same meaning are "
+            "matched no better than before."
         )
     if gain > 0:
         return _("The layers bring the languages closer.")

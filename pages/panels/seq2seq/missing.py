@@ -108,10 +108,10 @@ def _meaning(facts: WaysFacts) -> str:
         text = _("The weights are random (seed {seed}): how to use the source has to be learned.")
         return text.format(seed=facts.seed)
     if not facts.n_little:
-        return _("No token can be predicted from the target alone.")
+        return _("Every token's prediction depends on the source.")
     text = _(
-        "{n_little} of {n} tokens can be predicted from the target alone: without the "
-        "source, their predictions change by less than {bits} bits."
+        "For {n_little} of {n} tokens, the prediction hardly needs the source: without "
+        "the source, it changes by less than {bits} bits."
     )
     return text.format(n_little=facts.n_little, n=len(facts.labels), bits=LITTLE)
 

@@ -111,7 +111,7 @@ def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
         _=_,
     )
     axis = {
-        "title": _("size of the gradient"),
+        "title": _("gradient norm"),
         "type": "log",
         "exponentformat": "power",
         "dtick": 1,

@@ -51,8 +51,8 @@ TASKS = {
         "tenth; lower is better."
     ),
     TaskKind.STORIES: N_(
-        "Write small stories, token by token (autoregressive). Score: share of the model's "
-        "own sentences that are grammatical."
+        "Write short stories, token by token (autoregressive). Score: share of generated "
+        "sentences that are grammatical."
     ),
     TaskKind.INDUCTION: N_(
         "A random sequence repeats: find where the current token occurred before, and "
@@ -138,14 +138,13 @@ def says_example(facts: ExampleFacts) -> str:
     """How to read the example."""
     if facts.is_of_pairs:
         text = _(
-            "A validation example of {n} tokens: the source, the start token and, in "
-            "violet, the {asked} target tokens to predict; the last one ends the "
-            "sentence."
+            "A validation example of {n} tokens: the source, the start token and, in violet, "
+            "the {asked} target tokens to predict; the last one ends the target."
         )
     elif facts.is_filled_in:
         text = _(
-            "A validation example of {n} tokens; the model has to answer at those in violet "
-            "({asked})."
+            "A validation example of {n} tokens; at those in violet ({asked}), the model has "
+            "to predict what follows the arrow."
         )
     else:
         text = _(
@@ -266,7 +265,7 @@ def _rates(recipe: Recipe) -> None:
     is_muon = recipe.optimizer is OptimizerKind.MUON
     label = _("learning_rate · for all other parameters (AdamW)") if is_muon else _("learning_rate")
     if recipe.schedule is ScheduleKind.PAPER:
-        label = _("learning_rate · factor multiplying the formula")
+        label = _("learning_rate · multiplies the schedule's formula")
     slide("learning_rate", label, RATES, link.value("learning_rate"))
     if is_muon:
         label = _("muon_learning_rate · for the layers' matrices")

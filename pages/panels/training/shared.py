@@ -80,7 +80,7 @@ def start_spec(spec: TrainingSpec) -> None:
     except ConfigError as error:
         st.session_state["refused"] = error.faults
         return
-    st.toast(_("Training started …"), icon=":material/model_training:")
+    st.toast(_("Training started"), icon=":material/model_training:")
     runs.remember(run.id)
     link.restore("at_step")
     link.change("run", run.id)

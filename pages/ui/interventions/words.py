@@ -18,7 +18,7 @@ PARTS = {
     Part.STREAM: N_("the stream after the layer"),
 }
 KINDS = {
-    InterventionKind.ZERO: N_("nothing (switched off)"),
+    InterventionKind.ZERO: N_("zeros (switched off)"),
     InterventionKind.MEAN: N_("its mean over the tokens"),
     InterventionKind.PATCH: N_("its value from another text"),
 }
@@ -65,7 +65,7 @@ def of_heads(run: Run) -> str:
 
 def unit(run: Run) -> str:
     """What the change of the output is measured in."""
-    return _("bits (KL)") if measured.reads_tokens(run) else _("1 − cosine")
+    return _("bits (KL)") if measured.reads_tokens(run) else _("cosine distance")
 
 
 def left_out(run: Run) -> str:
