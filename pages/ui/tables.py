@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Hashable
 from typing import Any, Literal
+from unicodedata import east_asian_width
 
 import pandas as pd
 import streamlit as st
@@ -12,6 +13,8 @@ from pages.ui.language import _
 
 MOST_WRAPPED = 5  # columns, on a phone
 WIDE = 640  # pixels; a column is else at most 500 wide, however long its texts
+# The browser makes a column as wide as its first ten cells need; names may be longer further down.
+N_LOOKED_AT, LETTER, MARGIN, WIDEST_NAME = 10, 7, 24, 240
 
 
 def show_table(
@@ -29,11 +32,24 @@ def show_table(
     """
     whole = [name for name in counts if table[name].dtype.kind in "iu"]
     columns: dict[str, Any] = {
-        **dict.fromkeys(table.columns[:n_names], st.column_config.Column(pinned=True)),
+        **{name: _name_column(table[name]) for name in table.columns[:n_names]},
         **dict.fromkeys(whole, st.column_config.NumberColumn(format="localized")),
         **dict.fromkeys(wide, st.column_config.Column(width=WIDE)),
     }
     st.dataframe(table, hide_index=True, key=key, column_config=columns, height=height)
+
+
+def _name_column(names: pd.Series) -> Any:
+    """A column that stays in sight, wide enough for its longest name, within reason."""
+    lengths = names.astype(str).map(_width)
+    is_cut = lengths.max() > lengths[:N_LOOKED_AT].max()
+    width = min(int(lengths.max()) * LETTER + MARGIN, WIDEST_NAME) if is_cut else None
+    return st.column_config.Column(pinned=True, width=width)
+
+
+def _width(name: str) -> int:
+    """In letters; a Chinese sign is as wide as two."""
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in name)
 
 
 def show_whole(table: pd.DataFrame) -> None:

@@ -24,16 +24,26 @@ def summary_of_a_block(run: Run) -> str:
     return beside.said_of_both(_block_in_one_line, run, changes.between_blocks)
 
 
-def counted(describe: Callable[[Run], str], run: Run) -> str:
-    """What is counted, after the name of its model; in three lines where A is beside it."""
-    said = beside.said_of_both(describe, run, changes.between)
+def counted(
+    describe: Callable[[Run], str], run: Run, alone: Callable[[Run], str] | None = None
+) -> str:
+    """What is counted, after the name of its model; in three lines where A is beside it.
+
+    `alone`: what is said where the count stands right below.
+    """
     if beside.found():
-        return said
+        return beside.said_of_both(describe, run, changes.between)
     start = weights.started_from()
     name = literal(_(start.title))
     if run.config != start.config:
         name = _("{model}, changed").format(model=name)
-    return f"{name} · {said}"
+    return f"{name} · {(alone or describe)(run)}"
+
+
+def shape(run: Run) -> str:
+    """The sizes of a model, by the names of their fields."""
+    names = ("n_layers", "d_model", "n_heads", "d_ff")
+    return " · ".join(f"{name} {getattr(run.config, name)}" for name in names)
 
 
 def _in_one_line(run: Run) -> str:

@@ -42,8 +42,8 @@ SORT_LABELS = {
     "held_out_reads": N_("error rate on validation sentences (query one row later)"),
     "error": N_("error rate on this sentence"),
     "error_reads": N_("error rate on this sentence (query one row later)"),
-    "precision": N_("precision on this sentence"),
-    "recall": N_("recall on this sentence"),
+    "precision": N_("precision (sentence)"),
+    "recall": N_("recall (sentence)"),
     "layer": N_("layer"),
 }
 UNKNOWN = {

@@ -17,12 +17,12 @@ from pages.panels.seq2seq.two_texts_picture import cells, colors
 
 TRUE, MOST_HEADS = palette.NORM, 20
 COLUMNS = {
-    "held_out": N_("error on validation"),
-    "held_out_reads": N_("error on validation, query +1 row"),
-    "error": N_("error on this sentence"),
-    "error_reads": N_("error on this sentence, query +1 row"),
-    "precision": N_("precision on this sentence"),
-    "recall": N_("recall on this sentence"),
+    "held_out": N_("error (validation)"),
+    "held_out_reads": N_("error (validation, query +1)"),
+    "error": N_("error (sentence)"),
+    "error_reads": N_("error (sentence, query +1)"),
+    "precision": N_("precision (sentence)"),
+    "recall": N_("recall (sentence)"),
 }
 
 
