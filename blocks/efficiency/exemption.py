@@ -57,6 +57,8 @@ def absent_from(config: ModelConfig, exempt: Iterable[str]) -> tuple[str, ...]:
 def check_exempt(config: ModelConfig, exempt: Iterable[str]) -> None:
     """Raises `ConfigError` where a model has nothing of such a name that would be rounded."""
     if absent := absent_from(config, exempt):
-        text = N_("This model has no layer or matrix {name} to round: name one like {mend}")
+        text = N_(
+            "This model has no layer or matrix named {name} to round: use a name such as {mend}"
+        )
         values = {"name": min(absent), "mend": path_of(roundable(config)[-1])}
         raise ConfigError([Fault(text, values)])

@@ -193,7 +193,7 @@ def _config_of(suffix: str, raw: bytes) -> ModelConfig:
         text = raw.decode()
         values = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
     except ValueError as error:
-        said = N_("The configuration cannot be read ({error}): write TOML or JSON")
+        said = N_("The configuration cannot be read ({error}): use valid TOML or JSON")
         raise ConfigError([Fault(said, {"error": error})]) from None
     if isinstance(values, dict) and "model_type" not in values:
         return ModelConfig.from_flat(values)

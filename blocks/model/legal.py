@@ -248,7 +248,7 @@ def _mtp_faults(architecture: Architecture, n_mtp_modules: int) -> Iterator[Faul
     reads_both_ways = architecture in (Architecture.ENCODER, Architecture.ENCODER_DECODER)
     if n_mtp_modules and reads_both_ways:
         text = N_(
-            "n_mtp_modules ({value}) is only for a GPT, not for the architecture {kind}: use 0"
+            "n_mtp_modules ({value}) applies only to a GPT, not to the {kind} architecture: use 0"
         )
         said = {"value": n_mtp_modules, "kind": str(architecture)}
         yield Fault(text, said, {"n_mtp_modules": 0})

@@ -77,7 +77,7 @@ def _ids_fault(ids: object, vocab_size: int) -> Fault | None:
 def _vectors_fault(d_model: int, dtype: torch.dtype, x: object) -> Fault | None:
     if not isinstance(x, Tensor):
         text = N_(
-            "{value} is not a tensor: use vectors for a block, such as torch.randn(1, 8, {d_model})"
+            "{value} is not a tensor: a block takes vectors, such as torch.randn(1, 8, {d_model})"
         )
         return Fault(text, {"value": reprlib.repr(x), "d_model": d_model})
     if x.dim() != 3 or x.shape[-1] != d_model:

@@ -72,7 +72,7 @@ def spec_faults(
         yield _fault(text, config, "vocab_size", task.vocab_size)
     is_learned = config.position.position_kind is PositionKind.LEARNED
     if is_learned and config.max_seq_len < task.seq_len:
-        text = N_("max_seq_len ({max_seq_len}) is too small for the task's texts: use {mend}")
+        text = N_("max_seq_len ({max_seq_len}) is too small for the task's examples: use {mend}")
         yield _fault(text, config, "max_seq_len", task.seq_len)
     if config.n_mtp_modules >= task.seq_len:
         text = N_("n_mtp_modules ({n_mtp_modules}) is too large for the task's texts: use {mend}")

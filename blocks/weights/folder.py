@@ -55,7 +55,7 @@ def inside(folder: Path, name: str) -> Path:
         is_inside = path.resolve(strict=True).is_relative_to(folder.resolve(strict=True))
         is_file = stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
-        raise refusal(N_("{name} is not in the folder: put it there"), name=name) from None
+        raise refusal(N_("{name} is not in the folder: add it"), name=name) from None
     except (OSError, RuntimeError, ValueError):  # no right to read it, a link to itself
         is_inside, is_file = True, False
     if not is_inside:

@@ -189,7 +189,7 @@ def _described(folder: Path) -> tuple[str, ModelConfig, dict[str, Stored]]:
     is_stacked = LAYOUTS[read.family].stacks_experts
     n_parts = n_layers if is_stacked else n_layers + n_experts - config.n_expert_layers
     if is_stacked and n_experts > MOST_STACKED:
-        said = N_("config.json asks for {n} experts in all; at most {most} are built here")
+        said = N_("config.json asks for {n} experts in all; at most {most} can be built here")
         raise refusal(said, n=f"{n_experts:,}", most=f"{MOST_STACKED:,}")
     if LEAST_OF_A_LAYER * n_parts > len(found):
         said = N_("config.json asks for {n} layers, but the files hold only {tensors} tensors")

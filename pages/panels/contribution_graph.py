@@ -91,7 +91,7 @@ def _says_rest(facts: GraphFacts) -> str:
     text = ngettext("{share} comes from {n} more token.", "{share} comes from {n} more tokens.", n)
     said = text.format(share=percent(share), n=n) if n else ""
     if facts.of_no_token >= LEAST_SAID:
-        text = _("{share} comes from no token (biases).")
+        text = _("{share} comes from biases, not from any token.")
         return sentences(said, text.format(share=percent(facts.of_no_token)))
     return said
 

@@ -500,7 +500,10 @@ def _attention_only(shown: Shown) -> None:
 def _attention_bias(shown: Shown) -> None:
     """A GRU has gates instead of queries, keys and values."""
     label = _("Biases of queries, keys and values")
-    switch("attention_bias", label if _has_heads(shown) else _("Biases of the gates (r, z, n)"))
+    switch(
+        "attention_bias",
+        label if _has_heads(shown) else _("Biases of gates and candidate (r, z, n)"),
+    )
 
 
 def _out_bias(shown: Shown) -> None:

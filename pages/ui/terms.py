@@ -251,7 +251,7 @@ def stage(name: str, config: ModelConfig, layer: int = 0) -> str:
             label = "+ " + option(config.token_mixer)
             return _stream(_("+ attention") if config.attends_in(layer) else label, config)
         case _:
-            return _("norm = output") if is_post else _stream(_("output"), config)
+            return _("norm (output)") if is_post else _stream(_("output"), config)
 
 
 def _stream(label: str, config: ModelConfig) -> str:

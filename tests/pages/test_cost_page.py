@@ -227,7 +227,7 @@ def test_states_are_shared_among_devices_and_activations_are_not():
 
 def test_the_same_share_of_the_memory_counts_for_what_fits_and_for_how_few_hold_it():
     at = opened(PAGE, **LLAMA, checkpointing=True, usable_memory=1)
-    column = "minimum number of devices, without activations"
+    column = "minimum number of devices, not counting activations"
     assert fewest(at, column) == 1  # 128.5 of 141 GB
     move(at, "usable_memory", 0.9)
     assert fewest(at, column) == 2  # of 127 GB

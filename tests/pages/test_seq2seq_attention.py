@@ -35,7 +35,7 @@ def test_the_trained_translator_aligns_a_sentence_of_the_grammar():
     assert f"of the {len(pair.links)} true ones" in told(at)
     assert "validation sentences" in said(at)
     table = alignment_table(at)
-    assert table["error (validation)"].min() < 0.35 < table["error (validation, query +1)"].min()
+    assert table["error (validation)"].min() < 0.35 < table["error (validation, next query)"].min()
     rows, columns = tokens_of(at, "alignment_map")
     assert columns == list(pair.english) and rows == list(pair.chinese)
 

@@ -331,7 +331,7 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     assert "6.2%" in said_of_four["zh"] and "come" not in said_of_four["zh"]
     with_biases = graph(3, four, elsewhere=0.125)
     said = in_english(monkeypatch, contribution_graph._says_rest, with_biases)
-    assert said.endswith("12% comes from no token (biases).")
+    assert said.endswith("12% comes from biases, not from any token.")
     named = with_biases.own + sum(share for _token, share in with_biases.sources)
     assert named + with_biases.unnamed[1] + with_biases.of_no_token == pytest.approx(1)
     drawn = in_english(monkeypatch, contribution_graph.says_drawn, graph(2, sources, 0.2))

@@ -204,7 +204,8 @@ def test_a_ledger_counts_what_went_where():
     said = file_ledger.says_ledger(ledger_facts(whole, "`toy`"))
     assert said.endswith("Nothing is missing or left over.")
     assert file_ledger.says_ledger(ledger_facts(whole)) == (
-        "Saved as a file of the gpt2 family, this model has 2 tensors. Operations: transpose (2)."
+        "Saved in the format of the gpt2 family, this model has 2 tensors. "
+        "Operations: transpose (2)."
     )
     wrong = Ledger("gpt2", (*LEDGER.rows, Entry("x", State.MISSING)))
     said = file_ledger.says_ledger(ledger_facts(wrong, "`toy`"))

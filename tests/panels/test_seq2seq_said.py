@@ -188,7 +188,11 @@ CASES = [
     (attention.says_head, HEAD, "The weights are random (seed"),
     (attention.says_map, HEAD, "Hatched cells are masked: 4 of 12."),
     (attention.says_map, replace(HEAD, weights=np.full((4, 3), 0.01)), "No weight exceeds 1.0%"),
-    (attention.says_token, TOKEN, "In the source, `我` attends to `like` (50%), `ˋmilkˋ` (30%)"),
+    (
+        attention.says_token,
+        TOKEN,
+        "In the source, `我` attends most to `like` (50%), `ˋmilkˋ` (30%)",
+    ),
     (
         attention.says_token,
         replace(TOKEN, text="source"),

@@ -46,7 +46,7 @@ PAIRS = {
     ),
     "published": ReadyPair(
         N_("GPT-2 and SmolLM2"),
-        N_("Similar size, 2019 and 2025: what has changed?"),
+        N_("Similar size, 2019 and 2024: what has changed?"),
         {"preset": "gpt2-small"},
         {"preset": "smollm2-135m"},
     ),

@@ -61,8 +61,8 @@ ABOVE = {
         "when its bandwidth was measured."
     ),
     Bound.COMPUTE: N_(
-        "Above the roofline: {names}. The device was busy when its peak was measured: "
-        "measure again."
+        "Above the roofline: {names}. The device was probably busy when its peak was "
+        "measured: measure again."
     ),
 }
 OPERATIONS = {

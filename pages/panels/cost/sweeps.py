@@ -273,8 +273,8 @@ def which_format_pays(run: Run) -> None:
     if not is_asked:
         note(
             _(
-                "This measures one layer of the model in each format, for n = 16 to 4,096, "
-                "one pass after another."
+                "This measures one layer of the model in each format for n = 16 to 4,096, one "
+                "forward pass at a time."
             )
         )
 

@@ -148,7 +148,7 @@ def hours_table(facts: TrainingFacts) -> None:
         _("dense peak"): [f"{flops(each.peak)}/s" for each in found],
         _("time on one device"): [long_duration(each.alone_seconds, _=_) for each in found],
         _("time on all devices"): [long_duration(each.seconds, _=_) for each in found],
-        _("minimum number of devices, without activations"): [each.fewest for each in found],
+        _("minimum number of devices, not counting activations"): [each.fewest for each in found],
     }
     show_table(pd.DataFrame(rows), key="hours_table")
 

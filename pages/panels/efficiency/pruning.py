@@ -98,7 +98,7 @@ def _lines(run: Run) -> None:
     if not order:
         place.info(_("This model has too few of these to remove any."), icon=":material/lightbulb:")
         return
-    switch("measure_pruning", _("Measure {n} smaller models here").format(n=len(order)))
+    switch("measure_pruning", _("Measure {n} pruned models here").format(n=len(order)))
     is_asked = link.value("measure_pruning")
     before = None if is_asked else recorded(weights)
     if not is_asked and before is None:

@@ -31,7 +31,7 @@ from pages.ui.said import say
 GRANULARITY_NAMES = {
     "tensor": N_("per matrix"),
     "channel": N_("per row"),
-    "group": N_("per group in a row"),
+    "group": N_("per group within a row"),
 }
 RANGE_NAMES = {
     "absmax": N_("full range"),

@@ -170,8 +170,8 @@ def _choose_inside() -> None:
     note(
         _(
             "Added to the loss: the relative squared distance between the residual streams at"
-            " equal relative depth (0: equal, 1: as far away as a zero vector), and the "
-            "difference in attention, in nats."
+            " the same relative depth (0: equal, 1: as far away as a zero vector), and the KL"
+            " divergence of attention, in nats."
         )
     )
 

@@ -56,8 +56,8 @@ def says_ledger(facts: LedgerFacts) -> str:
     done = enumeration(bracketed(_(name), n) for name, n in facts.n_by_operation.items())
     if not facts.name:
         text = _(
-            "Saved as a file of the {family} family, this model has {n} tensors. Operations: "
-            "{done}."
+            "Saved in the format of the {family} family, this model has {n} tensors. "
+            "Operations: {done}."
         )
         return text.format(family=family, n=n, done=done)
     text = _("{name} ({family} family): {n} tensors, {used} of them used. Operations: {done}.")
@@ -72,7 +72,10 @@ def says_ledger(facts: LedgerFacts) -> str:
 def _says_why_none(config: ModelConfig) -> str:
     """Why there is no file to show without one that was brought; empty where there is."""
     if not can_build(config):
-        return _("With this many layers and experts, only uploaded files are listed.")
+        return _(
+            "There are too many layers and experts to list here: only the tensors of opened "
+            "files are listed."
+        )
     if planned_ledger(config) is None:
         return _("No known family of published models has a model like this.")
     return ""

@@ -50,7 +50,7 @@ def costs(facts: IdeasFacts, *, _: Translate) -> Picture:
         )
     return figure(
         traces,
-        title=_("Counts at each step, relative to GPT-2 small"),
+        title=_("Size and cost at each step, relative to GPT-2 small"),
         height=HEIGHT + 40,
         margin=(TITLE_AND_LEGEND + 24, BOTTOM),
         **legend(),

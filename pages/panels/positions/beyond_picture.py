@@ -89,7 +89,7 @@ def by_length(facts: BeyondFacts, names: Mapping[PositionKind, str], *, _: Trans
     ]
     lengths = spreads.drop_duplicates("factor").sort_values("factor")
     y = {"title": _("normalized entropy (H / log n)"), "tickformat": ".0%"}
-    title = _("Entropy of the last query, head {head}").format(head=from_one(facts.head))
+    title = _("Attention entropy of the last query, head {head}").format(head=from_one(facts.head))
     return figure(
         traces,
         title=title,

@@ -18,9 +18,9 @@ from pages.panels.seq2seq.two_texts_picture import cells, colors
 TRUE, MOST_HEADS = palette.NORM, 20
 COLUMNS = {
     "held_out": N_("error (validation)"),
-    "held_out_reads": N_("error (validation, query +1)"),
+    "held_out_reads": N_("error (validation, next query)"),
     "error": N_("error (sentence)"),
-    "error_reads": N_("error (sentence, query +1)"),
+    "error_reads": N_("error (sentence, next query)"),
     "precision": N_("precision (sentence)"),
     "recall": N_("recall (sentence)"),
 }

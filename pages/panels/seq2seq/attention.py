@@ -221,7 +221,7 @@ def says_token(facts: TokenFacts) -> str:
         )
         return text.format(token=token)
     text = (
-        _("In the source, {token} attends to {source}; in the target so far, to {target}.")
+        _("In the source, {token} attends most to {source}; in the target so far, to {target}.")
         if facts.is_of_target
         else _(
             "{token} receives the most attention from {target} in the target and from "
