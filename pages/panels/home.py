@@ -32,6 +32,7 @@ MOST_LIKELY = SamplingConfig(temperature=0)
 
 AS_IT_IS = SamplingConfig()
 
+ALMOST_ONE = 1.05  # tokens: that few are told as one
 PAUSE = "400ms"
 
 
@@ -176,6 +177,8 @@ def says_space(names: Sequence[str]) -> str:
 def says_openness(facts: NextFacts, *, is_last: bool) -> str:
     """How open the choice is, and what a click writes."""
     text = _("The model is as uncertain as if choosing among {n} equally likely tokens.")
+    if facts.n_alike < ALMOST_ONE:
+        text = _("The model is almost certain.")
     n = f"{facts.n_alike:.1f}" if facts.n_alike < 10 else f"{facts.n_alike:,.0f}"
     click = _("Click a word to replace everything after {token} with it.")
     if is_last:

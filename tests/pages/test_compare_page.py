@@ -53,6 +53,16 @@ def test_nothing_kept_says_what_to_do_and_shows_what_was_published():
     assert {button.key for button in at.button} >= {f"pair_{name}" for name in PAIRS}
 
 
+@pytest.mark.parametrize("vocab_size", [1024, 1280])
+def test_predictions_are_compared_where_both_choose_among_the_same_tokens(vocab_size: int):
+    of_a = {**SMALL, "preset": "gpt2-small", "vocab_size": "1024"}
+    at = opened(PAGE, **{**of_a, "vocab_size": vocab_size}, kept=kept_text(of_a))
+    assert_works(at)
+    assert ("pair_expected_bars" in charts(at)) == (vocab_size == 1024)
+    names = {line["name"] for line in figure(at, "pair_parameters")["data"]}
+    assert any(name.startswith("B · GPT-2 small") for name in names)
+
+
 @pytest.mark.parametrize("name", ["norm_placement", "sharing", "trained"])
 def test_a_ready_pair_sets_a_and_b(name: str):
     at = opened(PAGE, preset=None)

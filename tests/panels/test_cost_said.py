@@ -175,6 +175,7 @@ def test_the_memory(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, memory.says_memory, MEMORY)
     assert said["en"].startswith("8 GB in total; the largest part is activations (6 GB, 75%).")
     assert said["en"].endswith("take 16 bytes per parameter, before any activations.")
+    assert "Weights, their float32 copy, gradients" in said["en"]
     assert "8 GB" in said["zh"] and "75%" in said["zh"]
     chosen = Variant("chosen", Setup(n_devices=8), Need(weights=2 * GB))
     several = in_both(monkeypatch, memory.says_memory, replace(MEMORY, variants=(chosen,)))["en"]

@@ -73,6 +73,8 @@ def test_what_comes_next(monkeypatch: pytest.MonkeyPatch):
         says = partial(home.says_openness, is_last=is_last)
         said = in_english(monkeypatch, says, following())
         assert "among 2.0 equally likely tokens" in said and click in said
+    monkeypatch.setattr(home, "ALMOST_ONE", 2.5)
+    assert in_english(monkeypatch, says, following()).startswith("The model is almost certain.")
 
 
 def new_token(context_start: int = 0, run: Run = RUN) -> NewTokens:

@@ -146,8 +146,9 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
     assert "after every layer (1.00×)" in said
     exponents = in_both(monkeypatch, theory.says_exponents, THEORY)["en"]
     assert exponents == (
-        "Fitted to stacks of 2 or more layers: post: depth^0.01, theory 0.00; pre: depth^−0.48, "
-        "theory −0.50."
+        "Thin lines: the powers of depth that theory predicts, drawn from the measured value at "
+        "1 layer. Fitted to stacks of 2 or more layers: post: depth^0.01, theory 0.00; pre: "
+        "depth^−0.48, theory −0.50."
     )
 
 

@@ -29,6 +29,7 @@ def predicts_alike(pair: Pair) -> bool:
         and b.config.architecture in (Architecture.GPT, Architecture.ENCODER)
         and pair.reads_the_same
         and a.input.vocabulary == b.input.vocabulary
+        and a.config.vocab_size == b.config.vocab_size
         and a.input.padded_ids == b.input.padded_ids
     )
 

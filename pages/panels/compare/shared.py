@@ -41,11 +41,12 @@ KINDS = {
 
 
 class Pair(NamedTuple):
-    """A and B on the same text and seed, nothing changed inside."""
+    """A and B on the same text and seed, nothing changed inside; `name` is A's, `now` is B's."""
 
     name: str
     a: Run
     b: Run
+    now: str
 
     @property
     def both(self) -> tuple[Run, Run]:
@@ -76,12 +77,14 @@ class Pair(NamedTuple):
 def pair(run: Run) -> Pair | None:
     """What is kept as A beside the run of the page; None where nothing is kept."""
     entry = kept.a()
-    return None if entry is None else Pair(entry.name, beside.run_as_it_is(entry), run.untouched)
+    if entry is None:
+        return None
+    return Pair(entry.name, beside.run_as_it_is(entry), run.untouched, kept.name_now())
 
 
 def names(found: Pair) -> tuple[str, str]:
     """What both are called in pictures."""
-    return f"A · {found.name}", _("B · now")
+    return f"A · {found.name}", f"B · {found.now}"
 
 
 def faults(found: Pair) -> tuple[tuple[str, str], ...]:

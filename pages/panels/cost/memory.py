@@ -120,10 +120,16 @@ def says_memory(facts: MemoryFacts) -> str:
 
 def _state(facts: MemoryFacts) -> str:
     """Bytes of a weight, on one device or shared among several."""
-    said = _(
+    text = _(
         "Weights, gradients and optimizer states take {n:.3g} bytes per parameter, before "
         "any activations."
-    ).format(n=facts.state_per_parameter)
+    )
+    if facts.setup.has_master:
+        text = _(
+            "Weights, their float32 copy, gradients and optimizer states take {n:.3g} bytes "
+            "per parameter, before any activations."
+        )
+    said = text.format(n=facts.state_per_parameter)
     if facts.setup.n_devices == 1:
         return said
     text = _("This {total} is split among {n:,} devices.")

@@ -160,7 +160,10 @@ def _try_next(facts: RaceFacts) -> str:
 
 def says_setting(facts: RaceFacts, *, is_recorded: bool) -> str:
     """What was trained, with all that is needed to do it again."""
-    text = _("Like yours, each model is a GPT with {n_layers} layers; its d_model is {d_model}.")
+    text = _(
+        "Each model is a GPT of {n_layers} layers of the same kind as yours, with d_model "
+        "{d_model}."
+    )
     more = _(
         "Each learns to sort {letters} letters: {n} steps of {batch} examples, AdamW, "
         "learning rate {rate:g}, {warmup} warm-up steps, no gradient clipping, seed "

@@ -95,6 +95,11 @@ def add(entries: Sequence[Kept], *, becomes_a: bool = False) -> None:
     _write(tuple(kept), kept.index(stays))
 
 
+def name_now() -> str:
+    """What the settings of now would be called."""
+    return automatic_name(_query_now())
+
+
 def automatic_name(query: tuple[tuple[str, str], ...], language: str = "") -> str:
     """The preset and up to three settings that were changed in it, as far as there is room."""
     values = dict(query)
