@@ -265,7 +265,7 @@ def test_what_is_exempt_is_not_rounded(calibrated):
     assert {*rounded_names(config, exempt)} == {*found.quantized}
     assert {*roundable(config)} == {*whole.quantized}
     for absent in ("layers.3", "layers.0.attention.q", "layer"):
-        with pytest.raises(ConfigError, match=f"or matrix {absent} to round"):
+        with pytest.raises(ConfigError, match=f"or matrix named {absent} to round"):
             compressed_config(config, replace(RECIPES["4 bits"], exempt=frozenset({absent})))
 
 

@@ -181,7 +181,7 @@ def test_what_is_predicted_ahead_is_learned_and_told():
 
 def test_who_reads_both_ways_predicts_nothing_ahead():
     for architecture in ("encoder", "encoder-decoder"):
-        with pytest.raises(ConfigError, match="for a GPT"):
+        with pytest.raises(ConfigError, match="only to a GPT"):
             gpt(architecture=architecture)
     assert gpt().one_block().n_mtp_modules == 0
 

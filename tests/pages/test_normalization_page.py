@@ -258,6 +258,6 @@ def test_a_race_with_a_warm_up_stands_beside_that_without(warmup: int):
 
 def test_a_race_of_other_models_says_nothing_of_the_pages_own():
     at = opened(PAGE, preset="course", panel="race")
-    assert "parameters in this block" not in said(at) and "its d_model is 64" in said(at)
+    assert "parameters in this block" not in said(at) and "with d_model 64" in said(at)
     move(at, "panel", "depth")
     assert "parameters in this block" in said(at)
