@@ -60,6 +60,11 @@ def pass_kinds(config: ModelConfig) -> tuple[PassKind, ...]:
     return tuple(PassKind) if generates else (PassKind.FORWARD, PassKind.TRAINING)
 
 
+def reading_pass(config: ModelConfig) -> PassKind:
+    """The pass that reads a whole text: its prefill, where the model then writes."""
+    return PassKind.PREFILL if config.architecture.generates else PassKind.FORWARD
+
+
 def operations(
     config: ModelConfig,
     kind: PassKind,

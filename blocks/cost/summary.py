@@ -11,7 +11,7 @@ from blocks.cost.fit import (
 )
 from blocks.cost.fit import n_parameters as count_all
 from blocks.cost.parameters import active_parameters
-from blocks.cost.passes import PassKind, operations, total_flops
+from blocks.cost.passes import PassKind, operations, reading_pass, total_flops
 from blocks.cost.training_cost import compute_optimal_tokens, training_cost
 from blocks.model.config import ModelConfig
 
@@ -50,12 +50,11 @@ def summarise(
     setup = Setup(weight_format=kind, stored=stored)
     times = 2 if is_double else 1
     writes = config.architecture.generates
-    reading = PassKind.PREFILL if writes else PassKind.FORWARD
     need = inference_need(config, setup, batch=1, n=n)
     return Summary(
         parameters=count_all(config),
         active_parameters=active_parameters(config),
-        read_flops=total_flops(operations(config, reading, n=n)) / n,
+        read_flops=total_flops(operations(config, reading_pass(config), n=n)) / n,
         decode_flops=total_flops(operations(config, PassKind.DECODE, n=n)) if writes else 0,
         weight_bytes=times * need.weights,
         cache_bytes=times * cache_bytes_per_token(config, setup.itemsize),

@@ -7,7 +7,7 @@ import pandas as pd
 
 from blocks.cost.breakdown import count_kinds
 from blocks.cost.fit import StoredWeights
-from blocks.cost.passes import Operation, PassKind, operations
+from blocks.cost.passes import Operation, operations, reading_pass
 from blocks.cost.summary import Summary, summarise
 from blocks.model.config import ModelConfig
 
@@ -95,8 +95,7 @@ def operations_of_both(a: ModelConfig, b: ModelConfig, n: int) -> pd.DataFrame:
 
 
 def _reading(config: ModelConfig, n: int) -> tuple[Operation, ...]:
-    writes = config.architecture.generates
-    return operations(config, PassKind.PREFILL if writes else PassKind.FORWARD, n=n)
+    return operations(config, reading_pass(config), n=n)
 
 
 def _joined(a: Mapping[str, float], b: Mapping[str, float]) -> pd.DataFrame:

@@ -47,8 +47,8 @@ NO_CARD = N_(
     "measure a smaller version on. Choose a model that was trained and saved here."
 )
 NO_SUCH_TASK = N_(
-    "The model card of {name} names no task that can be measured here: save the model"
-    " again where it was trained, or choose one of these models."
+    "The model card of {name} names no task that can be measured here: save the model "
+    "again where it was trained, or choose one of these models."
 )
 PUBLISHED = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
 RECIPE = "~"  # between the name of a trained model and how it was made smaller

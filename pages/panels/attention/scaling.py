@@ -45,8 +45,8 @@ def says_division(facts: ScalingFacts) -> str:
         return _("A single token has nothing to choose from: its weight on itself is 1 either way.")
     text = _(
         "Without ÷ √{d_head}, the largest weight in {head} would average {without:.0%} "
-        "instead of {with_it:.0%}; entropy would go from {bits:.2f} to {bits_without:.2f}"
-        " bits, and the slope of softmax from {slope:.2f} to {slope_without:.2f}."
+        "instead of {with_it:.0%}; entropy would go from {bits:.2f} to {bits_without:.2f} "
+        "bits, and the slope of softmax from {slope:.2f} to {slope_without:.2f}."
     )
     return text.format(
         d_head=facts.head.steps.d_head,

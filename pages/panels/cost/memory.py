@@ -261,14 +261,13 @@ def kept_name(name: str) -> str:
 
 def says_formulas(found: Activations) -> str:
     """What a number takes: by the format chosen, and where it is always float32."""
-    sizes = {name: found.sizes[name] for name in ("bytes", "exact_bytes")}
     text = _("In the formulas, bytes = {bytes} is the size of one number.")
     if any("exact_bytes" in each.formula for each in found.terms):
         text = _(
             "In the formulas, bytes = {bytes} is the size of one number, and exact_bytes = "
             "{exact_bytes} the size of one kept in float32 whatever the format."
         )
-    return text.format(**sizes)
+    return text.format_map(found.sizes)
 
 
 def kept_table(found: Activations) -> None:

@@ -166,8 +166,8 @@ def says_reach(facts: RooflineFacts) -> str:
     if facts.reach:
         (worst, low), (best, high) = facts.reach[0], facts.reach[-1]
         text = _(
-            "Of the compute- or memory-bound operations, {best} comes nearest to the roofline"
-            " ({high} of it) and {worst} stays furthest below it ({low})."
+            "Of the compute- or memory-bound operations, {best} comes nearest to the roofline "
+            "({high} of it) and {worst} stays furthest below it ({low})."
         )
         names = {"best": operation(best), "worst": operation(worst)}
         said.append(text.format(**names, high=percent(high), low=percent(low)))
@@ -234,8 +234,8 @@ def says_how(case: Case) -> str:
     """On what it was measured, and what is left out."""
     text = _(
         "Measured here ({where}): medians after warm-up (error bars: quartiles) with "
-        "random operands (seed {seed}). Successive calls use different weights and cached"
-        " keys and values until as many bytes have been read as the model holds, so that "
+        "random operands (seed {seed}). Successive calls use different weights and cached "
+        "keys and values until as many bytes have been read as the model holds, so that "
         "hardware caches behave as in the model. Bytes: each operand read once, each "
         "result written once. Included in the layer but not in its operations: biases, "
         "masks, positional encoding, QK norms, head reshaping."

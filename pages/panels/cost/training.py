@@ -220,8 +220,8 @@ def what_training_takes(config: ModelConfig) -> None:
         show(draw_hours, *shown, facts=training_facts, key="hours_bars")
         text = _(
             "Time = FLOPs (with recomputation) / (devices · utilization · peak). Hatched: "
-            "this many devices cannot hold weights, gradients and optimizer states, even when"
-            " fully sharded and without activations (“Does it fit?” counts those too). "
+            "this many devices cannot hold weights, gradients and optimizer states, even when "
+            "fully sharded and without activations (“Does it fit?” counts those too). "
             "Communication, failures and evaluation count only if the utilization you set "
             "includes them."
         )

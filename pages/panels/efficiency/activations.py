@@ -148,8 +148,8 @@ def what_activations_lose(run: Run) -> None:
         _(
             "Static grids are calibrated, and channel magnitudes measured, on 4 batches of "
             "training data; losses and scores are measured on held-out data. Quantization is "
-            "simulated in float32. With static grids or smoothed activations, the inputs of a"
-            " tied unembedding are not quantized. A saved file contains the grids."
+            "simulated in float32. With static grids or smoothed activations, the inputs of a "
+            "tied unembedding are not quantized. A saved file contains the grids."
         )
     )
     if found:

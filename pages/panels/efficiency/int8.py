@@ -122,8 +122,8 @@ def says_how(facts: Int8Facts, series: Int8Times) -> str:
     """What was measured, and where."""
     text = _(
         "Measured here: {where}. With torch's packed kernel, weights have one grid per "
-        "row and activations one grid per token; activation grids are recomputed on every"
-        " call, which is included in the timing ({share} of the int8 time). Sums are "
+        "row and activations one grid per token; activation grids are recomputed on every "
+        "call, which is included in the timing ({share} of the int8 time). Sums are "
         "accumulated in int32. Matrices timed alone hold random numbers (seed {seed}); "
         "each time is the second fastest of {repeats} samples."
     )

@@ -37,8 +37,8 @@ def says_activation(facts: ActivationFacts) -> str:
     """Where the units of this run stand on the activation."""
     found = facts.standing
     text = _(
-        "{where}: {below} of the pre-activations are below 0; the median is {median:.2f}."
-        " Of all token–unit pairs, {off} are off, and in {flat} the slope of the "
+        "{where}: {below} of the pre-activations are below 0; the median is {median:.2f}. "
+        "Of all token–unit pairs, {off} are off, and in {flat} the slope of the "
         "activation is below 0.01 in magnitude."
     )
     said = text.format(

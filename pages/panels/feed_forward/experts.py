@@ -92,9 +92,9 @@ def _dropped(facts: RoutingFacts) -> str:
     if not facts.room:
         return _("There is no capacity limit: nothing is dropped.")
     text = _(
-        "Capacity per expert: {room}. Token–expert assignments dropped: {dropped}; tokens"
-        " that no routed expert processes (left to the residual connection and any shared"
-        " experts): {passed}."
+        "Capacity per expert: {room}. Token–expert assignments dropped: {dropped}; tokens "
+        "that no routed expert processes (left to the residual connection and any shared "
+        "experts): {passed}."
     )
     return text.format(room=facts.room, dropped=facts.n_dropped, passed=facts.n_passed)
 

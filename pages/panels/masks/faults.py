@@ -91,8 +91,8 @@ def says_lead(found: Lead, dtype: str) -> str:
         )
     text = _(
         "In layer 1, forbidden scores exceed the highest allowed score of the same query "
-        "by at most {lead:.2f}. In {dtype}, −10,000 is enough up to a difference of about"
-        " {bearable:,.0f}: for a leak, scores would have to be {scale:,.0f} times as "
+        "by at most {lead:.2f}. In {dtype}, −10,000 is enough up to a difference of about "
+        "{bearable:,.0f}: for a leak, scores would have to be {scale:,.0f} times as "
         "large."
     )
     return text.format(lead=found.largest, bearable=found.bearable, scale=found.scale, dtype=dtype)

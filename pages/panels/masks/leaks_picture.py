@@ -30,10 +30,8 @@ def moved(facts: LeakFacts, *, pinned: int, _: Translate) -> Picture:
 def gradient(facts: LeakFacts, *, pinned: int, _: Translate) -> Picture:
     """How strongly each output depends on each token."""
     assert facts.gradient is not None
-    title, cells = (
-        _("Gradient of outputs with respect to token embeddings"),
-        facts.forbidden_when_followed,
-    )
+    title = _("Gradient of outputs with respect to token embeddings")
+    cells = facts.forbidden_when_followed
     rows = [facts.labels[i] for i in facts.outputs]
     names = Names(title, _("output"), _("token"), rows, facts.labels)
     row = facts.outputs.index(pinned) if pinned in facts.outputs else None

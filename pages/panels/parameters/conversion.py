@@ -128,8 +128,8 @@ def says_fault(facts: FaultFacts) -> str:
     if facts.fault is None:
         return _without(facts)
     text = _(
-        "Planted: {fault}. The model still loads and runs, but its logits have a relative"
-        " error of {share:.2g}, and the distribution it predicts is off by {bits:.2g} "
+        "Planted: {fault}. The model still loads and runs, but its logits have a relative "
+        "error of {share:.2g}, and the distribution it predicts is off by {bits:.2g} "
         "bits (KL)."
     )
     said = [text.format(fault=_(NAMES[facts.fault]), share=found.as_it_is, bits=facts.bits)]

@@ -60,8 +60,8 @@ def _losses(facts: IdeasFacts) -> str:
 def says_how(facts: IdeasFacts) -> str:
     """What was counted, and what was trained."""
     text = _(
-        "Counts are exact, for GPT-2 small with every idea up to and including each step;"
-        " cache in {bits}-bit numbers, FLOPs of one token after {n_keys:,} others. "
+        "Counts are exact, for GPT-2 small with every idea up to and including each step; "
+        "cache in {bits}-bit numbers, FLOPs of one token after {n_keys:,} others. "
         "Losses: {n_layers} layers, d_model {d_model}, English stories in sequences of "
         "{seq_len} characters, {n_steps} updates on {batch} sequences each, seeds "
         "{seeds}; runs this small and short say little about large models."

@@ -162,10 +162,8 @@ def likeness(facts: LikenessFacts, *, _: Translate) -> Picture:
     title, y = _("Similarity of two positions against distance"), _("cosine")
     mean, around = _("mean"), _("smallest to largest")
     if facts.kind is PositionKind.ROPE:
-        title, y = (
-            _("Score of a vector with itself, by distance"),
-            _("score relative to distance 0"),
-        )
+        title = _("Score of a vector with itself, by distance")
+        y = _("score relative to distance 0")
         mean, around = _("mean of 256 vectors"), _("± std")
     found, x = facts.table, _("distance in positions")
     distance = found["distance"]
