@@ -6,10 +6,10 @@ PYTEST := $(BIN)/python -m pytest --dist loadgroup
 # Each of the processes that tests start reads what the first has compiled, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: pocket runs run serve load test tests check lint format types translations unit e2e bench browser clean help
+.PHONY: pocket runs run serve load test test-all tests check lint format types translations unit e2e bench browser clean help
 
 help:            ## what can be made
-	@grep -E '^[a-z0-9]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -E '^[a-z0-9-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 run: $(VENV)/installed          ## install what the app needs and start it
 	$(BIN)/streamlit run app.py
@@ -18,7 +18,10 @@ serve: $(VENV)/installed        ## for a class: one process a core behind a prox
 	$(BIN)/python -m pip install -q -r requirements-serve.txt
 	PYTHON=$(BIN)/python assets/serve/start.sh
 
-test: $(VENV)/installed-dev browser check          ## install what the tests need and run everything
+test: $(VENV)/installed-dev browser check          ## install what the tests need and run them
+
+test-all: export PYTEST_ADDOPTS := -m ''
+test-all: test   ## the same, with the cases marked `exhaustive`
 
 check:           ## lint, types and all tests, beside each other: a red one hides no other
 	@$(MAKE) --no-print-directory --jobs 3 --keep-going lint types tests
