@@ -17,7 +17,8 @@ class CrossoverFacts:
     """Where both cost the same (`at`, in tokens), and how a layer's FLOPs grow around it.
 
     `formula`: the length in letters and in numbers; `growth`: n, weights, pairs, the reader's n
-    among them.
+    among them. `n_local` of the `n_layers` see no more than `window` tokens: they are asked about
+    as if they saw all.
     """
 
     n: int
@@ -27,6 +28,9 @@ class CrossoverFacts:
     is_causal: bool
     formula: str
     growth: pd.DataFrame
+    n_local: int = 0
+    n_layers: int = 1
+    window: int = 0
 
     @property
     def of_width(self) -> float:
@@ -51,6 +55,9 @@ def crossover_facts(config: ModelConfig, n: int) -> CrossoverFacts:
         is_causal=config.architecture.generates,
         formula=crossover_formula(config),
         growth=growth(config, sorted({n, *(2**i for i in range(4, 40) if 2**i <= most)})),
+        n_local=config.n_local(config.n_layers),
+        n_layers=config.n_layers,
+        window=config.local_window,
     )
 
 
@@ -70,10 +77,11 @@ def _per_token(formula: str) -> str:
 def layer_parts(config: ModelConfig) -> tuple[list[Part], list[Part]]:
     """Products of one layer with its weights, and those of all pairs of tokens.
 
-    Of a mixture it is a layer with experts, of a hybrid one that attends.
+    Of a mixture it is a layer with experts, of a hybrid one that attends, and it sees all tokens.
     """
     if config.is_hybrid:
         config = config.like(config.attention_layers[0])
+    config = config.replace(local_window=0)
     layer = [
         Part(part.name, part.group, tuple(each[1:] for each in part.products))  # without n_layers
         for part in products(config, Pass(0, 0))

@@ -2,9 +2,10 @@
 
 A product of (m, k) and (k, n) counts 2·m·n·k: a multiplication and an addition for each number.
 Norms, activations, softmax and additions are left out, as is usual (Kaplan et al. 2020,
-section 2.1); a mask saves nothing, since masked scores are computed and thrown away: a local layer
-saves what its cache has let go of. A layer with a state is counted as its recurrence: in chunks
-it takes more products, but fewer steps.
+section 2.1). A causal mask saves nothing (Chowdhery et al. 2022, appendix B), a window does: each
+token of a local layer is counted with as many keys as its window has, as a kernel for windows
+computes it. A masked product computes them all (`Pass.computes_masked`). A layer with a state is
+counted as its recurrence: in chunks it takes more products, but fewer steps.
 """
 
 from collections.abc import Iterator
@@ -33,11 +34,14 @@ class Pass:
 
     `n_new`: tokens that are computed, `n_keys`: tokens that each of them meets in self-attention
     (those in a cache too), `n_logits`: tokens after which the vocabulary is scored.
+    `computes_masked`: pairs outside a window are computed too and thrown away, as by the modules
+    that run here and as torch counts them.
     """
 
     n_new: int
     n_keys: int
     n_logits: int = 0
+    computes_masked: bool = False
 
 
 def count_flops(config: ModelConfig, tokens: Pass) -> pd.DataFrame:
@@ -110,21 +114,31 @@ def decoder_products(config: ModelConfig, tokens: Pass) -> list[Part]:
     return [*_stack(config, layers), *_repeated(cross, (layers,)), *_unembed(config, tokens)]
 
 
-def pass_sizes(config: ModelConfig, tokens: Pass, *, n_source: int = 0) -> dict[str, int]:
-    """Every size that the formula of a product may name."""
-    window = config.local_window
+def pass_sizes(config: ModelConfig, tokens: Pass, *, n_source: int | None = None) -> dict[str, int]:
+    """Every size that the formula of a product may name; `n_source`: of what a decoder reads."""
+    is_causal = n_source is not None or config.architecture is Architecture.GPT
     ahead = [max(tokens.n_new - k, 0) for k in range(1, config.n_mtp_modules + 1)]
     return {
         **config_sizes(config),
-        "n_local_keys": min(tokens.n_keys, window - 1 + tokens.n_new),
+        "n_local_keys": min(tokens.n_keys, _window(config, tokens, is_causal=is_causal)),
         "n_active_experts": config.n_active_experts,
         "n_new": tokens.n_new,
         "n_ahead": sum(ahead),
         "n_ahead_pairs": sum(n**2 for n in ahead),
         "n_keys": tokens.n_keys,
         "n_logits": tokens.n_logits,
-        "n_source": n_source,
+        "n_source": n_source or 0,
     }
+
+
+def _window(config: ModelConfig, tokens: Pass, *, is_causal: bool) -> int:
+    """Keys that a token of a local layer meets at most: before it, and without a causal mask after.
+
+    Masked, those of all new tokens.
+    """
+    if tokens.computes_masked:
+        return config.local_window - 1 + tokens.n_new
+    return config.local_window if is_causal else 2 * config.local_window - 1
 
 
 def task_flops(config: ModelConfig, n_source: int, n_target: int) -> tuple[int, tuple[int, ...]]:

@@ -73,17 +73,18 @@ def operations(
     batch: int = 1,
     checkpointing: bool = False,
     fused: bool = False,
+    computes_masked: bool = False,
 ) -> tuple[Operation, ...]:
     """Every product of `batch` texts of `n` tokens; both texts of an encoder–decoder have n.
 
     Prefill scores the vocabulary after the last token only; decode computes one token that meets
     n, itself among them. Training alone passes what predicts further ahead. Back through Y = X·W
     are two products of the same size, ∂X = ∂Y·Wᵀ and ∂W = Xᵀ·∂Y. With `checkpointing` each layer
-    goes forward a second time, and with `fused` the scores (Dao et al. 2022, algorithm 4). Nothing
-    is built, nothing allocated.
+    goes forward a second time, and with `fused` the scores (Dao et al. 2022, algorithm 4). What
+    `computes_masked` adds is in `Pass`. Nothing is built, nothing allocated.
     """
     found = []
-    for part, sizes in _parts(config, kind, n, batch):
+    for part, sizes in _parts(config, kind, n, batch, computes_masked):
         count = part.count(sizes)
         formula, numbers = part.formula(), part.numbers(sizes)
         operation = Operation(part.name, part.group, formula, numbers, count)
@@ -99,12 +100,12 @@ def total_flops(found: tuple[Operation, ...]) -> int:
 
 
 def _parts(
-    config: ModelConfig, kind: PassKind, n: int, batch: int
+    config: ModelConfig, kind: PassKind, n: int, batch: int, computes_masked: bool
 ) -> list[tuple[Part, dict[str, int]]]:
     """Products with the sizes that their formulas name."""
     is_decode = kind is PassKind.DECODE
     n_logits = 1 if is_decode or kind is PassKind.PREFILL else n
-    tokens = Pass(1 if is_decode else n, n, n_logits)
+    tokens = Pass(1 if is_decode else n, n, n_logits, computes_masked)
     if config.architecture is not Architecture.ENCODER_DECODER:
         sizes = {**pass_sizes(config, tokens), "batch": batch}
         ahead = ahead_products(config) if kind is PassKind.TRAINING else []
@@ -112,7 +113,8 @@ def _parts(
         return [(_of_batch(part, batch), sizes) for part in parts]
     found = []
     if not is_decode:
-        sizes = {**pass_sizes(config, Pass(n, n)), "batch": batch}
+        source = Pass(n, n, computes_masked=computes_masked)
+        sizes = {**pass_sizes(config, source), "batch": batch}
         found += [(_of_batch(p, batch, "encoder"), sizes) for p in encoder_products(config)]
     if kind is not PassKind.PREFILL:
         sizes = {**pass_sizes(config, tokens, n_source=n), "batch": batch}

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy import toy
 
-from blocks.cost.crossover import crossover, growth, layer_flops
+from blocks.cost.crossover import crossover, crossover_facts, growth, layer_flops
 from blocks.cost.passes import PassKind, operations
 
 
@@ -20,6 +20,18 @@ def test_known_answers():
     assert crossover(toy(d_model=64, n_heads=4, n_kv_heads=1, d_ff=256)) == (64 + 16 + 256)
     gated = toy(d_model=64, d_ff=256, activation="swiglu")
     assert crossover(gated) == 2 * 64 + 6 * 256 / 4
+
+
+@pytest.mark.parametrize("every", [0, 2])
+def test_of_local_layers_it_is_asked_as_if_they_saw_all(every: int):
+    """A window of 3 in a layer and none in another are not a layer with both."""
+    config = toy(d_model=64, d_ff=256, n_layers=4, local_window=3, global_every=every)
+    facts = crossover_facts(config, 100)
+    seeing = crossover_facts(config.replace(local_window=0), 100)
+    assert (facts.at, facts.pairs_share) == (seeing.at, seeing.pairs_share)
+    assert facts.at == 6 * 64 and facts.formula == seeing.formula
+    assert (facts.n_local, facts.n_layers, facts.window) == (2 if every else 4, 4, 3)
+    assert seeing.n_local == 0
 
 
 @settings(max_examples=30)

@@ -8,7 +8,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 from toy import toy
 
-from blocks import build
+from blocks import PRESETS, build
 from blocks.cost.flops import (
     Pass,
     count_decoder_flops,
@@ -16,6 +16,7 @@ from blocks.cost.flops import (
     count_flops,
     task_flops,
 )
+from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.model.kv_cache import KVCache
 from blocks.model.probe import listening
 from blocks.observe.recording import Recorder
@@ -105,3 +106,39 @@ def test_the_rule_of_two_flops_a_parameter():
     products = table[~table["part"].isin(["scores", "values"])]
     weights = 4 * 16 * 16 + 2 * 16 * 32
     assert total(products) == 2 * (4 * weights + 16 * 11)
+
+
+def pairs(table) -> int:
+    return total(table[table["part"].isin(["scores", "values"])])
+
+
+@pytest.mark.parametrize(("architecture", "met"), [("gpt", 3), ("encoder", 5), ("block", 5)])
+def test_each_token_of_a_local_layer_meets_its_window_alone(architecture: str, met: int):
+    """Two local layers and a global one: 2 products of 2·n·keys·d_model each."""
+    local = {"local_window": 3, "global_every": 3, "n_layers": 3}
+    config = toy(architecture=architecture, vocab_size=11, **local)
+    n = 9
+    assert pairs(count_flops(config, Pass(n, n))) == 2 * 2 * n * config.d_model * (2 * met + n)
+    short = 2
+    assert pairs(count_flops(config, Pass(short, short))) == 2 * 2 * short * 16 * 3 * short
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "gpt"])
+def test_what_runs_computes_masked_pairs_too(architecture: str):
+    config = toy(architecture=architecture, vocab_size=11, local_window=2)
+    model, tokens = build(config), Pass(SOURCE, SOURCE, SOURCE)
+    masked = Pass(SOURCE, SOURCE, SOURCE, computes_masked=True)
+    run = counted(lambda: model(ids(1, SOURCE)))
+    assert run == total(count_flops(config, masked)) > total(count_flops(config, tokens))
+
+
+def test_a_prompt_of_gemma_by_hand():
+    """22 layers of 26 see 512 tokens, 4 all of them; 4 heads of 256 have a score for each."""
+    config, n = PRESETS["gemma-3-1b"], 32_768
+    matrices = 26 * (2 * 1152 * 1024 + 2 * 1152 * 256 + 3 * 1152 * 6912)
+    per_token = 2 * matrices + 4 * 4 * 256 * (22 * 512 + 4 * n)
+    read = total_flops(operations(config, PassKind.PREFILL, n=n))
+    assert read == n * per_token + 2 * 1152 * 262_144
+    assert read / n == pytest.approx(2.0e9, rel=0.05)
+    masked = operations(config, PassKind.PREFILL, n=n, computes_masked=True)
+    assert total_flops(masked) == read + 4 * 4 * 256 * 22 * (n - 512) * n

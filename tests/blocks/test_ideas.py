@@ -72,8 +72,8 @@ def test_its_flops_are_counted(idea: dict[str, Any]):
     config = gpt(idea)
     model, cache = build(config), KVCache(config)
     passes = [
-        (Pass(N, N, N), lambda: model(IDS[:1])),
-        (Pass(N, N, N), lambda: model(IDS[:1], cache=cache)),
+        (Pass(N, N, N, computes_masked=True), lambda: model(IDS[:1])),
+        (Pass(N, N, N, computes_masked=True), lambda: model(IDS[:1], cache=cache)),
         (Pass(1, N + 1, 1), lambda: model(IDS[:1, :1], cache=cache)),
     ]
     for tokens, work in passes:

@@ -169,6 +169,12 @@ def test_the_crossover(monkeypatch: pytest.MonkeyPatch):
     assert "384" in said["zh"] and "20%" in said["zh"]
     seeing = replace(facts, is_causal=False)
     assert "Masked" not in in_both(monkeypatch, flops.says_crossover, seeing)["en"]
+    local = replace(facts, n_local=22, n_layers=26, window=512)
+    said = in_both(monkeypatch, flops.says_crossover, local)
+    assert "In 22 of 26 layers a token attends to at most 512 tokens" in said["en"]
+    assert "26" in said["zh"] and "512" in said["zh"]
+    both = in_both(monkeypatch, flops.says_crossover, replace(local, is_causal=False))["en"]
+    assert "at most 1,023 tokens" in both
 
 
 def test_the_memory(monkeypatch: pytest.MonkeyPatch):

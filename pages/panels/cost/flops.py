@@ -122,6 +122,14 @@ def says_counted(facts: StepFacts) -> str:
         "for eager attention, forward and backward. Not counted: norms, softmax, activation "
         "functions, additions, the optimizer. Masked pairs are computed, then discarded."
     )
+    if facts.config.local_window:
+        said = _(
+            "Matrix products are counted exactly, 2·m·n·k each, forward and backward. Not "
+            "counted: norms, softmax, activation functions, additions, the optimizer. A causal "
+            "mask saves nothing, but a local layer is counted with the keys of its window only "
+            "(n_local_keys): a kernel for windows skips the rest, which a masked product "
+            "computes and discards."
+        )
     if not facts.config.attends:
         said = _(
             "Matrix products are counted exactly, 2·m·n·k each, forward and backward; a "
@@ -140,13 +148,25 @@ def says_crossover(facts: CrossoverFacts) -> str:
     )
     share = percent(facts.pairs_share)
     said = text.format(at=facts.at, ratio=facts.of_width, n=facts.n, share=share)
-    if not facts.is_causal:
-        return said
-    more = _(
-        "Masked pairs are computed too; a kernel that skips them halves the n² line and "
-        "moves the crossing to n = {twice:,.0f}."
+    if facts.is_causal:
+        more = _(
+            "Masked pairs are computed too; a kernel that skips them halves the n² line and "
+            "moves the crossing to n = {twice:,.0f}."
+        )
+        said = sentences(said, more.format(twice=facts.at_unmasked))
+    return sentences(said, _says_local(facts))
+
+
+def _says_local(facts: CrossoverFacts) -> str:
+    """Which layers see less than is counted."""
+    if not facts.n_local:
+        return ""
+    text = _(
+        "This is a layer that attends to all tokens. In {n} of {all} layers a token attends to "
+        "at most {window:,} tokens, so beyond that length their FLOPs grow only with n."
     )
-    return sentences(said, more.format(twice=facts.at_unmasked))
+    window = facts.window if facts.is_causal else 2 * facts.window - 1
+    return text.format(n=facts.n_local, all=facts.n_layers, window=window)
 
 
 def draw_operations(facts: StepFacts, *, _: Translate) -> Picture:

@@ -110,9 +110,11 @@ def of_one_kind(config: ModelConfig) -> ModelConfig:
 
 
 def say_one_kind(config: ModelConfig) -> None:
-    """Of a hybrid: which of its layers is measured."""
+    """Where layers differ: which of them is measured."""
     if config.is_hybrid:
         note(_("The layers of this model differ; a layer like the last one is measured."))
+    if config.local_window:
+        note(_("FLOPs and bytes are those of a layer that attends to all tokens."))
 
 
 def capacity_note(config: ModelConfig) -> str:
