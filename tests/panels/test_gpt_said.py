@@ -223,3 +223,15 @@ def test_which_token_a_prediction_hangs_on(monkeypatch, without, english: str):
     assert said["en"].startswith("After `c` the top prediction is `⟨7⟩` (50%). ")
     assert english in said["en"] and ("would then rank first" in said["en"]) is ("⟨9⟩" in english)
     assert said["zh"] != said["en"]
+
+
+def test_the_table_of_hidden_tokens_holds_what_is_left_without_each(monkeypatch):
+    monkeypatch.setattr(leave_one_out.tokens, "label", lambda _run, token_id: f"⟨{token_id}⟩")
+    facts = LeftOut(RUN, 2, 7, -1.0, (1, 0), (Without(-4.0, 9), Without(-0.5, 7)))
+    assert in_english(monkeypatch, leave_one_out.table, facts).to_dict("list") == {
+        "position": [2, 1],
+        "hidden token": ["owl", "an₁"],
+        "effect (bits)": [3.0, -0.5],
+        "new probability": ["6.2%", "71%"],
+        "new top token": ["⟨9⟩", "⟨7⟩"],
+    }
