@@ -336,3 +336,23 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     assert named + with_biases.unnamed[1] + with_biases.of_no_token == pytest.approx(1)
     drawn = in_english(monkeypatch, contribution_graph.says_drawn, graph(2, sources, 0.2))
     assert drawn.endswith("are drawn: they carry 86% of all that tokens take from one another.")
+
+
+def test_each_map_is_named_by_the_keys_that_its_head_reads_with(monkeypatch: pytest.MonkeyPatch):
+    config = ModelConfig.from_flat({"d_model": 8, "n_heads": 4})
+    rows = tuple(
+        Shared(config.replace(n_kv_heads=n), 0, 0, 0, 0, Likeness(None, 0.5), 0.0)
+        for n in (4, 2, 1)
+    )
+    facts = SharingFacts(rows, is_logits=False)
+    named = in_english(monkeypatch, sharing.tile_names, facts, 4)
+    reads = [hover.rpartition(" ")[2] for hover in named["hover"]]
+    assert reads == [*"1234", *"1122", *"1111"]  # neighbours share
+    assert named["hover"][6] == "GQA, head 3: uses key/value head 2"
+    bold = ["<b>MHA</b>", "<b>GQA</b>", "<b>MQA</b>"]
+    assert named["label"].tolist() == [
+        *(bold[0], "kv 2", "kv 3", "kv 4"),
+        *(bold[1], "", "kv 2", ""),
+        *(bold[2], "", "", ""),
+    ]
+    assert named["head"].tolist() == [*range(12)]
