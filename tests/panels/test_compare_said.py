@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from said_in import in_both
 
+from blocks import ModelConfig
 from blocks.cost.paired_time import PairTimes
 from blocks.cost.pareto import front_facts
 from blocks.cost.summary import Summary
@@ -149,3 +150,13 @@ def test_who_lies_on_the_front(monkeypatch: pytest.MonkeyPatch):
     assert facts.better_than("kept:0") == facts.better_than("nobody") == ""
     nobody = front_facts(table[3:], (False, True))
     assert in_english(monkeypatch, trade_off.says_front, nobody).startswith("No configuration")
+
+
+@pytest.mark.parametrize(("x_more", "y_more"), [(False, True), (True, False)])
+def test_each_axis_says_which_of_its_own_ends_is_better(monkeypatch, x_more: bool, y_more: bool):
+    ends = {False: "lower is better", True: "higher is better"}
+    found = (trade_off.Candidate("b", "B", "b", ModelConfig(), ""),)
+    axes = trade_off.Axes("parameters", "d_model", x_more, y_more, 16, "float16")
+    layout = in_english(monkeypatch, trade_off.draw_front, found, axes).parts["layout"]
+    assert layout["xaxis"]["title"]["text"] == f"parameters · {ends[x_more]}"
+    assert layout["yaxis"]["title"]["text"] == f"d_model · {ends[y_more]}"
