@@ -202,3 +202,12 @@ def test_accepted_drafts_are_counted_module_by_module():
     assert bars["y"] == [1.0, 0.5]
     _straight, steps = raw(drafts_picture.growth(drafts(), _=same))["data"]
     assert steps["y"] == [0, 1, 3, 6]
+
+
+@pytest.mark.parametrize("pinned", [1, 4, 5])
+def test_the_bar_of_the_pinned_token_is_marked(pinned: int):
+    """The first token has no surprise, so that the bar of a token stands one before its place."""
+    picture = raw(surprise_picture.bars(replace(surprise(), pinned=pinned), _=same))
+    ground = [shape for shape in picture["layout"]["shapes"] if shape["type"] == "rect"]
+    assert [(shape["x0"], shape["x1"]) for shape in ground] == [(pinned - 1.5, pinned - 0.5)]
+    assert picture["data"][1]["customdata"][pinned - 1] == [pinned]
