@@ -30,3 +30,9 @@ def test_a_section_that_draws_itself_again_by_the_clock_stops_no_work(
     found = SimpleNamespace(script_requests=requests)
     monkeypatch.setattr(steps, "get_script_run_ctx", lambda: found)
     assert steps._is_touched() == is_touched
+
+
+def test_what_is_left_is_timed_by_the_steps_that_are_done():
+    assert steps._left(steps.N_FIRST - 1, 10, 8.0, "") == "2 of 10"
+    assert steps._left(4, 10, 8.0, "") == "4 of 10 · about 12 s left"
+    assert steps._left(9, 10, 9.0, "of the text") == "9 of 10 parts of the text · about 1 s left"
