@@ -1,4 +1,4 @@
-"""What is drawn, said or kept gets its values: it asks neither the link nor the session."""
+"""What is drawn, said or kept gets its values: it asks neither link, session nor browser."""
 
 import ast
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from source_walk import (
 
 pytestmark = pytest.mark.xdist_group("sources")
 
-ASKED = ("session_state", "query_params")
+ASKED = ("session_state", "query_params", "context")
 SHOWING = ("show", "drawn", "say")
 DRAWN_BY_NAME = ("facts", "alt")
 LANGUAGE = "pages.ui.language"  # what is kept of words is kept by language: test_words_on_screen
@@ -32,7 +32,7 @@ STILL_ASKING = {
 
 
 def asking(trees: dict[str, ast.Module]) -> set[Function]:
-    """The functions that read the link or the session, or use one that does."""
+    """The functions that read link, session or browser, or use one that does."""
     direct = {
         key
         for key, node in functions(trees).items()
@@ -101,6 +101,7 @@ LINK = "def value(name): return st.session_state[name]"
         "def map(run): return _head()\ndef _head(): return link.value('head')\ndrawn(map)",
         "def facts(run): return st.query_params\nshow(picture, facts=facts)",
         "def says(facts): return link.value('head')",
+        "@lru_cache\ndef drawn(run): return INK[st.context.theme.type]",
     ],
 )
 def test_what_asks_is_found(source: str):

@@ -7,11 +7,15 @@ from collections.abc import Iterator
 import pytest
 from source_walk import (
     Function,
+    calls,
     functions,
     is_kept,
+    modules,
     name_called,
+    named,
     parameters,
     reaching,
+    resolved,
     sources,
     uses,
 )
@@ -140,9 +144,14 @@ def calls_what_it_is_given(function: ast.FunctionDef) -> bool:
     )
 
 
+def speaking(trees: dict[str, ast.Module]) -> set[Function]:
+    """The functions that say something in the reader's language, or use one that does."""
+    return reaching(uses(trees), {("pages.ui.language", name) for name in SPEAKING})
+
+
 def kept_without_language(trees: dict[str, ast.Module]) -> list[Function]:
     """Functions whose answers are kept, are words or may be, and the same for all languages."""
-    speak = reaching(uses(trees), {("pages.ui.language", name) for name in SPEAKING})
+    speak = speaking(trees)
     return [
         key
         for key, node in functions(trees).items()
@@ -151,8 +160,116 @@ def kept_without_language(trees: dict[str, ast.Module]) -> list[Function]:
     ]
 
 
+def made_for_a_shelf(trees: dict[str, ast.Module]) -> Iterator[Function]:
+    """What a shelf makes and keeps, by a key that names no language."""
+    names = {module: named(tree) for module, tree in modules(trees).items()}
+    for module, call in calls(trees):
+        if name_called(call) == "Shelf":
+            yield from filter(None, (resolved(each, module, names[module]) for each in call.args))
+
+
 def test_what_is_kept_of_words_is_kept_by_language():
     assert kept_without_language(sources()) == []
+    assert {*made_for_a_shelf(sources())} & speaking(sources()) == set()
+
+
+def kept_inside(trees: dict[str, ast.Module]) -> Iterator[str]:
+    """What is kept of methods and of functions in functions, which is not looked into above."""
+    at_the_top = {id(node) for node in functions(trees).values()}
+    for tree in trees.values():
+        inside = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+        yield from (node.name for node in inside if is_kept(node) and id(node) not in at_the_top)
+
+
+def test_nothing_is_kept_inside_but_what_a_picture_is_made_of():
+    assert {*kept_inside(sources())} == {"_plotly", "sent"}
+
+
+READ_BY = {"language": "current_language", "look": "_look"}
+"""What of its reader a picture, or a table with words, is kept by, and what reads it."""
+
+
+def reads(function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
+    """What a function binds to a name."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                pairs = (
+                    zip(target.elts, node.value.elts, strict=True)
+                    if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+                    else [(target, node.value)]
+                )
+                yield from (v for t, v in pairs if isinstance(t, ast.Name) and t.id == name)
+
+
+def is_of_the_reader(given: ast.expr | None, name: str, function: ast.FunctionDef) -> bool:
+    """Whether an argument is what the reader has now, or what the caller is kept by itself."""
+    if isinstance(given, ast.Name):
+        if given.id == name and is_kept(function) and name in parameters(function):
+            return True
+        found = [*reads(function, given.id)]
+        return bool(found) and all(is_of_the_reader(each, name, function) for each in found)
+    return isinstance(given, ast.Call) and ast.unparse(given) == f"{READ_BY[name]}()"
+
+
+def argument(call: ast.Call, name: str, function: ast.FunctionDef) -> ast.expr | None:
+    """What a call gives for a parameter; None where it cannot be seen."""
+    by_name = {keyword.arg: keyword.value for keyword in call.keywords}
+    place = [each.arg for each in function.args.args].index(name)
+    before = call.args[: place + 1]
+    is_seen = len(before) > place and not any(isinstance(each, ast.Starred) for each in before)
+    return by_name.get(name, before[place] if is_seen else None)
+
+
+def given_another(trees: dict[str, ast.Module]) -> list[str]:
+    """Calls of what is kept by language or look with anything but the reader's."""
+    known = functions(trees)
+    names = {module: named(tree) for module, tree in modules(trees).items()}
+    return [
+        f"{module}.{caller}: {ast.unparse(call)}"
+        for (module, caller), function in known.items()
+        if module != "pages.ui.language"  # which is asked for any
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call)
+        if (called := known.get(resolved(call.func, module, names[module]))) and is_kept(called)
+        for name in READ_BY.keys() & parameters(called)
+        if not is_of_the_reader(argument(call, name, called), name, function)
+    ]
+
+
+def test_what_is_kept_by_language_or_look_is_given_the_readers():
+    assert given_another(sources()) == []
+    by_language = [node for node in functions(sources()).values() if "language" in parameters(node)]
+    assert len([*filter(is_kept, by_language)]) > 5
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'def flow(run): return _flow(run, "")',
+        'def flow(run): return _flow(run, language="en")',
+        "def flow(run, language): return _flow(run, language)",
+        "def flow(run): return _flow(*run)",
+        "def flow(run):\n    language = browser_language()\n    return _flow(run, language)",
+        "@lru_cache\ndef flow(run, look): return _flow(run, look)",
+    ],
+)
+def test_what_is_given_another_is_found(source: str):
+    kept = "@lru_cache\ndef _flow(run, language): return run\n"
+    assert len(given_another({"pages/x.py": ast.parse(kept + source)})) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def flow(run): return _flow(run, current_language())",
+        "def flow(run):\n    n, language = 1, current_language()\n    return _flow(run, language)",
+        "@lru_cache\ndef flow(run, language): return _flow(run, language=language)",
+    ],
+)
+def test_what_is_given_the_readers_is_not(source: str):
+    kept = "@lru_cache\ndef _flow(run, language): return run\n"
+    assert given_another({"pages/x.py": ast.parse(kept + source)}) == []
 
 
 @pytest.mark.parametrize(

@@ -109,10 +109,10 @@ def _show_two(
     work: Work, values: Values, other: Values, *, key: str, alt: Describe | None, on_click: OnClick
 ) -> None:
     """A as it was kept, and beside it B, which is set now and can be clicked."""
-    name, seen_as = beside.name_of_a(), (current_language(), _look())
+    name, language, look = beside.name_of_a(), current_language(), _look()
     try:
-        b, a = _two_drawn(work, values, other, *seen_as)
-        alt_a = _described(work, alt, other, *seen_as)
+        b, a = _two_drawn(work, values, other, language, look)
+        alt_a = _described(work, alt, other, language, look)
     except CANNOT_BE_DRAWN:
         text = _(
             "A · {name}: no picture, because A lacks this layer, head or token, or is too "
@@ -121,7 +121,7 @@ def _show_two(
         st.caption(text.format(name=name))
         _show_b(work, values, key=key, alt=alt, on_click=on_click)
         return
-    alt_b = _described(work, alt, values, *seen_as)
+    alt_b = _described(work, alt, values, language, look)
     if are_same(a, b):
         _show_one(b, key=key, alt=alt_b, on_click=on_click)
         st.caption(_("A · {name}: same picture as for B.").format(name=name))
