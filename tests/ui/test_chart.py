@@ -13,7 +13,7 @@ CONTEXT = "streamlit.runtime.context.ContextProxy.theme"
 
 
 def draw(n: int) -> Picture:
-    return figure([{"type": "bar", "y": [n]}], title=_("heads"))
+    return figure([{"type": "bar", "x": [0], "y": [n]}], title=_("heads"))
 
 
 def test_one_picture_is_drawn_for_each_theme_in_its_ink(monkeypatch: pytest.MonkeyPatch):
@@ -33,3 +33,14 @@ def test_one_picture_is_drawn_for_each_language_in_its_words(monkeypatch: pytest
         found.append(chart.drawn(draw, 1))
     titles = [each.parts["layout"]["title"]["text"] for each in found]
     assert titles[0].isascii() and not titles[1].isascii() and found[0] is found[2]
+
+
+@pytest.mark.parametrize("alt", [None, lambda n: f"{n} heads"], ids=["by itself", "by alt"])
+def test_each_of_two_pictures_is_described_by_its_own_values(monkeypatch, alt):
+    shown = {}
+    monkeypatch.setattr(chart.beside, "with_a", lambda _values: (2,))
+    monkeypatch.setattr(chart.beside, "name_of_a", lambda: "mine")
+    monkeypatch.setattr(chart, "_show_one", lambda figure, key, **more: shown.update({key: more}))
+    chart.show(draw, 3, key="bars", alt=alt)
+    assert [*shown] == ["bars_a", "bars"]
+    assert [{*"23"} & {*each["alt"]} for each in shown.values()] == [{"2"}, {"3"}]
