@@ -5,7 +5,7 @@ Pope et al. 2022, "Efficiently Scaling Transformer Inference" (arXiv:2211.05102)
 
 from typing import NamedTuple
 
-from blocks.cost.fit import Setup, WeightFormat, cache_bytes
+from blocks.cost.fit import Setup, WeightFormat, device_cache_bytes
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.parameters import active_parameters, count_parameters
 from blocks.cost.passes import PassKind
@@ -17,7 +17,7 @@ TABLES = ("embed", "position")
 
 
 class DecodeStep(NamedTuple):
-    """One more token of each of `n_texts`: what is read and computed, in which number format."""
+    """One more token of each of `n_texts`: what a device reads and computes, in which format."""
 
     n_texts: int
     n_bytes: int
@@ -27,7 +27,8 @@ class DecodeStep(NamedTuple):
     def tokens_per_second(self, device: str) -> float | None:
         """New tokens of all texts in a second, where nothing but the data sheet limits it.
 
-        Reading and computing overlap. None where no sheet has this number format of the device.
+        Reading and computing overlap, and what devices tell each other takes no time. None where no
+        sheet has this number format of the device.
         """
         known = HARDWARE.get(device)
         peak = None if known is None else known.peak.get(self.dtype)
@@ -43,20 +44,20 @@ def decode_step(config: ModelConfig, setup: Setup, shape: Shape) -> DecodeStep |
     return DecodeStep(
         n_texts=shape.batch,
         n_bytes=bytes_per_step(config, setup, shape),
-        flops=pass_total(config, PassKind.DECODE, shape).flops,
+        flops=setup.share(pass_total(config, PassKind.DECODE, shape).flops),
         dtype=WeightFormat.BFLOAT16 if setup.is_packed else setup.weight_format,
     )
 
 
 def bytes_per_step(config: ModelConfig, setup: Setup, shape: Shape) -> int:
-    """Bytes that are read for one more token of each text: active weights, and the cache.
+    """Bytes that each device reads for one more token of each text: active weights, the cache.
 
     Of a table that is looked up in, next to nothing is read; where it scores the vocabulary too
     (tied), all of it. Several texts may need more experts than one: at best they need the same.
     """
     n_weights = active_parameters(config) - _looked_up(config)
-    cache = cache_bytes(config, setup.itemsize, batch=shape.batch, n=shape.n)
-    return setup.weight_bytes(n_weights) + cache
+    cache = device_cache_bytes(config, setup, batch=shape.batch, n=shape.n)
+    return setup.share(setup.weight_bytes(n_weights)) + cache
 
 
 def _looked_up(config: ModelConfig) -> int:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from blocks.cost.decode_speed import decode_step
-from blocks.cost.fit import Setup, cache_bytes, largest
+from blocks.cost.fit import Setup, cache_bytes, chunk_tokens, largest
 from blocks.cost.hardware import told_apart, usable_memories
 from blocks.cost.need import need
 from blocks.cost.step import Shape
@@ -45,10 +45,11 @@ class Fits(NamedTuple):
 class FitFacts:
     """Every device, and how the memory on each grows with the length.
 
-    `n_devices` share a model, each with a batch of its own; of the memory of each the share
-    `usable` may be taken. `here`: the device that is called `HERE`; `lines`: devices
-    and memories, told apart; `growth`: n, weights (all that
-    does not grow), activations, cache, total; `most_positions`: 0 where the length has no limit.
+    `n_devices` share a model: to train it each has a batch of its own, to use it they have one
+    together; of the memory of each the share `usable` may be taken. `here`: the device that is
+    called `HERE`; `lines`: devices and memories, told apart; `growth`: n, weights (all that does
+    not grow), activations, cache, total; `most_positions`: 0 where the length has no limit;
+    `chunk`: tokens of a prompt that are read in one pass, 0 for all.
     """
 
     is_training: bool
@@ -62,6 +63,7 @@ class FitFacts:
     twice: int
     has_cache: bool
     most_positions: int
+    chunk: int = 0
 
     def memory(self, device: Fits) -> int:
         """Bytes that a device has, of which a share may be used."""
@@ -96,7 +98,7 @@ class FitFacts:
     @property
     def whole_batch(self) -> int:
         """The largest batch of all devices together, of the smallest that suffices."""
-        return self.smallest.batch * self.n_devices
+        return self.smallest.batch * (self.n_devices if self.is_training else 1)
 
     @property
     def growth_of_twice(self) -> float:
@@ -114,8 +116,7 @@ def fit_facts(
 
     budgets = usable_memories(here, usable, setup.n_devices)
     is_learned = config.position.position_kind is PositionKind.LEARNED
-    is_alone = not is_training and setup.n_devices == 1
-    step = decode_step(config, setup, shape) if is_alone else None
+    step = None if is_training else decode_step(config, setup, shape)
     return FitFacts(
         is_training=is_training,
         here=here,
@@ -138,6 +139,7 @@ def fit_facts(
         twice=total(2 * shape.n, shape.batch),
         has_cache=not is_training and cache_bytes(config, setup.itemsize, batch=1, n=1) > 0,
         most_positions=config.max_seq_len if is_learned else 0,
+        chunk=0 if is_training else chunk_tokens(config, setup),
     )
 
 

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from blocks.cost.activations import FLOAT32_BYTES, training_activations
 from blocks.cost.parameters import count_parameters, total_parameters
 from blocks.model.config import ModelConfig
-from blocks.model.kinds import Architecture
-from blocks.model.kv_cache import kv_cache_bytes, kv_cache_bytes_per_token
+from blocks.model.kinds import Architecture, TokenMixer
+from blocks.model.kv_cache import kv_cache_bytes, kv_cache_bytes_per_token, state_bytes
 
 HALF_BYTES = 2
+PREFILL_CHUNK = 8192
 MATRICES = ("_proj", "router")
 
 
@@ -73,9 +74,12 @@ class OptimizerStates(StrEnum):
 class Setup:
     """How a model is trained or used.
 
-    `n_devices`: what there is whatever goes through (weights, gradients, a second copy, states) is
-    shared evenly among so many (Rajbhandari et al. 2020, ZeRO stage 3); each has a batch of its
-    own, with all its activations and its cache. `master_weights`: with weights of 16 bits, a copy
+    `n_devices` train by data parallelism, each with a batch and activations of its own; what there
+    is whatever goes through (weights, gradients, a second copy, states) is shared evenly
+    (Rajbhandari et al. 2020, ZeRO stage 3). In use they share one batch by tensor parallelism
+    (Shoeybi et al. 2019, section 3): weights evenly, cache and activations by heads.
+    `prefill_chunk`: tokens of all prompts that a decoder reads in one pass, 0 for all of them
+    (Agrawal et al. 2023). `master_weights`: with weights of 16 bits, a copy
     in float32 takes the updates, and the optimizer's states are float32 too (Micikevicius et al.
     2017, section 3.1). `stored`: what the weights take in their file, where they are rounded.
     """
@@ -86,6 +90,7 @@ class Setup:
     fused: bool = True
     checkpointing: bool = False
     n_devices: int = 1
+    prefill_chunk: int = PREFILL_CHUNK
     stored: StoredWeights | None = None
 
     def weight_bytes(self, n_weights: int) -> int:
@@ -107,9 +112,9 @@ class Setup:
         """Whether a second, exact copy of the weights is kept."""
         return self.master_weights and self.itemsize < FLOAT32_BYTES
 
-    def share(self, n_bytes: int) -> int:
-        """What one device holds of bytes that all of them share."""
-        return -(-n_bytes // self.n_devices)
+    def share(self, n: int) -> int:
+        """How many of n bytes, heads or hidden values one device has, where all share them."""
+        return -(-n // self.n_devices)
 
 
 @dataclass(frozen=True)
@@ -194,14 +199,31 @@ def training_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> N
 def inference_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> Need:
     """Weights, the cache of `batch` texts of n tokens, and what is alive while they are read.
 
-    A prompt is read in one pass, and the vocabulary is scored after its last token only. Scales
-    of int8 and int4 are left out, those of a file are counted.
+    A decoder reads its prompts chunk by chunk, anything else in one pass; the vocabulary is scored
+    after the last token only. Scales of int8 and int4 are left out, those of a file are counted; so
+    are small weights that each of several devices has a copy of (norms, biases).
     """
     return Need(
         weights=setup.share(setup.weight_bytes(n_parameters(config))),
         activations=_passing(config, setup, batch, n),
-        cache=cache_bytes(config, setup.itemsize, batch=batch, n=n),
+        cache=device_cache_bytes(config, setup, batch=batch, n=n),
     )
+
+
+def device_cache_bytes(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> int:
+    """Bytes of the cache on each device, which holds whole heads of keys and values.
+
+    More devices than such heads hold the same ones again (Pope et al. 2022, section 3.3). What all
+    heads read is on each device: latent vectors, the state of a GRU.
+    """
+    whole = cache_bytes(config, setup.itemsize, batch=batch, n=n)
+    states = batch * state_bytes(config, setup.itemsize) if whole else 0
+    n_state_heads = config.n_heads if config.token_mixer is TokenMixer.GATED_DELTA else 1
+    shared = (
+        (whole - states, 1 if config.is_latent else config.n_kv_heads),
+        (states, n_state_heads),
+    )
+    return sum(n_bytes * setup.share(n_heads) // n_heads for n_bytes, n_heads in shared)
 
 
 def cache_bytes(config: ModelConfig, itemsize: int, *, batch: int, n: int) -> int:
@@ -225,17 +247,36 @@ def cache_bytes_per_token(config: ModelConfig, itemsize: int) -> int:
 
 
 def _passing(config: ModelConfig, setup: Setup, batch: int, n: int) -> int:
-    """Peak activations of a forward pass: those of one layer, and the last logits."""
-    rows = batch * n
-    heads = config.d_qk * (2 * config.n_heads + 2 * config.n_kv_heads)
-    patterns = 0 if setup.fused else 2 * batch * config.n_heads * n * n
+    """Peak activations of a forward pass: those of one layer, and the last logits.
+
+    Each of several devices has the whole residual stream; heads, hidden values and vocabulary are
+    shared.
+    """
+    rows = _rows_at_once(config, setup, batch, n)
+    n_heads = setup.share(config.n_heads)
+    heads = config.d_qk * 2 * (n_heads + setup.share(config.n_kv_heads))
+    patterns = 0 if setup.fused else 2 * rows * n_heads * n
     hidden = 0
     if not config.attention_only:
         n_hidden = 3 if config.feed_forward.activation.is_gated else 2
-        hidden = n_hidden * max(_hidden_at_once(config, rows))
+        hidden = n_hidden * setup.share(max(_hidden_at_once(config, rows)))
     widest = max(rows * heads + patterns, hidden)
-    logits = batch * config.vocab_size * config.architecture.reads_tokens
+    logits = batch * setup.share(config.vocab_size) * config.architecture.reads_tokens
     return (3 * rows * config.d_model + widest) * setup.itemsize + logits * FLOAT32_BYTES
+
+
+def chunk_tokens(config: ModelConfig, setup: Setup) -> int:
+    """Tokens of all prompts that are read in one pass; 0: all of them.
+
+    Where a token meets those after it too, a text is not read in pieces.
+    """
+    return setup.prefill_chunk if config.architecture is Architecture.GPT else 0
+
+
+def _rows_at_once(config: ModelConfig, setup: Setup, batch: int, n: int) -> int:
+    """Tokens of the widest pass: a chunk, or later one token of every text."""
+    chunk = chunk_tokens(config, setup) or batch * n
+    return min(batch * n, max(chunk, batch))
 
 
 def _hidden_at_once(config: ModelConfig, rows: int) -> Iterator[int]:

@@ -12,6 +12,7 @@ from blocks.cost.fit import (
     Setup,
     WeightFormat,
     cache_bytes,
+    chunk_tokens,
     inference_need,
     n_parameters,
     training_need,
@@ -49,7 +50,8 @@ class MemoryFacts:
     by term, for training; `cache_per_token`: 0 where nothing is cached; `state_per_text`: what
     layers without attention keep, 0 where all attend; `has_head_bias`: each head adds a bias of its
     own to its scores; `devices`: names and memories, told apart;
-    `here`: the device that is called `HERE` among them.
+    `here`: the device that is called `HERE` among them; `chunk`: tokens of a prompt that are read
+    in one pass, 0 for all.
     """
 
     is_training: bool
@@ -64,6 +66,7 @@ class MemoryFacts:
     has_dropout: bool
     devices: tuple[tuple[str, int], ...]
     state_per_text: int = 0
+    chunk: int = 0
 
     @property
     def setup(self) -> Setup:
@@ -131,6 +134,7 @@ def memory_facts(
         has_head_bias=is_alibi or config.encoder_decoder.relative_bias,
         has_dropout=config.dropout > 0,
         devices=told_apart(usable_memories(here, usable, setup.n_devices)),
+        chunk=0 if is_training else chunk_tokens(config, setup),
     )
 
 

@@ -104,4 +104,40 @@ def test_speeds_stand_beside_what_fits_where_it_writes():
     assert speeds["h100-sxm"] > speeds["a100-sxm-80gb"] > speeds["l4"] > 0
     assert sum(writing.parts.values()) == writing.needed
     assert not fit_facts(GPT, Setup(), SHAPE, True, "cpu", 0.9).are_writing
-    assert not fit_facts(GPT, Setup(n_devices=2), SHAPE, False, "cpu", 0.9).are_writing
+
+
+def test_several_devices_share_one_batch_where_they_write_and_have_their_own_where_they_train():
+    facts = fit_facts(GPT, Setup(n_devices=8), SHAPE, False, "cpu", 0.9)
+    assert facts.whole_batch == facts.smallest.batch
+    assert sum(facts.parts.values()) == facts.needed
+
+
+def test_eight_h100_hold_llama_70b_with_eight_long_texts_and_seven_do_not():
+    config = PUBLISHED_TABLE["llama-3-70b"].config
+    shape = Shape(131_072, 8)
+    enough = {
+        n: {
+            each.device
+            for each in fit_facts(config, Setup(n_devices=n), shape, False, "cpu", 0.9).enough
+        }
+        for n in (4, 7, 8)
+    }
+    assert "h100-sxm" in enough[8] and "h100-sxm" not in enough[7]
+    assert "l40s" not in enough[8]
+    assert "h100-sxm" not in enough[4] and "h200-sxm" in enough[4]
+
+
+def test_devices_that_share_a_model_write_faster_than_one_by_hand():
+    """Of each token eight devices read an eighth of 7.5 · 10⁹ weights and of 128 KiB a token."""
+    n_read = 8_030_261_248 - 128_256 * 4096
+    one, eight, many = (
+        decode_step(LLAMA, Setup(n_devices=n), Shape(8192, 4)).tokens_per_second("rtx-4090")
+        for n in (1, 8, 32)
+    )
+    assert eight == pytest.approx(8 * one)
+    n_bytes = 2 * n_read / 32 + 4 * 8192 * 2**17 / 8  # 8 heads of keys and values
+    assert many == pytest.approx(4 * 1008e9 / n_bytes)
+    step = decode_step(LLAMA, Setup(n_devices=32), Shape(16, 2**16))
+    assert step.tokens_per_second("rtx-4090") == pytest.approx(
+        32 * 165.2e12 / (2 * n_read), rel=0.02
+    )

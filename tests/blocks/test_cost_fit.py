@@ -154,8 +154,81 @@ def test_states_are_shared_and_activations_are_not(checkpointing: bool, gigabyte
     assert there.state == here.state // 8 == 2 * n_parameters(config)
     assert there.activations == here.activations
     assert there.total == pytest.approx(gigabytes * 1e9, rel=0.02)
-    use, shared = (inference_need(config, how, batch=1, n=8192) for how in (alone, eight))
-    assert (shared.weights, shared.cache) == (use.weights // 8, use.cache)
+
+
+GB = 10**9
+
+
+@pytest.mark.parametrize(("n_devices", "cache"), [(1, 343.6), (8, 42.95), (16, 42.95)])
+def test_a_model_on_several_devices_by_hand(n_devices: int, cache: float):
+    """Llama 3 70B, 8 texts of 131,072 tokens: weights 141 GB, keys and values 344 GB.
+
+    2 · 80 layers · 8 heads · 128 · 2 bytes are 327,680 a token. 16 devices share 8 heads no further
+    than 8. Passing are the stream, three times 8192 tokens · 8192 · 2 bytes, and three hidden
+    values of 28,672 / n_devices, with 8 · 128,256 logits.
+    """
+    config = PUBLISHED_TABLE["llama-3-70b"].config
+    setup = Setup(n_devices=n_devices, prefill_chunk=8192)
+    need = inference_need(config, setup, batch=8, n=131_072)
+    assert need.weights == pytest.approx(141.1 * GB / n_devices, rel=1e-3)
+    assert need.cache == 327_680 * 8 * 131_072 // min(n_devices, 8)
+    assert need.cache == pytest.approx(cache * GB, rel=1e-3)
+    hidden = 2 * 3 * 8192 * 28_672 // n_devices
+    logits = 4 * 8 * 128_256 // n_devices
+    assert need.activations == 2 * 3 * 8192 * 8192 + hidden + logits
+    assert need.total == need.weights + need.cache + need.activations
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_devices", "share"),
+    [
+        ({"n_heads": 4, "n_kv_heads": 1}, 4, 1),
+        ({"n_heads": 6, "d_model": 24, "n_kv_heads": 3}, 2, 2 / 3),  # two heads and one
+        ({"n_heads": 4, "n_kv_heads": 4}, 64, 1 / 4),
+        ({"d_kv_latent": 6, "position_kind": "rope"}, 4, 1),  # a latent belongs to all heads
+        ({"token_mixer": "gru"}, 4, 1),
+        ({"token_mixer": "gated_delta", "n_heads": 4}, 4, 1 / 4),
+    ],
+    ids=str,
+)
+def test_a_cache_is_shared_by_heads_of_keys_and_values(shape: dict, n_devices: int, share: float):
+    config = toy(architecture="gpt", n_layers=2, **shape)
+    one, many = (
+        inference_need(config, Setup(n_devices=n), batch=3, n=5).cache for n in (1, n_devices)
+    )
+    assert many == pytest.approx(share * one) and one > 0
+
+
+@limits(max_examples=20)
+@given(st.integers(1, 64), st.booleans(), st.integers(1, 6), st.integers(1, 40))
+def test_more_devices_never_need_more_each(n: int, fused: bool, batch: int, chunk: int):
+    config = toy(architecture="gpt", n_heads=4, n_kv_heads=2, vocab_size=300)
+    setup = Setup(n_devices=n, fused=fused, prefill_chunk=chunk)
+    more = dataclasses.replace(setup, n_devices=n + 1)
+    here, there = (inference_need(config, how, batch=batch, n=9) for how in (setup, more))
+    assert all(vars(there)[part] <= size for part, size in vars(here).items())
+    assert (
+        n * here.total
+        >= inference_need(config, dataclasses.replace(setup, n_devices=1), batch=batch, n=9).total
+    )
+
+
+def test_a_prompt_is_read_in_pieces_where_each_token_meets_those_before_it():
+    def passing(architecture: str, chunk: int, batch: int = 1, **changes) -> int:
+        config = toy(architecture=architecture, **changes)
+        return inference_need(config, Setup(prefill_chunk=chunk), batch=batch, n=64).activations
+
+    assert passing("gpt", 16) < passing("gpt", 0) == passing("gpt", 64)
+    assert passing("gpt", 16, batch=32) == passing("gpt", 32, batch=32)  # one new token each
+    for architecture in ("encoder", "encoder-decoder", "block"):
+        assert passing(architecture, 16) == passing(architecture, 0)
+
+
+def test_attention_between_the_tokens_of_a_piece_and_all_before_it():
+    config, setup = toy(architecture="gpt", n_heads=4), Setup(fused=False, prefill_chunk=16)
+    fused = dataclasses.replace(setup, fused=True)
+    both = [inference_need(config, how, batch=2, n=1000).activations for how in (setup, fused)]
+    assert both[0] >= 2 * 2 * 16 * 4 * 1000 > both[1]
 
 
 def test_a_share_is_rounded_up():

@@ -94,6 +94,7 @@ CONTROLS = {
     "all": {"context_len": (16, 2**17), "n_texts": (1024, 1)},
     "memory": OF_MEMORY,
     "fits": {**OF_MEMORY, "usable_memory": (0.1, 1.0)},
+    "serving": {"prefill_chunk": (512, 2**17, 0), "fused_attention": (False, True)},
     "training": {
         "n_training_tokens": (10**6, 7 * 10**12),
         "utilisation": (0.05, 1.0),
@@ -105,7 +106,8 @@ CONTROLS = {
 
 @pytest.mark.parametrize("panel", CONTROLS)
 def test_both_ends_of_each_control(panel: str):
-    at = opened(PAGE, preset="gpt2-small", panel=panel)
+    use = {"panel": "memory", "memory_use": "inference"} if panel == "serving" else {"panel": panel}
+    at = opened(PAGE, preset="gpt2-small", **use)
     for name, values in CONTROLS[panel].items():
         for value in values:
             move(at, name, value)
@@ -212,7 +214,7 @@ def test_states_are_shared_among_devices_and_activations_are_not():
     assert "each of 8 devices needs 94.6 GB" in info(at, "each of 8 devices needs ")
     assert "This 128 GB is split among 8 devices" in info(at, "take 16 bytes per parameter")
     assert verdict(at, "NVIDIA H100 SXM") == "no"
-    assert "Not sharded: activations" in said(at)
+    assert "Activations are not, since each device has its own batch" in said(at)
     assert "on each of 8 devices" in figure(at, "memory_bars")["layout"]["title"]["text"]
     table = frame(at, "largest batch per device").set_index("device")
     n = int(table.loc["NVIDIA H200 SXM", "largest batch per device"])
@@ -223,6 +225,22 @@ def test_states_are_shared_among_devices_and_activations_are_not():
     assert "8 × NVIDIA H100 SXM" in info(at, "one device would take")
     move(at, "checkpointing", True)
     assert verdict(at, "NVIDIA H100 SXM") == "yes"
+
+
+def test_eight_devices_serve_what_one_cannot_hold():
+    long = {"context_len": 2**17, "n_texts": 8, "memory_use": "inference"}
+    at = opened(PAGE, preset="llama-3-70b", panel="fits", **long)
+    assert verdict(at, "AMD Instinct MI300X") == "no"
+    move(at, "n_training_devices", 8)
+    assert "each of 8 devices needs 61.2 GB" in info(at, "each of 8 devices needs ")
+    assert verdict(at, "NVIDIA H100 SXM") == "yes"
+    assert "Tensor parallelism" in said(at)
+    assert "chunks of at most 8,192 tokens" in said(at)
+    table = frame(at, "max tokens/s").set_index("device")
+    assert float(table.loc["NVIDIA H100 SXM", "max tokens/s"]) > 0
+    assert "largest batch" in table
+    move(at, "prefill_chunk", 0)
+    assert verdict(at, "NVIDIA H100 SXM") == "no"
 
 
 def test_the_same_share_of_the_memory_counts_for_what_fits_and_for_how_few_hold_it():

@@ -85,6 +85,7 @@ FITS = FitFacts(
     has_cache=False,
     most_positions=0,
 )
+GROWN = pd.DataFrame({"n": [128], "weights": 5.0 * GB, "activations": GB, "cache": 2.0 * GB})
 COST = TrainingCost(
     rule=10**15, tables=0, vectors=0, idle=0, pairs=10**14, rest=0, exact=11 * 10**14, recomputed=0
 )
@@ -191,6 +192,11 @@ def test_the_memory(monkeypatch: pytest.MonkeyPatch):
     use = replace(MEMORY, is_training=False, variants=(writing,), cache_per_token=2000)
     said = in_both(monkeypatch, memory.says_memory, use)["en"]
     assert said.endswith("The cache takes 2 kB per token (bfloat16): 500 MB for 2 × 128 tokens.")
+    apart = writing._replace(setup=Setup(n_devices=4))
+    said = in_both(monkeypatch, memory.says_memory, replace(use, variants=(apart,)))["en"]
+    assert said.endswith("(bfloat16): 500 MB on each device for 2 × 128 tokens.")
+    several = in_both(monkeypatch, memory.says_estimate, replace(use, variants=(apart,)))["en"]
+    assert several.startswith("Tensor parallelism")
     rounded = writing._replace(setup=Setup(weight_format=WeightFormat.INT4))
     said = in_both(monkeypatch, memory.says_memory, replace(use, variants=(rounded,)))["en"]
     assert "per token (16 bits)" in said
@@ -253,7 +259,8 @@ def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
     facts = replace(FITS, n_devices=8, devices=FITS.devices[1:])
     said = in_both(monkeypatch, fits.says_fits, facts)["en"]
     assert said.startswith(
-        "For training: each of 8 devices needs 8 GB, which fits on 1 of 1 device types;"
+        "For training with data parallelism: each of 8 devices needs 8 GB, which fits on 1 of 1 "
+        "device types;"
     )
     assert "Largest batch on that type: 3 per device, 24 in total." in said
     most = replace(facts, devices=(Fits("t4", 14 * GB, 8 * GB, LARGEST_BATCH, 1),))
@@ -262,6 +269,22 @@ def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, fits.says_fits, none)["en"]
     assert "more than any of these device types has" in said
     assert "ZeRO stage 3" in in_both(monkeypatch, fits.says_search, facts)["en"]
+    used = replace(facts, is_training=False, chunk=8192, growth=GROWN)
+    said = in_both(monkeypatch, fits.says_fits, used)["en"]
+    assert "For inference with tensor parallelism: each of 8 devices needs 8 GB" in said
+    assert "Largest batch on that type: 3." in said
+    assert "on each of" not in in_both(monkeypatch, fits.says_growth, used)["en"]
+    search = in_both(monkeypatch, fits.says_search, used)
+    assert search["en"].startswith("Tensor parallelism") and "n_kv_heads" in search["zh"]
+    parts = in_both(monkeypatch, fits.says_parts, replace(used, has_cache=True))
+    assert parts["en"] == (
+        "On each device: Weights take 5 GB, the cache 2 GB and activations 1 GB. Activations are "
+        "those of one pass: prompts are read in chunks of at most 8,192 tokens of all texts "
+        "together."
+    )
+    assert "8,192" in parts["zh"]
+    whole = in_both(monkeypatch, fits.says_parts, replace(used, n_devices=1, chunk=0))["en"]
+    assert whole.endswith("Activations are those of one pass over all prompts.")
 
 
 def test_the_training(monkeypatch: pytest.MonkeyPatch):

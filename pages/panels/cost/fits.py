@@ -30,6 +30,10 @@ def says_fits(facts: FitFacts) -> str:
     """What is enough, what is not, and how much of a device's memory counts."""
     text = _("Usable: up to {usable:.0%} of each device's memory.")
     use = _("For training:") if facts.is_training else _("For inference:")
+    if facts.n_devices > 1:
+        use = _("For inference with tensor parallelism:")
+        if facts.is_training:
+            use = _("For training with data parallelism:")
     verdict = _shared(facts) if facts.n_devices > 1 else _alone(facts)
     return sentences(use, verdict, text.format(usable=facts.usable))
 
@@ -74,30 +78,32 @@ def _shared(facts: FitFacts) -> str:
         all=len(facts.devices),
         device=shared.device(facts.smallest.device, facts.here),
     )
-    text = _("Largest batch on that type: {each} per device, {all} in total.")
-    if facts.smallest.batch == LARGEST_BATCH:
-        text = _("Largest batch on that type: at least {each} per device, {all} in total.")
+    text = _("Largest batch on that type: {all}.")
+    if facts.is_training:
+        text = _("Largest batch on that type: {each} per device, {all} in total.")
+        if facts.smallest.batch == LARGEST_BATCH:
+            text = _("Largest batch on that type: at least {each} per device, {all} in total.")
     batch = text.format(each=f"{facts.smallest.batch:,}", all=f"{facts.whole_batch:,}")
     return sentences(said, batch)
 
 
 def says_parts(facts: FitFacts) -> str:
     """What is in the bytes that are used without training."""
-    text = _(
-        "Weights take {weights}, the cache {cache} and activations {activations}, since the "
-        "prompts are read in one pass."
-    )
+    text = _("Weights take {weights}, the cache {cache} and activations {activations}.")
     if not facts.has_cache:
         text = _("Weights take {weights} and activations {activations}.")
-    return text.format(**{name: bytes_text(size) for name, size in facts.parts.items()})
+    said = text.format(**{name: bytes_text(size) for name, size in facts.parts.items()})
+    if facts.n_devices > 1:
+        said = sentences(_("On each device:"), said)
+    return sentences(said, shared.says_chunk(facts.chunk))
 
 
 def says_speed() -> str:
     """What limits the tokens a second."""
     return _(
         "Upper bound on tokens/s: new tokens of all texts together, from data-sheet figures. "
-        "A step takes as long as reading the active weights and the cache once or as the "
-        "computation, whichever is longer (Pope et al. 2022)."
+        "A step takes at least as long as the slower of two things: reading the active weights "
+        "and the cache once, and computing (Pope et al. 2022)."
     )
 
 
@@ -106,7 +112,7 @@ def says_growth(facts: FitFacts) -> str:
     text = _(
         "Batch {batch:,}: twice the length takes {ratio:.2f} times the memory ({now} → {then})."
     )
-    if facts.n_devices > 1:
+    if facts.n_devices > 1 and facts.is_training:
         text = _(
             "Batch {batch:,} on each of {devices:,} devices: twice the length takes {ratio:.2f} "
             "times the memory ({now} → {then})."
@@ -127,26 +133,11 @@ def says_search(facts: FitFacts) -> str:
         "bisection on the estimate. Memory sizes are from data sheets; 1 GB = 10⁹ bytes."
     ).format(n=facts.shape.n, batch=facts.shape.batch)
     if facts.n_devices > 1:
-        said = sentences(_sharding(facts), said)
+        said = sentences(shared.says_sharing(is_training=facts.is_training), said)
     if not facts.most_positions:
         return said
     more = _("The learned position table ends at {most:,} tokens, regardless of memory.")
     return sentences(said, more.format(most=facts.most_positions))
-
-
-def _sharding(facts: FitFacts) -> str:
-    """What several devices share, and what each has for itself."""
-    if not facts.is_training:
-        return _(
-            "Sharded evenly: weights. Not sharded: KV cache and activations, since each "
-            "device has its own batch. Not counted: the gathered weights of the current "
-            "layer."
-        )
-    return _(
-        "Sharded evenly (ZeRO stage 3, Rajbhandari et al. 2020): weights, gradients, master "
-        "weights and optimizer states. Not sharded: activations, since each device has its "
-        "own batch. Not counted: the gathered weights of the current layer."
-    )
 
 
 def draw_growth(facts: FitFacts, *, _: Translate) -> Picture:
@@ -169,7 +160,8 @@ def fit_rows(facts: FitFacts) -> pd.DataFrame:
     """Each device: whether it is enough, and how far it goes."""
     found = facts.devices
     best = {_("max tokens/s"): [_best(each) for each in found]} if facts.are_writing else {}
-    batch = _("largest batch per device") if facts.n_devices > 1 else _("largest batch")
+    has_own = facts.n_devices > 1 and facts.is_training
+    batch = _("largest batch per device") if has_own else _("largest batch")
     return pd.DataFrame(
         {
             _("device"): [shared.device(each.device, facts.here) for each in found],

@@ -13,6 +13,7 @@ from blocks.cost.need import MemoryFacts, Variant
 from blocks.cost.step import Shape
 from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.panels.cost import memory_picture, shared
@@ -141,11 +142,21 @@ def _cache(facts: MemoryFacts) -> str:
         text = _(
             "The states take {each} per text, however long it is: {cache} at batch size {batch}."
         )
+        if facts.setup.n_devices > 1:
+            text = _(
+                "The states take {each} per text, however long it is: {cache} on each device "
+                "at batch size {batch}."
+            )
         each, cache = bytes_text(facts.state_per_text), bytes_text(facts.need.cache)
         return text.format(each=each, cache=cache, batch=facts.shape.batch)
     if not facts.cache_per_token:
         return ""
     text = _("The cache takes {each} per token ({format}): {cache} for {batch} × {n:,} tokens.")
+    if facts.setup.n_devices > 1:
+        text = _(
+            "The cache takes {each} per token ({format}): {cache} on each device for {batch} × "
+            "{n:,} tokens."
+        )
     return text.format(
         each=bytes_text(facts.cache_per_token),
         format=shared.cache_format(facts.setup.weight_format),
@@ -187,8 +198,12 @@ def says_bars(facts: MemoryFacts) -> str:
 
 def says_estimate(facts: MemoryFacts) -> str:
     """What the estimate covers, and what it leaves out."""
+    sharing = ""
+    if facts.setup.n_devices > 1:
+        sharing = shared.says_sharing(is_training=facts.is_training)
     if not facts.is_training:
-        return sentences(_says_stored(facts), _says_use())
+        stored, chunk = _says_stored(facts), shared.says_chunk(facts.chunk)
+        return sentences(sharing, stored, chunk, _says_use())
     said = _(
         "Estimated term by term for the modules that run here (norms not fused); in tests, "
         "the estimate is within 15% of a real step measured tensor by tensor. Not counted: "
@@ -202,7 +217,7 @@ def says_estimate(facts: MemoryFacts) -> str:
         )
     elif facts.setup.fused and facts.has_dropout:
         more = _("Fused attention is assumed to apply dropout itself.")
-    return sentences(said, more)
+    return sentences(sharing, said, more)
 
 
 def _says_stored(facts: MemoryFacts) -> str:
@@ -219,9 +234,9 @@ def _says_stored(facts: MemoryFacts) -> str:
 
 def _says_use() -> str:
     return _(
-        "The prompt is read in one pass; logits are computed for its last token only. Not "
-        "counted: scales of int8 and int4, and memory used by the framework and the "
-        "allocator. With weights below 16 bits, the cache and activations stay at 16 bits."
+        "Logits are computed for the last token of each prompt only. Not counted: scales of "
+        "int8 and int4, and memory used by the framework and the allocator. With weights below "
+        "16 bits, the cache and activations stay at 16 bits."
     )
 
 
@@ -309,6 +324,8 @@ def how_it_is_used(run: Run) -> None:
             choose(name, _("Optimizer"), OptimizerStates, label_of=lambda name: _(OPTIMIZERS[name]))
         else:
             switch("fused_attention", _("Fused attention"))
+            if run.config.architecture is Architecture.GPT:
+                shared.chunk_choice(setup)
     if is_training:
         with st.container(horizontal=True):
             switch("fused_attention", _("Fused attention"))

@@ -56,6 +56,7 @@ def setup(*, is_training: bool, weights: str = "") -> Setup:
         fused=link.value("fused_attention"),
         checkpointing=link.value("checkpointing"),
         n_devices=link.value("n_training_devices"),
+        prefill_chunk=link.value("prefill_chunk"),
     )
 
 
@@ -79,6 +80,7 @@ CACHED_FORMATS = ("float32", "bfloat16", "float16")
 LENGTHS = tuple(2**i for i in range(4, 18))
 BATCHES = tuple(2**i for i in range(11))
 DEVICES = tuple(2**i for i in range(16))
+CHUNKS = (0, *(2**i for i in range(9, 18)))
 
 
 def shape_controls() -> None:
@@ -102,6 +104,44 @@ def device_count(place: str, shown: int) -> None:
     """Choose the number of devices, shared by two panels."""
     label = _("Number of devices")
     slide("n_training_devices", label, DEVICES, shown, place=f"_{place}", label_of="{:,}".format)
+
+
+def chunk_choice(setup: Setup) -> None:
+    """Choose how many tokens of the prompts are read in one pass."""
+    label = _("Tokens per prefill pass (chunked prefill)")
+    slide("prefill_chunk", label, CHUNKS, setup.prefill_chunk, label_of=chunk_name)
+
+
+def chunk_name(chunk: int) -> str:
+    """A size of chunks; none is the whole of all prompts."""
+    return f"{chunk:,}" if chunk else _("all")
+
+
+def says_chunk(chunk: int) -> str:
+    """Of which pass the activations are."""
+    if not chunk:
+        return _("Activations are those of one pass over all prompts.")
+    text = _(
+        "Activations are those of one pass: prompts are read in chunks of at most {chunk:,} "
+        "tokens of all texts together."
+    )
+    return text.format(chunk=chunk)
+
+
+def says_sharing(*, is_training: bool) -> str:
+    """What several devices share, and what each has for itself."""
+    if not is_training:
+        return _(
+            "Tensor parallelism (Shoeybi et al. 2019): all devices together serve one batch. "
+            "Weights, heads, hidden activations and logits are split evenly; the KV cache is "
+            "split by key/value heads, so at most n_kv_heads ways; latent vectors and the "
+            "residual stream are on each device. Not counted: communication."
+        )
+    return _(
+        "Data parallelism with ZeRO stage 3 (Rajbhandari et al. 2020): weights, gradients, "
+        "master weights and optimizer states are split evenly. Activations are not, since each "
+        "device has its own batch. Not counted: the gathered weights of the current layer."
+    )
 
 
 def of_one_kind(config: ModelConfig) -> ModelConfig:

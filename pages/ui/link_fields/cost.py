@@ -1,6 +1,7 @@
 """What a link carries for the page of costs."""
 
 from blocks.cost.device_fit import LARGEST_BATCH, LONGEST
+from blocks.cost.fit import PREFILL_CHUNK
 from blocks.cost.hardware import HARDWARE
 from pages.ui.readers import Field, choice, flag, whole, within
 
@@ -34,6 +35,7 @@ MOST_TOKENS, MOST_DEVICES = 10**15, 10**6
 OF_SEVERAL_SECTIONS = {
     *("memory_use", "weight_format", "optimizer_states", "master_weights"),
     *("checkpointing", "fused_attention", "usable_memory", "n_training_devices"),
+    "prefill_chunk",
 }
 CONTEXT: dict[str, Field] = {"context_len": Field(whole(1, LONGEST), 1024)}
 FIELDS: dict[str, Field] = {
@@ -45,6 +47,7 @@ FIELDS: dict[str, Field] = {
     "master_weights": Field(flag, True),
     "checkpointing": Field(flag, False),
     "fused_attention": Field(flag, True),
+    "prefill_chunk": Field(whole(0, LONGEST), PREFILL_CHUNK),
     "usable_memory": Field(within(0.1, 1.0), 0.9),
     "n_training_tokens": Field(whole(1, MOST_TOKENS), None),
     "training_device": Field(choice(HARDWARE), "h100-sxm"),
