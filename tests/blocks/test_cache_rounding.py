@@ -16,6 +16,8 @@ from blocks.model.kv_cache import KVCache
 from blocks.model.source_target import SourceTarget, source_target_mask
 
 KEYS, VALUES = draw(2, 3, 11, 8, seed=1), draw(2, 3, 11, 8, seed=2)
+# Whether keys, and values, share a grid by channel: Liu et al. 2024, table 3 and section 3.2.
+BY_CHANNEL = {"token": (False, False), "channel": (True, True), "kivi": (True, False)}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,7 @@ def test_each_number_lies_on_the_grid_of_torchao(torchao, axis: CacheAxis, n_bit
     how = CacheRounding(n_bits=n_bits, axis=axis, group_size=4, n_recent=2)
     layer, ends = kept(how), (torch.uint8, 0, 2**n_bits - 1)
     for x, ours, by_channel in zip(
-        (KEYS, VALUES), (layer.keys, layer.values), axis.is_by_channel, strict=True
+        (KEYS, VALUES), (layer.keys, layer.values), BY_CHANNEL[axis], strict=True
     ):
         n = how.n_rounded(11, by_channel=by_channel)
         assert n == (8 if by_channel else 9)
@@ -76,6 +78,19 @@ def test_bytes_are_those_of_the_packed_codes_and_their_grids(n_bits: int):
     whole_groups = quantize(KEYS[0, 0, :8].unflatten(0, (-1, 4)).mT.flatten(0, 1), grid).n_bytes
     of_channels = dataclasses.replace(how, group_size=4).n_bytes(11, 8, 8, by_channel=True)
     assert of_channels == whole_groups + 3 * 8 * 2
+
+
+# Codes, grids of 4 bytes, and what is not rounded yet in half precision, of one head of 11 tokens.
+BY_TOKEN_BYTES, BY_CHANNEL_BYTES = 11 * 8 * 2 // 8 + 11 * 4, 8 * 8 * 2 // 8 + 2 * 8 * 4 + 3 * 8 * 2
+
+
+@pytest.mark.parametrize("axis", CacheAxis)
+def test_the_bytes_of_a_cache_are_those_of_its_keys_and_of_its_values(axis: CacheAxis):
+    config = toy(architecture="gpt", n_layers=1, n_heads=3, d_model=24, max_seq_len=16)
+    cache = RoundedCache(config, CacheRounding(n_bits=2, axis=axis, group_size=4))
+    cache.layers[0].extend(KEYS, VALUES)
+    of = {True: BY_CHANNEL_BYTES, False: BY_TOKEN_BYTES}
+    assert cache.nbytes() == 2 * 3 * sum(of[each] for each in BY_CHANNEL[axis])
 
 
 @pytest.mark.parametrize("architecture", ["gpt", "encoder-decoder"])

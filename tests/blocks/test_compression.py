@@ -12,7 +12,7 @@ from toy import assert_near
 
 from blocks import ConfigError, ModelConfig
 from blocks.efficiency.activations import ActivationRounding
-from blocks.efficiency.calibration import calibrate
+from blocks.efficiency.calibration import Inputs, calibrate
 from blocks.efficiency.compression import (
     Calibrated,
     Compression,
@@ -183,6 +183,73 @@ def test_a_mask_leaves_out_the_share_that_was_asked_for(criterion, scope):
         left = [weights[name][mask].abs().min() for name, mask in found.items()]
         gone = [weights[name][~mask].abs().max() for name, mask in found.items() if (~mask).any()]
         assert max(gone) <= min(left)
+
+
+HEARD = torch.tensor([[3.0, 0, 0, 0.2], [0, 1, 2, 0], [0, 0, 0, 0], [4, 0, 0, 0]])
+NORMS = (5.0, 1.0, 2.0, 0.2)  # of its columns: √(3² + 4²), 1, 2, 0.2
+COUNTS = torch.tensor([[1.0, -6, 4, 9], [-0.08, 0.7, -0.2, 4]])
+# Half of them go, of each row: the least |w| of the whole matrix, or the least |w| · ‖x‖, which is
+# 5, 6, 8, 1.8 and 0.4, 0.7, 0.4, 0.8, of each row by itself or of all.
+GONE = {
+    (Criterion.MAGNITUDE, Scope.LAYER): [[0], [0, 1, 2]],
+    (Criterion.MAGNITUDE, Scope.GLOBAL): [[0], [0, 1, 2]],
+    (Criterion.WANDA, Scope.LAYER): [[0, 3], [0, 2]],
+    (Criterion.WANDA, Scope.GLOBAL): [[], [0, 1, 2, 3]],
+}
+
+
+def heard(x: torch.Tensor) -> Inputs:
+    return Inputs(x.T @ x, x.abs().mean(0), x.abs().amax(0))
+
+
+@pytest.mark.parametrize(("criterion", "scope"), GONE)
+def test_the_weights_that_count_least_go(criterion: Criterion, scope: Scope):
+    assert heard(HEARD).norms.tolist() == pytest.approx(NORMS)
+    mask = masks(
+        {"a": COUNTS},
+        0.5,
+        criterion=criterion,
+        pattern=MaskPattern.ANY,
+        scope=scope,
+        inputs={"a": heard(HEARD)},
+        random=generator(0, "unused"),
+    )["a"]
+    gone = [(~row).nonzero().flatten().tolist() for row in mask]
+    assert gone == GONE[criterion, scope]
+
+
+PARTS = {  # a criterion and the columns of two parts that write most, of d_ff 4 or 4 heads
+    Criterion.MAGNITUDE: [2.0, 0.5, 3.0, 1.0],
+    Criterion.WANDA: [0.1, 3.0, 1.0, 2.0],
+}
+
+
+def _model_of_known_parts(criterion: Criterion, ending: str, width: int):
+    """Weights whose parts are of known size, and inputs under which others of them write most."""
+    config = config_of(architecture="gpt", d_ff=4)
+    weights = weights_of(config)
+    sizes = torch.tensor(PARTS[Criterion.MAGNITUDE]).repeat_interleave(width)
+    loud = torch.tensor(PARTS[Criterion.WANDA]).repeat_interleave(width) / sizes
+    inputs = {}
+    for name in [name for name in weights if name.endswith(ending)]:
+        weights[name] = torch.ones_like(weights[name]) * sizes
+        x = torch.eye(len(sizes)) * loud
+        inputs[name] = heard(x)
+    return config, weights, Choice(criterion, inputs, generator(0, "unused"))
+
+
+@pytest.mark.parametrize("criterion", PARTS)
+@pytest.mark.parametrize("part", ["head", "unit"])
+def test_the_parts_that_write_least_go(criterion: Criterion, part: str):
+    ending, width = {"head": ("out_proj.weight", 4), "unit": ("down_proj.weight", 1)}[part]
+    config, weights, choice = _model_of_known_parts(criterion, ending, width)
+    remove, amount = {"head": (without_heads, 2), "unit": (without_units, 0.5)}[part]
+    small = remove(config, weights, amount, choice).of(weights)
+    stay = {Criterion.MAGNITUDE: (0, 2), Criterion.WANDA: (1, 3)}[criterion]
+    sizes = [PARTS[Criterion.MAGNITUDE][each] for each in stay for _ in range(width)]
+    for name in small:
+        if name.endswith(ending):
+            assert small[name][0].tolist() == sizes
 
 
 @pytest.mark.parametrize("width", [8, 10])

@@ -66,6 +66,29 @@ def test_the_teachers_part_is_the_divergence_of_torch(temperature: float):
     assert_near(distillation_loss(student, teacher, targets(), how), 0.75 * hard + 0.25 * soft)
 
 
+@pytest.mark.parametrize("smoothing", [0.1, 0.4])
+def test_labels_are_smoothed_beside_a_teacher_and_the_teacher_is_not(smoothing: float):
+    student, teacher, asked = drawn(3, 5, 7), drawn(3, 5, 7, seed=2), targets() != IGNORED
+    how = Distillation(temperature=3.0, teacher_share=0.25)
+    p, q = F.log_softmax(student[asked] / 3, -1), F.softmax(teacher[asked] / 3, -1)
+    soft = 9 * F.kl_div(p, q, reduction="batchmean")
+    hard = F.cross_entropy(student[asked], targets()[asked], label_smoothing=smoothing)
+    ours = distillation_loss(student, teacher, targets(), how, label_smoothing=smoothing)
+    assert_near(ours, 0.75 * hard + 0.25 * soft)
+
+
+def test_a_training_smooths_its_labels_beside_a_teacher():
+    spec = student_spec(SORT, HALF, n_updates=1, teaching=TAUGHT_BY_SORT)
+    training = Training(replace(spec, recipe=spec.recipe.replace(label_smoothing=0.3)))
+    batch = training.task.batch(4, generator(0, "test"))
+    with training.guidance.listens():
+        logits = training.model(*batch.read)
+    said = training.guidance.held[0](*batch.read).detach()
+    how = TAUGHT_BY_SORT.how
+    expected = distillation_loss(logits, said, batch.targets, how, label_smoothing=0.3)
+    assert_near(training.loss(logits, batch), expected)
+
+
 def test_without_a_teachers_share_it_is_cross_entropy_and_a_copy_of_the_teacher_has_no_loss():
     logits, teacher = drawn(3, 5, 7).requires_grad_(), drawn(3, 5, 7, seed=2)
     alone = distillation_loss(logits, teacher, targets(), Distillation(teacher_share=0.0))

@@ -11,6 +11,7 @@ from transformers.models.marian.modeling_marian import MarianSinusoidalPositiona
 
 from blocks import ConfigError, build
 from blocks.model.in_use import settings_in_use
+from blocks.model.kinds import RopeScaling
 from blocks.model.positions import (
     Rope,
     Rotary,
@@ -171,6 +172,32 @@ def test_stretched_rope_is_that_of_transformers(scaling: str, parameters: dict, 
     ours = rope_of(toy(d_model=32, n_heads=1, position_kind="rope", **changes))
     assert_near(ours.speeds(), speeds)
     assert ours.size == pytest.approx(size)
+
+
+# So far that the ramp of YaRN is cut off: at the last number that is turned, and at the first pair.
+FAR = [(100.0, 4096), (100.0, 100_000), (1e6, 8), (5000.0, 7)]
+
+
+@pytest.mark.parametrize(("base", "trained_len"), FAR)
+@pytest.mark.parametrize("whole_pairs", [True, False])
+def test_the_ramp_of_yarn_is_cut_off_where_that_of_transformers_is(
+    base: float, trained_len: int, whole_pairs: bool
+):
+    theirs = LlamaConfig(
+        hidden_size=32,
+        num_attention_heads=1,
+        max_position_embeddings=4 * trained_len,
+        rope_parameters={
+            "rope_type": "yarn",
+            "rope_theta": base,
+            "factor": 4.0,
+            "original_max_position_embeddings": trained_len,
+            "truncate": whole_pairs,
+        },
+    )
+    speeds, _ = ROPE_INIT_FUNCTIONS["yarn"](theirs, "cpu")
+    ours = Rope(32, base, RopeScaling.YARN, 4.0, trained_len, whole_pairs)
+    torch.testing.assert_close(ours.speeds(), speeds, rtol=1e-5, atol=0)
 
 
 @pytest.mark.parametrize("n", [64, 65])

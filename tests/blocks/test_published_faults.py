@@ -118,6 +118,10 @@ def test_the_ledger_says_where_everything_went(folder: Path):
             r"wpe\.weight has shape \(18, 24\), but config\.json asks for \(17, 24\)",
         ),
         (
+            lambda t: t.update({"transformer.wpe.weight": torch.zeros(24, 17)}),
+            r"wpe\.weight has shape \(24, 17\), but config\.json asks for \(17, 24\)",
+        ),
+        (
             lambda t: t.update({"wpe.weight": torch.zeros(17, 24)}),
             r"wpe\.weight is in the files twice",
         ),

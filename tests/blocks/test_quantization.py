@@ -6,6 +6,7 @@ import warnings
 import pytest
 import torch
 from efficiency_toy import sorter
+from toy import assert_near
 
 from blocks.efficiency.calibration import Inputs
 from blocks.efficiency.column_facts import column_facts, looks
@@ -123,6 +124,55 @@ def test_rounding_that_knows_its_inputs_is_less_wrong(
         for each in Rounding
     }
     assert errors[rounding] < most * errors[Rounding.NEAREST]
+
+
+def on_its_grid(x: float, numbers: torch.Tensor, how: Quantization) -> float:
+    """One number on the grid of those that share it, stored in half precision."""
+    n_steps = 2**how.n_bits - 1
+    if how.symmetric:
+        scale, zero = 2 * numbers.abs().max() / n_steps, 2 ** (how.n_bits - 1)
+    else:
+        least, most = numbers.min().clamp(max=0), numbers.max().clamp(min=0)
+        scale = (most - least) / n_steps
+        zero = -(least / scale).round()
+    step = float(scale.half())
+    return (min(max(round(x / step) + int(zero), 0), n_steps) - int(zero)) * step
+
+
+def gptq_by_hand(weight: torch.Tensor, how: Quantization, gram: torch.Tensor) -> torch.Tensor:
+    """Frantar et al. 2022, algorithm 1, one number after the other: w_j -= (w_i - q_i) U_ij / U_ii.
+
+    With Hᵀ = XᵀX + 0.01 · mean(diag) · I and UᵀU = H⁻¹. The grid of a group is laid over what is
+    left of its numbers when the first of them is reached (section 4, "grouping"); that of the
+    whole matrix over what it was.
+    """
+    left, hessian = weight.double().clone(), gram.double()
+    hessian = hessian + 0.01 * hessian.diagonal().mean() * torch.eye(len(hessian))
+    upper = torch.linalg.cholesky(hessian.inverse()).mT
+    width = how.group_size if how.granularity is Granularity.GROUP else weight.shape[1]
+    for row in left:
+        for i in range(len(row)):
+            if i % width == 0:
+                sharing = row[i : i + width].clone()
+            if how.granularity is Granularity.TENSOR:
+                sharing = weight.double()
+            rounded_to = on_its_grid(float(row[i]), sharing, how)
+            error = (float(row[i]) - rounded_to) / upper[i, i]
+            row[i] = rounded_to
+            for j in range(i + 1, len(row)):
+                row[j] -= error * upper[i, j]
+    return left
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("granularity", Granularity)
+def test_gptq_is_the_algorithm_number_by_number(granularity: Granularity, symmetric: bool):
+    weight, x = (torch.randn(n, 12, generator=generator(n, "gptq")) for n in (5, 40))
+    x = x @ torch.randn(12, 12, generator=generator(1, "gptq"))  # inputs that hang together
+    how = Quantization(n_bits=3, granularity=granularity, group_size=4, symmetric=symmetric)
+    known = Inputs(x.T @ x, x.abs().mean(0), x.abs().amax(0))
+    ours = rounded(weight, how, Rounding.GPTQ, known).values()
+    assert_near(ours, gptq_by_hand(weight, how, known.gram), tolerance=1e-3)
 
 
 def test_gptq_with_inputs_of_no_correlation_rounds_to_the_nearest():

@@ -110,6 +110,27 @@ def test_muon_steps_as_torchs_own(dtype: torch.dtype, near: float):
         assert torch.linalg.norm(moved - expected) <= near * torch.linalg.norm(expected)
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_muon_is_its_formula_to_the_last_digit(shape: tuple[int, int]):
+    """W ← (1 − lr · decay) W − lr · √max(1, out/in) · O(Nesterov mean), as torch says, in float64.
+
+    The order matters by lr² · decay of an orthogonal matrix.
+    """
+    rate, momentum, decay = 0.5, 0.8, 0.25
+    matrix = draw(*shape).double()
+    ours, mean = nn.Parameter(matrix.clone()), torch.zeros(shape, dtype=torch.float64)
+    muon = Muon([ours], lr=rate, momentum=momentum, weight_decay=decay)
+    for step in range(3):
+        gradient = draw(*shape, seed=step + 1).double()
+        mean = momentum * mean + (1 - momentum) * gradient
+        ahead = momentum * mean + (1 - momentum) * gradient
+        stretched = rate * max(1, shape[0] / shape[1]) ** 0.5
+        matrix = (1 - rate * decay) * matrix - stretched * orthogonalized(ahead)
+        ours.grad = gradient
+        muon.step()
+    torch.testing.assert_close(ours.detach(), matrix, rtol=1e-9, atol=1e-12)
+
+
 def test_a_matrix_without_a_gradient_stays_where_it_is():
     still, moving = (nn.Parameter(draw(4, 4)) for _ in "ab")
     moving.grad = draw(4, 4, seed=1)
