@@ -8,6 +8,7 @@ which is said too.
 import json
 import math
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from blocks.model.config import ModelConfig
@@ -65,16 +66,20 @@ class ConfigFile(NamedTuple):
 
 
 class Keys:
-    """The keys of a file, each asked for by type; what is wrong is collected."""
+    """The keys of a file, each asked for by type; what is wrong is collected.
 
-    def __init__(self, values: Mapping[str, Any]):
+    `usual`: what those that are left out are in this family, whatever default is asked with.
+    """
+
+    def __init__(self, values: Mapping[str, Any], usual: Mapping[str, Any] = MappingProxyType({})):
         self.values = values
+        self.usual = usual
         self.faults: dict[tuple[str, str], Fault] = {}
         self.assumed: dict[str, str] = {}
 
     def size(self, name: str, default: int | None = None, *, least: int = 1) -> int:
         """A whole number. Without a `default` the file must have it; null is as good as absent."""
-        found = self.values.get(name)
+        found, default = self.values.get(name), self.usual.get(name, default)
         if found is None and default is not None:
             self._assume(name, default)
             return default
@@ -90,14 +95,15 @@ class Keys:
         return max(1, least)
 
     def optional(self, name: str) -> int | None:
-        """A whole number, or None where the file has none."""
-        return None if self.values.get(name) is None else self.size(name)
+        """A whole number, or None where the file has null, or nothing and the family none."""
+        found = self.values.get(name, self.usual.get(name))
+        return None if found is None else self.size(name)
 
     def number(self, name: str, default: float) -> float:
         """A finite number."""
         found = self.values.get(name)
         if found is None:
-            return default
+            return float(self.usual.get(name, default))
         if is_of(float, found):
             return float(found)
         is_large = type(found) in (int, float)
@@ -146,8 +152,8 @@ class Keys:
         return inner
 
     def must_be(self, name: str, *allowed: Any) -> None:
-        """Refuse another value than these; the first is what absence means."""
-        found = self.values.get(name, allowed[0])
+        """Refuse another value than these; the first is what absence means, if nothing else is."""
+        found = self.values.get(name, self.usual.get(name, allowed[0]))
         if not any(found == value and type(found) is type(value) for value in allowed):
             text = N_("{name} is {value}, which is not supported here; supported: {known}")
             self._say(text, name, known=" / ".join(_brief(value) for value in allowed))
@@ -166,7 +172,8 @@ class Keys:
         self.assumed[name] = json.dumps(default)
 
     def _say(self, text: str, name: str, **more: object) -> None:
-        said = {"name": name, "value": _brief(self.values.get(name)), **more}
+        found = self.values.get(name, self.usual.get(name))
+        said = {"name": name, "value": _brief(found), **more}
         self.faults[text, name] = Fault(text, said)
 
 
@@ -377,7 +384,6 @@ def _phi3(keys: Keys) -> Values:
         **_of_llama_kind(keys),
         **_windows(keys),
         "rotary_share": _rotary_share(keys, keys.number("partial_rotary_factor", 1.0)),
-        "norm_eps": keys.number("rms_norm_eps", 1e-5),
     }
 
 
@@ -433,13 +439,11 @@ def _gpt_oss(keys: Keys) -> Values:
         **_of_llama_kind(keys),
         **_windows(keys, global_every=2),
         **({} if stretched else GPT_OSS_STRETCHED),
-        "rope_base": _rope_base(keys, 150_000.0),
         "n_kv_heads": keys.size("num_key_value_heads"),
         "d_head": keys.size("head_dim", 64),
         "activation": Activation.QUICK_GEGLU,
         "gate_limit": limit,
         "up_offset": True,
-        "norm_eps": keys.number("rms_norm_eps", 1e-5),
         "attention_sink": True,
         "attention_bias": keys.flag("attention_bias", True),
         "feed_forward_bias": True,
@@ -590,7 +594,6 @@ def _olmo2(keys: Keys) -> Values:
     return {
         **_of_llama_kind(keys),
         "attention_bias": keys.flag("attention_bias", False),
-        "norm_eps": keys.number("rms_norm_eps", 1e-5),
         "norm_placement": "res_post",
         "qk_norm": True,
         "qk_norm_scale": True,
@@ -795,7 +798,7 @@ def _rope(keys: Keys) -> Values:
         **_stretched(_stretching(keys), keys),
         "position_kind": "rope",
         "max_seq_len": LARGEST_SIZE if is_longer else keys.size(name, USUAL_CONTEXT),
-        "rope_base": _rope_base(keys, 10_000.0),
+        "rope_base": _rope_base(keys),
     }
 
 
@@ -805,8 +808,8 @@ def _stretching(keys: Keys) -> Keys:
     return rope if rope.values else keys.part("rope_scaling")
 
 
-def _rope_base(keys: Keys, usual: float) -> float:
-    older = keys.number("rope_theta", keys.number("rotary_emb_base", usual))
+def _rope_base(keys: Keys) -> float:
+    older = keys.number("rope_theta", keys.number("rotary_emb_base", 10_000.0))
     return keys.part("rope_parameters").number("rope_theta", older)
 
 
@@ -824,6 +827,8 @@ def _stretched(part: Keys, keys: Keys) -> Values:
         return _long_rope(part, keys)
     if kind not in STRETCHED:
         return {}
+    if part.values.get("factor") is None:
+        part.refuse("factor", N_("RoPE scaling needs {name} to be a number, but it is {value}"))
     found: Values = {"rope_scaling": kind, "rope_factor": part.number("factor", 1.0)}
     if kind != "linear":
         found["rope_trained_len"] = part.size("original_max_position_embeddings")
@@ -892,6 +897,23 @@ FAMILIES: dict[str, Family] = {
 }
 
 
+CONTEXT, WINDOW, EPS = "max_position_embeddings", "sliding_window", "rms_norm_eps"
+USUAL: dict[str, Values] = {  # of families that leave out other values than Llama
+    "mistral": {CONTEXT: 131_072, WINDOW: 4096},
+    "mixtral": {CONTEXT: 131_072, EPS: 1e-5, "rope_theta": 1e6},
+    "qwen2": {CONTEXT: 32_768},
+    "qwen3": {CONTEXT: 32_768},
+    "qwen3_moe": {CONTEXT: 32_768},
+    "gpt_oss": {CONTEXT: 131_072, WINDOW: 128, EPS: 1e-5, "rope_theta": 150_000.0},
+    "deepseek_v3": {CONTEXT: 4096, "first_k_dense_replace": 3, "routed_scaling_factor": 2.5},
+    "gemma": {CONTEXT: 8192},
+    "gemma2": {CONTEXT: 8192, WINDOW: 4096},
+    "gemma3_text": {CONTEXT: 131_072, WINDOW: 4096},
+    "olmo2": {EPS: 1e-5},
+    "phi3": {CONTEXT: 4096, EPS: 1e-5},
+}
+
+
 def read_config_json(text: str) -> ModelConfig:
     """The configuration that a config.json describes. Raises `ConfigError`."""
     return read_config_file(text).config
@@ -903,7 +925,7 @@ def read_config_file(text: str) -> ConfigFile:
     name = values.get("model_type")
     if type(name) is not str or name not in FAMILIES:
         raise ConfigError([_unknown_family(name)])
-    keys = Keys(values)
+    keys = Keys(values, USUAL.get(name, {}))
     found = FAMILIES[name].read(keys)
     if keys.faults:
         raise ConfigError(keys.faults.values())

@@ -330,6 +330,12 @@ def test_short_files_are_counted_too(name: str):
     assert total_parameters(found) == COUNTS[name]
 
 
+def test_what_a_family_has_by_itself_is_refused_too_where_it_cannot_be():
+    file = {**DeepseekV3Config(**LLAMA).to_dict(), "num_hidden_layers": 3}
+    del file["first_k_dense_replace"]  # 3 in this family
+    assert "first_k_dense_replace is 3" in refusal(json.dumps(file))
+
+
 def of_llama(**changes: Any) -> str:
     return json.dumps({"model_type": "llama", **LLAMA, **changes})
 
@@ -401,6 +407,7 @@ def test_unknown_families_are_refused_by_name():
         ({"rope_theta": -(10**400)}, "rope_theta is -1000"),
         ({"hidden_size": 10**400}, "hidden_size is 1000"),
         ({"rope_parameters": [1]}, "rope_parameters"),
+        ({"rope_scaling": {"rope_type": "linear"}}, "RoPE scaling needs factor"),
         ({"head_dim": "x"}, "head_dim"),
         ({"head_dim": 7}, "odd"),
         ({"num_attention_heads": 5}, "n_heads"),

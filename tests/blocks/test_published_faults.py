@@ -225,7 +225,7 @@ def test_positions_that_cannot_be_computed_are_refused(
 @pytest.mark.parametrize("kind", ["longrope", "su", "linear"])
 def test_a_phi3_for_longer_texts_is_stretched_by_factors_alone(kind: str, tmp_path: Path):
     folder, factors = saved("phi3-long", tmp_path).path, {"short_factor": [1], "long_factor": [2]}
-    with_config(folder, rope_parameters=None, rope_scaling={"type": kind, **factors})
+    with_config(folder, rope_parameters=None, rope_scaling={"type": kind, "factor": 3.2, **factors})
     if kind == "linear":
         refused(folder, f'type is "{kind}", which is not supported here')
     else:
