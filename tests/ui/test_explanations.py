@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from babel.messages.pofile import read_po
 
+from blocks.cost.passes import PassKind, operations
+from blocks.model.presets import PRESETS
+from blocks.text.corruption import random_spans
 from pages.ui.explain import TITLES
 from pages.ui.language import LANGUAGES, LOCALE
 from pages.ui.terms import OPTIONS
@@ -92,3 +95,29 @@ def test_options_are_named_as_their_buttons_are(lang: str):
         for code in re.findall(r"\\texttt\{([\w\\]+)\}", text(lang, concept))
     }
     assert codes & OPTIONS.keys() == set()
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_spans_are_as_many_as_their_formula_says(lang: str):
+    told = re.findall(r"\$([^$]*round[^$]*)\$", text(lang, "span_corruption"))
+    of_tokens, of_spans = (
+        each.replace(r"\text{round}", "round").replace(r"\,", "*").removeprefix("m=")
+        for each in told
+    )
+    for n in range(2, 300):
+        m = max(1, eval(of_tokens, {"n": n}))
+        found = random_spans(n, share=0.15, mean_len=3, seed=0)
+        assert sum(end - start for start, end in found) == m
+        assert len(found) == max(1, eval(of_spans, {"n": n, "m": m}))
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_only_where_no_heads_are_shared_does_their_number_move_no_bar(lang: str):
+    def bars(**changes: int) -> list[int]:
+        config = PRESETS["gpt2-small"].replace(**changes)
+        return [each.flops for each in operations(config, PassKind.TRAINING, n=64)]
+
+    assert bars(n_heads=12, n_kv_heads=12) == bars(n_heads=6, n_kv_heads=6)
+    assert bars(n_heads=12, n_kv_heads=2) != bars(n_heads=6, n_kv_heads=2)
+    (said,) = re.findall(r"^- .*n_heads(?:: no bar|：没有).*$", text(lang, "backward_flops"), re.M)
+    assert "MHA" in said
