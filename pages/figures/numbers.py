@@ -1,6 +1,6 @@
 """Numbers as people read them, in pictures and in prose."""
 
-from math import floor, log10
+from math import floor, inf, isfinite, log10
 
 LEAST, MOST_PLAIN = 0.001, 1e6
 SIGNS = ("", "%", "×")
@@ -8,7 +8,12 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def readable(number: float) -> str:
-    """Three digits, or all of a whole part; powers of ten where it is tiny or huge: 1.65 × 10⁻⁸."""
+    """Three digits, or all of a whole part; powers of ten where it is tiny or huge: 1.65 × 10⁻⁸.
+
+    What is not finite: ∞, -∞, NaN.
+    """
+    if not isfinite(number):
+        return {inf: "∞", -inf: "-∞"}.get(number, "NaN")
     size = abs(number)
     if size and not MOST_PLAIN > size >= LEAST:
         digits, power = f"{number:.2e}".split("e")
