@@ -4,10 +4,11 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, NoReturn
 
 from blocks.lessons.formula import Formula
-from blocks.lessons.lesson import Ask, AskKind
+from blocks.lessons.lesson import LARGEST, Ask, AskKind
 from blocks.lessons.maps import MOST_SIDE, Map, top
 from blocks.lessons.measures import measure
 from blocks.lessons.place import Place
@@ -15,7 +16,9 @@ from blocks.model.faults import N_, ConfigError, Fault
 
 DIGITS, LONGEST, MOST_VALUES, MOST_STEPS = 4, 2_000, 64, 12
 ROUNDED = 0.05  # what is computed by hand has few digits
-ENTRY = re.compile(r"(\d{1,2}):([-+.\de_]*)=([-+.\de_]+)", re.ASCII)
+NEAR, UNSEEN = 0.1, 0.001  # of the height of a chart
+# Older links also say what was measured, which anybody can write: it is passed over.
+ENTRY = re.compile(r"(\d{1,2}):([-+.\de_]*)(?:=[-+.\de_]*)?", re.ASCII)
 NOT_FINITE = N_("There is nothing to measure here: {formula} is not a finite number")
 NO_MAP = N_("There is no cell to mark: {formula} is not a map")
 TOO_LARGE = N_(
@@ -24,6 +27,14 @@ TOO_LARGE = N_(
 )
 NO_NAME = N_("{name} is not recognized")
 Values = tuple[float, ...]
+
+
+class Closeness(StrEnum):
+    """How near a guessed curve comes: no gap to be seen, at most a tenth of the chart, or more."""
+
+    EXACT = "exact"
+    CLOSE = "close"
+    FAR = "far"
 
 
 @dataclass(frozen=True)
@@ -137,6 +148,15 @@ def farthest(answer: Answer) -> tuple[int, float]:
     return ranked(tuple(gaps))[0], max(gaps)
 
 
+def closeness(ask: Ask, answer: Answer) -> Closeness:
+    """How near a guessed curve comes to what was measured, at its worst point."""
+    ends = (ask.least, ask.most, *answer.truth)
+    share = farthest(answer)[1] / (max(ends) - min(ends))
+    if share <= UNSEEN:
+        return Closeness.EXACT
+    return Closeness.CLOSE if share <= NEAR else Closeness.FAR
+
+
 def is_right(ask: Ask, answer: Answer) -> bool | None:
     """Whether a guess was right, a number within 5 %; None of a curve, or without a guess."""
     if not answer.was_guessed:
@@ -155,43 +175,52 @@ def is_right(ask: Ask, answer: Answer) -> bool | None:
     return None
 
 
-def fits(ask: Ask, answer: Answer) -> bool:
-    """Whether an answer that a link carries can be one to this question."""
-    guess, truth = answer.guess, answer.truth
-    whole = all(each == int(each) for each in guess)
+def fits(ask: Ask, guess: Values, sides: tuple[int, int] = (MOST_SIDE, MOST_VALUES)) -> bool:
+    """Whether what a link or a stranger sends can be a guess at this question, or none at all.
+
+    `sides`: how many rows and columns, or tokens, there are to choose from.
+    """
+    if not guess:
+        return True
+    if ask.kind is AskKind.NUMBER:
+        return len(guess) == 1
+    if ask.kind is AskKind.CURVE:
+        return len(guess) == len(ask.xs)
+    return _are_places(guess, _choices(ask, sides)) and (
+        ask.kind is not AskKind.ORDER or len({*guess}) == len(guess)
+    )
+
+
+def _choices(ask: Ask, sides: tuple[int, int]) -> tuple[int, ...]:
+    """From how many each number of a guess is chosen."""
     match ask.kind:
         case AskKind.CHOICE:
-            return len(truth) == 1 and whole and _places(guess, len(ask.options), 1)
+            return (len(ask.options),)
         case AskKind.ORDER:
-            n = len(ask.labels)
-            return (
-                len(truth) == n and whole and _places(guess, n, n) and len({*guess}) == len(guess)
-            )
+            return (len(ask.labels),) * len(ask.labels)
         case AskKind.TOKEN:
-            return whole and _places(guess, len(truth), 1)
-        case AskKind.CELL:
-            return len(truth) == 4 and whole and _cells(truth[:2], truth) and _cells(guess, truth)
-        case AskKind.NUMBER:
-            return len(truth) == 1 and len(guess) in (0, 1)
-    return len(truth) == len(ask.xs) and len(guess) in (0, len(ask.xs))
+            return sides[1:]
+    return sides
 
 
-def _places(guess: Values, n: int, n_guessed: int) -> bool:
-    return len(guess) in (0, n_guessed) and all(0 <= each < n for each in guess)
+def _are_places(guess: Values, choices: tuple[int, ...]) -> bool:
+    each_is = (x == int(x) and 0 <= x < n for x, n in zip(guess, choices, strict=False))
+    return len(guess) == len(choices) and all(each_is)
 
 
-def _cells(cell: Values, truth: Values) -> bool:
-    """Whether this is none, or a cell of a map that is as large as the truth says."""
-    is_inside = (0 <= i < n <= MOST_SIDE for i, n in zip(cell, truth[2:], strict=False))
-    return len(cell) in (0, 2) and all(is_inside)
+def sides(ask: Ask, truth: Values) -> tuple[int, int]:
+    """Rows and columns of what was measured; of tokens one row."""
+    return (int(truth[2]), int(truth[3])) if ask.kind is AskKind.CELL else (1, len(truth))
 
 
-def written(answers: Mapping[int, Answer]) -> str:
-    """Answers by the number of their step, from 0, as a link carries them."""
-    return ";".join(
-        f"{step}:{written_numbers(each.guess)}={written_numbers(each.truth)}"
-        for step, each in sorted(answers.items())
-    )
+def judged(ask: Ask, guess: Values, truth: Values) -> Answer:
+    """A guess beside the truth; one that names what is not there is none."""
+    return Answer(guess if fits(ask, guess, sides(ask, truth)) else (), truth)
+
+
+def written(guesses: Mapping[int, Values]) -> str:
+    """Guesses by the number of their step, from 0, as a link carries them."""
+    return ";".join(f"{step}:{written_numbers(guess)}" for step, guess in sorted(guesses.items()))
 
 
 def written_numbers(values: Sequence[float]) -> str:
@@ -199,23 +228,22 @@ def written_numbers(values: Sequence[float]) -> str:
     return "_".join(f"{each:.{DIGITS}g}" for each in values)
 
 
-def read(text: str) -> dict[int, Answer]:
-    """The inverse of `written`; what is no answer is left out."""
+def read(text: str) -> dict[int, Values]:
+    """The inverse of `written`; what is no guess is left out."""
     found = {}
     for entry in text[:LONGEST].split(";"):
         if match := ENTRY.fullmatch(entry):
-            guess, truth = numbers_of(match[2]), numbers_of(match[3])
-            step = int(match[1])
-            if guess is not None and truth and step < MOST_STEPS:
-                found[step] = Answer(guess, truth)
+            step, guess = int(match[1]), numbers_of(match[2])
+            if guess is not None and step < MOST_STEPS:
+                found[step] = guess
     return found
 
 
 def numbers_of(text: str) -> Values | None:
-    """The inverse of `written_numbers`; None where the text holds something else."""
+    """The inverse of `written_numbers`; None where the text holds something else, or too much."""
     try:
         found = tuple(float(each) for each in text.split("_")) if text else ()
     except ValueError:
         return None
-    is_good = len(found) <= MOST_VALUES and all(math.isfinite(each) for each in found)
+    is_good = len(found) <= MOST_VALUES and all(abs(each) <= LARGEST for each in found)
     return found if is_good else None

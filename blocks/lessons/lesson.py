@@ -5,6 +5,8 @@ from enum import StrEnum
 
 from blocks.lessons.formula import Formula
 
+LARGEST = 1e12  # of the numbers of a lesson, and of a guess
+
 
 class AskKind(StrEnum):
     """How a guess is made.

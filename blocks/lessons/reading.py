@@ -32,10 +32,10 @@ from urllib.parse import parse_qsl
 
 from blocks.lessons import formula
 from blocks.lessons.formula import Formula
-from blocks.lessons.lesson import Ask, AskKind, Lesson, Option, Step
+from blocks.lessons.lesson import LARGEST, Ask, AskKind, Lesson, Option, Step
 from blocks.model.faults import N_, ConfigError, Fault
 
-LARGEST, ENDS, MOST_MINUTES, MOST_OWN_WORDS = 1e12, (-inf, inf), 600, 64
+ENDS, MOST_MINUTES, MOST_OWN_WORDS = (-inf, inf), 600, 64
 LONGEST, MOST_STEPS, MOST_OPTIONS, MOST_XS, MOST_CHARACTERS = 60_000, 12, 6, 8, 2_000
 HEAD = re.compile(r"\A\s*\+\+\+\n(?P<head>.*?)\n\+\+\+\n(?P<rest>.*)\Z", re.DOTALL)
 STEP = re.compile(r"^## +(?P<title>[^\n]+)\n(?P<body>.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)

@@ -31,6 +31,7 @@ from pages.ui.link_fields.training import FOLLOWERS as OF_A_TRAINING
 from pages.ui.readers import UnreadableError, as_text
 from pages.ui.settings import MAX_CHARACTERS
 
+OPENED = "is_opened"  # whether this run of the page has taken its state from a link
 TEXTS, A_MOMENT, N_NEAR = ("text", "other_text"), 0.5, 3
 FOLLOWERS = OF_A_TRAINING | OF_A_TARGET | OF_A_TRADE_OFF
 # What says nothing without the model that it changes: each page begins with another one.
@@ -221,6 +222,7 @@ def sync(page: str) -> tuple[Fault, ...]:
     st.session_state["menu"] = {}
     is_known = query == st.session_state.get("written") or _is_just_left(query)
     is_opened = (is_elsewhere or not is_known) and not st.session_state.get("touched")
+    st.session_state[OPENED] = is_opened
     values, unread = read(_set_elsewhere(page, query) | query) if is_opened else (state(), ())
     return _settled(values, unread)
 

@@ -113,6 +113,7 @@ def _beside_a_lesson(
     if progress.is_turned():
         return
     run = values[0] if values and isinstance(values[0], Run) else None
+    lesson = progress.judged(lesson, run) if run else lesson
     wide = 6 if lesson.asks_for_settings else 5  # beside the sidebar there is less room for both
     side, main = st.columns([wide, 15 - wide], gap="medium")
     with main:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from blocks import record
 from blocks.inspection.predictions import surprise
 from blocks.lessons import answers, formula, maps, reading, shelf
-from blocks.lessons.answers import Answer
+from blocks.lessons.answers import Answer, Closeness
 from blocks.lessons.formula import Formula
 from blocks.lessons.lesson import Ask, AskKind, Lesson, Option, Step
 from blocks.lessons.measures import MEASURES, measure
@@ -259,27 +259,42 @@ def test_a_lesson_with_any_value_is_read_or_refused(kind: str, place: int, odd: 
 # Answers
 
 numbers = st.floats(-1e6, 1e6).map(lambda x: float(f"{x:.4g}"))
-some_answers = st.dictionaries(
-    st.integers(0, 11),
-    st.builds(
-        Answer,
-        st.lists(numbers, max_size=5).map(tuple),
-        st.lists(numbers, min_size=1, max_size=5).map(tuple),
-    ),
-    max_size=4,
+some_guesses = st.dictionaries(
+    st.integers(0, 11), st.lists(numbers, max_size=5).map(tuple), max_size=4
 )
 
 
-@given(some_answers)
-def test_answers_come_back_from_a_link(found: dict[int, Answer]):
+@given(some_guesses)
+def test_guesses_come_back_from_a_link(found: dict[int, answers.Values]):
     assert answers.read(answers.written(found)) == found
 
 
-@given(st.text(alphabet="0123456789:;=_.-+e", max_size=60))
-def test_any_text_holds_answers_or_none(text: str):
-    for step, answer in answers.read(text).items():
-        assert 0 <= step < 12 and answer.truth
-        assert all(map(math.isfinite, (*answer.guess, *answer.truth)))
+def test_a_guess_of_an_older_link_is_read_and_its_measurement_passed_over():
+    assert answers.read("0:1=4.07;1:=0.2_0.3;2:2_1=0_0_3_3") == {0: (1.0,), 1: (), 2: (2.0, 1.0)}
+
+
+def test_a_guess_at_a_step_that_no_lesson_has_is_left_out():
+    assert answers.read("11:1;12:1;99:1") == {11: (1.0,)}
+
+
+def of_older_links(found: dict[int, answers.Values], truth: str) -> str:
+    return ";".join(f"{entry}{truth}" for entry in answers.written(found).split(";"))
+
+
+noise = st.text(alphabet="0123456789:;=_.-+e", max_size=60)
+
+
+@given(some_guesses.filter(len), st.sampled_from(["", "=", "=1", "=1e999_2"]), noise)
+def test_any_text_holds_guesses_or_none(found: dict[int, answers.Values], truth: str, other: str):
+    read_back = answers.read(f"{other};{of_older_links(found, truth)}")
+    assert found.items() <= read_back.items() and {*read_back} <= {*range(answers.MOST_STEPS)}
+    for guess in read_back.values():
+        assert len(guess) <= answers.MOST_VALUES and all(abs(each) <= 1e12 for each in guess)
+
+
+@pytest.mark.parametrize("huge", ["1e308", "-1e308", "1.1e12", "inf", "nan", "1e999"])
+def test_a_guess_that_is_no_number_of_a_lesson_is_none(huge: str):
+    assert answers.numbers_of(huge) is None and answers.read(f"0:1_{huge};1:-1e12") == {1: (-1e12,)}
 
 
 CHOICE = Ask(
@@ -305,26 +320,52 @@ def test_a_guess_is_right_where_the_measurement_says_so():
     assert not answers.is_right(CELL, Answer((0, 1), (1, 0, 2, 3)))
 
 
+def test_a_number_is_right_within_five_percent_of_the_truth():
+    ask = Ask(question="?", kind=AskKind.NUMBER, truths=())
+    for truth in (1.0, -1.0, 2.0, 1e-6):
+        for share, is_right in ((0.951, True), (1.049, True), (0.949, False), (1.051, False)):
+            assert answers.is_right(ask, Answer((share * truth,), (truth,))) is is_right
+    assert answers.is_right(ask, Answer((0.0,), (0.0,)))
+
+
+def test_a_curve_is_exact_close_or_far_by_the_height_of_its_chart():
+    ask = Ask(question="?", kind=AskKind.CURVE, truths=(), xs=(1, 2), most=4.0)
+
+    def closeness(*guess: float) -> Closeness:
+        return answers.closeness(ask, Answer(guess, (1.0, 8.0)))
+
+    assert closeness(1.0, 8.0) is Closeness.EXACT  # a chart from 0 to 8
+    assert closeness(1.0, 7.21) is closeness(0.21, 8.0) is Closeness.CLOSE
+    assert closeness(1.0, 7.19) is closeness(1.81, 8.0) is Closeness.FAR
+
+
 @pytest.mark.parametrize(
-    ("ask", "answer"),
+    ("ask", "guess"),
     [
-        (CHOICE, Answer((2,), (1.0,))),
-        (CHOICE, Answer((0.5,), (1.0,))),
-        (CHOICE, Answer((0,), (1.0, 2.0))),
-        (CHOICE, Answer((-1,), (1.0,))),
-        (ORDER, Answer((0, 0, 1), (1, 2, 3))),
-        (ORDER, Answer((0, 1), (1, 2, 3))),
-        (TOKEN, Answer((2,), (0.1, 0.2))),
-        (CELL, Answer((0,), (1, 0, 2, 3))),
-        (CELL, Answer((0, 3), (1, 0, 2, 3))),
-        (CELL, Answer((0, 0.5), (1, 0, 2, 3))),
-        (CELL, Answer((0, 0), (1, 3, 2, 3))),
-        (CELL, Answer((0, 0), (1, 0, 2, 33))),
-        (CELL, Answer((), (1, 0))),
+        (CHOICE, (2,)),
+        (CHOICE, (0.5,)),
+        (CHOICE, (0, 1)),
+        (CHOICE, (-1,)),
+        (ORDER, (0, 0, 1)),
+        (ORDER, (0, 1)),
+        (TOKEN, (3,)),
+        (CELL, (0,)),
+        (CELL, (0, 3)),
+        (CELL, (2, 0)),
+        (CELL, (0, 0.5)),
+        (Ask(question="?", kind=AskKind.NUMBER, truths=()), (1.0, 2.0)),
+        (Ask(question="?", kind=AskKind.CURVE, truths=(), xs=(1, 2)), (1.0,)),
     ],
 )
-def test_an_answer_that_is_none_to_the_question_does_not_fit(ask: Ask, answer: Answer):
-    assert not answers.fits(ask, answer)
+def test_a_guess_that_is_none_at_the_question_does_not_fit(ask: Ask, guess: answers.Values):
+    assert not answers.fits(ask, guess, (2, 3))
+    assert answers.fits(ask, ())
+
+
+def test_a_guess_that_names_what_is_not_there_is_judged_as_none():
+    assert answers.judged(TOKEN, (2,), (0.1, 0.2)) == Answer((), (0.1, 0.2))
+    assert answers.judged(CELL, (1, 2), (0, 0, 2, 3)) == Answer((1, 2), (0, 0, 2, 3))
+    assert answers.judged(CELL, (2, 1), (0, 0, 2, 3)) == Answer((), (0, 0, 2, 3))
 
 
 # Measurements

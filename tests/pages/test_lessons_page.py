@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from opened import assert_works, figure, opened, press, run, said, titles, visit
+from opened import assert_works, figure, move, opened, press, run, said, titles, visit
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Radio
 
@@ -18,7 +18,7 @@ ATTENTION, LESSON = "pages/attention.py", "scaling"
 FILES = sorted(shelf.OURS.glob("*.md"))
 GARBAGE = (
     *("0:9=1", "0:1e999=1", "0:0=1;0:1=2", "7:1=1", "0:-1=1", "0:0.5=4", "::::", ";=;"),
-    *("0:0=" + "_".join("1" * 70), "1" * 3000, "<script>", "0:٣=1", "\u202e"),
+    *("0:" + "_".join("1" * 70), "1" * 3000, "<script>", "0:٣=1", "\u202e"),
 )
 
 
@@ -58,7 +58,50 @@ def test_the_panel_is_withheld_until_the_guess_is_made():
     press(at, "lesson_on")
     assert_works(at, warnings=1)  # the guess is wrong
     assert charts(at) > 1 and "Measured: 4.07" in said(at)
-    assert at.query_params["guesses"] == "0:0=4.07"
+    assert at.query_params["guesses"] == "0:0"
+
+
+@pytest.mark.parametrize("forged", ["0:0=123456", "0:0=1e308", "0:0=", "0:0"])
+def test_no_link_says_what_was_measured(forged: str):
+    at = lesson_opened(1, guesses=forged)
+    assert "Measured: 4.07" in said(at) and "123,456" not in said(at)
+
+
+def test_a_guess_of_any_size_is_measured_or_left_out():
+    query = {"preset": "gpt2-small", "panel": None, "lesson": "heads"}
+    at = opened("pages/parameters.py", **query, guesses="0:-1e308_-1e308_-1e308_-1e308=1_1_1_1e308")
+    assert_works(at)
+    assert at.main.number_input  # asked, since that was no guess
+    at = visit(at, **query, guesses="0:1e12_1e12_1e12_-1e12")
+    assert_works(at)
+    assert "furthest off at" in said(at)
+
+
+def test_an_exact_curve_is_said_to_be_right_and_of_others_whether_they_are_close():
+    query = {"preset": "gpt2-small", "panel": None, "lesson": "heads"}
+    for guess, words in (
+        ("1_1_1_1", "**Exactly right.**"),
+        ("1_1_1.1_1", "Your curve is close: it is furthest off at n_heads 8, by 0.1×."),
+        ("1_2_4_8", "Your curve is not close: it is furthest off at n_heads 16, by 7×."),
+    ):
+        at = opened("pages/parameters.py", **query, guesses=f"0:{guess}")
+        assert_works(at)
+        found = [*at.main.success, *at.main.info]
+        assert [each.value.startswith(words) for each in found] == [True], found
+
+
+def test_what_was_measured_stays_while_the_reader_tries_settings_and_a_link_is_measured_anew():
+    query = {"panel": None, "lesson": "attention-by-hand", "lesson_step": 3}
+    at = opened(ATTENTION, **query)
+    press(at, "without_guess")
+    first = measured(at)
+    assert measured(move(at, "n_heads", 2)) == first
+    assert measured(visit(at, **query, n_heads=2, d_model=16, guesses="3:")) != first
+
+
+def measured(at: AppTest) -> str:
+    (found,) = (each.value for each in at.main.info if each.value.startswith("Measured:"))
+    return found
 
 
 def test_what_goes_in_is_not_offered_where_the_panel_shows_nothing_of_it():
@@ -172,7 +215,7 @@ def test_a_number_arrives_with_the_click_that_ends_it():
     assert [each.value for each in at.main.warning] == ["Type a number first."]
     at.number_input[0].set_value(0.5)
     press(at, "lesson_on")
-    assert at.query_params["guesses"].startswith("2:0.5=")
+    assert at.query_params["guesses"] == "2:0.5"
 
 
 def test_after_the_last_lesson_all_of_them_are_led_to():
@@ -370,13 +413,13 @@ def test_a_cell_is_marked_by_keyboard_and_stands_beside_the_truth():
     assert at.button(key="lesson_on").disabled
     mark(at, 2, 1)
     assert_works(at, warnings=1)
-    assert at.query_params["guesses"] == "2:2_1=0_0_3_3"
+    assert at.query_params["guesses"] == "2:2_1"
     assert "row 3 (`c`), column 2 (`b`)" in said(at) and "row 1 (`a`), column 1" in said(at)
     _cells, guessed, measured = figure(at, "guess_picture")["data"]
     assert (guessed["x"], guessed["y"], measured["x"], measured["y"]) == ([1], [2], [0], [0])
     shown = visit(at, **{**MAP, "text": "d e", "guesses": "2:2_1=0_0_3_3"})
-    assert_works(shown, warnings=1)
-    assert "Your guess: row 3, column 2." in said(shown)
+    assert_works(shown)
+    assert "Your guess" not in said(shown)  # of two words there is no third
 
 
 def test_cells_of_a_class_are_counted_in_one_map():
@@ -406,7 +449,7 @@ def test_a_curve_is_guessed_point_by_point_and_kept_when_each_is_set():
     assert "Set every point first" not in said(run(at))
     press(at, "lesson_on")
     assert_works(at)
-    assert at.query_params["guesses"].startswith("1:0.25_0.25_0.25_0.25_0.5=")
+    assert at.query_params["guesses"] == "1:0.25_0.25_0.25_0.25_0.5"
     assert at.table[0].value["guessed"].tolist() == ["0.25", "0.25", "0.25", "0.25", "0.5"]
     assert "furthest off at" in said(at)
 
@@ -453,7 +496,7 @@ def test_a_lesson_names_the_words_that_a_decoder_has_to_write():
 
 def test_a_solution_runs_what_it_asks_for():
     query = {"panel": None, "preset": "stories-en-zh", "lesson": "feed-forward", "lesson_step": 3}
-    at = press(opened("pages/gpt.py", **query, guesses="3:0_1_2=3_2_1"), "solve_task")
+    at = press(opened("pages/gpt.py", **query, guesses="3:2_1_0"), "solve_task")
     assert_works(at)
     assert "effects_begin" not in {button.key for button in at.button}
     assert figure(at, "effects")["data"]
@@ -583,17 +626,18 @@ def test_what_was_computed_by_hand_is_right_within_rounding():
     (given,) = (each.value for each in at.markdown if each.value.startswith("$q_4$ = $("))
     q, k = ([*map(float, re.findall(r"-?\d\.\d+", line))] for line in given.split("\n"))
     by_hand = sum(a * b for a, b in zip(q, k, strict=True)) / 2
-    truth = float(press(at, "without_guess").query_params["guesses"].partition("=")[2])
+    ((_guess, answer),) = press(at, "without_guess").session_state[progress.MEASURED].values()
+    (truth,) = answer.truth
     assert by_hand == pytest.approx(truth, abs=0.005)
     assert not any(each.value.startswith("$q_4$ = $(") for each in at.markdown)
-    for share, is_right in ((1.03, True), (1.2, False)):
+    for share, is_right in ((0.951, True), (1.049, True), (0.949, False), (1.051, False)):
         shown = visit(
             at,
             panel=None,
             lesson="attention-by-hand",
             d_model=16,
             n_heads=4,
-            guesses=f"0:{share * truth:.4g}={truth:.4g}",
+            guesses=f"0:{share * truth:.6f}",
         )
         assert bool(shown.success) is is_right
 
@@ -655,17 +699,29 @@ def test_the_head_that_a_question_is_about_is_set_back_where_another_was_opened(
 
 def test_the_end_says_what_was_learned_and_how_many_guesses_were_right():
     end = {"lesson_step": 5, "is_scaled": False, "d_head": 256}
-    at = lesson_opened(**end, guesses="0:1=4.07;1:=1;2:0=0.01")
+    guesses = "0:1;1:;2:0"
+    at = lesson_opened(**end, guesses=guesses)
+    end_said, done = at.success
+    assert "3 guesses have not been compared" not in end_said.value  # one was none
+    assert "2 guesses have not been compared with measurements here" in end_said.value
+    at = through(at, guesses, **end)
     end_said, done = at.success
     assert done.value.startswith("Done") and "1 of 2 guesses were right." in end_said.value
     assert "Divided by √d they keep" in end_said.value
-    assert "3 questions." in end_said.value
-    drawn = "0:1=4.07;1:0_0_0_0_0.5=0.1_0.2_0.3_0.4_0.75"
-    end_said, _done = visit(at, panel=None, lesson=LESSON, **end, guesses=drawn).success
-    assert "1 of 1 guess was right. Your curve in step 2 was off by at most 0.4." in end_said.value
+    assert "3 questions." in end_said.value and "not been compared" not in end_said.value
+    drawn = "0:1;1:0_0_0_0_0.5"
+    end_said, _done = through(at, drawn, **end).success
+    assert "1 of 1 guess was right. Your curve in step 2 was off by at most 0.85." in end_said.value
     assert not lesson_opened(lesson_step=5, guesses=drawn).success  # the task is open
     begun = lesson_opened(lesson_step=0, guesses="0:1=4.07")
     assert not any("guess" in each.value and "were right" in each.value for each in begun.success)
+
+
+def through(at: AppTest, guesses: str, **end: object) -> AppTest:
+    """The same reader sees what came of each guess, and then the end."""
+    for step in (0, 1, 2):
+        visit(at, panel=None, lesson=LESSON, lesson_step=step, guesses=guesses)
+    return visit(at, panel=None, lesson=LESSON, **end, guesses=guesses)
 
 
 def test_what_a_task_counts_is_told_while_it_is_open():

@@ -35,7 +35,7 @@ def draw(now: Now, run: Run | None, place: DeltaGenerator) -> None:
             return
         handed_in.note_changes(now)
         _ways(now)
-        if not now.answer:
+        if now.guess is None:
             st.markdown(now.step.before)
         _say_whose_words(now)
         if now.step.ask and run is not None:
@@ -115,6 +115,8 @@ def _question(now: Now, ask: Ask, run: Run) -> None:
     Of a curve the picture says what came of it, and stands first.
     """
     if now.answer is None:
+        if fault := now.guess is not None and st.session_state.pop(progress.FAULT, None):
+            st.warning(say_fault(fault))
         if now.step.set:
             set_back.offer(now)
         return
@@ -145,6 +147,8 @@ def _verdict(found: Guessed) -> None:
                 st.success(sentences(_("**Right.**"), text), icon=":material/check_circle:")
             case False:
                 st.warning(sentences(_("**Not quite.**"), text), icon=":material/cancel:")
+            case None if verdict.is_exact_curve(found):
+                st.success(text, icon=":material/check_circle:")
             case None:
                 st.info(text, icon=":material/straighten:")
 
@@ -160,7 +164,7 @@ def _after(now: Now, run: Run | None, place: DeltaGenerator) -> bool:
 
     Returns whether it is.
     """
-    if now.answer:
+    if now.guess is not None:
         with st.expander(_("Read the question again"), type="compact", key="lesson_before"):
             st.markdown(now.step.before)
     is_done = True
@@ -216,7 +220,7 @@ def _at_either_end(now: Now, *, is_done: bool) -> None:
         wall.way_to_open()
     if now.is_last and is_done:
         _end(now)
-    if now.is_last and now.answers:
+    if now.is_last and now.guesses:
         handed_in.offer(now)
     if now.is_through:  # before, it would stand between what is read and what is asked
         st.button(
@@ -266,7 +270,7 @@ def _lead(label: str, icon: str, way: tuple[str, dict[str, str]], told: str | No
 
 def _end(now: Now) -> None:
     """What was learned, and how good the guesses were."""
-    if said := sentences(now.lesson.learned, *verdict.counted(now.lesson, now.answers)):
+    if said := sentences(now.lesson.learned, *verdict.counted(now)):
         st.success(said, icon=":material/school:")
 
 

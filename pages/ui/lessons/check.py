@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from blocks import ConfigError
 from blocks.lessons import answers
-from blocks.lessons.answers import Values, ranked, true_option
+from blocks.lessons.answers import Answer, Values, ranked, true_option
 from blocks.lessons.lesson import Ask, AskKind, Lesson, Option
 from blocks.lessons.maps import lead
 from blocks.lessons.place import Place
@@ -52,13 +52,12 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
         return
     if step.show and at.session_state["open_panel"][1] != step.show:
         yield f"there is no panel {step.show} on the page {step.page}"
-    run, text = at.session_state["lesson_run"], str(at.query_params.get("text", ""))
-    place = Place(run, text, cached.recording, cached.model)
+    place = _place(at)
     if step.ask:
         _press(at, "without_guess")
         yield from _errors(at)
-        found = answers.read(str(at.query_params.get("guesses", ""))).get(i)
-        if found is None or not answers.fits(step.ask, found):
+        found = _shown(at)
+        if found is None:
             yield "nothing is measured"
             return
         if step.ask.kind in COMPARED:
@@ -69,6 +68,20 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
                 yield from _no_lead(step.ask, places)
     if step.done:
         yield from _undone(at)
+        if step.ask and answers.measured(step.ask, _place(at)) != answers.measured(step.ask, place):
+            yield "the task changes the answer: say in `truth` what it is measured with"
+
+
+def _shown(at: AppTest) -> Answer | None:
+    """What was measured, in a session that has asked for one step alone."""
+    kept = at.session_state.get(progress.MEASURED, {})
+    return next((answer for _guess, answer in kept.values()), None)
+
+
+def _place(at: AppTest) -> Place:
+    """Where the step measures."""
+    run, text = at.session_state["lesson_run"], str(at.query_params.get("text", ""))
+    return Place(run, text, cached.recording, cached.model)
 
 
 def _of_other_seeds(place: Place) -> Iterator[Place]:

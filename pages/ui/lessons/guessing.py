@@ -10,7 +10,7 @@ import streamlit as st
 from blocks import ConfigError
 from blocks.lessons.answers import Values, told
 from blocks.lessons.formula import Formula
-from blocks.lessons.lesson import Ask, AskKind
+from blocks.lessons.lesson import LARGEST, Ask, AskKind
 from blocks.lessons.maps import MOST_SIDE
 from blocks.model.faults import N_, Fault
 from blocks.observe.run import Run
@@ -26,7 +26,6 @@ from pages.ui.lessons.progress import Now
 from pages.ui.phone import at_hand, is_phone
 
 ON = "lesson_on"  # the button that ends the guessing, and then leads on
-FAULT = "lesson_fault"
 POINT = 110  # pixels: a number with its two buttons
 LACKS_NUMBER = N_("Type a number first.")
 STILL_LACKING = {
@@ -86,7 +85,7 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
     with row:
         typed = key if ask.kind is AskKind.NUMBER else ""
         _buttons(run, guess, _still_lacking(now, ask.kind, guess), typed=typed)
-    if fault := st.session_state.pop(FAULT, None):
+    if fault := st.session_state.pop(progress.FAULT, None):
         st.warning(say_fault(fault))
         if not now.step.set:  # otherwise offered above
             set_back.offer(now)
@@ -141,7 +140,7 @@ def _answer(run: Run, guess: Values | None, typed: str = "") -> None:
     if guess is None:
         number = st.session_state.get(typed)
         if number is None:
-            st.session_state[FAULT] = Fault(LACKS_NUMBER)
+            st.session_state[progress.FAULT] = Fault(LACKS_NUMBER)
             return
         guess = (float(number),)
     try:
@@ -150,7 +149,7 @@ def _answer(run: Run, guess: Values | None, typed: str = "") -> None:
         progress.answer(run, guess)
         link.redraw_everything()
     except ConfigError as error:
-        st.session_state[FAULT] = error.faults[0]
+        st.session_state[progress.FAULT] = error.faults[0]
 
 
 def _choice(ask: Ask, _run: Run, key: str) -> Values | None:
@@ -171,6 +170,8 @@ def _number(ask: Ask, _run: Run, key: str) -> Values | None:
         asked(ask),
         value=None,
         placeholder=_("Enter a number"),
+        min_value=-LARGEST,
+        max_value=LARGEST,
         format="%.6g",
         label_visibility="collapsed",
         key=key,

@@ -6,7 +6,6 @@ from datetime import datetime
 
 import streamlit as st
 
-from blocks.lessons import answers
 from blocks.lessons.answers import Answer
 from blocks.lessons.lesson import Ask, AskKind
 from pages.figures.guess import Guessed
@@ -72,8 +71,14 @@ def _at_the_end() -> Iterator[str]:
         yield f"<pre>{html.escape(share.whole_link())}</pre>"
 
 
-def _said(ask: Ask, found: Answer) -> Iterator[str]:
-    """What came of a guess; of a curve its points, since no picture stands beside it."""
+def _said(ask: Ask, found: Answer | None) -> Iterator[str]:
+    """What came of a guess; of a curve its points, since no picture stands beside it.
+
+    None: of a guess that stands in the link alone, which this session has not judged.
+    """
+    if found is None:
+        yield _("Guessed, but not measured in this session: open this step, then download again.")
+        return
     if ask.kind is not AskKind.CURVE:
         yield verdict.said(Guessed(ask, found))
         return
@@ -90,7 +95,7 @@ def _rows(now: Now) -> Iterator[str]:
     for i, step in enumerate(now.lesson.steps):
         found, changed = now.answers.get(i), _changes(now, i)
         rows = []
-        if step.ask and found and answers.fits(step.ask, found):
+        if step.ask and (found or verdict.is_guess(step.ask, now.guesses.get(i))):
             rows += [f"<p>{html.escape(step.ask.question)}</p>"]
             said = (html.escape(each) for each in _said(step.ask, found))
             rows += [f"<p class='note'>{'<br>'.join(said)}</p>"]

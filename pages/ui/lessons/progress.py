@@ -1,7 +1,7 @@
 """Which lesson is open, how far the reader has come, and where a step takes place."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -29,6 +29,7 @@ from pages.ui.settings import lessons_folder, memory_budget
 HOME = "app.py"
 INPUT = "input"  # the line that opens to change what goes in
 TURN, ASKED, BLANK, DRAWN = "lesson_turn", "asked", "blank", "drawn"
+MEASURED, FAULT = "lesson_measured", "lesson_fault"  # for guesses; why nothing could be
 BROUGHT = "brought"  # the name of the lesson that this reader brought, which no other can open
 IN_A_PICTURE = (AskKind.CURVE, AskKind.CELL)  # which wants width
 TALL = (*IN_A_PICTURE, AskKind.ORDER)  # guessed with what fills a phone's screen
@@ -38,10 +39,14 @@ KEPT = ("lang", "text", "hide", *FIELDS)  # what goes on from step to step
 
 @dataclass(frozen=True)
 class Now:
-    """Where the reader stands in a lesson."""
+    """Where the reader stands in a lesson.
+
+    `guesses`: what the link says, by step. `answers`: beside each what this session has measured.
+    """
 
     lesson: Lesson
     i: int
+    guesses: Mapping[int, Values]
     answers: Mapping[int, Answer]
 
     @property
@@ -50,15 +55,20 @@ class Now:
         return self.lesson.steps[self.i]
 
     @property
+    def guess(self) -> Values | None:
+        """What was guessed here, empty: nothing, but it was shown; None while it is asked."""
+        ask, found = self.step.ask, self.guesses.get(self.i)
+        return found if ask and found is not None and answering.fits(ask, found) else None
+
+    @property
     def answer(self) -> Answer | None:
-        """What was answered to its question; nothing else that a link may carry."""
-        found = self.answers.get(self.i)
-        return found if found and self.step.ask and answering.fits(self.step.ask, found) else None
+        """What came of it."""
+        return self.answers.get(self.i) if self.guess is not None else None
 
     @property
     def is_through(self) -> bool:
         """Whether nothing is asked here, or it was answered."""
-        return not self.step.ask or self.answer is not None
+        return not self.step.ask or self.guess is not None
 
     @property
     def is_last(self) -> bool:
@@ -68,7 +78,7 @@ class Now:
     @property
     def is_withheld(self) -> bool:
         """Whether the panel waits for the guess."""
-        return self.step.withhold and self.answer is None
+        return self.step.withhold and self.guess is None
 
     @property
     def is_asked_beside(self) -> bool:
@@ -87,7 +97,47 @@ def now() -> Now | None:
     if found is None:
         return None
     i = min(link.value("lesson_step"), len(found.steps) - 1)
-    return Now(found, i, answering.read(link.value("guesses")))
+    guesses = answering.read(link.value("guesses"))
+    return Now(found, i, guesses, _measured(found, guesses))
+
+
+def _measured(found: Lesson, guesses: Mapping[int, Values]) -> dict[int, Answer]:
+    """What this session has measured for these guesses, by step."""
+    kept = st.session_state.get(MEASURED, {})
+    asked = ((i, step.ask) for i, step in enumerate(found.steps) if step.ask and i in guesses)
+    pairs = ((i, *kept.get(_question(found, i, ask), (None, None))) for i, ask in asked)
+    return {i: answer for i, guess, answer in pairs if guess == guesses[i]}
+
+
+def _question(found: Lesson, i: int, ask: Ask) -> tuple[Hashable, ...]:
+    """What is asked in a step, in any language."""
+    return found.id, i, ask.kind, ask.truths, ask.xs
+
+
+def judged(found: Now, run: Run) -> Now:
+    """Where the reader stands, once a guess that only a link tells of is judged.
+
+    What was measured stands in no link, since anybody can write one: it is measured here. What
+    this session has measured stays, as the reader tries other settings, until a link is opened.
+    Where nothing can be measured, the fault is kept for the card.
+    """
+    ask, guess, is_opened = found.step.ask, found.guess, st.session_state.pop(link.OPENED, False)
+    if ask is None or guess is None or (found.answer and not is_opened):
+        return found
+    try:
+        answer = _judge(found, ask, guess, run)
+    except ConfigError as error:
+        st.session_state[FAULT] = error.faults[0]
+        return found
+    return replace(found, answers={**found.answers, found.i: answer})
+
+
+def _judge(found: Now, ask: Ask, guess: Values, run: Run) -> Answer:
+    """What comes of a guess, measured on this run. Raises `ConfigError` where nothing can be."""
+    answer = answering.judged(ask, guess, _truth(ask, run, link.value("text")))
+    kept = st.session_state.setdefault(MEASURED, {})
+    kept[_question(found.lesson, found.i, ask)] = guess, answer
+    return answer
 
 
 def lesson(name: str) -> Lesson | None:
@@ -297,16 +347,16 @@ def _ask_for_the_rest() -> None:
 
 
 def answer(run: Run, guess: tuple[float, ...]) -> None:
-    """Keep a guess beside what is measured now; none: show it without a guess.
+    """Keep a guess, and what is measured now; none: show it without a guess.
 
     Raises `ConfigError` where there is nothing to measure.
     """
     found = now()
     if found is None or found.step.ask is None:
         return
-    truth = _truth(found.step.ask, run, link.value("text"))
-    kept = {**found.answers, found.i: Answer(guess, truth)}
-    link.change("guesses", answering.written(kept))
+    text = answering.written({**found.guesses, found.i: guess})
+    _judge(found, found.step.ask, answering.read(text)[found.i], run)
+    link.change("guesses", text)
     if is_phone():
         _begin_at_the_top()
 

@@ -1,23 +1,33 @@
 """What came of a guess, in words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pandas as pd
 
 from blocks.lessons.answers import (
     Answer,
+    Closeness,
     Values,
+    closeness,
     farthest,
     fits,
     is_right,
     ranked,
     true_option,
 )
-from blocks.lessons.lesson import Ask, AskKind, Lesson
+from blocks.lessons.lesson import Ask, AskKind
+from blocks.model.faults import N_
 from pages.figures.counting import from_one
 from pages.figures.guess import Guessed
 from pages.figures.numbers import readable, with_unit
 from pages.ui.language import _, enumeration, literal, ngettext, sentences
+from pages.ui.lessons.progress import Now
+
+OF_A_CURVE = {
+    Closeness.EXACT: N_("**Exactly right.**"),
+    Closeness.CLOSE: N_("Your curve is close: it is furthest off at {x}, by {gap}."),
+    Closeness.FAR: N_("Your curve is not close: it is furthest off at {x}, by {gap}."),
+}
 
 
 def said(found: Guessed) -> str:
@@ -45,9 +55,16 @@ def _said_of_a_curve(ask: Ask, answer: Answer) -> str:
     if not answer.was_guessed:
         return _("The line shows what was measured.")
     measured = _("The solid line shows what was measured.")
-    text = _("Your curve is furthest off at {x}, by {gap}.")
     place = f"{ask.x_label} {ask.xs[farthest(answer)[0]]:g}".strip()
+    text = _(OF_A_CURVE[closeness(ask, answer)])
     return _joined(text.format(gap=gap(ask, answer), x=place), measured)
+
+
+def is_exact_curve(found: Guessed) -> bool:
+    """Whether a curve was guessed, and exactly."""
+    ask, answer = found.ask, found.answer
+    is_guessed = ask.kind is AskKind.CURVE and answer.was_guessed
+    return is_guessed and closeness(ask, answer) is Closeness.EXACT
 
 
 def gap(ask: Ask, answer: Answer) -> str:
@@ -69,10 +86,10 @@ def points(ask: Ask, answer: Answer) -> pd.DataFrame:
     return pd.DataFrame({name: list(texts) for name, texts in columns.items()})
 
 
-def counted(lesson: Lesson, answers: Mapping[int, Answer]) -> Iterator[str]:
+def counted(now: Now) -> Iterator[str]:
     """How good the guesses of a lesson were: those that can be right, curves, and what is left."""
-    asked = [(i, step.ask, answers.get(i)) for i, step in enumerate(lesson.steps) if step.ask]
-    found = [(i, ask, answer) for i, ask, answer in asked if answer and fits(ask, answer)]
+    asked = [(i, step.ask) for i, step in enumerate(now.lesson.steps) if step.ask]
+    found = [(i, ask, now.answers[i]) for i, ask in asked if i in now.answers]
     judged = [is_right(ask, answer) for _i, ask, answer in found]
     n, right = sum(each is not None for each in judged), judged.count(True)
     text = ngettext("{right} of {n} guess was right.", "{right} of {n} guesses were right.", n)
@@ -81,12 +98,28 @@ def counted(lesson: Lesson, answers: Mapping[int, Answer]) -> Iterator[str]:
     for i, ask, answer in found:
         if ask.kind is AskKind.CURVE and answer.was_guessed:
             text = _("Your curve in step {step} was off by at most {gap}.")
+            if is_exact_curve(Guessed(ask, answer)):
+                text = _("Your curve in step {step} was exactly right.")
             yield text.format(step=from_one(i), gap=gap(ask, answer))
-    if rest := len(asked) - sum(answer.was_guessed for _i, _ask, answer in found):
+    n_guessed = sum(is_guess(ask, now.guesses.get(i)) for i, ask in asked if i not in now.answers)
+    if n := n_guessed:
+        text = ngettext(
+            "{n} guess has not been compared with a measurement here: open its step again.",
+            "{n} guesses have not been compared with measurements here: open their steps again.",
+            n,
+        )
+        yield text.format(n=n)
+    n_guessed += sum(answer.was_guessed for _i, _ask, answer in found)
+    if rest := len(asked) - n_guessed:
         text = ngettext(
             "You made no guess for {n} question.", "You made no guess for {n} questions.", rest
         )
         yield text.format(n=rest)
+
+
+def is_guess(ask: Ask, guess: Values | None) -> bool:
+    """Whether there is a guess at this question."""
+    return bool(guess) and guess is not None and fits(ask, guess)
 
 
 def _joined(guessed: str, measured: str) -> str:

@@ -8,7 +8,7 @@ import streamlit as st
 from blocks import ConfigError
 from blocks.lessons import answers
 from blocks.lessons.answers import Values
-from blocks.lessons.lesson import AskKind, Lesson
+from blocks.lessons.lesson import Lesson
 from blocks.lessons.rooms import MOST_LEARNERS, Room
 from blocks.observe.run import Run
 from pages.figures import class_guesses
@@ -111,24 +111,13 @@ def _live(now: Now, run: Run | None) -> None:
         st.warning(say_fault(error.faults[0]))
         return
     st.caption(_how_far(now, room))
-    if now.step.ask:
-        rows, labels = progress.labels(now.step.ask, run) if run else ((), ())
+    if ask := now.step.ask:
+        rows, labels = progress.labels(ask, run) if run else ((), ())
         truth = now.answer.truth if now.answer else ()
-        fitting = tuple(g for g in room.of(now.i) if _fits(now, g, truth, (len(rows), len(labels))))
-        found = ClassGuesses(now.step.ask, fitting, truth, labels, rows)
+        sides = answers.sides(ask, truth) if truth else (max(1, len(rows)), max(1, len(labels)))
+        fitting = tuple(g for g in room.of(now.i) if g and answers.fits(ask, g, sides))
+        found = ClassGuesses(ask, fitting, truth, labels, rows)
         show_now(class_guesses.picture(found, _=_), key="wall_picture")
-
-
-def _fits(now: Now, guess: Values, truth: Values, sides: tuple[int, int]) -> bool:
-    """Whether a stranger's guess can be one to this question; of a map of these sides."""
-    assert now.step.ask is not None
-    ask = now.step.ask
-    stand_in = truth or (0.0,) * (len(ask.labels) or len(ask.xs) or 1)
-    if ask.kind is AskKind.TOKEN and not truth:
-        stand_in = (0.0,) * max(1, sides[1])
-    if ask.kind is AskKind.CELL and not truth:
-        stand_in = (0.0, 0.0, *map(float, sides))
-    return answers.fits(ask, answers.Answer(guess, stand_in))
 
 
 def _how_far(now: Now, room: Room) -> str:
