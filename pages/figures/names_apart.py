@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import unescape
 from typing import NamedTuple
 
-from pages.figures.token_axis import WIDE
+from pages.figures.theme import WIDE
 
 LATIN, CHINESE, NAME_LINE, OFF = 6.2, 11.5, 15, 6  # pixels
 Box = tuple[float, float, float, float]  # left, right, bottom, top

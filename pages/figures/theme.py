@@ -16,6 +16,9 @@ HIDDEN_AXIS = {"visible": False}
 AXIS = {"automargin": True, "fixedrange": True}  # nothing is dragged: a page scrolls under a finger
 TITLE, TITLE_AND_LEGEND, EDGE = 36, 64, 4
 HALF_A_TICK_LABEL = 18
+WIDE = 0x2E80  # from here on signs are as wide as they are high
+LATIN_SIGN, CHINESE_SIGN = 7.5, 16  # pixels of a sign of a title
+BESIDE_TOOLS, TOOLS = 270, 28  # pixels that tools leave of a line on a phone; how high they are
 HEIGHT = 450  # of a picture that says none, as Plotly has it
 SPACE = "␣"  # in the label of a token: the space before a word
 ROOMY = "roomy"  # in the meta of a layout: its rows have more room than they need
@@ -54,6 +57,31 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types
         traces = [_colored(each, "textfont", color) if _is_map(each) else each for each in given]
         return Picture({"data": traces, "layout": _colored(layout, "font", color)})
 
+    def with_tools_on(self, color: str) -> "Picture":
+        """The same with its tools on this colour, whatever lies below them."""
+        return self.with_layout(modebar={"bgcolor": color})
+
+    def below_its_tools(self) -> "Picture":
+        """The same, on a phone: a title that fills the line there stands below the tools.
+
+        No finger points without touching, so Plotly always shows them there.
+        """
+        layout = self._parts["layout"]
+        title = layout.get("title") or {}
+        if _width(title.get("text", "")) <= BESIDE_TOOLS:
+            return self
+        height, margin = layout.get("height", HEIGHT), layout.get("margin") or {}
+        legend = layout.get("legend") or {}
+        if legend.get("yref") == "container" and "y" in legend:
+            below = (1 - legend["y"]) * height + TOOLS
+            legend = {**legend, "y": 1 - below / (height + TOOLS)}
+        return self.with_layout(
+            title={**title, "pad": {"t": title.get("pad", {}).get("t", 0) + TOOLS}},
+            height=height + TOOLS,
+            margin={**margin, "t": margin.get("t", TITLE) + TOOLS},
+            legend=legend,
+        )
+
     @functools.cached_property
     def sent(self) -> dict[str, Any]:
         """Plain dictionaries, arrays packed."""
@@ -68,6 +96,11 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types
 
 def _colored(holder: dict[str, Any], name: str, color: str) -> dict[str, Any]:
     return {**holder, name: {**(holder.get(name) or {}), "color": color}}
+
+
+def _width(title: str) -> float:
+    """About how many pixels wide a title is."""
+    return sum(CHINESE_SIGN if ord(sign) > WIDE else LATIN_SIGN for sign in title)
 
 
 def _is_map(trace: dict[str, Any]) -> bool:

@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pages.figures import marks
-from pages.figures.theme import token_label
+from pages.figures.theme import WIDE, token_label
 
 CLOSE, CROWDED = 16, 24  # so many names get smaller, so that they stand apart on a phone
-WIDE = 0x2E80
 
 
 def label_room(tokens: Sequence[str]) -> int:

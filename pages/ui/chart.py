@@ -18,9 +18,10 @@ from pages.ui.language import _, closed_up, current_language
 from pages.ui.lessons import progress
 from pages.ui.phone import is_phone
 
-WITHOUT_TOOLS = ("mask",)  # so small that tools would cover it
+WITHOUT_TOOLS = ("mask", "strip")  # so small that tools would cover them
 HIDDEN_TOOLS = ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "pan2d", "zoom2d"]
 INK = {"light": "#1e293b", "dark": "#e2e8f0"}
+PAPER = {"light": "#ffffff", "dark": "#10151c"}
 # Of two models that differ in size, a picture of one layer or head may be of one alone.
 CANNOT_BE_DRAWN = (IndexError, KeyError, ValueError, ConfigError)
 Draw = Callable[..., Any]
@@ -148,19 +149,21 @@ def drawn(draw: Draw, *values: Hashable, facts: Facts | None = None) -> Any:
 
 
 class Look(NamedTuple):
-    """What the same picture looks like here: light or dark, and large for the back row."""
+    """What the same picture looks like here: light or dark, large for the back row, on a phone."""
 
     theme: str
     is_large: bool
+    is_narrow: bool
 
     def given_to(self, figure: Any) -> Any:
-        """The figure with its ink, and large where it is to be."""
-        written = figure.written_in(INK[self.theme])
-        return enlarged(written) if self.is_large else written
+        """The figure with its ink, large where it is to be, and with room for its tools."""
+        written = figure.written_in(INK[self.theme]).with_tools_on(PAPER[self.theme])
+        shown = enlarged(written) if self.is_large else written
+        return shown.below_its_tools() if self.is_narrow else shown
 
 
 def _look() -> Look:
-    return Look(st.context.theme.type or "light", present.is_on())
+    return Look(st.context.theme.type or "light", present.is_on(), is_phone())
 
 
 def _work(draw: Draw, facts: Facts | None) -> Work:
@@ -190,7 +193,7 @@ def _described(work: Work, alt: Describe | None, values: Values, language: str, 
 def _config(key: str) -> dict[str, Any]:
     return {
         "displaylogo": False,
-        "displayModeBar": None if key not in WITHOUT_TOOLS else False,
+        "displayModeBar": False if key in WITHOUT_TOOLS else "hover",
         "modeBarButtonsToRemove": HIDDEN_TOOLS,
         "toImageButtonOptions": {
             "format": st.session_state.get("picture_format", "png"),

@@ -119,3 +119,14 @@ def test_nobody_writes_into_the_view_of_a_picture():
     """What is written there is not sent."""
     files = [path for path in Path("pages").rglob("*.py") if path.name != "theme.py"]
     assert [f for f in files if re.search(r"\.(layout|data)(\.|\[.*\] =)", f.read_text())] == []
+
+
+def test_on_a_phone_a_long_title_makes_room_for_the_tools_above_it():
+    short, long = (theme.figure([], title=text, height=300) for text in ("Loss", "word " * 9))
+    legend = theme.figure([], title="长" * 20, height=300, **theme.legend())
+    assert short.below_its_tools() is short
+    lower = long.below_its_tools().layout
+    assert (lower.height, lower.margin.t, lower.title.pad.t) == (328, theme.TITLE + 28, 32)
+    before, after = legend.layout, legend.below_its_tools().layout
+    from_top = [(1 - each.legend.y) * each.height for each in (before, after)]
+    assert from_top[1] == pytest.approx(from_top[0] + 28)

@@ -1,0 +1,51 @@
+"""A picture is saved from its own corner."""
+
+from playwright.sync_api import Browser, Locator, Page, expect
+from served import Reader
+from told import at, settle
+
+PHONE = {
+    "viewport": {"width": 390, "height": 844},
+    "is_mobile": True,
+    "has_touch": True,
+    "user_agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148",
+}
+COVERED = """chart => {
+    const tools = chart.querySelector('.modebar').getBoundingClientRect();
+    const title = chart.querySelector('.gtitle').getBoundingClientRect();
+    return title.right > tools.left && title.top < tools.bottom && title.bottom > tools.top;
+}"""
+
+
+def tools(page: Page, key: str) -> Locator:
+    """What the corner of a picture offers."""
+    return at(page, key).locator(".modebar-btn")
+
+
+def groups(page: Page, key: str) -> Locator:
+    """They, as they come and go."""
+    return at(page, key).locator(".modebar-group").first
+
+
+def test_a_picture_is_saved_by_the_camera_in_its_corner(reader: Reader):
+    page = reader.open("/attention?preset=course&panel=pattern")
+    expect(groups(page, "head_map")).to_have_css("opacity", "0")
+    at(page, "head_map").hover()
+    expect(groups(page, "head_map")).to_have_css("opacity", "1")
+    camera = tools(page, "head_map").and_(page.locator("[data-title*='PNG']"))
+    titles = tools(page, "head_map").evaluate_all("all => all.map(each => each.dataset.title)")
+    assert titles == ["Download plot as a PNG", "Fullscreen"]
+    with page.expect_download() as saving:
+        camera.click()
+    assert saving.value.suggested_filename == "blockscope-head_map.png"
+
+
+def test_on_a_phone_no_title_is_covered(browser: Browser, server: str):
+    with browser.new_context(**PHONE) as context:
+        page = context.new_page()
+        page.goto(server + "/attention?preset=course&panel=contribution")
+        settle(page)
+        expect(groups(page, "sinks")).to_have_css("opacity", "1")
+        charts = page.locator(".js-plotly-plot")
+        assert charts.count() > 1
+        assert [charts.nth(i).evaluate(COVERED) for i in range(charts.count())].count(True) == 0
