@@ -13,6 +13,7 @@ from blocks.model.faults import N_, Fault
 from blocks.weights import mxfp4
 from blocks.weights.families import Layout, Plan
 from blocks.weights.folder import Stored
+from blocks.weights.gguf_file import ENDING, ROUNDED
 
 NUMBERS = {
     "F64": torch.float64,
@@ -20,6 +21,7 @@ NUMBERS = {
     "F16": torch.float16,
     "BF16": torch.bfloat16,
     mxfp4.MXFP4: torch.bfloat16,
+    **dict.fromkeys(ROUNDED, torch.float32),
 }
 MOST_FAULTS, MOST_NAMED = 8, 4
 Shape = tuple[int, ...]
@@ -63,7 +65,8 @@ FAULTS = {
     State.TWICE: N_("{key} is in the files twice, under two names"),
     State.WRONG_SHAPE: N_("{key} has shape {shape}, but config.json asks for {expected}"),
     State.NO_NUMBERS: N_(
-        "{key} is stored as {dtype}; weights must be F64, F32, F16, BF16, or MXFP4 with its scales"
+        "{key} is stored as {dtype}; weights must be F64, F32, F16, BF16, MXFP4 with its "
+        "scales, or a rounded format of GGUF (Q2_K to Q8_0)"
     ),
 }
 
@@ -92,8 +95,12 @@ class Ledger:
 
     @property
     def names(self) -> dict[tuple[str, ...], str]:
-        """What the files call the tensor that becomes these parameters; nothing that is packed."""
-        return {row.ours: row.key for row in self.read if row.dtype != mxfp4.MXFP4}
+        """What the files call the tensor that becomes these parameters; nothing that is packed.
+
+        A GGUF file has names that no other format has.
+        """
+        own = (row for row in self.read if not row.file.endswith(ENDING))
+        return {row.ours: row.key for row in own if row.dtype != mxfp4.MXFP4}
 
     def frame(self) -> pd.DataFrame:
         """The rows as a table."""

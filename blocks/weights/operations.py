@@ -175,3 +175,16 @@ UNPAIRED = Operation(
     lambda tensor, config: (_halved(tensor, config),),
     lambda parts, config: _interleaved(parts[0], config),
 )
+# GGUF: all experts of a layer in one, as (out, in)
+STACKED_EXPERTS = Operation(
+    N_("split experts"),
+    lambda tensor, _config: tuple(tensor),
+    lambda parts, _config: torch.stack(tuple(parts)),
+    lambda shapes: (len(shapes), *shapes[0]),
+)
+# GGUF: the scale of a norm as it multiplies, where a model learns what is added to 1 (Gemma)
+WITHOUT_ONE = Operation(
+    N_("subtract 1"),
+    lambda tensor, _config: (tensor - 1,),
+    lambda parts, _config: parts[0] + 1,
+)

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from safetensors.torch import save_file
@@ -20,6 +21,7 @@ from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError
 from blocks.model.legal import MOST_MTP_MODULES
 from blocks.model.models import Model, assemble
+from blocks.text.gguf_tokenizer import tokenizer_json
 from blocks.text.marks import Marks
 from blocks.text.published import PublishedTokenizer, published_tokenizer
 from blocks.text.tokenizer import Tokenizer
@@ -28,6 +30,9 @@ from blocks.weights.config_json import Keys, parsed, read_config_file
 from blocks.weights.config_write import config_json, family_of
 from blocks.weights.families import LAYOUTS, UNEMBED, Layout, Plan, mtp_layer, plan_of
 from blocks.weights.folder import Stored, refusal
+from blocks.weights.gguf_config import ARCHITECTURE, config_values
+from blocks.weights.gguf_file import ENDING, read_gguf
+from blocks.weights.gguf_plan import gguf_plan
 from blocks.weights.ledger import NUMBERS, Ledger, State, known_as, ledger
 from blocks.weights.maths import check_maths
 from blocks.weights.mxfp4 import joined
@@ -64,21 +69,22 @@ def open_published(
     `dtype` converts the weights; unconverted they keep the number format of the file. `budget` is
     the memory that they may take, in bytes.
     """
-    family, config, found = _described(Path(folder))
-    plan = plan_of(family, config)
-    rows = ledger(plan, found)
+    source = _source(Path(folder))
+    config = source.plan.config
+    rows = ledger(source.plan, source.found)
     if rows.faults:
         raise ConfigError(rows.faults)
     kept = dtype or functools.reduce(torch.promote_types, _formats(rows))
     _check_budget(rows, kept, budget)
-    tensors, tokenizer = _read(plan, found, rows, kept), _tokenizer(Path(folder), config)
-    return Published(family, config, rows, tensors, tokenizer, _marks(Path(folder), config))
+    tensors = _read(source.plan, source.found, rows, kept)
+    tokenizer, marks = _tokenizer(source.tokenizer, config), _marks(source.values, config)
+    return Published(source.plan.family, config, rows, tensors, tokenizer, marks)
 
 
 def read_ledger(folder: str | Path) -> Ledger:
     """Return where every tensor of the folder would go, faults included; no weight is read."""
-    family, config, found = _described(Path(folder))
-    return ledger(plan_of(family, config), found)
+    source = _source(Path(folder))
+    return ledger(source.plan, source.found)
 
 
 def save_published(
@@ -171,30 +177,64 @@ def _write_index(target: Path, shards: list[list[str]], n_bytes: int) -> None:
     (target / files.INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
 
 
-def _described(folder: Path) -> tuple[str, ModelConfig, dict[str, Stored]]:
-    """Family and configuration of a folder, and its tensors, unread."""
+class Source(NamedTuple):
+    """What lies on disk, unread: `values` of config.json, and the text of tokenizer.json."""
+
+    plan: Plan
+    found: Mapping[str, Stored]
+    values: Mapping[str, Any]
+    tokenizer: str | None
+
+
+def _source(path: Path) -> Source:
+    """What lies in a folder, or in one GGUF file. Raises `ConfigError`."""
+    return _of_gguf(path) if path.suffix == ENDING and path.is_file() else _of_folder(path)
+
+
+def _of_gguf(path: Path) -> Source:
+    file = read_gguf(path)
+    values = config_values(file.metadata, file.tensors)
+    family, config = _checked(json.dumps(values))
+    _check_counts(config, len(file.tensors), is_stacked=True)
+    plan = gguf_plan(file.metadata[ARCHITECTURE], family, config)
+    return Source(plan, file.tensors, values, tokenizer_json(file.metadata))
+
+
+def _of_folder(folder: Path) -> Source:
     if not folder.is_dir():
         text = N_("{name} is not a folder: provide one with config.json and safetensors files")
         raise refusal(text, name=ascii(str(folder))[:200])
     text = files.read_text(folder, files.CONFIG)
+    family, config = _checked(text)
+    found = joined(files.stored(folder))
+    config = _fitted(family, config, found)
+    _check_counts(config, len(found), is_stacked=LAYOUTS[family].stacks_experts)
+    has_tokenizer = files.has(folder, files.TOKENIZER)
+    tokenizer = files.read_text(folder, files.TOKENIZER) if has_tokenizer else None
+    return Source(plan_of(family, config), found, parsed(text), tokenizer)
+
+
+def _checked(text: str) -> tuple[str, ModelConfig]:
+    """Family and configuration of a config.json that can be run, not only counted."""
     read = read_config_file(text)
     keys = Keys(parsed(text))
     changes = check_maths(read.family, keys)
     if keys.faults:
         raise ConfigError(keys.faults.values())
-    found = joined(files.stored(folder))
-    config = _fitted(read.family, read.config.replace(**changes), found)
+    return read.family, read.config.replace(**changes)
+
+
+def _check_counts(config: ModelConfig, n_found: int, *, is_stacked: bool) -> None:
+    """Refuse sizes that so few tensors cannot have, before a plan of so many is made."""
     n_layers = config.n_layers + config.n_decoder_layers
     n_experts = config.n_expert_layers * config.n_experts
-    is_stacked = LAYOUTS[read.family].stacks_experts
     n_parts = n_layers if is_stacked else n_layers + n_experts - config.n_expert_layers
     if is_stacked and n_experts > MOST_STACKED:
         said = N_("config.json asks for {n} experts in all; at most {most} can be built here")
         raise refusal(said, n=f"{n_experts:,}", most=f"{MOST_STACKED:,}")
-    if LEAST_OF_A_LAYER * n_parts > len(found):
+    if LEAST_OF_A_LAYER * n_parts > n_found:
         said = N_("config.json asks for {n} layers, but the files hold only {tensors} tensors")
-        raise refusal(said, n=n_layers, tensors=len(found))
-    return read.family, config, found
+        raise refusal(said, n=n_layers, tensors=n_found)
 
 
 def _fitted(family: str, config: ModelConfig, found: Mapping[str, Stored]) -> ModelConfig:
@@ -268,9 +308,8 @@ def _check_repeated(each: Stored, other: Stored | None, name: str) -> None:
         raise refusal(text, key=each.key, other=other.key if other else name)
 
 
-def _marks(folder: Path, config: ModelConfig) -> Marks:
+def _marks(values: Mapping[str, Any], config: ModelConfig) -> Marks:
     """Padding also begins a target, unless another token does (T5)."""
-    values = parsed(files.read_text(folder, files.CONFIG))
     names = "pad_token_id", "decoder_start_token_id", "eos_token_id"
     found = (values.get(name) for name in names)
     padding, start, stop = (
@@ -288,10 +327,10 @@ def _never(found: object, vocab_size: int) -> tuple[int, ...]:
     return tuple(each for each in alone if type(each) is int and 0 <= each < vocab_size)
 
 
-def _tokenizer(folder: Path, config: ModelConfig) -> PublishedTokenizer | None:
-    if not files.has(folder, files.TOKENIZER):
+def _tokenizer(text: str | None, config: ModelConfig) -> PublishedTokenizer | None:
+    if text is None:
         return None
-    found = published_tokenizer(files.read_text(folder, files.TOKENIZER))
+    found = published_tokenizer(text)
     if found.vocab_size > config.vocab_size:
         text = N_("tokenizer.json has {n} tokens, but the model knows only {vocab_size}")
         raise refusal(text, n=f"{found.vocab_size:,}", vocab_size=f"{config.vocab_size:,}")

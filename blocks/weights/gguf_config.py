@@ -1,0 +1,283 @@
+"""The metadata of a GGUF file as the config.json of its family: what is not understood is refused.
+
+llama.cpp writes sizes under the name of an architecture ("llama.block_count"). Several families of
+`transformers` share one: Mistral, Mixtral and SmolLM2 are all "llama".
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import Tensor
+
+from blocks.model.faults import N_
+from blocks.model.kinds import RopeScaling
+from blocks.model.positions import Rope
+from blocks.weights.config_json import FULL, LOCAL
+from blocks.weights.folder import Stored, refusal
+
+ARCHITECTURE, TOKEN, EMBED = "general.architecture", "tokenizer.ggml.", "token_embd.weight"
+Tensors = Mapping[str, Stored]
+Values = dict[str, Any]
+
+SIZES = {
+    "context_length": "max_position_embeddings",
+    "embedding_length": "hidden_size",
+    "block_count": "num_hidden_layers",
+    "feed_forward_length": "intermediate_size",
+    "attention.head_count": "num_attention_heads",
+    "attention.head_count_kv": "num_key_value_heads",
+    "attention.layer_norm_rms_epsilon": "rms_norm_eps",
+    "attention.key_length": "head_dim",
+    "rope.freq_base": "rope_theta",
+}
+OF_GPT2 = {
+    "context_length": "n_positions",
+    "embedding_length": "n_embd",
+    "block_count": "n_layer",
+    "feed_forward_length": "n_inner",
+    "attention.head_count": "n_head",
+    "attention.layer_norm_epsilon": "layer_norm_epsilon",
+}
+WINDOW = {"attention.sliding_window": "sliding_window"}
+EXPERTS = {"expert_count": "num_local_experts", "expert_used_count": "num_experts_per_tok"}
+CAPS = {
+    "attn_logit_softcapping": "attn_logit_softcapping",
+    "final_logit_softcapping": "final_logit_softcapping",
+}
+SCALING = ("type", "factor", "original_context_length", "attn_factor", "finetuned")
+TOLD = ("vocab_size", "rope.dimension_count")  # they follow from the rest
+MARKS = {
+    "bos_token_id": "bos_token_id",
+    "eos_token_id": "eos_token_id",
+    "pad_token_id": "padding_token_id",
+}
+FACTORS, LLAMA3_TRAINED = "rope_freqs.weight", 8192
+LONG_FACTORS = {
+    "short_factor": "rope_factors_short.weight",
+    "long_factor": "rope_factors_long.weight",
+}
+NOT_UNDERSTOOD = N_("{name} in the GGUF file is not understood here: use the safetensors files")
+
+
+class Metadata:
+    """The values of one architecture; what was asked for is known, the rest is refused."""
+
+    def __init__(self, metadata: Mapping[str, Any], tensors: Tensors):
+        self.architecture = metadata.get(ARCHITECTURE)
+        self.tensors = tensors
+        start = f"{self.architecture}."
+        own = {key: value for key, value in metadata.items() if key.startswith(start)}
+        self.own = {key.removeprefix(start): value for key, value in own.items()}
+        self.asked: set[str] = set()
+
+    def get(self, name: str) -> Any:
+        """The value, None where there is none. A list that says the same of each layer is one."""
+        self.asked.add(name)
+        value = self.own.get(name)
+        if isinstance(value, list) and value and value == value[:1] * len(value):
+            return value[0]
+        return value
+
+    def flags(self, name: str) -> Any:
+        """The value as it is, a list included."""
+        self.asked.add(name)
+        return self.own.get(name)
+
+    def named(self, names: Mapping[str, str]) -> Values:
+        """Those that are there, by the names of config.json."""
+        found = {theirs: self.get(name) for name, theirs in names.items()}
+        return {theirs: value for theirs, value in found.items() if value is not None}
+
+    def has(self, name: str) -> bool:
+        """Whether there is a tensor of this name."""
+        return name in self.tensors
+
+    def check(self) -> None:
+        """Refuse a value that nobody asked for: it may change what the model computes."""
+        for name in sorted(self.own.keys() - self.asked):
+            raise refusal(NOT_UNDERSTOOD, name=f"{self.architecture}.{name}"[:80])
+
+
+def config_values(metadata: Mapping[str, Any], tensors: Tensors) -> Values:
+    """Return what a config.json would say of this model. Raises `ConfigError`."""
+    found = Metadata(metadata, tensors)
+    if not isinstance(found.architecture, str) or found.architecture not in READERS:
+        text = N_("GGUF files of {name} are not read here; supported: {known}")
+        name = ascii(found.architecture)[1:-1][:40]
+        raise refusal(text, name=name, known=", ".join(READERS))
+    values = READERS[found.architecture](found)
+    for name in TOLD:
+        found.get(name)
+    found.check()
+    table, title = tensors.get(EMBED), metadata.get("general.name")
+    return {
+        **values,
+        **{
+            ours: metadata[key] for ours, name in MARKS.items() if (key := TOKEN + name) in metadata
+        },
+        "vocab_size": table.shape[0] if table else None,
+        "tie_word_embeddings": not found.has("output.weight"),
+        "_name_or_path": title if isinstance(title, str) else "",
+    }
+
+
+def _llama(found: Metadata) -> Values:
+    """Llama; Mistral, where a window is told; Mixtral, where there are experts."""
+    values = _of_llama_kind(found, "llama")
+    window, experts = found.named(WINDOW), found.named(EXPERTS)
+    if experts.get("num_local_experts"):
+        return {**values, **window, **experts, "model_type": "mixtral"}
+    if window.get("sliding_window"):
+        return {**values, **window, "model_type": "mistral"}
+    return {**values, **_biases(found), "mlp_bias": found.has("blk.0.ffn_up.bias")}
+
+
+def _granite(found: Metadata) -> Values:
+    """As Llama, with four fixed numbers."""
+    return {
+        **_llama(found),
+        "model_type": "granite",
+        **found.named(
+            {
+                "attention.scale": "attention_multiplier",
+                "embedding_scale": "embedding_multiplier",
+                "residual_scale": "residual_multiplier",
+                "logit_scale": "logits_scaling",
+            }
+        ),
+    }
+
+
+def _qwen2(found: Metadata) -> Values:
+    return _of_llama_kind(found, "qwen2")
+
+
+def _qwen3(found: Metadata) -> Values:
+    return {**_of_llama_kind(found, "qwen3"), **_biases(found)}
+
+
+def _qwen3_moe(found: Metadata) -> Values:
+    """llama.cpp always makes the chosen experts' shares add up to 1."""
+    return {
+        **_of_llama_kind(found, "qwen3_moe"),
+        **_biases(found),
+        **found.named({**EXPERTS, "expert_feed_forward_length": "moe_intermediate_size"}),
+        "norm_topk_prob": True,
+    }
+
+
+def _gemma(found: Metadata) -> Values:
+    return _of_llama_kind(found, "gemma")
+
+
+def _gemma2(found: Metadata) -> Values:
+    values = {**_of_llama_kind(found, "gemma2"), **found.named({**WINDOW, **CAPS})}
+    return {**values, **_divisor(values, largest=46)}
+
+
+def _gemma3(found: Metadata) -> Values:
+    """Which layers see a window: every how many one does not, or a list with one flag a layer."""
+    names = {**WINDOW, **CAPS, "rope.freq_base_swa": "rope_local_base_freq"}
+    values = {**_of_llama_kind(found, "gemma3_text"), **found.named(names)}
+    pattern = found.flags("attention.sliding_window_pattern")
+    if isinstance(pattern, list):
+        values["layer_types"] = [LOCAL if each else FULL for each in pattern]
+    elif pattern is not None:
+        values["sliding_window_pattern"] = pattern
+    return {**values, **_divisor(values, largest=62)}
+
+
+def _divisor(values: Values, *, largest: int) -> Values:
+    """What scores are divided by the root of: the largest model, of 27 B, has its own, not told."""
+    if values.get("num_hidden_layers") == largest:
+        return {"query_pre_attn_scalar": values["hidden_size"] // values["num_attention_heads"]}
+    return {"query_pre_attn_scalar": values.get("head_dim")}
+
+
+def _olmo2(found: Metadata) -> Values:
+    return {**_of_llama_kind(found, "olmo2"), **_biases(found)}
+
+
+def _phi3(found: Metadata) -> Values:
+    """Factors for long texts lie among the tensors; a share of each head may be turned."""
+    values = {**_of_llama_kind(found, "phi3"), **found.named(WINDOW)}
+    turned, d_head = found.get("rope.dimension_count"), values.get("head_dim")
+    if type(turned) is int and type(d_head) is int and d_head > 0:
+        values["partial_rotary_factor"] = turned / d_head
+    trained = found.get("rope.scaling.original_context_length")
+    if all(map(found.has, LONG_FACTORS.values())):
+        factors = {name: _listed(found, key) for name, key in LONG_FACTORS.items()}
+        values["rope_scaling"] = {"rope_type": "longrope", **factors}
+        values["original_max_position_embeddings"] = trained
+    return values
+
+
+def _listed(found: Metadata, key: str) -> list[float]:
+    """The numbers of a vector; those of a file that lies about its size are not read."""
+    each = found.tensors[key]
+    return each.tensor().flatten().tolist() if len(each.shape) == 1 else []
+
+
+def _gpt2(found: Metadata) -> Values:
+    return {"model_type": "gpt2", **found.named(OF_GPT2)}
+
+
+def _biases(found: Metadata) -> Values:
+    return {"attention_bias": found.has("blk.0.attn_q.bias")}
+
+
+def _of_llama_kind(found: Metadata, family: str) -> Values:
+    """What Llama and its descendants have in common."""
+    values = {"model_type": family, **found.named(SIZES)}
+    d_model, n_heads = values.get("hidden_size"), values.get("num_attention_heads")
+    if "head_dim" not in values and type(d_model) is type(n_heads) is int and n_heads > 0:
+        values["head_dim"] = d_model // n_heads
+    n_values = found.get("attention.value_length")
+    if n_values not in (None, values.get("head_dim")):
+        text = N_("Keys of {keys} and values of {values} numbers a head are not read here")
+        raise refusal(text, keys=values.get("head_dim"), values=ascii(n_values)[:40])
+    return {**values, **_stretched(found, values)}
+
+
+def _stretched(found: Metadata, values: Values) -> Values:
+    """How RoPE is stretched; of Llama 3's rule llama.cpp keeps only the factors that it gives."""
+    told = {name: found.get(f"rope.scaling.{name}") for name in SCALING}
+    if told["type"] in (None, "none", "longrope"):
+        return _by_llama3(found, values) if found.has(FACTORS) else {}
+    rope = {"rope_type": told["type"], "factor": told["factor"]}
+    if told["type"] == "yarn":
+        rope["original_max_position_embeddings"] = told["original_context_length"]
+    return {"rope_scaling": rope}
+
+
+def _by_llama3(found: Metadata, values: Values) -> Values:
+    """The rule as published, where it gives just the factors that are in the file."""
+    factors, d_head = found.tensors[FACTORS].tensor().flatten(), values.get("head_dim")
+    base, n = values.get("rope_theta", 10_000.0), len(factors)
+    factor = round(float(factors.max()), 3)
+    is_possible = type(base) is float and base > 0 and factor > 0 and 2 * n == d_head
+    if is_possible and _llama3_factors(2 * n, base, factor).allclose(factors, rtol=1e-4):
+        rope = {"rope_type": "llama3", "factor": factor}
+        return {"rope_scaling": {**rope, "original_max_position_embeddings": LLAMA3_TRAINED}}
+    raise refusal(NOT_UNDERSTOOD, name=FACTORS)
+
+
+def _llama3_factors(width: int, base: float, factor: float) -> Tensor:
+    """By what the published rule divides the speed of each pair."""
+    rope = Rope(width, base, RopeScaling.LLAMA3, factor, LLAMA3_TRAINED)
+    return Rope(width, base).speeds() / rope.speeds()
+
+
+READERS: Mapping[str, Callable[[Metadata], Values]] = {
+    "gpt2": _gpt2,
+    "llama": _llama,
+    "granite": _granite,
+    "qwen2": _qwen2,
+    "qwen3": _qwen3,
+    "qwen3moe": _qwen3_moe,
+    "gemma": _gemma,
+    "gemma2": _gemma2,
+    "gemma3": _gemma3,
+    "olmo2": _olmo2,
+    "phi3": _phi3,
+}
