@@ -15,6 +15,7 @@ from blocks.weights.config_json import object_of
 
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
 WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+GGUF = ".gguf"  # what the name of such a file ends with: a whole model
 MOST_BYTES = {CONFIG: 2**20, INDEX: 2**24, TOKENIZER: 2**26}
 MOST_SHARDS, MOST_TENSORS = 1000, 100_000  # DeepSeek-V3 has 45,383
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from blocks.model.faults import N_
 from blocks.weights.folder import MOST_TENSORS, Stored, refusal
 
-ENDING, MAGIC, VERSIONS = ".gguf", b"GGUF", (2, 3)
+MAGIC, VERSIONS = b"GGUF", (2, 3)
 MOST_HEADER = 2**25  # bytes; Gemma 3, with 262,144 tokens, takes 6 million
 MOST_ENTRIES, MOST_NAME, MOST_AXES = 65_536, 65_535, 4
 ALIGNMENT, USUAL_ALIGNMENT = "general.alignment", 32

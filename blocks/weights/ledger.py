@@ -12,8 +12,8 @@ import torch
 from blocks.model.faults import N_, Fault
 from blocks.weights import mxfp4
 from blocks.weights.families import Layout, Plan
-from blocks.weights.folder import Stored
-from blocks.weights.gguf_file import ENDING, ROUNDED
+from blocks.weights.folder import GGUF, Stored
+from blocks.weights.gguf_file import ROUNDED
 
 NUMBERS = {
     "F64": torch.float64,
@@ -99,7 +99,7 @@ class Ledger:
 
         A GGUF file has names that no other format has.
         """
-        own = (row for row in self.read if not row.file.endswith(ENDING))
+        own = (row for row in self.read if not row.file.endswith(GGUF))
         return {row.ours: row.key for row in own if row.dtype != mxfp4.MXFP4}
 
     def frame(self) -> pd.DataFrame:

@@ -1,11 +1,11 @@
-"""Where models lie on this machine: folders below those that whoever serves allows."""
+"""Where models lie on this machine: folders and GGUF files below the folders that are allowed."""
 
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from blocks.weights.folder import CONFIG, INDEX, TOKENIZER, inside
+from blocks.weights.folder import CONFIG, GGUF, INDEX, TOKENIZER, inside
 
 MOST_FOLDERS, DEEPEST = 200, 3
 TABLES = (CONFIG, TOKENIZER, INDEX)
@@ -13,44 +13,44 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 def listed(roots: Sequence[Path]) -> dict[str, Path]:
-    """The folders with a config.json below these, by their path from there; links not followed.
+    """The folders with a config.json and the GGUF files below these, by their path from there.
 
-    Where two roots have the same, the first.
+    Links are not followed. Where two roots have the same, the first.
     """
     found: dict[str, Path] = {}
     for root in roots:
-        for folder in _models(root, DEEPEST):
-            found.setdefault(folder.relative_to(root).as_posix(), folder)
+        for model in _models(root, DEEPEST):
+            found.setdefault(model.relative_to(root).as_posix(), model)
             if len(found) >= MOST_FOLDERS:
                 return found
     return found
 
 
 def below(roots: Sequence[Path], name: str) -> Path | None:
-    """The folder of this name below one of the roots; None for whatever leads elsewhere."""
+    """The model of this name below one of the roots; None for whatever leads elsewhere."""
     parts = name.split("/")
     if len(parts) > DEEPEST or not all(map(_is_plain, parts)):
         return None
     return next((found for root in roots if (found := _reached(root, parts)) is not None), None)
 
 
-def stamp(folder: Path) -> Stamp | None:
+def stamp(model: Path) -> Stamp | None:
     """Name, size and time of change of all that is read; None where it cannot be."""
     try:
-        found = [(path.name, path.stat()) for path in _read(folder)]
+        found = [(path.name, path.stat()) for path in _read(model)]
     except OSError:
         return None
     return tuple((name, each.st_size, each.st_mtime_ns) for name, each in found)
 
 
-def fingerprint(folder: Path) -> str:
+def fingerprint(model: Path) -> str:
     """SHA-256 over all that is read: the same for the same files, wherever they lie.
 
     Raises `ConfigError` where a file leads elsewhere.
     """
     whole = hashlib.sha256()
-    for path in _read(folder):
-        with inside(folder, path.name).open("rb") as file:
+    for path in _read(model):
+        with inside(path.parent, path.name).open("rb") as file:
             whole.update(f"{path.name}\0".encode() + hashlib.file_digest(file, "sha256").digest())
     return whole.hexdigest()
 
@@ -61,21 +61,25 @@ def _models(root: Path, deepest: int) -> Iterator[Path]:
     except OSError:
         return
     for entry in entries:
-        if entry.is_symlink() or not entry.is_dir() or not _is_plain(entry.name):
+        if entry.is_symlink() or not _is_plain(entry.name):
             continue
-        if (entry / CONFIG).is_file():
+        if _is_gguf(entry) or (entry / CONFIG).is_file():
             yield entry
-        elif deepest > 1:
+        elif deepest > 1 and entry.is_dir():
             yield from _models(entry, deepest - 1)
 
 
 def _reached(root: Path, parts: Sequence[str]) -> Path | None:
-    folder = root
+    found = root
     for part in parts:
-        folder = folder / part
-        if folder.is_symlink() or not folder.is_dir():
+        found = found / part
+        if found.is_symlink() or not (found.is_dir() or _is_gguf(found)):
             return None
-    return folder
+    return found
+
+
+def _is_gguf(path: Path) -> bool:
+    return path.suffix == GGUF and path.is_file()
 
 
 def _is_plain(name: str) -> bool:
@@ -84,6 +88,8 @@ def _is_plain(name: str) -> bool:
     return bool(name) and len(name) <= 100 and name.isprintable() and not is_odd
 
 
-def _read(folder: Path) -> list[Path]:
-    tables = [folder / name for name in TABLES if (folder / name).exists()]
-    return [*tables, *sorted(folder.glob("*.safetensors"))]
+def _read(model: Path) -> list[Path]:
+    if _is_gguf(model):
+        return [model]
+    tables = [model / name for name in TABLES if (model / name).exists()]
+    return [*tables, *sorted(model.glob("*.safetensors")), *sorted(model.glob("*" + GGUF))]

@@ -1,4 +1,4 @@
-"""Published checkpoints: a folder with config.json and safetensors, opened as it lies on disk.
+"""Published checkpoints: a folder with config.json and safetensors, or a GGUF file, as it lies.
 
 Built without memory of its own; the weights are those of the mapped file. Nothing is guessed: what
 is not understood is refused by name.
@@ -31,7 +31,7 @@ from blocks.weights.config_write import config_json, family_of
 from blocks.weights.families import LAYOUTS, UNEMBED, Layout, Plan, mtp_layer, plan_of
 from blocks.weights.folder import Stored, refusal
 from blocks.weights.gguf_config import ARCHITECTURE, config_values
-from blocks.weights.gguf_file import ENDING, read_gguf
+from blocks.weights.gguf_file import read_gguf
 from blocks.weights.gguf_plan import gguf_plan
 from blocks.weights.ledger import NUMBERS, Ledger, State, known_as, ledger
 from blocks.weights.maths import check_maths
@@ -39,6 +39,7 @@ from blocks.weights.mxfp4 import joined
 from blocks.weights.tensors import Weights, check_finite, check_shapes, stored_by_name
 
 LEAST_OF_A_LAYER = 3  # tensors, of each of its experts
+PARTS = "split.count"  # of a GGUF file
 MOST_STACKED = 2**15  # experts that a few tensors may claim to hold
 
 
@@ -64,7 +65,7 @@ class Published:
 def open_published(
     folder: str | Path, *, dtype: torch.dtype | None = None, budget: int | None = None
 ) -> Published:
-    """Open a folder in the published format. Raises `ConfigError`.
+    """Open a folder in the published format, or a GGUF file. Raises `ConfigError`.
 
     `dtype` converts the weights; unconverted they keep the number format of the file. `budget` is
     the memory that they may take, in bytes.
@@ -187,12 +188,18 @@ class Source(NamedTuple):
 
 
 def _source(path: Path) -> Source:
-    """What lies in a folder, or in one GGUF file. Raises `ConfigError`."""
-    return _of_gguf(path) if path.suffix == ENDING and path.is_file() else _of_folder(path)
+    """What lies in a folder or a GGUF file, or in the one of a folder. Raises `ConfigError`."""
+    if path.is_dir() and not files.has(path, files.CONFIG):
+        found = [each.name for each in path.glob("*" + files.GGUF)]
+        return _of_gguf(files.inside(path, found[0])) if len(found) == 1 else _of_folder(path)
+    return _of_gguf(path) if path.suffix == files.GGUF and path.is_file() else _of_folder(path)
 
 
 def _of_gguf(path: Path) -> Source:
     file = read_gguf(path)
+    if file.metadata.get(PARTS, 1) != 1:
+        text = N_("{name} is one part of several: join them with llama-gguf-split --merge")
+        raise refusal(text, name=ascii(path.name)[1:-1][:80])
     values = config_values(file.metadata, file.tensors)
     family, config = _checked(json.dumps(values))
     _check_counts(config, len(file.tensors), is_stacked=True)

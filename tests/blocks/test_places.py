@@ -19,18 +19,21 @@ def root(tmp_path: Path) -> Path:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "config.json").write_text("{}")
+    (root / "owner" / "small.Q4_1.gguf").write_bytes(b"GGUF")
+    (root / "owner" / "leads.gguf").symlink_to(root / "owner" / "small.Q4_1.gguf")
+    (root / "owner" / "folder.gguf").mkdir()
     (root / "leads-out").symlink_to(outside)
     (root / "owner" / "leads-in").symlink_to(root / "gpt2")
     return root
 
 
 def test_models_below_the_roots_are_listed_and_links_are_not(root: Path):
-    assert [*listed([root])] == ["gpt2", "owner/bert"]
+    assert [*listed([root])] == ["gpt2", "owner/bert", "owner/small.Q4_1.gguf"]
     assert listed([root / "gone", root])["gpt2"] == root / "gpt2"
     assert listed([]) == {}
 
 
-@pytest.mark.parametrize("name", ["gpt2", "owner/bert"])
+@pytest.mark.parametrize("name", ["gpt2", "owner/bert", "owner/small.Q4_1.gguf"])
 def test_a_name_leads_to_its_folder(root: Path, name: str):
     assert below([root / "gone", root], name) == root / name
 
@@ -48,6 +51,7 @@ def test_a_name_leads_to_its_folder(root: Path, name: str):
         "/etc",
         "leads-out",
         "owner/leads-in",
+        "owner/leads.gguf",
         ".hidden",
         "gpt2/config.json",
         "gpt2\0",
