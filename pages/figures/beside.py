@@ -10,7 +10,7 @@ import numpy as np
 
 from pages.figures.signed import most_of, with_most
 from pages.figures.theme import Picture
-from pages.figures.token_axis import WIDE
+from pages.figures.theme import WIDE
 
 Range = tuple[float, float]
 COLOR_ENDS = (("zmin", "zmax"), ("cmin", "cmax"))
