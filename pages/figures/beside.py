@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from pages.figures.signed import most_of, with_most
-from pages.figures.theme import Picture
-from pages.figures.theme import WIDE
+from pages.figures.theme import WIDE, Picture
 
 Range = tuple[float, float]
 COLOR_ENDS = (("zmin", "zmax"), ("cmin", "cmax"))

@@ -50,8 +50,8 @@ def _note(faults: tuple[Fault, ...], ledger: Ledger | None = None) -> None:
 def _upload() -> None:
     st.file_uploader(
         _(
-            "config.json, tokenizer.json and safetensors files, one GGUF file, or one file saved by "
-            "Blockscope"
+            "config.json, tokenizer.json and safetensors files, one GGUF file, or one file saved "
+            "by Blockscope"
         ),
         ("json", "safetensors", "gguf"),
         accept_multiple_files=True,
