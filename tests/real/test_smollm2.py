@@ -1,4 +1,4 @@
-"""A real model, where `make model` has brought it: SmolLM2-135M-Instruct, rounded to about 4 bits."""
+"""A real model, where `make model` brought it: SmolLM2-135M-Instruct, about 4 bits a weight."""
 
 import importlib.util
 from pathlib import Path
