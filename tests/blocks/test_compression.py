@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from efficiency_toy import config_of, sorter, weights_of
+from efficiency_toy import config_of, sorter, weights_of, with_task
 from safetensors.torch import load, save
 from toy import assert_near
 
@@ -29,6 +29,7 @@ from blocks.efficiency.exemption import (
 )
 from blocks.efficiency.pruning import Criterion, MaskPattern, Scope, masks, two_of_four
 from blocks.efficiency.quantization import Granularity, Quantization, RangeRule
+from blocks.efficiency.removal import least_needed
 from blocks.efficiency.rounding import Rounding
 from blocks.efficiency.structured import Choice, without_heads, without_layers, without_units
 from blocks.model.randomness import generator
@@ -250,6 +251,66 @@ def test_the_parts_that_write_least_go(criterion: Criterion, part: str):
     for name in small:
         if name.endswith(ending):
             assert small[name][0].tolist() == sizes
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_a_part_counts_as_much_as_it_wrote_on_the_text(width: int):
+    """By magnitude as much as its weights, both as sums of squares; inputs hang together here."""
+    weight, x = torch.randn(2, 7, 8, generator=generator(0, "parts"))
+    x = x @ torch.randn(8, 8, generator=generator(1, "parts"))
+    wanda = Choice(Criterion.WANDA, {"out": heard(x)}, generator(0, "unused"))
+    plain = Choice(Criterion.MAGNITUDE, {"out": heard(x)}, generator(0, "unused"))
+    parts = [slice(i, i + width) for i in range(0, 8, width)]
+    wrote = [float((x[:, each] @ weight[:, each].T).square().sum()) for each in parts]
+    assert_near(wanda.scores("out", weight, width), wrote)
+    sizes = [float(weight[:, each].square().sum()) for each in parts]
+    assert_near(plain.scores("out", weight, width), sizes)
+
+
+def test_what_was_heard_is_summed_over_all_rows_of_all_batches():
+    class Reader(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.linear(x)
+
+    texts = torch.randn(3, 2, 5, 4, generator=generator(0, "texts"))
+    (found,) = calibrate(Reader(), [Batch(each, each) for each in texts]).values()
+    rows = texts.reshape(-1, 4)
+    assert_near(found.gram, rows.T @ rows)
+    assert_near(found.mean_size, rows.abs().mean(0))
+    assert_near(found.largest, rows.abs().amax(0))
+    assert_near(found.norms, torch.linalg.vector_norm(rows, dim=0))
+
+
+def test_what_is_left_is_calibrated_after_parts_are_gone(calibrated):
+    """A smaller model is rounded as it would be had it never had them."""
+    file, how = calibrated.file, RECIPES["2 bits, GPTQ"]
+    left = without_layers(file.config, file.tensors, (0,))
+    alone = compress(with_task(left.config, left.of(file.tensors)), how).tensors
+    ours = compress(calibrated, replace(how, removed_layers=(0,))).tensors
+    for name in alone:
+        assert_near(ours[name], alone[name])
+
+
+def test_the_layers_that_are_needed_least_go_one_after_the_other(calibrated):
+    """First that without which the loss is least, then another beside it: by torch's own loss."""
+    file = calibrated.file
+
+    def loss(removed: tuple[int, ...]) -> float:
+        left = without_layers(file.config, file.tensors, removed)
+        model = trained(left.config, left.of(file.tensors))
+        with torch.no_grad():
+            both = [(model(*each.read), each.targets) for each in calibrated.batches]
+        said, asked = (torch.cat(each).flatten(0, 1) for each in zip(*both, strict=True))
+        return float(torch.nn.functional.cross_entropy(said, asked))
+
+    first = min(range(3), key=lambda i: loss((i,)))
+    second = min({0, 1, 2} - {first}, key=lambda i: loss(tuple(sorted((first, i)))))
+    for n, gone in ((1, (first,)), (2, tuple(sorted((first, second))))):
+        assert least_needed(calibrated, file.config, file.tensors, n) == gone
 
 
 @pytest.mark.parametrize("width", [8, 10])

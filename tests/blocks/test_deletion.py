@@ -90,7 +90,7 @@ def test_every_order_deletes_one_more_each_time():
         assert all({*a.deleted} < {*b.deleted} for a, b in pairwise(line))
     assert at_random(model, 0) != at_random(model, 1)
     measured = tuple(
-        Changed(each, 0.0, float(i)) for i, each in enumerate(reversed(singles(model)))
+        Changed(each, -float(i), float(i)) for i, each in enumerate(reversed(singles(model)))
     )
     last = sublayer_paths(model)[-1]
     assert least_first(measured)[0] == Change((last,))

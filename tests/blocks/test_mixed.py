@@ -110,6 +110,14 @@ def test_rows_are_kept_by_their_blame_for_each_weight():
     assert kept["a"].tolist() == [False, True] and not kept["b"].any()
 
 
+def test_rows_are_kept_as_far_as_there_is_room_to_the_last_weight():
+    errors = {"a": torch.ones(2), "b": torch.ones(2)}
+    blames, widths = {"a": 1.0, "b": 2.0}, {"a": 2, "b": 8}  # of a weight a quarter, an eighth
+    kept = [kept_rows(blames, errors, widths, share) for share in (0.2, 0.19, 0.6)]
+    assert [each["a"].tolist() for each in kept] == [[True, True], [True, False], [True, True]]
+    assert [each["b"].tolist() for each in kept] == [[False] * 2, [False] * 2, [True, False]]
+
+
 def test_the_error_of_a_row_is_that_of_what_it_gives():
     x, exact, rounded = draw(30, 6, seed=1), draw(4, 6, seed=2), draw(4, 6, seed=3)
     inputs = Inputs(x.T @ x, x.abs().mean(0), x.abs().amax(0))

@@ -175,6 +175,60 @@ def test_gptq_is_the_algorithm_number_by_number(granularity: Granularity, symmet
     assert_near(ours, gptq_by_hand(weight, how, known.gram), tolerance=1e-3)
 
 
+def test_awq_is_the_best_of_its_exponents():
+    """Lin et al. 2023, section 3.2: s = (mean |x|)^α, and α of 0, 0.05, … that is least wrong."""
+    weight, x = (torch.randn(n, 8, generator=generator(n, "awq")) for n in (6, 40))
+    x = x * torch.logspace(-1, 1, 8)
+    x[0, 0] = 300.0  # large once, small in the mean
+    how = Quantization(n_bits=3, granularity=Granularity.GROUP, group_size=4)
+    tried = []
+    for step in range(21):
+        size = x.abs().mean(0) ** (step / 20)
+        scale = (size / (size.max() * size.min()).sqrt()).half().float()
+        wide = weight * scale
+        values = torch.tensor(
+            [[on_its_grid(float(v), g, how) for g in row.split(4) for v in g] for row in wide]
+        )
+        error = float((x @ (weight - values / scale).T).square().sum())
+        tried.append((error, values / scale))
+    ours = rounded(weight, how, Rounding.AWQ, Inputs(x.T @ x, x.abs().mean(0), x.abs().amax(0)))
+    assert_near(ours.values(), min(tried, key=lambda each: each[0])[1], tolerance=1e-3)
+    assert ours.input_scale is not None
+
+
+def hqq_by_hand(weight: torch.Tensor, n_bits: int) -> torch.Tensor:
+    """Badri and Shaji 2023, as its authors' code has it: a row is a grid, and p = 0.7.
+
+    The error is shrunk, W_e = sign(e) · max(0, |e| − |e|^(p−1) / β), then the zero point moves,
+    z = mean(W_q − (W − W_e) / s), β ← 1.01 β: twenty times at most, until the mean error grows.
+    """
+    weight, most = weight.double(), 2**n_bits - 1
+    high, low = (each[:, None] for each in (weight.amax(1).clamp(0), weight.amin(1).clamp(max=0)))
+    scale = (high - low) / most
+    zero, beta, best_error = (-low / scale).round(), 10.0, torch.inf
+    for _ in range(20):
+        codes = (weight / scale + zero).round().clamp(0, most)
+        values = (codes - zero) * scale
+        error = weight - values
+        if error.abs().mean() >= best_error:
+            break
+        best, best_error = values, error.abs().mean()
+        shrunk = error.sign() * (error.abs() - error.abs() ** -0.3 / beta).relu()
+        zero, beta = (codes - (weight - shrunk) / scale).mean(1, keepdim=True), 1.01 * beta
+    return best
+
+
+@pytest.mark.parametrize("n_bits", [2, 4])
+def test_hqq_is_the_algorithm_of_its_authors(n_bits: int):
+    weight = torch.randn(5, 40, generator=generator(n_bits, "hqq"))
+    weight[:, 3] *= 8  # so that errors are large, and some are shrunk to nothing
+    how = Quantization(n_bits=n_bits, symmetric=False, range_rule=RangeRule.HQQ)
+    ours = quantize(weight, how).values()
+    assert_near(ours, hqq_by_hand(weight, n_bits), tolerance=2e-3)
+    plain = quantize(weight, Quantization(n_bits=n_bits, symmetric=False)).values()
+    assert (weight - ours).abs().mean() < (weight - plain).abs().mean()
+
+
 def test_gptq_with_inputs_of_no_correlation_rounds_to_the_nearest():
     weight, how = matrix(), Quantization(n_bits=4)
     alone = Inputs(torch.eye(96), torch.ones(96), torch.ones(96))
