@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.kinds import Activation, RopeScaling, RouterKind
+from blocks.model.kinds import Activation, Architecture, PositionKind, RopeScaling, RouterKind
 from blocks.model.legal import LARGEST_SIZE, factors, is_of
 from blocks.model.positions import N_BUCKETS, yarn_size
 
@@ -63,6 +63,18 @@ class ConfigFile(NamedTuple):
     counted_as: str
     named: tuple[str, ...]
     assumed: tuple[tuple[str, str], ...]
+
+    @property
+    def n_fixed(self) -> int:
+        """Numbers of position tables that are computed and never learned, one for each stack.
+
+        They are no parameters here; `transformers` keeps them frozen among its own, and
+        `num_parameters` counts them.
+        """
+        if self.config.position.position_kind is not PositionKind.SINUSOIDAL:
+            return 0
+        n_stacks = 2 if self.config.architecture is Architecture.ENCODER_DECODER else 1
+        return n_stacks * self.config.max_seq_len * self.config.d_model
 
 
 class Keys:

@@ -66,12 +66,17 @@ CLASS_OF = {
 }
 
 
-def built(config: Any) -> int:
-    """Learned numbers of the model that `transformers` builds, without memory; tied ones once."""
+def made(config: Any) -> torch.nn.Module:
+    """The model that `transformers` builds, without memory."""
     with torch.device("meta"):
         model = CLASS_OF.get(config.model_type, CAUSAL).from_config(config)
     model.tie_weights()
-    return sum(each.numel() for each in model.parameters() if each.requires_grad)
+    return model
+
+
+def built(config: Any) -> int:
+    """Its learned numbers, tied ones once."""
+    return sum(each.numel() for each in made(config).parameters() if each.requires_grad)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -180,6 +185,20 @@ def test_toys_of_every_family_are_counted_as_they_are_built(config: Any):
     assert total_parameters(ours) == built(config) == count_built(ours)
     again = AutoConfig.for_model(**json.loads(text))
     assert built(again) == built(config)
+
+
+@pytest.mark.parametrize("config", TOYS, ids=[f"{i}-{c.model_type}" for i, c in enumerate(TOYS)])
+def test_what_is_not_learned_is_counted_apart(config: Any):
+    """Position tables that are computed; `num_parameters` of `transformers` counts them too."""
+    file = read_config_file(config.to_json_string())
+    assert total_parameters(file.config) + file.n_fixed == made(config).num_parameters()
+
+
+def test_two_tables_of_a_big_translator_by_hand():
+    """Of its source and its target: 1024 positions, 1024 wide."""
+    sizes = {"d_model": 1024, "max_position_embeddings": 1024, "vocab_size": 50, "pad_token_id": 0}
+    file = read_config_file(MarianConfig(**sizes).to_json_string())
+    assert file.n_fixed == 2 * 1024 * 1024 == 2_097_152
 
 
 def test_every_family_has_a_toy():

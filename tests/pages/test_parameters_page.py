@@ -143,7 +143,7 @@ def test_a_config_json_is_counted_and_taken_over(at: AppTest):
     visit(at)
     paste(at, json.dumps(QWEN))
     assert_works(at)
-    card = "494,032,768 parameters"
+    card = "494,032,768 learned parameters"
     assert f"{card}, counted as in transformers' `Qwen2ForCausalLM`" in said(at)
     assert "`Qwen2ForSequenceClassification`" in said(at)
     assert "hidden_act = " in said(at)

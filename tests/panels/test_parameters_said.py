@@ -17,6 +17,7 @@ from blocks.inspection.file_ledger import ledger_facts
 from blocks.inspection.weight_values import ValueFacts, WeightValues
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
+from blocks.weights.config_json import ConfigFile
 from blocks.weights.conversion_faults import ConversionFault
 from blocks.weights.doctor import Diagnosis
 from blocks.weights.ledger import Entry, Ledger, State
@@ -24,6 +25,7 @@ from pages.panels import parameter_table
 from pages.panels.parameters import (
     breakdown,
     changes,
+    config_file,
     conversion,
     file_ledger,
     published_models,
@@ -255,3 +257,26 @@ def test_without_a_fault_the_text_alone_speaks():
 def test_every_fault_and_every_state_has_its_words():
     assert conversion.FAULTS.keys() == conversion.NAMES.keys() == set(ConversionFault)
     assert file_ledger.STATES.keys() == set(State)
+
+
+def test_what_is_learned_and_what_is_fixed_is_told_apart(monkeypatch: pytest.MonkeyPatch):
+    config = ModelConfig.from_flat({"architecture": "encoder-decoder", "d_model": 8, "n_heads": 2})
+    config = config.replace(position_kind="sinusoidal", max_seq_len=10)
+    file = ConfigFile(config, "marian", "marian", "MarianModel", (), ())
+    said = in_both(monkeypatch, config_file.says_file, file, 1000)
+    assert said["en"] == (
+        "1,000 learned parameters, counted as in transformers' `MarianModel`. With the 160 fixed "
+        "numbers of its position tables, which are computed and never trained, num_parameters() "
+        "gives 1,160."
+    )
+    assert "160" in said["zh"] and "1,160" in said["zh"]
+    assumed = in_both(monkeypatch, config_file.says_assumed, file)["en"]
+    assert assumed.endswith("counts the cache and the scores without a window.")
+    local = config.replace(n_layers=4, local_window=512, global_every=2)
+    assumed = in_both(monkeypatch, config_file.says_assumed, file._replace(config=local))
+    assert "scores of 2 of 4 layers within a window of 512 tokens" in assumed["en"]
+    assert "512" in assumed["zh"]
+    learned = file._replace(config=config.replace(position_kind="learned"))
+    assert in_both(monkeypatch, config_file.says_file, learned, 1000)["en"].endswith(
+        "`MarianModel`."
+    )

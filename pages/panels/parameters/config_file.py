@@ -51,8 +51,14 @@ def take_over(file: ConfigFile) -> None:
 
 def says_file(file: ConfigFile, n_parameters: int) -> str:
     """How many, and as which class."""
-    text = _("{total:,} parameters, counted as in transformers' {name}.")
+    text = _("{total:,} learned parameters, counted as in transformers' {name}.")
     said = [text.format(total=n_parameters, name=literal(file.counted_as))]
+    if file.n_fixed:
+        text = _(
+            "With the {fixed:,} fixed numbers of its position tables, which are computed and "
+            "never trained, num_parameters() gives {both:,}."
+        )
+        said.append(text.format(fixed=file.n_fixed, both=n_parameters + file.n_fixed))
     others = [name for name in file.named if name != file.counted_as]
     if others:
         text = _("The file specifies {names}; the task head is not counted.")
@@ -67,11 +73,16 @@ def says_assumed(file: ConfigFile) -> str:
         text = _("Not in the file, so the family's defaults are used: {names}.")
         names = enumeration(literal(f"{name} = {value}") for name, value in file.assumed)
         said.append(text.format(names=names))
-    said.append(
-        _(
-            "RoPE scaling, sliding windows and dropout add no parameters and are ignored "
-            "here, so the Cost page counts the cache and the scores without a window."
+    said.append(_("Dropout adds no parameters and is not read."))
+    text = _("The Cost page counts the cache and the scores without a window.")
+    if file.config.local_window:
+        text = _(
+            "The Cost page counts the cache and the scores of {n} of {all} layers within a "
+            "window of {window:,} tokens."
         )
+    n_layers = file.config.n_layers
+    said.append(
+        text.format(n=file.config.n_local(n_layers), all=n_layers, window=file.config.local_window)
     )
     return sentences(*said)
 
