@@ -19,6 +19,8 @@ from blocks.text.tokenizer import Piece, visible
 MASK, END = "[MASK]", "[END]"
 SPECIAL = (PADDING, MASK, END)
 N_BASE = len(SPECIAL) + 256
+LONGEST_TOKEN, MOST_BYTES = 1_000, 2**24
+"""Bytes of one token, and of all: each merge may double what it joins."""
 
 # A Chinese character, a word, a number's digit, other signs, white space: no token crosses these.
 _PRETOKENS = r"\p{Han}| ?[\p{L}\p{M}&&[^\p{Han}]]+| ?\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
@@ -29,6 +31,7 @@ class BytePairTokenizer:
     """Ids: the special tokens, the 256 bytes, then one for what each merge newly joins.
 
     `merges` holds pairs of ids, the earlier ones joined first; a pair refers to earlier ids only.
+    Its tokens raise `ValueError` where one is longer than `LONGEST_TOKEN`.
     """
 
     merges: tuple[tuple[int, int], ...]
@@ -90,10 +93,13 @@ class BytePairTokenizer:
     def _tokens(self) -> tuple[bytes, ...]:
         """The bytes of each token id; none for the special ones."""
         tokens = [b""] * len(SPECIAL) + [bytes([byte]) for byte in range(256)]
-        known = set(tokens)
+        known, n_bytes = set(tokens), 0
         for left, right in self.merges:
             joined = tokens[left] + tokens[right]
             if joined not in known:
+                n_bytes += len(joined)
+                if len(joined) > LONGEST_TOKEN or n_bytes > MOST_BYTES:
+                    raise ValueError(f"a token of {len(joined):,} bytes, {n_bytes:,} in all")
                 known.add(joined)
                 tokens.append(joined)
         return tuple(tokens)
@@ -112,6 +118,7 @@ def train_bpe(texts: Iterable[str], *, vocab_size: int) -> BytePairTokenizer:
     """Learn merges from texts until there are `vocab_size` token ids; the same texts, the same."""
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
+        max_token_length=LONGEST_TOKEN,
         special_tokens=[f" {name}" for name in SPECIAL],
         initial_alphabet=list(BYTE_NAMES),
         show_progress=False,

@@ -44,7 +44,11 @@ def _byte_pairs(read: Mapping[str, Any]) -> BytePairTokenizer:
     if not all(_is_pair(pair, N_BASE + number) for number, pair in enumerate(merges)):
         raise _damaged("merges")
     tokenizer = BytePairTokenizer(tuple((left, right) for left, right in merges))
-    if tokenizer.vocab_size != N_BASE + len(merges):  # two merges would make the same token
+    try:
+        n_tokens = tokenizer.vocab_size
+    except (ValueError, IndexError):  # too long, or of a token that a repeated merge did not make
+        raise _damaged("merges") from None
+    if n_tokens != N_BASE + len(merges):  # two merges would make the same token
         raise _damaged("merges")
     return tokenizer
 

@@ -131,6 +131,7 @@ def read_model_file(raw: bytes) -> ModelFile:
         raise
     except (KeyError, TypeError, ValueError, RecursionError):
         raise _unreadable() from None
+    _check_vocabulary(tokenizer, config)
     try:
         tensors, quantized, inputs = unpack_tensors(load(raw), header.get("packed", "{}"))
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
@@ -170,6 +171,17 @@ def _header(raw: bytes) -> dict[str, str]:
         return json.loads(raw[8 : 8 + length])["__metadata__"]
     except (SafetensorError, KeyError, ValueError):
         raise _unreadable() from None
+
+
+def _check_vocabulary(tokenizer: Tokenizer, config: ModelConfig) -> None:
+    """A model may know more tokens than its tokenizer, which are padding, but not fewer."""
+    if tokenizer.vocab_size > config.vocab_size:
+        text = N_(
+            "The file's tokenizer has {n} tokens, but the model knows only {vocab_size}: save "
+            "the model with its own tokenizer"
+        )
+        said = {"n": f"{tokenizer.vocab_size:,}", "vocab_size": f"{config.vocab_size:,}"}
+        raise ConfigError([Fault(text, said)])
 
 
 def _may_hold(tensors: Weights, config: ModelConfig) -> bool:

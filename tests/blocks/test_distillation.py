@@ -31,6 +31,7 @@ from blocks.efficiency.teaching_time import TeachingTime
 from blocks.model.devices import device_name
 from blocks.model.randomness import generator
 from blocks.model.shipped import rows_in
+from blocks.text.numbers import NumberTokenizer
 from blocks.training.distillation import distillation_loss
 from blocks.training.loop import Training
 from blocks.training.loss import cross_entropy
@@ -177,7 +178,7 @@ def test_another_model_of_the_same_task_and_tokens_may_teach():
 def test_a_teacher_of_other_tokens_is_refused(tmp_path):
     file = SORT.file
     place = tmp_path / "odd.safetensors"
-    tokenizer = pocket("induction").tokenizer
+    tokenizer = NumberTokenizer(file.config.vocab_size)
     place.write_bytes(ModelFile(file.config, tokenizer, file.card, file.tensors).to_bytes())
     (fault,) = teacher_faults(SORT, Teacher(name="odd", config=file.config, file=place))
     assert "a different vocabulary" in str(fault)

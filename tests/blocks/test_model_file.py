@@ -12,6 +12,7 @@ from toy import assert_near, toy
 
 from blocks import ConfigError, ModelConfig, build
 from blocks.text.characters import CharacterTokenizer
+from blocks.text.numbers import NumberTokenizer
 from blocks.weights.model_file import Card, ModelFile, read_model_file, trained
 
 CONFIG = toy(architecture="gpt", n_layers=2, vocab_size=3, norm_kind="batchnorm")
@@ -106,6 +107,14 @@ def test_a_card_of_other_types_is_refused_by_name(name: str):
 
 def with_card(name: str, entry: object) -> bytes:
     return with_header(card={**asdict(CARD), name: entry})
+
+
+def test_a_tokenizer_may_have_fewer_tokens_than_the_model_but_not_more():
+    fewer = replace(FILE, tokenizer=CharacterTokenizer("ab")).to_bytes()
+    assert read_model_file(fewer).tokenizer.vocab_size == 2
+    for more in (CharacterTokenizer("abcd"), NumberTokenizer(100_000)):
+        with pytest.raises(ConfigError, match="tokens, but the model knows only 3"):
+            read_model_file(replace(FILE, tokenizer=more).to_bytes())
 
 
 def test_a_task_longer_than_any_is_refused():

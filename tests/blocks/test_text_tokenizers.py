@@ -24,6 +24,9 @@ TOKENIZERS = {
     "numbers": NumberTokenizer(300),
 }
 FIRST_BYTE = len(SPECIAL)
+DOUBLES = [[N_BASE + number] * 2 for number in range(40)]  # 2 ** 41 bytes
+LONG = [[50, 51], *([N_BASE + number, 50] for number in range(998))]  # of 1,000 bytes at the end
+MANY = [[N_BASE + number, FIRST_BYTE + byte] for number in range(990) for byte in range(60, 110)]
 
 DAMAGED = {
     "not JSON": "{",
@@ -39,6 +42,11 @@ DAMAGED = {
     "merges a special token": f'{{"kind": "bpe", "merges": [[{FIRST_BYTE - 1}, 50]]}}',
     "merges what comes later": f'{{"kind": "bpe", "merges": [[50, {N_BASE}]]}}',
     "merges the same twice": '{"kind": "bpe", "merges": [[50, 51], [50, 51]]}',
+    "merges of a merge too few": json.dumps(
+        {"kind": "bpe", "merges": [[50, 51], [50, 51], [N_BASE + 1, 50]]}
+    ),
+    "merges that double": json.dumps({"kind": "bpe", "merges": [[50, 50], *DOUBLES]}),
+    "merges that are many and long": json.dumps({"kind": "bpe", "merges": [*LONG, *MANY]}),
     "no characters": '{"kind": "characters", "characters": ""}',
     "a character twice": '{"kind": "characters", "characters": "aba"}',
     "characters in a list": '{"kind": "characters", "characters": ["a"]}',
