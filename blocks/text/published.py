@@ -1,16 +1,19 @@
 """A published tokenizer, from its tokenizer.json: used as the file says, nothing added to it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import tokenizers
 
 from blocks.model.faults import N_, ConfigError, Fault
+from blocks.text.bounds import is_bounded, normalizing, stays_short, steps_of
 from blocks.text.bpe import BYTE_NAMES
 from blocks.text.tokenizer import Piece, visible
 
+T = TypeVar("T")
 MOST_IDS = 2_000_000
 WORD_START = "▁"  # SentencePiece's sign for a space
 BYTES = {name: byte for byte, name in enumerate(BYTE_NAMES)}
@@ -35,15 +38,18 @@ class PublishedTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The token ids of a text, with those that the file puts around it."""
-        return self._encoded(text).ids
+        found = self._encoded(text)
+        return found.ids if found else []
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """The text of some token ids; special tokens stand for none."""
-        return self._model.decode(list(token_ids))
+        return _or_none(lambda: self._model.decode(list(token_ids))) or ""
 
     def pieces(self, text: str) -> tuple[Piece, ...]:
         """The tokens of a text with their places; a special one takes no room in it."""
         found = self._encoded(text)
+        if found is None:
+            return ()
         pieces, at = [], 0
         for number, (start, end), is_special in zip(
             found.ids, found.offsets, found.special_tokens_mask, strict=True
@@ -66,27 +72,40 @@ class PublishedTokenizer:
             return raw.hex(" ").upper().replace(" ", "·")
 
     def left_out(self, text: str) -> tuple[str, ...]:
-        """What in the text became the token for the unknown, each once."""
+        """What became the token for the unknown, each once; all of a text that cannot be read."""
+        found = self._encoded(text)
+        if found is None:
+            return (text,)
         unknown = self._model.token_to_id(getattr(self._model.model, "unk_token", None) or "")
-        if unknown is None:
-            return ()
-        places = ((piece.start, piece.end) for piece in self.pieces(text))
-        found = zip(self.encode(text), places, strict=True)
-        return tuple(dict.fromkeys(text[a:b] for number, (a, b) in found if number == unknown))
+        places = (
+            place for id, place in zip(found.ids, found.offsets, strict=True) if id == unknown
+        )
+        return tuple(dict.fromkeys(text[start:end] for start, end in places))
 
     def to_json(self) -> str:
         """The file, marked as one that was published."""
         return json.dumps({"kind": "published", "tokenizer": self.text})
 
-    def _encoded(self, text: str) -> tokenizers.Encoding:
-        return self._model.encode(text.encode("utf-8", "replace").decode())
+    def _encoded(self, text: str) -> tokenizers.Encoding | None:
+        """None where the library cannot read this text, or would make too much of it."""
+        readable = text.encode("utf-8", "replace").decode()
+        if not _or_none(lambda: stays_short(readable, self._normalizing)):
+            return None
+        # A batch, even of one, lets other threads run meanwhile; `encode` does not.
+        return _or_none(lambda: self._model.encode_batch([readable])[0])
 
     @cached_property
     def _model(self) -> tokenizers.Tokenizer:
         model = tokenizers.Tokenizer.from_str(self.text)
         model.no_padding()
         model.no_truncation()
+        if getattr(model.model, "dropout", None):
+            model.model.dropout = None  # which is for training: a text would be cut at random
         return model
+
+    @cached_property
+    def _normalizing(self) -> tuple[tokenizers.normalizers.Normalizer, ...]:
+        return normalizing(self._model)
 
     @cached_property
     def _n_ids(self) -> int:
@@ -94,19 +113,38 @@ class PublishedTokenizer:
 
     @cached_property
     def _is_of_bytes(self) -> bool:
-        return "ByteLevel" in json.dumps(json.loads(self.text).get("decoder"))
+        return any(step["type"] == "ByteLevel" for step in steps_of(self._model.decoder))
 
 
 def published_tokenizer(text: str) -> PublishedTokenizer:
     """Open the tokenizer of a tokenizer.json. Raises `ConfigError` where the text is not one."""
     found = PublishedTokenizer(text)
+    if not 0 < (_or_none(lambda: found.vocab_size) or 0) <= MOST_IDS:
+        raise _refusal(DAMAGED)
+    if not _or_none(lambda: is_bounded(found._model)):
+        raise _refusal(UNBOUNDED)
+    tried = found._encoded("a")
+    if tried is None or max(tried.ids, default=0) >= found.vocab_size:
+        raise _refusal(DAMAGED)
+    return found
+
+
+def _refusal(text: str) -> ConfigError:
+    return ConfigError([Fault(text)])
+
+
+def _or_none(ask: Callable[[], T]) -> T | None:
+    """What the library says; None where it fails, or panics, which is past `Exception`."""
     try:
-        if 0 < found.vocab_size <= MOST_IDS:
-            found.pieces("a")
-            return found
+        return ask()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except BaseException:  # the library panics, past Exception, where a file is odd enough
-        pass
-    said = N_("tokenizer.json is damaged or of an unsupported kind: download it again")
-    raise ConfigError([Fault(said)]) from None
+    except BaseException:
+        return None
+
+
+DAMAGED = N_("tokenizer.json is damaged or of an unsupported kind: download it again")
+UNBOUNDED = N_(
+    "tokenizer.json asks for steps that could take very long, or make a short text very long, "
+    "so it is not opened: use the one that was published with the model"
+)

@@ -38,7 +38,7 @@ from blocks.training.loss import cross_entropy
 from blocks.training.task import IGNORED
 from blocks.training.teaching import Distillation, Teacher, Teaching, shipped_teacher
 from blocks.weights.model_file import ModelFile, trained
-from blocks.weights.pocket import pocket, pocket_names
+from blocks.weights.pocket import pocket_names
 from blocks.work.plain import from_line, to_line
 
 SORT = calibrated_teacher(shipped_teacher("sort"))

@@ -1,6 +1,8 @@
 """A published tokenizer.json does here what it does in its library; nothing is added to it."""
 
+import base64
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,173 @@ WRONG = [
 def test_any_other_file_is_refused(text: str):
     with pytest.raises(ConfigError, match="damaged"):
         published_tokenizer(text)
+
+
+def with_parts(text: str = "", **parts: object) -> str:
+    """The same file with other steps."""
+    return json.dumps({**json.loads(text or of_bytes()), **parts})
+
+
+def replacing(*pairs: tuple[str, str], kind: str = "String") -> dict[str, object]:
+    steps = [{"type": "Replace", "pattern": {kind: old}, "content": new} for old, new in pairs]
+    return {"type": "Sequence", "normalizers": steps, "decoders": steps}
+
+
+def splitting(*patterns: str) -> dict[str, object]:
+    how = {"type": "Split", "behavior": "Isolated", "invert": False}
+    steps = [{**how, "pattern": {"Regex": pattern}} for pattern in patterns]
+    return {"type": "Sequence", "pretokenizers": steps}
+
+
+def around(parts: list[object], **ids: list[int]) -> dict[str, object]:
+    known = {k: {"id": k, "ids": v, "tokens": ["x"] * len(v)} for k, v in ids.items()}
+    return {"type": "TemplateProcessing", "single": parts, "pair": parts, "special_tokens": known}
+
+
+TEXT, CLS = {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "c", "type_id": 0}}
+ONE_BYTE, PREPEND = {"type": "ByteLevel"}, {"type": "Prepend", "prepend": "ab"}
+TABLE = base64.b64encode((1024).to_bytes(4, "little") + bytes(1024) + b"x" * 100 + b"\0").decode()
+LONG_WORDS = changed(of_words(), "max_input_chars_per_word", 10**9)
+RUNAWAY = {
+    "letters that double": with_parts(normalizer=replacing(*[("b", "bb")] * 26)),
+    "letters that become words": with_parts(normalizer=replacing(("b", "b" * 1000))),
+    "nothing that becomes letters": with_parts(normalizer=replacing(*[("", "bb")] * 9)),
+    "places that become letters": with_parts(normalizer=replacing(*[("^", "b")] * 9, kind="Regex")),
+    "one sign that is a sentence": with_parts(normalizer=replacing(("b", "\ufdfa"))),
+    "letters before letters": with_parts(
+        normalizer={"type": "Sequence", "normalizers": [PREPEND] * 9}
+    ),
+    "bytes of bytes": with_parts(
+        pre_tokenizer={
+            "type": "Sequence",
+            "pretokenizers": [{**ONE_BYTE, "add_prefix_space": True, "trim_offsets": True}] * 30,
+        }
+    ),
+    "spaces before each letter": with_parts(
+        pre_tokenizer={
+            "type": "Sequence",
+            "pretokenizers": [
+                {"type": "FixedLength", "length": 1},
+                {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"},
+            ]
+            * 8,
+        }
+    ),
+    "a table of long texts": with_parts(
+        normalizer={"type": "Precompiled", "precompiled_charsmap": TABLE}
+    ),
+    "a search without end": with_parts(pre_tokenizer=splitting("(x+x+)+y")),
+    "a long search": with_parts(pre_tokenizer=splitting("x*x*y")),
+    "many searches": with_parts(pre_tokenizer=splitting(*["x*y"] * 100)),
+    "a search of a step": with_parts(normalizer=replacing(("(x+x+)+y", ""), kind="Regex")),
+    "a text again": with_parts(post_processor=around([TEXT] * 20)),
+    "many tokens around": with_parts(post_processor=around([*[CLS] * 9, TEXT], c=[0] * 9)),
+    "what is read grows": with_parts(decoder=replacing(*[("b", "bb")] * 26)),
+    "what is read is searched": with_parts(decoder=replacing(("(x+x+)+y", ""), kind="Regex")),
+    "a long token": changed(of_words(), "vocab", {"a": 0, "b" * 5000: 1}),
+    "long words": LONG_WORDS,
+}
+
+
+@pytest.mark.parametrize("text", RUNAWAY.values(), ids=RUNAWAY)
+def test_what_could_run_away_is_refused_before_it_runs(text: str):
+    tokenizers.Tokenizer.from_str(text)  # the library itself would take it
+    with pytest.raises(ConfigError, match="could take very long"):
+        published_tokenizer(text)
+
+
+CONTRACTED, MARKED = "(?i:'s|'t|'re|'ve|'m|'ll|'d)", r"[^\r\n\p{L}\p{N}]?"
+LARGE, SMALL = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+SIGNS = r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~]"
+PATTERNS = {
+    "GPT-2": [r"'s|'t|'re| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"],
+    "GPT-4": [
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+        r"|\s*[\r\n]|\s+(?!\S)|\s+"
+    ],
+    "Llama 3": [
+        rf"{CONTRACTED}|{MARKED}\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{SPACES}"
+    ],
+    "Qwen": [rf"{CONTRACTED}|{MARKED}\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{SPACES}"],
+    "gpt-oss": [
+        rf"{MARKED}{LARGE}*{SMALL}+{CONTRACTED}?|{MARKED}{LARGE}+{SMALL}*{CONTRACTED}?"
+        rf"|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{SPACES}"
+    ],
+    "DeepSeek-V3": [
+        r"\p{N}{1,3}",
+        "[一-龥぀-ゟ゠-ヿ]+",
+        rf"{SIGNS}[A-Za-z]+|[^\r\n\p{{L}}\p{{P}}\p{{S}}]?[\p{{L}}\p{{M}}]+"
+        rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|{SPACES}",
+    ],
+    "Command A": [r"\d{1,3}(?=(?:\d{3})*\b)", rf"{MARKED}{LARGE}*{SMALL}+{CONTRACTED}?|{SPACES}"],
+    "BLOOM": [r" ?[^(\s|[.,!?…。，、।۔،])]+"],
+    "Falcon": [r"[\p{P}\$\+<=>\^~\|`]+", "[0-9][0-9][0-9]"],
+    "Chameleon": ["<sentinel:[0-9]+>", "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z"],
+}
+
+
+@pytest.mark.parametrize("patterns", PATTERNS.values(), ids=PATTERNS)
+def test_the_patterns_of_published_tokenizers_are_opened(patterns: list[str]):
+    text = with_parts(pre_tokenizer=splitting(*patterns), decoder=None)
+    assert published_tokenizer(text).encode("aa") == [BYTES.index("a")] * 2
+
+
+def of_pieces(*normalizers: dict[str, object], prepend: str = "always") -> str:
+    """As Llama 2, Gemma, T5, XLNet: pieces with a sign for a space."""
+    made = tokenizers.Tokenizer(models.Unigram([("<unk>", 0.0), ("▁", -1.0), ("a", -1.0)], 0))
+    made.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=prepend)
+    made.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    )
+    return with_parts(
+        made.to_str(), normalizer={"type": "Sequence", "normalizers": list(normalizers)}
+    )
+
+
+def test_the_steps_of_published_tokenizers_are_opened():
+    kinds = [{"type": kind} for kind in ("NFKD", "StripAccents", "Lowercase")]
+    quotes = replacing(("``", '"'), ("''", '"'))
+    spaces = replacing((" {2,}", "▁"), (r"^▁+$", ""), (r"\A +| +\z", " "), kind="Regex")
+    prepend = {"type": "Prepend", "prepend": "▁"}
+    for text in (
+        of_pieces(quotes, *kinds, spaces),
+        of_pieces(prepend, replacing((" ", "▁")), prepend="never"),
+        of_words(),
+        with_parts(normalizer={"type": "NFC"}),
+    ):
+        assert published_tokenizer(text).encode("a")
+
+
+def test_a_text_that_cannot_be_read_is_left_out():
+    no_unknown = changed(of_words(), "unk_token", "nowhere")
+    ours = published_tokenizer(no_unknown)
+    assert (ours.encode("x"), ours.pieces("x"), ours.left_out("x")) == ([], (), ("x",))
+    apart = published_tokenizer(with_parts(normalizer={"type": "NFKD"}))
+    long = "\ufdfa" * 200
+    assert apart.encode("\ufdfa") and apart.left_out(long) == (long,)
+
+
+def test_a_text_is_cut_the_same_each_time():
+    text = changed(of_bytes(), "dropout", 0.5)
+    assert {tuple(published_tokenizer(text).encode(" a" * 20)) for _ in range(5)} == {(256,) * 20}
+
+
+def test_others_run_while_a_text_is_cut():
+    """While one thread is inside the library, another counts on."""
+    ours = published_tokenizer(with_parts(pre_tokenizer=splitting("x+[yz]")))
+    counted, is_done = 0, threading.Event()
+
+    def cut():
+        ours.encode("x" * 20_000)
+        is_done.set()
+
+    thread = threading.Thread(target=cut)
+    thread.start()
+    while not is_done.wait(0.001):
+        counted += 1
+    thread.join()
+    assert counted > 10
 
 
 JSON = st.recursive(
