@@ -5,14 +5,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import streamlit as st
-
 from blocks.lessons.rooms import Rooms
 from blocks.work import Queue, Turns
 from pages.ui import settings
+from pages.ui.once import once
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def folder() -> Path:
     """The one folder that is written to; without one that is named, of this process alone."""
     named = settings.data_folder()
@@ -24,19 +23,19 @@ def folder() -> Path:
     return own
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def queue() -> Queue:
     """Who waits for long work."""
     return Queue(folder() / "queue.sqlite")
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def turns() -> Turns:
     """Who computes now."""
     return Turns(folder())
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def rooms() -> Rooms:
     """The classes that guess together."""
     return Rooms(folder() / "rooms.sqlite")

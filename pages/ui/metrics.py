@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import streamlit as st
 from streamlit.runtime import Runtime
 
 from blocks.lessons import shelf
 from blocks.work.metrics import Metrics, Sample
 from pages.ui import cached, machine, settings
+from pages.ui.once import once
 from pages.ui.shelf import Use
 
 SESSIONS = "active_sessions"
@@ -46,7 +46,7 @@ class Seconds:
                 yield Sample("blockscope_slowest_drawing_seconds", self._most[section], of)
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def keep() -> Metrics | None:
     """Once per process: from now on they can be read, where they are wanted."""
     wanted = settings.metrics_address()
@@ -55,7 +55,7 @@ def keep() -> Metrics | None:
     return Metrics(machine.queue(), wanted, str(os.getpid()), _of_this_process)
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def _seconds() -> Seconds:
     return Seconds()
 

@@ -8,11 +8,12 @@ from blocks.training.limits import Limits
 from blocks.training.runs import Runs
 from blocks.training.training_run import TrainingRun
 from pages.ui import machine, settings
+from pages.ui.once import once
 
 PREFIX = "run:"
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def runs() -> Runs:
     """The registry that all sessions share; a run is found by its id alone."""
     return Runs(

@@ -20,6 +20,7 @@ from blocks.work.queue import Place
 from blocks.work.works import Works
 from pages.ui import cached, link, machine, runs, settings
 from pages.ui.language import _, say_fault, sentences
+from pages.ui.once import once
 
 A_MOMENT, A_WHILE, SECONDS_BETWEEN_LOOKS = 0.3, 5.0, 0.2
 N_FIRST = 3  # steps that say too little about how long the others take
@@ -33,7 +34,7 @@ class Done(NamedTuple, Generic[T]):
     is_stopped: bool
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def works() -> Works:
     """The series that all sessions share."""
     folder = machine.folder() if settings.work_in_processes() else None
