@@ -118,6 +118,10 @@ def rms(x: Tensor) -> float:
 
 
 def is_affordable(config: ModelConfig, dtype: torch.dtype, budget: int) -> bool:
-    """Whether building the layer alone stays within `budget` bytes: drawn in float32, then kept."""
-    itemsize = max(dtype.itemsize, torch.float32.itemsize)
-    return 2 * itemsize * count_wide(config) <= budget
+    """Whether building the layer alone stays within `budget` bytes."""
+    return bytes_to_build(config, dtype) <= budget
+
+
+def bytes_to_build(config: ModelConfig, dtype: torch.dtype) -> int:
+    """Bytes of the layer alone while it is built: drawn in float32, then kept."""
+    return 2 * max(dtype.itemsize, torch.float32.itemsize) * count_wide(config)

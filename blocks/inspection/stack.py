@@ -75,6 +75,17 @@ class Stack:
             budget=budget,
         )
 
+    @property
+    def n_bytes(self) -> int:
+        """What one pass forward and back takes, from above."""
+        batch, seq_len = self.run.input.shape
+        return estimate_stack_memory(
+            self.config,
+            batch=min(batch, MOST_SEQUENCES),
+            seq_len=seq_len,
+            dtype=devices.DTYPES[self.run.dtype],
+        )
+
     def measure(self, stream: Tensor) -> DepthPass:
         """Measure one pass forward and back, on the `stream` that entered the run's first layer.
 

@@ -28,7 +28,8 @@ from blocks.weights.published import Published, open_published, read_ledger
 from blocks.weights.rounded_inputs import RoundedInput
 from blocks.weights.tensors import Weights, bytes_of
 from pages.ui import settings
-from pages.ui.shelf import Shelf
+from pages.ui.once import once
+from pages.ui.shelf import Shelf, weighed
 
 UPLOAD, FOLDER, HUB = "upload:", "folder:", "hub:"
 N_HASH, MOST_FILES, MOST_NAME = 10, 1000, 24
@@ -222,7 +223,7 @@ def _root(kind: str) -> Path:
     return found
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def _temporary() -> "tempfile.TemporaryDirectory[str]":
     """Gone when the server ends."""
     return tempfile.TemporaryDirectory(prefix="blockscope-", ignore_cleanup_errors=True)
@@ -235,10 +236,10 @@ class _Key(NamedTuple):
     stamp: Stamp
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def _opened() -> Shelf[_Key, Brought]:
     """What was brought, mapped once for all readers."""
-    return Shelf(_open, _bytes, settings.memory_budget())
+    return weighed(_open, _bytes, 1)
 
 
 def _of_folder(folder: Path) -> Brought:

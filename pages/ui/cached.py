@@ -5,7 +5,7 @@ looked at; what is read off them is small (Python's cache).
 """
 
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -29,8 +29,10 @@ from blocks.observe.run import Run, guarded_record, warm_up
 from blocks.weights.model_file import trained
 from blocks.weights.rounded_inputs import round_inputs
 from pages.ui import brought, machine, starts
+from pages.ui.once import once
 from pages.ui.settings import memory_budget
-from pages.ui.shelf import Recent, Shelf
+from pages.ui.shelf import Recent, Shelf, shelves, weighed
+from pages.ui.turns import turns
 
 if TYPE_CHECKING:
     from torch import nn
@@ -42,7 +44,7 @@ MOST_MODELS, MOST_RECORDINGS = 32, 64  # kept for all; small ones too have a tho
 HELD_BYTES = 8 * 2**20  # two models of the size that tells stories, and what their passes showed
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def prepare_process() -> None:
     """Once per process: threads, and one run that pays for first times.
 
@@ -58,18 +60,6 @@ def prepare_process() -> None:
 def settle_process(title: str) -> None:
     """Once per page, when it is drawn for the first time and all it needs is imported."""
     devices.settle_process()
-
-
-@lru_cache(maxsize=256)
-def written_out(key: Hashable) -> str:
-    """A frozen value as the name of what is kept for it; Streamlit takes it apart each time."""
-    return repr(key)
-
-
-WRITTEN_OUT: dict[str | type[Any], Callable[[Any], Any]] = {
-    Run: written_out,
-    ModelConfig: written_out,
-}
 
 
 def recording(run: Run) -> Recording:
@@ -100,6 +90,15 @@ def is_recorded(run: Run) -> bool:
     return recordings().find(run) is not None
 
 
+def is_at_hand(run: Run) -> bool:
+    """Whether both its model and what it showed are there; then they stay until they are drawn."""
+    built = _built(run)
+    is_there = is_recorded(run) and models().find(built) is not None
+    if is_there:
+        model(run), recording(run)
+    return is_there
+
+
 def feed_forward(run: Run, layer: int) -> "nn.Module":
     """The feed-forward layer of a run's model, dense or with experts."""
     return cast("nn.Module", model(run).layers[layer].feed_forward)
@@ -119,22 +118,22 @@ def _built(run: Run) -> Built:
     return Built(run.config, run.weights, run.seed, run.device, run.dtype)
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def recordings() -> Shelf[Run, Recording]:
     """What the runs of all readers showed."""
-    return Shelf(_record, lambda seen: seen.kept_bytes, memory_budget() // 2, MOST_RECORDINGS)
+    return weighed(_record, lambda seen: seen.kept_bytes, 2, MOST_RECORDINGS)
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def models() -> Shelf[Built, Model]:
     """The models of all readers."""
-    return Shelf(_build, weight_bytes, memory_budget() // 2, MOST_MODELS)
+    return weighed(_build, weight_bytes, 2, MOST_MODELS)
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def packed_models() -> Shelf[Built, Writing]:
     """Models that write, around the weights of those that are read, with packed copies."""
-    return Shelf(_pack, _bytes_packed, memory_budget() // 4, MOST_MODELS)
+    return weighed(_pack, _bytes_packed, 4, MOST_MODELS)
 
 
 def _pack(built: Built) -> Writing:
@@ -149,6 +148,7 @@ def _bytes_packed(writing: Writing) -> int:
 def _held(shelf: Shelf[K, V], key: K) -> V:
     """From the shelf; what is small is held for this reader too, so that no other pushes it out."""
     value = shelf.get(key)
+    turns().look_at(shelf, key, value)
     if get_script_run_ctx() is not None:
         _own().use(key, value, shelf.bytes_of)
     return value
@@ -157,7 +157,7 @@ def _held(shelf: Shelf[K, V], key: K) -> V:
 @st.cache_resource(scope="session", show_spinner=False)
 def _own() -> Recent[Hashable, Any]:
     """What this reader looks at; let go of where the session ends."""
-    return Recent(HELD_BYTES)
+    return shelves().weigh(Recent(HELD_BYTES))
 
 
 def _record(run: Run) -> Recording:
@@ -196,7 +196,7 @@ def turn(device: str) -> Iterator[None]:
         yield
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@once
 def _passes(device: str) -> threading.Semaphore:
     return threading.Semaphore(devices.passes_at_once(device))
 

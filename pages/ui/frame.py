@@ -8,7 +8,6 @@ from typing import Any, NoReturn, ParamSpec
 import streamlit as st
 
 from blocks import ConfigError, Fault, Recording
-from blocks.cost.memory import run_fault
 from blocks.cost.units import bytes_text
 from blocks.model import devices
 from blocks.model.faults import N_
@@ -24,6 +23,7 @@ from pages.ui import (
     panel,
     present,
     ready,
+    room,
     settings,
     starts,
     weights,
@@ -38,7 +38,6 @@ from pages.ui.interventions import controls as changes
 from pages.ui.language import LANGUAGES, _, current_language, enumeration, literal, say_fault
 from pages.ui.lessons import progress
 from pages.ui.panel import Panel
-from pages.ui.settings import memory_budget
 from pages.ui.share import what_to_share
 from pages.ui.turns import one_at_a_time
 from pages.ui.ways import refused, way
@@ -380,10 +379,22 @@ def ran(run: Run) -> Recording:
 
 
 def must_fit(run: Run) -> None:
-    """End the page where the run cannot be, with a sentence and the mend."""
-    fault = run_fault(run, memory_budget())
-    if fault is not None:
-        refuse([fault])
+    """Wait until there is memory for the run; where it cannot be, say why, and end the page."""
+    _must(partial(room.draw_run, run))
+
+
+def must_have(n_bytes: int) -> None:
+    """As `must_fit`, for what takes so many bytes beside the run of the page."""
+    _must(partial(room.draw_with, n_bytes))
+
+
+def _must(take: Callable[[], None]) -> None:
+    try:
+        take()
+        return
+    except ConfigError as error:
+        faults = error.faults
+    refuse(faults)
 
 
 def refuse(faults: Sequence[Fault]) -> NoReturn:

@@ -7,14 +7,14 @@ from collections.abc import Hashable
 from contextlib import suppress
 from typing import Any
 
-import streamlit as st
-
 from blocks.observe.run import Run
 from blocks.work.plain import from_line, to_line
 from blocks.work.queue import NOTES_KEPT
-from pages.ui import cached, machine, runs
+from pages.ui import cached, machine, room, runs
+from pages.ui.once import once
 from pages.ui.settings import memory_budget
-from pages.ui.shelf import Recent
+from pages.ui.shelf import Recent, shelves
+from pages.ui.turns import turns
 
 HOURS = round(NOTES_KEPT / 3600)
 KIND, MOST, EVERY = "class", 8, 5.0
@@ -33,7 +33,7 @@ def make_ready() -> int:
     return len(newest)
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def listen() -> threading.Thread:
     """Once per process: make ready what was asked for in the others."""
     thread = threading.Thread(target=_listen, daemon=True)
@@ -41,9 +41,9 @@ def listen() -> threading.Thread:
     return thread
 
 
-@st.cache_resource(show_spinner=False)
+@once
 def _kept() -> Recent[Hashable, Any]:
-    return Recent(memory_budget() // 4)
+    return shelves().weigh(Recent(memory_budget() // 4))
 
 
 def _listen() -> None:
@@ -59,7 +59,10 @@ def take_up() -> None:
         _kept().clear()
     for said in asked:
         with suppress(ValueError, LookupError, OSError):  # of another version, or too large here
-            _keep(from_line(said["run"]))
+            run = from_line(said["run"])
+            with turns().one(can_wait=True):
+                room.take_for(run)
+                _keep(run)
 
 
 def _keep(run: Run) -> None:

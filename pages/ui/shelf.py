@@ -1,11 +1,16 @@
 """What is large and shared: made once for all readers, kept while there is room for it."""
 
+from __future__ import annotations
+
 import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, NamedTuple, TypeVar
-from weakref import WeakValueDictionary
+from typing import Any, Generic, NamedTuple, TypeVar
+from weakref import WeakSet, WeakValueDictionary
+
+from pages.ui.once import once
+from pages.ui.settings import memory_budget
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -62,6 +67,14 @@ class Recent(Generic[K, V]):
             self._kept.clear()
             self.n_bytes = 0
 
+    def drop_oldest(self) -> bool:
+        """Let go of the value that was used longest ago; False where there is none."""
+        with self._lock:
+            oldest = next(iter(self._kept), None)
+            if oldest is not None:
+                self._drop(oldest)
+            return oldest is not None
+
     @property
     def _is_full(self) -> bool:
         return self.n_bytes > self.most_bytes or len(self) > self.n_at_most
@@ -85,9 +98,12 @@ class Shelf(Generic[K, V]):
         bytes_of: Callable[[V], int],
         most_bytes: int,
         n_at_most: float = math.inf,
+        among: Shelves | None = None,
     ):
         self._make, self.bytes_of = make, bytes_of
         self._recent = Recent[K, V](most_bytes, n_at_least=1, n_at_most=n_at_most)
+        if among is not None:
+            among.weigh(self._recent)
         self._held: WeakValueDictionary[K, V] = WeakValueDictionary()
         self._makers: WeakValueDictionary[K, threading.Lock] = WeakValueDictionary()
         self._lock = threading.Lock()
@@ -106,6 +122,10 @@ class Shelf(Generic[K, V]):
                     found = self._made(key)
         self._recent.use(key, found, self.bytes_of)
         return found
+
+    def keep(self, key: K, value: V) -> None:
+        """Put a value back that was pushed out while somebody looked at it."""
+        self._recent.use(key, value, self.bytes_of)
 
     def find(self, key: K) -> V | None:
         """The value where somebody holds it."""
@@ -127,3 +147,44 @@ class Shelf(Generic[K, V]):
             self._n_made += 1
             self._held[key] = value
         return value
+
+
+class Shelves:
+    """All that is kept for readers in this process, weighed together."""
+
+    def __init__(self) -> None:
+        self._lock, self._all = threading.Lock(), WeakSet[Recent[Any, Any]]()
+
+    def weigh(self, kept: Recent[K, V]) -> Recent[K, V]:
+        """From now on this one is of them, as long as there is it."""
+        with self._lock:
+            self._all.add(kept)
+        return kept
+
+    @property
+    def n_bytes(self) -> int:
+        """Of everything; what two of them keep counts twice."""
+        return sum(each.n_bytes for each in self._each())
+
+    def shrink_to(self, most_bytes: int) -> None:
+        """Whoever keeps most lets go of what is oldest there, until no more than this is left."""
+        while self.n_bytes > most_bytes:
+            if not max(self._each(), key=lambda each: each.n_bytes).drop_oldest():
+                return
+
+    def _each(self) -> list[Recent[Any, Any]]:
+        with self._lock:
+            return [*self._all]
+
+
+@once
+def shelves() -> Shelves:
+    """Those of this process."""
+    return Shelves()
+
+
+def weighed(
+    make: Callable[[K], V], bytes_of: Callable[[V], int], share: int, n_at_most: float = math.inf
+) -> Shelf[K, V]:
+    """A shelf with room for one `share`-th of the memory of this process, weighed with all."""
+    return Shelf(make, bytes_of, memory_budget() // share, n_at_most, shelves())

@@ -27,9 +27,12 @@ from blocks.training.tasks import Task, TaskConfig, build_task
 from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import Card, ModelFile
 from blocks.weights.pocket import pocket, pocket_names
+from blocks.weights.tensors import bytes_of
 from pages.ui import brought, pasted, runs
 from pages.ui.brought import Learned
+from pages.ui.once import once
 from pages.ui.settings import memory_budget
+from pages.ui.shelf import Shelf, weighed
 
 POCKET_TITLES = {
     "stories-en-zh": N_("Stories · trained"),
@@ -41,7 +44,7 @@ POCKET_TITLES = {
 }
 
 
-FAST = "fast"
+FAST, MOST_VARIANTS = "fast", 8
 NO_CARD = N_(
     "{name} came without its training task, as published weights do, so there is no data to "
     "measure a smaller version on. Choose a model that was trained and saved here."
@@ -234,9 +237,17 @@ def start_of(weights: str) -> Start:
     return start(name if brought.is_name(weights) else weights)
 
 
-@lru_cache(maxsize=8)
 def variant_file(weights: str) -> ModelFile:
     """A trained model made smaller, by the name of its weights."""
+    return _variants().get(weights)
+
+
+@once
+def _variants() -> Shelf[str, ModelFile]:
+    return weighed(_made_smaller, lambda file: bytes_of(file.tensors), 4, MOST_VARIANTS)
+
+
+def _made_smaller(weights: str) -> ModelFile:
     base, _tilde, recipe = weights.rpartition(RECIPE)
     return compress(calibrated(base), compression_of(recipe))
 

@@ -1,36 +1,129 @@
-"""One run after the other: under one interpreter several at once are all late, and none sooner."""
+"""One run after the other, and in memory no more at once than there is room for.
+
+Under one interpreter several runs at once are all late, and none sooner; and of large models only
+so many fit beside each other, whoever asks for them.
+"""
 
 import functools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from typing import ParamSpec
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from blocks.model.faults import N_, ConfigError, Fault
+from pages.ui.once import once
+from pages.ui.settings import memory_budget
+from pages.ui.shelf import Shelf, shelves
 
 P = ParamSpec("P")
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 LONGEST, PATIENCE = 0.25, 0.5
+PATIENCE_FOR_ROOM, BETWEEN_LOOKS, MOST_WAITING = 20.0, 0.5, 100
+SMALL, FOR_SMALL = 32, 4  # the shares of the memory that a small run has, and all of them together
+CROWDED = N_("{n} large models are waiting for memory already: try again in a minute")
+NOT_TOGETHER = N_(
+    "Large models of other readers are using the memory that these need together: try again in a "
+    "minute"
+)
+
+
+class NotTogetherError(ConfigError):
+    """Who holds much already may not wait for more, or two would wait for each other."""
+
+    def __init__(self, n_bytes: int):
+        super().__init__([Fault(NOT_TOGETHER)])
+        self.n_bytes = n_bytes
 
 
 class Turn(threading.Condition):
-    """One reader's place in the line, and since when."""
+    """One reader's place in the lines, since when, and the bytes that it may take."""
 
-    def __init__(self, lock: threading.Lock) -> None:
+    def __init__(self, lock: threading.Lock, *, can_wait: bool) -> None:
         super().__init__(lock)
-        self.since = time.monotonic()
+        self.can_wait, self.since, self.n_bytes = can_wait, time.monotonic(), 0
+        self.looked_at: dict[Shelf[Any, Any], tuple[Any, Any]] = {}
+
+
+class Line:
+    """Who waits. A moved control goes before who opens a page, unless that took `patience` s."""
+
+    def __init__(self, patience: float) -> None:
+        self.patience = patience
+        self._moved, self._opened = deque[Turn](), deque[Turn]()
+
+    def __len__(self) -> int:
+        return len(self._moved) + len(self._opened)
+
+    def enter(self, turn: Turn) -> None:
+        """At its end."""
+        turn.since = time.monotonic()
+        self._of(turn).append(turn)
+
+    def leave(self, turn: Turn) -> None:
+        """Its turn has come, or it has given up."""
+        self._of(turn).remove(turn)
+
+    def before(self, turn: Turn) -> int:
+        """How many go before this one, as it stands now."""
+        return [*self._moved, *self._opened].index(turn)
+
+    @property
+    def first(self) -> Turn | None:
+        """Whose turn is next."""
+        if self._opened and time.monotonic() - self._opened[0].since >= self.patience:
+            return self._opened[0]
+        return next(iter(self._moved or self._opened), None)
+
+    def wake_the_first(self) -> None:
+        """Only the first is ever woken: the others would find that they are not."""
+        if first := self.first:
+            first.notify()
+
+    def _of(self, turn: Turn) -> deque[Turn]:
+        return self._opened if turn.can_wait else self._moved
+
+
+class Share(NamedTuple):
+    """The memory of large runs, or of small ones: who has some of it, and who waits for some."""
+
+    most_bytes: Callable[[], int]
+    taken: set[Turn]
+    line: Line
+
+    def has(self, n_bytes: int) -> bool:
+        """Whether so much is left; who is alone may have it in any case."""
+        return not self.taken or self.n_bytes + n_bytes <= self.most_bytes()
+
+    @property
+    def n_bytes(self) -> int:
+        """What is taken."""
+        return sum(turn.n_bytes for turn in self.taken)
 
 
 class Turns:
     """Readers in a line. Who takes longer than `longest` seconds keeps nobody waiting any more.
 
     Who opens a page can wait: a moved control goes first, but for those that have waited for
-    `patience` seconds.
+    `patience` seconds. Memory is held until the turn ends, however long that takes: large runs have
+    `most_bytes` together, and small ones some more, so that they wait for no large one.
     """
 
-    def __init__(self, longest: float = LONGEST, patience: float = PATIENCE) -> None:
-        self.longest, self.patience = longest, patience
+    def __init__(
+        self,
+        longest: float = LONGEST,
+        patience: float = PATIENCE,
+        *,
+        most_bytes: Callable[[], int] = memory_budget,
+        shrink_to: Callable[[int], None] = lambda _n_bytes: None,
+    ) -> None:
+        self.longest, self._most_bytes, self._shrink_to = longest, most_bytes, shrink_to
         self._lock = threading.Lock()
-        self._moved, self._opened = deque[Turn](), deque[Turn]()
+        self._line = Line(patience)
+        self._large = Share(most_bytes, set(), Line(PATIENCE_FOR_ROOM))
+        self._small = Share(lambda: most_bytes() // FOR_SMALL, set(), Line(PATIENCE_FOR_ROOM))
         self._holder: Turn | None = None
         self._until = 0.0
         self._mine = threading.local()
@@ -38,60 +131,129 @@ class Turns:
     @contextmanager
     def one(self, *, can_wait: bool = False) -> Iterator[None]:
         """Wait until it is this thread's turn; what it draws within its turn is of the same."""
-        if getattr(self._mine, "turn", None):
+        if self._turn:
             yield
             return
-        self._mine.turn = self._wait(self._opened if can_wait else self._moved)
+        turn = self._mine.turn = Turn(self._lock, can_wait=can_wait)
         try:
+            self._wait(turn)
             yield
         finally:
-            self._end(self._mine.turn)
             self._mine.turn = None
+            self._end(turn)
 
     @property
     def n_waiting(self) -> int:
         """How many stand in the line."""
-        return len(self._moved) + len(self._opened)
+        return len(self._line)
 
-    def _wait(self, line: deque[Turn]) -> Turn:
-        """Only the first of the line is ever woken: the others would find that they are not."""
-        turn = Turn(self._lock)
+    @property
+    def n_bytes(self) -> int:
+        """What all that run now may take."""
         with self._lock:
-            line.append(turn)
-            while (is_late := self._first() is not turn) or self._left() > 0:
-                turn.wait(None if is_late else self._left())
-                if self._first() is not turn:  # another has come, or has lost its patience
-                    self._wake_the_first()
-            line.popleft()
-            self._holder, self._until = turn, time.monotonic() + self.longest
-            self._wake_the_first()
-        return turn
+            return self._large.n_bytes + self._small.n_bytes
 
-    def _first(self) -> Turn | None:
-        """Whose turn is next."""
-        if self._opened and time.monotonic() - self._opened[0].since >= self.patience:
-            return self._opened[0]
-        return next(iter(self._moved or self._opened), None)
+    def take(self, need: Callable[[], int], tell: Callable[[int], None]) -> None:
+        """Hold as many bytes as are needed until this turn ends; nothing outside of a turn.
+
+        Who waits is told, twice a second, how many are before it; where `tell` raises, it gives up.
+        Raises `ConfigError` where too many wait, and `NotTogetherError` where it holds so much
+        that it may not wait for more.
+        """
+        turn, n_bytes = self._turn, need()
+        if turn is None or n_bytes <= turn.n_bytes:
+            return
+        share = self._share_of(n_bytes)
+        with self._lock:
+            if turn in self._large.taken:
+                self._take_more(turn, n_bytes)
+                return
+            self._let_go(turn)
+            if len(share.line) >= MOST_WAITING:
+                raise ConfigError([Fault(CROWDED, {"n": len(share.line)})])
+            share.line.enter(turn)
+        try:
+            while not self._taken(turn, need(), share):  # another may have made it meanwhile
+                tell(share.line.before(turn))
+        finally:
+            with self._lock:
+                share.line.leave(turn)
+                share.line.wake_the_first()
+        if share is self._large:
+            self._make_room()
+
+    def look_at(self, shelf: Shelf[K, V], key: K, value: V) -> None:
+        """Hold what this turn uses of a shelf, the last of each: others may push it out there."""
+        if self._turn:
+            self._turn.looked_at[shelf] = (key, value)
+
+    @property
+    def _turn(self) -> Turn | None:
+        return getattr(self._mine, "turn", None)
+
+    def _wait(self, turn: Turn) -> None:
+        with self._lock:
+            self._line.enter(turn)
+            while (is_late := self._line.first is not turn) or self._left() > 0:
+                turn.wait(None if is_late else self._left())
+                if self._line.first is not turn:  # another has come, or has lost its patience
+                    self._line.wake_the_first()
+            self._line.leave(turn)
+            self._holder, self._until = turn, time.monotonic() + self.longest
+            self._line.wake_the_first()
 
     def _left(self) -> float:
         """Seconds for which the one whose turn it is keeps the others waiting."""
         return self._until - time.monotonic()
 
+    def _taken(self, turn: Turn, n_bytes: int, share: Share) -> bool:
+        """Whether there is room now, or in a moment; then it is taken."""
+        with self._lock:
+            for seconds in (BETWEEN_LOOKS, 0.0):
+                if share.line.first is turn and share.has(n_bytes):
+                    turn.n_bytes = n_bytes
+                    share.taken.add(turn)
+                    return True
+                turn.wait(seconds)
+            return False
+
+    def _take_more(self, turn: Turn, n_bytes: int) -> None:
+        if self._large.n_bytes - turn.n_bytes + n_bytes > self._most_bytes():
+            raise NotTogetherError(n_bytes)
+        turn.n_bytes = n_bytes
+
     def _end(self, turn: Turn) -> None:
         with self._lock:
             if self._holder is turn:
                 self._until = 0.0
-                self._wake_the_first()
+                self._line.wake_the_first()
+            self._let_go(turn)
+        for shelf, (key, value) in turn.looked_at.items():
+            shelf.keep(key, value)
+        turn.looked_at.clear()
+        self._make_room()
 
-    def _wake_the_first(self) -> None:
-        if first := self._first():
-            first.notify()
+    def _let_go(self, turn: Turn) -> None:
+        for share in (self._large, self._small):
+            if turn in share.taken:
+                share.taken.remove(turn)
+                share.line.wake_the_first()
+        turn.n_bytes = 0
+
+    def _make_room(self) -> None:
+        """What is kept has the memory that no large run may take."""
+        with self._lock:
+            left = self._most_bytes() - self._large.n_bytes
+        self._shrink_to(max(0, left))
+
+    def _share_of(self, n_bytes: int) -> Share:
+        return self._large if n_bytes > self._most_bytes() // SMALL else self._small
 
 
-@functools.lru_cache(maxsize=1)
+@once
 def turns() -> Turns:
     """The line of this process."""
-    return Turns()
+    return Turns(shrink_to=lambda n_bytes: shelves().shrink_to(n_bytes))
 
 
 def one_at_a_time(draw: Callable[P, None], *, can_wait: bool = False) -> Callable[P, None]:

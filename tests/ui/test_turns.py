@@ -1,17 +1,27 @@
-"""Runs of pages wait for each other, but for none that takes long."""
+"""Runs of pages wait for each other, but for none that takes long, or for memory."""
 
 import ast
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from pages.ui.turns import Turns, one_at_a_time, turns
+from pages.ui.shelf import Shelf, Shelves
+from pages.ui.turns import NotTogetherError, Turns, one_at_a_time, turns
 
 PAGES = [Path("app.py"), *sorted(Path("pages").glob("*.py"))]
 SHARED = {"show_page": "pages/ui/frame.py", "show_model_page": "pages/panels/model_page.py"}
-LONG = 1000.0
+LONG, GIB = 1000.0, 2**30
+
+
+class Kept(list[int]):
+    """What a shelf keeps: it can be held, and has a size."""
+
+
+def kept_of(n_bytes: int) -> Kept:
+    return Kept([0] * n_bytes)
 
 
 def come(line: Turns, names: str, went: list[str]) -> list[threading.Thread]:
@@ -123,3 +133,159 @@ def called_last(node: ast.stmt) -> str:
 def decorators(node: ast.stmt) -> list[ast.expr]:
     """What a function is wrapped in."""
     return node.decorator_list if isinstance(node, ast.FunctionDef) else []
+
+
+def line_of(most_bytes: int = 2 * GIB, shrink_to: Callable[[int], None] | None = None) -> Turns:
+    """Nobody waits for a turn in it, but for memory."""
+    return Turns(0.0, most_bytes=lambda: most_bytes, shrink_to=shrink_to or (lambda _left: None))
+
+
+class Reader(threading.Thread):
+    """Draws something that takes so many bytes, until it is told that it is drawn."""
+
+    def __init__(self, line: Turns, *n_bytes: int, can_wait: bool = False, gone: bool = False):
+        super().__init__()
+        self.line, self.needs, self.can_wait, self.gone = line, n_bytes, can_wait, gone
+        self.told = list[int]()
+        self.holds, self.is_drawn, self.waits = (threading.Event() for _ in range(3))
+        self.error: Exception | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            with self.line.one(can_wait=self.can_wait):
+                for n_bytes in self.needs:
+                    self.line.take(lambda n=n_bytes: n, self.tell)
+                self.holds.set()
+                assert self.is_drawn.wait(60)
+        except Exception as error:
+            self.error = error
+
+    def tell(self, n_before: int) -> None:
+        self.told.append(n_before)
+        self.waits.set()
+        if self.gone:
+            raise InterruptedError
+
+    def draw(self) -> None:
+        """It has what it needs, and is done."""
+        assert self.holds.wait(60)
+        self.is_drawn.set()
+        self.join()
+
+
+@pytest.fixture(autouse=True)
+def told_at_once(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("pages.ui.turns.BETWEEN_LOOKS", 0.01)
+
+
+def test_of_sixty_large_runs_no_more_at_once_than_fit_and_who_waits_is_told():
+    line, most = line_of(), list[int]()
+    readers = [Reader(line, GIB) for _ in range(60)]
+    while not all(each.holds.is_set() or each.waits.is_set() for each in readers):
+        threading.Event().wait(1e-3)
+    while readers:
+        most.append(line.n_bytes)
+        ready = [each for each in readers if each.holds.is_set()]
+        for each in ready:
+            each.draw()
+            readers.remove(each)
+    assert max(most) == 2 * GIB and line.n_bytes == 0  # never more
+
+
+def test_a_small_run_waits_for_no_large_one():
+    line = line_of()
+    large, small = Reader(line, 2 * GIB), Reader(line, GIB // 100)
+    small.draw()
+    assert small.told == []
+    large.draw()
+
+
+def test_a_large_run_waits_for_no_small_one():
+    line = line_of()
+    small = [Reader(line, GIB // 100) for _ in range(9)]
+    large = Reader(line, 2 * GIB)
+    for each in (large, *small):
+        each.draw()
+
+
+def test_a_moved_control_gets_memory_before_who_opens_a_page():
+    line = line_of()
+    first = Reader(line, 2 * GIB)
+    assert first.holds.wait(60)
+    opens = Reader(line, GIB, can_wait=True)
+    assert opens.waits.wait(60)
+    moves = Reader(line, 2 * GIB)
+    assert moves.waits.wait(60)
+    first.draw()
+    moves.draw()
+    opens.draw()
+    assert opens.told[0] == 0 and 1 in opens.told and {*moves.told} == {0}
+
+
+def test_who_is_gone_stops_waiting_and_holds_nothing():
+    line = line_of()
+    first, gone = Reader(line, 2 * GIB), Reader(line, GIB, gone=True)
+    gone.join()
+    assert isinstance(gone.error, InterruptedError) and line.n_bytes == 2 * GIB
+    first.draw()
+    Reader(line, 2 * GIB).draw()
+
+
+def test_two_who_hold_much_and_want_more_do_not_wait_for_each_other():
+    line = line_of()
+    holds = Reader(line, GIB)
+    assert holds.holds.wait(60)
+    wants = Reader(line, GIB, 2 * GIB)
+    wants.join()
+    assert isinstance(wants.error, NotTogetherError) and wants.error.n_bytes == 2 * GIB
+    assert line.n_bytes == GIB
+    holds.draw()
+
+
+def test_who_is_alone_may_have_more_than_it_began_with_and_all_that_there_is():
+    line = line_of()
+    Reader(line, GIB, 2 * GIB).draw()
+    Reader(line, 3 * GIB).draw()
+    assert line.n_bytes == 0
+
+
+def test_too_many_who_wait_are_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("pages.ui.turns.MOST_WAITING", 1)
+    line = line_of()
+    first = Reader(line, 2 * GIB)
+    assert first.holds.wait(60)
+    second = Reader(line, GIB)
+    assert second.waits.wait(60)
+    third = Reader(line, GIB)
+    third.join()
+    assert "1 large models are waiting" in str(third.error)
+    for each in (first, second):
+        each.draw()
+
+
+def test_what_others_have_made_meanwhile_is_not_waited_for_any_more():
+    line, needs = line_of(), iter([2 * GIB, 2 * GIB, 0, 0])
+    first = Reader(line, GIB)
+    assert first.holds.wait(60)
+    with line.one():
+        line.take(lambda: next(needs), lambda _n_before: None)
+        assert line.n_bytes == GIB
+    first.draw()
+
+
+def test_what_is_kept_makes_room_for_large_runs_but_stays_with_who_looks_at_it():
+    kept = Shelves()
+    shelf = Shelf(kept_of, len, 10**9, among=kept)
+    line = line_of(1000, kept.shrink_to)
+    for key in (300, 301, 302):
+        shelf.get(key)
+    assert kept.n_bytes == 903
+    with line.one():
+        line.take(lambda: 600, lambda _n_before: None)
+        assert kept.n_bytes == 302
+        line.look_at(shelf, 500, mine := shelf.get(500))
+        Reader(line, 400).draw()
+        assert kept.n_bytes <= 400
+        assert shelf.get(500) is mine
+    assert kept.n_bytes == 500

@@ -13,7 +13,7 @@ from blocks.inspection.two_runs import HeadDistances
 from blocks.observe.run import Run
 from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair
-from pages.ui import cached
+from pages.ui import cached, room
 from pages.ui.language import _, literal, say_fault
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def why_not(pair: Pair) -> list[str]:
     try:
         with st.spinner(_("Running both models …"), show_time=True):
             for run in pair.both:
+                room.draw_run(run)
                 cached.recording(run)
     except ConfigError as error:
         return [say_fault(error.faults[0])]

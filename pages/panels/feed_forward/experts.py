@@ -21,7 +21,7 @@ from pages.panels.cost.shared import capacity_note
 from pages.panels.feed_forward import experts_picture, shared
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
-from pages.ui.frame import section
+from pages.ui.frame import must_have, section
 from pages.ui.language import _, bracketed, enumeration, literal, ngettext, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
@@ -212,6 +212,8 @@ def mixture_of_experts(run: Run) -> None:
         )
         place.caption(text)
         return
+    if run.config.n_experts == 1:
+        must_have(ratios.bytes_to_build(routing.mixture(run.config), devices.DTYPES[run.dtype]))
     shown = run, at.layer, at.expert, at.token
     facts = routing_facts(*shown)
     with place:

@@ -14,7 +14,7 @@ from pages.panels.feed_forward import shared, width_picture
 from pages.ui import cached
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
-from pages.ui.frame import section
+from pages.ui.frame import must_have, section
 from pages.ui.language import _
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
@@ -30,6 +30,12 @@ def affordable_ratios(run: Run) -> tuple[int, ...]:
 @lru_cache(maxsize=64)
 def _affordable(config: ModelConfig, dtype: str, budget: int) -> tuple[int, ...]:
     return ratios.affordable_ratios(config, devices.DTYPES[dtype], budget)
+
+
+def bytes_of_widest(run: Run) -> int:
+    """What the layer takes at the largest of them."""
+    widest = ratios.at_ratio(run.config, max(affordable_ratios(run)))
+    return ratios.bytes_to_build(widest, devices.DTYPES[run.dtype])
 
 
 @lru_cache(maxsize=128)
@@ -102,6 +108,8 @@ def other_widths(run: Run) -> None:
     if len(wanted) < len(ratios.RATIOS):
         text = _("Ratios above {most} need more memory than this server allows and are left out.")
         note(text.format(most=max(wanted, default=0)))
+    if wanted:
+        must_have(bytes_of_widest(run))
     steps = [lambda ratio=ratio: at_ratio(run, layer, ratio) for ratio in wanted]
     done = in_steps(steps, what=("ratios", run, layer), key="ratios")
     if not done.found:

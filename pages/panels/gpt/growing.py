@@ -6,8 +6,6 @@ import time
 from functools import partial
 from typing import NamedTuple, cast
 
-import streamlit as st
-
 from blocks import ConfigError
 from blocks.inspection.new_tokens import NewTokens
 from blocks.model import devices
@@ -19,6 +17,10 @@ from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.text.written import Written, written
 from pages.ui import cached, link, tokens
+from pages.ui.once import once
+from pages.ui.shelf import Shelf, weighed
+
+MOST_TEXTS = 32
 
 
 class Writer:
@@ -55,11 +57,28 @@ class Writer:
                 self.tokens.append(written(self.generation.new_tokens.pop(), self.sampling))
 
 
-# Few, since each keeps its model alive.
-@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=cached.WRITTEN_OUT)
+class _Asked(NamedTuple):
+    """All that decides a text."""
+
+    run: Run
+    sampling: SamplingConfig
+    seed: int
+
+
+@once
+def _writers() -> Shelf[_Asked, Writer]:
+    """The texts of all readers. Each keeps its model alive, and that is what it weighs."""
+    return weighed(
+        lambda asked: Writer(*asked),
+        lambda writer: cached.weight_bytes(writer.generation.model),
+        4,
+        MOST_TEXTS,
+    )
+
+
 def writer_of(run: Run, sampling: SamplingConfig, seed: int) -> Writer:
     """The text that this run grows into; the same for all who ask for the same."""
-    return Writer(run, sampling, seed)
+    return _writers().get(_Asked(run, sampling, seed))
 
 
 class Text(NamedTuple):

@@ -18,6 +18,7 @@ from pages.ui import cached, link
 from pages.ui.choices import chooses
 from pages.ui.controls import pick, several, slide, slider
 from pages.ui.fold import fold
+from pages.ui.frame import must_have
 from pages.ui.language import _
 from pages.ui.link_fields.normalization import joined
 from pages.ui.steps import in_steps, works
@@ -62,6 +63,7 @@ def wanted(run: Run, n_layers: int) -> Stacks:
 
 def measured(stacks: Stacks, key: str) -> int:
     """Measure one after the other; how many of them are done."""
+    must_have(max(each.n_bytes for each in stacks))
     steps = [partial(depth_pass, each) for each in stacks]
     rest = [partial(series, each) for each in stacks]
     try:

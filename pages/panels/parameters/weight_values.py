@@ -25,7 +25,7 @@ from pages.ui import cached, link, terms
 from pages.ui.chart import show, show_now
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
-from pages.ui.frame import FIRST_SHOWN, section
+from pages.ui.frame import FIRST_SHOWN, must_have, section
 from pages.ui.language import _, literal, say_fault, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
@@ -231,6 +231,7 @@ def how_they_are_spread(run: Run) -> None:
     if not is_shown(*shown):
         with place:
             shown = shown_instead(FIRST_SHOWN[None]), False
+    must_have(need(shown[0]).total)
     try:
         with st.spinner(_("Building the model and counting its weights …"), show_time=True):
             facts = value_facts(*shown)

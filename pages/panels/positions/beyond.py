@@ -25,7 +25,7 @@ from pages.ui import cached, labelled, terms
 from pages.ui.chart import columns, show
 from pages.ui.controls import slide
 from pages.ui.explain import explained, note
-from pages.ui.frame import section
+from pages.ui.frame import must_have, section
 from pages.ui.language import _, enumeration, say_fault, sentences
 from pages.ui.link_fields.positions import TRAINED_LENGTHS
 from pages.ui.said import say
@@ -210,6 +210,7 @@ def beyond_the_length(run: Run) -> None:
     length = trained.length(run)
     if is_too_long(run, length):
         return
+    must_have(memory_needed(run, length))
     work = [(each, factor) for each in shared.order(run) for factor in FACTORS]
     steps = [partial(spread, run, each, layer, length, factor) for each, factor in work]
     found = in_steps(steps, what=(run, layer, length, kind), key="beyond_steps").found

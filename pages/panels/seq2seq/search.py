@@ -6,7 +6,6 @@ from functools import lru_cache, partial
 from typing import cast
 
 import pandas as pd
-import streamlit as st
 
 from blocks.inspection import predictions, search
 from blocks.inspection.search import AgainstGreedy, CandidateFacts, SearchFacts
@@ -16,9 +15,11 @@ from blocks.observe.run import Run
 from blocks.text.beam import BeamConfig, BeamSearch
 from pages.ui import cached, link, starts, tokens
 from pages.ui.link_fields.seq2seq import read_ids
+from pages.ui.once import once
+from pages.ui.shelf import Shelf, weighed
 from pages.ui.steps import in_steps
 
-N_CANDIDATES = 10
+N_CANDIDATES, MOST_WRITERS = 10, 32
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,9 @@ class Writer:
     def __init__(self, asked: Search):
         run = asked.run
         self.device, self.lock = run.device, threading.Lock()
+        self.model = cast(EncoderDecoder, cached.model(run))
         self.beam = BeamSearch(
-            cast(EncoderDecoder, cached.model(run)),
+            self.model,
             run.config,
             run.input.padded_ids,
             asked.how,
@@ -72,11 +74,15 @@ class Writer:
                     self.beam.advance()
 
 
-# Few, since each keeps its model alive.
-@st.cache_resource(max_entries=6, show_spinner=False, hash_funcs={Search: cached.written_out})
+@once
+def _writers() -> Shelf[Search, Writer]:
+    """Those who write for all readers. Each keeps its model alive, and that is what it weighs."""
+    return weighed(Writer, lambda writer: cached.weight_bytes(writer.model), 4, MOST_WRITERS)
+
+
 def writer(asked: Search) -> Writer:
     """The one who writes the target; the same for all who ask for the same."""
-    return Writer(asked)
+    return _writers().get(asked)
 
 
 def lasting(changes: tuple[Intervention, ...]) -> tuple[Intervention, ...]:

@@ -6,17 +6,15 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from blocks import ModelConfig
-from blocks.cost.memory import run_fault
+from blocks import ConfigError, ModelConfig
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
-from pages.ui import link
+from pages.ui import link, room
 from pages.ui.compare import kept
 from pages.ui.history import ghost_of
 from pages.ui.inputs import current_run
 from pages.ui.language import literal
 from pages.ui.link_fields.compare import Kept
-from pages.ui.settings import memory_budget
 
 
 class Beside(NamedTuple):
@@ -30,8 +28,15 @@ class Beside(NamedTuple):
 def note(architecture: Architecture | None, run: Run) -> None:
     """At the top of a page: what A would be here, where one is kept, wanted, and fits."""
     pair = _found(run, lambda entry: run_of(entry, architecture))
-    is_drawn = pair is not None and run_fault(pair.a, memory_budget()) is None
-    st.session_state["a_and_b"] = pair if is_drawn else None
+    st.session_state["a_and_b"] = pair if pair and _has_room(pair.a) else None
+
+
+def _has_room(run: Run) -> bool:
+    try:
+        room.draw_run(run)
+    except ConfigError:
+        return False
+    return True
 
 
 def note_counted(run: Run) -> None:

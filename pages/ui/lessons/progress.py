@@ -9,7 +9,6 @@ from urllib.parse import parse_qsl, urlencode
 import streamlit as st
 
 from blocks import ConfigError, Recording
-from blocks.cost.memory import run_fault
 from blocks.lessons import answers as answering
 from blocks.lessons import maps, shelf
 from blocks.lessons.answers import Answer, Values
@@ -18,13 +17,14 @@ from blocks.lessons.place import Place
 from blocks.model.models import Model
 from blocks.observe.run import Run
 from blocks.text.words import first_words, words
-from pages.ui import cached, history, link
+from pages.ui import cached, history, link, room
 from pages.ui.fields import CONFIG
 from pages.ui.language import current_language
 from pages.ui.lessons.wanted import as_link
 from pages.ui.link_fields.lessons import FIELDS
 from pages.ui.phone import is_phone
-from pages.ui.settings import lessons_folder, memory_budget
+from pages.ui.settings import lessons_folder
+from pages.ui.turns import turns
 
 HOME = "app.py"
 INPUT = "input"  # the line that opens to change what goes in
@@ -134,7 +134,8 @@ def judged(found: Now, run: Run) -> Now:
 
 def _judge(found: Now, ask: Ask, guess: Values, run: Run) -> Answer:
     """What comes of a guess, measured on this run. Raises `ConfigError` where nothing can be."""
-    answer = answering.judged(ask, guess, _truth(ask, run, link.value("text")))
+    with turns().one():  # a callback comes before the page has its turn
+        answer = answering.judged(ask, guess, _truth(ask, run, link.value("text")))
     kept = st.session_state.setdefault(MEASURED, {})
     kept[_question(found.lesson, found.i, ask)] = guess, answer
     return answer
@@ -178,18 +179,13 @@ def _truth(ask: Ask, run: Run, text: str) -> Values:
 
 def _recording(run: Run) -> Recording:
     """What a run showed that a measurement has changed. Raises `ConfigError` where none can be."""
-    _must_fit(run)
+    room.take_for(run)
     return cached.recording(run)
 
 
 def _model(run: Run) -> Model:
-    _must_fit(run)
+    room.take_for(run)
     return cached.model(run)
-
-
-def _must_fit(run: Run) -> None:
-    if fault := run_fault(run, memory_budget()):
-        raise ConfigError([fault])
 
 
 def labels(ask: Ask, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:

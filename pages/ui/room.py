@@ -1,0 +1,88 @@
+"""Room in memory for what is drawn: refused where there can be none, else waited for.
+
+Whoever computes with a model passes here first; what it takes is held until the page, or the
+section, is drawn.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from blocks import ConfigError
+from blocks.cost.memory import Memory, run_fault, run_memory
+from blocks.cost.units import bytes_text
+from blocks.observe.run import Run
+from pages.ui import cached
+from pages.ui.language import _
+from pages.ui.settings import memory_budget
+from pages.ui.turns import NotTogetherError, turns
+
+TOGETHER = "bytes_together"
+
+
+def take_for(run: Run) -> None:
+    """Hold what this run takes. Raises `ConfigError` where it cannot be."""
+    if fault := run_fault(run, memory_budget()):
+        raise ConfigError([fault])
+    _take(lambda: _need(run).activations if cached.is_at_hand(run) else _need(run).total)
+
+
+def _take(need: Callable[[], int]) -> None:
+    """Hold so many bytes; who waits for them is told. Raises `ConfigError` where too many wait."""
+    waiting = _Waiting(need)
+    turns().take(need, waiting.tell)
+    if waiting.place:
+        waiting.place.empty()
+
+
+def draw_run(run: Run) -> None:
+    """As `take_for`, on a page: what it may not have beside what it holds, it begins anew with."""
+    with _all_at_once():
+        take_for(run)
+
+
+def draw_with(n_bytes: int) -> None:
+    """Hold so many bytes on a page, as `draw_run` does."""
+    with _all_at_once():
+        _take(lambda: n_bytes)
+
+
+@contextmanager
+def _all_at_once() -> Iterator[None]:
+    try:
+        together = st.session_state.pop(TOGETHER, 0)
+        _take(lambda: together)
+        yield
+    except NotTogetherError as error:
+        st.session_state[TOGETHER] = error.n_bytes
+        st.rerun()
+
+
+@lru_cache(maxsize=256)
+def _need(run: Run) -> Memory:
+    return run_memory(run)
+
+
+class _Waiting:
+    """What is said to who waits; saying it again asks whether the reader is still there."""
+
+    def __init__(self, need: Callable[[], int]):
+        self.need = need
+        self.place: DeltaGenerator | None = None
+
+    def tell(self, n_before: int) -> None:
+        """So many are before this one; nothing where nobody looks."""
+        if get_script_run_ctx() is None:
+            return
+        self.place = self.place or st.empty()
+        text = _(
+            "Waiting for memory: this needs {need}, which models of other readers are using "
+            "({n} before you). It starts by itself."
+        )
+        self.place.info(
+            text.format(need=bytes_text(self.need()), n=n_before), icon=":material/hourglass:"
+        )
