@@ -7,7 +7,7 @@ Parts stand between dots in the order in which they are done; what is usual is l
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from blocks.efficiency.activations import ActivationRounding
@@ -85,10 +85,8 @@ def _has(how: object, values: Values) -> bool:
 
 def compression_of(name: str) -> Compression:
     """The recipe of a name. Raises `ConfigError` where it is none, or one that cannot be."""
-    values: Values = {}
     try:
-        for part in filter(None, name.split(".")):
-            values |= _read(*part.split("-"))
+        values = _together(_read(*part.split("-")) for part in name.split(".") if part)
     except (KeyError, TypeError, ValueError):
         text = N_("{name} is not a recipe for a smaller model: write one like {mend}")
         raise ConfigError([Fault(text, {"name": name[:80], "mend": "int4-group32"})]) from None
@@ -128,9 +126,12 @@ def _modules(names: tuple[str, ...]) -> frozenset[str]:
 
 
 def _read_grid(n_bits: int, rest: tuple[str, ...]) -> Values:
-    sized = {
-        word: int(found[1]) for word in SIZES for e in rest if (found := re.fullmatch(word, e))
-    }
+    sized = _together(
+        {word: int(found[1])}
+        for word in SIZES
+        for each in rest
+        if (found := re.fullmatch(word, each))
+    )
     plain = tuple(each for each in rest if not any(re.fullmatch(word, each) for word in SIZES))
     grid = _merged(OF_GRIDS, tuple(each for each in plain if each not in ROUNDINGS))
     if GROUP in sized:
@@ -143,4 +144,14 @@ def _read_grid(n_bits: int, rest: tuple[str, ...]) -> Values:
 
 
 def _merged(table: dict[str, Values], keys: tuple[str, ...]) -> Values:
-    return {name: value for key in keys for name, value in table[key].items()}
+    return _together(table[key] for key in keys)
+
+
+def _together(parts: Iterable[Values]) -> Values:
+    """All of them. Raises `ValueError` where two say something else of one setting."""
+    found: Values = {}
+    for part in parts:
+        if any(found.get(name, value) != value for name, value in part.items()):
+            raise ValueError(part)
+        found |= part
+    return found

@@ -73,26 +73,45 @@ def test_a_mask_has_a_name_that_is_read_back(criterion, pattern, scope):
     assert compression_of(name_of(how)) == how
 
 
-@given(
-    st.text(max_size=40)
-    | st.sampled_from(
-        [
-            "int",
-            "int9",
-            "int4-x",
-            "heads1+2",
-            "sparse100",
-            "int4.exempt",
-            "int4.exempt-A",
-            "exempt-embed",
-        ]
-    )
+UNREADABLE = (
+    *("int", "int4-x", "heads1+2", "int4.exempt", "int4.exempt-A", "heads1-gptq", "4", "int4 "),
+    *("int4-awq-gptq", "int4-group32-group16", "sparse50-wanda-random", "int4.int8", "seed1.seed2"),
+    *("int4-absmax-percentile", "heads1-wanda.units50-random"),
 )
-def test_any_other_name_is_refused_with_a_mend(name):
-    try:
+
+
+@pytest.mark.parametrize(
+    ("name", "mend"),
+    [
+        *((name, "write one like int4-group32") for name in UNREADABLE),
+        ("int9", r"n_bits \(9\) must be from 2 to 8: use 8"),
+        ("sparse100", r"sparsity \(1\.0\).*: use 0\.95"),
+        ("int4-group0", r"group_size \(0\).*: use 1"),
+        ("exempt-embed", r"set a bit width for the rest, for example int4\.exempt-embed"),
+        ("act8", r"set a bit width for both, as in int8\.act8"),
+    ],
+)
+def test_what_is_no_recipe_is_refused_with_a_mend(name: str, mend: str):
+    with pytest.raises(ConfigError, match=mend):
         compression_of(name)
-    except ConfigError as error:
-        assert str(error)
+
+
+HEADS = ("int", "heads", "units", "layers", "sparse", "act", "seed", "exempt", "int4", "act8")
+TAILS = ("group", "keep", "wanda", "gptq", "awq", "hqq", "2:4", "global", "tensor", "embed")
+WORDS = st.sampled_from([*"0149.-+:", *HEADS, *TAILS])
+
+
+@given(st.text(max_size=40) | st.lists(WORDS, max_size=6).map("".join))
+def test_what_is_read_of_any_name_can_be_written(name: str):
+    try:
+        how = compression_of(name)
+    except ConfigError:
+        return
+    assert compression_of(name_of(how)) == how
+
+
+def test_no_name_changes_nothing():
+    assert compression_of("") == Compression() and name_of(Compression()) == ""
 
 
 def test_the_ready_set_has_standard_names():
