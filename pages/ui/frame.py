@@ -118,7 +118,7 @@ def _surround(title: str, *, is_calm: bool) -> None:
     if settings.data_folder():
         ready.listen()
     st.session_state["title"] = title
-    link.sync(page_here())
+    link.sync(page_here(), progress.completed)
     progress.begin_page()
     st.set_page_config(
         page_title="Blockscope",

@@ -10,7 +10,7 @@ What only the panels of other pages are set by is not in the link: it waits in t
 
 import time
 import zlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache
@@ -31,7 +31,9 @@ from pages.ui.link_fields.training import FOLLOWERS as OF_A_TRAINING
 from pages.ui.readers import UnreadableError, as_text
 from pages.ui.settings import MAX_CHARACTERS
 
+Query = dict[str, str]
 OPENED = "is_opened"  # whether this run of the page has taken its state from a link
+SAID_ANYWAY = "said_anyway"  # what the link of a lesson says though it be a default: its step's
 TEXTS, A_MOMENT, N_NEAR = ("text", "other_text"), 0.5, 3
 FOLLOWERS = OF_A_TRAINING | OF_A_TARGET | OF_A_TRADE_OFF
 # What says nothing without the model that it changes: each page begins with another one.
@@ -205,10 +207,11 @@ def _is_legal(name: str, found: Any) -> bool:
         return name in TEXTS and error.nearest is not None
 
 
-def sync(page: str) -> tuple[Fault, ...]:
+def sync(page: str, completed: Callable[[Query], Query] = dict) -> tuple[Fault, ...]:
     """Bring link and state together; returns what in the link could not be.
 
-    `page`: the name of the file, without its ending.
+    `page`: the name of the file, without its ending. `completed`: what a link stands for that was
+    opened.
     """
     _take_in_moves()
     # On another page the link is read anew: what it leaves out can mean another model there.
@@ -223,8 +226,9 @@ def sync(page: str) -> tuple[Fault, ...]:
     is_known = query == st.session_state.get("written") or _is_just_left(query)
     is_opened = (is_elsewhere or not is_known) and not st.session_state.get("touched")
     st.session_state[OPENED] = is_opened
-    values, unread = read(_set_elsewhere(page, query) | query) if is_opened else (state(), ())
-    return _settled(values, unread)
+    if not is_opened:
+        return _settled(state())
+    return _settled(*read(completed(_set_elsewhere(page, query) | query)))
 
 
 def keep_in_step() -> tuple[Fault, ...]:
@@ -296,6 +300,9 @@ def _set_elsewhere(page: str, query: Mapping[str, str]) -> dict[str, str]:
 def as_query() -> dict[str, str]:
     """What differs from the defaults, as plain text; of what model, where another page needs it."""
     query = {name: as_text(value) for name, value in state().items()}
+    if "lesson" in query:
+        defaults = {name: value(name) for name in st.session_state.get(SAID_ANYWAY, ())}
+        query = {n: as_text(v) for n, v in defaults.items() if v is not None} | query
     if OF_ONE_MODEL.isdisjoint(query):
         return query
     return {"preset": value("preset"), **query}

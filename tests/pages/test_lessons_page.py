@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Radio
 
 from blocks.lessons import shelf
+from blocks.model.presets import PRESETS
 from pages.ui import machine
 from pages.ui.lessons import progress
 from pages.ui.lessons.check import checked
@@ -237,7 +238,7 @@ def test_a_guess_stands_in_the_link_and_another_reader_sees_it():
     assert "Your guess" in said(at) and charts(at) > 1
 
 
-def test_on_and_back_keep_the_guesses_and_leaving_keeps_the_state():
+def test_on_and_back_keep_the_guesses_and_leaving_keeps_the_panel():
     at = lesson_opened(1, guesses="0:0=4.07")
     press(at, "lesson_on")
     assert charts(at) == 0 == len(at.sidebar.selectbox)  # a blank page first: browsers scroll up
@@ -396,6 +397,81 @@ def test_no_measurement_of_a_stranger_s_lesson_takes_the_machine(formula: str, f
     home = home_with(OWN.format(set="").replace("weight(layer=0)", formula).encode())
     at = press(visit(home.switch_page(ATTENTION), **query), "without_guess")
     assert not at.exception and [fault in each.value for each in at.warning] == [True]
+
+
+BY_HAND = {"preset": None, "panel": None, "lesson": "attention-by-hand"}
+
+
+def test_a_link_that_names_a_lesson_alone_sets_what_its_step_begins_with():
+    at = opened(ATTENTION, **BY_HAND)
+    assert_works(at)
+    (given,) = (each.value for each in at.markdown if each.value.startswith("$q_4$ = $("))
+    assert [line.count(".") for line in given.split("\n")] == [4, 4]
+    set_by_it = {"preset": "course", "d_model": "16", "n_heads": "4"}
+    set_by_it["text"] = "cats chase small dogs"
+    assert set_by_it.items() <= at.query_params.items()
+    later = opened(ATTENTION, **BY_HAND, lesson_step=3)  # which sets no text, but that one goes on
+    assert later.query_params["text"] == "cats chase small dogs"
+    own = opened(ATTENTION, **BY_HAND, own_text="My old cat sleeps here")
+    assert own.query_params["text"] == "My old cat sleeps"
+
+
+def test_what_a_link_to_a_lesson_says_itself_wins_and_another_model_has_settings_of_its_own():
+    at = opened(ATTENTION, **BY_HAND, d_model=32, text="a b c d")
+    assert at.query_params["d_model"] == "32" and at.query_params["text"] == "a b c d"
+    assert "d_model is `32` instead of `16`" in said(at)
+    other = opened(ATTENTION, **{**BY_HAND, "preset": "gpt2-small"})
+    assert_works(other)
+    assert {"d_model", "n_heads"}.isdisjoint(other.query_params.keys() - said_as_default(other))
+
+
+def said_as_default(at: AppTest) -> set[str]:
+    """What the link says though the model has it anyway."""
+    config = PRESETS[at.query_params["preset"]].flat()
+    return {name for name, text in at.query_params.items() if str(config.get(name)) == text}
+
+
+def test_a_setting_that_was_brought_back_to_its_default_stays_when_the_link_is_opened_again():
+    at = opened(ATTENTION, **BY_HAND, lesson_step=3, guesses="3:")
+    assert at.query_params["head"] == "1"
+    move(at, "head", 0)
+    move(at, "preset", "stories-en-zh")
+    assert (at.query_params["head"], at.query_params["preset"]) == ("0", "stories-en-zh")
+    again = opened(ATTENTION, **{"preset": None, "panel": None, **at.query_params})
+    assert at.query_params.items() <= again.query_params.items()
+
+
+@pytest.mark.parametrize("is_left", [True, False], ids=["left", "not left"])
+def test_after_a_lesson_home_shows_what_stood_before_it_with_the_reader_s_sentence(is_left: bool):
+    home = opened("app.py", preset="induction", panel=None, text="a1b2a1", seed=3)
+    before = dict(home.query_params)
+    way = progress_link(home, "Attention by hand")
+    at = visit(home.switch_page(ATTENTION), **{"preset": None, "panel": None, **way})
+    at = visit(at, **{"preset": None, "panel": None, **at.query_params, "lesson_step": "4"})
+    assert at.query_params["preset"] == "course"
+    if is_left:
+        press(at, "without_guess")
+        press(at, "leave_lesson")
+        assert at.query_params["panel"] == "steps" and "lesson" not in at.query_params
+        assert {"d_model", "n_heads", "token", "mask_kind"}.isdisjoint(at.query_params)
+    query = {name: text for name, text in at.query_params.items() if name != "panel"}
+    home = visit(at.switch_page("app.py"), **{"preset": None, "panel": None, **query})
+    assert_works(home)
+    after = {name: text for name, text in home.query_params.items() if name != "left_lesson"}
+    assert after == before
+
+
+def progress_link(home: AppTest, title: str) -> dict[str, str]:
+    """What the way into a lesson says."""
+    ways = (e.proto for e in home.main if e.type == "page_link" and title in e.proto.label)
+    return {name: each[0] for name, each in parse_qs(next(ways).query_string).items()}
+
+
+def test_who_opens_a_lesson_from_a_link_has_the_defaults_after_it():
+    at = opened(ATTENTION, **BY_HAND, lesson_step=4, text="a b c d", own_text="My own sentence")
+    press(at, "without_guess")
+    press(at, "leave_lesson")
+    assert dict(at.query_params) == {"panel": "steps", "text": "My own sentence"}
 
 
 MAP = {"panel": None, "lesson": "attention-by-hand", "lesson_step": 2, "text": "a b c"}

@@ -102,7 +102,8 @@ def _way_back(now: Now) -> None:
 
 def _say_whose_words(now: Now) -> None:
     """Why the reader's own sentence does not stand here, where it could."""
-    if now.step.own_words and progress.own_text() and progress.lacks_own_words(now.step):
+    own = progress.own_text()
+    if own and now.step.own_words and progress.lacks_own_words(now.step, own):
         text = _(
             "Your own sentence is shorter than {n} words, so the lesson's sentence is used here."
         )

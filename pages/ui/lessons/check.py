@@ -23,7 +23,6 @@ from pages.ui import cached
 from pages.ui.lessons import progress
 from pages.ui.lessons.linted import linted
 from pages.ui.lessons.progress import page_file
-from pages.ui.lessons.wanted import as_link
 
 SEEDS, MARGIN, TIMEOUT = range(5), 0.05, 120
 COMPARED = {AskKind.CHOICE, AskKind.CELL, AskKind.ORDER, AskKind.TOKEN}  # between seeds
@@ -96,14 +95,7 @@ def _opened(lesson: Lesson, i: int) -> AppTest:
     at = AppTest.from_file(Path("app.py").absolute(), default_timeout=TIMEOUT)
     at.context["locale"] = lesson.language
     at = at.switch_page(page_file(lesson.steps[i].page))
-    sets = [as_link(step.set) for step in lesson.steps[: i + 1] if step.set]
-    texts = {name: text for each in sets for name, text in each.items() if name == "text"}
-    texts = texts if progress.borrows(lesson, i) else {}
-    query = {"lang": lesson.language, **texts, **(sets[-1] if sets else {})}
-    query |= {"lesson": lesson.id, "lesson_step": str(i)}
-    if lesson.steps[i].show:
-        query["panel"] = lesson.steps[i].show
-    at.query_params = query
+    at.query_params = {"lang": lesson.language, "lesson": lesson.id, "lesson_step": str(i)}
     return at.run()
 
 

@@ -19,7 +19,7 @@ from blocks.observe.run import Run
 from blocks.text.words import first_words, words
 from pages.ui import cached, history, link, room
 from pages.ui.fields import CONFIG
-from pages.ui.language import current_language
+from pages.ui.language import LANGUAGES, browser_language, current_language
 from pages.ui.lessons.wanted import as_link
 from pages.ui.link_fields.lessons import FIELDS
 from pages.ui.phone import is_phone
@@ -29,7 +29,9 @@ from pages.ui.turns import turns
 HOME = "app.py"
 INPUT = "input"  # the line that opens to change what goes in
 TURN, ASKED, BLANK, DRAWN = "lesson_turn", "asked", "blank", "drawn"
+OF_ANOTHER = {*link.OF_ONE_MODEL, "mask_kind"}  # what is not for another model
 MEASURED, FAULT = "lesson_measured", "lesson_fault"  # for guesses; why nothing could be
+BEFORE = "before_lesson"  # what was set when it was opened
 BROUGHT = "brought"  # the name of the lesson that this reader brought, which no other can open
 IN_A_PICTURE = (AskKind.CURVE, AskKind.CELL)  # which wants width
 TALL = (*IN_A_PICTURE, AskKind.ORDER)  # guessed with what fills a phone's screen
@@ -141,11 +143,40 @@ def _judge(found: Now, ask: Ask, guess: Values, run: Run) -> Answer:
     return answer
 
 
-def lesson(name: str) -> Lesson | None:
-    """A lesson in the reader's language: ours, one of the folder of this server, or brought."""
+def completed(query: dict[str, str]) -> dict[str, str]:
+    """A link to a lesson with what its step begins with; what the link says itself wins.
+
+    Where it names another model, the settings of the lesson's model are not for it.
+    """
+    language = query.get("lang", "") if query.get("lang") in LANGUAGES else browser_language()
+    found = lesson(query.get("lesson", ""), language)
+    if found is None:
+        return query
+    before = st.session_state.get("all_set", {})
+    if "lesson" not in before:
+        st.session_state[BEFORE] = before
+    i = min(link.read(query).values.get("lesson_step", 0), len(found.steps) - 1)
+    begun = _begun(found, i, query.get("own_text", ""))
+    st.session_state[link.SAID_ANYWAY] = tuple(begun)
+    if query.get("preset", begun.get("preset")) != begun.get("preset"):
+        begun = {name: text for name, text in begun.items() if name not in OF_ANOTHER}
+    return {**begun, **query}
+
+
+def _begun(found: Lesson, i: int, own: str) -> dict[str, str]:
+    """What a step begins with for who has gone through those before it, with this own sentence."""
+    begun = _set_by(last_set(found, i), own)
+    texts = (_set_by(step, own).get("text") for step in reversed(found.steps[: i + 1]))
+    text = next(filter(None, texts), "") if borrows(found, i) else ""
+    rest = {name: each for name, each in begun.items() if name != "text"}
+    return {**rest, "text": text} if text else rest
+
+
+def lesson(name: str, language: str = "") -> Lesson | None:
+    """A lesson in a language, the reader's: ours, one of the folder of this server, or brought."""
     if name == BROUGHT:
         return st.session_state.get(BROUGHT)
-    language = current_language()
+    language = language or current_language()
     own = lessons_folder()
     found = shelf.lesson(name, language)
     return found or (shelf.lesson(name, language, own) if own else None)
@@ -211,7 +242,7 @@ def way_on(found: Lesson, i: int) -> tuple[str, dict[str, str]]:
 
 def _step_link(found: Lesson, i: int, kept: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     step = found.steps[i]
-    query = {**kept, **_set_by(step), "lesson": found.id, "lesson_step": str(i)}
+    query = {**kept, **_set_by(step, own_text()), "lesson": found.id, "lesson_step": str(i)}
     if not i:
         del query["lesson_step"]
     if step.show:
@@ -219,17 +250,17 @@ def _step_link(found: Lesson, i: int, kept: Mapping[str, str]) -> tuple[str, dic
     return page_file(step.page), query
 
 
-def _set_by(step: Step) -> dict[str, str]:
-    """What a step begins with; words of the reader's own stand in it where it takes them."""
+def _set_by(step: Step, own: str) -> dict[str, str]:
+    """What a step sets; words of the reader's own sentence stand in it where it takes them."""
     found = as_link(step.set)
-    if step.own_words and not lacks_own_words(step):
-        found["text"] = first_words(own_text(), step.own_words)
+    if step.own_words and not lacks_own_words(step, own):
+        found["text"] = first_words(own, step.own_words)
     return found
 
 
-def lacks_own_words(step: Step) -> bool:
+def lacks_own_words(step: Step, own: str) -> bool:
     """Whether the reader's own sentence is shorter than a step wants it."""
-    return words(own_text(), at_most=step.own_words)[1] < step.own_words
+    return words(own, at_most=step.own_words)[1] < step.own_words
 
 
 def own_text() -> str:
@@ -277,23 +308,25 @@ def go(i: int) -> None:
 def set_back() -> None:
     """Begin the open step anew with what the lesson has set for it."""
     if found := now():
-        state = _going_on(link.state()) | settings_of(last_set(found))
+        state = _going_on(link.state()) | settings_of(last_set(found.lesson, found.i))
         _begin(found.i, found.step, state)
 
 
-def last_set(found: Now) -> Step:
-    """What has set what the open step begins with: itself, a step before, else the first."""
-    before = found.lesson.steps[: found.i + 1]
+def last_set(found: Lesson, i: int) -> Step:
+    """What has set what a step begins with: itself, a step before, else the first."""
+    before = found.steps[: i + 1]
     return next((step for step in reversed(before) if step.set), before[0])
 
 
 def settings_of(step: Step) -> dict[str, Any]:
     """What a step sets, as values."""
-    return link.read(_set_by(step)).values
+    return link.read(_set_by(step, own_text())).values
 
 
 def _begin(i: int, step: Step, state: dict[str, Any]) -> None:
     state |= {"lesson_step": i, "panel": step.show}
+    if step.set:
+        st.session_state[link.SAID_ANYWAY] = tuple(as_link(step.set))
     st.session_state[INPUT] = False
     history.forget()  # a step shows no setting of the step before
     link.become(link.mend(state).values)
@@ -367,22 +400,22 @@ def solve() -> None:
 
 
 def end() -> None:
-    """Go on from the start, with the reader's own sentence; the lesson can be taken up again."""
+    """Go on with what stood before the lesson, and the reader's own sentence as it is now.
+
+    The lesson can be taken up again on Home.
+    """
     state = {"lang": link.value("lang"), "hide": link.value("hide"), "text": own_text()}
     state["left_lesson"] = _where_it_is_left()
-    link.become({name: value for name, value in state.items() if value})
+    before = link.read(st.session_state.get(BEFORE, {})).values
+    link.become({**before, **{name: value for name, value in state.items() if value}})
 
 
 def leave() -> None:
-    """Close the lesson; all else stays, and the reader's own sentence comes back.
-
-    It can be taken up again on Home.
-    """
-    link.change("left_lesson", _where_it_is_left())
-    if own := link.value("own_text"):
-        link.change("text", own)
-    for name in FIELDS:
-        link.restore(name)
+    """End the lesson, and stay with its panel."""
+    found = now()
+    panel = link.value("panel") or (found.step.show if found else "")
+    end()
+    link.change("panel", panel)
     link.redraw_everything()
 
 
