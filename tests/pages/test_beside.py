@@ -1,26 +1,13 @@
-"""Keep as A, change something: on every page with pictures A stands beside B."""
+"""Keep as A, change something: A stands beside B (on every page: see `test_walk`)."""
 
 import pytest
-from opened import PAGES, assert_works, figure, opened, press, run, visit
+from opened import assert_works, figure, opened, press, run, visit
 
 from pages.ui.link_fields.compare import Kept, text_of
 
 # Other heads, so that a picture of B's last head cannot be drawn of A.
 OTHER = {"preset": "course", "n_heads": "2", "norm_placement": "post", "norm_kind": "rmsnorm"}
 A = text_of((Kept("<b>mine</b>", tuple(OTHER.items())),))
-WITH_A = {
-    "pages/attention.py",
-    "pages/block.py",
-    "pages/cost.py",
-    "pages/encoder.py",
-    "pages/gpt.py",
-    "pages/feed_forward.py",
-    "pages/masks.py",
-    "pages/normalization.py",
-    "pages/parameters.py",
-    "pages/positions.py",
-}
-
 
 SAID_OF_BOTH = [
     ("pages/block.py", "flow"),
@@ -36,26 +23,8 @@ def test_the_first_sentence_of_a_panel_speaks_of_both(page: str, panel: str):
     assert at.info[0].value.startswith(("**A** · `<b>mine</b>`: ", "Same for A and B: "))
 
 
-def in_order(at) -> list[str]:
-    return [chart.proto.id.rpartition("-")[2] for chart in at.get("plotly_chart")]
-
-
 def keys(at) -> set[str]:
-    return {*in_order(at)}
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_stands_beside_b_on_every_page(page: str):
-    at = opened(page, kept=A)
-    assert_works(at)
-    doubled = {key for key in keys(at) if key.endswith("_a")}
-    assert {key.removesuffix("_a") for key in doubled} <= keys(at)
-    if page in WITH_A:
-        assert doubled
-        (line,) = (each.value for each in at.caption if "  \nB: " in each.value)
-        assert line.startswith("A · `<b>mine</b>`: ") and line.count("parameters") == 2
-    order = in_order(at)
-    assert all(order.index(key) == order.index(key.removesuffix("_a")) - 1 for key in doubled)
+    return {chart.proto.id.rpartition("-")[2] for chart in at.get("plotly_chart")}
 
 
 def test_the_sentence_beside_a_picture_speaks_of_both():

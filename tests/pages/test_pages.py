@@ -116,24 +116,6 @@ def test_published_architectures_are_shown_whole(preset: str):
     assert_shows(opened(page, preset=preset), preset)
 
 
-BEGINS_UNTRAINED = {f"pages/{name}.py" for name in ("training", "cost", "parameters")}
-
-
-@pytest.mark.usefixtures("brief")
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_begins_with_something_trained_and_is_there_in_every_language(page: str):
-    """With the same text, so that what one language leaves behind would be seen in the next."""
-    at, text = opened(page, preset=None), None
-    for lang in LANGUAGES:
-        if lang != at.session_state["language"]:
-            visit(at, preset=None, lang=lang, text=text)
-        assert_works(at)
-        assert at.title[0].value.isascii() == (lang == "en")
-        if page not in BEGINS_UNTRAINED:
-            assert control(at, "preset").value in pocket_names()
-        text = {area.key: area.value for area in at.text_area}.get("text")
-
-
 def every(**choices) -> list[dict[str, object]]:
     """All combinations of these values."""
     return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]

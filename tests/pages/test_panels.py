@@ -1,16 +1,9 @@
 """A page as its panels: one is open, the link names it, and the next is one press away."""
 
-from collections.abc import Iterator
-
 import pytest
 from opened import PAGES, assert_works, control, open_title, opened, press, settings, titles, visit
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Block, Element
 
-from pages.ui.explain import AT_A_GLANCE, n_words
-
-MOST_WORDS = 150
-SAYING = ("title", "subheader", "markdown", "caption", "info")
 WITH_PANELS = [page for page in PAGES if page != "app.py"]
 
 
@@ -19,44 +12,6 @@ def one_panel(page: str, **query: object) -> AppTest:
     at = opened(page, **{"preset": None, "panel": None, **query})
     assert_works(at)
     return at
-
-
-def next_panel(at: AppTest) -> str | None:
-    """The key of the button that leads to the panel after this one."""
-    ways = [button.key for button in at.button if (button.key or "").startswith("to_")]
-    return next((key for key in ways if key != "to_all"), None)
-
-
-def assert_short(at: AppTest) -> None:
-    """A panel says what it says in few words; more stands one click away."""
-    shown = [each for each in unfolded(at.main) if each.type in SAYING]
-    captions = [each.value for each in shown if each.type == "caption"]
-    assert [text for text in captions if n_words(text) > AT_A_GLANCE] == []
-    texts = [str(each.value) for each in shown]
-    assert sum(map(n_words, texts)) <= MOST_WORDS, texts
-
-
-def unfolded(block: Block) -> Iterator[Element]:
-    """All that stands on the page without a click."""
-    for node in block.children.values():
-        if not isinstance(node, Block):
-            yield node
-        elif node.type not in ("popover", "expander", "expandable"):
-            yield from unfolded(node)
-
-
-@pytest.mark.parametrize("page", WITH_PANELS)
-def test_every_panel_of_a_page_opens_after_the_one_before(page: str):
-    at = one_panel(page)
-    assert_short(at)
-    wanted, seen = len(titles(at)), {open_title(at)}
-    while key := next_panel(at):
-        press(at, key)
-        assert_works(at, warnings=None)
-        assert_short(at)
-        assert at.query_params["panel"] == key.removeprefix("to_")
-        seen.add(open_title(at))
-    assert len(seen) == wanted
 
 
 @pytest.mark.parametrize("page", WITH_PANELS)

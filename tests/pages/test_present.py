@@ -1,39 +1,10 @@
 """Present: one panel a screen, in the link, led by keys."""
 
-import pytest
-from opened import PAGES, assert_works, figure, opened, press, titles, visit
-from test_panels import WITH_PANELS
+from opened import assert_works, figure, opened, press, visit
 
 
 def presented(page: str, **query: object):
     return opened(page, **{"preset": None, "panel": None, "present": True, **query})
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_can_be_presented_and_left(page: str):
-    at = presented(page)
-    assert_works(at, warnings=None)
-    assert not titles(at) and len(at.title) == 1
-    press(at, "end_present")
-    assert "present" not in at.query_params
-    assert_works(at, warnings=None)
-
-
-@pytest.mark.parametrize("page", WITH_PANELS)
-def test_the_keys_lead_through_all_panels_and_stop_at_the_ends(page: str):
-    at = presented(page)
-    shown = []
-    while shown[-1:] != [at.title[0].value]:
-        shown.append(at.title[0].value)
-        press(at, "panel_on")
-        assert_works(at, warnings=None)
-    for title in reversed(shown[:-1]):
-        press(at, "panel_back")
-        assert at.title[0].value == title
-    press(at, "panel_back")
-    assert at.title[0].value == shown[0]
-    press(at, "end_present")
-    assert len(titles(at)) == len(shown) > 1
 
 
 def test_what_is_set_waits_in_the_sidebar():
