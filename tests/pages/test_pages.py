@@ -1,9 +1,9 @@
 """Every page runs: with each preset, in each language, at both ends of each control."""
 
-from collections.abc import Iterable
 from itertools import product
 
 import pytest
+from daily import some_daily
 from opened import (
     PAGES,
     as_text,
@@ -41,11 +41,6 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 WIDE = 512
 
 
-def of_one_process(presets: Iterable[str]) -> list:
-    """Page after page of one preset in one process, so that they share its model."""
-    return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in presets]
-
-
 def small(preset: str) -> dict[str, int]:
     """Two layers of a published architecture at a quarter of its width show all parts of it."""
     config = starts.start(preset).config
@@ -62,13 +57,38 @@ def assert_shows(at: AppTest, preset: str) -> None:
     assert control(at, "preset").value == preset
 
 
+def kinds() -> list[list[str]]:
+    """The presets by what pages branch on: architecture, and whether weights were trained."""
+    found: dict[tuple[Architecture, bool], list[str]] = {}
+    for name in starts.names_of_two():
+        start = starts.start(name)
+        found.setdefault((start.config.architecture, bool(start.weights)), []).append(name)
+    return [*found.values()]
+
+
+def shown() -> list:
+    """Every page with every preset; daily one of each kind by turns, so that each has its page.
+
+    Page after page of one preset in one process, so that they share its model.
+    """
+    daily = {(page, of[i % len(of)]) for i, page in enumerate(PAGES) for of in kinds()}
+    return [
+        pytest.param(
+            *case,
+            marks=[
+                pytest.mark.xdist_group(case[1]),
+                *([] if case in daily else [pytest.mark.exhaustive]),
+            ],
+        )
+        for case in product(PAGES, starts.names_of_two())
+    ]
+
+
 @pytest.mark.usefixtures("brief")
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("preset", of_one_process(starts.names_of_two()))
+@pytest.mark.parametrize(("page", "preset"), shown())
 def test_every_page_shows_every_preset(page: str, preset: str):
-    languages = [*LANGUAGES]
-    place = PAGES.index(page) + starts.names_of_two().index(preset)
-    lang = languages[place % len(languages)]
+    kind = next(i for i, of in enumerate(kinds()) if preset in of)
+    lang = [*LANGUAGES][(PAGES.index(page) + kind) % len(LANGUAGES)]
     at = opened(page, preset=preset, lang=lang, **small(preset))
     assert_shows(at, preset)
     assert_counts_from_1(at)
@@ -109,8 +129,11 @@ PAGE_OF = {
 }
 
 
+WHOLE = ("bert-base", "gpt2-small", "t5-small", "smollm2-135m")
+
+
 @pytest.mark.usefixtures("brief")
-@pytest.mark.parametrize("preset", ["bert-base", "gpt2-small", "t5-small", "smollm2-135m"])
+@pytest.mark.parametrize("preset", some_daily(WHOLE, daily=["t5-small"]))
 def test_published_architectures_are_shown_whole(preset: str):
     page = PAGE_OF[starts.start(preset).config.architecture]
     assert_shows(opened(page, preset=preset), preset)

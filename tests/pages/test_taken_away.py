@@ -391,8 +391,11 @@ def test_every_file_is_what_the_run_showed(page: str, monkeypatch: pytest.Monkey
     assert {name for name in it.files if name.endswith(".csv")} == CHECKS[page].keys()
     for name, check in CHECKS[page].items():
         check(it, name)
+    config = it.run.config
+    said = {name: value for name, value in config.flat().items() if value is not None}
     for read, name in ((tomllib.loads, "config.toml"), (json.loads, "config.json")):
-        assert ModelConfig.from_flat(read(it.files[name])) == it.run.config
+        found = read(it.files[name])
+        assert found == said and ModelConfig.from_flat(found) == config
     pictures = it.files["pictures.html"]
     assert pictures.count("<figure role='img' aria-label='") == pictures.count("<figure") > 0
     assert "<style>" in pictures and '<html lang="en">' in pictures and "<h1>" in pictures
