@@ -53,7 +53,7 @@ def inside(folder: Path, name: str) -> Path:
         raise refusal(text, name=ascii(name[:80]))
     path = folder / name
     try:
-        is_inside = path.resolve(strict=True).is_relative_to(folder.resolve(strict=True))
+        is_inside = path.resolve(strict=True).is_relative_to(_within(folder).resolve(strict=True))
         is_file = stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
         raise refusal(N_("{name} is not in the folder: add it"), name=name) from None
@@ -67,6 +67,13 @@ def inside(folder: Path, name: str) -> Path:
     if not is_file:
         raise refusal(N_("{name} cannot be read: provide a regular file"), name=name)
     return path
+
+
+def _within(folder: Path) -> Path:
+    """What its links may lead to: the folder, or of a snapshot in the hub's cache the model's."""
+    model = folder.parent.parent
+    is_snapshot = folder.parent.name == "snapshots" and model.name.startswith("models--")
+    return model if is_snapshot else folder
 
 
 def read_text(folder: Path, name: str) -> str:

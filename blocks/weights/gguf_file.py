@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from blocks.model.faults import N_
-from blocks.weights.folder import MOST_TENSORS, Stored, refusal
+from blocks.weights.folder import GGUF, MOST_TENSORS, Stored, refusal
 
 MAGIC, VERSIONS = b"GGUF", (2, 3)
 MOST_HEADER = 2**25  # bytes; Gemma 3, with 262,144 tokens, takes 6 million
@@ -75,7 +75,7 @@ class Blocks(Stored):
 
 def read_gguf(path: Path) -> GgufFile:
     """Read the header of a GGUF file. Raises `ConfigError`."""
-    name = ascii(path.name)[1:-1][:80]
+    name = ascii(path.name)[1:-1].removesuffix(GGUF)[:80] + GGUF  # Ollama's files have no ending
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)

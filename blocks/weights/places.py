@@ -89,7 +89,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _read(model: Path) -> list[Path]:
-    if _is_gguf(model):
+    if model.is_file():
         return [model]
     tables = [model / name for name in TABLES if (model / name).exists()]
     return [*tables, *sorted(model.glob("*.safetensors")), *sorted(model.glob("*" + GGUF))]

@@ -192,7 +192,7 @@ def _source(path: Path) -> Source:
     if path.is_dir() and not files.has(path, files.CONFIG):
         found = [each.name for each in path.glob("*" + files.GGUF)]
         return _of_gguf(files.inside(path, found[0])) if len(found) == 1 else _of_folder(path)
-    return _of_gguf(path) if path.suffix == files.GGUF and path.is_file() else _of_folder(path)
+    return _of_gguf(files.inside(path.parent, path.name)) if path.is_file() else _of_folder(path)
 
 
 def _of_gguf(path: Path) -> Source:

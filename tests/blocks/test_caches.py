@@ -1,0 +1,102 @@
+"""What other programs keep on this machine, by the layouts of their own folders."""
+
+import json
+
+import pytest
+
+from blocks import ConfigError
+from blocks.weights import open_published
+from blocks.weights.caches import OF_MODEL, models_here
+from tests.blocks.gguf_files import wide_llama, write_gguf
+from tests.blocks.published_folders import saved
+
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+
+
+def _in_hub(root, name, files):
+    """As `huggingface_hub` keeps a model: blobs, and a snapshot of links to them."""
+    model = root / f"models--{name.replace('/', '--')}"
+    snapshot = model / "snapshots" / REVISION
+    for folder in (model / "blobs", model / "refs", snapshot):
+        folder.mkdir(parents=True)
+    (model / "refs" / "main").write_text(REVISION)
+    for n, file in enumerate(files):
+        (model / "blobs" / f"{n:064x}").write_bytes(file.read_bytes())
+        (snapshot / file.name).symlink_to(f"../../blobs/{n:064x}")
+    return snapshot
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return saved("llama", tmp_path_factory.mktemp("llama")).path
+
+
+@pytest.fixture(scope="module")
+def gguf_file(tmp_path_factory):
+    return write_gguf(tmp_path_factory.mktemp("gguf") / "toy.gguf", wide_llama())
+
+
+def test_each_program_s_models_are_found_and_opened_in_place(folder, gguf_file, tmp_path):
+    hub = tmp_path / ".cache" / "huggingface" / "hub"
+    tables = [folder / "config.json", folder / "model.safetensors"]
+    _in_hub(hub, "owner/llama", tables)
+    _in_hub(hub, "owner/rounded", [gguf_file])
+    raw, digest = gguf_file.read_bytes(), "ab" * 32
+    ollama = tmp_path / ".ollama" / "models"
+    tags = ollama / "manifests" / "registry.ollama.ai"
+    for place in ("library/llama3.2", "someone/own"):
+        (tags / place).mkdir(parents=True)
+        layers = [{"mediaType": OF_MODEL, "digest": f"sha256:{digest}"}]
+        (tags / place / "1b").write_text(json.dumps({"layers": layers}))
+    (ollama / "blobs").mkdir()
+    (ollama / "blobs" / f"sha256-{digest}").write_bytes(raw)
+    for place in (".lmstudio/models/owner/name/a.gguf", ".cache/llama.cpp/b.gguf"):
+        (tmp_path / place).parent.mkdir(parents=True)
+        (tmp_path / place).write_bytes(raw)
+    found = models_here(tmp_path, {})
+    assert [*found] == [
+        "hub/owner/llama",
+        "hub/owner/rounded/toy.gguf",
+        "ollama/llama3.2:1b",
+        "ollama/someone/own:1b",
+        "lmstudio/owner/name/a.gguf",
+        "llama.cpp/b.gguf",
+    ]
+    for path in found.values():
+        assert open_published(path).config.n_layers == 2
+
+
+def test_variables_move_the_folders(gguf_file, tmp_path):
+    _in_hub(tmp_path / "hub", "a/b", [gguf_file])
+    assert [*models_here(tmp_path, {"HF_HUB_CACHE": str(tmp_path / "hub")})] == ["hub/a/b/toy.gguf"]
+    assert [*models_here(tmp_path, {"HF_HOME": str(tmp_path)})] == ["hub/a/b/toy.gguf"]
+    assert models_here(tmp_path / "nobody", {}) == {}
+
+
+def test_a_link_that_leaves_the_model_s_folder_is_not_followed(folder, gguf_file, tmp_path):
+    snapshot = _in_hub(tmp_path, "a/b", [folder / "model.safetensors", gguf_file])
+    (snapshot / "config.json").symlink_to(folder / "config.json")
+    (snapshot / "toy.gguf").unlink()
+    (snapshot / "toy.gguf").symlink_to(gguf_file)
+    for path in models_here(tmp_path, {"HF_HUB_CACHE": str(tmp_path)}).values():
+        with pytest.raises(ConfigError, match="points outside"):
+            open_published(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        '{"layers": 3}',
+        json.dumps({"layers": [{"mediaType": OF_MODEL, "digest": "sha256:../../../etc/passwd"}]}),
+        json.dumps({"layers": [{"mediaType": OF_MODEL, "digest": 7}]}),
+        "[" * 10_000,
+    ],
+)
+def test_a_manifest_that_says_nothing_names_no_model(text, tmp_path):
+    place = tmp_path / ".ollama" / "models" / "manifests" / "r" / "library" / "m"
+    place.mkdir(parents=True)
+    (place / "1b").write_text(text)
+    assert models_here(tmp_path, {}) == {}
