@@ -212,8 +212,8 @@ class Calling(Expressions):
         }
         if len(calls) == 1 and (line := self.inlined(function, calls[0], args, keywords)):
             return Found(value, line)
-        if len(places) < len(calls):  # what torch has reads all of them
-            read |= {*range(len(args))}
+        if len(places) < len(calls):  # a layer of torch, or an identity, reads the first
+            read |= {0}
         for target, where in places:
             self.whole.keep(target, [name for name, place in where.items() if place in read])
         written = ast.Call(

@@ -112,7 +112,7 @@ def _folded(line: str) -> Iterator[str]:
         yield f"{pad}    {inner}"
     else:
         for part in _parts(inner):
-            yield from _folded(f"{pad}    {part},")
+            yield from _folded(f"{pad}    {part}")
     yield pad + line[end:]
 
 
@@ -134,11 +134,27 @@ def _without_strings(line: str) -> str:
 
 
 def _parts(inner: str) -> list[str]:
-    depth, found = 0, [""]
-    for letter, plain in zip(inner, _without_strings(inner), strict=True):
-        depth += (plain in OPENING) - (plain in CLOSING)
-        if plain == "," and depth == 0:
-            found.append("")
-        else:
-            found[-1] += letter
-    return [each.strip() for each in found if each.strip()]
+    """What stands in brackets, a line each: arguments with their commas, or a comprehension.
+
+    One thing alone gets no comma: it would become a tuple.
+    """
+    outer = _outermost(inner)
+    if " for " in outer:
+        starts = [0, *(found.start() for found in re.finditer(" (?:for|if) ", outer))]
+    else:
+        starts = [0, *(i + 1 for i, letter in enumerate(outer) if letter == ",")]
+    parts = [inner[i:j].strip() for i, j in zip(starts, [*starts[1:], None], strict=True)]
+    parts = [each for each in parts if each]
+    if len(parts) > 1 and " for " not in outer and not parts[-1].endswith(","):
+        parts[-1] += ","
+    return parts
+
+
+def _outermost(inner: str) -> str:
+    """The same letters, but `_` for strings and all that is in brackets."""
+    depth, found = 0, ""
+    for letter in _without_strings(inner):
+        depth -= letter in CLOSING
+        found += "_" if depth else letter
+        depth += letter in OPENING
+    return found

@@ -1,60 +1,38 @@
 """A model as code: run where Blockscope is not, it says what the model says."""
 
-import random
+import ast
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
+from drawn import drawn
 from safetensors.torch import save_file
 from toy import scramble
 
 from blocks import PRESETS, ConfigError, ModelConfig, as_code, build, record
-from blocks.model.config import FIELDS
-from blocks.model.kinds import Architecture, TokenMixer
+from blocks.export.written import WIDEST, text_of
 from blocks.model.source_target import SourceTarget
 from blocks.weights import read_weights
 
-N_RANDOM = 10
-SIZES: dict[str, list[Any]] = {
-    "n_layers": [1, 2, 3],
-    "attention_every": [0, 2],
-    "n_mtp_modules": [1, 2],
-    "d_model": [16],
-    "n_heads": [2, 4],
-    "n_kv_heads": [None, 1, 2],
-    "d_head": [None, 8],
-    "d_ff": [None, 20],
-    "n_experts": [1, 3],
-    "n_active_experts": [1, 2],
-    "expert_capacity": [0.0, 1.25],
-    "norm_eps": [1e-5, 1e-3],
-    "max_seq_len": [16],
-    "position_offset": [0, 2],
-    "rope_base": [100.0],
-    "rotary_share": [1.0, 0.5],
-    "vocab_size": [11],
-    "n_segments": [0, 2],
-    "n_decoder_layers": [None, 1],
-    "dropout": [0.0, 0.1],
-    "attention_multiplier": [0.0, 0.3],
-    "embedding_multiplier": [1.0, 5.0],
-    "residual_multiplier": [1.0, 0.7],
-    "logits_scaling": [1.0, 3.0],
-    "gate_limit": [0.0, 0.5],
-}
+N_RANDOM = 4
 SMALL = {"d_model": 16, "n_heads": 4, "d_ff": 20, "vocab_size": 11, "max_seq_len": 16}
 LONG = {"rope_scaling": "longrope", "rope_trained_len": 4, "rope_long_factors": "1.5,4"}
 FEW = {"n_layers": 3, "local_window": 2, "n_kv_heads": None}
+LATENT = {"d_kv_latent": 4, "d_q_latent": 4, "d_head": 4, "d_value": 4, "d_rotary": 2}
+MIXTURE = {
+    **{"n_experts": 4, "n_active_experts": 2, "d_expert": 7, "n_dense_layers": 1},
+    **{"n_expert_groups": 1, "n_active_groups": 1},
+}
 FAMILIES = [
     PRESETS["modernbert-base"].replace(**SMALL, **FEW, prediction_head=True, unembed_bias=True),
     PRESETS["gpt-oss-20b"].replace(**SMALL, **FEW, d_head=4, n_experts=3, n_active_experts=2),
     PRESETS["opus-mt-en-de"].replace(**SMALL, n_layers=2),
     PRESETS["phi-3-mini"].replace(**SMALL, **LONG, n_layers=2, n_kv_heads=None),
+    PRESETS["smollm2-135m"].replace(**SMALL, **FEW, nope_every=2),
+    PRESETS["deepseek-v3"].replace(**SMALL, **LATENT, **MIXTURE, n_layers=2, n_mtp_modules=1),
 ]
 RUN = """
 import importlib, sys
@@ -78,22 +56,6 @@ for path in sorted(Path(sys.argv[1]).glob("*.py")):
             print(path.stem + f"-ahead-{i}", near(logits, io[f"ahead_{i}"]))
 assert not [name for name in sys.modules if name.startswith("blocks")]
 """
-
-
-def random_config(seed: int) -> ModelConfig:
-    """Any field of a configuration, drawn: a field that is new takes part by itself."""
-    choice = random.Random(seed).choice
-    values: dict[str, Any] = {}
-    for name, kind in FIELDS.items():
-        if isinstance(kind, type) and issubclass(kind, StrEnum):
-            values[name] = choice([*kind])
-        elif kind is bool:
-            values[name] = choice([True, False])
-        elif name in SIZES:
-            values[name] = choice(SIZES[name])
-    if values["token_mixer"] is not TokenMixer.ATTENTION:  # only these two may have a state
-        values["architecture"] = (Architecture.BLOCK, Architecture.GPT)[seed % 2]
-    return ModelConfig(d_model=16, vocab_size=11).nearest(**values)[0]
 
 
 def some_input(config: ModelConfig) -> dict[str, torch.Tensor]:
@@ -124,7 +86,7 @@ def put(folder: Path, config: ModelConfig, seed: int) -> None:
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     """How far each file is from its model, in an interpreter that knows nothing of Blockscope."""
     folder = tmp_path_factory.mktemp("code")
-    for seed, config in enumerate((*map(random_config, range(N_RANDOM)), *FAMILIES)):
+    for seed, config in enumerate((*map(drawn, range(N_RANDOM)), *FAMILIES)):
         put(folder, config, seed)
     ran = subprocess.run(
         [sys.executable, "-I", "-c", RUN, str(folder)],
@@ -144,11 +106,26 @@ def test_a_file_says_what_its_model_says_in_a_bare_interpreter(answers: dict[str
     assert len({name.split("-")[0] for name in answers}) >= 3
 
 
-def test_the_random_draws_have_every_way_in_which_tokens_meet():
-    drawn = [random_config(seed) for seed in range(N_RANDOM)]
-    assert {config.mixer_of(0) for config in drawn} == {*TokenMixer}
-    assert any(config.is_hybrid for config in drawn)
-    assert any(config.n_mtp_modules for config in drawn)
+LONGEST = "a_long_name_of_forty_letters_for_a_value"
+FOLDED = [
+    f"x = [{LONGEST}({LONGEST}, {LONGEST}) for _ in range(n) if n]",
+    f"x = {{a: {LONGEST}({LONGEST}) for a, b in pairs({LONGEST})}}",
+    f"x = ({LONGEST}({LONGEST}, 1) + {LONGEST}) * 2",
+    f"x = f(' for ', {LONGEST}, g({LONGEST}, {LONGEST}))",
+]
+
+
+@pytest.mark.parametrize("line", FOLDED)
+def test_a_line_that_is_opened_says_the_same(line: str):
+    (node,) = ast.parse(line).body
+    text = text_of(node)
+    assert max(map(len, text.split("\n"))) <= WIDEST
+    assert ast.dump(ast.parse(text)) == ast.dump(ast.parse(line))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_code_of_every_preset_is_python(name: str):
+    compile(as_code(PRESETS[name]), name, "exec")
 
 
 def test_a_file_holds_only_what_its_model_uses():
