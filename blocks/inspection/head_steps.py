@@ -14,7 +14,7 @@ from blocks.model.masks import within
 from blocks.model.models import Model
 from blocks.model.multiplier import times
 from blocks.model.normalization import at_least_float32
-from blocks.model.probe import Replacement, Stage
+from blocks.model.probe import Probe, Replacement, Stage
 from blocks.observe.recording import Recording, record
 from blocks.observe.wiring import wiring
 
@@ -69,7 +69,9 @@ def attention_steps(
     x = seen.tensor(reads(config, layer), layer)[:1]
     whole = None if mask is None else mask.reshape(-1, *mask.shape[-2:])[:1]
     first = within(whole, x.shape[1], attention.window, x.device)
-    again = record(_as_model(attention), x, mask=first, keep=KEPT, replace=replace)
+    own = {part.path for part in attention.modules() if isinstance(part, Probe)}
+    changed = {path: each for path, each in (replace or {}).items() if path in own}
+    again = record(_as_model(attention), x, mask=first, keep=KEPT, replace=changed)
     found = {name: at_least_float32(again.tensor(name, layer)[0]) for name in KEPT}
     q, k = again.tensor("q", layer), again.tensor("k", layer)
     with torch.no_grad():

@@ -142,7 +142,7 @@ def planted(
     otherwise the fused kernel is left to its work.
     """
     found: dict[str, Replacement] = {}
-    for layer in range(run.config.n_layers):
+    for layer in run.config.attention_layers:
         at = f"layers.{layer}."
         if score_scale != 1:
             found[at + "q"] = partial(_scaled, factor=score_scale)

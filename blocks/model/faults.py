@@ -1,5 +1,6 @@
 """What is wrong with a value, and how to mend it."""
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -31,3 +32,8 @@ class ConfigError(ValueError):
     def __init__(self, faults: Iterable[Fault]):
         self.faults = tuple(faults)
         super().__init__("\n".join(map(str, self.faults)))
+
+
+def nearest_names(name: object, names: Iterable[str], n: int = 3) -> str:
+    """Those that a name may be a slip of, the likeliest first, with commas between."""
+    return ", ".join(difflib.get_close_matches(str(name), [*names], n, cutoff=0.0))

@@ -61,6 +61,7 @@ def attach(
     `transformer.h.3.mlp` is `layers.3.mlp`. Where two lists would have the same names, they keep
     their own. What attention weighs is `layers.3.pattern`, (batch, n_heads, query, key). `keep` and
     `replace` as `record` takes them, by either name. For one pass, or the last of several.
+    Raises `ConfigError` at the end of the block where a name of `replace` was not met in them.
     """
     paths = probe_paths(module)
     by_path = {paths.get(name, name): each for name, each in (replace or {}).items()}
@@ -74,6 +75,8 @@ def attach(
             stack.callback(part.register_forward_hook(hooks.after(path)).remove)
         stack.enter_context(_Weights(hooks))
         yield seen
+    if replace and seen.output is not None:
+        seen.recorder.check_passed(replace, {path: path for path in paths.values()} | paths)
 
 
 def probe_paths(module: nn.Module) -> dict[str, str]:

@@ -14,7 +14,9 @@ from functools import partial
 from torch import Tensor
 
 from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Architecture, TokenMixer
+from blocks.model.legal import type_fault
 from blocks.model.probe import Replacement
 from blocks.observe.recording import Recording
 
@@ -55,7 +57,7 @@ class Intervention:
     `head` belongs to parts that are heads, `stack` (encoder or decoder) to a model that has both.
     Plain strings stand for enums. As text, which a link carries: "head_out.2.3:zero" is head 3 of
     layer 2 (both from 0), "decoder.attention_out.0:mean@5" what attention of the decoder writes at
-    token 5.
+    token 5. Raises `ConfigError` for what no model has.
     """
 
     part: Part
@@ -66,8 +68,20 @@ class Intervention:
     stack: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "part", Part(self.part))
-        object.__setattr__(self, "kind", InterventionKind(self.kind))
+        for name, usual in (("part", Part.HEAD), ("kind", InterventionKind.ZERO)):
+            value = getattr(self, name)
+            if value not in [*type(usual)]:
+                raise ConfigError([type_fault(name, value, usual)])
+            object.__setattr__(self, name, type(usual)(value))
+        numbers = {"layer": self.layer, "head": self.head, "token": self.token}
+        for name, number in numbers.items():
+            if number is not None and number < 0:
+                text = N_("{name} ({value}) counts from 0: use 0 or more")
+                raise ConfigError([Fault(text, {"name": name, "value": number})])
+        if self.head is not None and not self.part.is_head:
+            text = N_("{part} is of no single head: leave head out, or change {head_part}")
+            values = {"part": str(self.part), "head_part": str(Part.HEAD)}
+            raise ConfigError([Fault(text, values)])
 
     @property
     def path(self) -> str:
@@ -96,7 +110,12 @@ class Intervention:
         """Return the replacement of `x`: (batch, seq, d_model), or (batch, n_heads, seq, d_head).
 
         `other` is what passed there for the other input; of two lengths the first tokens meet.
+        Raises `ConfigError` where there is no such head or token.
         """
+        if self.head is not None:
+            _check_place("head", self.head, x.shape[1])
+        if self.token is not None:
+            _check_place("token", self.token, x.shape[-2])
         place = (slice(None), slice(None) if self.head is None else self.head, ...)
         tokens = slice(None) if self.token is None else slice(self.token, self.token + 1)
         is_head = self.part.is_head
@@ -105,6 +124,12 @@ class Intervention:
         source = None if other is None else (other[place] if is_head else other)
         _fill(target, self.kind, tokens, source)
         return new
+
+
+def _check_place(name: str, number: int, n: int) -> None:
+    if number >= n:
+        text = N_("{name} ({value}) is not there: use 0 to {last}")
+        raise ConfigError([Fault(text, {"name": name, "value": number, "last": n - 1})])
 
 
 def _fill(target: Tensor, kind: InterventionKind, tokens: slice, source: Tensor | None) -> None:

@@ -8,10 +8,11 @@ from functools import cached_property
 
 import pandas as pd
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from blocks.model import devices
 from blocks.model.dropout import training_mode
+from blocks.model.faults import N_, ConfigError, Fault, nearest_names
 from blocks.model.model_input import check_input
 from blocks.model.probe import Probe, Replacement, Stage, listening
 from blocks.model.randomness import generator
@@ -25,6 +26,7 @@ class Recorder:
     def __init__(self, keep: Collection[str] | None, replace: Mapping[str, Replacement]):
         self.keep = keep
         self.replace = replace
+        self.passed: set[str] = set()
         self.stages: list[str] = []
         self.moments = flow.StageMoments()
         self.tensors: dict[str, Tensor] = {}
@@ -39,6 +41,7 @@ class Recorder:
 
     def see(self, probe: Probe, x: Tensor) -> Tensor:
         """Record a value and return the one to pass on."""
+        self.passed.add(probe.path)
         if probe.path in self.replace:
             x = self.replace[probe.path](x)
         if isinstance(probe, Stage):
@@ -47,6 +50,31 @@ class Recorder:
         if self.keeps(probe.path):
             self.tensors[probe.path] = x
         return x
+
+    def check_passed(self, names: Collection[str], known: Mapping[str, str]) -> None:
+        """Raise `ConfigError` for each of these names that no probe has that passed.
+
+        `known`: the paths of probes by all names that a caller may use for them.
+        """
+        missed = [name for name in names if known.get(name, name) not in self.passed]
+        if missed:
+            choices = known.keys() | self.passed
+            raise ConfigError(_missed_fault(name, choices) for name in missed)
+
+
+def _missed_fault(name: str, names: Collection[str]) -> Fault:
+    if name in names:
+        text = N_("Nothing passed {name} in this pass, so nothing was replaced: leave it out")
+        return Fault(text, {"name": name})
+    text = N_("Nothing here is called {name}: the nearest names are {names}")
+    return Fault(text, {"name": name, "names": nearest_names(name, names)})
+
+
+def _probe_paths(model: object) -> dict[str, str]:
+    """Of a module of ours, or of a method of it: the path of each probe, by itself."""
+    module = getattr(model, "__self__", model)
+    parts = module.modules() if isinstance(module, nn.Module) else ()
+    return {part.path: part.path for part in parts if isinstance(part, Probe)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +138,7 @@ def record(
     `keep` names the probes whose tensors are kept (all by default); every stage is summed up
     in any case. `replace` maps a probe's path to a function that changes what passes.
     With a `training_seed` the pass is one of training mode: dropout on, batch statistics.
-    Raises `ConfigError` where the model cannot read `x`.
+    Raises `ConfigError` where the model cannot read `x`, and where a path of `replace` was not met.
     """
     check_input(model, x)
     recorder = Recorder(keep, replace or {})
@@ -123,6 +151,8 @@ def record(
         output = model(x, mask)
         devices.synchronize(x.device)
         milliseconds = 1000 * (time.perf_counter() - start)
+    if replace:
+        recorder.check_passed(replace, _probe_paths(model))
     return Recording(
         stages=tuple(recorder.stages),
         moments=recorder.moments.rows(),

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812
 from toy import assert_near, draw, scramble, toy, toy_input
 
-from blocks import as_code, attach, build, record
+from blocks import ConfigError, as_code, attach, build, record
 
 
 class Own(nn.Module):
@@ -97,3 +97,25 @@ def test_another_thread_sees_its_own_pass_and_no_other():
         own(x)
     assert seen.recording.tensor("qkv", 0).shape[1] == 5
     assert len(seen.recording.stages) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("h.2.qkv", "Nothing here is called h.2.qkv: the nearest names are h.[01].qkv"),
+        ("layers.3.pattern", "called layers.3.pattern: the nearest names are layers.[01].pattern"),
+        ("h.0", "Nothing passed h.0 in this pass"),
+    ],
+)
+def test_a_name_that_is_not_met_gets_a_sentence(name: str, said: str):
+    own = scramble(Own())
+    with pytest.raises(ConfigError, match=said), attach(own, replace={name: torch.zeros_like}):
+        own(draw(1, 5, 8))
+    assert hooks_of(own) == 0
+
+
+def test_an_error_in_the_block_is_the_one_that_is_seen():
+    own = scramble(Own())
+    with pytest.raises(ZeroDivisionError), attach(own, replace={"h.2": torch.zeros_like}):
+        own(draw(1, 5, 8))
+        _ = 1 / 0

@@ -140,6 +140,54 @@ def test_one_intervention_needs_no_list():
     assert record(BLOCK, draw(1, 3, 16), replace=replacements(change)).output.isfinite().all()
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (
+            "layers.0.atention_out",
+            "Nothing here is called .*: the nearest .* layers.0.attention_out",
+        ),
+        ("layers.9.head_out", "Nothing here is called .*: the nearest names are layers.0.head_out"),
+        ("head_out", "Nothing here is called head_out: the nearest names are"),
+    ],
+)
+def test_what_is_to_be_replaced_and_is_not_there_gets_a_sentence(path: str, said: str):
+    with pytest.raises(ConfigError, match=said):
+        record(BLOCK, draw(1, 3, 16), replace={path: torch.zeros_like})
+
+
+def test_what_is_there_but_did_not_pass_gets_a_sentence_too():
+    model = build(toy(architecture="gpt", vocab_size=10))
+    logits = {"logits": torch.zeros_like}
+    assert not record(model, IDS, replace=logits).output.any()
+    with pytest.raises(ConfigError, match="Nothing passed logits in this pass"):
+        record(model.encode, IDS, replace=logits)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"part": "head_out", "layer": 99, "head": 0}, "called layers.99.head_out: the nearest"),
+        ({"part": "head_out", "layer": 0, "head": 99}, r"head \(99\) is not there: use 0 to 3"),
+        (
+            {"part": "attention_out", "layer": 0, "token": 3},
+            r"token \(3\) is not there: use 0 to 2",
+        ),
+        ({"part": "head_out", "layer": 0, "token": 3}, r"token \(3\) is not there: use 0 to 2"),
+        ({"part": "head_out", "layer": -1, "head": 0}, r"layer \(-1\) counts from 0"),
+        ({"part": "head_out", "layer": 0, "head": -1}, r"head \(-1\) counts from 0"),
+        ({"part": "resid_post", "layer": 0, "token": -1}, r"token \(-1\) counts from 0"),
+        ({"part": "attention_out", "layer": 0, "head": 1}, "of no single head: leave head out"),
+        ({"part": "heads", "layer": 0}, "part cannot be 'heads': use head_out / attention_out"),
+        ({"part": "head_out", "layer": 0, "kind": "one"}, "kind cannot be 'one': use zero / mean"),
+    ],
+    ids=str,
+)
+def test_an_intervention_where_nothing_is_gets_a_sentence(values: dict[str, Any], said: str):
+    with pytest.raises(ConfigError, match=said):
+        record(BLOCK, draw(1, 3, 16), replace=replacements(Intervention(**values)))
+
+
 def test_every_published_model_is_a_preset():
     tables = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
     assert {name: preset.config for name, preset in tables.items()} == PRESETS
