@@ -14,6 +14,7 @@ from blocks.model.normalization import at_least_float32
 from blocks.model.probe import Probe
 
 BIAS_SPEED = 0.001  # DeepSeek-V3, section 4.2
+LEAST_SUM = 1e-20  # DeepSeek-V3's published code
 
 
 def build_feed_forward(config: ModelConfig, layer: int) -> nn.Module:
@@ -102,9 +103,12 @@ class MixtureOfExperts(nn.Module):
         return is_best[..., None].expand_as(groups).flatten(-2)
 
     def weighted(self, chosen: Tensor) -> Tensor:
-        """What multiplies each chosen expert, given their scores: the same shape."""
+        """What multiplies each chosen expert, given their scores: the same shape.
+
+        Scores that are all 0, as sigmoids may be, stay 0.
+        """
         if self.normalize_top_k:
-            chosen = chosen / chosen.sum(dim=-1, keepdim=True)
+            chosen = chosen / chosen.sum(dim=-1, keepdim=True).clamp(min=LEAST_SUM)
         return chosen if self.routed_scale == 1 else self.routed_scale * chosen
 
     def mixed(self, x: Tensor, index: Tensor, kept: Tensor, weight: Tensor) -> Tensor:

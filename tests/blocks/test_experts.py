@@ -53,6 +53,15 @@ def routed(config, x) -> dict[str, torch.Tensor]:
     return record(model, x, replace=free).tensors
 
 
+def test_no_number_of_a_sigmoid_router_is_lost_where_all_scores_are_0():
+    mixture = layer(router_kind="sigmoid")
+    mixture.expert_bias = torch.zeros(4)
+    with torch.no_grad():
+        mixture.router.weight.fill_(-1e4)
+        out = mixture(torch.ones(1, 1, D_MODEL))
+    assert not out.any()
+
+
 def test_without_experts_the_layer_is_the_dense_one():
     assert type(build_feed_forward(toy(), 0)) is FeedForward
     assert expected_shapes(toy(n_active_experts=1)) == expected_shapes(toy())
