@@ -10,6 +10,7 @@ from blocks import ModelConfig
 from blocks.inspection.settings import LEADERS, moved_along
 from blocks.model.devices import available_devices, available_dtypes, device_name
 from blocks.model.faults import N_
+from blocks.model.in_use import settable
 from blocks.model.kinds import (
     Activation,
     Architecture,
@@ -63,7 +64,6 @@ class Shown(NamedTuple):
     """What the sidebar is drawn for: the model of the page, and what becomes of it there."""
 
     config: ModelConfig
-    kind: Architecture
     is_counted: bool = False
     is_to_train: bool = False
 
@@ -86,8 +86,7 @@ def architecture(
     None: the page shows each model as what it is. `first`: the fields that stand open; the others
     are folded. `presets`: what one may start from, where it is not what runs on such a page.
     """
-    config = weights.config(shown, "")
-    here = Shown(config, shown or config.architecture, is_counted=bool(presets))
+    here = Shown(weights.config(shown, ""), is_counted=bool(presets))
     _preset(presets or (starts.names_of_two() if here.has_target else starts.names()))
     bringing.fold_of_ways()
     _weights(shown)
@@ -96,7 +95,7 @@ def architecture(
 
 def to_train(config: ModelConfig) -> None:
     """Draw the controls of a model to train from scratch."""
-    here = Shown(config, config.architecture, is_to_train=True)
+    here = Shown(config, is_to_train=True)
     _preset(starts.names_of_two() if here.has_target else starts.names())
     st.caption(_("The model to train. Its initial weights are random, determined by the seed."))
     _settings(here)
@@ -109,8 +108,13 @@ def trained_dtype() -> WeightDtype:
 
 
 def drawable(shown: Shown) -> list[str]:
-    """The fields that this model has, in the order of the table."""
-    return [name for name, control in CONTROLS.items() if control.is_there(shown)]
+    """The fields that do something in this model, in the order of the table."""
+    offered = settable(shown.config) | BESIDE
+    if shown.config.architecture is Architecture.BLOCK:
+        offered -= OF_SEVERAL_LAYERS
+    if shown.is_to_train:
+        offered -= {"training"}
+    return [name for name in CONTROLS if name in offered]
 
 
 def _settings(shown: Shown, first: Sequence[str] = ()) -> None:
@@ -119,14 +123,14 @@ def _settings(shown: Shown, first: Sequence[str] = ()) -> None:
     opened = [name for name in first or FIRST if name in fields]
     led = moved_along(starts.start(link.value("preset")).config, shown.config)
     for name in opened:
-        CONTROLS[name].draw(shown)
+        CONTROLS[name](shown)
         _moved_with(name, opened, led)
     folded = [name for name in fields if name not in opened]
     more = fold(_more_label(folded), key="more", icon=":material/tune:", type="compact")
     if more.open:
         with more:
             for name in folded:
-                CONTROLS[name].draw(shown)
+                CONTROLS[name](shown)
                 _moved_with(name, folded, led)
 
 
@@ -351,12 +355,6 @@ def _factor(name: str, label: str, factors: Sequence[float]) -> Callable[[Shown]
     return draw
 
 
-def _keeps_its_writes(shown: Shown) -> bool:
-    """Whether no norm after a sub-layer undoes a factor."""
-    normed = (NormPlacement.SANDWICH, NormPlacement.RES_POST)
-    return shown.config.norm.norm_placement not in normed
-
-
 def _brief(x: float) -> str:
     return f"{x:g}"
 
@@ -373,71 +371,28 @@ def _or_all(n: int) -> str:
 
 def _global_every(shown: Shown) -> None:
     label = _("global_every · every n-th layer is global")
-    slide("global_every", label, EVERY, shown.config.attention.global_every, label_of=_or_none)
+    slide(
+        "global_every", label, _every(shown), shown.config.attention.global_every, label_of=_or_none
+    )
+
+
+def _every(shown: Shown) -> list[int]:
+    """Every so many layers, of as many as there are."""
+    n_layers = max(shown.config.n_layers, shown.config.n_decoder_layers)
+    return [n for n in EVERY if n <= n_layers]
 
 
 def _or_none(n: int) -> str:
     return str(n) if n else _("none")
 
 
-def _has_local_layers(shown: Shown) -> bool:
-    several = shown.config.n_layers > 1 or shown.config.n_decoder_layers > 1
-    return several and shown.config.local_window > 0
-
-
-def _has_rope(shown: Shown) -> bool:
-    is_rope = shown.config.position.position_kind is PositionKind.ROPE
-    return is_rope and shown.config.has_attention
-
-
-def _attends(shown: Shown) -> bool:
-    return shown.config.has_attention
-
-
 def _has_heads(shown: Shown) -> bool:
     return shown.config.has_attention or shown.config.token_mixer is not TokenMixer.GRU
 
 
-def _may_keep_a_state(shown: Shown) -> bool:
-    """Whether it reads from left to right, or one block of it is shown."""
-    return shown.config.architecture in (Architecture.BLOCK, Architecture.GPT)
-
-
 def _attention_every(shown: Shown) -> None:
     label = _("attention_every · every n-th layer uses attention")
-    slide("attention_every", label, EVERY, shown.config.attention_every, label_of=_or_none)
-
-
-def _has_several_with_a_state(shown: Shown) -> bool:
-    has_state = shown.config.token_mixer is not TokenMixer.ATTENTION
-    return has_state and shown.config.n_layers > 1
-
-
-def _is_of_heads(shown: Shown) -> bool:
-    """Whether keys and values are made for heads, not of latents."""
-    return shown.config.has_attention and not shown.config.is_latent
-
-
-def _turns_heads(shown: Shown) -> bool:
-    return _has_rope(shown) and _is_of_heads(shown)
-
-
-def _is_stretched(shown: Shown) -> bool:
-    return _has_rope(shown) and shown.config.position.rope_scaling is not RopeScaling.NONE
-
-
-def _is_stretched_by_length(shown: Shown) -> bool:
-    """Whether it matters on how long texts the model was trained."""
-    by_length = (RopeScaling.YARN, RopeScaling.LLAMA3, RopeScaling.LONGROPE)
-    return _has_rope(shown) and shown.config.position.rope_scaling in by_length
-
-
-def _is_stretched_by_yarn(shown: Shown) -> bool:
-    return _has_rope(shown) and shown.config.position.rope_scaling is RopeScaling.YARN
-
-
-def _is_gated(shown: Shown) -> bool:
-    return shown.has_wide_layers and shown.config.feed_forward.activation.is_gated
+    slide("attention_every", label, _every(shown), shown.config.attention_every, label_of=_or_none)
 
 
 def _rope_factor(shown: Shown) -> None:
@@ -459,7 +414,7 @@ def _local_rope_base(shown: Shown) -> None:
 
 def _nope_every(shown: Shown) -> None:
     label = _("nope_every · every n-th layer lacks positional encoding (NoPE)")
-    slide("nope_every", label, EVERY, shown.config.position.nope_every, label_of=_or_none)
+    slide("nope_every", label, _every(shown), shown.config.position.nope_every, label_of=_or_none)
 
 
 def _n_mtp_modules(shown: Shown) -> None:
@@ -536,238 +491,127 @@ def _picked(name: str, label: str, options: Iterable[str]) -> Callable[[Shown], 
     return lambda _shown: pick(name, _(label), options)
 
 
-def _always(_shown: Shown) -> bool:
-    return True
-
-
-def _is_parallel(shown: Shown) -> bool:
-    return shown.config.norm.norm_placement is NormPlacement.PARALLEL
-
-
-def _may_shift(shown: Shown) -> bool:
-    return shown.config.norm.norm_kind in (NormKind.LAYER_NORM, NormKind.BATCH_NORM)
-
-
-def _may_lack_its_first_norm(shown: Shown) -> bool:
-    is_whole = shown.kind in (Architecture.GPT, Architecture.ENCODER)
-    is_normed = shown.config.norm.norm_kind is not NormKind.NONE
-    is_pre = shown.config.norm.norm_placement is NormPlacement.PRE
-    return is_whole and is_normed and is_pre
-
-
-def _may_have_dense_layers(shown: Shown) -> bool:
-    is_whole = shown.kind in (Architecture.GPT, Architecture.ENCODER)
-    return _has_experts(shown) and is_whole and shown.config.n_layers > 1
-
-
-def _has_experts(shown: Shown) -> bool:
-    return shown.has_wide_layers and shown.config.n_experts > 1
-
-
-class Control(NamedTuple):
-    """One setting: what draws it, and which models have it."""
-
-    draw: Callable[[Shown], None]
-    is_there: Callable[[Shown], bool] = _always
-
-
-# By the field that each sets, in the order in which they stand.
-CONTROLS = {
-    "n_layers": Control(_n_layers, lambda shown: shown.kind is not Architecture.BLOCK),
-    "n_decoder_layers": Control(_n_decoder_layers, lambda shown: shown.has_target),
-    "share_embeddings": Control(
-        _switched("share_embeddings", N_("Share one embedding table between source and target")),
-        lambda shown: shown.has_target,
+# By the field that each sets, in the order in which they stand; `settable` says where.
+CONTROLS: dict[str, Callable[[Shown], None]] = {
+    "n_layers": _n_layers,
+    "n_decoder_layers": _n_decoder_layers,
+    "share_embeddings": _switched(
+        "share_embeddings", N_("Share one embedding table between source and target")
     ),
-    "tie_embeddings": Control(
-        _switched("tie_embeddings", N_("Weight tying (embedding = output)")),
-        lambda shown: shown.kind.reads_tokens,
+    "tie_embeddings": _switched("tie_embeddings", N_("Weight tying (embedding = output)")),
+    "d_model": _d_model,
+    "n_heads": _n_heads,
+    "n_kv_heads": _n_kv_heads,
+    "d_ff": _d_ff,
+    "norm_placement": _norm_placement,
+    "norm_kind": _chosen("norm_kind", N_("Norm"), NormKind),
+    "residual": _switched(
+        "residual", N_("Residual connection"), N_("x + f(x). Off: only f(x) is passed on.")
     ),
-    "d_model": Control(_d_model),
-    "n_heads": Control(_n_heads, _has_heads),
-    "n_kv_heads": Control(_n_kv_heads, _is_of_heads),
-    "d_ff": Control(_d_ff, lambda shown: shown.has_wide_layers),
-    "norm_placement": Control(_norm_placement),
-    "norm_kind": Control(_chosen("norm_kind", N_("Norm"), NormKind)),
-    "residual": Control(
-        _switched(
-            "residual", N_("Residual connection"), N_("x + f(x). Off: only f(x) is passed on.")
+    "activation": _picked("activation", N_("Activation"), Activation),
+    "position_kind": _position_kind,
+    "sines_first": _switched(
+        "sines_first",
+        N_("All sines before all cosines (Marian)"),
+        N_("Off: sines and cosines are interleaved, as in the paper."),
+    ),
+    "embedding_norm": _switched("embedding_norm", N_("Norm after the embeddings (BERT, BART)")),
+    "relative_bias": _switched("relative_bias", N_("Learned bias for each distance bucket (T5)")),
+    "n_segments": _n_segments,
+    "pooler": _switched("pooler", N_("Pooler: one vector from the first token")),
+    "parallel_norms": _parallel_norms,
+    "attention_only": _attention_only,
+    "n_experts": _n_experts,
+    "n_active_experts": _n_active_experts,
+    "d_expert": _d_expert,
+    "n_shared_experts": _n_shared_experts,
+    "n_dense_layers": _n_dense_layers,
+    "router_kind": _chosen("router_kind", N_("Router scores"), RouterKind),
+    "router_bias": _switched("router_bias", N_("Router with a learned bias (gpt-oss)")),
+    "normalize_top_k": _switched("normalize_top_k", N_("Weights of the chosen experts sum to 1")),
+    "expert_capacity": _expert_capacity,
+    "token_mixer": _chosen("token_mixer", N_("Token mixer"), TokenMixer),
+    "attention_every": _attention_every,
+    "d_head": _d_head,
+    "d_kv_latent": _d_kv_latent,
+    "d_rotary": _d_rotary,
+    "d_value": _d_value,
+    "rotary_share": _rotary_share,
+    "local_window": _local_window,
+    "global_every": _global_every,
+    "global_first": _switched("global_first", N_("The first layer is global (ModernBERT)")),
+    "rope_scaling": _picked("rope_scaling", N_("RoPE scaling for longer texts"), RopeScaling),
+    "rope_factor": _rope_factor,
+    "rope_trained_len": _trained_len,
+    "local_rope_base": _local_rope_base,
+    "yarn_whole_pairs": _switched(
+        "yarn_whole_pairs",
+        N_("YaRN: ramp rounded to whole pairs"),
+        N_(
+            "Off: the number of rotations alone sets where the ramp begins and ends, even "
+            "between pairs (gpt-oss)."
         ),
     ),
-    "activation": Control(
-        _picked("activation", N_("Activation"), Activation), lambda shown: shown.has_wide_layers
+    "nope_every": _nope_every,
+    "qk_norm": _switched("qk_norm", N_("Normalize queries and keys (QK norm)")),
+    "qk_norm_whole": _switched("qk_norm_whole", N_("QK norm over all heads at once (OLMo 2)")),
+    "qk_norm_scale": _switched("qk_norm_scale", N_("QK norms have learned scales")),
+    "score_softcap": _softcap("score_softcap", N_("Soft cap on scores (0: none)")),
+    "logit_softcap": _softcap("logit_softcap", N_("Soft-cap on logits (0: none)")),
+    "residual_multiplier": _factor(
+        "residual_multiplier",
+        N_("residual_multiplier · scales each sub-layer's output (Granite)"),
+        RESIDUAL_MULTIPLIERS,
     ),
-    "position_kind": Control(_position_kind),
-    "sines_first": Control(
-        _switched(
-            "sines_first",
-            N_("All sines before all cosines (Marian)"),
-            N_("Off: sines and cosines are interleaved, as in the paper."),
-        ),
-        lambda shown: shown.config.position.position_kind is PositionKind.SINUSOIDAL,
+    "attention_multiplier": _factor(
+        "attention_multiplier",
+        N_("attention_multiplier · scales the scores (0: 1 / √d_head)"),
+        SCORE_MULTIPLIERS,
     ),
-    "embedding_norm": Control(
-        _switched("embedding_norm", N_("Norm after the embeddings (BERT, BART)")),
-        lambda shown: shown.config.architecture.reads_tokens,
+    "n_mtp_modules": _n_mtp_modules,
+    "embedding_multiplier": _factor(
+        "embedding_multiplier",
+        N_("embedding_multiplier · scales the embeddings"),
+        EMBEDDING_MULTIPLIERS,
     ),
-    "relative_bias": Control(
-        _switched("relative_bias", N_("Learned bias for each distance bucket (T5)")),
-        lambda shown: shown.has_target,
+    "logits_scaling": _factor(
+        "logits_scaling", N_("logits_scaling · divides the logits"), LOGIT_SCALES
     ),
-    "n_segments": Control(
-        _n_segments, lambda shown: shown.config.architecture is Architecture.ENCODER
+    "attention_sink": _switched(
+        "attention_sink",
+        N_("Learned attention sink (gpt-oss)"),
+        N_("One extra score per head that absorbs attention weight but passes nothing on."),
     ),
-    "pooler": Control(
-        _switched("pooler", N_("Pooler: one vector from the first token")),
-        lambda shown: shown.config.architecture is Architecture.ENCODER,
+    "attention_gate": _chosen("attention_gate", N_("Gate on the attention output"), AttentionGate),
+    "attention_bias": _attention_bias,
+    "out_bias": _out_bias,
+    "norm_affine": _switched("norm_affine", N_("Norms have learned scales")),
+    "norm_bias": _switched("norm_bias", N_("Norms have learned shifts")),
+    "first_norm": _switched(
+        "first_norm",
+        N_("Norm before the first attention"),
+        N_("Off: the first layer's attention reads the stream directly (ModernBERT)."),
     ),
-    "parallel_norms": Control(_parallel_norms, _is_parallel),
-    "attention_only": Control(_attention_only, lambda shown: not _is_parallel(shown)),
-    "n_experts": Control(_n_experts, lambda shown: shown.has_wide_layers),
-    "n_active_experts": Control(_n_active_experts, _has_experts),
-    "d_expert": Control(_d_expert, _has_experts),
-    "n_shared_experts": Control(_n_shared_experts, _has_experts),
-    "n_dense_layers": Control(_n_dense_layers, _may_have_dense_layers),
-    "router_kind": Control(_chosen("router_kind", N_("Router scores"), RouterKind), _has_experts),
-    "router_bias": Control(
-        _switched("router_bias", N_("Router with a learned bias (gpt-oss)")), _has_experts
+    "feed_forward_bias": _switched("feed_forward_bias", N_("Biases in the feed-forward layer")),
+    "gate_limit": _factor(
+        "gate_limit", N_("gate_limit · clamp on gate and up (0: none)"), GATE_LIMITS
     ),
-    "normalize_top_k": Control(
-        _switched("normalize_top_k", N_("Weights of the chosen experts sum to 1")), _has_experts
+    "up_offset": _switched("up_offset", N_("The gate multiplies 1 + up (gpt-oss)")),
+    "dropout": _dropout,
+    "initialization": _picked("initialization", N_("Initialization"), Initialization),
+    "training": _switched(
+        "training",
+        N_("Training mode"),
+        N_("Dropout is on, and BatchNorm uses the statistics of this batch."),
     ),
-    "expert_capacity": Control(_expert_capacity, _has_experts),
-    "token_mixer": Control(
-        _chosen("token_mixer", N_("Token mixer"), TokenMixer), _may_keep_a_state
-    ),
-    "attention_every": Control(_attention_every, _has_several_with_a_state),
-    "d_head": Control(_d_head, _has_heads),
-    "d_kv_latent": Control(_d_kv_latent, lambda shown: _attends(shown) and not shown.has_target),
-    "d_rotary": Control(_d_rotary, lambda shown: shown.config.is_latent),
-    "d_value": Control(_d_value, lambda shown: shown.config.is_latent),
-    "rotary_share": Control(_rotary_share, _turns_heads),
-    "local_window": Control(_local_window, _is_of_heads),
-    "global_every": Control(_global_every, _has_local_layers),
-    "global_first": Control(
-        _switched("global_first", N_("The first layer is global (ModernBERT)")),
-        lambda shown: _has_local_layers(shown) and shown.config.attention.global_every > 1,
-    ),
-    "rope_scaling": Control(
-        _picked("rope_scaling", N_("RoPE scaling for longer texts"), RopeScaling), _has_rope
-    ),
-    "rope_factor": Control(_rope_factor, _is_stretched),
-    "rope_trained_len": Control(_trained_len, _is_stretched_by_length),
-    "local_rope_base": Control(
-        _local_rope_base, lambda shown: _has_rope(shown) and shown.config.local_window > 0
-    ),
-    "yarn_whole_pairs": Control(
-        _switched(
-            "yarn_whole_pairs",
-            N_("YaRN: ramp rounded to whole pairs"),
-            N_(
-                "Off: the number of rotations alone sets where the ramp begins and ends, even "
-                "between pairs (gpt-oss)."
-            ),
-        ),
-        _is_stretched_by_yarn,
-    ),
-    "nope_every": Control(_nope_every, _turns_heads),
-    "qk_norm": Control(
-        _switched("qk_norm", N_("Normalize queries and keys (QK norm)")), _is_of_heads
-    ),
-    "qk_norm_whole": Control(
-        _switched("qk_norm_whole", N_("QK norm over all heads at once (OLMo 2)")),
-        lambda shown: shown.config.attention.qk_norm and _is_of_heads(shown),
-    ),
-    "qk_norm_scale": Control(
-        _switched("qk_norm_scale", N_("QK norms have learned scales")),
-        lambda shown: shown.config.attention.qk_norm and _is_of_heads(shown),
-    ),
-    "score_softcap": Control(
-        _softcap("score_softcap", N_("Soft cap on scores (0: none)")), _is_of_heads
-    ),
-    "logit_softcap": Control(
-        _softcap("logit_softcap", N_("Soft-cap on logits (0: none)")),
-        lambda shown: shown.config.architecture.reads_tokens,
-    ),
-    "residual_multiplier": Control(
-        _factor(
-            "residual_multiplier",
-            N_("residual_multiplier · scales each sub-layer's output (Granite)"),
-            RESIDUAL_MULTIPLIERS,
-        ),
-        _keeps_its_writes,
-    ),
-    "attention_multiplier": Control(
-        _factor(
-            "attention_multiplier",
-            N_("attention_multiplier · scales the scores (0: 1 / √d_head)"),
-            SCORE_MULTIPLIERS,
-        ),
-        _attends,
-    ),
-    "n_mtp_modules": Control(_n_mtp_modules, lambda shown: shown.kind is Architecture.GPT),
-    "embedding_multiplier": Control(
-        _factor(
-            "embedding_multiplier",
-            N_("embedding_multiplier · scales the embeddings"),
-            EMBEDDING_MULTIPLIERS,
-        ),
-        lambda shown: shown.kind.reads_tokens,
-    ),
-    "logits_scaling": Control(
-        _factor("logits_scaling", N_("logits_scaling · divides the logits"), LOGIT_SCALES),
-        lambda shown: shown.kind.reads_tokens,
-    ),
-    "attention_sink": Control(
-        _switched(
-            "attention_sink",
-            N_("Learned attention sink (gpt-oss)"),
-            N_("One extra score per head that absorbs attention weight but passes nothing on."),
-        ),
-        _is_of_heads,
-    ),
-    "attention_gate": Control(
-        _chosen("attention_gate", N_("Gate on the attention output"), AttentionGate), _is_of_heads
-    ),
-    "attention_bias": Control(_attention_bias),
-    "out_bias": Control(_out_bias),
-    "norm_affine": Control(_switched("norm_affine", N_("Norms have learned scales"))),
-    "norm_bias": Control(
-        _switched("norm_bias", N_("Norms have learned shifts")),
-        lambda shown: shown.config.norm.norm_affine and _may_shift(shown),
-    ),
-    "first_norm": Control(
-        _switched(
-            "first_norm",
-            N_("Norm before the first attention"),
-            N_("Off: the first layer's attention reads the stream directly (ModernBERT)."),
-        ),
-        _may_lack_its_first_norm,
-    ),
-    "feed_forward_bias": Control(
-        _switched("feed_forward_bias", N_("Biases in the feed-forward layer"))
-    ),
-    "gate_limit": Control(
-        _factor("gate_limit", N_("gate_limit · clamp on gate and up (0: none)"), GATE_LIMITS),
-        _is_gated,
-    ),
-    "up_offset": Control(
-        _switched("up_offset", N_("The gate multiplies 1 + up (gpt-oss)")), _is_gated
-    ),
-    "dropout": Control(_dropout),
-    "initialization": Control(_picked("initialization", N_("Initialization"), Initialization)),
-    "training": Control(
-        _switched(
-            "training",
-            N_("Training mode"),
-            N_("Dropout is on, and BatchNorm uses the statistics of this batch."),
-        ),
-        lambda shown: not shown.is_to_train,
-    ),
-    "seed": Control(lambda _shown: enter("seed", _("Seed"), link.value("seed"))),
-    "device": Control(_device),
-    "dtype": Control(_dtype),
+    "seed": lambda _shown: enter("seed", _("Seed"), link.value("seed")),
+    "device": _device,
+    "dtype": _dtype,
 }
+# What stands beside the model.
+BESIDE = CONTROLS.keys() - ModelConfig().flat().keys()
+# What a block alone does not have, though its configuration may say it.
+OF_SEVERAL_LAYERS = {"n_layers", "first_norm"}
 
 
 LabelOf = Callable[[str], str]

@@ -22,6 +22,7 @@ from blocks.inspection.pattern_distance import (
 from blocks.inspection.settings import differing, moved_along, settings_in_use
 from blocks.inspection.two_predictions import two_predictions
 from blocks.inspection.two_runs import over_layers
+from blocks.model.in_use import settable
 from blocks.model.kinds import Architecture
 from blocks.model.kv_cache import kv_cache_bytes
 from blocks.model.masks import MaskConfig, causal
@@ -96,6 +97,41 @@ def test_only_what_does_something_differs():
         "rope_base": (None, 10_000.0),
         "rotary_share": (None, 1.0),
     }
+
+
+def test_without_a_norm_its_place_differs_where_it_makes_another_layer():
+    bare = toy(norm_kind="none")
+    parallel = bare.replace(norm_placement="parallel")
+    assert differing(bare, parallel) == {"norm_placement": (None, "parallel")}
+    assert differing(bare, bare.replace(norm_placement="post")) == {}
+    narrow = bare.replace(attention_only=True)
+    assert "norm_placement" in settable(bare) and "norm_placement" not in settable(narrow)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "usual"),
+    [
+        ("norm_affine", {"norm_kind": "none"}, {}),
+        ("embedding_norm", {"norm_kind": "none"}, {}),
+        (
+            "parallel_norms",
+            {"norm_kind": "none", "norm_placement": "parallel"},
+            {"norm_placement": "parallel"},
+        ),
+        ("feed_forward_bias", {"attention_only": True}, {}),
+    ],
+)
+def test_a_setting_of_a_part_that_is_not_there_cannot_be_set(name: str, changes, usual):
+    config = toy(architecture="encoder", vocab_size=16)
+    assert name in settable(config.replace(**usual))
+    assert name not in settable(config.replace(**changes))
+
+
+def test_the_layer_before_the_logits_of_an_encoder_is_made_as_the_feed_forward_layers_are():
+    config = toy(architecture="encoder", vocab_size=16, attention_only=True)
+    of_both = {"activation", "feed_forward_bias"}
+    assert not of_both & settable(config)
+    assert of_both <= settable(config.replace(prediction_head=True))
 
 
 @given(some.data())

@@ -31,7 +31,7 @@ def every_kind(config: ModelConfig) -> list[Shown]:
     latent, _ = config.nearest(d_kv_latent=8, n_kv_heads=None)
     with_state, _ = config.nearest(token_mixer="gated_delta")
     kinds = [config, config.replace(n_experts=4), stretched, latent, with_state]
-    return [Shown(kind, kind.architecture) for kind in kinds]
+    return [Shown(kind) for kind in kinds]
 
 
 def sidebar(at: AppTest) -> list[str]:
@@ -101,7 +101,7 @@ def test_the_fold_says_how_many_settings_it_holds_and_how_many_are_changed():
     at = opened(panel="heads", d_model=64, norm_kind="batchnorm", dropout=0.3)
     label = fold(at)
     n_open = len(sidebar(at))
-    n = len(drawable(Shown(starts.start("course").config, Architecture.BLOCK)))
+    n = len(drawable(Shown(starts.start("course").config)))
     assert label.startswith(f"More settings · {n - n_open} · ") and "2 changed" in label
     assert "changed" not in fold(visit(at, panel="heads", d_model=64))
 
