@@ -8,6 +8,7 @@ serve readers, as the queue is one.
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,9 +72,11 @@ class Rooms:
         return str(rows[0][0]) if rows else None
 
     def link_of(self, code: str) -> str:
-        """What the leader of a room had set when it was opened."""
-        rows = self._file.rows("SELECT link FROM rooms WHERE code = ?", (code,))
-        return str(rows[0][0]) if rows else ""
+        """What the leader of a room had set when it was opened; nothing where it is not known."""
+        with suppress(ConfigError):
+            for (link,) in self._file.rows("SELECT link FROM rooms WHERE code = ?", (code,)):
+                return str(link)
+        return ""
 
     def guess(self, code: str, learner: str, step: int, guess: Values) -> None:
         """Keep a learner's guess; the first one counts. Raises `ConfigError` without a room."""

@@ -10,6 +10,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
+from blocks.model.faults import ConfigError
 from blocks.work.queue import Queue
 
 EVERY, GONE_AFTER = 5.0, 15.0  # seconds
@@ -77,7 +78,8 @@ class Metrics:
 
     def _go_on(self) -> None:
         while True:
-            self._queue.note(KIND, self._process, {"samples": [*self._of_this()]})
+            with suppress(ConfigError):  # next time
+                self._queue.note(KIND, self._process, {"samples": [*self._of_this()]})
             if self._server is None:
                 with suppress(OSError):  # another process has the address
                     self._server = _served(self._address, lambda: exposition(of_all(self._queue)))

@@ -7,7 +7,6 @@ count, so those of a dead one are forgotten by themselves.
 """
 
 import json
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -101,29 +100,34 @@ class Queue:
         return ticket
 
     def leave(self, ticket: Ticket) -> None:
-        """Give up a place; once is enough."""
-        with self._file.writing():
+        """Give up a place; once is enough. What cannot be written is forgotten by itself."""
+        with self._file.lock:
             self._tickets.pop(ticket.id, None)
-            self._file.execute("DELETE FROM tickets WHERE id = ?", (ticket.id,))
             self._is_left.notify_all()
+            with suppress(ConfigError), self._file.writing():
+                self._file.execute("DELETE FROM tickets WHERE id = ?", (ticket.id,))
 
     def place(self, ticket: Ticket) -> Place:
-        """Return its place in the queue now."""
+        """Return its place in the queue now; nobody's turn comes while it cannot be read."""
         before = (
             "SELECT id, seconds FROM tickets WHERE lane = ? AND device = ? AND id < ? AND seen > ?"
         )
         values = (*ticket.lane, ticket.id, self._clock() - FORGOTTEN_AFTER)
-        rows = self._file.rows(before, values)
+        try:
+            rows = self._file.rows(before, values)
+        except ConfigError:
+            return Place(1, None)
         ours = self._tickets.copy()
         left = [ours[i].seconds_left() if i in ours else seconds for i, seconds in rows]
         known = [seconds for seconds in left if seconds is not None]
         return Place(len(left), sum(known) if len(known) == len(left) else None)
 
     def waiting(self, lane: Lane) -> int:
-        """How many wait there."""
+        """How many wait there; nobody, as far as can be told, where it cannot be read."""
         values = (*lane, self._clock() - FORGOTTEN_AFTER)
-        rows = self._file.rows(f"SELECT 1 {IN_LANE}", values)
-        return max(0, len(rows) - 1)
+        with suppress(ConfigError):
+            return max(0, len(self._file.rows(f"SELECT 1 {IN_LANE}", values)) - 1)
+        return 0
 
     def lanes(self) -> dict[Lane, int]:
         """How many are in each lane, who works among them."""
@@ -194,6 +198,6 @@ class Queue:
         with self._file.lock:
             while self._tickets:
                 self._is_left.wait_for(lambda: not self._tickets, BEAT)
-                with suppress(sqlite3.OperationalError):  # locked for long: the next beat says it
+                with suppress(ConfigError):  # locked for long: the next beat says it
                     self.beat()
             self._beats = None

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from contextlib import suppress
 from typing import Any
 
+from blocks import ConfigError
 from blocks.observe.run import Run
 from blocks.work.plain import from_line, to_line
 from blocks.work.queue import NOTES_KEPT
@@ -48,7 +49,8 @@ def _kept() -> Recent[Hashable, Any]:
 
 def _listen() -> None:
     while True:
-        take_up()
+        with suppress(ConfigError):  # the file that says so cannot be read now
+            take_up()
         time.sleep(EVERY)
 
 

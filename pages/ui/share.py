@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 import segno
 import streamlit as st
 
-from blocks.model.faults import N_
+from blocks.model.faults import N_, ConfigError
 from pages.ui import address, cached, hidden, link, ready
-from pages.ui.language import _
+from pages.ui.language import _, say_fault
 from pages.ui.link_fields.lessons import LEFT
 
 REACH = {
@@ -48,7 +48,11 @@ def _for_a_class() -> None:
         return
     place = st.empty()
     if place.button(_("Get ready for a class"), icon=":material/school:", key="make_ready"):
-        ready.make_ready()
+        try:
+            ready.make_ready()
+        except ConfigError as error:
+            place.warning(say_fault(error.faults[0]), icon=":material/block:")
+            return
         text = _(
             "Ready: what this link shows has been computed and is kept for {n} hours, so a "
             "class that opens the link need not wait."

@@ -142,7 +142,11 @@ def way_to_join() -> None:
     typed = code.strip().upper()
     if not typed:
         return
-    name = machine.rooms().lesson_of(typed)
+    try:
+        name = machine.rooms().lesson_of(typed)
+    except ConfigError as error:
+        st.warning(say_fault(error.faults[0]))
+        return
     found = progress.lesson(name) if name else None
     if found is None:
         st.warning(_("No open room has this code. Rooms last a day."))
