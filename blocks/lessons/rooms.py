@@ -7,7 +7,7 @@ serve readers, as the queue is one.
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,8 @@ from blocks.model.faults import N_, ConfigError, Fault
 from blocks.work.shared_file import SharedFile
 
 SIGNS, N_SIGNS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789", 6  # a billion codes; none looks like another
-MOST_LEARNERS, MOST_ROOMS, ENDS_AFTER = 300, 500, 24 * 3600.0
+MOST_LEARNERS, MOST_ROOMS, MOST_OF_ONE = 300, 500, 5
+ENDS_AFTER, EMPTY_FOR = 24 * 3600.0, 3600.0
 LONGEST_LEARNER, LONGEST_LINK = 32, 4_000
 TABLES = """
 CREATE TABLE IF NOT EXISTS rooms (code TEXT PRIMARY KEY, lesson TEXT, link TEXT, opened REAL);
@@ -26,6 +27,7 @@ CREATE TABLE IF NOT EXISTS guesses (
 );
 """
 TOO_MANY = N_("{n} rooms are open here, which is the limit: try again tomorrow")
+TOO_MANY_OF_ONE = N_("You have opened {n} rooms today, which is the limit: go back to one of them")
 NO_ROOM = N_("There is no room {code}, or it has ended: rooms last a day")
 FULL = N_("This room is full: {n} learners")
 
@@ -50,16 +52,20 @@ class Rooms:
     def __init__(self, file: Path | None = None, *, clock: Callable[[], float] = time.time):
         self._clock, self._file = clock, SharedFile(file, TABLES)
 
-    def open(self, lesson: str, link: str = "") -> str:
+    def open(self, lesson: str, link: str = "", mine: Sequence[str] = ()) -> str:
         """A new room for a lesson; its code. Raises `ConfigError` where there are too many.
 
-        `link`: what its leader has set, which learners open too.
+        `link`: what its leader has set, which learners open too; `mine`: rooms that the leader has
+        opened before. Where there are too many in all, those that nobody has joined for an hour
+        give way.
         """
         with self._file.writing():
             self._forget()
-            (n,) = self._file.execute("SELECT count(*) FROM rooms").fetchone()
-            if n >= MOST_ROOMS:
-                raise ConfigError([Fault(TOO_MANY, {"n": n})])
+            codes = {code for (code,) in self._file.execute("SELECT code FROM rooms")}
+            if (n := len(codes.intersection(mine))) >= MOST_OF_ONE:
+                raise ConfigError([Fault(TOO_MANY_OF_ONE, {"n": n})])
+            if len(codes) >= MOST_ROOMS and not self._forget_the_empty():
+                raise ConfigError([Fault(TOO_MANY, {"n": len(codes)})])
             code = "".join(secrets.choice(SIGNS) for _sign in range(N_SIGNS))
             values = (code, lesson, link[:LONGEST_LINK], self._clock())
             self._file.execute("INSERT INTO rooms VALUES (?, ?, ?, ?)", values)
@@ -103,6 +109,17 @@ class Rooms:
                 by_step.setdefault(step, []).append(guess)
         n_learners = len({learner for learner, _step, _text in rows})
         return Room(code, lesson, n_learners, {i: tuple(each) for i, each in by_step.items()})
+
+    def has_seat(self, code: str, learner: str) -> bool:
+        """Whether this learner has guessed in a room already."""
+        found = "SELECT 1 FROM guesses WHERE code = ? AND learner = ?"
+        return bool(self._file.rows(found, (code, learner[:LONGEST_LEARNER])))
+
+    def _forget_the_empty(self) -> int:
+        """Let go of rooms in which nobody has guessed for an hour; how many there were."""
+        empty = "opened <= ? AND code NOT IN (SELECT code FROM guesses)"
+        before = (self._clock() - EMPTY_FOR,)
+        return self._file.execute(f"DELETE FROM rooms WHERE {empty}", before).rowcount
 
     def _forget(self) -> None:
         """Let go of what is over."""

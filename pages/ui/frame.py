@@ -26,6 +26,7 @@ from pages.ui import (
     room,
     settings,
     starts,
+    uploads,
     weights,
 )
 from pages.ui.address import page_here
@@ -114,6 +115,7 @@ def show_page(
 def _surround(title: str, *, is_calm: bool) -> None:
     """Menu, language, link and title: what stays where a control of the page is moved."""
     cached.prepare_process()
+    uploads.bound_those_of_readers()
     metrics.keep()
     if settings.data_folder():
         ready.listen()

@@ -90,3 +90,39 @@ def test_two_hundred_learners_of_two_processes_meet_in_one_file(tmp_path: Path):
         thread.join()
     for kept in (one, other):
         assert kept.room(code).n_learners == 200 and len(kept.room(code).of(0)) == 200
+
+
+def test_one_session_opens_a_few_rooms(monkeypatch: pytest.MonkeyPatch):
+    clock = Clock()
+    kept, mine = Rooms(clock=clock), list[str]()
+    for _ in range(rooms.MOST_OF_ONE):
+        mine.append(kept.open("scaling", mine=mine))
+    with pytest.raises(ConfigError, match="You have opened 5 rooms today"):
+        kept.open("scaling", mine=mine)
+    assert kept.open("scaling")
+    clock.now += ENDS_AFTER + 1
+    assert kept.open("scaling", mine=mine)
+
+
+def test_where_there_are_too_many_a_room_nobody_has_joined_for_an_hour_gives_way(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(rooms, "MOST_ROOMS", 2)
+    clock = Clock()
+    kept = Rooms(clock=clock)
+    joined, empty = kept.open("scaling"), kept.open("scaling")
+    kept.guess(joined, "a", 0, (1.0,))
+    with pytest.raises(ConfigError, match="2 rooms are open"):
+        kept.open("heads")
+    clock.now += rooms.EMPTY_FOR + 1
+    assert kept.lesson_of(empty) == "scaling"
+    new = kept.open("heads")
+    assert [kept.lesson_of(code) for code in (joined, empty, new)] == ["scaling", None, "heads"]
+
+
+def test_a_seat_is_known_by_its_guess():
+    kept = Rooms()
+    code, other = kept.open("scaling"), kept.open("scaling")
+    kept.guess(code, "a", 0, (1.0,))
+    assert kept.has_seat(code, "a") and not kept.has_seat(code, "b")
+    assert not kept.has_seat(other, "a")

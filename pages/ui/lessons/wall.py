@@ -34,7 +34,9 @@ def open_room() -> None:
         return
     shared = urlencode(progress.way_in(found.lesson)[1], errors="replace")
     try:
-        code = machine.rooms().open(found.lesson.id, shared)
+        mine = st.session_state.setdefault("my_rooms", [])
+        code = machine.rooms().open(found.lesson.id, shared, mine)
+        mine.append(code)
     except ConfigError as error:
         st.session_state["room_fault"] = error.faults[0]
         return
@@ -51,9 +53,21 @@ def guessed(now: Now, guess: Values) -> None:
     code = link.value("room")
     if not code or is_on() or not guess or machine.rooms().lesson_of(code) != now.lesson.id:
         return
-    if not link.value("seat"):
-        link.change("seat", secrets.token_hex(6))
-    machine.rooms().guess(code, link.value("seat"), now.i, guess)
+    machine.rooms().guess(code, _seat(code), now.i, guess)
+
+
+def _seat(code: str) -> str:
+    """The one place of this session in a room. After a reload it is that of the link.
+
+    The link may say anything, so only a place counts that somebody has guessed from.
+    """
+    seats, said = st.session_state.setdefault("seats", {}), link.value("seat")
+    if code not in seats:
+        is_known = bool(said) and machine.rooms().has_seat(code, said)
+        seats[code] = said if is_known else secrets.token_hex(6)
+    if seats[code] != said:
+        link.change("seat", seats[code])
+    return str(seats[code])
 
 
 def draw(now: Now, run: Run | None) -> None:
