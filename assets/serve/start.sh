@@ -4,12 +4,23 @@
 #   PROCESSES   how many, at most 10 (one a core)
 #   SITE        where readers come from (":8501", or a name, for which Caddy fetches a certificate)
 #   DATA        the one folder that is written to
+#   BLOCKSCOPE_MEMORY_GIB   of a process for models and runs; where the container has a limit, what fits
 set -eu
 umask 077
 cd "$(dirname "$0")/../.."
 export PROCESSES="${PROCESSES:-$(nproc)}" SITE="${SITE:-:8501}" DATA="${DATA:-build/serve}"
 export PYTHON="${PYTHON:-python3}" FIRST_PORT="${FIRST_PORT:-860}"
 [ "$PROCESSES" -ge 1 ] && [ "$PROCESSES" -le 10 ] || { echo "PROCESSES is 1 to 10" >&2; exit 2; }
+
+# A process takes 1.5 GiB with its workers, and half as much again as its models and runs may; uploads 1 GiB.
+limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null || echo max)
+if [ -n "${BLOCKSCOPE_MEMORY_GIB:-}" ] || [ "$limit" = max ]; then
+  export BLOCKSCOPE_MEMORY_GIB="${BLOCKSCOPE_MEMORY_GIB:-2}"
+else
+  BLOCKSCOPE_MEMORY_GIB=$(awk "BEGIN { gib = (($limit / 2^30 - 1) / $PROCESSES - 1.5) / 1.5
+    print gib > 2 ? 2 : gib < 0.25 ? 0.25 : gib }")
+  export BLOCKSCOPE_MEMORY_GIB
+fi
 
 UPSTREAMS=$(seq -s " " -f "127.0.0.1:${FIRST_PORT}%g" 0 $((PROCESSES - 1)))
 secret=$(od -An -N32 -tx1 /dev/urandom | tr -d " \n")

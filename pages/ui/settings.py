@@ -17,7 +17,7 @@ def corpus_characters() -> int:
 
 
 def memory_budget() -> int:
-    """Bytes that one run may take: `BLOCKSCOPE_MEMORY_GIB`, 2 GiB by default."""
+    """Bytes that all large runs may take together: `BLOCKSCOPE_MEMORY_GIB`, 2 GiB by default."""
     return int(float(os.environ.get("BLOCKSCOPE_MEMORY_GIB", "2")) * GIB)
 
 
