@@ -118,7 +118,7 @@ PANELS = (
     ),
     Panel(
         "fits",
-        N_("Does it fit?"),
+        shared.FITS,
         what_fits,
         how_it_is_used,
         fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),

@@ -8,6 +8,7 @@ from pages.panels.feed_forward.experts import mixture_of_experts, what_experts_c
 from pages.panels.feed_forward.positions import each_position_alone
 from pages.panels.feed_forward.shared import layer_and_expert, of_a_layer, of_units
 from pages.panels.feed_forward.units import dead_and_alive, one_unit
+from pages.panels.feed_forward.units_picture import ONE_UNIT
 from pages.panels.feed_forward.width import other_widths
 from pages.panels.interventions import ablation
 from pages.panels.model_page import show_model_page
@@ -39,7 +40,7 @@ PANELS = (
     ),
     Panel(
         "unit",
-        N_("What activates a unit?"),
+        ONE_UNIT,
         of_units(one_unit),
         layer_and_expert,
         fields=("activation", "d_ff"),

@@ -5,6 +5,7 @@ import pages.ui.entrance  # noqa: F401
 from blocks.model.faults import N_
 from pages.panels.interventions import ablation
 from pages.panels.model_page import show_model_page
+from pages.panels.positions import shared
 from pages.panels.positions.beyond import beyond_the_length
 from pages.panels.positions.claims import claims_tested
 from pages.panels.positions.loss import what_it_costs
@@ -30,7 +31,7 @@ PANELS = (
     ),
     Panel(
         "claims",
-        N_("Do common claims hold?"),
+        shared.CLAIMS,
         claims_tested,
         fields=("position_kind", "d_model", "n_heads"),
         of_attention=True,

@@ -360,7 +360,7 @@ def _brief(x: float) -> str:
 
 
 def _local_window(shown: Shown) -> None:
-    label = _("local_window · tokens seen per direction in a local layer, itself included")
+    label = _("local_window · visible tokens on each side, current token included")
     window = shown.config.local_window
     slide("local_window", label, LOCAL_WINDOWS, window, label_of=_or_all)
 

@@ -161,8 +161,8 @@ STACKS = {
     "decoder": N_("decoder: {part}"),
     "dense": N_("dense layers: {part}"),
     "mtp": N_("MTP: {part}"),
-    "mixer": N_("layers with a state: {part}"),
-    "dense.mixer": N_("dense layers with a state: {part}"),
+    "mixer": N_("recurrent layers: {part}"),
+    "dense.mixer": N_("recurrent dense layers: {part}"),
 }
 STAGES = {
     "input": N_("embedding"),

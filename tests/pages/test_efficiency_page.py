@@ -339,7 +339,7 @@ def test_sublayers_are_deleted_when_it_is_asked_for():
 def test_the_smallest_file_that_loses_nothing_becomes_b():
     at = opened(PAGE, preset="sort", panel="frontier")
     assert_works(at)
-    assert "without a lower score" in at.info[0].value
+    assert "keeps the original score" in at.info[0].value
     assert len(at.info) == 1  # nothing is asked before its fold is opened
     at.session_state["best_answers"] = True
     at.run()

@@ -100,10 +100,10 @@ def test_where_the_score_is_no_share_the_loss_decides():
     )
     as_good = FrontierFacts((WHOLE, variant("int8", 500, 1.0)), "exact answers", is_share=True)
     assert "2.0 times smaller" in frontier.says_frontier(as_good)
-    assert "without a lower score" not in frontier.says_frontier(as_good)
+    assert "keeps the original score" not in frontier.says_frontier(as_good)
     both = replace(as_good, variants=(*as_good.variants, variant("sparse50.int8", 400, 0.99)))
     assert "is **sparse50.int8** (50% of the weights set to 0" in frontier.says_frontier(both)
-    still = "without a lower score is **int8** (8 bits per weight, one grid per row), 2.0 times"
+    still = "original score is **int8** (8 bits per weight, one grid per row): 2.0 times smaller"
     assert still in frontier.says_frontier(both)
     assert frontier_picture.front(of_a_text, _=str).layout.yaxis.title.text == "held-out loss, nats"
 
@@ -392,7 +392,7 @@ def distilled(*losses: tuple[float, ...]) -> DistillationFacts:
         ([(1.0, 1.5, 1.2), (1.1, 1.4, 1.2)], "worth more than it costs"),
         (
             [(1.0, 1.5, 0.9), (1.1, 1.4, 0.9)],
-            "but not reliably more than spending what it costs on more updates.",
+            "but spending the same compute on more updates helps about as much.",
         ),
         ([(1.6, 1.5, 0.9), (1.6, 1.4, 0.9)], "does not help"),
         ([(1.4, 1.5, 1.4), (1.6, 1.4, 1.6)], "does not help"),
@@ -427,7 +427,7 @@ def test_a_teacher_that_is_worth_its_flops_may_not_be_worth_its_time():
         "the student reaches a loss of 0.950: training with the teacher gives the lower loss on 0 "
         "of the seeds. The teacher's own loss" in said
     )
-    assert "not reliably more than spending what it costs on more updates." in said
+    assert "spending the same compute on more updates helps about as much." in said
     said = distillation.says_how(timed, is_recorded=True)
     assert "Time measured on a processor." in said and "Equal FLOPs" not in said
     lines = distillation.draw_losses(timed, _=str).data[4:]
@@ -535,7 +535,8 @@ def test_what_a_rounded_cache_costs_is_said():
     assert "**1.02 kB** instead of 4.1 kB" in said
     assert "50%, against 100% with an exact cache" in said
     assert (
-        "Unchanged to the end: 1 of 2 continuations; tokens before the first difference: 1" in said
+        "1 of 2 continuations stay unchanged to the end; the earliest difference comes after 1"
+        in said
     )
     same = CacheFacts((EXACT,), EXACT, ("", ""), "exact answers", True)
     assert "All 2 continuations" in cache.says_cache(same)
@@ -707,8 +708,8 @@ def test_where_int8_is_faster_and_where_it_is_not_is_said():
     assert "1 token at a time: int8 takes 3 times as long (3 ms against 1 ms)." in said
     assert "768 tokens at once: int8 is **1.5 times as fast** (4 ms against 6 ms)." in said
     assert (
-        "speeds up: 1 token at a time in 1 ms (0 of 13 matrices), 768 tokens at once in 3 ms "
-        "(12 of 13 matrices)." in said
+        "speeds up: 1 token at a time: 1 ms (0 of 13 matrices in int8), 768 tokens at once: "
+        "3 ms (12 of 13 matrices in int8)." in said
     )
     assert [*int8.pass_table(whole)["kept at full precision"]] == ["all", "unembed"]
     assert "The machine was busy: 4.0" in int8.says_how(whole, Int8Times(shapes=((8, 8, 4),)))
@@ -724,15 +725,15 @@ def with_int8(n_packed: int, seconds: float, token_seconds: float, **changes) ->
 def test_what_really_runs_in_int8_is_said_with_its_times_and_what_bytes_promise():
     said = frontier.says_frontier(with_int8(13, 0.125, 0.003))
     assert (
-        "**int8.act8** computes in int8 (13 matrices): a batch takes 50% of its float32 time"
+        "In int8 (13 matrices), **int8.act8** needs 50% of its float32 time per batch and 300%"
         in said
     )
-    assert "a token 300%; from the bytes of the matrices alone, one would expect 26%" in said
+    assert "300% per token; the bytes alone would suggest 26%" in said
     beside = with_int8(13, 0.25, 0.001, beside=(0.5, 0.002))  # timed at another moment
-    assert "takes 50% of its float32 time and a token 50%" in frontier.says_frontier(beside)
+    assert "50% of its float32 time per batch and 50% per token" in frontier.says_frontier(beside)
     assert "All other quantized models" in frontier.says_how(beside, "")
     simulated = with_int8(0, 0.25, 0.001)
-    assert "computes in int8" not in frontier.says_frontier(simulated)
+    assert "In int8 (" not in frontier.says_frontier(simulated)
     assert "no packed int8 kernel to run them" in frontier.says_how(simulated, "")
     assert "no packed" not in frontier.says_how(FRONTIER, "")
 

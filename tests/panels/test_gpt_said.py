@@ -120,7 +120,7 @@ def test_the_cache(monkeypatch: pytest.MonkeyPatch):
     )
     assert "256" in said["zh"]
     assert "the cache fills again" in in_english(monkeypatch, says, cache(2))
-    assert "With window size 3" in in_english(monkeypatch, says, cache(3, 3))
+    assert "With a window of 3 tokens" in in_english(monkeypatch, says, cache(3, 3))
     alone = replace(RUN, config=CONFIG.replace(n_kv_heads=4))
     assert "times as large" not in in_english(monkeypatch, says, cache(run=alone))
     formula = in_english(monkeypatch, kv_cache.says_formula, cache())

@@ -213,7 +213,7 @@ def test_a_ledger_counts_what_went_where():
     said = file_ledger.says_ledger(ledger_facts(wrong, "`toy`"))
     assert "missing (1). No model is built, because Blockscope does not guess." in said
     table = file_ledger.frame(wrong)
-    assert [*table["state"]] == ["used", "used", "not needed", "missing"]
+    assert [*table["status"]] == ["used", "used", "not needed", "missing"]
     assert "expected shape" not in table
 
 

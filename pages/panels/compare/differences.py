@@ -157,10 +157,9 @@ def what_differs(pair: Pair) -> None:
         tell(says_counts(facts))
     show_whole(numbers(facts))
     text = _(
-        "Counts are exact and made without building a model. FLOPs: matrix products for "
-        "texts of {n:,} tokens; bytes assume {weight_format} (1 GB = 10⁹ bytes), whatever "
-        "format A and B run in here. Memory for inference is an estimate. A dash means not "
-        "applicable."
+        "Counts are exact; no model is built. FLOPs: matrix products for texts of {n:,} "
+        "tokens. Bytes: {weight_format}, 1 GB = 10⁹ bytes. Memory for inference is an "
+        "estimate. –: not applicable."
     )
     note(text.format(n=facts.n, weight_format=format_name(facts.weight_format)))
     if len(table):

@@ -39,7 +39,7 @@ def counting_controls(weights: Sequence[str] = ()) -> None:
     """How long a text is, and in what numbers: the same as on the page of costs."""
     left, right = st.columns([5, 4])
     with left:
-        label = _("n · tokens per text, for the counts")
+        label = _("n · text length for FLOPs and memory")
         slide("context_len", label, LENGTHS, link.value("context_len"))
     with right:
         label = _("Number format of the weights")

@@ -36,7 +36,7 @@ def scatter(
 
     `points`: key, name, kind (preset, kept, a, b), x, y, on_front, said; logarithmic axes.
     """
-    names = {"preset": _("published or trained"), "kept": _("kept"), "a": "A", "b": "B"}
+    names = {"preset": _("published and trained models"), "kept": _("kept"), "a": "A", "b": "B"}
     kinds = [kind for kind in names if (points["kind"] == kind).any()]
     return figure(
         [

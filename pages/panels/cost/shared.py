@@ -76,6 +76,7 @@ def cache_format(weight_format: str) -> str:
     return weight_format if weight_format in CACHED_FORMATS else _("16 bits")
 
 
+FITS = N_("Does it fit?")
 CACHED_FORMATS = ("float32", "bfloat16", "float16")
 LENGTHS = tuple(2**i for i in range(4, 18))
 BATCHES = tuple(2**i for i in range(11))

@@ -34,7 +34,7 @@ TERMS = {
     "vectors": N_("biases, norms: no matrix products"),
     "idle": N_("idle experts"),
     "pairs": N_("attention between tokens, or state"),
-    "rest": N_("encoder or decoder: each token skips one"),
+    "rest": N_("each token passes through one stack only (encoder or decoder)"),
     "exact": N_("exact count"),
     "recomputed": N_("recomputed"),
 }
@@ -145,7 +145,7 @@ def hours_table(facts: TrainingFacts) -> None:
     found = facts.devices
     rows = {
         _("device"): [HARDWARE[each.device].title for each in found],
-        _("dense peak"): [f"{flops(each.peak)}/s" for each in found],
+        _("peak throughput (dense)"): [f"{flops(each.peak)}/s" for each in found],
         _("time on one device"): [long_duration(each.alone_seconds, _=_) for each in found],
         _("time on all devices"): [long_duration(each.seconds, _=_) for each in found],
         _("minimum number of devices, not counting activations"): [each.fewest for each in found],
@@ -221,10 +221,10 @@ def what_training_takes(config: ModelConfig) -> None:
         text = _(
             "Time = FLOPs (with recomputation) / (devices · utilization · peak). Hatched: "
             "this many devices cannot hold weights, gradients and optimizer states, even when "
-            "fully sharded and without activations (“Does it fit?” counts those too). "
+            "fully sharded and without activations (“{panel}” counts those too). "
             "Communication, failures and evaluation count only if the utilization you set "
             "includes them."
         )
-        note(text)
+        note(text.format(panel=_(shared.FITS)))
     with st.expander(_("Specifications of all devices"), icon=":material/table_rows:"):
         hours_table(facts)

@@ -189,9 +189,10 @@ def _not_recorded() -> str:
 
 def _says_how(*, is_recorded: bool) -> str:
     text = _(
-        "Blame is measured on training text, scores on held-out data. A matrix's blame is "
-        "divided among its rows in proportion to the output error each causes; the rows with "
-        "the most blame per weight stay at 8 bits. Bytes are file sizes."
+        "Each matrix's share of the added loss is measured on training text, scores on "
+        "held-out data. It is divided among the rows of the matrix in proportion to the output "
+        "error each causes; the rows with the largest share per weight stay at 8 bits. Bytes "
+        "are file sizes."
     )
     return sentences(words.recorded(), text) if is_recorded else text
 

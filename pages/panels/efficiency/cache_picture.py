@@ -13,8 +13,8 @@ from pages.figures.theme import Picture, Translate, figure
 
 PLOT = 260
 AXIS_NAMES = {
-    "token": N_("per token"),
-    "channel": N_("per channel"),
+    "token": N_("per-token"),
+    "channel": N_("per-channel"),
     "kivi": N_("keys per channel, values per token"),
 }
 LOOKS = {

@@ -133,7 +133,7 @@ def _verdict(facts: DistillationFacts) -> str:
         return _("The teacher is worth more than it costs.")
     if facts.helps(Way.ALONE):
         return _(
-            "The teacher helps, but not reliably more than spending what it costs on more updates."
+            "The teacher helps, but spending the same compute on more updates helps about as much."
         )
     text = _(
         "The teacher does not help here: to count as help, it must lower the loss on at "

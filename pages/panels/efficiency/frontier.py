@@ -113,8 +113,8 @@ def _says_lossless(facts: FrontierFacts) -> str:
     )
     if facts.is_share:
         text = _(
-            "The smallest file without a lower score is **{name}** ({words}), {ratio:.1f} "
-            "times smaller, at a loss of {loss:.3f}."
+            "The smallest file that keeps the original score is **{name}** ({words}): "
+            "{ratio:.1f} times smaller, with a held-out loss of {loss:.3f}."
         )
     return text.format(
         name=best.name,
@@ -129,9 +129,8 @@ def _says_packed(facts: FrontierFacts) -> str:
     if not (ran := facts.packed):
         return ""
     text = _(
-        "**{name}** computes in int8 ({n} matrices): a batch takes {batch} of its float32 "
-        "time and a token {token}; from the bytes of the matrices alone, one would expect "
-        "{bytes}."
+        "In int8 ({n} matrices), **{name}** needs {batch} of its float32 time per batch and "
+        "{token} per token; the bytes alone would suggest {bytes}."
     )
     batch, token = (facts.time_ratio(ran, kind) or 0.0 for kind in TIMED)
     return text.format(

@@ -18,7 +18,7 @@ SIDES = ("top left", "bottom right", "top right", "bottom left")
 METHOD_NAMES = {
     Method.ORIGINAL: N_("original"),
     Method.QUANTIZED: N_("quantized"),
-    Method.MASKED: N_("masked"),
+    Method.MASKED: N_("weights masked to zero"),
     Method.TAKEN_APART: N_("heads, units or layers removed"),
     Method.SEVERAL: N_("combined"),
 }

@@ -113,7 +113,7 @@ def _what(each: PassTimes) -> str:
 
 
 def _mixed(each: PassTimes) -> str:
-    text = _("{what} in {time} ({n} of {all} matrices)")
+    text = _("{what}: {time} ({n} of {all} matrices in int8)")
     time = duration(each.mixed)
     return text.format(what=_what(each), time=time, n=each.n_mixed, all=each.n_int8)
 

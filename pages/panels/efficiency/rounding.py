@@ -69,8 +69,8 @@ def _grid() -> Quantization:
 def says_rounding(facts: RoundingFacts) -> str:
     """What is saved, and which matrix pays most."""
     text = _(
-        "With {bits:.2f} bits per weight, grids included, the weights shrink from "
-        "{before} (at 16 bits) to {after}. The signal-to-noise ratio is lowest in "
+        "Including scales, each weight takes {bits:.2f} bits; the total shrinks from {before} "
+        "(at 16 bits) to {after}. The signal-to-noise ratio is lowest in "
         "{worst}: {least:.1f} dB; the median matrix has {median:.1f} dB. Each additional "
         "6 dB halves the error."
     )

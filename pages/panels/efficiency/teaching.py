@@ -165,7 +165,7 @@ def _choose_inside() -> None:
         choose("attention_weight", _("Attention loss weight"), INNER_WEIGHTS, label_of=_or_none)
     with right:
         targets = {str(target): _(name) for target, name in TARGET_NAMES.items()}
-        label = _("What to match in attention")
+        label = _("Attention target")
         choose("attention_target", label, AttentionTarget, label_of=targets.__getitem__)
     note(
         _(

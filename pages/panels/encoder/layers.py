@@ -40,7 +40,7 @@ def says_growth(facts: FlowFacts) -> str:
 def table(stream: pd.DataFrame) -> pd.DataFrame:
     """The stream after every layer, with the length of a token's vector."""
     found = {
-        _("after"): stream["label"],
+        _("stage"): stream["label"],
         _("mean"): stream["mean"],
         _("std"): stream["std"],
         _("min"): stream["min"],

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from blocks.inspection.units import LayersFacts, LayerUnits, UnitFacts, UnitTokens
+from blocks.model.faults import N_
 from pages.figures import marks, palette
 from pages.figures.axes import plot_room, room_under_legend, row_names
 from pages.figures.counting import from_one
@@ -15,6 +16,7 @@ from pages.figures.theme import Picture, Translate, faint, figure, small, token_
 from pages.figures.token_axis import label_room, slanted
 from pages.figures.weights import behind, outline
 
+ONE_UNIT = N_("What activates a unit?")  # the panel that shows them one by one
 BARS, BOTTOM, ROW = 220, 44, 22
 NAMES, ROOMY = 24, 64
 # Below zero blue, above it orange; nothing at zero, on light and dark alike.
@@ -119,7 +121,7 @@ def _marks(table: pd.DataFrame, facts: UnitFacts, _: Translate) -> dict[str, Any
         [row + 1 for row in rows],
         [float(table["active_share"][row]) for row in rows],
         customdata=[[int(unit), from_one(unit)] for unit in shown],
-        name=_("units in the panel “What excites a unit?”"),
+        name=_("units in the panel “{panel}”").format(panel=_(ONE_UNIT)),
         marker={
             "size": [13 if unit == selected else 9 for unit in shown],
             "color": palette.PINNED,

@@ -155,8 +155,8 @@ def _how_it_grows(facts: CacheFacts) -> str:
     """In a straight line, unless a window or a full context lets go of old tokens."""
     if facts.window_size is not None:
         text = _(
-            "With window size {n}, the cache evicts what no later token can attend to and "
-            "stops growing."
+            "With a window of {n} tokens, the cache drops keys and values that no later token "
+            "can attend to, so it stops growing."
         )
         return text.format(n=facts.window_size)
     if facts.n_local:
@@ -200,7 +200,7 @@ def what_is_remembered(run: Run) -> Callable[[], None]:
     explained(texts, code, key="cache").markdown(says_formula(facts))
     left, right = columns(2)
     with left:
-        said = _("No new token yet: press Generate.")
+        said = writing.press(writing.several_tokens())
         if text.n_tokens:
             show(kv_cache_picture.growth, *text, facts=cache_facts, key="growth")
             said = says_cache(facts)

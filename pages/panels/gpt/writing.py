@@ -8,6 +8,7 @@ import streamlit as st
 
 from blocks import ConfigError
 from blocks.inspection.new_tokens import NewTokens
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.text.bpe import END
 from blocks.text.generation import Generation, context_start
@@ -35,6 +36,7 @@ from pages.ui.numbers import percent
 from pages.ui.settings import MAX_NEW_TOKENS
 
 AT_A_PRESS = 20
+ONE_TOKEN = N_("Generate one token")
 AT_ONCE, A_MOMENT = 0.3, 0.1  # seconds
 
 
@@ -130,7 +132,7 @@ def what_is_written(run: Run) -> Callable[[], None]:
     with st.container(key="text_so_far"):
         place = st.empty()
     show_text(text, place)
-    said = _("No new token yet: press Generate.")
+    said = press(_(ONE_TOKEN))
     if text.n_tokens:
         facts = new_tokens(*text, opened_token(text))
         said = says_token(facts)
@@ -143,7 +145,7 @@ def what_is_written(run: Run) -> Callable[[], None]:
 def writing_controls(writer: Writer) -> None:
     """Step, play, stop, start again, and how many tokens."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="writing"):
-        _to("step", _("Generate one token"), ":material/skip_next:", 1, "secondary")
+        _to("step", _(ONE_TOKEN), ":material/skip_next:", 1, "secondary")
         more_tokens("play")
         st.button(_("Stop"), icon=":material/stop:", key="stop", on_click=_stop, args=(writer,))
         st.button(
@@ -175,10 +177,19 @@ def how_it_is_drawn() -> None:
             enter("sampling_seed", _("Sampling seed"), link.value("sampling_seed"))
 
 
+def press(button: str) -> str:
+    """What to do where nothing is written yet."""
+    return _("No new token yet: press “{button}”.").format(button=button)
+
+
+def several_tokens() -> str:
+    """What the button that lets the text grow is called."""
+    return _("Generate {n} tokens").format(n=AT_A_PRESS)
+
+
 def more_tokens(key: str) -> None:
     """The button that lets the text grow."""
-    label = _("Generate {n} tokens").format(n=AT_A_PRESS)
-    _to(key, label, ":material/play_arrow:", AT_A_PRESS, "primary")
+    _to(key, several_tokens(), ":material/play_arrow:", AT_A_PRESS, "primary")
 
 
 def _to(key: str, label: str, icon: str, more: int, type: Any) -> None:

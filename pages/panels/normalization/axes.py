@@ -152,7 +152,7 @@ def dependence_table(facts: NormFacts) -> None:
         _("norm"): found["norm"].map(names),
         _("as part of a batch"): found["batch"].map(_change),
         _("with padding"): found["padding"].map(_change),
-        _("in the other mode"): found["mode"].map(_change),
+        _("training vs. evaluation mode"): found["mode"].map(_change),
     }
     show_table(pd.DataFrame(shown), key="dependence_table")
 

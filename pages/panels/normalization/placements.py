@@ -68,8 +68,8 @@ def says_sizes(facts: PlacementFacts) -> str:
 def says_setting(run: Run) -> str:
     """What was run, and what was left out."""
     text = _(
-        "Every placement uses the same random weights (seed {seed}); norms that only some "
-        "placements have start at scale 1 and shift 0."
+        "Every placement uses the same random weights (seed {seed}); norms present only in some "
+        "placements are initialized to scale 1, shift 0."
     )
     said = [text.format(seed=run.seed)]
     if run.weights:

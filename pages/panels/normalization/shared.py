@@ -16,7 +16,7 @@ from pages.ui.controls import pick
 from pages.ui.language import _, enumeration
 from pages.ui.link_fields.normalization import EVERY_CURVE
 
-WHY, RACE = N_("Why pre-norm?"), N_("Which placement learns?")
+WHY, RACE = N_("Why pre-norm?"), N_("Which norm placement trains best?")
 NAMES = {"trained": N_("trained"), "random": N_("random weights")}
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")

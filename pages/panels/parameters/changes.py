@@ -160,9 +160,9 @@ def change_rows(facts: ChangesFacts) -> pd.DataFrame:
     """What each change does."""
     found = facts.changes
     rows = {
-        _("change"): [_(CHANGES[change.name]) for change in found],
+        _("variant"): [_(CHANGES[change.name]) for change in found],
         "Δ": [shared.signed(delta) for delta in facts.deltas.values()],
-        _("after"): [f"{change.total:,}" for change in found],
+        _("new total"): [f"{change.total:,}" for change in found],
     }
     if any(change.active < change.total for change in found):
         rows[_("active per token")] = [f"{change.active:,}" for change in found]

@@ -100,7 +100,7 @@ def frame(ledger: Ledger) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             _("tensor in the file"): [row.key for row in rows],
-            _("state"): [_(STATES[row.state]) for row in rows],
+            _("status"): [_(STATES[row.state]) for row in rows],
             _("parameter here"): [", ".join(row.ours) or row.note for row in rows],
             _("operation"): [_(row.operation) for row in rows],
             _("shape"): [_shape(row.shape) for row in rows],

@@ -66,10 +66,11 @@ def says_kind(facts: KindFacts) -> str:
 def _supplied(facts: KindFacts) -> str:
     match facts.kind:
         case PositionKind.NONE:
-            return _(
+            text = _(
                 "No position information: no table, no rotation, no bias. The panel "
-                "“Are the claims true?” measures what follows from that."
+                "“{panel}” measures what follows from that."
             )
+            return text.format(panel=_(shared.CLAIMS))
         case PositionKind.LEARNED:
             return _learned_table(facts)
         case PositionKind.ALIBI:

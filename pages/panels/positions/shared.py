@@ -8,6 +8,7 @@ import streamlit as st
 from blocks import Fault
 from blocks.inspection.other_positions import learned_table
 from blocks.inspection.position_facts import kind_fault
+from blocks.model.faults import N_
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
 from pages.ui import cached, link, terms
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 KINDS = tuple(PositionKind)
+CLAIMS = N_("Do common claims hold?")
 
 
 @lru_cache(maxsize=8)

@@ -247,7 +247,7 @@ def _text_choice() -> None:
     choose("corpus", _("Text"), CORPORA)
     if link.value("corpus") == "own":
         own_text.choice()
-    choose("token_kind", _("Tokens"), TokenKind)
+    choose("token_kind", _("Tokenization"), TokenKind)
 
 
 def recipe_controls(recipe: Recipe) -> None:
