@@ -9,7 +9,10 @@ from urllib.parse import SplitResult, urlsplit
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from pages.ui import settings
+
 EVERYWHERE = (None, "", "0.0.0.0", "::")
+FORWARDED = ("X-Forwarded-For", "Forwarded")  # what a proxy adds
 NO_ONE = "192.0.2.1"  # an address that no machine has (RFC 5737): nothing is sent to it
 
 
@@ -24,6 +27,19 @@ def of_this_page() -> Address:
     """That of the browser, or the one in the local network where the browser's says nothing."""
     address = (st.context.url or "").partition("?")[0]
     return reached(address, in_the_network(st.get_option("server.address")))
+
+
+def serves_one_person() -> bool:
+    """Whether whoever reads may fetch from the hub and open what programs keep on this machine.
+
+    `BLOCKSCOPE_HUB` says so, 1 or 0; else where nobody but this machine is listened to and no
+    proxy hands on what others ask.
+    """
+    if told := settings.hub():
+        return told == "1"
+    listens_on = st.get_option("server.address")
+    is_alone = listens_on not in EVERYWHERE and _is_this_machine(listens_on)
+    return is_alone and not any(name in st.context.headers for name in FORWARDED)
 
 
 def page_here() -> str:

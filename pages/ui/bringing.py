@@ -6,7 +6,7 @@ from blocks import ConfigError, Fault
 from blocks.cost.units import bytes_text
 from blocks.weights.hub import HubModel
 from blocks.weights.ledger import Ledger
-from pages.ui import brought, link, settings
+from pages.ui import address, brought, link
 from pages.ui.fold import fold
 from pages.ui.language import _, literal, say_fault
 
@@ -22,9 +22,9 @@ def fold_of_ways() -> None:
         return
     with place:
         _upload()
-        if names := brought.folders():
+        if names := (*brought.folders(), *brought.on_this_machine()):
             _folder(names)
-        if settings.is_hub_allowed():
+        if address.serves_one_person():
             _hub()
         for fault in st.session_state.get("bring_faults", ()):
             st.error(say_fault(fault), icon=":material/block:")

@@ -4,6 +4,7 @@ Each is a folder on this machine, opened once for all readers and mapped into me
 it. What is uploaded is found by its name alone, which holds a share of its hash.
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from blocks.text.marks import Marks, marks_of
 from blocks.text.numbers import NumberTokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.weights import hub, places
+from blocks.weights.caches import models_here
 from blocks.weights.folder import CONFIG, GGUF, INDEX, TOKENIZER
 from blocks.weights.ledger import Ledger
 from blocks.weights.model_file import Card, ModelFile, read_model_file
@@ -27,16 +29,17 @@ from blocks.weights.places import Stamp
 from blocks.weights.published import Published, open_published, read_ledger
 from blocks.weights.rounded_inputs import RoundedInput
 from blocks.weights.tensors import Weights, bytes_of
-from pages.ui import settings
+from pages.ui import address, settings
 from pages.ui.once import once
 from pages.ui.shelf import Shelf, weighed
 
-UPLOAD, FOLDER, HUB = "upload:", "folder:", "hub:"
+UPLOAD, FOLDER, HUB, LOCAL = "upload:", "folder:", "hub:", "local:"
 N_HASH, MOST_FILES, MOST_NAME = 10, 1000, 24
 WEIGHTS = (".safetensors", GGUF)
 NOT_HERE = {
     UPLOAD: N_("{name} was uploaded by a user and is not on this server: upload its files again"),
     FOLDER: N_("{name} is not among the folders on this server: ask the administrator"),
+    LOCAL: N_("{name} is not among the models that other programs keep here, or is not offered"),
     HUB: N_("{name} has not been fetched from the Hub to this server: fetch it first"),
 }
 
@@ -118,8 +121,8 @@ def find(preset: str) -> Brought | None:
     if not is_name(preset):
         return None
     kind, name = _split(preset)
-    folder = places.below(_roots(kind), name)
-    return None if folder is None else _of_folder(folder)
+    found = _kept_here().get(name) if kind == LOCAL else places.below(_roots(kind), name)
+    return None if found is None else _of_folder(found)
 
 
 def ledger_of(weights: str) -> Ledger | None:
@@ -162,6 +165,15 @@ def remember(preset: str) -> None:
 def folders() -> tuple[str, ...]:
     """What may be opened of the folders that are allowed: folders, and GGUF files."""
     return tuple(FOLDER + name for name in places.listed(settings.folders()))
+
+
+def on_this_machine() -> tuple[str, ...]:
+    """What other programs keep here, where this serves the person who put it there."""
+    return tuple(LOCAL + name for name in _kept_here())
+
+
+def _kept_here() -> dict[str, Path]:
+    return models_here(Path.home(), os.environ) if address.serves_one_person() else {}
 
 
 def take_in(files: Sequence[Upload]) -> str:

@@ -76,9 +76,9 @@ def uploads_bytes() -> int:
     return int(float(os.environ.get("BLOCKSCOPE_UPLOADS_GIB", "2")) * GIB)
 
 
-def is_hub_allowed() -> bool:
-    """Whether readers may fetch models from the hub: with `BLOCKSCOPE_HUB=1`."""
-    return os.environ.get("BLOCKSCOPE_HUB", "0") == "1"
+def hub() -> str:
+    """1 or 0 where `BLOCKSCOPE_HUB` says whether models may come from the hub; empty by default."""
+    return os.environ.get("BLOCKSCOPE_HUB", "")
 
 
 def lessons_folder() -> Path | None:

@@ -231,3 +231,20 @@ def test_a_folder_is_opened_once_and_anew_when_its_files_change(
     (folder / CONFIG).write_text("{")
     fault = brought.lacking("folder:owner/toy")
     assert fault is not None and not brought.is_sound("folder:owner/toy")
+
+
+def test_what_other_programs_keep_here_is_for_one_person_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / ".cache" / "llama.cpp" / "toy.gguf"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"GGUF, but no model")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("BLOCKSCOPE_HUB", "1")
+    assert brought.on_this_machine() == ("local:llama.cpp/toy.gguf",)
+    found = brought.find("local:llama.cpp/toy.gguf")
+    assert found is not None and "damaged" in str(found.faults[0])
+    assert brought.find("local:../../etc/passwd") is None
+    monkeypatch.setenv("BLOCKSCOPE_HUB", "0")
+    assert brought.on_this_machine() == () and brought.find("local:llama.cpp/toy.gguf") is None
+    assert brought.lacking("local:llama.cpp/toy.gguf") is not None

@@ -62,3 +62,24 @@ def test_the_code_is_dark_on_white_and_holds_the_longest_link():
     drawn = qr_code("x" * LONGEST)
     assert drawn.startswith("<svg") and 'fill="#fff"' in drawn and 'stroke="#000"' in drawn
     assert segno.make("x" * LONGEST, error="l").version == 25
+
+
+@pytest.mark.parametrize(
+    ("told", "listens_on", "headers", "is_for_one"),
+    [
+        ("", "localhost", {}, True),
+        ("", "127.0.0.1", {}, True),
+        ("", "127.0.0.1", {"X-Forwarded-For": "10.0.0.7"}, False),
+        ("", "0.0.0.0", {}, False),
+        ("", None, {}, False),
+        ("0", "localhost", {}, False),
+        ("1", "0.0.0.0", {}, True),
+    ],
+)
+def test_a_server_for_this_machine_alone_serves_one_person(
+    told, listens_on, headers, is_for_one, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("BLOCKSCOPE_HUB", told)
+    monkeypatch.setattr(address.st, "get_option", lambda name: listens_on)
+    monkeypatch.setattr(type(address.st.context), "headers", headers)
+    assert address.serves_one_person() is is_for_one
