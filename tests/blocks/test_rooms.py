@@ -66,6 +66,20 @@ def test_a_room_and_the_rooms_are_bounded(monkeypatch: pytest.MonkeyPatch):
         kept.open("scaling")
 
 
+def test_a_full_room_fills_no_other(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(rooms, "MOST_LEARNERS", 2)
+    kept = Rooms()
+    full, other = kept.open("scaling"), kept.open("heads")
+    for learner in "ab":
+        kept.guess(full, learner, 0, (1.0,))
+    for learner in "cd":
+        kept.guess(other, learner, 0, (1.0,))
+    for code in (full, other):
+        with pytest.raises(ConfigError, match="full: 2 learners"):
+            kept.guess(code, "e", 0, (1.0,))
+        assert kept.room(code).n_learners == 2
+
+
 def test_ten_thousand_tries_find_no_code():
     """1 in 107,374 classes at 10,000 tries each: by the number of codes, not by luck."""
     assert len({*SIGNS}) ** N_SIGNS > 10_000 * 100_000

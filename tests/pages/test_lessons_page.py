@@ -626,6 +626,20 @@ def test_a_reload_counts_once_and_another_lesson_counts_nothing():
     assert sum(on_the_wall(leader)) == 1
 
 
+def test_a_guess_comes_to_a_room_of_its_own_lesson_alone():
+    leader, code = led()
+    other = press(lesson_opened(lesson="attention-by-hand", lesson_step=0), "open_room")
+    other_code = other.query_params["room"]
+    guess(lesson_opened(None, room=other_code), 1)  # a learner of the first lesson, twice
+    guess(lesson_opened(None, room=code), 1)
+    found = [machine.rooms().room(each) for each in (code, other_code)]
+    assert [(room.lesson, room.n_learners) for room in found] == [
+        (LESSON, 1),
+        ("attention-by-hand", 0),
+    ]
+    assert sum(on_the_wall(leader)) == 1
+
+
 @pytest.mark.parametrize("code", ["ABCDEF", "<b>", "", "000000", "abcdefg"])
 def test_a_room_that_is_not_there_disturbs_no_learner(code: str):
     assert_works(opened(ATTENTION, panel=None, lesson=LESSON, room=code, wall=True), warnings=None)
