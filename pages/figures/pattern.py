@@ -7,6 +7,7 @@ import numpy as np
 
 from pages.figures import marks, palette
 from pages.figures.counting import from_one
+from pages.figures.row_sums import BAR_ROOM, row_sums, scaled_below
 from pages.figures.theme import TITLE, Picture, Translate, figure
 from pages.figures.token_axis import CROWDED, hover_names, label_room, slanted, token_ticks
 from pages.figures.weights import outline, weight_map
@@ -32,20 +33,21 @@ def head_map(
     `first`: which token of the text the picture begins with.
     """
     n = len(tokens)
-    traces = [weight_map(codes, _), *cells(weights, first, weight_hover(_), _)]
+    traces = [scaled_below(weight_map(codes, _)), *cells(weights, first, weight_hover(_), _)]
+    width, height, axes = [-0.5, n - 0.5], [n - 0.5, -0.5], {}
     if n <= SUMS_UP_TO:
-        traces.append(_row_sums(weights))
-    width = [-0.5, n - 0.5 + (0.09 * n if n <= SUMS_UP_TO else 0)]
-    height = [n - 0.5, -0.5]
+        sums = row_sums(np.nansum(weights, axis=1), height)
+        traces, axes = [*traces, sums.trace], {"yaxis3": sums.axis}
     return figure(
         traces,
         title=_("Head {head}: what each query attends to").format(head=from_one(head)),
-        height=max(380, min(640, 130 + 26 * n)) + label_room(tokens),
-        margin=(TITLE + label_room(tokens), KEY_TITLE),
+        height=max(380, min(640, 130 + 26 * n)) + label_room(tokens) + BAR_ROOM,
+        margin=(TITLE + label_room(tokens), KEY_TITLE + BAR_ROOM),
         xaxis=slanted(tokens, KEY_LABELS, side="top", range=width),
         yaxis={**token_ticks(tokens, QUERY_LABELS), "title": _("query (attends)"), "range": height},
         xaxis2={**hover_names(tokens), "overlaying": "x", "range": width},
         yaxis2={**hover_names(tokens), "overlaying": "y", "range": height},
+        **axes,
         shapes=[outline(-0.5, pinned - first - 0.5, n, 1)],
         annotations=[_key_title(_), *(_numbers(weights) if n <= NUMBERS_UP_TO else [])],
     )
@@ -101,17 +103,9 @@ def weight_hover(_: Translate) -> str:
     return _("weight {weight}").format(weight="%{customdata[1]:.3f}")
 
 
-def _row_sums(weights: np.ndarray) -> dict[str, Any]:
-    n = len(weights)
-    sums = np.nansum(weights, axis=1)
-    return marks.words(
-        [n - 0.4] * n,
-        range(n),
-        [f"Σ {row_sum:.3f}" for row_sum in sums],
-        textposition="middle right",
-        textfont={"size": 10 if n <= 32 else 7},
-        cliponaxis=False,
-    )
+def _short(weight: float) -> str:
+    """In as few signs as fit into a narrow cell: .25, and 1 for what is as good as 1."""
+    return f"{weight:.2f}".removeprefix("0") if weight < 0.995 else "1"
 
 
 def _numbers(weights: np.ndarray) -> list[dict[str, Any]]:
@@ -120,7 +114,7 @@ def _numbers(weights: np.ndarray) -> list[dict[str, Any]]:
         {
             "x": int(key),
             "y": int(query),
-            "text": f"{weights[query, key]:.2f}".removeprefix("0"),
+            "text": _short(weights[query, key]),
             "font": {"size": 10, "color": "#ffffff" if weights[query, key] > 0.55 else None},
         }
         for query, key in np.argwhere(~np.isnan(weights))

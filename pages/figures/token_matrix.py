@@ -11,6 +11,7 @@ import numpy as np
 
 from pages.figures import palette
 from pages.figures.marks import dots, points_of, steady
+from pages.figures.row_sums import BAR_ROOM, row_sums, scaled_below
 from pages.figures.theme import TITLE, Picture, figure, token_label
 from pages.figures.token_axis import CROWDED, hover_names, label_room, slanted, token_ticks
 from pages.figures.weights import outline
@@ -44,25 +45,30 @@ def token_matrix(
     pinned_column: int | None = None,
     shapes: Sequence[dict[str, Any]] = (),
     annotations: Sequence[dict[str, Any]] = (),
-    room_right: float = 0,
+    sums: np.ndarray | None = None,
     angle: int = -55,
 ) -> Picture:
     """Rows down and columns across; `pinned`: the row that is outlined, `pinned_column` likewise.
 
     `angle` of the names above: upright (-90) where columns may be narrower than a name is high.
 
-    `room_right`: columns that are kept free at the right for what is written beside the rows.
+    `sums`: what each row adds up to, at its right; the scale of the colours is below then.
 
     Where marks are too many for a chart that is not clicked, the colours themselves are hovered.
     """
     n_rows, n_columns = len(names.rows), len(names.columns)
     room = label_room(names.columns)
-    width, height = [-0.5, n_columns - 0.5 + room_right], [n_rows - 0.5, -0.5]
+    width, height = [-0.5, n_columns - 0.5], [n_rows - 0.5, -0.5]
+    below, axes = 0, {}
+    if sums is not None:
+        found = row_sums(sums, height)
+        heatmap, marks, below = scaled_below(heatmap), [*marks, found.trace], BAR_ROOM
+        axes = {"yaxis3": found.axis}
     return figure(
         _traces(heatmap, marks, is_clicked=is_clicked),
         title=names.title,
-        height=max(LEAST_HEIGHT, min(MOST_HEIGHT, 100 + 22 * n_rows)) + room,
-        margin=(TITLE + room, AXIS_TITLE),
+        height=max(LEAST_HEIGHT, min(MOST_HEIGHT, 100 + 22 * n_rows)) + room + below,
+        margin=(TITLE + room, AXIS_TITLE + below),
         xaxis=slanted(names.columns, COLUMNS_NAMED, angle=angle, side="top", range=width),
         yaxis={
             **token_ticks(names.rows, ROWS_NAMED, names.row_label),
@@ -71,6 +77,7 @@ def token_matrix(
         },
         xaxis2={**hover_names(names.columns), "overlaying": "x", "range": width},
         yaxis2={**hover_names(names.rows, names.row_label), "overlaying": "y", "range": height},
+        **axes,
         shapes=[*shapes, *_pinned(pinned, pinned_column, n_rows, n_columns)],
         annotations=[_across(names.across), *annotations],
     )

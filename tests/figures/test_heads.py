@@ -24,8 +24,9 @@ from drawn import (
 
 from blocks.inspection import tiles
 from pages.figures import heads, palette
+from pages.figures.pattern import KEY_TITLE, head_map
 from pages.figures.pattern import cells as cells_of
-from pages.figures.pattern import head_map
+from pages.figures.row_sums import BAR_ROOM
 from pages.panels import inputs_picture
 
 
@@ -159,9 +160,26 @@ def test_numbers_stand_in_the_cells_that_are_seen():
     )
 
 
-def test_rows_show_their_sums():
-    (sums,) = [trace for trace in one_head(pattern()).data if trace.text is not None]
-    assert list(sums.text) == ["Σ 1.000"] * N_TOKENS
+def test_rows_show_their_sums_at_the_right_and_the_scale_below_so_that_neither_meets_the_other():
+    picture = checked(one_head(pattern()))
+    sums, bar = picture.layout.yaxis3, picture.data[0].colorbar
+    assert (
+        list(sums.ticktext) == ["Σ 1.000"] * N_TOKENS and sums.range == picture.layout.yaxis.range
+    )
+    assert (sums.side, sums.automargin, sums.overlaying) == ("right", True, "y")
+    assert "y3" in {trace.yaxis for trace in picture.data}  # or the axis is not drawn
+    assert (bar.orientation, bar.yref, bar.yanchor, bar.y) == ("h", "container", "bottom", 0)
+    assert picture.layout.margin.b == KEY_TITLE + BAR_ROOM
+
+
+def test_a_weight_of_a_narrow_cell_has_at_most_three_signs():
+    codes, weights = (
+        np.full((2, 2), tiles.MOST, dtype=np.uint8),
+        np.array([[1.0, 0.996], [0.994, 0]]),
+    )
+    picture = head_map(codes, weights, ("a", "b"), head=0, pinned=0, _=same)
+    texts = [each.text for each in picture.layout.annotations if each.xref != "paper"]
+    assert texts == ["1", "1", ".99", ".00"]
 
 
 def test_a_row_without_a_key_sums_to_nothing():

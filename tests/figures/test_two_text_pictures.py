@@ -130,6 +130,8 @@ def test_masked_cells_are_hatched_and_named_and_rows_show_their_sums():
     picture = attention(weights=MASKED)
     assert len(cells(picture, "masked")["x"]) == 5
     assert cells(picture, "masked")["marker"]["symbol"] == "line-ne"
+    axis, bar = raw(picture)["layout"]["yaxis3"], raw(picture)["data"][0]["colorbar"]
+    assert (axis["side"], axis["automargin"], bar["yref"]) == ("right", True, "container")
     sums = [text for text in visible(picture) if text.startswith("Σ")]
     assert sums == [f"Σ {total:.3f}" for total in np.nansum(MASKED, axis=1)]
 

@@ -71,7 +71,7 @@ def head_map(facts: HeadFacts, *, _: Translate) -> Picture:
         names,
         pinned=facts.query - rows.start,
         pinned_column=None if facts.key is None else facts.key - columns.start,
-        **_sums(np.nansum(facts.weights, axis=1)[rows], len(names.columns)),
+        sums=np.nansum(facts.weights, axis=1)[rows] if _has_room(names) else None,
     )
 
 
@@ -86,13 +86,9 @@ def _title(facts: HeadFacts, _: Translate) -> str:
     return _("{what} · {head}").format(what=titles[facts.which.kind], head=head)
 
 
-def _sums(sums: np.ndarray, n_columns: int) -> dict[str, Any]:
-    """What each whole row adds up to, at its right, where there is room."""
-    if max(len(sums), n_columns) > SUMS_UP_TO:
-        return {}
-    place = {"x": n_columns - 0.4, "xanchor": "left", "font": {"size": 10}}
-    said = [{**place, "y": i, "text": f"Σ {total:.3f}"} for i, total in enumerate(sums)]
-    return {"annotations": said, "room_right": 0.3 + 0.11 * n_columns}
+def _has_room(names: Names) -> bool:
+    """Whether what each whole row adds up to can be read at its right."""
+    return max(len(names.rows), len(names.columns)) <= SUMS_UP_TO
 
 
 def lines(shown: Lines, *, _: Translate) -> Picture:
