@@ -1,9 +1,11 @@
 """Students and their teacher: the loss of the paper, sizes, cost, and what the series tells."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
+from daily import some_daily
 from torch.nn import functional as F  # noqa: N812
 from torch.utils.flop_counter import FlopCounterMode
 from toy import assert_near
@@ -120,8 +122,13 @@ def test_a_student_with_no_share_of_its_teacher_is_one_that_learns_alone():
         assert_near(ours, theirs)
 
 
-@pytest.mark.parametrize("size", StudentSize)
-@pytest.mark.parametrize("name", pocket_names())
+EACH_SIZE_ONCE = [("sort", HALF), ("translator", StudentSize.HALF_BOTH)]
+EACH_SIZE_ONCE += [("induction", StudentSize.HALF_WIDTH)]
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), some_daily(product(pocket_names(), StudentSize), daily=EACH_SIZE_ONCE)
+)
 def test_every_shipped_model_has_a_smaller_student_that_reads_its_texts(
     name: str, size: StudentSize
 ):
@@ -252,7 +259,7 @@ def test_facts_count_whole_seeds_only():
     assert facts.n_parameters < facts.n_teacher_parameters and facts.teacher_score > 0.99
 
 
-@pytest.mark.parametrize("name", rows_in(FILE))
+@pytest.mark.parametrize("name", some_daily(rows_in(FILE), daily=["sort"]))
 def test_recorded_students_are_those_of_now(name: str):
     teacher, how = calibrated_teacher(shipped_teacher(name)), Distillation()
     taught = {each: recorded_students(name, HALF, each) for each in HOWS}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from daily import some_daily
 from published_folders import saved
 
 from blocks import ModelConfig
@@ -42,7 +43,7 @@ def loaded(family: str, folder: Path) -> Loaded:
     return Loaded(found.config, found.tensors, prefix=(1,), special=(0, 1, 2))
 
 
-@pytest.fixture(scope="module", params=FAMILIES)
+@pytest.fixture(scope="module", params=some_daily(FAMILIES, daily=["gpt2", "gemma"]))
 def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
     return loaded(request.param, tmp_path_factory.mktemp("sound"))
 

@@ -5,7 +5,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from daily import some_daily
 
+from blocks import ModelConfig
 from blocks.cost.parameters import active_parameters, total_parameters
 from blocks.inspection.ideas import ideas_facts
 from blocks.inspection.settings import differing
@@ -24,19 +26,25 @@ from blocks.training.ideas import (
 )
 from blocks.training.sample import continued
 
-PUBLISHED, SMALL = published_ideas(), small_ideas()
+PUBLISHED = published_ideas()
 
 
-def test_it_begins_with_gpt2_and_each_step_adds_to_the_one_before():
+@pytest.fixture(scope="module")
+def small() -> dict[str, ModelConfig]:
+    """The steps as they are trained."""
+    return small_ideas()
+
+
+def test_it_begins_with_gpt2_and_each_step_adds_to_the_one_before(small):
     assert PUBLISHED["gpt2"] == PRESETS["gpt2-small"]
-    for ideas in (PUBLISHED, SMALL):
+    for ideas in (PUBLISHED, small):
         configs = [*ideas.values()]
         assert all(differing(*pair) for pair in pairwise(configs))
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_what_is_counted_is_what_would_be_built(name: str):
-    for ideas in (PUBLISHED, SMALL):
+def test_what_is_counted_is_what_would_be_built(name: str, small):
+    for ideas in (PUBLISHED, small):
         assert total_parameters(ideas[name]) == count_built(ideas[name])
 
 
@@ -58,8 +66,8 @@ def test_counts_of_gpt2_small_with_each_idea():
     assert found["experts"].parameters > 2 * found["experts"].active
 
 
-def test_every_run_that_the_panel_shows_ships_with_its_seed():
-    assert learned_losses().keys() == SMALL.keys()
+def test_every_run_that_the_panel_shows_ships_with_its_seed(small):
+    assert learned_losses().keys() == small.keys()
     assert all(len(losses) == len(SEEDS) for losses in learned_losses().values())
     assert FILE.stat().st_size < 100_000
     facts = ideas_facts()
@@ -72,10 +80,10 @@ def two_tokens(*read: Any, seq_len: int, **more: Any) -> list[int]:
     return continued(*read, seq_len=3, **more)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "mla", "mtp"])
-def test_a_step_trains_as_it_is_written_down(name: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("name", some_daily(["gpt2", "mla", "mtp"], daily=["mtp"]))
+def test_a_step_trains_as_it_is_written_down(name: str, small, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(next_token, "WRITTEN", 2)  # the loss is asked for: stories are short
     monkeypatch.setattr(evaluation, "continued", two_tokens)
     recipe = RECIPE.replace(n_steps=2, warmup_steps=1, eval_every=2, n_eval_batches=1)
-    spec = replace(spec_of(SMALL[name], seed=0), recipe=recipe)
+    spec = replace(spec_of(small[name], seed=0), recipe=recipe)
     assert held_out_loss(spec) == held_out_loss(spec) < 10

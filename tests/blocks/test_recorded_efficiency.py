@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from daily import some_daily
 
 from blocks.cost.timing import Times
 from blocks.efficiency import recorded as recorded_variants
@@ -42,13 +43,17 @@ def test_all_that_the_panels_ask_for_is_recorded(name: str):
     assert all(recorded_blame(name, kept) for kept in USUAL)
 
 
-def test_what_is_recorded_is_measured_again():
+MEASURED = some_daily(["", "sparse60-wanda", "heads1-random"], daily=["sparse60-wanda"])
+
+
+@pytest.mark.parametrize("recipe", MEASURED)
+def test_what_is_recorded_is_measured_again(recipe: str):
     model, found = Calibrated(pocket(NAME)), recorded(NAME)
     assert found is not None
-    for recipe in ("", "sparse60-wanda", "heads1-random"):
-        assert_alike(found.variants[recipe], measure_variant(model, recipe))
+    assert_alike(found.variants[recipe], measure_variant(model, recipe))
 
 
+@pytest.mark.exhaustive
 def test_the_blame_that_is_recorded_is_measured_again():
     (_first, kept, _last) = USUAL
     before = recorded_blame(NAME, kept)

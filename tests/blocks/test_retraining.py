@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from daily import some_daily
 from toy import assert_near
 from training_toy import toy_spec
 
@@ -217,7 +218,10 @@ def test_recorded_retraining_has_the_cases_of_now(name: str, removed: Removed):
 
 @pytest.mark.parametrize(
     ("name", "removed"),
-    [each for each in RECORDED if each[0] == "sort" or each[1] is Removed.WEIGHTS],
+    some_daily(
+        [each for each in RECORDED if each[0] == "sort" or each[1] is Removed.WEIGHTS],
+        daily=[("sort", Removed.HIDDEN_UNITS)],
+    ),
 )
 def test_recorded_retraining_begins_with_the_losses_of_now(name: str, removed: Removed):
     first = recorded_retraining(name, removed)[2]
