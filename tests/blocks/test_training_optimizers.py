@@ -70,6 +70,24 @@ def test_muon_steps_the_matrices_of_the_layers_and_adamw_the_rest():
         assert (optimizer, rate) == (("Muon", MUON_RATE) if is_inner else ("AdamW", RATE))
 
 
+@pytest.mark.parametrize(
+    ("changes", "stacks"),
+    [
+        ({"n_mtp_modules": 1}, {"layers", "mtp"}),
+        ({"architecture": "encoder"}, {"layers"}),
+        ({"architecture": "encoder-decoder"}, {"encoder", "decoder"}),
+    ],
+)
+def test_muon_steps_every_matrix_but_those_of_tokens(changes: dict[str, object], stacks: set[str]):
+    model = model_of(**changes)
+    found = groups(model, Recipe(optimizer=OptimizerKind.MUON))
+    modules = model.named_modules()
+    linear = {f"{path}.weight" for path, each in modules if isinstance(each, nn.Linear)}
+    inner = {name for name, (optimizer, *_rest) in found.items() if optimizer == "Muon"}
+    assert inner == {name for name in linear if "embed" not in name}
+    assert {name.partition(".")[0] for name in inner} == stacks
+
+
 def orthogonalized(matrix: Tensor) -> Tensor:
     """Five quintic Newton-Schulz steps (Jordan 2024), written out."""
     x = matrix / matrix.norm()
