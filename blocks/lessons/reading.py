@@ -37,11 +37,14 @@ from blocks.model.faults import N_, ConfigError, Fault
 
 ENDS, MOST_MINUTES, MOST_OWN_WORDS = (-inf, inf), 600, 64
 LONGEST, MOST_STEPS, MOST_OPTIONS, MOST_XS, MOST_CHARACTERS = 60_000, 12, 6, 8, 2_000
+MOST_FAULTS = 200  # that are noted: each is looked for in the file
 HEAD = re.compile(r"\A\s*\+\+\+\n(?P<head>.*?)\n\+\+\+\n(?P<rest>.*)\Z", re.DOTALL)
-STEP = re.compile(r"^## +(?P<title>[^\n]+)\n(?P<body>.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
-BLOCK = re.compile(
-    r"(?P<before>.*?)^```step\n(?P<block>.*?)^```[ \t]*$(?P<after>.*)", re.DOTALL | re.MULTILINE
+STEP = re.compile(r"^## (?P<title>[^\n]+)\n(?P<body>.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(  # the first fence: without its end, none after it has one either
+    r"(?>(?P<before>.*?)^```step\n)(?P<block>.*?)^```[ \t]*$(?P<after>.*)",
+    re.DOTALL | re.MULTILINE,
 )
+DEEP_KEY = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]++\s*+\.\s*+){100}")  # slow for `tomllib`
 NO_TEXT = re.compile(r"!\[|<\s*[a-zA-Z/!]|\]\(|\]:|https?://|\bwww\.", re.IGNORECASE)
 HEAD_KEYS = {
     "title": str,
@@ -126,7 +129,7 @@ class _Reader:
         parts = [*STEP.finditer(self.whole["rest"])]
         if not 1 <= len(parts) <= MOST_STEPS:
             self.faults.append(Fault(NO_STEPS, {"most": MOST_STEPS, "n": len(parts)}))
-        steps = [self.step(each, values.get("page", "")) for each in parts]
+        steps = [self.step(each, values.get("page", "")) for each in parts[:MOST_STEPS]]
         if self.faults:
             raise ConfigError(self.faults)
         return Lesson(
@@ -298,20 +301,23 @@ class _Reader:
         self, text: str, keys: Mapping[str, type], where: str, needed: tuple[str, ...] = ()
     ) -> dict[str, Any]:
         """The values of a block that are of the right type."""
+        if found := DEEP_KEY.search(text):
+            self.fault(NOT_TOML, found[0], where=where, why="A name has too many dots")
+            return {}
         try:
-            found = tomllib.loads(text)
+            values = tomllib.loads(text)
         except (ValueError, RecursionError) as error:  # also of a number of 5,000 digits
             self.wrong_toml(text, str(error), where)
             return {}
-        for name in sorted(found.keys() - keys.keys()):
+        for name in sorted(values.keys() - keys.keys()):
             self.fault(UNKNOWN, name, where=where, name=name, known=", ".join(keys))
-        wrong = {n for n, value in found.items() if n in keys and type(value) is not keys[n]}
+        wrong = {n for n, value in values.items() if n in keys and type(value) is not keys[n]}
         for name in sorted(wrong):
             self.fault(WRONG_TYPE, name, where=where, name=name, kind=keys[name].__name__)
         for name in needed:
-            if name not in found:
+            if name not in values:
                 self.fault(MISSING, where=where, name=name)
-        return {name: value for name, value in found.items() if name in keys and name not in wrong}
+        return {name: value for name, value in values.items() if name in keys and name not in wrong}
 
     def text(self, text: str, where: str) -> str:
         """What is read on the screen."""
@@ -331,7 +337,8 @@ class _Reader:
 
     def fault(self, text: str, sought: str = "", **values: Any) -> None:
         """Note a fault on the line where a name is given its value, or else where text stands."""
-        self.faults.append(Fault(text, {"line": self.line_of(sought), **values}))
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(Fault(text, {"line": self.line_of(sought), **values}))
 
     def line_of(self, sought: str) -> int:
         """Where it stands in the part that is read; where it does not, the part's first line."""

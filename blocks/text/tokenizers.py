@@ -8,8 +8,9 @@ from typing import Any
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.shipped import shipped
 from blocks.text.bilingual import SPECIAL, SentenceTokenizer
-from blocks.text.bpe import N_BASE, BytePairTokenizer
+from blocks.text.bpe import LONGEST_TOKEN, N_BASE, BytePairTokenizer
 from blocks.text.characters import CharacterTokenizer
+from blocks.text.json_text import read_json
 from blocks.text.numbers import LARGEST_VOCABULARY, NumberTokenizer
 from blocks.text.published import PublishedTokenizer, published_tokenizer
 from blocks.text.tokenizer import Tokenizer
@@ -27,7 +28,7 @@ def shipped_tokenizer() -> BytePairTokenizer:
 def tokenizer_from_json(text: str) -> Tokenizer:
     """The tokenizer that `to_json` wrote. Raises `ConfigError` where the text is no such thing."""
     try:
-        read = json.loads(text)
+        read = read_json(text)
     except (ValueError, RecursionError):
         read = None
     kind = read.get("kind") if isinstance(read, dict) else None
@@ -83,7 +84,8 @@ def _words(read: Mapping[str, Any], name: str) -> tuple[str, ...]:
     words = read.get(name)
     if not isinstance(words, list) or not words:
         raise _damaged(name)
-    if not all(isinstance(word, str) and word for word in words) or _repeats(words):
+    are_words = all(isinstance(word, str) and 0 < len(word) <= LONGEST_TOKEN for word in words)
+    if not are_words or _repeats(words):
         raise _damaged(name)
     return tuple(words)
 

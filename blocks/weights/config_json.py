@@ -7,6 +7,7 @@ which is said too.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Activation, Architecture, PositionKind, RopeScaling, RouterKind
 from blocks.model.legal import LARGEST_SIZE, factors, is_of
 from blocks.model.positions import N_BUCKETS, yarn_size
+from blocks.text.json_text import check_characters
 
 MOST_CHARACTERS, USUAL_CONTEXT, USUAL_OF_T5 = 200_000, 2048, 512
 USUAL_OF_GEMMA = "gelu_pytorch_tanh"
@@ -996,8 +998,11 @@ def parsed(text: str) -> Values:
             parse_constant=_NoNumber,
             parse_float=_finite,
         )
+        check_characters(values)
     except ConfigError:
         raise
+    except UnicodeEncodeError:
+        raise _refusal(N_("The text has half a surrogate pair, which is no character")) from None
     except RecursionError:
         raise _refusal(N_("The text is nested too deeply for a config.json")) from None
     except json.JSONDecodeError as error:
@@ -1021,8 +1026,7 @@ def object_of(pairs: list[tuple[str, Any]]) -> Values:
     """A JSON object of these pairs. Raises `ConfigError` where a name comes twice."""
     values = dict(pairs)
     if len(values) < len(pairs):
-        names = [name for name, _value in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(name for name, _value in pairs).most_common(1)[0][0]
         raise _refusal(
             N_("{name} appears twice in one object: which one is meant?"), name=_cut(twice)
         )

@@ -11,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from blocks.model.faults import N_, ConfigError, Fault
+from blocks.text.json_text import check_characters
 from blocks.weights.config_json import object_of
 
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
@@ -18,6 +19,7 @@ WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 GGUF = ".gguf"  # what the name of such a file ends with: a whole model
 MOST_BYTES = {CONFIG: 2**20, INDEX: 2**24, TOKENIZER: 2**26}
 MOST_SHARDS, MOST_TENSORS = 1000, 100_000  # DeepSeek-V3 has 45,383
+MOST_HEADER, BRACES = 100_000_000, 50_000  # bytes, as the format says; of texts in a header
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,7 @@ def stored(folder: Path) -> dict[str, Stored]:
                 raise refusal(text, key=key, one=found[key].file, other=name)
             found[key] = each
         if len(found) > MOST_TENSORS:
-            raise refusal(N_("The files hold more than {most} tensors"), most=MOST_TENSORS)
+            raise refusal(N_("The files hold more than {most} tensors"), most=f"{MOST_TENSORS:,}")
     for key, name in promised.items():
         if key not in found or found[key].file != name:
             text = N_("The index says that {key} is in {name}, but it is not there")
@@ -152,6 +154,7 @@ def _index(folder: Path) -> dict[str, str]:
 def _object(text: str, name: str) -> Mapping[str, Any]:
     try:
         values = json.loads(text, object_pairs_hook=object_of)
+        check_characters(values)
     except (ValueError, RecursionError) as error:
         if isinstance(error, ConfigError):
             raise
@@ -163,24 +166,28 @@ def _object(text: str, name: str) -> Mapping[str, Any]:
 
 def _tensors(path: Path) -> dict[str, Stored]:
     try:
+        with path.open("rb") as file:
+            header = file.read(min(int.from_bytes(file.read(8), "little"), MOST_HEADER))
+        check_count(header, MOST_TENSORS)
         opened: Any = safe_open(path, framework="pt")
         keys = opened.keys()
-        _check_header(path)
-        slices = {key: opened.get_slice(key) for key in keys}
+        rows = _object(header.decode(), path.name)  # sound, or it was not opened
     except (SafetensorError, OSError, UnicodeError, OverflowError, RuntimeError):
         text = N_("{name} is damaged or incomplete: fetch or save it again")
         raise refusal(text, name=path.name) from None
     return {
-        key: Stored(key, path.name, each.get_dtype(), tuple(each.get_shape()), opened)
-        for key, each in slices.items()
+        key: Stored(key, path.name, rows[key]["dtype"], tuple(rows[key]["shape"]), opened)
+        for key in keys
     }
 
 
-def _check_header(path: Path) -> None:
-    """Refuse a name that stands twice; safetensors has found everything else to be sound."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        _object(file.read(length).decode(), path.name)
+def check_count(header: bytes, most: int) -> None:
+    """Refuse a header of more tensors than `most` before it is read, which takes long.
+
+    Each has a brace of its own; some more stand in texts.
+    """
+    if header.count(b"{") > most + BRACES:
+        raise refusal(N_("The files hold more than {most} tensors"), most=f"{most:,}")
 
 
 def _cut(text: str, most: int = 80) -> str:

@@ -4,12 +4,12 @@ Nothing in such a file is ever executed: tensors are bytes, the rest is JSON tha
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, deserialize
+from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
@@ -18,14 +18,19 @@ from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.legal import is_of
 from blocks.model.models import Model, build, expected_shapes
+from blocks.text.json_text import read_json
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import tokenizer_from_json
+from blocks.weights.config_json import object_of
+from blocks.weights.folder import MOST_HEADER, check_count
 from blocks.weights.packing import pack_tensors, unpack_tensors
 from blocks.weights.quantized import Rounded
 from blocks.weights.rounded_inputs import RoundedInput, multiplied_weights, round_inputs
 from blocks.weights.tensors import Weights, bytes_of, check_finite, check_shapes, load_weights
 
-MOST_CHARACTERS = 10_000
+MOST_CHARACTERS, MOST_TENSORS = 10_000, 20_000
+WEIGHTS = ("torch.float32", "torch.float16", "torch.bfloat16")
+STORED = ("F32", "F16", "BF16", "U8")  # codes and bits that are packed are bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +58,12 @@ class Card:
             "recipe": isinstance(self.recipe, Mapping),
             "seed": _is_count(self.seed),
             "n_steps": _is_count(self.n_steps),
-            "seconds": is_of(float, self.seconds),
-            "held_out_loss": self.held_out_loss is None or is_of(float, self.held_out_loss),
-            "score": self.score is None or is_of(float, self.score),
+            "seconds": _is_measured(self.seconds),
+            "held_out_loss": self.held_out_loss is None or _is_measured(self.held_out_loss),
+            "score": self.score is None or _is_measured(self.score),
             "score_name": _is_text(self.score_name),
             "samples": _is_table(self.samples, _is_text),
-            "group_scores": _is_table(self.group_scores, lambda score: is_of(float, score)),
+            "group_scores": _is_table(self.group_scores, _is_measured),
         }
         if wrong := [name for name, is_so in is_right.items() if not is_so]:
             text = N_("The file's model card is damaged at {name}: save the model again")
@@ -71,6 +76,11 @@ def _is_text(value: object) -> bool:
 
 def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**63
+
+
+def _is_measured(value: object) -> bool:
+    """A number of 0 or more, as all are that a card tells: losses, shares, bits, seconds."""
+    return is_of(float, value) and float(value) >= 0  # type: ignore[arg-type]
 
 
 def _is_table(value: object, is_right: Callable[[object], bool]) -> bool:
@@ -124,9 +134,9 @@ def read_model_file(raw: bytes) -> ModelFile:
     """Check and read a file of ours. Raises `ConfigError`."""
     header = _header(raw)
     try:
-        config = ModelConfig.from_flat(json.loads(header["config"]))
+        config = ModelConfig.from_flat(read_json(header["config"]))
         tokenizer = tokenizer_from_json(header["tokenizer"])
-        card = Card(**json.loads(header["card"]))
+        card = Card(**read_json(header["card"]))
     except ConfigError:
         raise
     except (KeyError, TypeError, ValueError, RecursionError):
@@ -134,11 +144,12 @@ def read_model_file(raw: bytes) -> ModelFile:
     _check_vocabulary(tokenizer, config)
     try:
         tensors, quantized, inputs = unpack_tensors(load(raw), header.get("packed", "{}"))
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError, SafetensorError):
         raise _unreadable() from None
-    if any(t.is_complex() for t in tensors.values()) or not _may_hold(tensors, config):
+    if not _may_hold(tensors, config):
         raise _unreadable()
     check_shapes(expected_shapes(config), tensors)
+    _check_formats({name: str(tensor.dtype) for name, tensor in tensors.items()}, WEIGHTS)
     check_finite(tensors)
     if inputs and not inputs.keys() <= {*multiplied_weights(build(config, device="meta"))}:
         raise _unreadable()
@@ -165,12 +176,30 @@ def _narrowed(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
 
 
 def _header(raw: bytes) -> dict[str, str]:
+    """What a file says beside its tensors; their formats are checked before they are read."""
+    header = raw[8 : 8 + min(int.from_bytes(raw[:8], "little"), MOST_HEADER)]
+    check_count(header, MOST_TENSORS)
     try:
-        deserialize(raw)  # type: ignore[no-untyped-call]
-        length = int.from_bytes(raw[:8], "little")
-        return json.loads(raw[8 : 8 + length])["__metadata__"]
-    except (SafetensorError, KeyError, ValueError):
+        rows = json.loads(header, object_pairs_hook=object_of)
+        found = rows.pop("__metadata__")
+        formats = {name: row["dtype"] for name, row in rows.items()}
+    except ConfigError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         raise _unreadable() from None
+    _check_formats(formats, STORED)
+    return found
+
+
+def _check_formats(formats: Mapping[str, object], known: Collection[str]) -> None:
+    """Raise `ConfigError` where a tensor is of other numbers than those that are saved here."""
+    for name, found in formats.items():
+        if found not in known:
+            text = N_(
+                "{name} is stored as {format}, but a model file here holds float32, float16 or "
+                "bfloat16: save it again as one of these"
+            )
+            raise ConfigError([Fault(text, {"name": ascii(name)[1:-1][:80], "format": found})])
 
 
 def _check_vocabulary(tokenizer: Tokenizer, config: ModelConfig) -> None:

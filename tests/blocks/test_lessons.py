@@ -2,6 +2,8 @@
 
 import math
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import combinations
 
@@ -607,3 +609,30 @@ def test_what_the_lesson_on_induction_says_of_its_heads():
     assert costs(0).mean() < untouched.mean() and costs(0)[:7].mean() < untouched[:7].mean()
     assert max(bits) < 6 and costs(0, 1, 2).mean() < 6  # two never do, and not every three
     assert costs(1, 2, 3).mean() > 6
+
+
+LONG_TO_SEARCH = """
+from blocks.lessons.reading import BLOCK, DEEP_KEY, STEP
+assert not BLOCK.match("```step\\n" * 60_000)
+assert not [*STEP.finditer("## " + " " * 1_000_000)]
+assert not DEEP_KEY.search("a" * 1_000_000)
+"""
+
+
+def test_no_search_takes_longer_than_the_text_is_long():
+    """What takes the square of it takes minutes, and is stopped."""
+    subprocess.run([sys.executable, "-c", LONG_TO_SEARCH], check=True, timeout=120)
+
+
+def test_of_many_faults_some_hundred_are_noted():
+    options = "1," * 20_000
+    block = f'ask = "a"\nkind = "choice"\ntruth = "1"\noptions = [{options}]'
+    with pytest.raises(ConfigError) as found:
+        reading.read(f"{HEAD}## a\n```step\n{block}\n```\n", id="x", language="en")
+    assert len(found.value.faults) == reading.MOST_FAULTS
+
+
+def test_a_name_of_very_many_parts_is_not_parsed():
+    deep = "a." * 25_000 + "a = 1"
+    with pytest.raises(ConfigError, match="Line 10, a: A name has too many dots"):
+        reading.read(f"{HEAD}\n\n## a\n```step\n{deep}\n```\n", id="x", language="en")

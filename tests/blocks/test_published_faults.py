@@ -18,6 +18,7 @@ from torch import Tensor
 
 from blocks import ConfigError
 from blocks.model.positions import rope_of
+from blocks.weights.config_json import object_of
 from blocks.weights.folder import MOST_TENSORS
 from blocks.weights.ledger import State
 from blocks.weights.published import open_published, read_ledger
@@ -435,6 +436,40 @@ def test_a_header_that_lies_is_refused(folder: Path, change: Callable[[bytes], b
     raw = (folder / WHOLE).read_bytes()
     (folder / WHOLE).write_bytes(with_header(raw, change))
     refused(folder, "damaged")
+
+
+def test_a_header_of_very_many_tensors_is_refused_unread(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    row = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+    many = json.dumps({f"t{i}": row for i in range(200_000)}).encode()
+    raw = (folder / WHOLE).read_bytes()
+    (folder / WHOLE).write_bytes(with_header(raw, lambda _header: many))
+    monkeypatch.setattr("blocks.weights.folder.safe_open", None)
+    refused(folder, "The files hold more than 100,000 tensors")
+
+
+def test_of_many_names_the_one_that_stands_twice_is_found_in_one_pass():
+    compared = 0
+
+    class Name(str):
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    names = [Name(f"t{i}") for i in range(1000)]
+    with pytest.raises(ConfigError, match="t999 appears twice"):
+        object_of([(name, 0) for name in (*names, Name("t999"))])
+    assert compared < 10_000
+
+
+def test_half_a_surrogate_pair_is_refused(folder: Path):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "_name_or_path": "\ud800"}))
+    refused(folder, "half a surrogate pair")
 
 
 def test_a_name_twice_in_a_header_is_refused(folder: Path):
