@@ -203,9 +203,7 @@ def on_the_hub(name: str) -> hub.HubModel:
     """What there is to fetch, refused where it could not be opened. Raises `ConfigError`."""
     found = hub.hub_model(name)
     if found.n_bytes > _most_bytes():
-        text = N_("{name} takes {need}, more than the {budget} allowed here")
-        need, budget = bytes_text(found.n_bytes), bytes_text(_most_bytes())
-        raise ConfigError([Fault(text, {"name": name, "need": need, "budget": budget})])
+        raise _too_large(name, found.n_bytes)
     return found
 
 
@@ -262,17 +260,30 @@ def _of_folder(folder: Path) -> Brought:
 def _open(key: _Key) -> Brought:
     folder = Path(key.path)
     try:
-        digest = places.fingerprint(folder)
         weights = [*folder.glob("*.safetensors")]
         if not (folder / CONFIG).exists() and len(weights) == 1:
+            _check_size(weights[0])
             file = read_model_file(weights[0].read_bytes())
-            return Brought(digest, "blockscope", Learned.of_file(file))
+            return Brought(places.fingerprint(folder), "blockscope", Learned.of_file(file))
         found = open_published(folder, budget=_most_bytes())
+        digest = places.fingerprint(folder)  # which reads all, so only of what fits
     except ConfigError as error:
         return Brought(ledger=_ledger(folder), faults=error.faults)
     except OSError:
         return Brought(faults=UNREADABLE)
     return Brought(digest, found.family, Learned.of_published(found), found.ledger)
+
+
+def _check_size(path: Path) -> None:
+    """Raise `ConfigError` where a file is larger than a model may be, before it is read."""
+    if path.stat().st_size > _most_bytes():
+        raise _too_large(path.name, path.stat().st_size)
+
+
+def _too_large(name: str, n_bytes: int) -> ConfigError:
+    text = N_("{name} takes {need}, more than the {budget} allowed here")
+    need, budget = bytes_text(n_bytes), bytes_text(_most_bytes())
+    return ConfigError([Fault(text, {"name": name, "need": need, "budget": budget})])
 
 
 def _ledger(folder: Path) -> Ledger | None:

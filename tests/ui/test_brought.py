@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -80,6 +81,23 @@ def test_a_file_of_ours_is_a_model_too():
     found = brought.find(brought.take_in([File("step-100.safetensors", raw)]))
     assert found is not None and found.learned is not None and found.learned.card is not None
     assert found.learned.card.task == "sorting letters" and found.ledger is None
+
+
+def test_what_is_too_large_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Of 50 GB there is only a hole on the disk, but reading it would take as long."""
+    ours, theirs = tmp_path / "folders" / "ours", save_folder("gpt2", tmp_path / "folders/theirs")
+    ours.mkdir()
+    shutil.copy(POCKET / "sort.safetensors", ours)
+    os.truncate(ours / "sort.safetensors", 50 * 10**9)
+    monkeypatch.setenv("BLOCKSCOPE_FOLDERS", str(tmp_path / "folders"))
+    monkeypatch.setenv("BLOCKSCOPE_MEMORY_GIB", "0.00001")
+    monkeypatch.setattr(brought.places, "fingerprint", None)
+    monkeypatch.setattr(Path, "read_bytes", None)
+    for folder in (ours, theirs):
+        found = brought.find(f"folder:{folder.name}")
+        assert found is not None and any("more than the" in str(each) for each in found.faults)
 
 
 @pytest.mark.parametrize(
