@@ -406,7 +406,7 @@ def test_a_link_that_names_a_lesson_alone_sets_what_its_step_begins_with():
     at = opened(ATTENTION, **BY_HAND)
     assert_works(at)
     (given,) = (each.value for each in at.markdown if each.value.startswith("$q_4$ = $("))
-    assert [line.count(".") for line in given.split("\n")] == [4, 4]
+    assert [line.count(".") for line in given.split("\n")] == [4, 4, 4, 1]
     set_by_it = {"preset": "course", "d_model": "16", "n_heads": "4"}
     set_by_it["text"] = "cats chase small dogs"
     assert set_by_it.items() <= at.query_params.items()
@@ -414,6 +414,13 @@ def test_a_link_that_names_a_lesson_alone_sets_what_its_step_begins_with():
     assert later.query_params["text"] == "cats chase small dogs"
     own = opened(ATTENTION, **BY_HAND, own_text="My old cat sleeps here")
     assert own.query_params["text"] == "My old cat sleeps"
+
+
+def test_of_numbers_beside_a_question_each_may_begin_a_line():
+    at = opened(ATTENTION, **BY_HAND, d_model=128)
+    (given,) = (each.value for each in at.markdown if each.value.startswith("$q_4$ = $("))
+    formulas = re.findall(r"\$([^$]*)\$", given)
+    assert max(each.count(".") for each in formulas) == 1 and given.count(".") == 3 * 32 + 1
 
 
 def test_what_a_link_to_a_lesson_says_itself_wins_and_another_model_has_settings_of_its_own():
@@ -714,8 +721,12 @@ def test_home_begins_anew_after_a_lesson_with_the_reader_s_own_sentence():
 def test_what_was_computed_by_hand_is_right_within_rounding():
     at = opened(ATTENTION, panel=None, lesson="attention-by-hand", d_model=16, n_heads=4)
     (given,) = (each.value for each in at.markdown if each.value.startswith("$q_4$ = $("))
-    q, k = ([*map(float, re.findall(r"-?\d\.\d+", line))] for line in given.split("\n"))
-    by_hand = sum(a * b for a, b in zip(q, k, strict=True)) / 2
+    numbers = [[*map(float, re.findall(r"-?\d\.\d+", line))] for line in given.split("\n")]
+    q, k, other_k, (example,) = numbers
+    by_hand, as_told = (
+        sum(a * b for a, b in zip(q, each, strict=True)) / 2 for each in (k, other_k)
+    )
+    assert as_told == pytest.approx(example, abs=0.005)
     ((_guess, answer),) = press(at, "without_guess").session_state[progress.MEASURED].values()
     (truth,) = answer.truth
     assert by_hand == pytest.approx(truth, abs=0.005)

@@ -129,10 +129,13 @@ def given(wanted: Sequence[tuple[str, Formula]], run: Run) -> None:
 
 
 def _listed(values: Values) -> str:
-    """As formulas are set, in every language; what is counted has no digits after the point."""
+    """As formulas are set, in every language; what is counted has no digits after the point.
+
+    Each number is a formula of its own, since no line ends within one.
+    """
     digits = 0 if all(each.is_integer() for each in values) else 3
-    numbers = ",\\ ".join(f"{each:.{digits}f}" for each in values)
-    return f"${numbers}$" if len(values) == 1 else f"$({numbers})$"
+    numbers = [f"{each:.{digits}f}" for each in values]
+    return f"${numbers[0]}$" if len(values) == 1 else f"$({'$, $'.join(numbers)})$"
 
 
 def _answer(run: Run, guess: Values | None, typed: str = "") -> None:
