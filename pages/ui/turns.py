@@ -48,11 +48,16 @@ class Turn(threading.Condition):
 
 
 class Line:
-    """Who waits. A moved control goes before who opens a page, unless that took `patience` s."""
+    """Who waits. A moved control goes before who opens a page.
+
+    Who has waited for `patience` seconds to open one goes first, and then a moved control again: it
+    waits for one of them, however many come at once.
+    """
 
     def __init__(self, patience: float) -> None:
         self.patience = patience
         self._moved, self._opened = deque[Turn](), deque[Turn]()
+        self._last_has_opened = False
 
     def __len__(self) -> int:
         return len(self._moved) + len(self._opened)
@@ -65,6 +70,7 @@ class Line:
     def leave(self, turn: Turn) -> None:
         """Its turn has come, or it has given up."""
         self._of(turn).remove(turn)
+        self._last_has_opened = turn.can_wait
 
     def before(self, turn: Turn) -> int:
         """How many go before this one, as it stands now."""
@@ -73,9 +79,10 @@ class Line:
     @property
     def first(self) -> Turn | None:
         """Whose turn is next."""
-        if self._opened and time.monotonic() - self._opened[0].since >= self.patience:
-            return self._opened[0]
-        return next(iter(self._moved or self._opened), None)
+        if not (self._moved and self._opened):
+            return next(iter(self._moved or self._opened), None)
+        is_late = time.monotonic() - self._opened[0].since >= self.patience
+        return self._opened[0] if is_late and not self._last_has_opened else self._moved[0]
 
     def wake_the_first(self) -> None:
         """Only the first is ever woken: the others would find that they are not."""
@@ -106,8 +113,7 @@ class Share(NamedTuple):
 class Turns:
     """Readers in a line. Who takes longer than `longest` seconds keeps nobody waiting any more.
 
-    Who opens a page can wait: a moved control goes first, but for those that have waited for
-    `patience` seconds. Memory is held until the turn ends, however long that takes: large runs have
+    Memory is held until the turn ends, however long that takes: large runs have
     `most_bytes` together, and small ones some more, so that they wait for no large one.
     """
 

@@ -60,7 +60,12 @@ def test_a_moved_control_goes_before_who_opens_a_page():
 
 
 def test_who_has_waited_long_to_open_a_page_goes_first_all_the_same():
-    assert went_after(Turns(LONG, patience=0.0), "aBcDe") == "BDace"
+    assert went_after(Turns(LONG, patience=0.0), "aBc") == "Bac"
+
+
+def test_of_many_who_open_pages_a_moved_control_waits_for_one():
+    assert went_after(Turns(LONG, patience=0.0), "ABCDEFGx") == "AxBCDEFG"
+    assert went_after(Turns(LONG, patience=0.0), "ABCxyz") == "AxByCz"
 
 
 def test_who_takes_long_keeps_nobody_waiting():
