@@ -1,7 +1,8 @@
 """How much memory a run will take, estimated before anything is allocated."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import torch
 
@@ -14,6 +15,8 @@ from blocks.model.faults import N_, Fault
 from blocks.model.model_input import vocabulary_fault
 from blocks.observe.flow import SUMMED_TOGETHER
 from blocks.observe.run import Run
+
+NARROW = "bfloat16"  # the format in which trained weights take the least room and keep their range
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,38 @@ def run_fault(run: Run, budget: int) -> Fault | None:
     read = [token_id for text in texts for token_id in text.padded_ids]
     if run.config.architecture.reads_tokens and read and max(read) >= run.config.vocab_size:
         return vocabulary_fault(max(read), run.config.vocab_size)
+    if run.weights and not depth_fault(run.config):
+        return _trained_fault(run, budget)
     return memory_fault(run.config, **_passing(run), budget=budget)
+
+
+def _trained_fault(run: Run, budget: int) -> Fault | None:
+    """As `memory_fault`, of weights that fit one model: in a narrower format, or on less text."""
+    passing = _passing(run)
+    asked: Sizes = {"batch": passing["batch"], "seq_len": passing["seq_len"]}
+
+    def fault_of(change: Mapping[str, Any]) -> Fault | None:
+        sizes = {name: change.get(name, size) for name, size in asked.items()}
+        dtype = devices.DTYPES[change.get("dtype", run.dtype)]
+        return _memory_fault(estimate_memory(run.config, **sizes, dtype=dtype), budget)
+
+    def fits(change: Mapping[str, Any]) -> bool:
+        return fault_of(change) is None
+
+    if (fault := fault_of({})) is None:
+        return None
+    narrow = (
+        {"dtype": NARROW} if passing["dtype"].itemsize > devices.DTYPES[NARROW].itemsize else {}
+    )
+    shorter = fitting(asked, fits)
+    both = {**narrow, **fitting(asked, lambda sizes: fits({**narrow, **sizes}))}
+    if mend := next(filter(fits, (narrow, shorter, both)), None):
+        return with_mend(fault, mend)
+    text = N_(
+        "This run needs about {need} ({weights} of weights, {activations} of activations), "
+        "more than the {budget} allowed here, and trained weights fit no other sizes"
+    )
+    return Fault(text, fault.values)
 
 
 def run_memory(run: Run) -> Memory:

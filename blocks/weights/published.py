@@ -40,6 +40,10 @@ from blocks.weights.tensors import Weights, check_finite, check_shapes, stored_b
 
 LEAST_OF_A_LAYER = 3  # tensors, of each of its experts
 PARTS = "split.count"  # of a GGUF file
+OVER_BUDGET = N_(
+    "The weights take {need} as {dtype}, more than the {budget} allowed here: use a "
+    "smaller model, or a number format with fewer bytes per weight"
+)
 MOST_STACKED = 2**15  # experts that a few tensors may claim to hold
 
 
@@ -279,12 +283,9 @@ def _formats(rows: Ledger) -> list[torch.dtype]:
 def _check_budget(rows: Ledger, dtype: torch.dtype, budget: int | None) -> None:
     need = sum(torch.Size(row.shape or ()).numel() for row in rows.read) * dtype.itemsize
     if budget is not None and need > budget:
-        text = N_(
-            "The weights take {need} as {dtype}, more than the {budget} allowed here: use a "
-            "smaller model, or a number format with fewer bytes per weight"
-        )
         name = str(dtype).removeprefix("torch.")
-        raise refusal(text, need=bytes_text(need), dtype=name, budget=bytes_text(budget))
+        said = {"need": bytes_text(need), "dtype": name, "budget": bytes_text(budget)}
+        raise refusal(OVER_BUDGET, **said, n_bytes=need)
 
 
 def _read(

@@ -4,6 +4,7 @@ Each is a folder on this machine, opened once for all readers and mapped into me
 it. What is uploaded is found by its name alone, which holds a share of its hash.
 """
 
+import math
 import os
 import shutil
 import tempfile
@@ -26,7 +27,7 @@ from blocks.weights.folder import CONFIG, GGUF, INDEX, TOKENIZER
 from blocks.weights.ledger import Ledger
 from blocks.weights.model_file import Card, ModelFile, read_model_file
 from blocks.weights.places import Stamp
-from blocks.weights.published import Published, open_published, read_ledger
+from blocks.weights.published import OVER_BUDGET, Published, open_published, read_ledger
 from blocks.weights.rounded_inputs import RoundedInput
 from blocks.weights.tensors import Weights, bytes_of
 from pages.ui import address, settings
@@ -268,7 +269,7 @@ def _open(key: _Key) -> Brought:
         found = open_published(folder, budget=_most_bytes())
         digest = places.fingerprint(folder)  # which reads all, so only of what fits
     except ConfigError as error:
-        return Brought(ledger=_ledger(folder), faults=error.faults)
+        return Brought(ledger=_ledger(folder), faults=(*map(_with_setting, error.faults),))
     except OSError:
         return Brought(faults=UNREADABLE)
     return Brought(digest, found.family, Learned.of_published(found), found.ledger)
@@ -281,9 +282,33 @@ def _check_size(path: Path) -> None:
 
 
 def _too_large(name: str, n_bytes: int) -> ConfigError:
-    text = N_("{name} takes {need}, more than the {budget} allowed here")
+    text = N_(
+        "{name} takes {need}, more than the {budget} allowed for one model here: half of "
+        "BLOCKSCOPE_MEMORY_GIB, which is {gib}. Set BLOCKSCOPE_MEMORY_GIB to {enough} or more "
+        "on the server, or choose a smaller model"
+    )
     need, budget = bytes_text(n_bytes), bytes_text(_most_bytes())
-    return ConfigError([Fault(text, {"name": name, "need": need, "budget": budget})])
+    said = {"name": name, "need": need, "budget": budget, **_setting(n_bytes)}
+    return ConfigError([Fault(text, said)])
+
+
+def _with_setting(fault: Fault) -> Fault:
+    """The fault of too many bytes with the setting of the server that allows more."""
+    n_bytes = fault.values.get("n_bytes")
+    if fault.text != OVER_BUDGET or not isinstance(n_bytes, int):
+        return fault
+    text = N_(
+        "The weights take {need} as {dtype}, more than the {budget} allowed for one model here: "
+        "half of BLOCKSCOPE_MEMORY_GIB, which is {gib}. Set BLOCKSCOPE_MEMORY_GIB to {enough} or "
+        "more on the server, or open a smaller model"
+    )
+    return Fault(text, {**fault.values, **_setting(n_bytes)})
+
+
+def _setting(n_bytes: int) -> dict[str, str]:
+    """The memory of the server, and what allows a model of so many bytes, in GiB."""
+    enough = math.ceil(2 * n_bytes / settings.GIB)
+    return {"gib": f"{settings.memory_budget() / settings.GIB:g}", "enough": str(enough)}
 
 
 def _ledger(folder: Path) -> Ledger | None:

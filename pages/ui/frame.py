@@ -14,6 +14,8 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.ui import (
+    bringing,
+    brought,
     cached,
     controls,
     link,
@@ -150,10 +152,15 @@ def _body(draw: Callable[[], None]) -> None:
             st.rerun(scope="app")
         beside.forget()
         present.forget_panels()
+        refused = link.refused() and brought.lacking(link.refused())
         for fault in faults:
-            st.warning(_adjusted(fault))
-            _ways_to_the_nearest(fault)
-        draw()
+            if fault != refused:
+                st.warning(_adjusted(fault))
+                _ways_to_the_nearest(fault)
+        if refused:
+            _in_place_of_the_page(refused)
+        else:
+            draw()
         moves.forget_gone()
 
     st.session_state["surroundings"] = _surroundings()
@@ -246,6 +253,15 @@ def _adjusted(fault: Fault) -> str:
     config = link.config().flat() if fault.mend else {}
     now = enumeration(f"{name} = {config[name]}" for name in fault.mend)
     return f"{said} → {now}" if now else said
+
+
+def _in_place_of_the_page(fault: Fault) -> None:
+    """Why the model of the link cannot run here, and the ways to one that can."""
+    st.error(say_fault(fault), icon=":material/block:")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        model = literal(_(starts.start(default_preset()).title))
+        way(_("Open {model}").format(model=model), "to_shipped", preset=default_preset())
+    bringing.fold_of_ways()
 
 
 def _ways_to_the_nearest(fault: Fault) -> None:
@@ -403,6 +419,9 @@ def refuse(faults: Sequence[Fault]) -> NoReturn:
     """Say what cannot be, offer each mend as a button, and end the page."""
     for i, fault in enumerate(faults):
         refused(fault, f"mend_{i}", change=_change)
+    if any("budget" in fault.values for fault in faults):
+        text = _("The server's setting BLOCKSCOPE_MEMORY_GIB ({gib:g} GiB) sets this limit.")
+        st.caption(text.format(gib=settings.memory_budget() / settings.GIB))
     moves.forget_gone()
     st.stop()
 

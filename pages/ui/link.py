@@ -67,6 +67,7 @@ def change(name: str, new: Any) -> None:
     values = dict(state())
     if name == "preset":
         values = _of_another_preset(values, new)
+        st.session_state["refused"] = ""
     for follower in FOLLOWERS.get(name, ()):
         values.pop(follower, None)
     values.pop(name, None)
@@ -85,6 +86,7 @@ def is_set_here(name: str) -> bool:
 def become(new: Mapping[str, Any], *, set_here: Iterable[str] = ()) -> None:
     """Take over a whole state, as if its link had been opened; `set_here` by the reader's hand."""
     st.session_state["values"] = dict(new)
+    st.session_state["refused"] = ""
     st.session_state["touched"] = True
     st.session_state["set_here"] = {*set_here, *st.session_state.get("set_here", ())}
 
@@ -125,6 +127,7 @@ def reset() -> None:
     """Back to the defaults, in the reader's language."""
     lang = state().get("lang")
     st.session_state["values"] = {"lang": lang} if lang else {}
+    st.session_state["refused"] = ""
     st.session_state["touched"] = True
 
 
@@ -196,7 +199,21 @@ def _as_long_as_may_be(name: str, found: Any) -> Any:
         return found
     text = _("The text was cut to its first {n:,} characters: a link can carry no more.")
     st.toast(text.format(n=MAX_CHARACTERS), icon=":material/content_cut:")
-    return found[:MAX_CHARACTERS]
+    kept = found[:MAX_CHARACTERS]
+    _note_cut(name, found, kept)
+    return kept
+
+
+def _note_cut(name: str, found: str, kept: Any) -> None:
+    """Keep how long a text was of which only the beginning is kept."""
+    if name in TEXTS:
+        st.session_state["cut_from"] = {kept: len(found)}
+
+
+def n_characters(text: str) -> int:
+    """How many a text had as it was typed, of which a link may carry the first alone."""
+    found: dict[str, int] = st.session_state.get("cut_from", {})
+    return found.get(text, len(text))
 
 
 def _is_legal(name: str, found: Any) -> bool:
@@ -228,7 +245,24 @@ def sync(page: str, completed: Callable[[Query], Query] = dict) -> tuple[Fault, 
     st.session_state[OPENED] = is_opened
     if not is_opened:
         return _settled(state())
-    return _settled(*read(completed(_set_elsewhere(page, query) | query)))
+    found = completed(_set_elsewhere(page, query) | query)
+    values, unread = read(found)
+    _refuse_unless(values, found.get("preset", ""))
+    return _settled(values, unread)
+
+
+def refused() -> str:
+    """The name of a model that a reader brought, which the link names and which cannot run here.
+
+    No other takes its place, as it would where a link names a model that never was.
+    """
+    return str(st.session_state.get("refused", ""))
+
+
+def _refuse_unless(values: Mapping[str, Any], preset: str) -> None:
+    """Note a model that was brought where these values have none of that name."""
+    is_lost = brought.is_name(preset) and values.get("preset") != preset
+    st.session_state["refused"] = preset if is_lost else ""
 
 
 def keep_in_step() -> tuple[Fault, ...]:
@@ -243,7 +277,10 @@ def _take_in_moves() -> None:
 
 
 def _settled(values: Mapping[str, Any], unread: tuple[Fault, ...] = ()) -> tuple[Fault, ...]:
+    if refused() and brought.is_sound(refused()):  # it has come meanwhile
+        values = {**values, "preset": refused()}
     mended = mend(values)
+    _refuse_unless(mended.values, refused() or values.get("preset", ""))
     st.session_state["values"] = mended.values
     st.session_state["language"] = value("lang") or browser_language()
     must_redraw()
@@ -303,6 +340,8 @@ def as_query() -> dict[str, str]:
     if "lesson" in query:
         defaults = {name: value(name) for name in st.session_state.get(SAID_ANYWAY, ())}
         query = {n: as_text(v) for n, v in defaults.items() if v is not None} | query
+    if refused():
+        return {**query, "preset": refused()}
     if OF_ONE_MODEL.isdisjoint(query):
         return query
     return {"preset": value("preset"), **query}
@@ -351,6 +390,7 @@ def read(query: Mapping[str, str]) -> Mended:
         except UnreadableError as error:
             if error.nearest is not None:
                 values[name] = error.nearest
+                _note_cut(name, query[name], error.nearest)
             faults.append(_unreadable(name, query[name], value_in(values, name)))
     return Mended(_without_defaults(values), tuple(faults))
 

@@ -1,5 +1,6 @@
 """What is estimated before the run against what the run takes."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,11 +12,12 @@ from toy import draw, toy, toys
 from blocks import ModelConfig, build, count_parameters, record
 from blocks.cost import memory
 from blocks.cost.fitting import SMALLEST_SIZES
-from blocks.cost.memory import Memory, estimate_memory, memory_fault
+from blocks.cost.memory import Memory, estimate_memory, memory_fault, run_fault, run_memory
 from blocks.cost.peak_memory import TensorMemory
 from blocks.cost.units import bytes_text
 from blocks.model.kinds import PositionKind
 from blocks.model.masks import MaskConfig, build_mask
+from blocks.observe.run import Input, Run
 
 SHAPES_AND_MASKS = [((1, 5), "none"), ((2, 16), "causal"), ((1, 128), "causal_padding")]
 DTYPES = [torch.float32, torch.bfloat16, torch.float64]
@@ -187,3 +189,18 @@ def test_a_fault_says_what_is_needed_and_what_to_use():
 )
 def test_bytes_are_read_in_powers_of_ten(count: float, text: str):
     assert bytes_text(count) == text
+
+
+def test_trained_weights_are_offered_another_format_or_less_text_and_never_other_sizes():
+    config = toy(architecture="gpt", vocab_size=64, d_model=64, n_layers=2)
+    text = Input(tokens=("a",) * 32, token_ids=(0,) * 32)
+    run = Run(config=config, input=text, mask=MaskConfig(), weights="folder:own@1")
+    short = replace(run, input=Input(tokens=("a",) * 8, token_ids=(0,) * 8))
+    whole, narrow = run_memory(run), run_memory(replace(run, dtype="bfloat16"))
+    assert run_fault(run, whole.total) is None
+    assert run_fault(run, narrow.total).mend == {"dtype": "bfloat16"}
+    both = run_fault(run, run_memory(replace(short, dtype="bfloat16")).total)
+    assert both.mend == {"dtype": "bfloat16", "seq_len": 8}
+    none = run_fault(run, 1000)
+    assert not none.mend and "trained weights fit no other sizes" in str(none)
+    assert "d_model" in run_fault(replace(run, weights=""), 1000).mend

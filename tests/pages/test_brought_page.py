@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import tokenizers
 from brought_folders import save_folder
-from opened import assert_works, opened, said
+from opened import assert_works, opened, press, said
 from tokenizers import decoders, models, pre_tokenizers, processors
 
 from blocks.weights.pocket import pocket
@@ -88,10 +88,35 @@ def test_a_page_of_another_architecture_shows_the_way():
         ("hub:owner/model", "has not been fetched from the Hub"),
     ],
 )
-def test_a_link_to_what_is_not_here_says_what_is_missing(preset: str, words: str):
+def test_a_link_to_what_is_not_here_says_what_is_missing_and_shows_no_other(
+    preset: str, words: str
+):
     at = opened("pages/gpt.py", preset=preset, panel="next")
-    assert any(words in each.value for each in at.warning)
-    assert not at.exception
+    (error,) = at.error
+    assert words in error.value
+    assert not at.exception and not at.warning and not at.get("plotly_chart")
+    assert at.query_params["preset"] == preset
+    press(at, "to_shipped")
+    assert_works(at)
+    assert at.get("plotly_chart")
+
+
+def test_a_model_over_the_limit_says_the_limit_and_how_to_raise_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    save_folder("llama", tmp_path / "large")
+    monkeypatch.setenv("BLOCKSCOPE_FOLDERS", str(tmp_path))
+    monkeypatch.setattr(brought, "_most_bytes", lambda: 20_000)
+    at = opened(preset="folder:large")
+    (error,) = at.error
+    for words in (
+        "take 36.6 kB as float32, more than the 20 kB",
+        "half of BLOCKSCOPE_MEMORY_GIB, which is 2",
+        "Set BLOCKSCOPE_MEMORY_GIB to 1 or more on the server",
+    ):
+        assert words in error.value
+    assert not at.warning and not at.get("plotly_chart")
+    assert "d_model" not in error.value and "Stories" not in said(at)
 
 
 @pytest.fixture
