@@ -44,6 +44,11 @@ class LearningFacts:
         return math.exp(min(self.loss, 50))
 
     @property
+    def is_worse_than_a_guess(self) -> bool:
+        """Whether guessing all tokens alike would cost less."""
+        return self.loss > self.guess
+
+    @property
     def is_overfitting(self) -> bool:
         """Whether the loss on what was held out rises again."""
         return self.loss > self.least_loss + RISING

@@ -78,6 +78,11 @@ class SurpriseFacts:
         return math.log2(self.run.config.vocab_size)
 
     @property
+    def is_worse_than_a_guess(self) -> bool:
+        """Whether it costs more than that."""
+        return self.bits > self.guess_bits
+
+    @property
     def most(self) -> pd.Series:
         """The token that surprised most."""
         return self.tokens.iloc[int(self.tokens["bits"].argmax())]

@@ -164,6 +164,15 @@ def test_the_surprise(monkeypatch: pytest.MonkeyPatch):
     assert "`an₂`" in said["zh"]
 
 
+def test_a_surprise_beyond_a_guess_is_no_choice_among_more_tokens_than_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    tokens = {"position": [1], "bits": [7.0], "probability": [0.0078], "rank": [60]}
+    said = in_english(monkeypatch, surprise.says_loss, SurpriseFacts(RUN, pd.DataFrame(tokens), 0))
+    assert "perplexity 128.0: worse than a uniform guess over all 64 tokens, which would" in said
+    assert "choosing among" not in said
+
+
 def drafted(run: Run) -> DraftFacts:
     ahead = replace(run, config=run.config.replace(n_mtp_modules=2))
     passes = (Pass((), (0,)), Pass((1, 2), (1, 0, 2)), Pass((0, 1), (2, 1, 0)))

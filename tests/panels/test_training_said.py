@@ -42,6 +42,7 @@ CASES = [
     (learning, replace(LEARNING, is_share=False), "right: 0.25."),
     (learning, replace(LEARNING, least_loss=0.1), "overfitting"),
     (learning, replace(LEARNING, loss=4.0, least_loss=4.0), "hardly better than random guessing."),
+    (learning, replace(LEARNING, loss=5.0), "148.4: worse than a uniform guess over all 64 tokens"),
     (learning, replace(LEARNING, step=None), "over 64 tokens has a loss of 4.16 nats"),
     (
         shared.says_births,

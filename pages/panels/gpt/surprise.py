@@ -33,6 +33,12 @@ def says_loss(facts: SurpriseFacts) -> str:
         "{perplexity:,.1f}: as uncertain as choosing among {perplexity:,.1f} equally likely "
         "tokens; a uniform guess over all {vocab_size:,} would cost {even:.2f} bits."
     )
+    if facts.is_worse_than_a_guess:
+        text = _(
+            "The mean loss is {nats:.2f} nats = {bits:.2f} bits per token, with perplexity "
+            "{perplexity:,.1f}: worse than a uniform guess over all {vocab_size:,} tokens, "
+            "which would cost {even:.2f} bits."
+        )
     said = text.format(
         nats=facts.nats,
         bits=facts.bits,

@@ -129,6 +129,12 @@ def says_learning(facts: LearningFacts, name: str) -> str:
         "perplexity {perplexity:.1f}: as uncertain as choosing among {perplexity:.1f} "
         "equally likely tokens (vocabulary: {n:,}). {score_name}: {score}."
     )
+    if facts.is_worse_than_a_guess:
+        text = _(
+            "After {step:,} steps the validation loss is {loss:.2f} nats ({bits:.2f} bits), "
+            "perplexity {perplexity:,.1f}: worse than a uniform guess over all {n:,} tokens. "
+            "{score_name}: {score}."
+        )
     said = text.format(
         step=facts.step,
         loss=facts.loss,
