@@ -8,13 +8,14 @@ from typing import Any
 
 import streamlit as st
 
+from blocks.cost.parameters import total_parameters
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.panels.home import reading
-from pages.ui import link, weights
+from pages.ui import brought, link, runs, weights
 from pages.ui.frame import MENU, PAGE_OF_PART, recorded, section, show_page, shown_run
-from pages.ui.language import LANGUAGES, _, current_language
+from pages.ui.language import LANGUAGES, _, current_language, literal, ngettext
 from pages.ui.lessons import own, progress, wall
 from pages.ui.link_fields.compare import Kept, text_of
 
@@ -119,20 +120,40 @@ def body() -> None:
 
 def introduction(run: Run) -> None:
     """What runs here, and the other language."""
-    is_said = weights.is_another_model(Architecture.GPT) or weights.lost_to(Architecture.GPT)
-    text = _("A GPT with random weights runs here as you type.")
-    if is_said:  # that they are random, and why
-        text = _("A GPT runs here as you type.")
-    if run.weights:
-        text = _("A small GPT that learned to tell stories, in English and Chinese, runs here.")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(text, width="stretch")
+        st.caption(what_runs(run), width="stretch")
         if not progress.left():
             with st.popover(_("Take a lesson"), icon=":material/school:", key="to_lessons"):
                 lessons(progress.names())
         for lang, name in LANGUAGES.items():
             if lang != current_language():
                 st.button(name, type="tertiary", on_click=link.change, args=("lang", lang))
+
+
+def what_runs(run: Run) -> str:
+    """Whose model it is, and how large; what it lacks is said right below."""
+    if run.weights and weights.tells_stories():
+        return _("A small GPT that learned to tell stories, in English and Chinese, runs here.")
+    sizes = ngettext(
+        "{n} layer and {parameters:,} parameters",
+        "{n} layers and {parameters:,} parameters",
+        run.config.n_layers,
+    ).format(n=run.config.n_layers, parameters=total_parameters(run.config))
+    return _whose(run).format(model=literal(_(weights.started_from().title)), sizes=sizes)
+
+
+def _whose(run: Run) -> str:
+    """The sentence about a model that ships with us, was trained or opened here, or is random."""
+    start = weights.started_from()
+    if weights.is_another_model(Architecture.GPT) or weights.lost_to(Architecture.GPT):
+        return _("A GPT of the size of {model} runs here as you type: {sizes}.")
+    if not run.weights:
+        return _("A GPT with random weights runs here as you type: {sizes}.")
+    if brought.is_name(start.weights):
+        return _("{model}, opened with its own weights, runs here as you type: {sizes}.")
+    if start.weights.startswith(runs.PREFIX):
+        return _("The model that you have trained runs here as you type: {sizes}.")
+    return _("{model} runs here as you type: {sizes}.")
 
 
 def left_lesson() -> None:

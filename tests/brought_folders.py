@@ -17,6 +17,7 @@ SIZES = {
     "max_position_embeddings": 17,
 }
 CONFIGS: dict[str, dict[str, Any]] = {
+    "llama": {**SIZES, "num_key_value_heads": 2, "max_position_embeddings": 64},
     "gpt2": {"vocab_size": 37, "n_embd": 24, "n_layer": 2, "n_head": 6, "n_positions": 17},
     "bert": {**SIZES, "architectures": ["BertForMaskedLM"]},
     "bart": {

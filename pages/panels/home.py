@@ -18,7 +18,7 @@ from pages.panels import contribution_graph as graph
 from pages.panels import contribution_graph_picture
 from pages.panels.gpt import growing, next_token_picture
 from pages.panels.gpt.next_token import next_facts
-from pages.ui import cached, labelled, link, tokens
+from pages.ui import cached, labelled, link, tokens, weights
 from pages.ui.chart import show
 from pages.ui.explain import explained_at, note
 from pages.ui.frame import link_to_part, must_fit, ran
@@ -129,7 +129,7 @@ def what_follows(run: Run) -> None:
     facts = next_facts(*values)
     shown = *read_apart(run.input.labels), *next_token_picture.few_names(facts)
     note(sentences(says_openness(facts, is_last=is_last), says_space(shown)))
-    if run.weights and (n := n_words_in_pieces()):
+    if run.weights and weights.tells_stories() and (n := n_words_in_pieces()):
         text = _(
             "Words that this small model's tokenizer splits into pieces: {n}. It was trained "
             "on short stories; other texts are unfamiliar to it."

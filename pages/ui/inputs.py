@@ -17,7 +17,7 @@ from pages.ui.controls import choose, slider, switch
 from pages.ui.fields import INPUT_KINDS, samples
 from pages.ui.interventions import state as changes
 from pages.ui.labelled import pinned_token
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.settings import MAX_TOKENS
 
 SAMPLE_SHOWN = 11
@@ -185,10 +185,29 @@ def length_note(run: Run) -> tuple[str, ...]:
     if not total:
         note = _("No tokens yet: {empty} stands for the empty text. Type a sentence.")
         st.info(note.format(empty=tokens.EMPTY))
-    elif total > n_shown:
-        note = _("The text has {total:,} tokens; the first {shown} are used.")
-        st.info(note.format(total=total, shown=n_shown))
+    elif said := _cut_note(link.value("text"), total, n_shown):
+        st.info(said)
     return left_out
+
+
+def kept_note(text: str) -> str:
+    """How much of a typed text is kept, where a link cannot carry all of it; else empty."""
+    n_typed = link.n_characters(text)
+    if n_typed <= len(text):
+        return ""
+    said = _("Of {typed:,} characters, the first {kept:,} are kept: a link can carry no more.")
+    return said.format(typed=n_typed, kept=len(text))
+
+
+def _cut_note(text: str, total: int, n_shown: int) -> str:
+    """What of a text is used, where that is not all of it: characters, then tokens."""
+    kept, used = kept_note(text), ""
+    if total > n_shown:
+        said = _("The text has {total:,} tokens; the first {shown} are used.")
+        if kept:
+            said = _("They make {total:,} tokens, of which the first {shown} are used.")
+        used = said.format(total=total, shown=n_shown)
+    return sentences(kept, used)
 
 
 def sample_buttons(run: Run) -> None:

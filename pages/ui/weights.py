@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from blocks import ModelConfig
 from blocks.model.kinds import Architecture
+from blocks.training.tasks import TaskKind
 from blocks.weights.model_file import Card
 from blocks.weights.pocket import pocket_names
 from pages.ui import brought, link, runs, starts, terms
@@ -127,10 +128,25 @@ def _has_target(architecture: Architecture) -> bool:
 
 
 def is_another_model(architecture: Architecture | None) -> bool:
-    """Whether a page about a whole trained model shows another, which has no weights for it."""
-    is_of_one = architecture not in (None, Architecture.BLOCK)
-    is_without = not started_from().weights or not fit(architecture)
-    return is_of_one and is_without and link.value("preset") != default_preset()
+    """Whether a page shows a model that has no weights for it.
+
+    On a page about parts that is one whose weights are of another kind; an architecture without
+    any is studied there as it is.
+    """
+    if started_from().weights:
+        return not fit(architecture)
+    is_of_whole = architecture not in (None, Architecture.BLOCK)
+    return is_of_whole and link.value("preset") != default_preset()
+
+
+def tells_stories() -> bool:
+    """Whether a model that ships with us and was trained on stories runs, in whatever format."""
+    name = starts.original(started_from().weights)
+    return name in pocket_names() and _is_about_stories(starts.model(name).card)
+
+
+def _is_about_stories(card: Card | None) -> bool:
+    return card is not None and card.recipe["task"]["kind"] == TaskKind.STORIES
 
 
 def lost_to(architecture: Architecture | None) -> list[str]:

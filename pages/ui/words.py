@@ -57,17 +57,23 @@ def _block_in_one_line(run: Run) -> str:
 def _counted_in_one_line(run: Run, counted: ModelConfig) -> str:
     n = run.input.shape[1]
     text = ngettext(
-        "{n} token × {d_model} features · {parameters} · {kind} · seed {seed}",
-        "{n} tokens × {d_model} features · {parameters} · {kind} · seed {seed}",
+        "{n} token × {d_model} features · {parameters} · {kind}",
+        "{n} tokens × {d_model} features · {parameters} · {kind}",
         n,
     )
-    return text.format(
+    said = text.format(
         n=n,
         d_model=run.config.d_model,
         parameters=parameter_count(counted),
         kind=terms.attention_kind(run.config),
-        seed=run.seed,
     )
+    return said + seed_of(run)
+
+
+def seed_of(run: Run) -> str:
+    """The seed, at the end of a line, where anything of the run is drawn from it."""
+    is_drawn = not run.weights or run.training or run.input.tokens is None
+    return " · " + _("seed {seed}").format(seed=run.seed) if is_drawn else ""
 
 
 def parameter_count(config: ModelConfig) -> str:

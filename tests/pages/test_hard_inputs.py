@@ -55,6 +55,7 @@ def test_a_text_of_100_000_characters_is_cut_in_the_link_and_said():
     assert_works(at, warnings=1)
     assert len(settings(at)["text"]) == MAX_CHARACTERS
     assert f"first {MAX_TOKENS} are used" in said(at)
+    assert "Of 100,000 characters, the first 2,000 are kept" in said(at)
 
 
 def test_a_text_of_100_000_characters_in_the_field_is_cut():
@@ -64,6 +65,8 @@ def test_a_text_of_100_000_characters_in_the_field_is_cut():
     assert_works(at, warnings=None)
     assert f"first {MAX_TOKENS} are used" in said(at)
     assert len(settings(at)["text"]) <= MAX_CHARACTERS
+    assert "Of 100,000 characters, the first 2,000 are kept" in said(at)
+    assert "They make 1,000 tokens, of which the first" in said(at)
 
 
 def test_markup_in_a_token_is_text_in_every_picture():

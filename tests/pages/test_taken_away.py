@@ -54,7 +54,7 @@ def taken(page: str, monkeypatch: pytest.MonkeyPatch, **query: object) -> Taken:
         return show(name, make, **how)
 
     monkeypatch.setattr(st, "download_button", note)
-    at = opened(page, **SIZES, **query)
+    at = opened(page, **{**SIZES, **query})
     assert not at.exception and not at.error
     with monkeypatch.context() as still:
         still.setitem(st.session_state, "values", at.session_state["values"])
@@ -297,7 +297,7 @@ def weight_bins(it: Taken, name: str) -> None:
 
 
 def conversion_faults(it: Taken, name: str) -> None:
-    """Of the trained model that is shown instead of a random one: the first fault is planted."""
+    """Of a trained model: the first fault is planted."""
     distances = it.table(name)["relative error of the logits"]
     assert distances.is_monotonic_increasing and len(distances) > 2
     assert distances[0] < 1e-3 * distances[1]
@@ -368,7 +368,6 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         "published_models.csv": published_models,
         "weight_values.csv": weight_values,
         "weight_bins.csv": weight_bins,
-        "conversion_faults.csv": conversion_faults,
         **COMMON,
     },
     "pages/seq2seq.py": {
@@ -430,3 +429,12 @@ def test_a_comparison_is_saved_as_it_is(monkeypatch: pytest.MonkeyPatch):
     assert f"{total_parameters(it.run.config):,}" in numbers.astype(str).to_numpy()
     assert tomllib.loads(it.files["kept.toml"])["mine"]["n_heads"] == 2
     assert "mine" in it.files["kept.csv"]
+
+
+def test_the_faults_of_a_conversion_are_saved_where_a_model_is_trained(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    as_trained = {**dict.fromkeys(SIZES), "preset": "sort", "panel": "conversion-faults"}
+    conversion_faults(
+        taken("pages/parameters.py", monkeypatch, **as_trained), "conversion_faults.csv"
+    )

@@ -15,7 +15,6 @@ from blocks.text.speculation import speculate
 from pages.figures.counting import from_one
 from pages.panels.gpt import drafts_picture
 from pages.panels.gpt.growing import lasting, window_size
-from pages.panels.instead import led_on
 from pages.ui import cached, chips, tokens
 from pages.ui.chart import columns, show
 from pages.ui.chips import Chip
@@ -25,6 +24,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, enumeration, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
+from pages.ui.ways import way
 
 TRAINED = "stories-mtp"
 
@@ -126,7 +126,8 @@ def what_is_drafted(run: Run) -> None:
     """The text with what was drafted of it, the rates, and each pass."""
     place = explained(("mtp",), (speculate, GPT.logits_ahead, MTPModule), key="drafts")
     if not run.config.n_mtp_modules and beside.found() is None:
-        run = nothing_drafted(place)
+        nothing_drafted(place)
+        return
     if room(run) < 1:
         place.info(_("The context is full: type a shorter text."), icon=":material/lightbulb:")
         return
@@ -144,16 +145,13 @@ def what_is_drafted(run: Run) -> None:
     st.dataframe(table(draft_facts(run)), hide_index=True, key="drafts_table", height=318)
 
 
-def nothing_drafted(place: st.delta_generator.DeltaGenerator) -> Run:
-    """Why a model without modules drafts nothing, the way to one that does, and a run of it."""
+def nothing_drafted(place: st.delta_generator.DeltaGenerator) -> None:
+    """Why a model without modules drafts nothing, and the ways to one that does."""
     text = _(
         "This model has no MTP modules (n_mtp_modules) to draft further tokens, so each pass "
         "writes only one."
     )
-    return led_on(
-        place,
-        text,
-        TRAINED,
-        (_("Open a model trained with two modules"), "open_drafting", {"preset": TRAINED}),
-        (_("Add two modules to this model"), "add_modules", {"n_mtp_modules": 2}),
-    )
+    place.info(text, icon=":material/info:")
+    with st.container(horizontal=True):
+        way(_("Open a model trained with two modules"), "open_drafting", preset=TRAINED)
+        way(_("Add two modules to this model"), "add_modules", n_mtp_modules=2)

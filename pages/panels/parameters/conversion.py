@@ -16,7 +16,6 @@ from blocks.weights import conversion_faults, doctor
 from blocks.weights.conversion_faults import ConversionFault, Loaded, possible_faults
 from blocks.weights.doctor import Text
 from pages.figures.theme import Picture, Translate
-from pages.panels.instead import led_on
 from pages.panels.parameters import conversion_picture
 from pages.panels.parameters.conversion_picture import Labelled
 from pages.ui import cached, link, starts, tokens
@@ -31,6 +30,7 @@ from pages.ui.language import _, literal, sentences
 from pages.ui.link_fields.parameters import NO_FAULT
 from pages.ui.said import say
 from pages.ui.tables import show_table
+from pages.ui.ways import way
 
 FAULTS = {
     ConversionFault.ROTARY_LAYOUT: N_(
@@ -201,15 +201,14 @@ def _texts(run: Run, facts: FaultFacts) -> None:
         st.markdown(_("With the fault: {text}").format(text=literal(faulty)))
 
 
-def _nothing_to_spoil(place: st.delta_generator.DeltaGenerator) -> Run:
-    """Why a random model is not examined, the way to the trained one, and a run of it."""
+def _nothing_to_spoil(place: st.delta_generator.DeltaGenerator) -> None:
+    """Why a random model is not examined, and the way to the trained one."""
     text = _(
         "With random weights there is nothing for a fault to spoil: choose a trained "
         "model, or bring your own in the sidebar."
     )
-    trained = FIRST_SHOWN[None]
-    label = _("Use the trained model included here")
-    return led_on(place, text, trained, (label, "take_trained", {"preset": trained}))
+    place.info(text, icon=":material/info:")
+    way(_("Use the trained model included here"), "take_trained", preset=FIRST_SHOWN[None])
 
 
 @section
@@ -218,7 +217,8 @@ def what_a_fault_does(run: Run) -> None:
     code = (conversion_faults.plant, doctor.tried, doctor.diagnosis, doctor.suspicion)
     place = explained(("conversion_faults",), code, key="conversion_story")
     if not run.weights or not run.input.token_ids:
-        run = _nothing_to_spoil(place)
+        _nothing_to_spoil(place)
+        return
     must_fit(run)
     ids = run.input.token_ids[:MOST_READ]
     sound, _text, _at = _read(Case(run.weights, ids, NO_FAULT))

@@ -19,13 +19,12 @@ from blocks.model.models import parameter_names
 from blocks.observe.run import Run
 from blocks.weights.model_file import Card, read_model_file
 from pages.figures.theme import Picture, Translate
-from pages.panels.instead import shown_instead
 from pages.panels.parameters import shared, weight_values_picture
 from pages.ui import cached, link, terms
 from pages.ui.chart import show, show_now
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
-from pages.ui.frame import FIRST_SHOWN, must_have, section
+from pages.ui.frame import must_have, section
 from pages.ui.language import _, literal, say_fault, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
@@ -106,6 +105,8 @@ def says_too_large(run: Run, budget: int) -> str:
 def says_building(run: Run) -> str:
     """Why a large model waits for the reader."""
     text = _("Building the model draws {n:,} random weights ({size}) and takes a moment.")
+    if run.weights:
+        text = _("Going through the {n:,} trained weights ({size}) takes a moment.")
     size = bytes_text(need(run).weights)
     return text.format(n=total_parameters(run.config), size=size)
 
@@ -229,9 +230,8 @@ def how_they_are_spread(run: Run) -> None:
         switch("spread_of_weights", _("Build the model and inspect its weights"))
     shown = shown_values(run)
     if not is_shown(*shown):
-        with place:
-            shown = shown_instead(FIRST_SHOWN[None]), False
-    must_have(need(shown[0]).total)
+        return
+    must_have(need(run).total)
     try:
         with st.spinner(_("Building the model and counting its weights …"), show_time=True):
             facts = value_facts(*shown)

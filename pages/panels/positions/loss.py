@@ -12,11 +12,11 @@ from blocks.model.randomness import generator
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.panels.positions import beyond_picture, trained
-from pages.ui import cached, terms
+from pages.ui import brought, cached, terms
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, sentences
+from pages.ui.language import _, literal, sentences
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.ways import way
@@ -104,19 +104,35 @@ def draw_loss(facts: LossFacts, *, _: Translate) -> Picture:
     return beyond_picture.loss(facts, terms.option(facts.kind), _=_)
 
 
+def says_lack(run: Run) -> str:
+    """What the model lacks for a loss to be measured; empty where it lacks nothing."""
+    if not run.weights:
+        return _("The weights are random: losses mean nothing yet.")
+    if trained.spec(run) is not None:
+        return ""
+    text = _(
+        "{name} came without a training task that can be repeated here, so there are no "
+        "validation examples on which to measure its loss, at any length."
+    )
+    return text.format(name=literal(brought.title(run.weights)))
+
+
 @section
 def what_it_costs(run: Run) -> None:
     """The loss by position, where the weights are trained."""
     place = explained(("beyond_length", "surprise"), (beyond_length.bits_by_position,), key="costs")
-    if not run.weights:
-        place.info(_("The weights are random: losses mean nothing yet."), icon=":material/info:")
+    if lack := says_lack(run):
+        place.info(lack, icon=":material/info:")
         label, icon = _("Open the trained story model"), ":material/model_training:"
         way(label, "open_trained", icon=icon, preset=TRAINED)
         return
     length = trained.length(run)
     n = trained.longest_measured(run, length)
     if trained.task_of(run, n) is None:
-        place.info(_("The task of this model has no examples of this length: choose another L."))
+        text = _("The task of this model has no examples of this length: choose another L.")
+        place.info(text, icon=":material/info:")
+        label = _("Use {mend}").format(mend=f"L = {trained.own_length(run)}")
+        way(label, "own_length", trained_len=None)
         return
     steps = [partial(measured_bits, run, n, step) for step in range(N_STEPS)]
     n_steps = len(in_steps(steps, what=(run, n), key="costs_steps").found)

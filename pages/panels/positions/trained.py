@@ -29,8 +29,13 @@ def spec(run: Run) -> TrainingSpec | None:
 
 def length(run: Run) -> int:
     """The length that counts as trained: the reader's, or else that of the training."""
+    return link.value("trained_len") or own_length(run)
+
+
+def own_length(run: Run) -> int:
+    """The length of the training, or one to look at where none is known."""
     found = spec(run)
-    return link.value("trained_len") or (found.task.seq_len if found else RANDOM_LENGTH)
+    return found.task.seq_len if found else RANDOM_LENGTH
 
 
 def task_of(run: Run, n: int) -> Task | None:

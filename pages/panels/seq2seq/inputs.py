@@ -15,7 +15,7 @@ from blocks.training.tasks import TaskKind
 from pages.panels.seq2seq import shared
 from pages.ui import link, tokens
 from pages.ui.controls import choose, slider
-from pages.ui.inputs import read_instead, sample_buttons, text_field
+from pages.ui.inputs import kept_note, read_instead, sample_buttons, text_field
 from pages.ui.labelled import pinned_target
 from pages.ui.labelled import pinned_token as pinned_source
 from pages.ui.language import _, current_language, enumeration, literal
@@ -64,7 +64,7 @@ def what_it_can_read(run: Run) -> None:
 def source_notes() -> list[str]:
     """What was not read as it stands, and why."""
     found = tokens.reading()
-    notes = []
+    notes = [kept] if (kept := kept_note(link.value("text"))) else []
     if not found.total:
         text = _("The source contains no tokens: {empty} stands for the empty text.")
         notes.append(text.format(empty=tokens.EMPTY))

@@ -21,7 +21,7 @@ from pages.ui import cached, labelled, link, tokens
 from pages.ui.compare import beside, changes
 from pages.ui.language import _, current_language, literal, ngettext
 from pages.ui.ways import take
-from pages.ui.words import parameter_count
+from pages.ui.words import parameter_count, seed_of
 
 
 def choose_one(
@@ -148,21 +148,19 @@ def _in_one_line(run: Run) -> str:
     n_source, n_target = run.input.shape[1], run.target_or_start.shape[1] - 1
     source = ngettext("{n} source token", "{n} source tokens", n_source).format(n=n_source)
     text = ngettext(
-        "{source} · {start} + {n} target token × {d_model} features · {parameters} · {how} · "
-        "seed {seed}",
-        "{source} · {start} + {n} target tokens × {d_model} features · {parameters} · {how} · "
-        "seed {seed}",
+        "{source} · {start} + {n} target token × {d_model} features · {parameters} · {how}",
+        "{source} · {start} + {n} target tokens × {d_model} features · {parameters} · {how}",
         n_target,
     )
-    return text.format(
+    said = text.format(
         source=source,
         start=literal(run.target_or_start.labels[0]),  # it is given
         n=n_target,
         d_model=run.config.d_model,
         parameters=parameter_count(run.config),
         how=_("trained") if run.weights else _("random weights"),
-        seed=run.seed,
     )
+    return said + seed_of(run)
 
 
 def attention_share_note(config: ModelConfig) -> str:
