@@ -133,13 +133,13 @@ def _trained_fault(run: Run, budget: int) -> Fault | None:
 
     if (fault := fault_of({})) is None:
         return None
-    narrow = (
-        {"dtype": NARROW} if passing["dtype"].itemsize > devices.DTYPES[NARROW].itemsize else {}
-    )
+    is_wide = passing["dtype"].itemsize > devices.DTYPES[NARROW].itemsize
+    narrow: dict[str, Any] = {"dtype": NARROW} if is_wide else {}
     shorter = fitting(asked, fits)
     both = {**narrow, **fitting(asked, lambda sizes: fits({**narrow, **sizes}))}
-    if mend := next(filter(fits, (narrow, shorter, both)), None):
-        return with_mend(fault, mend)
+    for mend in (narrow, shorter, both):
+        if fits(mend):
+            return with_mend(fault, mend)
     text = N_(
         "This run needs about {need} ({weights} of weights, {activations} of activations), "
         "more than the {budget} allowed here, and trained weights fit no other sizes"
