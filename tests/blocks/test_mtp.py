@@ -18,9 +18,10 @@ from blocks.model.masks import causal
 from blocks.model.models import GPT, count_built
 from blocks.model.probe import listening
 from blocks.observe.recording import Recorder
-from blocks.training.ahead import ahead_loss
+from blocks.training.ahead import ahead_loss, all_logits
 from blocks.training.loop import Training, train
 from blocks.training.spec import spec_faults
+from blocks.training.task import IGNORED
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
 from blocks.weights.tensors import read_weights
 
@@ -160,6 +161,24 @@ def test_the_loss_is_the_weighted_mean_of_the_modules():
 
 def spec_of(**changes: Any):
     return toy_spec(**{"n_steps": 4, "warmup_steps": 1, "eval_every": 4, **changes})
+
+
+def test_labels_are_smoothed_for_the_next_token_and_for_those_further_ahead():
+    recipe = {"n_mtp_modules": 2, "mtp_weight": 0.3, "label_smoothing": 0.2}
+    training = Training(spec_of(**recipe))
+    batch = training.task.batch(4, torch.Generator().manual_seed(0))
+    first, *ahead = all_logits(training.model, batch)
+    next_token, *later = (
+        torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1),
+            batch.targets[:, k:].flatten(),
+            ignore_index=IGNORED,
+            label_smoothing=0.2,
+        )
+        for k, logits in enumerate((first, *ahead))
+    )
+    assert_near(training.loss(first, batch), next_token)
+    assert_near(training._beside(ahead, batch), 0.3 * (later[0] + later[1]) / 2)
 
 
 def test_without_weight_the_model_learns_as_without_modules():
