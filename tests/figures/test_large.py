@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from pages.figures.large import LEAST, enlarged
+from pages.figures.large import enlarged
 from pages.figures.theme import figure
 
+READABLE = 16  # pixels, from the back row
 NAMES = [f"token {i}" for i in range(40)]
 TICKS = {"tickvals": [*range(40)], "ticktext": NAMES, "tickfont": {"size": 9}}
 
@@ -44,10 +45,10 @@ def test_no_text_is_small_and_all_have_their_room():
     )
     found = enlarged(given)
     written = found.to_plotly_json()
-    assert min(sizes(written)) >= LEAST
+    assert min(sizes(written)) >= READABLE
     assert found.layout.height == 400 and found.layout.margin.t == 48
     assert found.layout.annotations[0].yshift == 8
-    assert found.layout.xaxis.tickfont.size == found.layout.yaxis.title.font.size == LEAST
+    assert found.layout.xaxis.tickfont.size == found.layout.yaxis.title.font.size == READABLE
     assert given.layout.annotations[0].font.size == 10 and given.layout.height == 300
     go.Figure(written)
 
@@ -69,7 +70,7 @@ def test_what_is_no_map_keeps_its_height():
 
 def test_numbers_stay_in_cells_that_hold_them():
     few, many = (enlarged(matrix(n)).data[0] for n in (4, 30))
-    assert few.texttemplate and few.textfont.size == LEAST
+    assert few.texttemplate and few.textfont.size == READABLE
     assert many.texttemplate is None and many.text is None and many.z.shape == (30, 30)
 
 

@@ -1,7 +1,7 @@
 """Every page with a state in the place of attention: a picture, or a sentence that says why not."""
 
 import pytest
-from opened import PAGES, assert_works, opened, press, said
+from opened import PAGES, assert_works, opened, press, said, settings
 
 SMALL = {"preset": "course", "d_model": 32, "n_heads": 4, "n_layers": 2, "text": "the red ball"}
 MIXERS = ["gru", "gated_delta"]
@@ -13,6 +13,7 @@ def test_a_page_shows_or_says_why_not(page: str):
     mixer = MIXERS[PAGES.index(page) % 2]
     at = opened(page, **SMALL, token_mixer=mixer, n_new_tokens=2)
     assert_works(at, warnings=None)
+    assert settings(at)["token_mixer"] == mixer
     if "attention" in page or "masks" in page:
         assert NO_PATTERN in said(at)
     if "encoder" in page:

@@ -1,7 +1,8 @@
 """Pages show latent attention, fine, shared and first dense experts, and norms left out."""
 
 import pytest
-from opened import assert_works, opened, said
+from opened import as_text, assert_works, opened, said, settings
+from streamlit.testing.v1 import AppTest
 
 LATENT = {"preset": "course", "d_model": 32, "n_heads": 4, "d_kv_latent": 16}
 FINE = {
@@ -15,10 +16,18 @@ MODERN = {
 NAMES = "attention block feed_forward masks positions normalization gpt cost parameters"
 
 
+def shown(name: str, **link: object) -> AppTest:
+    """The page with a model of which nothing is mended: it is the one that was asked for."""
+    at = opened(f"pages/{name}.py", **link)
+    assert_works(at, warnings=None)
+    wanted = {field: as_text(value) for field, value in link.items() if field != "preset"}
+    assert settings(at).items() >= wanted.items()
+    return at
+
+
 @pytest.mark.parametrize("name", NAMES.split())
 def test_a_page_shows_latent_attention(name: str):
-    at = opened(f"pages/{name}.py", **LATENT, position_kind="rope")
-    assert_works(at, warnings=None)
+    at = shown(name, **LATENT, position_kind="rope")
     if name == "attention":
         assert "one latent vector of 16 numbers" in said(at) and "MLA" in said(at)
     if name == "gpt":
@@ -27,9 +36,9 @@ def test_a_page_shows_latent_attention(name: str):
 
 @pytest.mark.parametrize("name", ["feed_forward", "gpt", "cost", "parameters"])
 def test_a_page_shows_fine_experts(name: str):
-    assert_works(opened(f"pages/{name}.py", **FINE, lang="zh"), warnings=None)
+    shown(name, **FINE, lang="zh")
 
 
 @pytest.mark.parametrize("name", ["encoder", "positions"])
 def test_a_page_shows_a_first_layer_that_is_global_and_reads_without_a_norm(name: str):
-    assert_works(opened(f"pages/{name}.py", **MODERN, position_kind="rope"), warnings=None)
+    shown(name, **MODERN, position_kind="rope")

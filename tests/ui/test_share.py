@@ -44,9 +44,18 @@ class NoTraffic(socket.socket):
 
 
 def test_the_address_in_the_network_is_found_without_traffic(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(socket, "socket", NoTraffic)
-    found = address.in_the_network(None)
-    assert found is None or address.reached(f"http://{found}/", None).reach != "machine"
+    class Reachable(NoTraffic):
+        def connect(self, _where):
+            pass
+
+        def getsockname(self):
+            return own, 9
+
+    own = "192.168.1.7"
+    monkeypatch.setattr(socket, "socket", Reachable)
+    assert [address.in_the_network(host) for host in (None, "::", own)] == [own, own, None]
+    own = "127.0.1.1"
+    assert address.in_the_network(None) is None
 
 
 def test_a_machine_without_a_network_has_no_address(monkeypatch: pytest.MonkeyPatch):
