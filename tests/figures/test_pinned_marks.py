@@ -1,0 +1,41 @@
+"""The mark of what is pinned stands at the name of what is pinned."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import raw, same
+from test_gpt_pictures import lens_facts
+from test_wide_layer import reached
+
+from pages.figures.theme import Picture
+from pages.panels.gpt import logit_lens_picture
+from pages.panels.positions import matrix_picture
+
+
+def marked(picture: Picture, axis: str) -> set[tuple[float, float]]:
+    """From where to where the marks of a picture go along an axis."""
+    shapes: list[dict[str, Any]] = raw(picture)["layout"]["shapes"]
+    return {(each[f"{axis}0"], each[f"{axis}1"]) for each in shapes}
+
+
+@pytest.mark.parametrize("pinned", [0, 12, 29])
+def test_in_the_lens_the_row_whose_click_pins_it(pinned: int):
+    facts = replace(lens_facts(), pinned=pinned)
+    picture = logit_lens_picture.grid(facts, _=same)
+    ((top, bottom),) = marked(picture, "y")
+    row = int(top + 0.5)
+    assert bottom - top == 1
+    n_columns = len(raw(picture)["data"][0]["z"][0])
+    assert raw(picture)["data"][1]["customdata"][row * n_columns] == [pinned]
+
+
+def test_among_bars_the_ground_behind_its_own():
+    assert marked(reached(), "x") == {(2.5, 3.5)}  # the fourth token
+
+
+@pytest.mark.parametrize("pinned", [0, 2])
+def test_among_positions_its_row(pinned: int):
+    picture = matrix_picture.similarity(np.eye(3), pinned, _=same)
+    assert marked(picture, "y") == {(pinned - 0.5, pinned + 0.5)}
