@@ -20,7 +20,7 @@ from source_walk import (
 
 pytestmark = pytest.mark.xdist_group("sources")
 
-ASKED = ("session_state", "query_params", "context")
+ASKED = ("session_state", "query_params", "theme")
 SHOWING = ("show", "drawn", "say")
 DRAWN_BY_NAME = ("facts", "alt")
 LANGUAGE = "pages.ui.language"  # what is kept of words is kept by language: test_words_on_screen

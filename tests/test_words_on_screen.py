@@ -38,7 +38,8 @@ SHOWN = (
 # Names, letters and units, the same in every language, and what Plotly and HTML call things.
 NO_WORDS = re.compile(
     r"(middle|top|bottom) (left|center|right)|</?\w+.*|<!doctype.*|; border-.*|#* ?Blockscope"
-    r"|English|中文|Adam|Muon|Tensor|Matrix|Picture|\{\"model_type\".*|d_head %.*|%.* ms<extra>.*"
+    r"|English|中文|Adam|Muon|Tensor|Matrix|Picture|Forwarded"
+    r"|\{\"model_type\".*|d_head %.*|%.* ms<extra>.*"
 )
 # A text that is read, what a file calls its task and score, and what a command says.
 NO_SCREEN = (

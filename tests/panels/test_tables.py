@@ -44,7 +44,7 @@ def test_the_moments_of_a_stage(monkeypatch: pytest.MonkeyPatch):
 def test_the_stream_after_a_layer(monkeypatch: pytest.MonkeyPatch):
     stream = pd.DataFrame([{"label": "layer 1", **MOMENTS, "token_norm": 5.0}])
     found = row(monkeypatch, layers.table, stream)
-    assert found == {"after": "layer 1", **MOMENTS, "token norm (RMS · √d_model)": 5.0}
+    assert found == {"stage": "layer 1", **MOMENTS, "token norm (RMS · √d_model)": 5.0}
 
 
 def test_the_measures_of_a_head(monkeypatch: pytest.MonkeyPatch):
