@@ -398,12 +398,12 @@ def ran(run: Run) -> Recording:
 
 def must_fit(run: Run) -> None:
     """Wait until there is memory for the run; where it cannot be, say why, and end the page."""
-    _must(partial(room.draw_run, run))
+    _must(partial(room.hold_run, run))
 
 
 def must_have(n_bytes: int) -> None:
     """As `must_fit`, for what takes so many bytes beside the run of the page."""
-    _must(partial(room.draw_with, n_bytes))
+    _must(partial(room.hold_bytes, n_bytes))
 
 
 def _must(take: Callable[[], None]) -> None:

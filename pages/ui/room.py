@@ -39,14 +39,14 @@ def _take(need: Callable[[], int]) -> None:
         waiting.place.empty()
 
 
-def draw_run(run: Run) -> None:
+def hold_run(run: Run) -> None:
     """As `take_for`, on a page: what it may not have beside what it holds, it begins anew with."""
     with _all_at_once():
         take_for(run)
 
 
-def draw_with(n_bytes: int) -> None:
-    """Hold so many bytes on a page, as `draw_run` does."""
+def hold_bytes(n_bytes: int) -> None:
+    """Hold so many bytes on a page, as `hold_run` does."""
     with _all_at_once():
         _take(lambda: n_bytes)
 

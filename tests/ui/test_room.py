@@ -18,8 +18,8 @@ def page() -> None:
 
     from pages.ui import room
 
-    room.draw_with(2**30)
-    room.draw_with(2**31)
+    room.hold_bytes(2**30)
+    room.hold_bytes(2**31)
     st.write("drawn")
 
 

@@ -88,7 +88,7 @@ def why_not(pair: Pair) -> list[str]:
     try:
         with st.spinner(_("Running both models …"), show_time=True):
             for run in pair.both:
-                room.draw_run(run)
+                room.hold_run(run)
                 cached.recording(run)
     except ConfigError as error:
         return [say_fault(error.faults[0])]

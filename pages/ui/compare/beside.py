@@ -33,7 +33,7 @@ def note(architecture: Architecture | None, run: Run) -> None:
 
 def _has_room(run: Run) -> bool:
     try:
-        room.draw_run(run)
+        room.hold_run(run)
     except ConfigError:
         return False
     return True
