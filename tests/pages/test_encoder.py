@@ -75,7 +75,7 @@ def test_a_trained_gpt_is_no_encoder_and_the_page_says_so():
 def test_every_layer_has_its_row_and_every_head_its_tile(n_layers: int):
     at = opened(ENCODER, preset="bert-base", n_layers=n_layers, d_model=64, n_heads=4)
     assert_works(at)
-    after = column(at, "after")
+    after = column(at, "stage")
     layers = (f"layer {i + 1}" for i in range(n_layers))
     assert after == ["embedding", "embedding norm", *layers]  # post: no final
     tiles = figure(at, "head_tiles")["data"][1]["customdata"]

@@ -271,7 +271,7 @@ def weights_bytes(it: Taken, name: str) -> None:
 def changes(it: Taken, name: str) -> None:
     table, n = it.table(name), total_parameters(it.run.config)
     moved = table["Δ"].str.replace("−", "-").str.replace(",", "").astype(int)
-    assert (n + moved).tolist() == table["after"].str.replace(",", "").astype(int).tolist()
+    assert (n + moved).tolist() == table["new total"].str.replace(",", "").astype(int).tolist()
 
 
 def published_models(it: Taken, name: str) -> None:
