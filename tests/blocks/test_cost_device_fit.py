@@ -4,8 +4,15 @@ import pytest
 from toy import toy
 
 from blocks.cost.decode_speed import decode_step
-from blocks.cost.device_fit import fit_facts
-from blocks.cost.fit import OptimizerStates, Setup, WeightFormat, inference_need, training_need
+from blocks.cost.device_fit import Fits, fit_facts
+from blocks.cost.fit import (
+    OptimizerStates,
+    Setup,
+    WeightFormat,
+    inference_need,
+    largest,
+    training_need,
+)
 from blocks.cost.hardware import HARDWARE, told_apart
 from blocks.cost.need import memory_facts
 from blocks.cost.step import Shape
@@ -49,6 +56,13 @@ def test_what_is_used_has_a_cache_and_fewer_heads_shrink_it():
     assert alone.need.cache == wide.need.cache == 4 * shared.need.cache
     encoder = memory_facts(toy(architecture="encoder"), Setup(), SHAPE, False, "cpu", 0.9)
     assert encoder.cache_per_token == 0 and encoder.variants[-1].name != "one_kv_head"
+
+
+def test_what_needs_all_that_may_be_used_fits_and_a_byte_more_does_not():
+    assert Fits("device", usable=10, needed=10, batch=1, n=1).is_enough
+    assert not Fits("device", usable=10, needed=11, batch=1, n=1).is_enough
+    for budget, most in ((29, 2), (30, 3), (31, 3), (9, 0), (1000, 50)):
+        assert largest(lambda n: 10 * n, budget, 50) == most
 
 
 def test_the_largest_batch_fits_and_one_more_does_not():

@@ -10,7 +10,7 @@ from blocks.cost.device_peak import Bandwidth, DevicePeak, MatmulRate, Traffic
 from blocks.cost.device_speed import device_speed
 from blocks.cost.operations import Phase, Tokens
 from blocks.cost.pass_time import PassTime
-from blocks.cost.roofline import Bound, batch_at_ridge, total_seconds
+from blocks.cost.roofline import Bound, batch_at_ridge, bound_by, total_seconds
 from blocks.cost.roofline_facts import Case, layer_facts, model_facts, roofline_facts
 from blocks.cost.timing import Place, Times
 
@@ -48,6 +48,19 @@ def test_a_token_that_is_written_reads_every_weight():
     d = GPT.d_model
     assert (read.n_bytes, read.flops) == (4 * d * d, 2 * d * d)
     assert read.batch == batch_at_ridge(d, d, itemsize=4, peak=PEAK)
+
+
+@pytest.mark.parametrize(("d_in", "d_out"), [(64, 64), (768, 3072), (4096, 512)])
+def test_from_the_batch_at_the_ridge_on_a_product_waits_for_its_arithmetic(d_in: int, d_out: int):
+    """2 · rows · in · out FLOPs, and rows · (in + out) + in · out numbers of two bytes."""
+    rows = batch_at_ridge(d_in, d_out, itemsize=2, peak=PEAK)
+    assert rows is not None and rows > 1
+
+    def bound(n: int) -> Bound:
+        return bound_by(2 * n * d_in * d_out, 2 * (n * (d_in + d_out) + d_in * d_out), PEAK)
+
+    assert (bound(rows - 1), bound(rows)) == (Bound.MEMORY, Bound.COMPUTE)
+    assert batch_at_ridge(8, 8, itemsize=4, peak=PEAK) is None
 
 
 def test_what_needs_too_much_is_left_out_and_nothing_larger_is_measured():
