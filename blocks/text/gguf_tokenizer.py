@@ -6,6 +6,7 @@ a text into words first. A rule that is not known here is refused by name.
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from tokenizers import (
@@ -20,11 +21,13 @@ from tokenizers import (
 )
 
 from blocks.model.faults import N_, ConfigError, Fault
+from blocks.text.bounds import LONGEST_TOKEN
 from blocks.text.published import WORD_START
 
 KEY = "tokenizer.ggml."
 UNKNOWN, CONTROL, USER_DEFINED, BYTE = 2, 3, 4, 6  # kinds of tokens
 KINDS = range(1, 7)
+MOST_MERGES = 4_000_000  # 15 for each of the 262,144 tokens of Gemma
 LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -60,7 +63,7 @@ def _checked(told: Mapping[str, Any]) -> list[str]:
     are_lists = all(isinstance(each, list) for each in (tokens, kinds, scores, merges))
     if not are_lists or not tokens or not all(isinstance(each, str) for each in tokens):
         raise _damaged("tokens")
-    if len(set(tokens)) < len(tokens):
+    if len(set(tokens)) < len(tokens) or max(map(len, tokens)) > LONGEST_TOKEN:
         raise _damaged("tokens")
     for name, values in (("token_type", kinds), ("scores", scores)):
         if len(values) not in (0, len(tokens)):
@@ -133,12 +136,15 @@ def _merges(
     """Every way to join two tokens into a third: by its score, then by the ids of the two."""
     if len(scores) != len(tokens):
         raise _damaged("scores")
-    found = [
+    ways = (
         (-score, vocabulary[left], vocabulary[right])
         for token, score in zip(tokens, scores, strict=True)
         for at in range(1, len(token))
         if (left := token[:at]) in vocabulary and (right := token[at:]) in vocabulary
-    ]
+    )
+    found = [*islice(ways, MOST_MERGES + 1)]
+    if len(found) > MOST_MERGES:
+        raise _damaged("tokens")
     return [(tokens[left], tokens[right]) for _score, left, right in sorted(found)]
 
 

@@ -199,7 +199,8 @@ def _check_formats(formats: Mapping[str, object], known: Collection[str]) -> Non
                 "{name} is stored as {format}, but a model file here holds float32, float16 or "
                 "bfloat16: save it again as one of these"
             )
-            raise ConfigError([Fault(text, {"name": ascii(name)[1:-1][:80], "format": found})])
+            said = {"name": ascii(name)[1:-1][:80], "format": ascii(found)[1:-1][:40]}
+            raise ConfigError([Fault(text, said)])
 
 
 def _check_vocabulary(tokenizer: Tokenizer, config: ModelConfig) -> None:

@@ -164,3 +164,16 @@ def test_scores_that_are_missing_are_refused():
 def test_a_first_token_that_is_not_there_is_refused():
     with pytest.raises(ConfigError, match="bos_token_id"):
         tokenizer_json({**_scored(_sentencepiece()), KEY + "bos_token_id": 10**6})
+
+
+def test_tokens_that_can_be_joined_in_very_many_ways_are_refused(monkeypatch):
+    def told(tokens):
+        said = {"model": "llama", "tokens": tokens, "scores": [0.0] * len(tokens)}
+        return {KEY + name: value for name, value in said.items()}
+
+    runs = ["a" * n for n in range(1, 30)]  # of n letters: joined in n - 1 ways
+    assert tokenizer_json(told(runs))
+    monkeypatch.setattr("blocks.text.gguf_tokenizer.MOST_MERGES", 300)
+    for tokens in (runs, ["a", "b" * 1_001]):
+        with pytest.raises(ConfigError, match=r"damaged at tokenizer\.ggml\.tokens"):
+            tokenizer_json(told(tokens))

@@ -138,6 +138,15 @@ def test_weights_in_a_format_that_is_not_saved_here_are_refused_by_name(dtype: t
         read_model_file(save(tensors, metadata=header))
 
 
+def test_a_format_that_cannot_be_written_is_told_in_other_signs():
+    raw = FILE.to_bytes()
+    changed = raw.replace(b'"dtype":"F16"', b'"dtype":"\\ud800"', 1)
+    length = int.from_bytes(raw[:8], "little") + len(changed) - len(raw)
+    with pytest.raises(ConfigError) as error:
+        read_model_file(length.to_bytes(8, "little") + changed[8:])
+    assert str(error.value).encode()
+
+
 def test_a_tensor_that_stands_twice_is_refused_by_name():
     raw = FILE.to_bytes()
     length = int.from_bytes(raw[:8], "little")
