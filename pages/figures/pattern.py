@@ -34,7 +34,8 @@ def head_map(
     """
     n = len(tokens)
     traces = [scaled_below(weight_map(codes, _)), *cells(weights, first, weight_hover(_), _)]
-    width, height, axes = [-0.5, n - 0.5], [n - 0.5, -0.5], {}
+    width, height = [-0.5, n - 0.5], [n - 0.5, -0.5]
+    axes: dict[str, Any] = {}
     if n <= SUMS_UP_TO:
         sums = row_sums(np.nansum(weights, axis=1), height)
         traces, axes = [*traces, sums.trace], {"yaxis3": sums.axis}

@@ -59,7 +59,8 @@ def token_matrix(
     n_rows, n_columns = len(names.rows), len(names.columns)
     room = label_room(names.columns)
     width, height = [-0.5, n_columns - 0.5], [n_rows - 0.5, -0.5]
-    below, axes = 0, {}
+    below = 0
+    axes: dict[str, Any] = {}
     if sums is not None:
         found = row_sums(sums, height)
         heatmap, marks, below = scaled_below(heatmap), [*marks, found.trace], BAR_ROOM
