@@ -20,7 +20,7 @@ from pages.ui.shelf import Shelf, shelves
 P = ParamSpec("P")
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-LONGEST, PATIENCE = 0.25, 0.5
+LONGEST, LONGEST_OPENING, PATIENCE = 0.25, 1.0, 0.5
 PATIENCE_FOR_ROOM, BETWEEN_LOOKS, MOST_WAITING = 20.0, 0.5, 100
 SMALL, FOR_SMALL = 32, 4  # the shares of the memory that a small run has, and all of them together
 CROWDED = N_("{n} large models are waiting for memory already: try again in a minute")
@@ -76,17 +76,17 @@ class Line:
         """How many go before this one, as it stands now."""
         return [*self._moved, *self._opened].index(turn)
 
-    @property
-    def first(self) -> Turn | None:
-        """Whose turn is next."""
+    def first(self, *, may_open: bool = True) -> Turn | None:
+        """Whose turn is next; where no other page may be opened now, that of a moved control."""
         if not (self._moved and self._opened):
             return next(iter(self._moved or self._opened), None)
         is_late = time.monotonic() - self._opened[0].since >= self.patience
-        return self._opened[0] if is_late and not self._last_has_opened else self._moved[0]
+        opens = may_open and is_late and not self._last_has_opened
+        return self._opened[0] if opens else self._moved[0]
 
     def wake_the_first(self) -> None:
         """Only the first is ever woken: the others would find that they are not."""
-        if first := self.first:
+        if first := self.first():
             first.notify()
 
     def _of(self, turn: Turn) -> deque[Turn]:
@@ -113,6 +113,8 @@ class Share(NamedTuple):
 class Turns:
     """Readers in a line. Who takes longer than `longest` seconds keeps nobody waiting any more.
 
+    Who opens a page keeps others from opening one for `longest_opening` seconds, or sixty who come
+    at once would all be at it at the same time, and whoever moves a control would be one of sixty.
     Memory is held until the turn ends, however long that takes: large runs have
     `most_bytes` together, and small ones some more, so that they wait for no large one.
     """
@@ -122,16 +124,19 @@ class Turns:
         longest: float = LONGEST,
         patience: float = PATIENCE,
         *,
+        longest_opening: float = LONGEST_OPENING,
         most_bytes: Callable[[], int] = memory_budget,
         shrink_to: Callable[[int], None] = lambda _n_bytes: None,
     ) -> None:
-        self.longest, self._most_bytes, self._shrink_to = longest, most_bytes, shrink_to
+        self.longest, self.longest_opening = longest, longest_opening
+        self._most_bytes, self._shrink_to = most_bytes, shrink_to
         self._lock = threading.Lock()
         self._line = Line(patience)
         self._large = Share(most_bytes, set(), Line(PATIENCE_FOR_ROOM))
         self._small = Share(lambda: most_bytes() // FOR_SMALL, set(), Line(PATIENCE_FOR_ROOM))
         self._holder: Turn | None = None
-        self._until = 0.0
+        self._opens: Turn | None = None
+        self._until = self._opens_until = 0.0
         self._mine = threading.local()
 
     @contextmanager
@@ -200,27 +205,46 @@ class Turns:
     def _wait(self, turn: Turn) -> None:
         with self._lock:
             self._line.enter(turn)
-            while (is_late := self._line.first is not turn) or self._left() > 0:
-                turn.wait(None if is_late else self._left())
-                if self._line.first is not turn:  # another has come, or has lost its patience
-                    self._line.wake_the_first()
+            while (is_late := self._first() is not turn) or self._left(turn) > 0:
+                turn.wait(None if is_late else self._left(turn))
+                if self._first() is not turn:  # another has come, or has lost its patience
+                    self._wake_the_first()
             self._line.leave(turn)
             self._holder, self._until = turn, time.monotonic() + self.longest
-            self._line.wake_the_first()
+            if turn.can_wait:
+                self._opens, self._opens_until = turn, time.monotonic() + self.longest_opening
+            self._wake_the_first()
 
-    def _left(self) -> float:
-        """Seconds for which the one whose turn it is keeps the others waiting."""
-        return self._until - time.monotonic()
+    def _first(self) -> Turn | None:
+        return self._line.first(may_open=self._opens_until <= time.monotonic())
+
+    def _wake_the_first(self) -> None:
+        if first := self._first():
+            first.notify()
+
+    def _left(self, turn: Turn) -> float:
+        """Seconds for which those whose turn it is keep this one waiting."""
+        until = max(self._until, self._opens_until) if turn.can_wait else self._until
+        return until - time.monotonic()
+
+    def _pass_on(self, turn: Turn) -> None:
+        """It keeps nobody waiting any more."""
+        if self._holder is turn:
+            self._until = 0.0
+        if self._opens is turn:
+            self._opens_until = 0.0
+        self._wake_the_first()
 
     def _taken(self, turn: Turn, n_bytes: int, share: Share) -> bool:
         """Whether there is room now, or in a moment; then it is taken."""
         with self._lock:
             for seconds in (BETWEEN_LOOKS, 0.0):
-                if share.line.first is turn and share.has(n_bytes):
+                if share.line.first() is turn and share.has(n_bytes):
                     turn.n_bytes = n_bytes
                     share.taken.add(turn)
                     return True
                 turn.wait(seconds)
+            self._pass_on(turn)
             return False
 
     def _take_more(self, turn: Turn, n_bytes: int) -> None:
@@ -230,9 +254,7 @@ class Turns:
 
     def _end(self, turn: Turn) -> None:
         with self._lock:
-            if self._holder is turn:
-                self._until = 0.0
-                self._line.wake_the_first()
+            self._pass_on(turn)
             self._let_go(turn)
         for shelf, (key, value) in turn.looked_at.items():
             shelf.keep(key, value)

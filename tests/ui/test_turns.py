@@ -77,6 +77,30 @@ def test_who_takes_long_keeps_nobody_waiting():
         assert went == [*"ab"]
 
 
+def test_pages_are_opened_one_by_one_while_moved_controls_pass():
+    line, went = Turns(0.0, patience=0.0, longest_opening=LONG), list[str]()
+    with line.one(can_wait=True):
+        (opens,) = come(line, "A", went)
+        moves = threading.Thread(target=goes, args=(line, "b", went))
+        moves.start()
+        moves.join()
+        assert went == ["b"]
+    opens.join()
+    assert went == ["b", "A"]
+
+
+def test_who_waits_for_memory_keeps_nobody_from_opening_a_page():
+    line = Turns(LONG, longest_opening=LONG, most_bytes=lambda: GIB)
+    first = Reader(line, GIB)
+    assert first.holds.wait(60)
+    first.line._until = 0.0  # as a long one
+    waits = Reader(line, GIB, can_wait=True)
+    assert waits.waits.wait(60)
+    Reader(line, can_wait=True).draw()
+    for each in (first, waits):
+        each.draw()
+
+
 def test_who_took_too_long_ends_the_turn_of_no_other():
     line, went = Turns(0.0), list[str]()
     with ExitStack() as late:
