@@ -100,6 +100,24 @@ def settle_process() -> None:
     gc.set_threshold(max(NEW_OBJECTS, gc.get_threshold()[0]))
 
 
+def memory_of_machine() -> int:
+    """Bytes of memory of this machine, or of the container that runs here; 0 where nobody tells."""
+    names = ("SC_PAGE_SIZE", "SC_PHYS_PAGES")
+    told = hasattr(os, "sysconf") and all(name in os.sysconf_names for name in names)
+    machine = os.sysconf(names[0]) * os.sysconf(names[1]) if told else 0
+    limit = _limit_of_container()
+    return min(machine, limit) if limit else machine
+
+
+def _limit_of_container() -> int:
+    """The bytes that its control group allows; 0 for no limit."""
+    try:
+        found = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+    except OSError:
+        return 0
+    return int(found) if found.isdecimal() else 0
+
+
 def available_cpus() -> int:
     """CPUs that this process may use."""
     has_affinity = hasattr(os, "sched_getaffinity")

@@ -23,11 +23,16 @@ def fold_of_ways() -> None:
     with place:
         _upload()
         if names := (*brought.folders(), *brought.on_this_machine()):
-            _folder(names)
+            choose(names)
         if address.serves_one_person():
             _hub()
-        for fault in st.session_state.get("bring_faults", ()):
-            st.error(say_fault(fault), icon=":material/block:")
+        say_faults()
+
+
+def say_faults() -> None:
+    """Why what was brought last makes no model."""
+    for fault in st.session_state.get("bring_faults", ()):
+        st.error(say_fault(fault), icon=":material/block:")
 
 
 def _open(preset: str) -> None:
@@ -79,20 +84,22 @@ def _take_in() -> None:
         _note(error.faults)
 
 
-def _folder(names: tuple[str, ...]) -> None:
+def choose(names: tuple[str, ...], *, key: str = "brought_folder") -> None:
+    """One of the models on this server, which opens where it is chosen."""
     st.selectbox(
         _("A model on this server"),
         names,
         index=None,
         format_func=lambda name: name.partition(":")[2],
         placeholder=_("Choose"),
-        key="brought_folder",
-        on_change=_open_folder,
+        key=key,
+        on_change=_open_chosen,
+        args=(key,),
     )
 
 
-def _open_folder() -> None:
-    if chosen := st.session_state["brought_folder"]:
+def _open_chosen(key: str) -> None:
+    if chosen := st.session_state[key]:
         _open(chosen)
 
 
@@ -100,19 +107,23 @@ def _hub() -> None:
     name = st.text_input(
         _("A model on the Hugging Face Hub, as owner/model"), key="hub_name"
     ).strip()
-    if not name:
+    if name:
+        from_hub(name)
+
+
+def from_hub(name: str, *, key: str = "hub") -> None:
+    """What there is to fetch of a model, the fetching, and the way to open what was fetched."""
+    if brought.is_here(brought.HUB + name):
+        st.button(_("Open it"), on_click=_open, args=(brought.HUB + name,), key=f"{key}_open")
         return
-    if brought.find(brought.HUB + name) is not None:
-        st.button(_("Open it"), on_click=_open, args=(brought.HUB + name,), key="hub_open")
-        return
-    st.button(_("Look it up"), on_click=_look_up, args=(name,), key="hub_look_up")
+    st.button(_("Look it up"), on_click=_look_up, args=(name,), key=f"{key}_look_up")
     found: HubModel | None = st.session_state.get("hub_found")
     if found is None or found.name != name:
         return
     text = _("{name}: {n} files, {size} to fetch.")
     st.caption(text.format(name=literal(name), n=len(found.files), size=bytes_text(found.n_bytes)))
-    if st.button(_("Fetch and open"), icon=":material/download:", key="hub_fetch"):
-        _fetch(found)
+    if st.button(_("Fetch and open"), icon=":material/download:", key=f"{key}_fetch"):
+        _fetch(found, key)
 
 
 def _look_up(name: str) -> None:
@@ -124,9 +135,9 @@ def _look_up(name: str) -> None:
         _note(error.faults)
 
 
-def _fetch(found: HubModel) -> None:
+def _fetch(found: HubModel, key: str) -> None:
     """Any click, the one on Stop too, ends this run of the page and what it fetches."""
-    st.button(_("Stop"), icon=":material/stop:", key="hub_stop")
+    st.button(_("Stop"), icon=":material/stop:", key=f"{key}_stop")
     bar, whole = st.progress(0.0), max(1, found.n_bytes)
     try:
         for n_bytes in brought.fetch(found):

@@ -121,9 +121,18 @@ def find(preset: str) -> Brought | None:
     """What was brought under this name, sound or not; None where it is not here."""
     if not is_name(preset):
         return None
-    kind, name = _split(preset)
-    found = _kept_here().get(name) if kind == LOCAL else places.below(_roots(kind), name)
+    found = _path(preset)
     return None if found is None else _of_folder(found)
+
+
+def is_here(preset: str) -> bool:
+    """Whether there are files under this name, sound or not; none is opened."""
+    return _path(preset) is not None
+
+
+def _path(preset: str) -> Path | None:
+    kind, name = _split(preset)
+    return _kept_here().get(name) if kind == LOCAL else places.below(_roots(kind), name)
 
 
 def ledger_of(weights: str) -> Ledger | None:

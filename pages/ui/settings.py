@@ -5,6 +5,8 @@ import os
 from functools import cache
 from pathlib import Path
 
+from blocks.model import devices
+
 GIB = 2**30
 MAX_TOKENS = 512
 MAX_CHARACTERS = 2_000
@@ -17,8 +19,13 @@ def corpus_characters() -> int:
 
 
 def memory_budget() -> int:
-    """Bytes that all large runs may take together: `BLOCKSCOPE_MEMORY_GIB`, 2 GiB by default."""
-    return int(float(os.environ.get("BLOCKSCOPE_MEMORY_GIB", "2")) * GIB)
+    """Bytes that all large runs may take together: `BLOCKSCOPE_MEMORY_GIB`.
+
+    By default a quarter of the memory of this machine, but at least 2 GiB.
+    """
+    if told := os.environ.get("BLOCKSCOPE_MEMORY_GIB"):
+        return int(float(told) * GIB)
+    return max(2 * GIB, devices.memory_of_machine() // 4)
 
 
 def training_seconds() -> float:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -67,3 +68,12 @@ def test_settling_freezes_what_lives_and_looks_for_garbage_less_often():
     finally:
         gc.unfreeze()
         gc.set_threshold(*before)
+
+
+@pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="Linux says how much there is")
+def test_the_memory_is_what_the_system_says_or_the_limit_of_its_container(monkeypatch):
+    line = Path("/proc/meminfo").read_text().splitlines()[0]
+    monkeypatch.setattr(devices, "_limit_of_container", lambda: 0)
+    assert devices.memory_of_machine() == pytest.approx(1024 * int(line.split()[1]), rel=0.01)
+    monkeypatch.setattr(devices, "_limit_of_container", lambda: 2**30)
+    assert devices.memory_of_machine() == 2**30
