@@ -13,6 +13,7 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.panels.home import reading
+from pages.panels.real_models import real_models
 from pages.ui import brought, link, runs, weights
 from pages.ui.frame import MENU, PAGE_OF_PART, recorded, section, show_page, shown_run
 from pages.ui.language import LANGUAGES, _, current_language, literal, ngettext
@@ -122,6 +123,10 @@ def introduction(run: Run) -> None:
     """What runs here, and the other language."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(what_runs(run), width="stretch")
+        with st.popover(
+            _("Real models"), icon=":material/public:", key=f"real_models_{link.value('preset')}"
+        ):  # closed once one runs
+            real_models()
         if not progress.left():
             with st.popover(_("Take a lesson"), icon=":material/school:", key="to_lessons"):
                 lessons(progress.names())

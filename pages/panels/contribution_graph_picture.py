@@ -22,7 +22,7 @@ OPACITIES = (0.3, 0.4, 0.52, 0.64, 0.74, 0.82, 0.88, 0.94)
 LIT = (0.9,) * len(WIDTHS)
 LABELS, LEVEL_LABELS, ROOM, WORD, SHORT = 40, 13, 620, 8, 12  # of which the last three are pixels
 LEAST_HEIGHT, MOST_HEIGHT = 230, 560
-SMALL, LARGE = 5, 19
+SMALL, LARGE, OF_ROOM = 5, 19, 0.8  # pixels of a dot; the largest share of the way to the next
 ROW, N_SAID = 60, 3
 
 
@@ -66,8 +66,11 @@ def graph(facts: GraphFacts, *, _: Translate) -> Picture:
     slanted = n * WORD + sum(map(label_width, tokens)) > ROOM
     bottom = label_room(tokens) if slanted else 26
     height = max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * n_layers))
+    between = height / (n_layers + 1)
+    largest = min(LARGE, OF_ROOM * between, max(SMALL, OF_ROOM * ROOM / n))
+    beyond = max(0.16, largest / 2 / between)  # levels: the dots of the last one are whole
     return figure(
-        [_nodes(facts, shares, _), _targets(shares, tokens, pinned, first, _)],
+        [_nodes(facts, shares, largest, _), _targets(shares, tokens, pinned, first, _)],
         title=_("What each token takes from the others, layer by layer"),
         **plot_room(height, bottom),
         xaxis={
@@ -78,7 +81,7 @@ def graph(facts: GraphFacts, *, _: Translate) -> Picture:
             "automargin": not slanted,
             **_angle(tokens, slanted),
         },
-        yaxis={**_levels_axis(n_layers, _), "side": "right", "range": [-0.18, n_layers + 0.16]},
+        yaxis={**_levels_axis(n_layers, _), "side": "right", "range": [-0.18, n_layers + beyond]},
         shapes=_wires(shares, least),
     )
 
@@ -166,10 +169,10 @@ def _by_width(
     ]
 
 
-def _nodes(facts: GraphFacts, shares: Shares, _: Translate) -> dict[str, Any]:
+def _nodes(facts: GraphFacts, shares: Shares, largest: float, _: Translate) -> dict[str, Any]:
     """A dot for each token at each level, as large as what it has gathered from others."""
     level, token = (places.ravel() for places in np.indices(shares.gathered.shape))
-    size = SMALL + (LARGE - SMALL) * shares.gathered.clip(0, 1)
+    size = SMALL + max(0, largest - SMALL) * shares.gathered.clip(0, 1)
     colors = [
         palette.PINNED if share >= facts.least else palette.ATTENTION
         for share in shares.routes.ravel()

@@ -1,74 +1,14 @@
 """Models that people know: those that are here, and the way to the others."""
 
-from typing import NamedTuple
-
 import streamlit as st
 
 from blocks.cost.units import prefixed
-from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.weights.known import MODELS, RealModel
 from pages.ui import address, bringing, brought
-from pages.ui.language import _, current_language, listing, literal
+from pages.ui.language import _, current_language, enumeration
 
-HOME, ENCODER = "app.py", "pages/encoder.py"
-FRANCE = "The capital of France is"
-MARY = "When Mary and John went to the store, John gave a drink to"
-CLASS = "今天下午老师在教室里讲注意力机制，学生们听得很"
-
-
-class RealModel(NamedTuple):
-    """A published model: its name on the hub, its size, what it reads, and what to try first.
-
-    `file`: what another package calls it, where one holds it.
-    """
-
-    title: str
-    name: str
-    n_parameters: int
-    languages: tuple[str, ...]
-    license: str
-    texts: dict[str, str]
-    page: str = HOME
-    file: str = ""
-
-
-ENGLISH, CHINESE = N_("English"), N_("Chinese")
-MODELS = (
-    RealModel(
-        "SmolLM2 135M Instruct",
-        "HuggingFaceTB/SmolLM2-135M-Instruct",
-        134_515_008,
-        (ENGLISH,),
-        "Apache-2.0",
-        {"en": FRANCE},
-        file="folder:SmolLM2-135M-Instruct.Q4_1.gguf",
-    ),
-    RealModel("GPT-2 small", "openai-community/gpt2", 124_439_808, (ENGLISH,), "MIT", {"en": MARY}),
-    RealModel(
-        "Qwen3 0.6B",
-        "Qwen/Qwen3-0.6B",
-        596_049_920,
-        (ENGLISH, CHINESE),
-        "Apache-2.0",
-        {"en": FRANCE, "zh": CLASS},
-    ),
-    RealModel(
-        "Gemma 3 270M",
-        "google/gemma-3-270m",
-        268_098_176,
-        (ENGLISH, CHINESE),
-        "Gemma",
-        {"en": FRANCE, "zh": CLASS},
-    ),
-    RealModel(
-        "BERT base",
-        "google-bert/bert-base-uncased",
-        109_482_240,
-        (ENGLISH,),
-        "Apache-2.0",
-        {"en": "The capital of France is [MASK]."},
-        page=ENCODER,
-    ),
-)
+PAGES = {Architecture.GPT: "app.py", Architecture.ENCODER: "pages/encoder.py"}
 
 
 def real_models() -> None:
@@ -96,26 +36,26 @@ def here(model: RealModel, names: tuple[str, ...]) -> str:
 
 
 def _row(model: RealModel, preset: str) -> None:
-    key = model.title.lower().replace(" ", "_")
-    with st.container(gap=None, key=f"real_{key}"):
-        if preset:
-            text = model.texts.get(current_language(), model.texts["en"])
-            query = {"lang": current_language(), "preset": preset, "text": text}
-            st.page_link(model.page, label=f"**{model.title}**", query_params=query)
-        else:
-            st.markdown(f"**{model.title}**")
-        st.caption(says_what(model, is_here=bool(preset)))
-        if not preset:
-            bringing.from_hub(model.name, key=key)
+    if preset:
+        text = model.texts.get(current_language(), model.texts["en"])
+        query = {"lang": current_language(), "preset": preset, "text": text}
+        st.page_link(
+            PAGES[model.architecture], label=says_what(model, is_here=True), query_params=query
+        )
+        return
+    with st.container(gap=None):
+        st.markdown(says_what(model, is_here=False))
+        bringing.from_hub(model.name, key=model.title.lower().replace(" ", "_"))
 
 
 def says_what(model: RealModel, *, is_here: bool) -> str:
     """Its size, languages and license, and whether it is here."""
-    text = _("{n} parameters · {languages} · license {license}")
+    text = _("**{title}** · {n} parameters · {languages} · license {license}")
     if is_here:
-        text = _("{n} parameters · {languages} · license {license} · on this machine")
+        text = _("**{title}** · {n} parameters · {languages} · license {license} · is here")
     return text.format(
+        title=model.title,
         n=prefixed(model.n_parameters),
-        languages=listing([_(each) for each in model.languages]),
-        license=literal(model.license),
+        languages=enumeration([_(each) for each in model.languages]),
+        license=model.license,
     )

@@ -118,3 +118,14 @@ def test_the_sign_for_a_space_stays_where_it_alone_tells_tokens_apart():
     ticks = raw(drawn(5, pinned=2, tokens=tokens))["layout"]["xaxis"]["ticktext"]
     assert [*ticks[:2], *ticks[3:]] == ["her", "␣her₁", "␣her₂", "␣"]
     assert "␣" not in ticks[2]
+
+
+@pytest.mark.parametrize(("n", "n_layers"), [(5, 4), (5, 30), (40, 30), (40, 4)])
+def test_the_dots_of_many_layers_stand_apart_and_are_whole(n: int, n_layers: int):
+    picture = raw(drawn(n=n, n_layers=n_layers, tokens=("a",)))
+    margin, axis = picture["layout"]["margin"], picture["layout"]["yaxis"]
+    bottom, top = axis["range"]
+    room = (picture["layout"]["height"] - margin["t"] - margin["b"]) / (top - bottom)
+    largest = max(max(trace["marker"]["size"]) for trace in picture["data"][:1])
+    assert largest < room
+    assert (top - n_layers) * room >= largest / 2 - 1

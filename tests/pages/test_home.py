@@ -7,6 +7,8 @@ from opened import HOME, PAGES, ROOT, assert_works, figure, opened, press, run, 
 from streamlit.testing.v1 import AppTest
 from test_hard_inputs import TEXTS
 
+from blocks.weights.known import MODELS
+from pages.ui import brought
 from pages.ui.language import LANGUAGES
 
 LINE = "text_live"
@@ -120,3 +122,17 @@ def test_every_question_leads_to_a_panel_that_its_page_has():
     ]
     assert len(named) > 15
     assert [(page.stem, name) for page, name in named if f'"{name}"' not in page.read_text()] == []
+
+
+def test_real_models_lead_on_where_they_are_and_are_fetched_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    here, *others = MODELS
+    monkeypatch.setattr(brought, "folders", lambda: (here.file,))
+    monkeypatch.setattr(brought, "on_this_machine", tuple)
+    monkeypatch.setenv("BLOCKSCOPE_HUB", "1")
+    at = home()
+    links = [parse_qs(way.query_string) for way in ways(at) if here.title in way.label]
+    assert [link["preset"] for link in links] == [[here.file]]
+    keys = {button.key for button in at.button if (button.key or "").endswith("_look_up")}
+    assert len(keys) == len(others)

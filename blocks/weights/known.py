@@ -1,0 +1,69 @@
+"""Models that people know, as the hub names them, and what is worth typing first.
+
+Counts of parameters are the published ones.
+"""
+
+from typing import NamedTuple
+
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+
+FRANCE = "The capital of France is"
+MARY = "When Mary and John went to the store, John gave a drink to"
+CLASS = "今天下午老师在教室里讲注意力机制，学生们听得很"
+ENGLISH, CHINESE = N_("English"), N_("Chinese")
+
+
+class RealModel(NamedTuple):
+    """A published model: its name on the hub, its size, what it reads, and a text to try first.
+
+    `file`: what it is called where `make model` has brought it.
+    """
+
+    title: str
+    name: str
+    n_parameters: int
+    languages: tuple[str, ...]
+    license: str
+    texts: dict[str, str]
+    architecture: Architecture = Architecture.GPT
+    file: str = ""
+
+
+MODELS = (
+    RealModel(
+        "SmolLM2 135M Instruct",
+        "HuggingFaceTB/SmolLM2-135M-Instruct",
+        134_515_008,
+        (ENGLISH,),
+        "Apache-2.0",
+        {"en": FRANCE},
+        file="folder:SmolLM2-135M-Instruct.Q4_1.gguf",
+    ),
+    RealModel("GPT-2 small", "openai-community/gpt2", 124_439_808, (ENGLISH,), "MIT", {"en": MARY}),
+    RealModel(
+        "Qwen3 0.6B",
+        "Qwen/Qwen3-0.6B",
+        596_049_920,
+        (ENGLISH, CHINESE),
+        "Apache-2.0",
+        {"en": FRANCE, "zh": CLASS},
+    ),
+    RealModel(
+        "Gemma 3 270M",
+        "google/gemma-3-270m",
+        268_098_176,
+        (ENGLISH, CHINESE),
+        "Gemma",
+        {"en": FRANCE, "zh": CLASS},
+    ),
+    RealModel(
+        "BERT base",
+        "google-bert/bert-base-uncased",
+        109_482_240,
+        (ENGLISH,),
+        "Apache-2.0",
+        {"en": "The capital of France is [MASK]."},
+        architecture=Architecture.ENCODER,
+    ),
+)

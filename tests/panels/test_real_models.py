@@ -1,0 +1,49 @@
+"""Real models on the front page: which are here, and what is said of them."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from blocks import PRESETS
+from blocks.cost import total_parameters
+from blocks.weights.known import MODELS
+from pages.panels import real_models
+from pages.ui import brought
+
+BY_NAME = {"SmolLM2 135M Instruct": "smollm2-135m", "GPT-2 small": "gpt2-small"}
+BY_NAME |= {"Qwen3 0.6B": "qwen3-0.6b"}
+
+
+@pytest.mark.parametrize(("title", "preset"), BY_NAME.items())
+def test_counts_are_those_of_the_presets(title: str, preset: str):
+    (model,) = (each for each in MODELS if each.title == title)
+    assert model.n_parameters == total_parameters(PRESETS[preset])
+
+
+def test_a_package_goes_before_a_cache_and_a_cache_before_a_fetch(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    model, cached = MODELS[0], f"local:hub/{MODELS[0].name}"
+    monkeypatch.setattr(brought, "is_here", lambda preset: preset == f"hub:{model.name}")
+    assert real_models.here(model, (cached, model.file)) == model.file
+    assert real_models.here(model, (cached,)) == cached
+    assert real_models.here(model, ()) == f"hub:{model.name}"
+    assert real_models.here(MODELS[1], ()) == ""
+
+
+def _page() -> None:
+    from pages.panels.real_models import real_models
+
+    real_models()
+
+
+def _shown() -> AppTest:
+    page = AppTest.from_function(_page).run()
+    assert not page.exception
+    return page
+
+
+def test_a_class_is_offered_no_fetching(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("BLOCKSCOPE_HUB", "0")
+    monkeypatch.setattr(brought, "folders", tuple)
+    page = _shown()
+    assert not page.button and "make model" in page.markdown[0].value
