@@ -166,9 +166,8 @@ def _puts_around(steps: list[Step]) -> bool:
 
 
 def _has_short_words(model: tokenizers.Tokenizer) -> bool:
-    """Whether no token is long, nor what is looked up to find one."""
+    """Whether what is looked up to find a token is short."""
     names = "continuing_subword_prefix", "end_of_word_suffix"
     affixes = (getattr(model.model, name, None) or "" for name in names)
-    longest = max(map(len, (*model.get_vocab(), *affixes)), default=0)
     most = getattr(model.model, "max_input_chars_per_word", 0)
-    return longest <= LONGEST_TOKEN and most <= LONGEST_WORD
+    return max(map(len, affixes)) <= LONGEST_TOKEN and most <= LONGEST_WORD

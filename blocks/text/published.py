@@ -9,7 +9,7 @@ from typing import TypeVar
 import tokenizers
 
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.text.bounds import is_bounded, normalizing, stays_short, steps_of
+from blocks.text.bounds import LONGEST_TOKEN, is_bounded, normalizing, stays_short, steps_of
 from blocks.text.bpe import BYTE_NAMES
 from blocks.text.tokenizer import Piece, visible
 
@@ -28,7 +28,7 @@ class PublishedTokenizer:
     @property
     def vocab_size(self) -> int:
         """One more than the largest token id."""
-        return self._n_ids
+        return self._extent[0]
 
     @property
     def special(self) -> Mapping[str, int]:
@@ -108,8 +108,10 @@ class PublishedTokenizer:
         return normalizing(self._model)
 
     @cached_property
-    def _n_ids(self) -> int:
-        return 1 + max(self._model.get_vocab().values(), default=-1)
+    def _extent(self) -> tuple[int, int]:
+        """How many token ids there are, and the characters of the longest token."""
+        found = self._model.get_vocab()
+        return 1 + max(found.values(), default=-1), max(map(len, found), default=0)
 
     @cached_property
     def _is_of_bytes(self) -> bool:
@@ -121,7 +123,7 @@ def published_tokenizer(text: str) -> PublishedTokenizer:
     found = PublishedTokenizer(text)
     if not 0 < (_or_none(lambda: found.vocab_size) or 0) <= MOST_IDS:
         raise _refusal(DAMAGED)
-    if not _or_none(lambda: is_bounded(found._model)):
+    if found._extent[1] > LONGEST_TOKEN or not _or_none(lambda: is_bounded(found._model)):
         raise _refusal(UNBOUNDED)
     tried = found._encoded("a")
     if tried is None or max(tried.ids, default=0) >= found.vocab_size:
