@@ -25,7 +25,8 @@ serve: $(VENV)/installed        ## for a class: one process a core behind a prox
 test: $(VENV)/installed-dev browser check          ## install what the tests need and run them
 
 test-all: export PYTEST_ADDOPTS := -m ''
-test-all: test   ## the same, with the cases marked `exhaustive`
+test-all: export BLOCKSCOPE_SEEDS := 500
+test-all: test   ## the same, with the cases marked `exhaustive` and 500 random configurations
 
 check:           ## lint, types and all tests, beside each other: a red one hides no other
 	@$(MAKE) --no-print-directory --jobs 3 --keep-going lint types tests

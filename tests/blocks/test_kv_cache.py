@@ -49,6 +49,18 @@ def test_cached_is_uncached_wherever_the_norm_sits(placement: str):
         assert_near(read_in_chunks(model, KVCache(config), (3, 1, 1, 1, 1)), model(TOKEN_IDS))
 
 
+def test_experts_with_little_room_find_more_of_it_where_a_cache_is_read_on():
+    """Their room is a share of the tokens of a pass: of one token none is turned away."""
+    config = small_gpt(n_experts=3, n_active_experts=1, expert_capacity=0.5)
+    model = scramble(build(config))
+    with torch.no_grad():
+        whole = model(TOKEN_IDS)
+        cached = read_in_chunks(model, KVCache(config), (1,) * LENGTH)
+        free = scramble(build(config.replace(expert_capacity=0.0)))(TOKEN_IDS)
+    assert not torch.allclose(cached, whole)
+    assert_near(cached[:1], free[:1])
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_its_bytes_are_those_of_the_formula(dtype: torch.dtype):
     config = small_gpt(n_kv_heads=2)
