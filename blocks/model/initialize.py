@@ -44,7 +44,7 @@ def drawn_values(
     random: torch.Generator,
 ) -> Tensor:
     """What one parameter of a module begins with, by its path: of its shape, on the CPU."""
-    values = torch.empty(parameter.shape)
+    values = torch.empty(parameter.shape, dtype=torch.float32, device="cpu")
     if isinstance(module, nn.Linear):
         return _draw_linear(values, module.in_features, path, config, random)
     if isinstance(module, nn.Conv1d):

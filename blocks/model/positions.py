@@ -286,7 +286,7 @@ class Rotary(nn.Module):
     def turned(self, x: Tensor, start: int, speeds: tuple[float, ...]) -> Tensor:
         """Turn at these speeds."""
         positions = torch.arange(x.shape[-2], device=x.device, dtype=torch.float32) + start
-        angles = torch.outer(positions, torch.tensor(speeds, device=x.device))
+        angles = torch.outer(positions, torch.tensor(speeds, device=x.device, dtype=torch.float32))
         return rotate_pairs(x, angles, self.size)
 
 
@@ -332,7 +332,7 @@ def alibi_bias(
     positions = torch.arange(seq_len, device=device)
     queries = positions if n_queries is None else positions[seq_len - n_queries :]
     distance = (queries[:, None] - positions).abs()
-    slopes = torch.tensor(alibi_slopes(n_heads), device=device)
+    slopes = torch.tensor(alibi_slopes(n_heads), device=device, dtype=torch.float32)
     return -slopes[:, None, None] * distance
 
 
