@@ -7,7 +7,7 @@ from math import prod
 
 import pandas as pd
 
-from blocks.model.config import CONV_WIDTH, ModelConfig
+from blocks.model.config import CONV_WIDTH, ModelConfig, check_config
 from blocks.model.kinds import (
     Architecture,
     AttentionGate,
@@ -55,6 +55,7 @@ def count_parameters(config: ModelConfig) -> pd.DataFrame:
 
     Nothing is allocated, whatever the size.
     """
+    check_config(config)
     sizes = config_sizes(config)
     return pd.DataFrame(
         [

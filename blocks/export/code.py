@@ -45,7 +45,7 @@ from blocks.export.values import (
 )
 from blocks.export.written import text_of
 from blocks.model.attention import repeat_kv
-from blocks.model.config import ModelConfig
+from blocks.model.config import ModelConfig, check_config
 from blocks.model.dropout import Dropout
 from blocks.model.initialize import drawn_values
 from blocks.model.randomness import generator
@@ -69,6 +69,7 @@ def as_code(config: ModelConfig) -> str:
     have the same names; `forward` gives the same output. Raises `ConfigError` where there are too
     many layers to be written one by one.
     """
+    check_config(config)
     return _File(config).text()
 
 

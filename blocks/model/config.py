@@ -5,6 +5,7 @@ in a link, in a file and on a widget: `config.attention.n_heads` is `n_heads` ev
 """
 
 import dataclasses
+import reprlib
 import typing
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from blocks.model import legal
-from blocks.model.faults import ConfigError, Fault
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import (
     Activation,
     Architecture,
@@ -647,6 +648,15 @@ class ModelConfig:
                 mended += error.faults
                 for fault in error.faults:
                     changes |= fault.mend
+
+
+def check_config(config: object) -> None:
+    """Raise `ConfigError` for what stands in the place of a configuration, such as its name."""
+    if not isinstance(config, ModelConfig):
+        text = N_("{value} is not a ModelConfig: use PRESETS[{value}], or ModelConfig(…)")
+        if not isinstance(config, str):
+            text = N_("{value} is not a ModelConfig: use ModelConfig(…)")
+        raise ConfigError([Fault(text, {"value": reprlib.repr(config)})])
 
 
 @lru_cache(maxsize=256)

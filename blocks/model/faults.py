@@ -34,6 +34,12 @@ class ConfigError(ValueError):
         super().__init__("\n".join(map(str, self.faults)))
 
 
+class UnknownNameError(ConfigError, KeyError):
+    """A name that is not among those that there are; the nearest are told."""
+
+    __str__ = ValueError.__str__
+
+
 def nearest_names(name: object, names: Iterable[str], n: int = 3) -> str:
     """Those that a name may be a slip of, the likeliest first, with commas between."""
     return ", ".join(difflib.get_close_matches(str(name), [*names], n, cutoff=0.0))

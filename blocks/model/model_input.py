@@ -56,8 +56,8 @@ def _ids_fault(ids: object, vocab_size: int) -> Fault | None:
             "torch.tensor([[1, 2, 3]])"
         )
         return Fault(text, {"value": reprlib.repr(ids)})
-    if ids.is_floating_point() or ids.is_complex() or ids.dtype is torch.bool:
-        text = N_("Token ids are whole numbers, but these are {dtype}: use x.long()")
+    if ids.dtype not in (torch.int64, torch.int32):
+        text = N_("Token ids are int64 or int32, but these are {dtype}: use x.long()")
         return Fault(text, {"dtype": _name(ids.dtype)})
     if ids.dim() != 2:
         text = N_(

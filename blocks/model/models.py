@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch.overrides import TorchFunctionMode
 
 from blocks.model.attention import Attention, CrossAttention, soft_cap
-from blocks.model.config import ModelConfig
+from blocks.model.config import ModelConfig, check_config
 from blocks.model.feed_forward import ACTIVATIONS
 from blocks.model.initialize import initialize
 from blocks.model.kinds import Architecture
@@ -360,6 +360,7 @@ def build(
     No global random state is touched. The model is in evaluation mode and may be shared between
     threads: nothing that `record` does changes it.
     """
+    check_config(config)
     model = _unfilled(config).eval()
     initialize(model, config, seed, device=device, dtype=dtype)
     name_probes(model)

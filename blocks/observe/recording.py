@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from blocks.model import devices
 from blocks.model.dropout import training_mode
-from blocks.model.faults import N_, ConfigError, Fault, nearest_names
+from blocks.model.faults import N_, ConfigError, Fault, UnknownNameError, nearest_names
 from blocks.model.model_input import check_input
 from blocks.model.probe import Probe, Replacement, Stage, listening
 from blocks.model.randomness import generator
@@ -70,6 +70,14 @@ def _missed_fault(name: str, names: Collection[str]) -> Fault:
     return Fault(text, {"name": name, "names": nearest_names(name, names)})
 
 
+def _unrecorded_fault(path: str, kept: Collection[str]) -> Fault:
+    if not kept:
+        text = N_("This recording kept no tensor: record again with keep=[“{name}”]")
+        return Fault(text, {"name": path})
+    text = N_("{name} is not in this recording: the nearest names are {names}")
+    return Fault(text, {"name": path, "names": nearest_names(path, kept)})
+
+
 def _probe_paths(model: object) -> dict[str, str]:
     """Of a module of ours, or of a method of it: the path of each probe, by itself."""
     module = getattr(model, "__self__", model)
@@ -77,7 +85,7 @@ def _probe_paths(model: object) -> dict[str, str]:
     return {part.path: part.path for part in parts if isinstance(part, Probe)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Recording:
     """What one pass showed. Tensors stay on the device; frames cross in one transfer.
 
@@ -91,6 +99,11 @@ class Recording:
     output: Tensor
     milliseconds: float
 
+    def __repr__(self) -> str:
+        shape = " × ".join(map(str, self.output.shape))
+        kept = f"{len(self.stages)} stages, {len(self.tensors)} tensors kept"
+        return f"Recording({kept}, output {shape}, {self.milliseconds:.1f} ms)"
+
     @cached_property
     def kept_bytes(self) -> int:
         """Memory that the recording holds, exactly: what two tensors share counts once."""
@@ -101,10 +114,14 @@ class Recording:
     def tensor(self, name: str, layer: int = 0, *, stack: str = "") -> Tensor:
         """What passed the probe `name`, whole path or name within a layer.
 
-        `stack` is the half of an encoder–decoder: encoder or decoder.
+        `stack` is the half of an encoder–decoder: encoder or decoder. Raises `ConfigError`, which
+        is a KeyError too, where nothing of that name was kept.
         """
         half = f"{stack}." if stack else ""
-        return self.tensors[name if name in self.tensors else f"{half}layers.{layer}.{name}"]
+        path = name if name in self.tensors else f"{half}layers.{layer}.{name}"
+        if path not in self.tensors:
+            raise UnknownNameError([_unrecorded_fault(path, self.tensors)])
+        return self.tensors[path]
 
     def pattern(self, layer: int = 0, *, stack: str = "") -> Tensor:
         """Attention pattern of a layer: (batch, n_heads, query, key)."""
@@ -153,6 +170,9 @@ def record(
         milliseconds = 1000 * (time.perf_counter() - start)
     if replace:
         recorder.check_passed(replace, _probe_paths(model))
+    if not recorder.passed:
+        text = N_("{model} has no probes: use blocks.attach to look into a module of your own")
+        raise ConfigError([Fault(text, {"model": type(model).__name__})])
     return Recording(
         stages=tuple(recorder.stages),
         moments=recorder.moments.rows(),

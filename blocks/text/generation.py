@@ -10,8 +10,10 @@ from torch.nn import functional as F  # noqa: N812
 
 from blocks.model import devices
 from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kv_cache import KVCache
 from blocks.model.masks import sliding_window
+from blocks.model.model_input import check_input
 from blocks.model.models import GPT
 from blocks.model.probe import Replacement
 from blocks.model.randomness import generator
@@ -50,7 +52,8 @@ class Generation:
     """One text that grows; it belongs to one thread at a time.
 
     With `use_cache` off everything is computed anew for each token; the tokens are the same.
-    `replace` changes what passes at some probes, as `record` does.
+    `replace` changes what passes at some probes, as `record` does. Raises `ConfigError` where the
+    model cannot read the prompt, or answers with what is no number.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class Generation:
         is_observed: bool = False,
         replace: Mapping[str, Replacement] | None = None,
     ):
+        check_input(model, torch.tensor([[*prompt]], dtype=torch.long, device="cpu"))
         self.model, self.config, self.sampling = model, config, sampling
         self.token_ids = list(prompt)
         self.window_size, self.use_cache = window_size, use_cache
@@ -89,6 +93,9 @@ class Generation:
             self.start, self.cache = start, self.cache.empty()
         self.cache = self.cache.ready_for(len(self.token_ids) - start)
         logits, pattern = self._read(self.token_ids[start + self.cache.seen :])
+        if logits.isnan().any():
+            text = N_("The logits after token {n} are not numbers: check the weights")
+            raise ConfigError([Fault(text, {"n": len(self.token_ids)})])
         token_id = choose(logits, self.sampling, self.random)
         devices.synchronize(self.device)
         return NewToken(

@@ -47,7 +47,7 @@ OVER_BUDGET = N_(
 MOST_STACKED = 2**15  # experts that a few tensors may claim to hold
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Published:
     """What a folder holds. `tensors` are by our names; unconverted, they are the mapped file.
 
@@ -60,6 +60,12 @@ class Published:
     tensors: Weights
     tokenizer: PublishedTokenizer | None
     marks: Marks
+
+    def __repr__(self) -> str:
+        n_numbers = sum(each.numel() for each in self.tensors.values())
+        sizes = f"{len(self.tensors)} tensors, {n_numbers:,} numbers"
+        tokenizer = "a tokenizer" if self.tokenizer else "no tokenizer"
+        return f"Published({self.family} {self.config.architecture}, {sizes}, {tokenizer})"
 
     def build(self) -> Model:
         """The model around these weights, which are not copied."""

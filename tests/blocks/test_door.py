@@ -3,18 +3,23 @@
 import copy
 import dataclasses
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from toy import draw, toy
 
-from blocks import PRESETS, ConfigError, ModelConfig, build, record
+from blocks import PRESETS, ConfigError, ModelConfig, as_code, build, count_parameters, record
 from blocks.model.config import AttentionConfig, NormConfig
 from blocks.model.kinds import Architecture, NormPlacement
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.model.source_target import SourceTarget
 from blocks.observe.interventions import Intervention, Part, replacements
+from blocks.text.generation import Generation
+from blocks.text.sampling import SamplingConfig
 from blocks.training.recipe import OptimizerKind, Recipe
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
 
@@ -75,8 +80,10 @@ def test_what_cannot_be_a_configuration_gets_a_sentence(values: dict[str, Any], 
         ),
         (GPT, torch.tensor(3), r"\(batch, seq\), but these have \(\): use x.reshape\(1, -1\)"),
         (GPT, IDS[None], r"\(batch, seq\), but these have \(1, 1, 3\)"),
-        (GPT, IDS.float(), "whole numbers, but these are float32: use x.long()"),
-        (GPT, IDS == 1, "whole numbers, but these are bool: use x.long()"),
+        (GPT, IDS.float(), "int64 or int32, but these are float32: use x.long()"),
+        (GPT, IDS == 1, "int64 or int32, but these are bool: use x.long()"),
+        (GPT, IDS.to(torch.int8), "int64 or int32, but these are int8: use x.long()"),
+        (GPT, IDS.to(torch.uint8), "int64 or int32, but these are uint8: use x.long()"),
         (GPT, IDS[:, :0], r"Nothing can be read from an input of shape \(1, 0\)"),
         (GPT, IDS[:0], r"Nothing can be read from an input of shape \(0, 3\)"),
         (GPT, "a story", "'a story' is not a tensor: use token ids of .* such as torch.tensor"),
@@ -192,3 +199,105 @@ def test_every_published_model_is_a_preset():
     tables = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
     assert {name: preset.config for name, preset in tables.items()} == PRESETS
     assert {"gpt2-small", "vaswani-base", "llama-3-8b", "qwen3-8b"} <= PRESETS.keys()
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (
+            lambda seen: seen.pattern(9),
+            "layers.9.pattern is not in this .*names are layers.0.pattern",
+        ),
+        (lambda seen: seen.heads(layer=9), "layers.9.pattern is not in this recording"),
+        (lambda seen: seen.tensor("patern"), "layers.0.patern is not.*names are layers.0.pattern"),
+    ],
+)
+def test_what_was_not_recorded_gets_a_sentence(ask: Any, said: str):
+    with pytest.raises(ConfigError, match=said):
+        ask(record(BLOCK, draw(1, 3, 16)))
+
+
+def test_a_recording_that_kept_nothing_says_so():
+    with pytest.raises(ConfigError, match="kept no tensor: record again with keep="):
+        record(BLOCK, draw(1, 3, 16), keep=()).pattern()
+
+
+def test_a_model_without_probes_is_to_be_attached():
+    with pytest.raises(ConfigError, match="has no probes: use blocks"):
+        record(lambda x, _mask: nn.Linear(16, 2)(x), draw(1, 3, 16))
+
+
+def test_presets_name_the_nearest_and_stay_a_mapping():
+    for error in (KeyError, ConfigError):
+        with pytest.raises(error, match="no preset gpt2: the nearest names are gpt2-"):
+            PRESETS["gpt2"]
+    assert PRESETS.get("gpt2") is None and "gpt2" not in PRESETS and len(PRESETS) > 30
+
+
+@pytest.mark.parametrize("door", [build, count_parameters, as_code])
+def test_a_name_is_not_a_configuration(door: Any):
+    with pytest.raises(ConfigError, match=r"is not a ModelConfig: use PRESETS\['gpt2-small"):
+        door("gpt2-small")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ([99], "token id 99, but vocab_size is 10"),
+        ([-1], "range from 0 to 9, but -1 was given"),
+        ([], "Nothing can be read"),
+    ],
+)
+def test_a_prompt_that_cannot_be_read_gets_a_sentence(prompt: list[int], said: str):
+    config = toy(architecture="gpt", vocab_size=10)
+    with pytest.raises(ConfigError, match=said):
+        Generation(build(config), config, prompt, SamplingConfig())
+
+
+@pytest.mark.parametrize("temperature", [0, 1])
+def test_weights_that_are_no_numbers_write_no_text(temperature: float):
+    config = toy(architecture="gpt", vocab_size=10)
+    model = build(config)
+    with torch.no_grad():
+        model.embed.weight[3] = torch.nan
+    text = Generation(model, config, [1, 3], SamplingConfig(temperature=temperature))
+    with pytest.raises(ConfigError, match="logits after token 2 are not numbers"):
+        text.advance(1)
+
+
+def test_what_ends_a_cell_is_a_line():
+    seen = repr(record(BLOCK, draw(1, 3, 16)))
+    assert seen.startswith("Recording(") and "1 × 3 × 16" in seen and len(seen) < 200
+
+
+OTHER_DEFAULTS = """
+import sys, torch
+from blocks import ModelConfig, as_code, build, count_parameters, record
+config = ModelConfig(architecture="gpt", n_layers=2, d_model=16, n_heads=2, vocab_size=11)
+config = config.replace(position_kind=sys.argv[1])
+ids = torch.tensor([[1, 2, 3]])
+def told():
+    model = build(config, seed=1)
+    table, text = count_parameters(config), as_code(config)
+    return [model.state_dict(), record(model, ids).output, table, text]
+weights, *others = told()
+for how in ("float64", "float16", "meta"):
+    if how == "meta":
+        torch.set_default_dtype(torch.float32)
+        torch.set_default_device("meta")
+    else:
+        torch.set_default_dtype(getattr(torch, how))
+    again, *more = told()
+    assert all(torch.equal(again[name], weights[name]) for name in weights), how
+    assert torch.equal(more[0], others[0]), how
+    assert more[1].equals(others[1]) and more[2] == others[2], how
+"""
+
+
+@pytest.mark.parametrize("kind", ["rope", "sinusoidal", "alibi", "learned"])
+def test_a_seed_means_the_same_under_other_defaults_of_torch(kind: str):
+    """In a process of its own: defaults are of the whole process."""
+    ran = subprocess.run(
+        [sys.executable, "-c", OTHER_DEFAULTS, kind], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr

@@ -42,6 +42,7 @@ def test_weights_in_the_names_of_a_family_come_back_bit_for_bit(tmp_path: Path):
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     found = open_published(tmp_path)
+    assert repr(found).startswith("Published(llama gpt, ") and len(repr(found)) < 200
     wanted = read_weights(model)
     assert found.tensors.keys() == wanted.keys()
     assert all(torch.equal(found.tensors[name], wanted[name]) for name in wanted)
