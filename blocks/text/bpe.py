@@ -14,7 +14,7 @@ import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
 from blocks.model.model_input import PADDING
-from blocks.text.tokenizer import Piece, visible
+from blocks.text.tokenizer import Piece, bytes_label, visible
 
 MASK, END = "[MASK]", "[END]"
 SPECIAL = (PADDING, MASK, END)
@@ -68,14 +68,14 @@ class BytePairTokenizer:
         return tuple(found)
 
     def label(self, token_id: int) -> str:
-        """The token's text, or its bytes as E4·BD where they form no text of their own."""
+        """The token's text, or its bytes as 0xE4·BD where they form no text of their own."""
         if token_id < len(SPECIAL):
             return SPECIAL[token_id]
         token = self._tokens[token_id]
         try:
             return visible(token.decode())
         except UnicodeDecodeError:
-            return token.hex(" ").upper().replace(" ", "·")
+            return bytes_label(token)
 
     def left_out(self, text: str) -> tuple[str, ...]:
         """Always empty: every text can be written in bytes."""

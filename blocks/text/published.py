@@ -11,7 +11,7 @@ import tokenizers
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.text.bounds import LONGEST_TOKEN, is_bounded, normalizing, stays_short, steps_of
 from blocks.text.bpe import BYTE_NAMES
-from blocks.text.tokenizer import Piece, visible
+from blocks.text.tokenizer import Piece, bytes_label, visible
 
 T = TypeVar("T")
 MOST_IDS = 2_000_000
@@ -59,7 +59,7 @@ class PublishedTokenizer:
         return tuple(pieces)
 
     def label(self, token_id: int) -> str:
-        """The token's text, or its bytes as E4·BD where they form no text of their own."""
+        """The token's text, or its bytes as 0xE4·BD where they form no text of their own."""
         token = self._model.id_to_token(token_id)
         if token is None:
             return f"#{token_id}"
@@ -69,7 +69,7 @@ class PublishedTokenizer:
         try:
             return visible(raw.decode())
         except UnicodeDecodeError:
-            return raw.hex(" ").upper().replace(" ", "·")
+            return bytes_label(raw)
 
     def left_out(self, text: str) -> tuple[str, ...]:
         """What became the token for the unknown, each once; all of a text that cannot be read."""

@@ -53,3 +53,8 @@ class Tokenizer(Protocol):
 def visible(text: str) -> str:
     """The text with a sign for each space, line end, tab and control character."""
     return text.translate(_SIGNS)
+
+
+def bytes_label(raw: bytes) -> str:
+    """Bytes that form no text of their own, marked as such, as 0xE4·BD."""
+    return "0x" + raw.hex(" ").upper().replace(" ", "·")

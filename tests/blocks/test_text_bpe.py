@@ -57,7 +57,7 @@ def test_parts_of_a_character_say_which_part_and_leading_spaces_show():
     first, second, _ = (len(SPECIAL) + byte for byte in "你".encode())
     joined = BytePairTokenizer(((first, second),))
     assert [piece.label for piece in joined.pieces("你")] == ["你 1–2/3", "你 3/3"]
-    assert joined.label(N_BASE) == "E4·BD"
+    assert joined.label(N_BASE) == "0xE4·BD"
     assert joined.decode([N_BASE]) == r"\xe4\xbd"
 
 
