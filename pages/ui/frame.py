@@ -257,10 +257,10 @@ def _adjusted(fault: Fault) -> str:
 
 def _in_place_of_the_page(fault: Fault) -> None:
     """Why the model of the link cannot run here, and the ways to one that can."""
-    st.error(say_fault(fault), icon=":material/block:")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        model = literal(_(starts.start(default_preset()).title))
-        way(_("Open {model}").format(model=model), "to_shipped", preset=default_preset())
+    name = literal(brought.title(link.refused()))
+    st.error(f"{name} · {say_fault(fault)}", icon=":material/block:")
+    model = _(starts.start(default_preset()).title)
+    way(_("Open {model}").format(model=model), "to_shipped", preset=default_preset())
     bringing.fold_of_ways()
 
 
