@@ -16,6 +16,7 @@ from blocks.model import devices
 gc.disable()  # what is imported and collected stays (see `pytest_collection_finish`)
 
 os.environ.setdefault("BLOCKSCOPE_MEMORY_GIB", "2")  # whatever the machine has
+os.environ.setdefault("BLOCKSCOPE_HUB", "0")  # and whatever other programs keep there
 
 # The same examples everywhere and every time, so that red is red for all; and other work shares
 # the machine, so that one slow example says nothing.
