@@ -1,9 +1,11 @@
 """The page of a GPT: the next token, the text it writes, its cache, lens and surprise."""
 
+import itertools
 import re
 
 import numpy as np
 import pytest
+from daily import some_daily
 from opened import (
     assert_works,
     control,
@@ -242,8 +244,16 @@ def test_markup_is_text():
     assert not re.search(r"[<>`$*]|\]\(", outside)
 
 
-@pytest.mark.parametrize("kind", MaskKind)
-@pytest.mark.parametrize("side", ["left", "right"])
+SIDES = ("left", "right")
+
+
+@pytest.mark.parametrize(
+    ("kind", "side"),
+    some_daily(
+        itertools.product(MaskKind, SIDES),
+        daily=[*zip(MaskKind, itertools.cycle(SIDES), strict=False)],
+    ),
+)
 def test_every_mask(kind: MaskKind, side: str):
     at = gpt("all", mask_kind=kind, n_padding=2, padding_side=side, n_new_tokens=3)
     is_causal = kind in (MaskKind.CAUSAL, MaskKind.CAUSAL_PADDING, MaskKind.SLIDING_WINDOW)

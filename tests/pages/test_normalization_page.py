@@ -1,9 +1,11 @@
 """The page of norms: three norms on one input, every placement, and depth."""
 
+import itertools
 import re
 from contextlib import nullcontext
 
 import pytest
+from daily import some_daily
 from opened import assert_works, figure, move, opened, press, said, settings
 
 from blocks import ConfigError
@@ -108,8 +110,13 @@ def test_residual_and_norm_off_are_one_press_away_and_leave_a_ghost():
     assert "(vanishing)" in said(at)
 
 
-@pytest.mark.parametrize("norm_kind", ["rmsnorm", "batchnorm", "none"])
-@pytest.mark.parametrize("norm_placement", ["post", "sandwich", "parallel"])
+NORMS, PLACES = ("rmsnorm", "batchnorm", "none"), ("post", "sandwich", "parallel")
+
+
+@pytest.mark.parametrize(
+    ("norm_kind", "norm_placement"),
+    some_daily(itertools.product(NORMS, PLACES), daily=[*zip(NORMS, PLACES, strict=True)]),
+)
 def test_every_norm_in_every_place(norm_kind: str, norm_placement: str):
     at = opened(PAGE, **BLOCK, norm_kind=norm_kind, norm_placement=norm_placement)
     assert_works(at)

@@ -1,6 +1,6 @@
 """Every page runs: with each preset, in each language, at both ends of each control."""
 
-from itertools import product
+from itertools import cycle, islice, product
 
 import pytest
 from daily import some_daily
@@ -144,9 +144,16 @@ def every(**choices) -> list[dict[str, object]]:
     return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
 
 
+def in_turns(**choices) -> list[dict[str, object]]:
+    """Every value of the longest of these, each with the others' by turns."""
+    n = max(len(values) for values in choices.values())
+    turns = (islice(cycle(values), n) for values in choices.values())
+    return [dict(zip(choices, values, strict=True)) for values in zip(*turns, strict=True)]
+
+
 CHOICES = {
     "activation": every(activation=Activation),
-    "norm": every(norm_kind=NormKind, norm_placement=NormPlacement),
+    "norm": in_turns(norm_kind=NormKind, norm_placement=NormPlacement),
     "position": every(position_kind=PositionKind),
     "mask": every(mask_kind=MaskKind, n_padding=[2]),
     "start": every(initialization=Initialization),
@@ -216,8 +223,16 @@ def at() -> AppTest:
     return opened()
 
 
+ALL_NORMS = every(norm_kind=NormKind, norm_placement=NormPlacement)
+LINKS = {**CHOICES, **EXTREMES}
+
+
 @pytest.mark.parametrize(
-    "links", [*CHOICES.values(), *EXTREMES.values()], ids=[*CHOICES, *EXTREMES]
+    "links",
+    [
+        *(pytest.param(links, id=name) for name, links in LINKS.items()),
+        pytest.param(ALL_NORMS, id="every norm in every place", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_the_block_runs_at_every_choice_and_both_ends(at: AppTest, links: list[dict[str, object]]):
     for link in links:

@@ -48,9 +48,9 @@ def test_everything_is_asked_of_a_page(page: str):
         assert_is_for_its_reader(at, lang, theme, words=(text or "").split())
         if page != PAGES[0]:
             assert_goes_from_panel_to_panel(at, lang=lang, text=text)
-        assert_is_presented(at, page, lang=lang, text=text)
-    lang = [*LANGUAGES][PAGES.index(page) % 2]
-    assert_a_stands_beside_b(visit(at, preset=None, lang=lang, text=text, kept=A), page)
+    first, second = sorted(LANGUAGES, reverse=bool(PAGES.index(page) % 2))
+    assert_is_presented(at, page, lang=first, text=text)
+    assert_a_stands_beside_b(visit(at, preset=None, lang=second, text=text, kept=A), page)
 
 
 def assert_begins_trained(at: AppTest, page: str) -> None:
