@@ -75,9 +75,12 @@ def model(run: Run) -> Model:
 def writing_model(run: Run) -> Model:
     """The model of a run as it writes text fastest."""
     built = cast(Writing, model(run))
-    if not can_pack(run, built, memory_budget()):
-        return built
-    return _held(packed_models(), _built(run))
+    key = _built(run)
+    if packed_models().find(key) is None:
+        fits = can_pack(run, built, memory_budget())
+        if not fits or not turns().take_more(packed_bytes(built)):
+            return built
+    return _held(packed_models(), key)
 
 
 def own_runs() -> tuple[Run, ...]:

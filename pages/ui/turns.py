@@ -193,6 +193,22 @@ class Turns:
         if share is self._large:
             self._make_room()
 
+    def take_more(self, n_bytes: int) -> bool:
+        """Hold so many bytes more, where there is room for them now; whether there is."""
+        turn = self._turn
+        if turn is None:
+            return True
+        with self._lock:
+            whole = turn.n_bytes + n_bytes
+            share = self._share_of(whole)
+            held = turn.n_bytes if turn in share.taken else 0
+            if share.n_bytes - held + whole > share.most_bytes():
+                return False
+            self._let_go(turn)
+            turn.n_bytes = whole
+            share.taken.add(turn)
+            return True
+
     def look_at(self, shelf: Shelf[K, V], key: K, value: V) -> None:
         """Hold what this turn uses of a shelf, the last of each: others may push it out there."""
         if self._turn:
@@ -243,8 +259,8 @@ class Turns:
                     turn.n_bytes = n_bytes
                     share.taken.add(turn)
                     return True
+                self._pass_on(turn)
                 turn.wait(seconds)
-            self._pass_on(turn)
             return False
 
     def _take_more(self, turn: Turn, n_bytes: int) -> None:
@@ -253,12 +269,13 @@ class Turns:
         turn.n_bytes = n_bytes
 
     def _end(self, turn: Turn) -> None:
+        while turn.looked_at:
+            shelf, (key, value) = turn.looked_at.popitem()
+            shelf.keep(key, value)
+            del key, value  # from now on it is the shelf's alone, which makes room for the next
         with self._lock:
             self._pass_on(turn)
             self._let_go(turn)
-        for shelf, (key, value) in turn.looked_at.items():
-            shelf.keep(key, value)
-        turn.looked_at.clear()
         self._make_room()
 
     def _let_go(self, turn: Turn) -> None:

@@ -279,6 +279,28 @@ def test_who_is_alone_may_have_more_than_it_began_with_and_all_that_there_is():
     assert line.n_bytes == 0
 
 
+def test_what_is_of_use_but_not_needed_is_held_only_where_there_is_room_for_it_now():
+    line = line_of()
+    with line.one():
+        line.take(lambda: GIB, lambda _n_before: None)
+        other = Reader(line, GIB // 2)
+        assert other.holds.wait(60)
+        assert not line.take_more(GIB) and line.n_bytes == 3 * GIB // 2
+        assert line.take_more(GIB // 2) and line.n_bytes == 2 * GIB
+    other.draw()
+    assert line.n_bytes == 0
+
+
+def test_what_a_large_run_leaves_behind_is_weighed_before_another_takes_its_room():
+    kept, line = Shelves(), line_of(1000, lambda left: lefts.append((left, kept.n_bytes)))
+    shelf, lefts = Shelf(kept_of, len, 10**9, among=kept), list[tuple[int, int]]()
+    with line.one():
+        line.take(lambda: 800, lambda _n_before: None)
+        line.look_at(shelf, 500, shelf.get(500))
+        shelf.clear()
+    assert lefts == [(200, 0), (1000, 500)]
+
+
 def test_too_many_who_wait_are_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("pages.ui.turns.MOST_WAITING", 1)
     line = line_of()
