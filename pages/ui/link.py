@@ -67,7 +67,7 @@ def change(name: str, new: Any) -> None:
     values = dict(state())
     if name == "preset":
         values = _of_another_preset(values, new)
-        st.session_state["refused"] = ""
+        st.session_state["refused_preset"] = ""
     for follower in FOLLOWERS.get(name, ()):
         values.pop(follower, None)
     values.pop(name, None)
@@ -86,7 +86,7 @@ def is_set_here(name: str) -> bool:
 def become(new: Mapping[str, Any], *, set_here: Iterable[str] = ()) -> None:
     """Take over a whole state, as if its link had been opened; `set_here` by the reader's hand."""
     st.session_state["values"] = dict(new)
-    st.session_state["refused"] = ""
+    st.session_state["refused_preset"] = ""
     st.session_state["touched"] = True
     st.session_state["set_here"] = {*set_here, *st.session_state.get("set_here", ())}
 
@@ -127,7 +127,7 @@ def reset() -> None:
     """Back to the defaults, in the reader's language."""
     lang = state().get("lang")
     st.session_state["values"] = {"lang": lang} if lang else {}
-    st.session_state["refused"] = ""
+    st.session_state["refused_preset"] = ""
     st.session_state["touched"] = True
 
 
@@ -256,13 +256,13 @@ def refused() -> str:
 
     No other takes its place, as it would where a link names a model that never was.
     """
-    return str(st.session_state.get("refused", ""))
+    return str(st.session_state.get("refused_preset", ""))
 
 
 def _refuse_unless(values: Mapping[str, Any], preset: str) -> None:
     """Note a model that was brought where these values have none of that name."""
     is_lost = brought.is_name(preset) and values.get("preset") != preset
-    st.session_state["refused"] = preset if is_lost else ""
+    st.session_state["refused_preset"] = preset if is_lost else ""
 
 
 def keep_in_step() -> tuple[Fault, ...]:

@@ -171,11 +171,11 @@ HALVES = [
 
 
 @pytest.mark.parametrize("text", HALVES)
-def test_half_a_character_in_a_file_is_said_as_its_number(at: AppTest, text: str):
+def test_half_a_character_in_a_file_is_refused_by_a_sentence(at: AppTest, text: str):
     visit(at, panel="config-json")
     paste(at, text)
     assert at.error
-    assert "\\ud800" in said(at)
+    assert "half a surrogate pair" in said(at)
     paste(at, "")
     assert_works(at)
 
