@@ -50,6 +50,7 @@ def is_bounded(model: tokenizers.Tokenizer) -> bool:
         and _decodes(steps_of(model.decoder))
         and _puts_around(steps_of(model.post_processor))
         and _has_short_words(model)
+        and _finds_something(model)
     )
 
 
@@ -163,6 +164,13 @@ def _puts_around(steps: list[Step]) -> bool:
         if len(parts) - len(names) > 1:
             return False
     return len(steps) <= MOST_STEPS and n_added <= MOST_ADDED
+
+
+def _finds_something(model: tokenizers.Tokenizer) -> bool:
+    """Whether each added token is still a text after the steps: nothing is found for ever."""
+    added = model.get_added_tokens_decoder().values()
+    texts = [token.content for token in added if token.normalized]
+    return all(map(model.normalizer.normalize_str, texts)) if model.normalizer else True
 
 
 def _has_short_words(model: tokenizers.Tokenizer) -> bool:

@@ -145,6 +145,11 @@ def around(parts: list[object], **ids: list[int]) -> dict[str, object]:
     return {"type": "TemplateProcessing", "single": parts, "pair": parts, "special_tokens": known}
 
 
+def added(content: str) -> dict[str, object]:
+    ways = ("single_word", "lstrip", "rstrip", "special")
+    return {"id": 0, "content": content, "normalized": True, **dict.fromkeys(ways, False)}
+
+
 TEXT, CLS = {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "c", "type_id": 0}}
 ONE_BYTE, PREPEND = {"type": "ByteLevel"}, {"type": "Prepend", "prepend": "ab"}
 TABLE = base64.b64encode((1024).to_bytes(4, "little") + bytes(1024) + b"x" * 100 + b"\0").decode()
@@ -185,6 +190,14 @@ RUNAWAY = {
     "many tokens around": with_parts(post_processor=around([*[CLS] * 9, TEXT], c=[0] * 9)),
     "what is read grows": with_parts(decoder=replacing(*[("b", "bb")] * 26)),
     "what is read is searched": with_parts(decoder=replacing(("(x+x+)+y", ""), kind="Regex")),
+    "tokens that become nothing": with_parts(
+        of_words(),
+        normalizer={
+            "type": "Sequence",
+            "normalizers": [{"type": "Strip", "strip_left": True, "strip_right": True}, PREPEND],
+        },
+        added_tokens=[*json.loads(of_words())["added_tokens"], *map(added, (" ", "<x>"))],
+    ),
     "a long token": changed(of_words(), "vocab", {"a": 0, "b" * 5000: 1}),
     "long words": LONG_WORDS,
 }
