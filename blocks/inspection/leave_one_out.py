@@ -4,14 +4,14 @@ Leave one out, or occlusion: Li et al. 2016, "Understanding Neural Networks thro
 Erasure".
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from blocks.model.models import Model
+from blocks.model.models import Encoder
 from blocks.model.probe import listening
 from blocks.observe.recording import Recorder
 from blocks.observe.run import Run
@@ -48,6 +48,28 @@ class LeftOut:
     places: tuple[int, ...]
     without: tuple[Without, ...]
 
+    @classmethod
+    def of(
+        cls,
+        run: Run,
+        position: int,
+        predicted: tuple[int, float],
+        without: Mapping[int, Without],
+    ) -> "LeftOut":
+        """What was measured by place, in the order of the text."""
+        places = tuple(sorted(without))
+        return cls(run, position, *predicted, places, tuple(without[i] for i in places))
+
+    @property
+    def n_before(self) -> int:
+        """How many tokens stand before the position, those that were not hidden too."""
+        return len(_tokens_before(self.run, self.position))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether each token before was hidden."""
+        return len(self.places) == self.n_before
+
     @property
     def probability(self) -> float:
         """Of the predicted token, where nothing is hidden."""
@@ -83,23 +105,28 @@ def places_before(run: Run, position: int) -> tuple[int, ...]:
 
     The token itself cannot: the model reads it directly.
     """
+    return _tokens_before(run, position)[-MOST_HIDDEN:]
+
+
+def _tokens_before(run: Run, position: int) -> tuple[int, ...]:
     is_token = run.input.is_token()[0].tolist()
-    return tuple(place for place in range(position) if is_token[place])[-MOST_HIDDEN:]
+    return tuple(place for place in range(position) if is_token[place])
 
 
 def in_turn(run: Run, position: int) -> list[tuple[int, ...]]:
-    """The places before a position, in batches that take a moment each."""
-    places, n = places_before(run, position), run.input.shape[1]
-    size = max(1, MOST_NUMBERS // (n * (run.config.vocab_size + run.config.n_heads * n)))
+    """The places before a position, the nearest first, in batches that take a moment each."""
+    places, n = places_before(run, position)[::-1], run.input.shape[1]
+    size = max(1, MOST_NUMBERS // (run.config.vocab_size + run.config.n_heads * n * n))
     return [places[i : i + size] for i in range(0, len(places), size)]
 
 
 def without_each(
-    run: Run, places: Sequence[int], position: int, token_id: int, model: Model
+    run: Run, places: Sequence[int], position: int, token_id: int, model: Encoder
 ) -> tuple[Without, ...]:
     """Predict what comes after `position` where each of `places` alone is hidden, in one batch.
 
-    A hidden token still reads itself, and keeps its place: the others keep theirs.
+    A hidden token still reads itself, and keeps its place: the others keep theirs. Only the
+    position is unembedded.
     """
     ids, n = run.values()[:1], len(places)
     seq_len = ids.shape[1]
@@ -107,7 +134,8 @@ def without_each(
     for row, place in enumerate(places):
         mask[row, ..., place] &= torch.arange(seq_len, device=mask.device) == place
     with listening(Recorder((), run.replacements(model))), torch.no_grad():
-        logits = model(ids.repeat(n, 1), mask)[:, position]
+        stream = model.encode(ids.repeat(n, 1), mask)[:, position : position + 1]
+        logits = model.unembed_logits(stream)[:, 0]
     found = torch.stack((log2_probabilities(logits)[:, token_id], logits.argmax(-1).float()))
     return tuple(Without(bits, int(first)) for bits, first in found.T.tolist())
 

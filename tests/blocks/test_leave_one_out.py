@@ -84,6 +84,34 @@ def test_only_what_comes_before_and_no_padding_is_hidden():
     assert sum(map(len, in_turn(long, 79))) == MOST_HIDDEN
 
 
+def test_the_newest_is_hidden_first():
+    config = GPT.replace(max_seq_len=1024, n_heads=4)
+    batches = in_turn(run_of(tuple(range(40)) * 20, config=config), 799)
+    assert len(batches) > 1
+    assert [place for batch in batches for place in batch] == list(range(798, 798 - MOST_HIDDEN, -1))
+
+
+def test_of_a_large_vocabulary_only_what_is_asked_is_read_off(monkeypatch):
+    config = GPT.replace(vocab_size=50_000, max_seq_len=128)
+    run, model = run_of(tuple(range(40)) * 3, config=config), build(config, seed=0)
+    assert len(in_turn(run, 119)) == 2
+    shapes = []
+    unembed = type(model).unembed_logits
+    monkeypatch.setattr(
+        type(model), "unembed_logits", lambda self, x: shapes.append(x.shape) or unembed(self, x)
+    )
+    without_each(run, (3, 5), 119, 7, model)
+    assert [shape[:2] for shape in shapes] == [(2, 1)]
+
+
+def test_what_was_not_tried_is_counted_and_what_was_stands_in_order():
+    found = {4: Without(-3.0, 7), 3: Without(-1.0, 7)}
+    facts = LeftOut.of(run_of(), 5, (7, -1.0), found)
+    assert facts.places == (3, 4) and facts.effects.tolist() == [0.0, 2.0]
+    assert (facts.n_before, facts.is_whole) == (5, False)
+    assert LeftOut.of(run_of(), 2, (7, -1.0), {1: found[3], 0: found[4]}).is_whole
+
+
 def test_what_does_most_and_what_speaks_against_it():
     without = (Without(-3.0, 7), Without(-1.0, 7), Without(-0.25, 9))
     facts = LeftOut(run_of(), 3, 7, -1.0, (0, 1, 2), without)

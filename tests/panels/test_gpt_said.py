@@ -234,6 +234,21 @@ def test_which_token_a_prediction_hangs_on(monkeypatch, without, english: str):
     assert said["zh"] != said["en"]
 
 
+@pytest.mark.parametrize(
+    ("without", "english"),
+    [
+        (Without(-1.0, 7), "Of the earlier tokens tried (1 of 2, the nearest), none raises its log-probability"),
+        (Without(-3.0, 7), "Of the earlier tokens tried (1 of 2, the nearest), it depends most on `b`: hiding"),
+    ],
+)
+def test_what_was_not_tried_is_not_spoken_of(monkeypatch, without, english: str):
+    monkeypatch.setattr(leave_one_out.tokens, "label", lambda _run, token_id: f"⟨{token_id}⟩")
+    run = replace(RUN, input=Input(tokens=("a", "b", "c"), token_ids=(1, 2, 3)))
+    facts = LeftOut(run, 2, 7, -1.0, (1,), (without,))
+    said = in_both(monkeypatch, leave_one_out.says_left_out, facts)
+    assert english in said["en"] and said["zh"] != said["en"]
+
+
 def test_the_table_of_hidden_tokens_holds_what_is_left_without_each(monkeypatch):
     monkeypatch.setattr(leave_one_out.tokens, "label", lambda _run, token_id: f"⟨{token_id}⟩")
     facts = LeftOut(RUN, 2, 7, -1.0, (1, 0), (Without(-4.0, 9), Without(-0.5, 7)))

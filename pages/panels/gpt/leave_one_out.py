@@ -2,11 +2,13 @@
 
 from functools import lru_cache, partial
 from itertools import chain
+from typing import cast
 
 import pandas as pd
 
 from blocks.inspection import leave_one_out
 from blocks.inspection.leave_one_out import LeftOut, Without
+from blocks.model.models import Encoder
 from blocks.observe.run import Run
 from pages.figures.counting import from_one, told_apart
 from pages.panels.gpt import leave_one_out_picture
@@ -35,15 +37,16 @@ def without_each(run: Run, places: tuple[int, ...], position: int) -> tuple[With
     """What is predicted without each of these places."""
     token_id, _bits = predicted(run, position)
     with cached.turn(run.device):
-        return leave_one_out.without_each(run, places, position, token_id, cached.model(run))
+        model = cast(Encoder, cached.model(run))
+        return leave_one_out.without_each(run, places, position, token_id, model)
 
 
 def left_out(run: Run, n_batches: int, position: int) -> LeftOut:
     """What the first batches of places showed."""
     batches = leave_one_out.in_turn(run, position)[:n_batches]
     found = chain.from_iterable(without_each(run, batch, position) for batch in batches)
-    places = tuple(chain.from_iterable(batches))
-    return LeftOut(run, position, *predicted(run, position), places, tuple(found))
+    without = dict(zip(chain.from_iterable(batches), found, strict=True))
+    return LeftOut.of(run, position, predicted(run, position), without)
 
 
 def names(facts: LeftOut) -> list[str]:
@@ -62,19 +65,35 @@ def says_left_out(facts: LeftOut) -> str:
 
 
 def _strongest(facts: LeftOut, token: str) -> str:
+    tried = {"n": len(facts.places), "all": facts.n_before}
     i = facts.strongest
     if i is None:
-        return _("No single earlier token raises its log-probability by more than 0.1 bits.")
+        return _no_strongest(facts).format(**tried)
     text = _(
         "It depends most on {name}: hiding this token from the others lowers the probability "
         "to {chance}, a drop of {bits:.1f} bits in log-probability."
     )
-    name = literal(names(facts)[i])
-    said = text.format(name=name, chance=percent(facts.left(i)), bits=facts.effects[i])
+    if not facts.is_whole:
+        text = _(
+            "Of the earlier tokens tried ({n} of {all}, the nearest), it depends most on {name}: "
+            "hiding this token from the others lowers the probability to {chance}, a drop of "
+            "{bits:.1f} bits in log-probability."
+        )
+    name, chance = literal(names(facts)[i]), percent(facts.left(i))
+    said = text.format(name=name, chance=chance, bits=facts.effects[i], **tried)
     if facts.without[i].first == facts.token_id:
         return said
     first = literal(tokens.label(facts.run, facts.without[i].first))
     return sentences(said, _("{first} would then rank first.").format(first=first))
+
+
+def _no_strongest(facts: LeftOut) -> str:
+    if facts.is_whole:
+        return _("No single earlier token raises its log-probability by more than 0.1 bits.")
+    return _(
+        "Of the earlier tokens tried ({n} of {all}, the nearest), none raises its "
+        "log-probability by more than 0.1 bits."
+    )
 
 
 def _against(facts: LeftOut) -> str:
