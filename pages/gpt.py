@@ -44,7 +44,7 @@ def what_to_take(run: Run) -> None:
         "tokens": tokens_read.read_tokens(),
         "next_tokens": next_token.whole_vocabulary(run, position, text.sampling),
         "written": growing.new_tokens(*text).table(),
-        "lens": logit_lens.lens_facts(run, position).table(),
+        "lens": logit_lens.whole_table(run),
         "surprise": surprise.surprise_facts(run, position).table(),
         "parameters": cached.parameters(run.config),
     }
@@ -58,6 +58,7 @@ def pictures(text: growing.Text, position: int) -> list[Picture]:
     found = [
         drawn(next_token_picture.bars, *after, facts=next_token.next_facts),
         drawn(logit_lens_picture.grid, run, position, facts=logit_lens.lens_facts),
+        drawn(logit_lens_picture.ranks, run, position, facts=logit_lens.lens_facts),
     ]
     if text.n_tokens:
         opened = *text, writing.opened_token(text)

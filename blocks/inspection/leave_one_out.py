@@ -16,7 +16,7 @@ from blocks.model.probe import listening
 from blocks.observe.recording import Recorder
 from blocks.observe.run import Run
 
-MOST_NUMBERS = 4_000_000
+MOST_NUMBERS = 2_000_000
 MOST_HIDDEN = 64
 LITTLE = 0.1  # bits
 

@@ -1,7 +1,8 @@
 """What a model would say if it stopped after each layer (the logit lens)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,12 +15,13 @@ from blocks.model.models import Encoder
 from blocks.observe.recording import Recording
 from blocks.observe.run import Run
 
-MOST_ROWS, MOST_COLUMNS = 16, 13
+Number = TypeVar("Number", bound=np.generic)
+MOST_ROWS, MOST_COLUMNS, DENSE = 16, 13, 7
 
 
 @dataclass(frozen=True, eq=False)
 class Lens:
-    """For the first sequence, each (n_layers + 1, seq): row 0 is before the first layer.
+    """For the first sequence, each (n_layers + 1, positions): row 0 is before the first layer.
 
     `token_id`: the most probable token; `probability`: how probable; `rank`: the place, from 1,
     of the token that the whole model puts first.
@@ -30,22 +32,28 @@ class Lens:
     rank: NDArray[np.int64]
 
 
-def logit_lens(model: Encoder, seen: Recording) -> Lens:
+def logit_lens(model: Encoder, seen: Recording, positions: slice = slice(None)) -> Lens:
     """Read the stream after each layer as if it were the last. nostalgebraist 2020.
 
-    `seen` must hold resid_pre of the first layer and resid_post of every layer.
+    `seen` must hold resid_pre of the first layer and resid_post of every layer; only the
+    `positions` are unembedded.
     """
-    last = torch.log_softmax(seen.output[0].float(), dim=-1)
-    final = last.argmax(dim=-1)
-    rows = zip(*(_row(logits, final) for logits in _logits(model, seen)), strict=True)
+    final = seen.output[0, positions].argmax(dim=-1)
+    logits = _logits(model, seen, positions)
+    rows = zip(*(_row(each, final) for each in logits), strict=True)
     return Lens(*(torch.stack(row).cpu().numpy() for row in rows))
 
 
-def _logits(model: Encoder, seen: Recording) -> list[Tensor]:
-    streams = [seen.tensor("resid_pre", 0)]
-    streams += [seen.tensor("resid_post", layer) for layer in range(len(model.layers))]
+def _logits(model: Encoder, seen: Recording, positions: slice) -> Iterator[Tensor]:
+    """Of one layer after the other: with a large vocabulary not all of them have room."""
+    yield _read_off(model, seen.tensor("resid_pre", 0)[:1, positions])
+    for layer in range(len(model.layers)):
+        yield _read_off(model, seen.tensor("resid_post", layer)[:1, positions])
+
+
+def _read_off(model: Encoder, stream: Tensor) -> Tensor:
     with torch.no_grad():
-        return [model.unembed_logits(model.final_norm(stream[:1]))[0].float() for stream in streams]
+        return model.unembed_logits(model.final_norm(stream))[0].float()
 
 
 def _row(logits: Tensor, final: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -58,7 +66,7 @@ def _row(logits: Tensor, final: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 class LensFacts:
     """What a run would say after each layer, and the position that is looked at (from 0).
 
-    `label`: what a token id is called.
+    `lens`: of the positions that are drawn; `label`: what a token id is called.
     """
 
     run: Run
@@ -66,21 +74,35 @@ class LensFacts:
     pinned: int
     label: Callable[[int], str]
 
+    @staticmethod
+    def drawn_of(run: Run, pinned: int) -> Window:
+        """The positions that have room, around the one that is looked at."""
+        return window(run.input.shape[1], pinned, MOST_ROWS)
+
+    @property
+    def drawn(self) -> Window:
+        """The positions that have room."""
+        return self.drawn_of(self.run, self.pinned)
+
+    def of_pinned(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Of the lens what belongs to the position that is looked at: (n_layers + 1,)."""
+        return values[:, self.pinned - self.drawn.first]
+
     @property
     def answer(self) -> str:
         """What the whole model says at the position."""
-        return self.label(int(self.lens.token_id[-1, self.pinned]))
+        return self.label(int(self.of_pinned(self.lens.token_id)[-1]))
 
     @property
     def decided(self) -> int:
         """The layer from which on its answer stands first; 0 is before the first layer."""
-        is_other = self.lens.rank[:, self.pinned] != 1
+        is_other = self.of_pinned(self.lens.rank) != 1
         return int(np.flatnonzero(is_other)[-1]) + 1 if is_other.any() else 0
 
     @property
     def rank_before(self) -> int:
         """The rank of its answer before the first layer, from 1."""
-        return int(self.lens.rank[0, self.pinned])
+        return int(self.of_pinned(self.lens.rank)[0])
 
     @property
     def n_layers(self) -> int:
@@ -88,32 +110,47 @@ class LensFacts:
         return len(self.lens.rank)
 
     @property
-    def drawn(self) -> Window:
-        """The positions that have room, around the one that is looked at."""
-        return window(self.lens.rank.shape[1], self.pinned, MOST_ROWS)
+    def layers(self) -> list[int]:
+        """The layers that have room: the last ones, some before them, and the one that decides."""
+        if self.n_layers <= MOST_COLUMNS:
+            return list(range(self.n_layers))
+        dense = self.n_layers - DENSE
+        n = MOST_COLUMNS - DENSE
+        some = [round(i * (dense - 1) / (n - 1)) for i in range(n)]
+        if self.decided not in some and 0 < self.decided < dense:
+            nearest = min(range(1, n), key=lambda i: abs(some[i] - self.decided))
+            some[nearest] = self.decided
+        return [*some, *range(dense, self.n_layers)]
+
+    def cells(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Return the part of the lens that is drawn: (position, layer)."""
+        return values[self.layers].T
 
     @property
-    def layers(self) -> list[int]:
-        """The layers that have room, the first and the last among them."""
-        n = min(self.n_layers, MOST_COLUMNS)
-        return [round(i * (self.n_layers - 1) / max(1, n - 1)) for i in range(n)]
-
-    def cells(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
-        """Return the part of the lens that is drawn: (position, layer)."""
-        return values[self.layers][:, self.drawn.rows].T
-
-    def table(self) -> pd.DataFrame:
-        """The whole lens, a row per cell; positions from 1."""
-        layer, position = (each.ravel() for each in np.indices(self.lens.rank.shape))
-        token_ids = self.lens.token_id.ravel()
+    def by_layer(self) -> pd.DataFrame:
+        """Every layer at the position that is looked at, with the rank of the final answer."""
         return pd.DataFrame(
             {
-                "layer": layer,
-                "position": position + 1,
-                "token": np.asarray(self.run.input.labels, dtype=object)[position],
-                "token_id": token_ids,
-                "says": [self.label(int(token_id)) for token_id in token_ids],
-                "probability": self.lens.probability.ravel(),
-                "rank_of_final_answer": self.lens.rank.ravel(),
+                "layer": range(self.n_layers),
+                "says": [self.label(int(token)) for token in self.of_pinned(self.lens.token_id)],
+                "probability": self.of_pinned(self.lens.probability),
+                "rank": self.of_pinned(self.lens.rank),
             }
         )
+
+
+def lens_table(run: Run, lens: Lens, label: Callable[[int], str]) -> pd.DataFrame:
+    """The lens of all positions, a row per cell; positions from 1."""
+    layer, position = (each.ravel() for each in np.indices(lens.rank.shape))
+    token_ids = lens.token_id.ravel()
+    return pd.DataFrame(
+        {
+            "layer": layer,
+            "position": position + 1,
+            "token": np.asarray(run.input.labels, dtype=object)[position],
+            "token_id": token_ids,
+            "says": [label(int(token_id)) for token_id in token_ids],
+            "probability": lens.probability.ravel(),
+            "rank_of_final_answer": lens.rank.ravel(),
+        }
+    )

@@ -16,6 +16,7 @@ SAID = "said"  # in the meta of a trace: what it shows that no axis tells
 HEADING = "heading"  # in the same place: the title that stands above its axes
 STOPS = ".。"
 FEW, FEW_CELLS = 8, 64  # values that are said one by one
+MOST_TOLD, FIRST_TOLD = 16, 2  # sentences about marks; of more than that
 TAG = re.compile("<[^>]*>")
 NUMBER = re.compile(r"-?[\d.]+(e[+-]\d+)?")
 Part = dict[str, Any]
@@ -27,9 +28,18 @@ def described(picture: Picture, *, _: Translate) -> str:
     title = _plain((layout.get("title") or {}).get("text") or "")
     said = [title, *_axes(layout, _)]
     texts = [text for trace in traces for text in (trace.get("meta") or {}).get(SAID, ())]
-    said += [_plain(text).rstrip(STOPS) for text in texts]
-    said += [text for trace in traces if _is_seen(trace) for text in _trace(trace, layout, _)]
+    told = [_plain(text).rstrip(STOPS) for text in texts]
+    told += [text for trace in traces if _is_seen(trace) for text in _trace(trace, layout, _)]
+    said += _some(told, _)
     return " ".join(_("{said}.").format(said=part) for part in said if part)
+
+
+def _some(told: list[str], _: Translate) -> list[str]:
+    """All of a few; of many the first two, since nobody listens to hundreds: a table has them."""
+    if len(told) <= MOST_TOLD:
+        return told
+    rest = _("and {n} more, in the table").format(n=len(told) - FIRST_TOLD)
+    return [*told[:FIRST_TOLD], rest]
 
 
 def _plain(text: object) -> str:

@@ -1,6 +1,7 @@
 """Facts of a GPT: the next token, new tokens, cache, lens and surprise."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import torch
 from toy import toy
 
 from blocks.inspection.cache_growth import CacheTimes, cache_facts
-from blocks.inspection.lens import LensFacts, logit_lens
+from blocks.inspection.lens import LensFacts, lens_table, logit_lens
 from blocks.inspection.new_tokens import NewTokens
 from blocks.inspection.next_token import NextFacts, vocabulary
 from blocks.inspection.predictions import surprise_facts
@@ -100,15 +101,38 @@ def test_the_lens():
     assert facts.rank_before == lens.rank[0, 2]
     assert facts.layers == [0, 1, 2] and facts.drawn.is_whole
     assert facts.cells(lens.rank).tolist() == lens.rank.T.tolist()
-    assert len(facts.table()) == 3 * 5 and facts.table()["token"][7] == "c"
+    table = lens_table(run, lens, LABELS.__getitem__)
+    assert len(table) == 3 * 5 and table["token"][7] == "c"
 
 
-def test_of_many_layers_some_have_room():
-    rank = np.ones((49, 40), int)
-    lens = LensFacts(gpt(), type("", (), {"rank": rank})(), 20, LABELS.__getitem__)
-    assert len(lens.layers) == 13 and lens.layers[0] == 0 and lens.layers[-1] == 48
-    assert lens.cells(rank).shape == (16, 13) and lens.drawn.inside(20) == 8
-    assert lens.decided == 0
+def deep_lens(rank: np.ndarray, pinned: int = 2) -> LensFacts:
+    return LensFacts(gpt(), type("", (), {"rank": rank})(), pinned, LABELS.__getitem__)
+
+
+def test_of_many_layers_the_last_have_room_and_the_one_that_decides():
+    lens = deep_lens(np.ones((49, 5), int))
+    assert len(lens.layers) == 13 and lens.layers[0] == 0 and lens.layers[-7:] == [*range(42, 49)]
+    assert lens.cells(lens.lens.rank).shape == (5, 13) and lens.decided == 0
+
+
+@pytest.mark.parametrize("decided", [*range(31)])
+def test_the_layer_that_decides_has_a_column(decided: int):
+    rank = np.ones((31, 5), int)
+    rank[:decided] = 9
+    lens = deep_lens(rank)
+    assert lens.decided == decided and decided in lens.layers
+    assert lens.layers == sorted({*lens.layers}) and len(lens.layers) == 13
+    assert {0, 30} <= {*lens.layers}
+
+
+def test_of_a_long_text_only_what_is_drawn_is_read():
+    run = replace(gpt(), input=Input(tokens=("a",) * 40, token_ids=(1,) * 40))
+    drawn = LensFacts.drawn_of(run, 20)
+    assert (drawn.first, drawn.end, drawn.n) == (12, 28, 40)
+    rank = np.arange(3 * 16).reshape(3, 16)
+    lens = LensFacts(run, type("", (), {"rank": rank})(), 20, LABELS.__getitem__)
+    assert lens.drawn == drawn and lens.rank_before == 8
+    assert lens.of_pinned(rank).tolist() == [8, 24, 40]
 
 
 @pytest.mark.parametrize("n_padding", [0, 2])

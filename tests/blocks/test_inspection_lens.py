@@ -35,6 +35,21 @@ def test_a_layer_that_does_nothing_changes_no_guess():
     assert (lens.token_id[0] == lens.token_id[2]).all() and (lens.rank == 1).all()
 
 
+def test_only_the_positions_that_are_asked_for_are_unembedded(monkeypatch):
+    model = gpt()
+    seen = record(model, IDS)
+    whole, shapes, unembed = logit_lens(model, seen), [], type(model).unembed_logits
+    monkeypatch.setattr(
+        type(model),
+        "unembed_logits",
+        lambda self, x: shapes.append(x.shape[:2]) or unembed(self, x),
+    )
+    some = logit_lens(model, seen, slice(2, 4))
+    assert shapes == [(1, 2)] * 4
+    assert some.token_id.tolist() == whole.token_id[:, 2:4].tolist()
+    assert some.rank.tolist() == whole.rank[:, 2:4].tolist()
+
+
 def test_surprise_is_the_loss_of_each_token():
     model = gpt()
     logits = record(model, IDS).output[0]

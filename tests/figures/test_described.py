@@ -133,3 +133,15 @@ def test_texts_at_the_ends_of_bars_are_said_after_the_names_of_their_rows():
 
 def test_a_bar_that_hangs_in_the_air_is_no_amount():
     assert described(figure([bars(base=[1, 2])], title="Band"), _=same) == "Band."
+
+
+def test_of_many_things_some_are_said_and_the_rest_is_counted():
+    heads = [f"head {i}" for i in range(270)]
+    tiles = {"type": "scatter", "marker": {"opacity": 0}, "meta": {"said": heads}}
+    said = described(figure([tiles], title="Heads"), _=same)
+    assert said == "Heads. head 0. head 1. and 268 more, in the table."
+    few = {**tiles, "meta": {"said": heads[:8]}}
+    assert described(figure([few], title="Heads"), _=same).endswith("head 6. head 7.")
+    curves = [bars(name=f"layer {i}") for i in range(30)]
+    said = described(figure(curves, title="Layers"), _=same)
+    assert said == "Layers. layer 0: 0 0.25. layer 1: 0 0.25. and 28 more, in the table."

@@ -91,8 +91,11 @@ def times() -> CacheTimes:
 def lens_facts(n: int = 30, pinned: int = 12) -> LensFacts:
     numbers = np.linspace(0, 1, 3 * n).reshape(3, n)
     token_id, rank = np.arange(3 * n).reshape(3, n) % 6, np.arange(1, 3 * n + 1).reshape(3, n)
-    found = Lens(token_id, numbers.astype(np.float32), rank)
-    return LensFacts(run((NASTY * n)[:n]), found, pinned, LABELS.__getitem__)
+    rank[-1] = 1
+    of = run((NASTY * n)[:n])
+    rows = LensFacts.drawn_of(of, pinned).rows
+    found = Lens(token_id[:, rows], numbers.astype(np.float32)[:, rows], rank[:, rows])
+    return LensFacts(of, found, pinned, LABELS.__getitem__)
 
 
 def surprise() -> SurpriseFacts:
@@ -119,6 +122,7 @@ PICTURES = {
     "growth": lambda _: kv_cache_picture.growth(cache(1), _=_),
     "times": lambda _: kv_cache_picture.times(times(), _=_),
     "lens": lambda _: logit_lens_picture.grid(lens_facts(), _=_),
+    "ranks in the lens": lambda _: logit_lens_picture.ranks(lens_facts(), _=_),
     "drafts over passes": lambda _: drafts_picture.growth(drafts(), _=_),
     "accepted drafts": lambda _: drafts_picture.acceptance(drafts(), _=_),
     "surprise": lambda _: surprise_picture.bars(surprise(), _=_),
@@ -195,6 +199,19 @@ def test_a_cell_of_the_lens_has_token_and_rank_and_the_pinned_row_is_said():
     assert targets["customdata"][0] == [4] and targets["customdata"][-1] == [19]
     said = described(picture, _=same)
     assert "position 13, <b>x</b>₃ · embedding" in said and "position 14" not in said
+    deep = lens_facts()
+    lens = (np.tile(each, (11, 1)) for each in vars(deep.lens).values())
+    many = replace(deep, lens=Lens(*lens))
+    said = described(logit_lens_picture.grid(many, _=same), _=same)
+    assert "embedding" in said and "layer 32" in said and said.count("position 13") == 2
+
+
+def test_the_rank_of_the_answer_goes_up_to_the_first_place_at_the_top():
+    (curve,) = raw(picture := logit_lens_picture.ranks(lens_facts(), _=same))["data"]
+    assert list(curve["x"]) == [0, 1, 2] and list(curve["y"]) == [13, 43, 1]
+    low, high = raw(picture)["layout"]["yaxis"]["range"]
+    assert low > high
+    assert curve["hovertext"][0].startswith("embedding: ")
 
 
 def test_accepted_drafts_are_counted_module_by_module():

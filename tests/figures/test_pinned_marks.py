@@ -1,6 +1,5 @@
 """The mark of what is pinned stands at the name of what is pinned."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,7 @@ def marked(picture: Picture, axis: str) -> set[tuple[float, float]]:
 
 @pytest.mark.parametrize("pinned", [0, 12, 29])
 def test_in_the_lens_the_row_whose_click_pins_it(pinned: int):
-    facts = replace(lens_facts(), pinned=pinned)
-    picture = logit_lens_picture.grid(facts, _=same)
+    picture = logit_lens_picture.grid(lens_facts(pinned=pinned), _=same)
     ((top, bottom),) = marked(picture, "y")
     row = int(top + 0.5)
     assert bottom - top == 1

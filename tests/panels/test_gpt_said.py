@@ -146,8 +146,8 @@ def test_the_lens(monkeypatch: pytest.MonkeyPatch):
     assert "#1 means it already ranks first." in in_english(
         monkeypatch, logit_lens.says_grid, facts
     )
-    deep = np.ones((49, 40), int)
-    many = replace(facts, lens=Lens(deep, deep, deep))
+    deep, long = np.ones((49, 16), int), Input(tokens=("a",) * 40, token_ids=(1,) * 40)
+    many = replace(facts, run=replace(RUN, input=long), lens=Lens(deep, deep, deep))
     said = in_english(monkeypatch, logit_lens.says_grid, many)
     assert "Shown: positions 1 to 16 of 40" in said and "13 of 49 layers are drawn" in said
 
@@ -237,8 +237,14 @@ def test_which_token_a_prediction_hangs_on(monkeypatch, without, english: str):
 @pytest.mark.parametrize(
     ("without", "english"),
     [
-        (Without(-1.0, 7), "Of the earlier tokens tried (1 of 2, the nearest), none raises its log-probability"),
-        (Without(-3.0, 7), "Of the earlier tokens tried (1 of 2, the nearest), it depends most on `b`: hiding"),
+        (
+            Without(-1.0, 7),
+            "Of the earlier tokens tried (1 of 2, the nearest), none raises its log-probability",
+        ),
+        (
+            Without(-3.0, 7),
+            "Of the earlier tokens tried (1 of 2, the nearest), it depends most on `b`: hiding",
+        ),
     ],
 )
 def test_what_was_not_tried_is_not_spoken_of(monkeypatch, without, english: str):

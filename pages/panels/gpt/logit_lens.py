@@ -3,7 +3,10 @@
 from functools import lru_cache, partial
 from typing import cast
 
+import pandas as pd
+
 from blocks.inspection import lens
+from blocks.inspection.head_facts import Window
 from blocks.inspection.lens import Lens, LensFacts
 from blocks.model.models import Encoder
 from blocks.observe.run import Run
@@ -11,23 +14,46 @@ from pages.figures.counting import from_one, told_apart
 from pages.panels.gpt import logit_lens_picture
 from pages.panels.gpt.logit_lens_picture import layer_name
 from pages.ui import cached, labelled, tokens
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, literal, sentences
+from pages.ui.numbers import percent
 from pages.ui.said import say
+from pages.ui.tables import show_table
 from pages.ui.views import pin_token
 
 
 @lru_cache(maxsize=16)
-def lens_of(run: Run) -> Lens:
-    """What the model would say after each layer, at every position."""
-    return lens.logit_lens(cast(Encoder, cached.model(run)), cached.recording(run))
+def lens_of(run: Run, positions: Window) -> Lens:
+    """What the model would say after each layer, at these positions."""
+    model, seen = cast(Encoder, cached.model(run)), cached.recording(run)
+    return lens.logit_lens(model, seen, positions.rows)
 
 
 def lens_facts(run: Run, position: int) -> LensFacts:
-    """The lens, and the position that is looked at."""
-    return LensFacts(run, lens_of(run), position, partial(tokens.label, run))
+    """The lens around the position that is looked at."""
+    found = lens_of(run, LensFacts.drawn_of(run, position))
+    return LensFacts(run, found, position, partial(tokens.label, run))
+
+
+def whole_table(run: Run) -> pd.DataFrame:
+    """The lens of the whole text, to take away."""
+    n = run.input.shape[1]
+    return lens.lens_table(run, lens_of(run, Window(0, n, n)), partial(tokens.label, run))
+
+
+def table(facts: LensFacts) -> pd.DataFrame:
+    """Every layer at the pinned token."""
+    found = facts.by_layer
+    return pd.DataFrame(
+        {
+            _("layer"): [layer_name(layer, _) for layer in found["layer"]],
+            _("top token"): found["says"],
+            _("probability"): [percent(share) for share in found["probability"]],
+            _("rank of the final answer"): found["rank"],
+        }
+    )
 
 
 def says_decided(facts: LensFacts) -> str:
@@ -47,8 +73,8 @@ def says_grid(facts: LensFacts) -> str:
     """How to read the grid, and which part of it is shown."""
     said = [
         _(
-            "Number after #: rank of the final answer at this layer; #1 means it already "
-            "ranks first."
+            "The number after # is the rank of the final answer at this layer; #1 means it "
+            "already ranks first."
         )
     ]
     drawn = facts.drawn
@@ -56,7 +82,7 @@ def says_grid(facts: LensFacts) -> str:
         text = _("Shown: positions {first} to {last} of {n}; pin another token to see the others.")
         said.append(text.format(first=from_one(drawn.first), last=drawn.end, n=drawn.n))
     if len(facts.layers) < facts.n_layers:
-        text = _("{shown} of {n} layers are drawn; the exported table has all of them.")
+        text = _("{shown} of {n} layers are drawn; the curve and the table below have all of them.")
         said.append(text.format(shown=len(facts.layers), n=facts.n_layers))
     return sentences(*said)
 
@@ -69,4 +95,10 @@ def what_each_layer_says(run: Run) -> None:
         say(says_decided, *values, facts=lens_facts)
     draw = logit_lens_picture.grid
     show(draw, *values, facts=lens_facts, key="lens_grid", on_click=pin_token)
-    note(says_grid(lens_facts(*values)))
+    facts = lens_facts(*values)
+    note(says_grid(facts))
+    left, right = columns([6, 5])
+    with left:
+        show(logit_lens_picture.ranks, *values, facts=lens_facts, key="lens_ranks")
+    with right:
+        show_table(table(facts), key="lens_table", n_names=2, height=300)
