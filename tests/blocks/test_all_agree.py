@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from drawn import N_SEEDS, VALUES, changed, drawn, said, values_of
+from drawn_configs import N_SEEDS, VALUES, changed, drawn, said, values_of
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 from toy import assert_near, scramble

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from drawn import drawn
+from drawn_configs import drawn
 from safetensors.torch import save_file
 from toy import scramble
 

@@ -1,7 +1,7 @@
 """A configuration of any kind survives its link, and the sidebar offers what changes the model."""
 
 import pytest
-from drawn import N_SEEDS, changed, drawn, said
+from drawn_configs import N_SEEDS, changed, drawn, said
 
 from blocks import ModelConfig
 from blocks.model.in_use import settings_in_use
