@@ -1,7 +1,7 @@
 """Models that other programs have brought to this machine: opened where they lie, never copied.
 
-The hub's cache, Ollama, LM Studio and llama.cpp each keep their files in a folder of their own, by
-a layout of their own; nothing outside of these folders is named here.
+The hub's library, Ollama, LM Studio and llama.cpp each keep their files in a folder of their own,
+by a layout of their own; nothing outside of these folders is named here.
 """
 
 import json
@@ -23,9 +23,7 @@ def models_here(home: Path, environment: Mapping[str, str]) -> dict[str, Path]:
 
     `home`: of the user; `environment`: variables that move a cache elsewhere.
     """
-    hub = Path(environment.get("HF_HOME") or home / ".cache" / "huggingface") / "hub"
     found = (
-        *_of_hub(Path(environment.get("HF_HUB_CACHE") or hub)),
         *_of_ollama(Path(environment.get("OLLAMA_MODELS") or home / ".ollama" / "models")),
         *_of_files("lmstudio", home / ".lmstudio" / "models", "*/*/*" + GGUF),
         *_of_files("llama.cpp", Path(environment.get("LLAMA_CACHE") or home / LLAMA), "*" + GGUF),
@@ -36,14 +34,33 @@ def models_here(home: Path, environment: Mapping[str, str]) -> dict[str, Path]:
 LLAMA = ".cache/llama.cpp"
 
 
-def _of_hub(root: Path) -> Found:
-    """Of each model the revision that the hub calls main: safetensors as a folder, GGUF by file."""
-    for model in sorted(root.glob("models--*")):
+def hub_cache(home: Path, environment: Mapping[str, str]) -> Path:
+    """Where `huggingface_hub` keeps what it fetches, unless it is told otherwise."""
+    start = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
+    all_of_it = Path(environment.get("HF_HOME") or start / "huggingface")
+    return Path(environment.get("HF_HUB_CACHE") or all_of_it / "hub")
+
+
+def folder_of(cache: Path, name: str) -> Path:
+    """Where such a cache keeps a model of the hub."""
+    return cache / f"models--{name.replace('/', '--')}"
+
+
+def hub_models(cache: Path) -> dict[str, Path]:
+    """What such a cache holds, by its name on the hub: folders, and GGUF files (owner/name/file).
+
+    Of each model the revision that the hub calls main.
+    """
+    return dict([*_of_hub(cache)][:MOST_MODELS])
+
+
+def _of_hub(cache: Path) -> Found:
+    for model in sorted(cache.glob("models--*")):
         revision = _text(model / "refs" / "main").strip()
         snapshot = model / "snapshots" / revision
         if not REVISION.fullmatch(revision) or not snapshot.is_dir():
             continue
-        name = "hub/" + model.name.removeprefix("models--").replace("--", "/")
+        name = model.name.removeprefix("models--").replace("--", "/")
         if (snapshot / CONFIG).is_file() and any(snapshot.glob("*.safetensors")):
             yield name, snapshot
         for file in sorted(snapshot.glob("*" + GGUF)):

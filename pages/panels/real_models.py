@@ -21,6 +21,9 @@ def real_models() -> None:
             _row(model, preset)
     if not may_fetch and not any(here(model, names) for model in MODELS):
         st.markdown(_("No real model is on this server. Whoever runs it adds one: `make model`."))
+    if may_fetch:
+        st.caption(says_where(is_alone=address.is_alone()))
+        bringing.hub_by_name("home_hub")
     if names:
         bringing.choose(names, key="real_model")
     bringing.say_faults()
@@ -28,11 +31,7 @@ def real_models() -> None:
 
 def here(model: RealModel, names: tuple[str, ...]) -> str:
     """The name under which it opens at once; empty where it has to be fetched first."""
-    for known in (model.file, f"{brought.LOCAL}hub/{model.name}"):
-        if known in names:
-            return known
-    fetched = brought.HUB + model.name
-    return fetched if brought.is_here(fetched) else ""
+    return model.file if model.file in names else brought.from_the_hub(model.name)
 
 
 def _row(model: RealModel, preset: str) -> None:
@@ -58,4 +57,17 @@ def says_what(model: RealModel, *, is_here: bool) -> str:
         n=prefixed(model.n_parameters),
         languages=enumeration([_(each) for each in model.languages]),
         license=model.license,
+    )
+
+
+def says_where(*, is_alone: bool) -> str:
+    """Whose disk keeps what is fetched."""
+    if is_alone:
+        return _(
+            "Models are fetched into the Hugging Face cache of this machine and opened there. A "
+            "fetch that was stopped is resumed."
+        )
+    return _(
+        "Models are kept on this server until it needs the space. A fetch that was stopped is "
+        "resumed."
     )

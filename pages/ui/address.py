@@ -32,14 +32,17 @@ def of_this_page() -> Address:
 def serves_one_person() -> bool:
     """Whether whoever reads may fetch from the hub and open what programs keep on this machine.
 
-    `BLOCKSCOPE_HUB` says so, 1 or 0; else where nobody but this machine is listened to and no
-    proxy hands on what others ask.
+    `BLOCKSCOPE_HUB` says so, 1 or 0; else where this serves nobody but this machine.
     """
-    if told := settings.hub():
-        return told == "1"
+    told = settings.hub()
+    return told == "1" if told else is_alone()
+
+
+def is_alone() -> bool:
+    """Whether nobody but this machine is listened to, and no proxy hands on what others ask."""
     listens_on = st.get_option("server.address")
-    is_alone = listens_on not in EVERYWHERE and _is_this_machine(listens_on)
-    return is_alone and not any(name in st.context.headers for name in FORWARDED)
+    is_here = listens_on not in EVERYWHERE and _is_this_machine(listens_on)
+    return is_here and not any(name in st.context.headers for name in FORWARDED)
 
 
 def page_here() -> str:

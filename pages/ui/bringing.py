@@ -1,11 +1,15 @@
 """The ways in which a reader brings a model: files, a folder of the server, the hub."""
 
+from time import monotonic
+
 import streamlit as st
 
 from blocks import ConfigError, Fault
 from blocks.cost.units import bytes_text
+from blocks.weights.folder import GGUF
 from blocks.weights.hub import HubModel
 from blocks.weights.ledger import Ledger
+from pages.figures.units import long_duration
 from pages.ui import address, brought, link
 from pages.ui.fold import fold
 from pages.ui.language import _, literal, say_fault
@@ -25,7 +29,7 @@ def fold_of_ways() -> None:
         if names := (*brought.folders(), *brought.on_this_machine()):
             choose(names)
         if address.serves_one_person():
-            _hub()
+            hub_by_name("hub")
         say_faults()
 
 
@@ -103,27 +107,35 @@ def _open_chosen(key: str) -> None:
         _open(chosen)
 
 
-def _hub() -> None:
-    name = st.text_input(
-        _("A model on the Hugging Face Hub, as owner/model"), key="hub_name"
-    ).strip()
-    if name:
-        from_hub(name)
+def hub_by_name(key: str) -> None:
+    """Any model of the hub, where the reader knows its name."""
+    label = _("A model on the Hugging Face Hub, as owner/model")
+    if name := st.text_input(label, key=f"{key}_name").strip():
+        from_hub(name, key=key)
 
 
-def from_hub(name: str, *, key: str = "hub") -> None:
+def from_hub(name: str, *, key: str) -> None:
     """What there is to fetch of a model, the fetching, and the way to open what was fetched."""
-    if brought.is_here(brought.HUB + name):
-        st.button(_("Open it"), on_click=_open, args=(brought.HUB + name,), key=f"{key}_open")
+    if preset := brought.from_the_hub(name):
+        st.button(_("Open it"), on_click=_open, args=(preset,), key=f"{key}_open")
         return
     st.button(_("Look it up"), on_click=_look_up, args=(name,), key=f"{key}_look_up")
     found: HubModel | None = st.session_state.get("hub_found")
     if found is None or found.name != name:
         return
-    text = _("{name}: {n} files, {size} to fetch.")
-    st.caption(text.format(name=literal(name), n=len(found.files), size=bytes_text(found.n_bytes)))
+    st.caption(says_found(found))
     if st.button(_("Fetch and open"), icon=":material/download:", key=f"{key}_fetch"):
         _fetch(found, key)
+
+
+def says_found(found: HubModel) -> str:
+    """What would be fetched, and which of several GGUF files."""
+    (first, _size), size = found.files[0], bytes_text(found.n_bytes)
+    if first.endswith(GGUF):
+        text = _("{name}: {file}, {size} to fetch.")
+        return text.format(name=literal(found.name), file=literal(first), size=size)
+    text = _("{name}: {n} files, {size} to fetch.")
+    return text.format(name=literal(found.name), n=len(found.files), size=size)
 
 
 def _look_up(name: str) -> None:
@@ -138,16 +150,34 @@ def _look_up(name: str) -> None:
 def _fetch(found: HubModel, key: str) -> None:
     """Any click, the one on Stop too, ends this run of the page and what it fetches."""
     st.button(_("Stop"), icon=":material/stop:", key=f"{key}_stop")
-    bar, whole = st.progress(0.0), max(1, found.n_bytes)
+    bar, whole, start = st.progress(0.0, " "), max(1, found.n_bytes), monotonic()
+    so_far: list[int] = []
+
+    def said(n_bytes: int) -> None:
+        so_far.append(n_bytes)
+        left = seconds_left(whole - n_bytes, n_bytes - so_far[0], monotonic() - start)
+        bar.progress(min(1.0, n_bytes / whole), says_coming(n_bytes, whole, left))
+
     try:
-        for n_bytes in brought.fetch(found):
-            text = _("{now} of {all}").format(now=bytes_text(n_bytes), all=bytes_text(whole))
-            bar.progress(min(1.0, n_bytes / whole), text)
+        brought.fetch(found, said)
     except ConfigError as error:
         _say(error.faults)
         return
-    _open(brought.HUB + found.name)
+    _open(brought.from_the_hub(found.name))
     st.rerun()
+
+
+def seconds_left(n_missing: int, n_came: int, seconds: float) -> float | None:
+    """How long the rest takes, where so many bytes came in these seconds; at least one second."""
+    return max(1.0, round(seconds * n_missing / n_came)) if n_came and n_missing else None
+
+
+def says_coming(now: int, whole: int, left: float | None) -> str:
+    """How many bytes are there, and how many seconds are left, where that is known."""
+    said = {"now": bytes_text(now), "all": bytes_text(whole)}
+    if left is None:
+        return _("{now} of {all}").format(**said)
+    return _("{now} of {all} · about {left} left").format(left=long_duration(left, _=_), **said)
 
 
 def _say(faults: tuple[Fault, ...]) -> None:

@@ -8,7 +8,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
@@ -22,7 +22,7 @@ from blocks.text.marks import Marks, marks_of
 from blocks.text.numbers import NumberTokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.weights import hub, places
-from blocks.weights.caches import models_here
+from blocks.weights.caches import folder_of, hub_cache, hub_models, models_here
 from blocks.weights.folder import CONFIG, GGUF, INDEX, TOKENIZER
 from blocks.weights.ledger import Ledger
 from blocks.weights.model_file import Card, ModelFile, read_model_file
@@ -125,14 +125,22 @@ def find(preset: str) -> Brought | None:
     return None if found is None else _of_folder(found)
 
 
-def is_here(preset: str) -> bool:
-    """Whether there are files under this name, sound or not; none is opened."""
-    return _path(preset) is not None
-
-
 def _path(preset: str) -> Path | None:
     kind, name = _split(preset)
+    if kind == HUB:
+        return _from_hub().get(name)
     return _kept_here().get(name) if kind == LOCAL else places.below(_roots(kind), name)
+
+
+def from_the_hub(name: str) -> str:
+    """The name of a model of the hub that is here, perhaps as a GGUF file; empty where it is not.
+
+    No file is opened.
+    """
+    for each in _from_hub():
+        if each == name or (each.startswith(f"{name}/") and each.endswith(GGUF)):
+            return HUB + each
+    return ""
 
 
 def ledger_of(weights: str) -> Ledger | None:
@@ -178,12 +186,29 @@ def folders() -> tuple[str, ...]:
 
 
 def on_this_machine() -> tuple[str, ...]:
-    """What other programs keep here, where this serves the person who put it there."""
-    return tuple(LOCAL + name for name in _kept_here())
+    """What came from the hub and what other programs keep, where readers may open it."""
+    if not address.serves_one_person():
+        return ()
+    return (*(HUB + name for name in _from_hub()), *(LOCAL + name for name in _kept_here()))
 
 
 def _kept_here() -> dict[str, Path]:
     return models_here(Path.home(), os.environ) if address.serves_one_person() else {}
+
+
+def _from_hub() -> dict[str, Path]:
+    """What readers have fetched, and where they may open it, what is in the cache of the hub."""
+    own = hub_models(_root(HUB))
+    if address.serves_one_person():
+        return {**own, **hub_models(hub_cache(Path.home(), os.environ))}
+    return own
+
+
+def _door() -> hub.Door:
+    """One person has the hub's own cache and account; a class a cache of the server, as anybody."""
+    if address.is_alone():
+        return hub.Door(hub_cache(Path.home(), os.environ))
+    return hub.Door(_root(HUB), has_account=False)
 
 
 def take_in(files: Sequence[Upload]) -> str:
@@ -211,16 +236,27 @@ def take_in(files: Sequence[Upload]) -> str:
 
 def on_the_hub(name: str) -> hub.HubModel:
     """What there is to fetch, refused where it could not be opened. Raises `ConfigError`."""
-    found = hub.hub_model(name)
+    found = hub.hub_model(name, _door())
     if found.n_bytes > _most_bytes():
         raise _too_large(name, found.n_bytes)
     return found
 
 
-def fetch(model: hub.HubModel) -> Iterator[int]:
-    """Bring a model from the hub; yields the bytes that have come. Raises `ConfigError`."""
-    _make_room(model.n_bytes)
-    yield from hub.fetch(model, _root(HUB) / model.name)
+def fetch(model: hub.HubModel, said: Callable[[int], None]) -> None:
+    """Bring a model from the hub; `said` hears how many bytes are there. Raises `ConfigError`.
+
+    In the cache of a server that serves others, the oldest makes room as it does for uploads.
+    """
+    door = _door()
+    with hub.only_one(door):
+        if door.has_account:
+            hub.fetch(model, door, said)
+            return
+        folder = folder_of(door.cache, model.name)
+        _make_room(model.n_bytes, beside=folder)
+        hub.fetch(model, door, said)
+        folder.touch()  # the newest
+        _make_room(0)  # as others may have uploaded meanwhile
 
 
 def _split(preset: str) -> tuple[str, str]:
@@ -358,8 +394,11 @@ def _checked(files: Sequence[Upload]) -> dict[str, Upload]:
     return named
 
 
-def _make_room(n_bytes: int) -> None:
-    """Forget what came first, where there is no room for more. Raises `ConfigError`."""
+def _make_room(n_bytes: int, *, beside: Path | None = None) -> None:
+    """Forget what came first, where there is no room for more. Raises `ConfigError`.
+
+    `beside`: the folder of what comes, of which a part may be here.
+    """
     most = settings.uploads_bytes()
     if n_bytes > most:
         text = N_(
@@ -367,14 +406,20 @@ def _make_room(n_bytes: int) -> None:
         )
         said = {"need": bytes_text(n_bytes), "budget": bytes_text(most)}
         raise ConfigError([Fault(text, said)])
-    found = (*_root(UPLOAD).glob("*"), *_root(HUB).glob("*/*"))
-    kept = (folder for folder in found if not folder.name.startswith("."))  # not one that comes
+    found = (*_root(UPLOAD).glob("[!.]*"), *_root(HUB).glob("[!.]*"))  # with a dot: still comes
+    kept = (folder for folder in found if folder.is_dir() and folder != beside)
     by_age = sorted(kept, key=lambda folder: folder.stat().st_mtime)
-    sizes = {folder: sum(each.stat().st_size for each in folder.glob("*")) for folder in by_age}
+    sizes = {folder: _bytes_below(folder) for folder in by_age}
     while sizes and sum(sizes.values()) + n_bytes > most:
         oldest = next(iter(sizes))
         del sizes[oldest]
         shutil.rmtree(oldest, ignore_errors=True)
+
+
+def _bytes_below(folder: Path) -> int:
+    """Of all files; what links lead to counts where it lies."""
+    files = (each for each in folder.rglob("*") if each.is_file() and not each.is_symlink())
+    return sum(each.stat().st_size for each in files)
 
 
 UNREADABLE = (Fault(N_("The folder cannot be read: ask the server administrator")),)

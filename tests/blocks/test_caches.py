@@ -1,12 +1,13 @@
 """What other programs keep on this machine, by the layouts of their own folders."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from blocks import ConfigError
 from blocks.weights import open_published
-from blocks.weights.caches import OF_MODEL, models_here
+from blocks.weights.caches import OF_MODEL, hub_cache, hub_models, models_here
 from tests.blocks.gguf_files import wide_llama, write_gguf
 from tests.blocks.published_folders import saved
 
@@ -53,24 +54,30 @@ def test_each_program_s_models_are_found_and_opened_in_place(folder, gguf_file, 
     for place in (".lmstudio/models/owner/name/a.gguf", ".cache/llama.cpp/b.gguf"):
         (tmp_path / place).parent.mkdir(parents=True)
         (tmp_path / place).write_bytes(raw)
-    found = models_here(tmp_path, {})
+    assert hub_cache(tmp_path, {}) == hub
+    held, found = hub_models(hub), models_here(tmp_path, {})
+    assert [*held] == ["owner/llama", "owner/rounded/toy.gguf"]
     assert [*found] == [
-        "hub/owner/llama",
-        "hub/owner/rounded/toy.gguf",
         "ollama/llama3.2:1b",
         "ollama/someone/own:1b",
         "lmstudio/owner/name/a.gguf",
         "llama.cpp/b.gguf",
     ]
-    for path in found.values():
+    for path in (*held.values(), *found.values()):
         assert open_published(path).config.n_layers == 2
 
 
-def test_variables_move_the_folders(gguf_file, tmp_path):
-    _in_hub(tmp_path / "hub", "a/b", [gguf_file])
-    assert [*models_here(tmp_path, {"HF_HUB_CACHE": str(tmp_path / "hub")})] == ["hub/a/b/toy.gguf"]
-    assert [*models_here(tmp_path, {"HF_HOME": str(tmp_path)})] == ["hub/a/b/toy.gguf"]
-    assert models_here(tmp_path / "nobody", {}) == {}
+@pytest.mark.parametrize(
+    ("environment", "place"),
+    [
+        ({"HF_HUB_CACHE": "/a/hub", "HF_HOME": "/b"}, "/a/hub"),
+        ({"HF_HOME": "/b", "XDG_CACHE_HOME": "/c"}, "/b/hub"),
+        ({"XDG_CACHE_HOME": "/c"}, "/c/huggingface/hub"),
+    ],
+)
+def test_variables_move_the_cache(environment, place, tmp_path):
+    assert hub_cache(tmp_path, environment) == Path(place)
+    assert models_here(tmp_path / "nobody", environment) == {} == hub_models(tmp_path / "nobody")
 
 
 def test_a_link_that_leaves_the_model_s_folder_is_not_followed(folder, gguf_file, tmp_path):
@@ -78,7 +85,9 @@ def test_a_link_that_leaves_the_model_s_folder_is_not_followed(folder, gguf_file
     (snapshot / "config.json").symlink_to(folder / "config.json")
     (snapshot / "toy.gguf").unlink()
     (snapshot / "toy.gguf").symlink_to(gguf_file)
-    for path in models_here(tmp_path, {"HF_HUB_CACHE": str(tmp_path)}).values():
+    found = hub_models(tmp_path)
+    assert len(found) == 2
+    for path in found.values():
         with pytest.raises(ConfigError, match="points outside"):
             open_published(path)
 

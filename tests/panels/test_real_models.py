@@ -19,14 +19,14 @@ def test_counts_are_those_of_the_presets(title: str, preset: str):
     assert model.n_parameters == total_parameters(PRESETS[preset])
 
 
-def test_a_package_goes_before_a_cache_and_a_cache_before_a_fetch(
+def test_a_package_goes_before_the_cache_and_the_cache_before_a_fetch(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    model, cached = MODELS[0], f"local:hub/{MODELS[0].name}"
-    monkeypatch.setattr(brought, "is_here", lambda preset: preset == f"hub:{model.name}")
-    assert real_models.here(model, (cached, model.file)) == model.file
-    assert real_models.here(model, (cached,)) == cached
-    assert real_models.here(model, ()) == f"hub:{model.name}"
+    model = MODELS[0]
+    held = {model.name: f"hub:{model.name}/toy.gguf"}
+    monkeypatch.setattr(brought, "from_the_hub", lambda name: held.get(name, ""))
+    assert real_models.here(model, (model.file,)) == model.file
+    assert real_models.here(model, ()) == held[model.name]
     assert real_models.here(MODELS[1], ()) == ""
 
 
@@ -47,3 +47,14 @@ def test_a_class_is_offered_no_fetching(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(brought, "folders", tuple)
     page = _shown()
     assert not page.button and "make model" in page.markdown[0].value
+
+
+def test_one_person_fetches_any_model_by_its_name(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("BLOCKSCOPE_HUB", "1")
+    for name in ("on_this_machine", "folders"):
+        monkeypatch.setattr(brought, name, tuple)
+    monkeypatch.setattr(brought, "from_the_hub", lambda name: "")
+    page = _shown()
+    assert page.text_input(key="home_hub_name")
+    assert page.caption[0].value == real_models.says_where(is_alone=True)
+    assert "until it needs the space" in real_models.says_where(is_alone=False)

@@ -4,19 +4,21 @@ import json
 import os
 import shutil
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from brought_folders import save_folder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from stand_in_hub import Hub, stand_in
 
 from blocks import ConfigError
 from blocks.text.numbers import NumberTokenizer
 from blocks.weights.ledger import State
 from blocks.weights.pocket import FOLDER as POCKET
 from pages.ui import brought, starts
+from tests.blocks.gguf_files import wide_llama, write_gguf
 
 WHOLE, CONFIG = "model.safetensors", "config.json"
 few = settings(
@@ -266,3 +268,78 @@ def test_what_other_programs_keep_here_is_for_one_person_only(
     monkeypatch.setenv("BLOCKSCOPE_HUB", "0")
     assert brought.on_this_machine() == () and brought.find("local:llama.cpp/toy.gguf") is None
     assert brought.lacking("local:llama.cpp/toy.gguf") is not None
+
+
+@pytest.fixture
+def on_the_hub(sound: list[File], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """Two models on a hub of this machine, which offers it."""
+    pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    for name in ("HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BLOCKSCOPE_HUB", "1")
+    files = {each.name: each.raw for each in sound}
+    gguf = write_gguf(tmp_path / "toy.gguf", wide_llama()).read_bytes()
+    models = {"a/one": files, "a/two": files | {"x": b""}, "a/rounded": {"toy-Q4_0.gguf": gguf}}
+    with stand_in(models) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.endpoint)
+        yield server
+
+
+def fetched(name: str) -> str:
+    brought.fetch(brought.on_the_hub(name), lambda n_bytes: None)
+    return brought.from_the_hub(name)
+
+
+@pytest.mark.parametrize(
+    ("is_alone", "place"), [(True, ".cache/huggingface/hub"), (False, "kept/hub")]
+)
+def test_one_person_fetches_into_the_cache_of_the_hub_and_a_class_into_that_of_the_server(
+    on_the_hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_alone: bool, place: str
+):
+    monkeypatch.setattr(brought.address, "is_alone", lambda: is_alone)
+    assert brought.from_the_hub("a/one") == "" and brought.find("hub:a/one") is None
+    assert fetched("a/one") == "hub:a/one" and brought.is_sound("hub:a/one")
+    assert fetched("a/rounded") == "hub:a/rounded/toy-Q4_0.gguf"
+    assert brought.is_sound("hub:a/rounded/toy-Q4_0.gguf")
+    assert {each.name for each in (tmp_path / place).glob("models--*")} == {
+        "models--a--one",
+        "models--a--rounded",
+    }
+    assert brought.on_this_machine() == ("hub:a/one", "hub:a/rounded/toy-Q4_0.gguf")
+    monkeypatch.setenv("BLOCKSCOPE_HUB", "0")
+    assert brought.on_this_machine() == ()
+    assert brought.is_sound("hub:a/one") is not is_alone  # a class keeps what it has fetched
+
+
+def test_what_a_class_fetches_has_the_room_of_uploads(
+    on_the_hub: Hub, sound: list[File], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(brought.address, "is_alone", lambda: False)
+    n_bytes = sum(len(each.raw) for each in sound)
+    monkeypatch.setenv("BLOCKSCOPE_UPLOADS_GIB", repr(1.5 * n_bytes / 2**30))
+    upload = brought.take_in(sound)
+    assert fetched("a/one") == "hub:a/one" and brought.find(upload) is None
+    assert fetched("a/two") == "hub:a/two" and brought.from_the_hub("a/one") == ""
+    upload = brought.take_in(sound)
+    assert brought.is_sound(upload) and brought.from_the_hub("a/two") == ""
+    monkeypatch.setenv("BLOCKSCOPE_UPLOADS_GIB", repr(0.5 * n_bytes / 2**30))
+    with pytest.raises(ConfigError, match="more than the"):
+        fetched("a/one")
+
+
+def test_what_was_stopped_counts_once_when_it_goes_on(
+    on_the_hub: Hub, sound: list[File], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(brought.address, "is_alone", lambda: False)
+    n_bytes = sum(len(each.raw) for each in sound)
+    monkeypatch.setenv("BLOCKSCOPE_UPLOADS_GIB", repr(1.2 * n_bytes / 2**30))
+
+    def stop(n_bytes: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        brought.fetch(brought.on_the_hub("a/one"), stop)
+    so_far: list[int] = []
+    brought.fetch(brought.on_the_hub("a/one"), so_far.append)
+    assert brought.is_sound("hub:a/one") and so_far[0] == len(sound[0].raw)

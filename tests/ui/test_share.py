@@ -92,3 +92,4 @@ def test_a_server_for_this_machine_alone_serves_one_person(
     monkeypatch.setattr(address.st, "get_option", lambda name: listens_on)
     monkeypatch.setattr(type(address.st.context), "headers", headers)
     assert address.serves_one_person() is is_for_one
+    assert address.is_alone() is (is_for_one if told == "" else listens_on == "localhost")
