@@ -13,6 +13,7 @@ from pages.figures.units import long_duration
 from pages.ui import address, brought, link
 from pages.ui.fold import fold
 from pages.ui.language import _, literal, say_fault
+from pages.ui.steps import is_touched
 
 MOST_SAID = 3
 
@@ -148,23 +149,33 @@ def _look_up(name: str) -> None:
 
 
 def _fetch(found: HubModel, key: str) -> None:
-    """Any click, the one on Stop too, ends this run of the page and what it fetches."""
-    st.button(_("Stop"), icon=":material/stop:", key=f"{key}_stop")
-    bar, whole, start = st.progress(0.0, " "), max(1, found.n_bytes), monotonic()
+    """Whatever is clicked, Stop or anything else, ends what is fetched here."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        bar = st.progress(0.0, " ")
+        st.button(_("Stop"), icon=":material/stop:", key=f"{key}_stop")
+    whole, start = max(1, found.n_bytes), monotonic()
     so_far: list[int] = []
 
     def said(n_bytes: int) -> None:
+        if is_touched():
+            raise _Stopped
         so_far.append(n_bytes)
         left = seconds_left(whole - n_bytes, n_bytes - so_far[0], monotonic() - start)
         bar.progress(min(1.0, n_bytes / whole), says_coming(n_bytes, whole, left))
 
     try:
         brought.fetch(found, said)
+    except _Stopped:
+        return
     except ConfigError as error:
         _say(error.faults)
         return
     _open(brought.from_the_hub(found.name))
     st.rerun()
+
+
+class _Stopped(BaseException):
+    """The reader does something else."""
 
 
 def seconds_left(n_missing: int, n_came: int, seconds: float) -> float | None:

@@ -133,7 +133,7 @@ def _followed(
     n_steps = _n_until_stopped(what, key, n_all)
     may_go_on = is_asked or st.session_state.get(f"{key}_goes_on", (None, 0))[0] == what
     while len(found) < n_steps:
-        if (found or shown.awaited.position) and _is_touched():
+        if (found or shown.awaited.position) and is_touched():
             shown.place.empty()
             return Done(found, is_stopped=True)
         if shown.elapsed > A_WHILE and not may_go_on:
@@ -206,7 +206,7 @@ def says_place(place: Place) -> str:
     return f"{said} · " + _("starts in about {seconds:.0f} s").format(seconds=place.seconds)
 
 
-def _is_touched() -> bool:
+def is_touched() -> bool:
     """Whether the reader has touched something meanwhile, the button that stops for one.
 
     Streamlit hears of what is touched in a section only when the section has come to its end. A

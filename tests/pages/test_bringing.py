@@ -49,6 +49,19 @@ def test_a_model_is_looked_up_fetched_and_opened(hub: Hub):
     assert hub.asked == []
 
 
+def test_who_touches_something_stops_it_and_goes_on_later(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+):
+    at = looked_up("a/model")
+    monkeypatch.setattr(bringing, "is_touched", lambda: True)
+    press(at, "home_hub_fetch")
+    assert_works(at)
+    assert "preset" not in at.query_params and brought.on_this_machine() == ()
+    monkeypatch.setattr(bringing, "is_touched", lambda: False)
+    press(at, "home_hub_fetch")
+    assert at.query_params["preset"] == "hub:a/model"
+
+
 def test_what_does_not_come_says_why_and_nothing_is_opened(hub: Hub):
     at = looked_up("a/model")
     hub.gated["a/model"] = 403

@@ -29,7 +29,7 @@ def test_a_section_that_draws_itself_again_by_the_clock_stops_no_work(
         requests.request_rerun(each)
     found = SimpleNamespace(script_requests=requests)
     monkeypatch.setattr(steps, "get_script_run_ctx", lambda: found)
-    assert steps._is_touched() == is_touched
+    assert steps.is_touched() == is_touched
 
 
 def test_what_is_left_is_timed_by_the_steps_that_are_done():
