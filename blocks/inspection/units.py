@@ -92,10 +92,11 @@ class UnitTokens:
 
     @property
     def strongest(self) -> pd.DataFrame:
-        """The tokens at which `hidden` of the unit is largest: number, label, hidden."""
+        """The tokens at which |hidden| of the unit is largest: number, label, hidden."""
         hidden = self.hidden[self.units.index(self.unit)]
-        table = {"number": self.numbers, "label": self.labels, "hidden": hidden}
-        return pd.DataFrame(table).nlargest(N_TOKENS, "hidden").reset_index(drop=True)
+        table = pd.DataFrame({"number": self.numbers, "label": self.labels, "hidden": hidden})
+        largest = table["hidden"].abs().nlargest(N_TOKENS).index
+        return table.loc[largest].reset_index(drop=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -206,7 +206,7 @@ def _cells_to_click(facts: UnitTokens, _: Translate) -> dict[str, Any]:
 
 
 def exciting(facts: UnitTokens, *, _: Translate) -> Picture:
-    """The tokens at which one unit's `hidden` is largest; a click returns the token's number."""
+    """The tokens at which one unit's |`hidden`| is largest; a click returns the token's number."""
     tokens = facts.strongest
     n = len(tokens)
     colors = [
