@@ -13,7 +13,9 @@ from blocks.inspection.position_claims import Claim, ClaimsFacts, ShiftFacts, Ve
 from blocks.inspection.position_facts import KindFacts, LikenessFacts, PairFacts, TableFacts
 from blocks.model.faults import Fault
 from blocks.model.kinds import PositionKind
-from pages.panels.positions import beyond, claims, loss, matrix
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
+from pages.panels.positions import beyond, claims, loss, matrix, trained
 
 NONE, SINUSOIDAL, LEARNED, ROPE, ALIBI = (
     PositionKind(name) for name in ("none", "sinusoidal", "learned", "rope", "alibi")
@@ -301,4 +303,21 @@ def test_what_the_matrix_looks_like(monkeypatch):
     assert fitted.startswith("Fitted by least squares")
     assert (
         "the encoding (ALiBi) has no" in in_both(monkeypatch, claims.says_shift, None, ALIBI)["en"]
+    )
+
+
+def test_of_a_file_the_length_that_it_names_is_the_trained_one(monkeypatch):
+    config = ModelConfig.from_flat({"architecture": "gpt", "n_heads": 2, "max_seq_len": 8192})
+    run = Run(config=config, input=Input(), mask=MaskConfig(mask_kind="causal"))
+    brought = replace(run, weights="folder:x")
+    monkeypatch.setattr(trained, "spec", lambda _run: None)
+    assert trained.length_of_file(run) is None
+    assert trained.length_of_file(brought) == 8192
+    said = in_both(monkeypatch, beyond.says_texts, brought, 32)
+    assert (
+        "The file names 8,192 tokens as the longest text: L = 32 is only the shortest" in said["en"]
+    )
+    assert (
+        "8,192" in said["zh"]
+        and "8,192" not in in_both(monkeypatch, beyond.says_texts, run, 32)["en"]
     )

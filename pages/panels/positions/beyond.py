@@ -163,7 +163,20 @@ def says_texts(run: Run, trained_len: int) -> str:
     memory = bytes_text(memory_needed(run, trained_len))
     need = _("Memory: at most about {memory}.").format(memory=memory)
     own = terms.option(run.config.position.position_kind)
-    return sentences(begin.format(n=N_TEXTS, seed=run.seed), random.format(own=own), need)
+    begin = begin.format(n=N_TEXTS, seed=run.seed)
+    return sentences(begin, _length_of_file(run, trained_len), random.format(own=own), need)
+
+
+def _length_of_file(run: Run, trained_len: int) -> str:
+    """That L is not what the file was trained on, where it is not."""
+    longest = trained.length_of_file(run)
+    if longest is None or longest == trained_len:
+        return ""
+    text = _(
+        "The file names {longest:,} tokens as the longest text: L = {length:,} is only the "
+        "shortest length compared here, not the trained one."
+    )
+    return text.format(longest=longest, length=trained_len)
 
 
 def spread_table(facts: BeyondFacts) -> None:
@@ -203,6 +216,8 @@ def beyond_the_length(run: Run) -> None:
     left, right = explained(("beyond_length",), code, key="beyond").columns(2)
     with left:
         label = _("L · trained length, in tokens")
+        if trained.length_of_file(run) is not None:
+            label = _("L · shortest length compared, in tokens")
         slide("trained_len", label, TRAINED_LENGTHS, trained.length(run))
     with right:
         layer_choice(run)

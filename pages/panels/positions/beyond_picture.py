@@ -56,9 +56,7 @@ def by_distance(facts: BeyondFacts, kind: str, *, _: Translate) -> Picture:
             "dtick": 1,
         },
         shapes=[marks.upright(edge)],
-        annotations=[
-            _edge_name(float(np.log10(edge)), facts.trained_len, _, y=0.98, yanchor="top")
-        ],
+        annotations=[_edge_name(float(np.log10(edge)), facts.trained_len, y=0.98, yanchor="top")],
         **legend(),
     )
 
@@ -155,13 +153,12 @@ def loss(facts: LossFacts, kind: str, *, _: Translate) -> Picture:
         },
         yaxis={"title": _("bits per token"), "range": [0, 1.08 * float(high.max())]},
         shapes=[marks.upright(edge)],
-        annotations=[_edge_name(edge, facts.trained_len, _)],
+        annotations=[_edge_name(edge, facts.trained_len)],
         **legend(),
     )
 
 
-def _edge_name(x: float, trained_len: int, _: Translate, **more: Any) -> dict[str, Any]:
+def _edge_name(x: float, trained_len: int, **more: Any) -> dict[str, Any]:
     """At the foot of the line, or where `more` says, to its left; `x` as the axis has it."""
-    text = _("trained length {n}").format(n=trained_len)
     place = {"x": x, "xanchor": "right", "y": 0.02, "yref": "paper", "yanchor": "bottom"}
-    return {**place, "text": text, **more}
+    return {**place, "text": f"L = {trained_len}", **more}

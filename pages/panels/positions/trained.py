@@ -38,6 +38,11 @@ def own_length(run: Run) -> int:
     return found.task.seq_len if found else RANDOM_LENGTH
 
 
+def length_of_file(run: Run) -> int | None:
+    """The longest text that a file names for weights whose training is not known here."""
+    return run.config.max_seq_len if run.weights and spec(run) is None else None
+
+
 def task_of(run: Run, n: int) -> Task | None:
     """The task of a trained run with rows of `n` tokens; None where random, or no rows so long."""
     found = spec(run)
