@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from blocks.inspection.head_facts import without_resting
 from blocks.model.kinds import NormPlacement
 from blocks.observe.run import Run
 from blocks.weights.model_file import Card
@@ -58,8 +59,14 @@ class LayerHeads:
 
     @property
     def sharpest(self) -> pd.Series:
-        """The head with the least entropy."""
-        return self.heads.iloc[int(self.heads["entropy_bits"].argmin())]
+        """The head with the least entropy, those that rest on the first token left out."""
+        heads = without_resting(self.heads)
+        return heads.iloc[int(heads["entropy_bits"].argmin())]
+
+    @property
+    def n_resting(self) -> int:
+        """How many heads were left out."""
+        return len(self.heads) - len(without_resting(self.heads))
 
     @property
     def named(self) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from blocks.observe.run import Run
 
 STEPS = ("qkv", "scores", "scaled", "cap", "bias", "mask", "softmax", "mix", "gate", "write")
 OF_SCORES = ("scaled", "cap", "bias", "mask", "softmax")  # no vectors of features in these steps
-MUCH = 0.05
+MUCH, MOST_OF_IT = 0.05, 0.5
 OPEN_ENDED = ("entropy_bits", "distance_tokens")
 
 
@@ -209,28 +209,55 @@ class Cell:
 
 
 class Sharpest(NamedTuple):
-    """The head in which a query puts the largest weight on a key that is another token."""
+    """The head in which a query puts the largest weight on a key that is another token.
+
+    `beyond_first`: the first token was left out, because most attention rests there.
+    """
 
     layer: int
     head: int
     key: int
     weight: float
+    beyond_first: bool = False
 
 
 def sharpest(patterns: Sequence[Tensor], query: int) -> Sharpest:
-    """`patterns`: one per layer, (batch, n_heads, query, key); the first sequence is meant."""
-    return max((_sharpest(pattern, i, query) for i, pattern in enumerate(patterns)), key=_weight)
+    """`patterns`: one per layer, (batch, n_heads, query, key); the first sequence is meant.
+
+    Heads that rest on the first token (Xiao et al. 2023, attention sinks) have nothing to say of
+    it: where it takes most of the weight of all heads, the largest on another key is meant.
+    """
+    rows = [pattern[0, :, query].float().clone() for pattern in patterns]
+    rests = rests_on_first(sum(float(row[:, 0].mean()) for row in rows) / len(rows), query)
+    for row in rows:
+        row[:, query] = 0
+    whole = _largest(rows)
+    for row in rows:
+        row[:, 0] = 0
+    other = _largest(rows)._replace(beyond_first=True)
+    return other if rests and other.weight else whole
 
 
-def _sharpest(pattern: Tensor, layer: int, query: int) -> Sharpest:
-    row = pattern[0, :, query].float().clone()
-    row[:, query] = 0
-    place = int(row.argmax())
-    return Sharpest(layer, *divmod(place, row.shape[-1]), float(row.flatten()[place]))
+def rests_on_first(share: float, query: int) -> bool:
+    """Whether attention to the first token is to be left out, which has this share of all."""
+    return share > MOST_OF_IT and query > 1
 
 
-def _weight(found: Sharpest) -> float:
-    return found.weight
+def _largest(rows: Sequence[Tensor]) -> Sharpest:
+    """`rows`: one per layer, (n_heads, key)."""
+    found = []
+    for layer, row in enumerate(rows):
+        place = int(row.argmax())
+        there = divmod(place, row.shape[-1])
+        found.append(Sharpest(layer, *there, float(row.flatten()[place])))
+    return max(found, key=lambda each: each.weight)
+
+
+def without_resting(heads: pd.DataFrame) -> pd.DataFrame:
+    """The heads that do not rest on the first token, where most do; else all of them."""
+    is_resting = heads["name"] == "first_token"
+    is_most = MOST_OF_IT * len(heads) < is_resting.sum() < len(heads)
+    return heads[~is_resting] if is_most else heads
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,9 +282,15 @@ class AllHeads:
 
     @property
     def ends(self) -> tuple[pd.Series, pd.Series]:
-        """The sharpest head and the most spread out one."""
-        bits = self.heads["entropy_bits"]
-        return self.heads.iloc[bits.argmin()], self.heads.iloc[bits.argmax()]
+        """The sharpest head and the most spread out one, those that rest left out."""
+        heads = without_resting(self.heads)
+        bits = heads["entropy_bits"]
+        return heads.iloc[bits.argmin()], heads.iloc[bits.argmax()]
+
+    @property
+    def n_resting(self) -> int:
+        """How many heads rest on the first token, where most do; 0 where all do, or few."""
+        return len(self.heads) - len(without_resting(self.heads))
 
     @property
     def n_named(self) -> dict[str, int]:

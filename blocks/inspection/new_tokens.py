@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import pandas as pd
 
-from blocks.inspection.head_facts import Sharpest
+from blocks.inspection.head_facts import Sharpest, rests_on_first
 from blocks.observe.run import Run
 from blocks.text.written import Written
 
@@ -50,10 +51,13 @@ class NewTokens:
         n_heads, n_keys = self.token.reads.shape[1:]
         if not n_keys:
             return None
-        row, key = divmod(int(self.token.reads.argmax()), n_keys)
+        reads = self.token.reads.astype(np.float32)
+        beyond_first = rests_on_first(float(reads[..., 0].mean()), n_keys - 1)
+        reads[..., 0] *= not beyond_first
+        row, key = divmod(int(reads.argmax()), n_keys)
         nth, head = divmod(row, n_heads)
         layer = self.run.config.attention_layers[nth]
-        return Sharpest(layer, head, key, float(self.token.reads[nth, head, key]))
+        return Sharpest(layer, head, key, float(reads[nth, head, key]), beyond_first)
 
     def table(self) -> pd.DataFrame:
         """One row a new token: label, how probable it was, where its context began."""

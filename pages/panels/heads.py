@@ -36,6 +36,11 @@ def says_heads(facts: LayerHeads) -> str:
     text = _(
         "The sharpest is head {head}: entropy {entropy:.2f} bits, {tokens:.1f} effective tokens."
     )
+    if facts.n_resting:
+        text = _(
+            "The sharpest of those that do not rest on the first token is head {head}: entropy "
+            "{entropy:.2f} bits, {tokens:.1f} effective tokens."
+        )
     said = text.format(
         head=from_one(sharpest["head"]),
         entropy=sharpest["entropy_bits"],

@@ -95,6 +95,33 @@ def test_the_sharpest_head_reads_another_token():
     assert others[found.layer, found.head, found.key] == others.max()
 
 
+def resting() -> list[torch.Tensor]:
+    """Two layers of two heads that rest on the first token, but for one that reads the third."""
+    patterns = torch.zeros(2, 1, 2, 5, 5)
+    patterns[..., 0] = 1
+    patterns[1, 0, 1, 4] = torch.tensor([0.2, 0, 0.7, 0, 0.1])
+    return [*patterns]
+
+
+def test_where_most_rests_on_the_first_token_the_sharpest_is_another():
+    assert sharpest(resting(), 4) == (1, 1, 2, pytest.approx(0.7), True)
+    assert sharpest(resting(), 2)[:2] == (0, 0) and not sharpest(resting(), 2).beyond_first
+    little = [pattern.clone() for pattern in resting()]
+    little[0][:, :, 4] = little[1][:, 0, 4] = torch.tensor([0.3, 0.6, 0, 0, 0.1])
+    assert not sharpest(little, 4).beyond_first
+
+
+def test_heads_that_rest_on_the_first_token_are_not_the_sharpest():
+    names = ["first_token", "first_token", "", "induction"]
+    table = pd.DataFrame({"entropy_bits": [0.0, 0.1, 2.0, 0.5], "name": names, "head": range(4)})
+    facts = AllHeads(table[:3], "layer", (0, 0))
+    assert [end["head"] for end in facts.ends] == [2, 2] and facts.n_resting == 2
+    facts = AllHeads(table[1:], "layer", (0, 0))
+    assert [end["head"] for end in facts.ends] == [1, 2] and facts.n_resting == 0
+    everyone = AllHeads(table[:2], "layer", (0, 0))
+    assert everyone.ends[0]["head"] == 0 and everyone.n_resting == 0
+
+
 def test_all_heads_in_an_order():
     run, seen, _steps = ran()
     table = pd.concat([seen.heads(run.build_mask(), i, WORDS) for i in range(2)], ignore_index=True)

@@ -69,7 +69,11 @@ def test_what_was_read_to_make_a_new_token():
     facts = written(3)
     assert facts.labels == ("⟨9⟩", "⟨10⟩", "⟨11⟩")
     assert facts.keys == ("a", "b", "⟨9⟩", "⟨10⟩") and facts.first_key == 3
-    assert facts.sharpest == (1, 2, 3, 0.5)
+    assert facts.sharpest == (1, 2, 3, 0.5, False)
+    reads = np.zeros((2, 4, 4), np.float16)
+    reads[..., 0], reads[1, 2] = 1, (0.25, 0, 0.75, 0)
+    resting = replace(facts, found=(replace(facts.found[0], reads=reads),), opened=0)
+    assert resting.sharpest == (1, 2, 2, 0.75, True)
     assert written(3, 0).keys == ("b", "c", "a", "b")
     assert facts.table()["context_start"].tolist() == [0, 1, 2]
 

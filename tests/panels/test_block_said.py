@@ -111,6 +111,12 @@ def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
     )
     nameless = LayerHeads(trained, 1, HEADS.assign(name=""))
     assert "on average no head puts most" in in_english(monkeypatch, heads.says_heads, nameless)
+    resting = HEADS.assign(name="first_token", first_token=0.9, entropy_bits=0.0)
+    most = LayerHeads(trained, 1, pd.concat([resting, resting, HEADS.assign(first_token=0.1)]))
+    said = in_english(monkeypatch, heads.says_heads, most)
+    assert (
+        "The sharpest of those that do not rest on the first token is head 2: entropy 0.50" in said
+    )
 
 
 def test_one_head_in_a_line(monkeypatch: pytest.MonkeyPatch):

@@ -92,6 +92,15 @@ def test_a_new_token(monkeypatch: pytest.MonkeyPatch):
         "(position 2). The weights are random: every head attends almost uniformly."
     )
     assert "`owl`" in said["zh"]
+    reads = np.zeros((2, 4, 3), np.float16)
+    reads[..., 0], reads[1, 2] = 1, (0.25, 0, 0.75)
+    resting = replace(new_token(), found=(replace(new_token().token, reads=reads),), opened=0)
+    beyond = in_both(monkeypatch, writing.says_token, resting)
+    assert (
+        "Most attention rests on the first token. The sharpest on any other is in layer 2, head 3"
+        in beyond["en"]
+    )
+    assert "第一个词元" in beyond["zh"]
     shifted = in_english(monkeypatch, writing.says_token, new_token(4, TRAINED))
     assert "full (max_seq_len 8)" in shifted and "first 4 tokens" in shifted
     assert "random" not in shifted

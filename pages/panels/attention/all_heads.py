@@ -50,10 +50,17 @@ def says_heads(facts: AllHeads) -> str:
         "The sharpest of the {n} heads is {sharp} ({sharp_bits:.2f} bits); the most spread "
         "out is {wide} ({wide_bits:.2f} bits). {named}"
     )
+    if facts.n_resting:
+        text = _(
+            "Apart from the {n_resting} heads that rest on the first token, the sharpest of the "
+            "{n} heads is {sharp} ({sharp_bits:.2f} bits); the most spread out is {wide} "
+            "({wide_bits:.2f} bits). {named}"
+        )
     if len(facts.heads) == 1:
         text = _("The only head has an entropy of {sharp_bits:.2f} bits. {named}")
     said = text.format(
         n=len(facts.heads),
+        n_resting=facts.n_resting,
         sharp=shared.head_called(sharp["layer"], sharp["head"]),
         sharp_bits=sharp["entropy_bits"],
         wide=shared.head_called(wide["layer"], wide["head"]),

@@ -107,6 +107,12 @@ def _sharpest(facts: NewTokens) -> str:
         "The sharpest attention is in layer {layer}, head {head}: {weight:.0%} of its weight "
         "is on {token} (position {position})."
     )
+    if found.beyond_first:
+        text = _(
+            "Most attention rests on the first token. The sharpest on any other is in layer "
+            "{layer}, head {head}: {weight:.0%} of its weight is on {token} (position "
+            "{position})."
+        )
     said = text.format(
         layer=from_one(found.layer),
         head=from_one(found.head),
