@@ -23,7 +23,7 @@ from blocks.observe.run import Run
 
 STEPS = ("qkv", "scores", "scaled", "cap", "bias", "mask", "softmax", "mix", "gate", "write")
 OF_SCORES = ("scaled", "cap", "bias", "mask", "softmax")  # no vectors of features in these steps
-MUCH, MOST_OF_IT = 0.05, 0.5
+MUCH, MOST_OF_IT, SINK_ABOVE = 0.05, 0.5, 0.3
 OPEN_ENDED = ("entropy_bits", "distance_tokens")
 
 
@@ -211,7 +211,7 @@ class Cell:
 class Sharpest(NamedTuple):
     """The head in which a query puts the largest weight on a key that is another token.
 
-    `beyond_first`: the first token was left out, because most attention rests there.
+    `beyond_first`: the first token was left out, because much attention rests there.
     """
 
     layer: int
@@ -225,7 +225,7 @@ def sharpest(patterns: Sequence[Tensor], query: int) -> Sharpest:
     """`patterns`: one per layer, (batch, n_heads, query, key); the first sequence is meant.
 
     Heads that rest on the first token (Xiao et al. 2023, attention sinks) have nothing to say of
-    it: where it takes most of the weight of all heads, the largest on another key is meant.
+    it: where it takes much of the weight of all heads, the largest on another key is meant.
     """
     rows = [pattern[0, :, query].float().clone() for pattern in patterns]
     rests = rests_on_first(sum(float(row[:, 0].mean()) for row in rows) / len(rows), query)
@@ -239,8 +239,12 @@ def sharpest(patterns: Sequence[Tensor], query: int) -> Sharpest:
 
 
 def rests_on_first(share: float, query: int) -> bool:
-    """Whether attention to the first token is to be left out, which has this share of all."""
-    return share > MOST_OF_IT and query > 1
+    """Whether the first token, with this share of all attention, is to be left out as a sink.
+
+    Where it has more than the threshold of Gu et al. 2024, and twice what each key would have if
+    all had the same.
+    """
+    return share > max(SINK_ABOVE, 2 / (query + 1))
 
 
 def _largest(rows: Sequence[Tensor]) -> Sharpest:

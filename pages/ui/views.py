@@ -13,7 +13,7 @@ from pages.ui.controls import slide, slider
 from pages.ui.language import _, enumeration
 from pages.ui.ways import click_sets
 
-PILLS_UP_TO = 32
+LAYERS_UP_TO, HEADS_UP_TO = 12, 32  # side by side: layers in one line
 
 
 pin_token = click_sets("token")  # of the cell or bar that was clicked, on the whole page
@@ -49,7 +49,7 @@ def says_hybrid(config: ModelConfig) -> str:
 
 def one_of_layers(layers: Sequence[int], shown: int) -> None:
     """One of several layers: side by side, or on a slider where they are many."""
-    if len(layers) > PILLS_UP_TO:
+    if len(layers) > LAYERS_UP_TO:
         slide("layer", _("Layer"), layers, shown, label_of=lambda layer: str(from_one(layer)))
         return
     _pills("layer", _("Layer"), layers, shown)
@@ -60,7 +60,7 @@ def head_choice(run: Run, shown: int) -> None:
     n_heads = run.config.n_heads
     if n_heads == 1:
         return
-    if n_heads > PILLS_UP_TO:
+    if n_heads > HEADS_UP_TO:
         slider("head", _("Head"), shown, least=0, most=n_heads - 1, first=1)
         return
     _pills("head", _("Head"), range(n_heads), shown)

@@ -221,3 +221,14 @@ def test_training_mode_is_off_in_the_graph(at):
         assert_works(at)
         shapes.append(figure(at, "graph")["layout"]["shapes"])
     assert shapes[0] == shapes[1] and "evaluation mode" in said(at)
+
+
+@pytest.mark.parametrize(("n_layers", "is_slider"), [(12, False), (13, True)])
+def test_many_layers_are_on_one_line(n_layers: int, is_slider: bool):
+    at = opened(ATTENTION, panel="pattern", d_model=16, n_heads=2, n_layers=n_layers, layer=11)
+    assert_works(at)
+    chosen = control(at, "layer")
+    assert (chosen.type == "select_slider") is is_slider and chosen.value == 11
+    move(at, "layer", 2)
+    assert_works(at)
+    assert control(at, "layer").value == 2

@@ -97,7 +97,7 @@ def test_a_new_token(monkeypatch: pytest.MonkeyPatch):
     resting = replace(new_token(), found=(replace(new_token().token, reads=reads),), opened=0)
     beyond = in_both(monkeypatch, writing.says_token, resting)
     assert (
-        "Most attention rests on the first token. The sharpest on any other is in layer 2, head 3"
+        "Much attention rests on the first token. The sharpest on any other is in layer 2, head 3"
         in beyond["en"]
     )
     assert "第一个词元" in beyond["zh"]

@@ -109,7 +109,7 @@ def _sharpest(facts: NewTokens) -> str:
     )
     if found.beyond_first:
         text = _(
-            "Most attention rests on the first token. The sharpest on any other is in layer "
+            "Much attention rests on the first token. The sharpest on any other is in layer "
             "{layer}, head {head}: {weight:.0%} of its weight is on {token} (position "
             "{position})."
         )
