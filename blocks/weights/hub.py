@@ -33,6 +33,8 @@ ROUNDED = (
     *("Q4_K_M", "Q4_K_S", "Q4_0", "Q4_1", "IQ4_NL", "IQ4_XS", "Q5_K_M", "Q5_K_S", "Q5_0", "Q5_1"),
     *("Q6_K", "Q8_0", "Q3_K_M", "Q3_K_L", "Q3_K_S", "Q2_K", "BF16", "F16", "F32"),
 )
+IS_ROUNDED = re.compile(r"[-._]I?Q\d_[^.]+\.gguf", re.IGNORECASE)
+MOST_BITS = 8.5  # of a rounded weight: Q8_0, in which others too have some of their tensors
 FORMAT = re.compile(rf"[-._]({'|'.join(ROUNDED)})\.gguf", re.IGNORECASE)
 
 
@@ -51,6 +53,12 @@ class HubModel:
     def n_bytes(self) -> int:
         """The number of bytes to fetch."""
         return sum(size for _name, size in self.files)
+
+    @property
+    def n_opened(self) -> int:
+        """The bytes that it takes at least once it is opened: rounded weights become float32."""
+        is_rounded = IS_ROUNDED.search(self.files[-1][0])
+        return int(self.n_bytes * 32 / MOST_BITS) if is_rounded else self.n_bytes
 
 
 @dataclass(frozen=True)

@@ -237,8 +237,8 @@ def take_in(files: Sequence[Upload]) -> str:
 def on_the_hub(name: str) -> hub.HubModel:
     """What there is to fetch, refused where it could not be opened. Raises `ConfigError`."""
     found = hub.hub_model(name, _door())
-    if found.n_bytes > _most_bytes():
-        raise _too_large(name, found.n_bytes)
+    if found.n_opened > _most_bytes():
+        raise _too_large(name, found.n_opened)
     return found
 
 

@@ -186,6 +186,21 @@ def test_of_gguf_files_one_of_about_four_bits_comes(server: Hub, door: hub.Door)
     assert [*hub_models(door.cache)] == ["owner/rounded/toy-q4_k_m.gguf"]
 
 
+@pytest.mark.parametrize(
+    ("file", "n_opened"),
+    [
+        ("toy-Q4_K_M.gguf", 32 / 8.5 * 1000),
+        ("toy.Q8_0.gguf", 32 / 8.5 * 1000),
+        ("toy-bf16.gguf", 1000),
+        ("toy.gguf", 1000),
+        ("model.safetensors", 1000),
+    ],
+)
+def test_rounded_weights_take_more_once_they_are_opened(file: str, n_opened: float):
+    model = hub.HubModel("owner/model", SHA, ((file, 1000),))
+    assert model.n_opened == int(n_opened)
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_gated_model_says_what_to_do(server: Hub, door: hub.Door, status: int):
     server.gated["owner/model"] = status

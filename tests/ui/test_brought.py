@@ -328,6 +328,15 @@ def test_what_a_class_fetches_has_the_room_of_uploads(
         fetched("a/one")
 
 
+def test_a_rounded_file_is_refused_before_it_comes_where_its_weights_are_too_large(
+    on_the_hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    n_bytes = (tmp_path / "toy.gguf").stat().st_size
+    monkeypatch.setattr(brought, "_most_bytes", lambda: 2 * n_bytes)
+    with pytest.raises(ConfigError, match="more than the"):
+        brought.on_the_hub("a/rounded")
+
+
 def test_what_was_stopped_counts_once_when_it_goes_on(
     on_the_hub: Hub, sound: list[File], monkeypatch: pytest.MonkeyPatch
 ):
