@@ -631,6 +631,7 @@ def _of_llama_kind(
         "norm_kind": "rmsnorm",
         "norm_eps": keys.number("rms_norm_eps", 1e-6),
         "tie_embeddings": keys.flag("tie_word_embeddings", is_tied),
+        "dropout": keys.number("attention_dropout", 0.0),
         **WITHOUT_BIAS,
     }
 

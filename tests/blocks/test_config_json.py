@@ -573,3 +573,13 @@ def test_an_order_of_layers_that_no_rule_gives_is_refused_by_name():
     file = {"model_type": "gemma2", **LLAMA, "head_dim": 10, "layer_types": kinds}
     with pytest.raises(ConfigError, match="layer_types"):
         read_config_json(json.dumps(file))
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen3", "gemma3_text"])
+def test_dropout_is_what_the_file_says_and_none_where_it_says_nothing(family: str):
+    told = {"attention_dropout": 0.25}
+    values = json.loads(json.dumps(AutoConfig.for_model(family, attention_dropout=0.0).to_dict()))
+    assert read_config_json(json.dumps(values)).dropout == 0
+    assert read_config_json(json.dumps(values | told)).dropout == 0.25
+    values.pop("attention_dropout")
+    assert read_config_json(json.dumps(values)).dropout == 0

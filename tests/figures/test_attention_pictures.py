@@ -380,3 +380,8 @@ def test_twelve_times_twelve_heads_are_one_picture_of_less_than_a_megabyte():
     picture = heads.overview(codes, told, columns=12, selected=0, pinned=0.5, _=same)
     assert bytes_sent(picture) < 1_000_000
     assert len([z for z in raw(picture)["data"] if z["type"] == "heatmap"]) == 1
+
+
+def test_what_lines_are_stands_where_no_sink_does():
+    names = raw(sinks())["layout"]["annotations"]
+    assert all(name["x"] > 0.5 and name["xanchor"] == "right" for name in names)

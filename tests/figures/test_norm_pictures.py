@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from drawn import TOKENS, checked, codes_of, marked, pattern, same, words_that_slipped_by
+from drawn import TOKENS, checked, codes_of, marked, pattern, raw, same, words_that_slipped_by
 
 from blocks.inspection.depth_facts import LayerCurves
 from blocks.inspection.norm_compared import NormFacts, NormInput
@@ -212,3 +212,12 @@ def test_each_placement_has_its_tile_and_the_readers_own_is_outlined():
     assert (
         z[int(own.y0 + 0.5) : int(own.y1 + 0.5), int(own.x0 + 0.5) : int(own.x1 + 0.5)] == 50
     ).all()
+
+
+def test_how_many_tokens_of_all_are_drawn_is_said():
+    tokens = tuple(f"t{i}" for i in range(20))
+    long = NormInput(1, tokens, 16, padding_per_sequence=0)
+    texts = str(raw(axes_picture.shared_cells(long, pinned=1, _=same))["layout"]["annotations"])
+    assert "16 of 20 tokens" in texts and "features 1 to 10 of 16" in texts
+    texts = str(raw(axes())["layout"]["annotations"])
+    assert f"of {len(TOKENS)} tokens" not in texts

@@ -351,6 +351,11 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     assert drawn.endswith("are drawn: they carry 86% of all that tokens take from one another.")
 
 
+def test_nine_heads_stand_side_by_side():
+    assert sharing.n_drawn(CONFIG.replace(d_model=36, n_heads=9, n_kv_heads=3)) == 9
+    assert sharing.n_drawn(CONFIG.replace(d_model=64, n_heads=16, n_kv_heads=8)) == 12
+
+
 def test_each_map_is_named_by_the_keys_that_its_head_reads_with(monkeypatch: pytest.MonkeyPatch):
     config = ModelConfig.from_flat({"d_model": 8, "n_heads": 4})
     rows = tuple(

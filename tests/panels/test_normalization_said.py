@@ -52,7 +52,7 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
     [
         (
             DEPTH,
-            "relative to that in layer 8, by norm placement: pre (yours): 2 times as large; "
+            "relative to that in layer 8, by norm placement: pre (as in yours): 2 times as large; "
             "post: 1 × 10⁻⁵ times as large",
         ),
         (HALF, "Measured so far: 3 of 4 stacks. Gradient in layer 1"),

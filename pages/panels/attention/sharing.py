@@ -31,7 +31,7 @@ from pages.ui.tables import show_table
 if TYPE_CHECKING:
     from torch import Tensor
 
-MOST_HEADS = 8  # of more, no map would have room for its name
+MOST_HEADS = 12  # of more, no map would have room for its name
 
 
 @lru_cache(maxsize=6)
@@ -230,7 +230,7 @@ def _kept(config: ModelConfig) -> str:
 
 def draw_shared(run: Run, layer: int, token: int) -> Picture:
     """The first heads of each, a row each."""
-    rows, n_heads = sharing_facts(run, layer).rows, min(run.config.n_heads, MOST_HEADS)
+    rows, n_heads = sharing_facts(run, layer).rows, n_drawn(run.config)
     kinds = enumeration(dict.fromkeys(terms.attention_kind(row.config) for row in rows))
     text = _("{kinds} side by side")
     if n_heads < run.config.n_heads:
@@ -245,6 +245,11 @@ def draw_shared(run: Run, layer: int, token: int) -> Picture:
         title=title,
         _=_,
     )
+
+
+def n_drawn(config: ModelConfig) -> int:
+    """How many heads have room side by side."""
+    return min(config.n_heads, MOST_HEADS)
 
 
 def tile_names(facts: SharingFacts, n_heads: int) -> pd.DataFrame:

@@ -82,4 +82,5 @@ def _corner(facts: SinkFacts) -> dict[str, Any]:
 
 
 def _note(text: str, y: float, yanchor: str) -> dict[str, Any]:
-    return level_name(y, text, x=0.02, yanchor=yanchor, font={"size": 11})
+    """At the right, where no sink stands."""
+    return level_name(y, text, x=0.98, xanchor="right", yanchor=yanchor, font={"size": 11})

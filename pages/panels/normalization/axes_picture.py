@@ -25,7 +25,7 @@ from pages.figures.token_axis import token_ticks
 from pages.figures.weights import outline
 
 MOST_FEATURES, MOST_SEQUENCES = 10, 3
-MOST_TOKENS, MOST_TOKENS_OF_SEVERAL = 12, 6
+MOST_TOKENS, MOST_TOKENS_OF_SEVERAL = 16, 6
 AXES_GAP, SEQUENCE_GAP = 1.6, 0.7
 ROW, TOP, BOTTOM = 21, 108, 30
 OTHER, SHARED = 1, 2
@@ -68,7 +68,7 @@ def shared_cells(facts: NormInput, *, pinned: int, _: Translate) -> Picture:
         shapes=[outline(left - 0.5, pinned_row - 0.5, n_features, 1) for left in lefts],
         annotations=[
             *(_above(left, norm, facts, _) for left, norm in zip(lefts, NORMS, strict=True)),
-            _below(n_features, facts.d_model, total, _),
+            _below(n_features, len(shown), facts, _),
         ],
     )
 
@@ -118,12 +118,14 @@ def _above(left: float, norm: str, facts: NormInput, _: Translate) -> dict[str, 
     return {**place, "text": f"<b>{norm}</b><br>{statistics}<br>{said}", **look}
 
 
-def _below(
-    n_features: int, d_model: int, total: tuple[float, float], _: Translate
-) -> dict[str, Any]:
+def _below(n_features: int, n_tokens: int, facts: NormInput, _: Translate) -> dict[str, Any]:
+    """Which features are drawn, and how many tokens where not all are."""
     place = {"x": -0.5, "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top"}
-    text = _("features 1 to {shown} of {d_model}").format(shown=n_features, d_model=d_model)
-    return {**place, "text": f"→ {text}", "font": {"size": 12}}
+    text = _("features 1 to {shown} of {d_model}")
+    if n_tokens < facts.seq_len:
+        text = _("features 1 to {shown} of {d_model} · {n_tokens} of {seq_len} tokens")
+    numbers = {"d_model": facts.d_model, "n_tokens": n_tokens, "seq_len": facts.seq_len}
+    return {**place, "text": f"→ {text.format(shown=n_features, **numbers)}", "font": {"size": 12}}
 
 
 STATISTICS = ("mean", "std", "rms")

@@ -85,7 +85,7 @@ def _at_the_output(facts: DepthFacts) -> str:
 def _way_back(way: WayBack, facts: DepthFacts) -> str:
     name = terms.option(way.placement)
     if way.placement == facts.own:
-        name = _("{placement} (yours)").format(placement=name)
+        name = _("{placement} (as in yours)").format(placement=name)
     text, ratio = _("{ratio} times as large"), readable(way.ratio) if way.last else ""
     if way.first == 0:
         text = _("underflows to 0 in {dtype}")
