@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import pandas as pd
+from torch import Tensor
 
 from blocks.inspection.head_facts import without_resting
 from blocks.model.kinds import NormPlacement
@@ -10,15 +11,43 @@ from blocks.observe.run import Run
 from blocks.weights.model_file import Card
 
 WRITERS = ("attention", "feed_forward")
+MANY_TIMES = 10
 RESCALED = (NormPlacement.SANDWICH, NormPlacement.RES_POST)
+
+
+@dataclass(frozen=True)
+class Loudest:
+    """A token that outweighs all others: its RMS after a layer, and the median token's.
+
+    A massive activation (Sun et al. 2024): the RMS over all tokens is then that of one.
+    """
+
+    token: int
+    rms: float
+    median_before: float
+    median_after: float
+
+
+def loudest(before: Tensor, after: Tensor) -> Loudest | None:
+    """The stream before and after a layer, (batch, seq, d_model); None where none is so loud."""
+    start, end = (x.float().square().mean(-1).sqrt() for x in (before, after))
+    median = float(end.median())
+    if float(end.max()) <= MANY_TIMES * median:
+        return None
+    token = int(end.argmax()) % end.shape[-1]
+    return Loudest(token, float(end.max()), float(start.median()), median)
 
 
 @dataclass(frozen=True, eq=False)
 class FlowFacts:
-    """The moments of every stage that is shown, a row each, in order: stage, part, rms, …"""
+    """The moments of every stage that is shown, a row each, in order: stage, part, rms, …
+
+    `loudest`: the token that outweighs all others, if one does.
+    """
 
     run: Run
     stages: pd.DataFrame
+    loudest: Loudest | None = None
 
     @property
     def start(self) -> float:

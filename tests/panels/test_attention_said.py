@@ -152,9 +152,7 @@ def test_the_way_to_the_sharpest_head(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, shared.says_sharpest, Sharpest(0, 1, 1, 0.5), TOKENS)
     assert said == "Strongest attention: layer 1, head 2 (50% on owl)"
     beyond = in_both(monkeypatch, shared.says_sharpest, Sharpest(0, 1, 1, 0.5, True), TOKENS)
-    assert beyond["en"] == (
-        "Strongest attention beyond the first token: layer 1, head 2 (50% on owl)"
-    )
+    assert beyond["en"] == ("Strongest beyond the first token: layer 1, head 2 (50% on owl)")
     assert beyond["zh"] != beyond["en"]
 
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+import torch
 from said_in import in_both
 
 from blocks import ModelConfig
-from blocks.inspection.flow_facts import FlowFacts, LayerHeads, PredictionFacts
+from blocks.inspection.flow_facts import FlowFacts, LayerHeads, Loudest, PredictionFacts, loudest
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from blocks.weights.model_file import Card
@@ -49,6 +50,20 @@ def test_what_flows(monkeypatch: pytest.MonkeyPatch, changes: dict, said: str):
     assert "enters the layer with RMS 1.00 and leaves it with 2.00" in both["en"]
     assert said in both["en"]
     assert "2.00" in both["zh"] and "Without" not in both["zh"]
+
+
+def test_a_token_that_outweighs_all_others_is_named_with_the_median(monkeypatch):
+    quiet, loud = torch.full((1, 3, 8), 5.0), torch.full((1, 3, 8), 6.0)
+    assert loudest(quiet, loud) is None
+    loud[0, 1] = 900
+    found = loudest(quiet, loud)
+    assert found == Loudest(token=1, rms=900.0, median_before=5.0, median_after=6.0)
+    both = in_both(monkeypatch, flow.says_flow, FlowFacts(RUN, STAGES, found))
+    assert (
+        "Most of that is one token: `owl` leaves with RMS 900.00; the median token enters with "
+        "5.00 and leaves with 6.00." in both["en"]
+    )
+    assert "中位" in both["zh"]
 
 
 def test_running_statistics_that_were_learned_are_not_told_to_be_0_and_1(

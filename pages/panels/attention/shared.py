@@ -65,7 +65,7 @@ def says_sharpest(found: Sharpest, labels: tuple[str, ...]) -> str:
     """What the button says that goes there."""
     text = _("Strongest attention: {head} ({share} on {key})")
     if found.beyond_first:
-        text = _("Strongest attention beyond the first token: {head} ({share} on {key})")
+        text = _("Strongest beyond the first token: {head} ({share} on {key})")
     head = head_called(found.layer, found.head)
     return text.format(head=head, share=percent(found.weight), key=labels[found.key])
 

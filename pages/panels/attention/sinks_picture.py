@@ -10,6 +10,7 @@ from pages.figures.marks import dashed, level, level_name, told
 from pages.figures.table_rows import Row, each_row
 from pages.figures.theme import Picture, Translate, faint, figure
 
+AT_THE_RIGHT, SMALL = {"x": 0.98, "xanchor": "right"}, {"font": {"size": 11}}
 TOP = 1.03  # of the axis: a weight of 1 is still seen whole
 
 
@@ -37,8 +38,8 @@ def sinks(facts: SinkFacts, *, _: Translate) -> Picture:
         },
         shapes=[_corner(facts), level(even, line=dashed(dash="dot", width=1))],
         annotations=[
-            _note(_("heads with an attention sink"), 1.0, "top"),
-            _note(_("if all keys had equal weight"), even, "bottom"),
+            _beside_corner(facts, _("← heads with an attention sink")),
+            level_name(even, _("if all keys had equal weight"), **AT_THE_RIGHT, **SMALL),
         ],
     )
 
@@ -81,6 +82,7 @@ def _corner(facts: SinkFacts) -> dict[str, Any]:
     return {"type": "rect", **place, **look}
 
 
-def _note(text: str, y: float, yanchor: str) -> dict[str, Any]:
-    """At the right, where no sink stands."""
-    return level_name(y, text, x=0.98, xanchor="right", yanchor=yanchor, font={"size": 11})
+def _beside_corner(facts: SinkFacts, text: str) -> dict[str, Any]:
+    """What the corner is, where no sink stands."""
+    place = {"x": 1.05 * facts.below, "xref": "x", "yanchor": "top"}
+    return level_name(1.0, text, **place, **SMALL)

@@ -5,11 +5,12 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection import source
-from blocks.inspection.flow_facts import FlowFacts
+from blocks.inspection.flow_facts import FlowFacts, Loudest, loudest
 from blocks.model.kinds import NormKind, NormPlacement
 from blocks.observe import flow as flow_measures
 from blocks.observe.run import Run
 from pages.figures import flow
+from pages.figures.counting import told_apart
 from pages.figures.numbers import hundredths
 from pages.figures.theme import Picture
 from pages.panels.block import strip_picture
@@ -18,14 +19,16 @@ from pages.ui.chart import columns, show
 from pages.ui.explain import explained
 from pages.ui.frame import section
 from pages.ui.history import run_before
-from pages.ui.language import _, sentences
+from pages.ui.language import _, literal, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
 
 def flow_facts(run: Run, layer: int) -> FlowFacts:
     """Every stage of a layer, with what it is called."""
-    return FlowFacts(run, labelled.stages(run, layer))
+    seen, text = cached.recording(run), run.input.text
+    ends = (seen.tensor(name, layer)[:, text] for name in ("resid_pre", "resid_post"))
+    return FlowFacts(run, labelled.stages(run, layer), loudest(*ends))
 
 
 def says_flow(facts: FlowFacts) -> str:
@@ -35,11 +38,27 @@ def says_flow(facts: FlowFacts) -> str:
         text.format(start=hundredths(facts.entering), end=hundredths(facts.end)),
         _reason(facts.run),
     ]
+    if facts.loudest is not None:
+        said.insert(1, _one_token(facts.run, facts.loudest))
     most = facts.largest_write
     if most is not None and facts.run.config.norm.residual:
         text = _("The sub-layer that adds the most: {part} (RMS {rms}).")
-        said.insert(1, text.format(part=most["label"], rms=hundredths(most["rms"])))
+        said.insert(-1, text.format(part=most["label"], rms=hundredths(most["rms"])))
     return sentences(*said)
+
+
+def _one_token(run: Run, found: Loudest) -> str:
+    """That the RMS over all tokens is that of one, and what it is of the others."""
+    text = _(
+        "Most of that is one token: {token} leaves with RMS {rms}; the median token enters with "
+        "{before} and leaves with {after}."
+    )
+    return text.format(
+        token=literal(told_apart(run.input.labels)[found.token]),
+        rms=hundredths(found.rms),
+        before=hundredths(found.median_before),
+        after=hundredths(found.median_after),
+    )
 
 
 def _reason(run: Run) -> str:
