@@ -93,3 +93,51 @@ def test_it_knows_what_it_is_said_to_know(text, answer, share, found):
     best = int(probs.argmax())
     assert found.tokenizer.decode([best]) == answer
     assert float(probs[best]) == pytest.approx(share, abs=0.02)
+
+
+@pytest.fixture(scope="module")
+def recorded(found):
+    from blocks.model.masks import MaskConfig
+    from blocks.observe.run import Input, Run
+
+    ids = tuple(found.tokenizer.encode(TEXTS[1]))
+    text = Input(tokens=tuple(found.tokenizer.decode([i]) for i in ids), token_ids=ids)
+    run = Run(config=found.config, input=text, mask=MaskConfig(mask_kind="causal"), weights="x")
+    model = found.build()
+    return run, model, run.record(model)
+
+
+def test_the_lens_decides_in_the_last_layer_and_has_a_column_for_it(recorded):
+    from blocks.inspection.lens import LensFacts, logit_lens
+
+    run, model, seen = recorded
+    positions = LensFacts.drawn_of(run, 13)
+    facts = LensFacts(run, logit_lens(model, seen, positions.rows), 13, str)
+    assert facts.decided == 30 and facts.layers[-7:] == [*range(24, 31)]
+    ranks = facts.by_layer["rank"]
+    assert ranks[23] > 500 > ranks[24] and ranks[29] < 50
+
+
+def test_the_answer_hangs_on_the_name_that_it_says(recorded):
+    from blocks.inspection import leave_one_out
+
+    run, model, seen = recorded
+    bits, token_id = leave_one_out.log2_probabilities(seen.output[0, 13]).max(-1)
+    (places,) = leave_one_out.in_turn(run, 13)
+    assert places == tuple(range(12, -1, -1))
+    without = leave_one_out.without_each(run, places, 13, int(token_id), model)
+    found = dict(zip(places, without, strict=True))
+    facts = leave_one_out.LeftOut.of(run, 13, (int(token_id), float(bits)), found)
+    assert facts.is_whole and run.input.tokens[facts.places[facts.strongest]] == " Mary"
+
+
+def test_sinks_are_looked_past_and_the_token_that_makes_them_is_named(recorded):
+    from blocks.inspection.flow_facts import loudest
+    from blocks.inspection.head_facts import sharpest
+
+    _run, _model, seen = recorded
+    strongest = sharpest([seen.pattern(layer) for layer in range(30)], 13)
+    assert strongest.beyond_first and strongest.key > 0
+    found = loudest(seen.tensor("resid_pre", 11), seen.tensor("resid_post", 11))
+    assert found.token == 0 and found.rms > 100 * found.median_after
+    assert loudest(seen.tensor("resid_pre", 2), seen.tensor("resid_post", 2)) is None
