@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,3 +77,15 @@ def test_translations_fill_in_the_same_values(path):
     for message in messages(path):
         asked = {frozenset(fields(text)) for text in forms(message.id)}
         assert {frozenset(fields(text)) for text in forms(message.string)} == asked, message.id
+
+
+@pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.parts[-3])
+def test_no_translation_begins_as_a_headline_or_a_list_where_the_text_does_not(path: Path):
+    begins = re.compile(r"(#{1,6}|[-*+>]|\d+[.)]) ")
+    wrong = [
+        translated
+        for message in messages(path)
+        for text, translated in zip(forms(message.id), forms(message.string), strict=False)
+        if begins.match(translated) and not begins.match(text)
+    ]
+    assert wrong == []
