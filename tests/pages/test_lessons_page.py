@@ -478,6 +478,14 @@ def test_after_a_lesson_home_shows_what_stood_before_it_with_the_reader_s_senten
     assert after == before
 
 
+def test_who_leaves_a_lesson_reads_on_in_the_language_of_now():
+    home = opened("app.py", preset=None, panel=None, lang="zh")
+    at = visit(home.switch_page(ATTENTION), **{**BY_HAND, "lesson_step": 4, "lang": None})
+    press(at, "without_guess")
+    press(at, "leave_lesson")
+    assert "lang" not in at.query_params
+
+
 def progress_link(home: AppTest, title: str) -> dict[str, str]:
     """What the way into a lesson says."""
     ways = (e.proto for e in home.main if e.type == "page_link" and title in e.proto.label)

@@ -31,6 +31,7 @@ INPUT = "input"  # the line that opens to change what goes in
 TURN, ASKED, BLANK, DRAWN = "lesson_turn", "asked", "blank", "drawn"
 OF_ANOTHER = {*link.OF_ONE_MODEL, "mask_kind"}  # what is not for another model
 MEASURED, FAULT = "lesson_measured", "lesson_fault"  # for guesses; why nothing could be
+OF_NOW = ("lang", "hide")  # what no lesson changes
 BEFORE = "before_lesson"  # what was set when it was opened
 BROUGHT = "brought"  # the name of the lesson that this reader brought, which no other can open
 IN_A_PICTURE = (AskKind.CURVE, AskKind.CELL)  # which wants width
@@ -400,14 +401,15 @@ def solve() -> None:
 
 
 def end() -> None:
-    """Go on with what stood before the lesson, and the reader's own sentence as it is now.
+    """Go on with what stood before the lesson; language and own sentence are those of now.
 
     The lesson can be taken up again on Home.
     """
-    state = {"lang": link.value("lang"), "hide": link.value("hide"), "text": own_text()}
-    state["left_lesson"] = _where_it_is_left()
     before = link.read(st.session_state.get(BEFORE, {})).values
-    link.become({**before, **{name: value for name, value in state.items() if value}})
+    state = {name: value for name, value in before.items() if name not in OF_NOW}
+    state |= {name: link.value(name) for name in OF_NOW if link.value(name)}
+    state |= {"text": text} if (text := own_text()) else {}
+    link.become({**state, "left_lesson": _where_it_is_left()})
 
 
 def leave() -> None:
