@@ -29,6 +29,7 @@ from blocks.text.sampling import SamplingConfig
 from blocks.text.tokenizer import Tokenizer
 from blocks.training import command as training
 from blocks.weights.config_json import read_config_file
+from blocks.weights.folder import GGUF
 from blocks.weights.ledger import Ledger
 from blocks.weights.model_file import read_model_file, trained
 from blocks.weights.pocket import pocket, pocket_names
@@ -170,7 +171,7 @@ def _found(name: str) -> Opened:
         file = pocket(name)
         return Opened(file.config, file.tensors, file.tokenizer)
     path = Path(name)
-    if path.is_dir():
+    if path.is_dir() or path.suffix == GGUF:
         published = open_published(path)
         return Opened(
             published.config, published.tensors, published.tokenizer, came=published.ledger

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blocks.model.faults import N_
+from blocks.model.faults import N_, ConfigError
 from blocks.weights.folder import GGUF, MOST_TENSORS, Stored, refusal
 
 MAGIC, VERSIONS = b"GGUF", (2, 3)
@@ -75,11 +75,13 @@ class Blocks(Stored):
 
 def read_gguf(path: Path) -> GgufFile:
     """Read the header of a GGUF file. Raises `ConfigError`."""
-    name = ascii(path.name)[1:-1].removesuffix(GGUF)[:80] + GGUF  # Ollama's files have no ending
+    name = ascii(path.name)[1:-1][:80]
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         return _read(mapped, name)
+    except ConfigError:
+        raise
     except (struct.error, UnicodeDecodeError, OverflowError, ValueError, OSError):
         text = N_("{name} is damaged or incomplete: fetch or save it again")
         raise refusal(text, name=name) from None
@@ -104,7 +106,8 @@ def _read(mapped: mmap.mmap, name: str) -> GgufFile:
     if type(alignment) is not int or not 0 < alignment <= 2**16:
         raise ValueError
     start = -(-header.at // alignment) * alignment
-    tensors = {row.name: row.stored(mapped, start, name) for row in rows}
+    file = name.removesuffix(GGUF) + GGUF  # Ollama's files have no ending
+    tensors = {row.name: row.stored(mapped, start, file) for row in rows}
     if len(tensors) < len(rows):
         raise refusal(N_("{name} names a tensor twice: convert it again"), name=name)
     return GgufFile(metadata, tensors)
@@ -190,7 +193,8 @@ class _Row:
         from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
 
         if self.kind not in {each.value for each in GGMLQuantizationType}:
-            raise ValueError
+            text = N_("{name} is stored in format {kind}, which is not known here: convert it anew")
+            raise refusal(text, name=self.name[:80], kind=self.kind)
         kind = GGMLQuantizationType(self.kind)
         per_block, block_bytes = GGML_QUANT_SIZES[kind]
         n, width = math.prod(self.shape), self.shape[-1]

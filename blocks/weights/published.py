@@ -199,6 +199,8 @@ class Source(NamedTuple):
 
 def _source(path: Path) -> Source:
     """What lies in a folder or a GGUF file, or in the one of a folder. Raises `ConfigError`."""
+    if not path.exists():
+        raise refusal(N_("{name} is not there: check the path"), name=ascii(str(path))[1:-1][:200])
     if path.is_dir() and not files.has(path, files.CONFIG):
         found = [each.name for each in path.glob("*" + files.GGUF)]
         return _of_gguf(files.inside(path, found[0])) if len(found) == 1 else _of_folder(path)

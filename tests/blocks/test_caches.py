@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from gguf_files import wide_llama, write_gguf
+from published_folders import saved
 
 from blocks import ConfigError
 from blocks.weights import open_published
 from blocks.weights.caches import OF_MODEL, hub_cache, hub_models, models_here
-from tests.blocks.gguf_files import wide_llama, write_gguf
-from tests.blocks.published_folders import saved
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from gguf_files import wide_llama, write_gguf
 from published_folders import saved
 from safetensors.torch import load, load_file, save_file
 from toy import toy
@@ -138,3 +139,11 @@ def test_training_goes_in_by_the_same_door(tmp_path: Path):
     words = ["train", "--task", "sort", "--seq-len", "8", *small, "--steps", "1"]
     assert main([*words, "--out", str(tmp_path)]) == 0
     assert (tmp_path / "checkpoint").is_dir()
+
+
+def test_a_gguf_file_is_counted_as_it_lies(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    theirs = wide_llama()
+    path = write_gguf(tmp_path / "toy.gguf", theirs)
+    assert answer(capsys, "count", str(path))["total"] == theirs.num_parameters()
+    assert main(["count", str(tmp_path / "gone.gguf")]) != 0
+    assert "gone.gguf" in capsys.readouterr().err

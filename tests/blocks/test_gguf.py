@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import torch
 from gguf import GGMLQuantizationType as Kind
+from gguf_files import ARCHITECTURES, bytes_tokens, wide_llama, write_gguf
+from published_folders import FOLDERS, model_of
 from transformers import AutoModelForCausalLM
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
@@ -14,8 +16,6 @@ from blocks import ConfigError, record
 from blocks.weights import gguf_file, open_published, read_ledger, save_published
 from blocks.weights.gguf_config import FACTORS
 from blocks.weights.gguf_file import ROUNDED, Blocks
-from tests.blocks.gguf_files import ARCHITECTURES, bytes_tokens, wide_llama, write_gguf
-from tests.blocks.published_folders import FOLDERS, model_of
 
 # what the format has no way to say: a head of its own, a layer without experts, no soft-cap
 NOT_SAID = ("gemma-odd", "qwen3_moe-odd", "gemma2-odd")
@@ -184,25 +184,52 @@ def _long_list(n):
     return b"GGUF" + (3).to_bytes(4, "little") + counts + key + n.to_bytes(8, "little")
 
 
+def _begins(magic=b"GGUF", version=3, order="little", rest=bytes(100)):
+    return magic + version.to_bytes(4, order) + rest
+
+
 @pytest.mark.parametrize(
-    "raw",
+    ("raw", "words"),
     [
-        b"",
-        b"GGUF",
-        b"GGUX" + bytes(100),
-        b"GGUF" + (1).to_bytes(4, "little") + bytes(100),
-        b"GGUF" + (3).to_bytes(4, "big") + bytes(100),
-        b"GGUF" + (3).to_bytes(4, "little") + b"\xff" * 100,
-        b"GGUF" + (3).to_bytes(4, "little") + (10**6).to_bytes(8, "little") + bytes(100),
-        _long_list(2**60),
-        _long_list(2**24),
+        (b"", "damaged"),
+        (b"GGUF", "damaged"),
+        (_begins(magic=b"GGUX"), "is not a GGUF file"),
+        (b"some text", "is not a GGUF file"),
+        (_begins(version=1), "version 1"),
+        (_begins(version=99), "version 99"),
+        (_begins(order="big"), "version 50331648"),
+        (_begins(rest=b"\xff" * 100), "more than 100000 tensors"),
+        (_begins(rest=(10**6).to_bytes(8, "little") + bytes(100)), "more than 100000 tensors"),
+        (_long_list(2**60), "damaged"),
+        (_long_list(2**24), "damaged"),
     ],
+    ids=lambda each: each if isinstance(each, str) else str(len(each)),
 )
-def test_a_header_that_lies_is_refused(raw, tmp_path):
+def test_a_header_that_lies_is_refused_for_what_is_wrong(raw, words, tmp_path):
     path = tmp_path / "toy.gguf"
     path.write_bytes(raw)
-    with pytest.raises(ConfigError):
+    with pytest.raises(ConfigError, match=words):
         open_published(path)
+
+
+def test_a_format_that_nobody_knows_is_named(tmp_path):
+    path = _llama(tmp_path)
+    raw, name = path.read_bytes(), b"output_norm.weight"
+    at = raw.index(name) + len(name) + 4 + 8  # one axis, its length, then the format
+    path.write_bytes(raw[:at] + (77).to_bytes(4, "little") + raw[at + 4 :])
+    with pytest.raises(ConfigError, match="format 77"):
+        open_published(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("gone.gguf", "gone.gguf is not there"), ("model.safetensors", "is not a GGUF file")],
+)
+def test_what_is_no_such_file_is_called_by_its_own_name(name, words, tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(bytes(100))
+    with pytest.raises(ConfigError, match=words) as refused:
+        open_published(tmp_path / name)
+    assert ".safetensors.gguf" not in str(refused.value)
 
 
 def test_no_damage_is_more_than_a_sentence(tmp_path):

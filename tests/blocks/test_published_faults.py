@@ -393,7 +393,7 @@ def test_a_pickle_is_never_opened_and_told_how_to_convert(folder: Path):
 def test_what_is_not_there_is_named(folder: Path, missing: str):
     path = folder / missing
     shutil.rmtree(path) if path.is_dir() else path.unlink()
-    refused(folder, "is not a folder" if missing == "." else missing)
+    refused(folder, "is not there" if missing == "." else missing)
 
 
 def test_two_files_without_an_index_are_refused(folder: Path):
