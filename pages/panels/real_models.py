@@ -8,7 +8,7 @@ from blocks.weights.known import MODELS, RealModel
 from pages.ui import address, bringing, brought
 from pages.ui.language import _, current_language, enumeration
 
-PAGES = {Architecture.GPT: "app.py", Architecture.ENCODER: "pages/encoder.py"}
+PAGES = {Architecture.ENCODER: "pages/encoder.py"}  # of those that do not run on Home
 
 
 def real_models() -> None:
@@ -35,16 +35,23 @@ def here(model: RealModel, names: tuple[str, ...]) -> str:
 
 
 def _row(model: RealModel, preset: str) -> None:
-    if preset:
-        text = model.texts.get(current_language(), model.texts["en"])
-        query = {"lang": current_language(), "preset": preset, "text": text}
-        st.page_link(
-            PAGES[model.architecture], label=says_what(model, is_here=True), query_params=query
-        )
-        return
+    key = model.title.lower().replace(" ", "_")
     with st.container(gap=None):
-        st.markdown(says_what(model, is_here=False))
-        bringing.from_hub(model.name, key=model.title.lower().replace(" ", "_"))
+        st.markdown(says_what(model, is_here=bool(preset)))
+        if not preset:
+            bringing.from_hub(model.name, key=key)
+            return
+        text = model.texts.get(current_language(), model.texts["en"])
+        if path := PAGES.get(model.architecture):
+            query = {"lang": current_language(), "preset": preset, "text": text}
+            st.page_link(path, label=_("Open it"), query_params=query)
+        else:
+            st.button(
+                _("Open it"),
+                on_click=bringing.open_model,
+                args=(preset, text),
+                key=f"{key}_open",
+            )
 
 
 def says_what(model: RealModel, *, is_here: bool) -> str:

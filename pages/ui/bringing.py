@@ -40,13 +40,15 @@ def say_faults() -> None:
         st.error(say_fault(fault), icon=":material/block:")
 
 
-def _open(preset: str) -> None:
-    """Start from what was brought, or say why not."""
+def open_model(preset: str, text: str = "") -> None:
+    """Start from what was brought, with this text where one is given, or say why not."""
     found = brought.find(preset)
     if found is not None and found.learned is not None:
         _note(())
         brought.remember(preset)
         link.change("preset", preset)
+        if text:
+            link.change("text", text)
     elif found is not None:
         _note(found.faults, found.ledger)
 
@@ -82,7 +84,7 @@ def _upload() -> None:
 def _take_in() -> None:
     """Of files that come one by one, none is opened before the reader says that they are all."""
     try:
-        _open(brought.take_in(st.session_state["brought_files"]))
+        open_model(brought.take_in(st.session_state["brought_files"]))
     except brought.RefusedError as error:
         _note(error.faults, error.ledger)
     except ConfigError as error:
@@ -105,7 +107,7 @@ def choose(names: tuple[str, ...], *, key: str = "brought_folder") -> None:
 
 def _open_chosen(key: str) -> None:
     if chosen := st.session_state[key]:
-        _open(chosen)
+        open_model(chosen)
 
 
 def hub_by_name(key: str) -> None:
@@ -118,7 +120,7 @@ def hub_by_name(key: str) -> None:
 def from_hub(name: str, *, key: str) -> None:
     """What there is to fetch of a model, the fetching, and the way to open what was fetched."""
     if preset := brought.from_the_hub(name):
-        st.button(_("Open it"), on_click=_open, args=(preset,), key=f"{key}_open")
+        st.button(_("Open it"), on_click=open_model, args=(preset,), key=f"{key}_open")
         return
     st.button(_("Look it up"), on_click=_look_up, args=(name,), key=f"{key}_look_up")
     found: HubModel | None = st.session_state.get("hub_found")
@@ -170,7 +172,7 @@ def _fetch(found: HubModel, key: str) -> None:
     except ConfigError as error:
         _say(error.faults)
         return
-    _open(brought.from_the_hub(found.name))
+    open_model(brought.from_the_hub(found.name))
     st.rerun()
 
 

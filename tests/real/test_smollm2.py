@@ -141,3 +141,13 @@ def test_sinks_are_looked_past_and_the_token_that_makes_them_is_named(recorded):
     found = loudest(seen.tensor("resid_pre", 11), seen.tensor("resid_post", 11))
     assert found.token == 0 and found.rms > 100 * found.median_after
     assert loudest(seen.tensor("resid_pre", 2), seen.tensor("resid_post", 2)) is None
+
+
+def test_home_opens_it_and_its_link_says_so():
+    from streamlit.testing.v1 import AppTest
+
+    at = AppTest.from_file(str(Path(__file__).parents[2] / "app.py"), default_timeout=150).run()
+    at.button(key="smollm2_135m_instruct_open").click().run()
+    assert not at.exception
+    assert at.query_params["preset"] == f"folder:{NAME}"
+    assert at.query_params["text"] == TEXTS[0]
