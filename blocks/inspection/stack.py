@@ -64,27 +64,21 @@ class Stack:
         batch, seq_len = self.run.input.shape
         return min(batch, MOST_SEQUENCES) * seq_len
 
+    @property
+    def _sizes(self) -> dict[str, Any]:
+        """Of what goes in: the sequences that are measured, their length, the number format."""
+        batch, seq_len = self.run.input.shape
+        dtype = devices.DTYPES[self.run.dtype]
+        return {"batch": min(batch, MOST_SEQUENCES), "seq_len": seq_len, "dtype": dtype}
+
     def fault(self, budget: int) -> Fault | None:
         """What forbids it within `budget` bytes, with the nearest that fits."""
-        batch, seq_len = self.run.input.shape
-        return stack_memory_fault(
-            self.config,
-            batch=min(batch, MOST_SEQUENCES),
-            seq_len=seq_len,
-            dtype=devices.DTYPES[self.run.dtype],
-            budget=budget,
-        )
+        return stack_memory_fault(self.config, **self._sizes, budget=budget)
 
     @property
     def n_bytes(self) -> int:
         """What one pass forward and back takes, from above."""
-        batch, seq_len = self.run.input.shape
-        return estimate_stack_memory(
-            self.config,
-            batch=min(batch, MOST_SEQUENCES),
-            seq_len=seq_len,
-            dtype=devices.DTYPES[self.run.dtype],
-        )
+        return estimate_stack_memory(self.config, **self._sizes)
 
     def measure(self, stream: Tensor) -> DepthPass:
         """Measure one pass forward and back, on the `stream` that entered the run's first layer.

@@ -26,12 +26,13 @@ def models_here(home: Path, environment: Mapping[str, str]) -> dict[str, Path]:
     found = (
         *_of_ollama(Path(environment.get("OLLAMA_MODELS") or home / ".ollama" / "models")),
         *_of_files("lmstudio", home / ".lmstudio" / "models", "*/*/*" + GGUF),
-        *_of_files("llama.cpp", Path(environment.get("LLAMA_CACHE") or home / LLAMA), "*" + GGUF),
+        *_of_files(
+            "llama.cpp",
+            Path(environment.get("LLAMA_CACHE") or home / ".cache" / "llama.cpp"),
+            "*" + GGUF,
+        ),
     )
     return dict(found[:MOST_MODELS])
-
-
-LLAMA = ".cache/llama.cpp"
 
 
 def hub_cache(home: Path, environment: Mapping[str, str]) -> Path:

@@ -66,8 +66,11 @@ class Metadata:
         self.architecture = metadata.get(ARCHITECTURE)
         self.tensors = tensors
         start = f"{self.architecture}."
-        own = {key: value for key, value in metadata.items() if key.startswith(start)}
-        self.own = {key.removeprefix(start): value for key, value in own.items()}
+        self.own = {
+            key.removeprefix(start): value
+            for key, value in metadata.items()
+            if key.startswith(start)
+        }
         self.asked: set[str] = set()
 
     def get(self, name: str) -> Any:

@@ -7,7 +7,7 @@ is not understood is refused by name.
 import functools
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,7 +88,7 @@ def open_published(
     kept = dtype or functools.reduce(torch.promote_types, _formats(rows))
     _check_budget(rows, kept, budget)
     tensors = _read(source.plan, source.found, rows, kept)
-    tokenizer, marks = _tokenizer(source.tokenizer, config), _marks(source.values, config)
+    tokenizer, marks = _tokenizer(source.tokenizer(), config), _marks(source.values, config)
     return Published(source.plan.family, config, rows, tensors, tokenizer, marks)
 
 
@@ -189,12 +189,12 @@ def _write_index(target: Path, shards: list[list[str]], n_bytes: int) -> None:
 
 
 class Source(NamedTuple):
-    """What lies on disk, unread: `values` of config.json, and the text of tokenizer.json."""
+    """What lies on disk, unread: `values` of config.json; `tokenizer` reads tokenizer.json."""
 
     plan: Plan
     found: Mapping[str, Stored]
     values: Mapping[str, Any]
-    tokenizer: str | None
+    tokenizer: Callable[[], str | None]
 
 
 def _source(path: Path) -> Source:
@@ -216,7 +216,7 @@ def _of_gguf(path: Path) -> Source:
     family, config = _checked(json.dumps(values))
     _check_counts(config, len(file.tensors), is_stacked=True)
     plan = gguf_plan(file.metadata[ARCHITECTURE], family, config)
-    return Source(plan, file.tensors, values, tokenizer_json(file.metadata))
+    return Source(plan, file.tensors, values, functools.partial(tokenizer_json, file.metadata))
 
 
 def _of_folder(folder: Path) -> Source:
@@ -228,9 +228,15 @@ def _of_folder(folder: Path) -> Source:
     found = joined(files.stored(folder))
     config = _fitted(family, config, found)
     _check_counts(config, len(found), is_stacked=LAYOUTS[family].stacks_experts)
-    has_tokenizer = files.has(folder, files.TOKENIZER)
-    tokenizer = files.read_text(folder, files.TOKENIZER) if has_tokenizer else None
-    return Source(plan_of(family, config), found, parsed(text), tokenizer)
+    return Source(
+        plan_of(family, config), found, parsed(text), functools.partial(_tokenizer_text, folder)
+    )
+
+
+def _tokenizer_text(folder: Path) -> str | None:
+    """That of tokenizer.json, where there is one."""
+    has_one = files.has(folder, files.TOKENIZER)
+    return files.read_text(folder, files.TOKENIZER) if has_one else None
 
 
 def _checked(text: str) -> tuple[str, ModelConfig]:

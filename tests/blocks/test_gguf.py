@@ -169,6 +169,14 @@ def test_a_ledger_names_what_is_missing_and_what_is_left_over(tmp_path):
     assert states == {"blk.0.odd.weight": "left over"}
 
 
+def test_a_ledger_asks_for_no_tokenizer(tmp_path):
+    """Which takes long where it is large, and nothing where the file is refused."""
+    path = _llama(tmp_path, tokens={**bytes_tokens(), "tokenizer.ggml.pre": "some-new-rule"})
+    assert not read_ledger(path).faults
+    with pytest.raises(ConfigError, match="more than"):
+        open_published(path, budget=1000)
+
+
 def test_saved_again_it_has_the_names_of_its_family(tmp_path):
     found = open_published(_llama(tmp_path))
     save_published(tmp_path / "out", found.config, found.build(), came=found.ledger)
