@@ -52,20 +52,26 @@ def hub_models(cache: Path) -> dict[str, Path]:
 
     Of each model the revision that the hub calls main.
     """
-    return dict([*_of_hub(cache)][:MOST_MODELS])
+    found = (each for model in sorted(cache.glob("models--*")) for each in _of_hub(model))
+    return dict([*found][:MOST_MODELS])
 
 
-def _of_hub(cache: Path) -> Found:
-    for model in sorted(cache.glob("models--*")):
-        revision = _text(model / "refs" / "main").strip()
-        snapshot = model / "snapshots" / revision
-        if not REVISION.fullmatch(revision) or not snapshot.is_dir():
-            continue
-        name = model.name.removeprefix("models--").replace("--", "/")
-        if (snapshot / CONFIG).is_file() and any(snapshot.glob("*.safetensors")):
-            yield name, snapshot
-        for file in sorted(snapshot.glob("*" + GGUF)):
-            yield f"{name}/{file.name}", file
+def hub_model(cache: Path, name: str) -> dict[str, Path]:
+    """The same of one model; the others are not looked at. Nothing where the name is odd."""
+    is_plain = name.isprintable() and "\\" not in name
+    return dict(_of_hub(folder_of(cache, name))) if is_plain else {}
+
+
+def _of_hub(model: Path) -> Found:
+    revision = _text(model / "refs" / "main").strip()
+    snapshot = model / "snapshots" / revision
+    if not REVISION.fullmatch(revision) or not snapshot.is_dir():
+        return
+    name = model.name.removeprefix("models--").replace("--", "/")
+    if (snapshot / CONFIG).is_file() and any(snapshot.glob("*.safetensors")):
+        yield name, snapshot
+    for file in sorted(snapshot.glob("*" + GGUF)):
+        yield f"{name}/{file.name}", file
 
 
 def _of_ollama(root: Path) -> Found:

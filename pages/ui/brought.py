@@ -22,7 +22,7 @@ from blocks.text.marks import Marks, marks_of
 from blocks.text.numbers import NumberTokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.weights import hub, places
-from blocks.weights.caches import folder_of, hub_cache, hub_models, models_here
+from blocks.weights.caches import folder_of, hub_cache, hub_model, hub_models, models_here
 from blocks.weights.folder import CONFIG, GGUF, INDEX, TOKENIZER
 from blocks.weights.ledger import Ledger
 from blocks.weights.model_file import Card, ModelFile, read_model_file
@@ -128,7 +128,9 @@ def find(preset: str) -> Brought | None:
 def _path(preset: str) -> Path | None:
     kind, name = _split(preset)
     if kind == HUB:
-        return _from_hub().get(name)
+        models = (name, name.rpartition("/")[0])  # a folder, or the model of a GGUF file
+        found = [hub_model(cache, each).get(name) for cache in _hub_caches() for each in models]
+        return next(filter(None, found), None)
     return _kept_here().get(name) if kind == LOCAL else places.below(_roots(kind), name)
 
 
@@ -137,10 +139,8 @@ def from_the_hub(name: str) -> str:
 
     No file is opened.
     """
-    for each in _from_hub():
-        if each == name or (each.startswith(f"{name}/") and each.endswith(GGUF)):
-            return HUB + each
-    return ""
+    found = (each for cache in reversed(_hub_caches()) for each in hub_model(cache, name))
+    return next((HUB + each for each in found), "")
 
 
 def ledger_of(weights: str) -> Ledger | None:
@@ -198,10 +198,16 @@ def _kept_here() -> dict[str, Path]:
 
 def _from_hub() -> dict[str, Path]:
     """What readers have fetched, and where they may open it, what is in the cache of the hub."""
-    own = hub_models(_root(HUB))
+    each = map(hub_models, reversed(_hub_caches()))
+    return {name: path for found in each for name, path in found.items()}
+
+
+def _hub_caches() -> tuple[Path, ...]:
+    """The hub's own, where readers may open what is in it, before that of this server."""
+    own = _root(HUB)
     if address.serves_one_person():
-        return {**own, **hub_models(hub_cache(Path.home(), os.environ))}
-    return own
+        return hub_cache(Path.home(), os.environ), own
+    return (own,)
 
 
 def _door() -> hub.Door:

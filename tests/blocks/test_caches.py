@@ -9,7 +9,7 @@ from published_folders import saved
 
 from blocks import ConfigError
 from blocks.weights import open_published
-from blocks.weights.caches import OF_MODEL, hub_cache, hub_models, models_here
+from blocks.weights.caches import OF_MODEL, hub_cache, hub_model, hub_models, models_here
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 
@@ -109,3 +109,17 @@ def test_a_manifest_that_says_nothing_names_no_model(text, tmp_path):
     place.mkdir(parents=True)
     (place / "1b").write_text(text)
     assert models_here(tmp_path, {}) == {}
+
+
+def test_one_model_is_found_as_among_all(folder, gguf_file, tmp_path):
+    _in_hub(tmp_path, "owner/llama", [folder / "config.json", folder / "model.safetensors"])
+    _in_hub(tmp_path, "rounded", [gguf_file])
+    one_by_one = {**hub_model(tmp_path, "owner/llama"), **hub_model(tmp_path, "rounded")}
+    assert one_by_one == hub_models(tmp_path) and len(one_by_one) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["", "gone", "../x", "a\0b", "\ud800", "a\\..\\b", "x" * 5000], ids=ascii
+)
+def test_an_odd_name_is_no_model_of_the_hub(name, tmp_path):
+    assert hub_model(tmp_path, name) == {}
