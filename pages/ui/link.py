@@ -245,6 +245,8 @@ def sync(page: str, completed: Callable[[Query], Query] = dict) -> tuple[Fault, 
     st.session_state[OPENED] = is_opened
     if not is_opened:
         return _settled(state())
+    if not is_elsewhere:  # a browser leaves its address where a link leads within the page
+        st.query_params.from_dict(query)
     found = completed(_set_elsewhere(page, query) | query)
     values, unread = read(found)
     _refuse_unless(values, found.get("preset", ""))

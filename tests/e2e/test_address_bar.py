@@ -171,3 +171,14 @@ def everything_said(page: Page) -> list[str]:
     lines = [page.get_by_test_id(f"st{part}").inner_text() for part in ("Sidebar", "Main")]
     said = "\n".join(lines).splitlines()
     return [line for line in said if not re.search(r"\d ms|before|^[a-z_]+$", line)]
+
+
+def test_a_link_within_a_page_is_in_the_address_and_back_leads_before_it(reader: Reader):
+    page = reader.load("/attention?lesson=attention-by-hand&lesson_step=99&lang=en")
+    page.get_by_role("button", name="Show me").click()
+    page.get_by_role("link", name="Next lesson").click()
+    expect_query(page, lang="en", lesson="scaling", panel="random-scores")
+    go_back(page)
+    settle(page)
+    assert query(page)["lesson"] == "attention-by-hand"
+    expect(page.get_by_role("link", name="Next lesson")).to_be_visible()
