@@ -5,8 +5,9 @@ Each seed draws a configuration from all fields; `BLOCKSCOPE_SEEDS` says how man
 
 import json
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -25,11 +26,15 @@ from blocks.model.dropout import training_mode
 from blocks.model.in_use import settable, settings_in_use
 from blocks.model.kinds import Architecture, TokenMixer
 from blocks.model.kv_cache import KVCache, kv_cache_bytes
+from blocks.model.masks import MaskConfig
 from blocks.model.models import Model, count_built
 from blocks.model.probe import listening
 from blocks.model.randomness import generator
 from blocks.model.source_target import SourceTarget
+from blocks.observe.interventions import heads_of, replacements, stacks
 from blocks.observe.recording import Recorder
+from blocks.observe.run import Input, Run
+from blocks.observe.sweep import outputs_of_each
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.weights import read_config_json
@@ -118,6 +123,38 @@ def test_its_code_says_what_it_says(seed: int):
             ahead = zip(own.logits_ahead(x), this.model.logits_ahead(x), strict=True)
             for theirs, ours in ahead:
                 assert_near(theirs, ours, tolerance=1e-9)
+
+
+@seeds
+def test_parts_changed_in_one_batch_change_what_each_changes_alone(seed: int):
+    this = case(seed)
+    run, own = as_a_run(this.config, 1), random.Random(seed)
+    others = as_a_run(this.config, 2)
+    other = record(this.model, others.values(), mask=others.build_mask())
+    every = heads_of(this.config, own.choice(stacks(this.config)))
+    kinds = cycle(["zero", "mean", "patch"])
+    parts = [replace(part, kind=kind) for part, kind in zip(every, kinds, strict=False)]
+    position, seen = own.randrange(N_TOKENS - 1), run.record(this.model)
+    found = outputs_of_each(run, this.model, seen, parts, position, other=other)
+    assert len(found) == len(parts)
+    for i in own.choices(range(len(parts)), k=4):
+        changes = replacements(parts[i], other)
+        alone = record(this.model, run.values(), mask=run.build_mask(), replace=changes)
+        assert_near(found[i], alone.output[0, position], tolerance=1e-9)
+
+
+def as_a_run(config: ModelConfig, first: int) -> Run:
+    """Random tokens, or those that begin with `first`."""
+    tokens = tuple((first + 3 * i) % 11 for i in range(N_TOKENS))
+    text = Input(tokens=tuple(map(str, tokens)), token_ids=tokens)
+    target = replace(text, tokens=text.tokens[1:], token_ids=tokens[1:])
+    return Run(
+        config=config,
+        input=text,
+        target=target,
+        mask=MaskConfig(mask_kind="causal"),
+        dtype="float64",
+    )
 
 
 def written_with_a_cache(config: ModelConfig, *, use_cache: bool) -> tuple[list[int], Tensor]:

@@ -1,0 +1,114 @@
+"""Each of many parts changed alone: what comes out at one position, measured for many at once."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
+
+import torch
+from torch import Tensor
+
+from blocks.model.models import Encoder, Model
+from blocks.model.probe import Probe, listening
+from blocks.observe.interventions import Intervention, replacements
+from blocks.observe.recording import Recording, record
+from blocks.observe.run import Run
+
+MOST_NUMBERS = 2**24  # that the rows of one batch may have at a time, about
+
+
+def outputs_of_each(
+    run: Run,
+    model: Model,
+    seen: Recording,
+    parts: Sequence[Intervention],
+    position: int,
+    *,
+    other: Recording | None = None,
+) -> Tensor:
+    """The output at `position` of the first sequence with each of `parts` changed alone.
+
+    (part, features): of a whole model features are logits, so that any measure can be taken from
+    them (KL, the logit of one answer less that of another); of a block, the stream. Row i is, up to
+    rounding, `record(..., replace=replacements(parts[i], other)).output[0, position]` of `run`
+    without its own interventions. Parts of one layer that stand together are one batch, and begin
+    with what `seen`, the recording of the untouched run, kept as `resid_pre` of that layer: layers
+    before a change are not run again. Only the position is unembedded. One part after the other,
+    and from the start, where rows would not be alone: dropout is drawn, experts have room for few,
+    or two texts are read.
+    """
+    if run.training or run.has_target or _rows_meet(model):
+        return torch.stack([_from_the_start(run, model, part, position, other) for part in parts])
+    batches = _batches(run, parts)
+    return torch.cat([_from_their_layer(run, model, seen, b, position, other) for b in batches])
+
+
+def _rows_meet(model: Model) -> bool:
+    """Whether what one row of a batch chooses leaves less room to another."""
+    return any(getattr(part, "expert_capacity", 0) for part in model.modules())
+
+
+def _batches(run: Run, parts: Sequence[Intervention]) -> Iterator[list[Intervention]]:
+    """Parts of one layer, as many as take little memory."""
+    config, n = run.config, run.input.shape[1]
+    of_a_token = config.n_heads * n + 4 * (config.d_ff + config.d_model)
+    size = max(1, MOST_NUMBERS // (n * of_a_token + (config.vocab_size or 0)))
+    for _layer, together in groupby(parts, key=lambda part: part.layer):
+        while batch := [*islice(together, size)]:
+            yield batch
+
+
+def _from_the_start(
+    run: Run, model: Model, part: Intervention, position: int, other: Recording | None
+) -> Tensor:
+    seen = record(
+        model,
+        run.values(),
+        mask=run.build_mask(),
+        keep=(),
+        replace=replacements(part, other),
+        training_seed=run.seed if run.training else None,
+    )
+    return seen.output[0, position]
+
+
+def _from_their_layer(
+    run: Run,
+    model: Model,
+    seen: Recording,
+    parts: Sequence[Intervention],
+    position: int,
+    other: Recording | None,
+) -> Tensor:
+    """The layers from that of the parts on, one row for each part."""
+    layer, mask = parts[0].layer, run.build_mask()
+    mask = mask[:1] if mask is not None and mask.dim() > 2 else mask
+    x = seen.tensor("resid_pre", layer)[:1].expand(len(parts), -1, -1)
+    with listening(_EachInItsRow(parts, other)), torch.no_grad():
+        for later in islice(model.layers, layer, None):
+            x = later(x, mask)
+        x = x[:, position : position + 1]
+        if isinstance(model, Encoder):
+            x = model.unembed_logits(model.final_norm(x))
+    return x[:, 0]
+
+
+class _EachInItsRow:
+    """Makes the first change in the first row of a batch, the second in the second, and so on."""
+
+    def __init__(self, parts: Sequence[Intervention], other: Recording | None):
+        self.changes = [replacements(part, other) for part in parts]
+        self.paths = {part.path for part in parts}
+
+    def wants(self, probe: Probe) -> bool:
+        """Whether this probe's tensor is replaced."""
+        return probe.path in self.paths
+
+    def see(self, probe: Probe, x: Tensor) -> Tensor:
+        """Return the rows, changed where a change is of this probe."""
+        if not self.wants(probe):
+            return x
+        rows = zip(self.changes, x.split(1), strict=True)
+        return torch.cat([change.get(probe.path, _same)(row) for change, row in rows])
+
+
+def _same(x: Tensor) -> Tensor:
+    return x
