@@ -1,18 +1,19 @@
 """Each of many parts changed alone: what comes out at one position, measured for many at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby, islice
 
 import torch
 from torch import Tensor
 
 from blocks.model.models import Encoder, Model
-from blocks.model.probe import Probe, listening
+from blocks.model.probe import Probe, Replacement, listening
 from blocks.observe.interventions import Intervention, replacements
-from blocks.observe.recording import Recording, record
+from blocks.observe.recording import Recorder, Recording, record
 from blocks.observe.run import Run
 
-MOST_NUMBERS = 2**24  # that the rows of one batch may have at a time, about
+MOST_NUMBERS = 2**22  # that the rows of one batch have at a time, about
 
 
 def outputs_of_each(
@@ -33,12 +34,14 @@ def outputs_of_each(
     with what `seen`, the recording of the untouched run, kept as `resid_pre` of that layer: layers
     before a change are not run again. Only the position is unembedded. One part after the other,
     and from the start, where rows would not be alone: dropout is drawn, experts have room for few,
-    or two texts are read.
+    or two texts are read. Raises `ConfigError` where a part is not there.
     """
     if run.training or run.has_target or _rows_meet(model):
         return torch.stack([_from_the_start(run, model, part, position, other) for part in parts])
-    batches = _batches(run, parts)
-    return torch.cat([_from_their_layer(run, model, seen, b, position, other) for b in batches])
+    outputs = [
+        _from_their_layer(run, model, seen, batch, position, other) for batch in batches(run, parts)
+    ]
+    return torch.cat(outputs)
 
 
 def _rows_meet(model: Model) -> bool:
@@ -46,13 +49,13 @@ def _rows_meet(model: Model) -> bool:
     return any(getattr(part, "expert_capacity", 0) for part in model.modules())
 
 
-def _batches(run: Run, parts: Sequence[Intervention]) -> Iterator[list[Intervention]]:
-    """Parts of one layer, as many as take little memory."""
+def batches(run: Run, parts: Sequence[Intervention]) -> Iterator[tuple[Intervention, ...]]:
+    """Parts of one layer that are changed at the same time: as many as take about a second."""
     config, n = run.config, run.input.shape[1]
     of_a_token = config.n_heads * n + 4 * (config.d_ff + config.d_model)
-    size = max(1, MOST_NUMBERS // (n * of_a_token + (config.vocab_size or 0)))
+    size = max(1, MOST_NUMBERS // (n * of_a_token + config.vocab_size))
     for _layer, together in groupby(parts, key=lambda part: part.layer):
-        while batch := [*islice(together, size)]:
+        while batch := tuple(islice(together, size)):
             yield batch
 
 
@@ -82,33 +85,30 @@ def _from_their_layer(
     layer, mask = parts[0].layer, run.build_mask()
     mask = mask[:1] if mask is not None and mask.dim() > 2 else mask
     x = seen.tensor("resid_pre", layer)[:1].expand(len(parts), -1, -1)
-    with listening(_EachInItsRow(parts, other)), torch.no_grad():
+    changes = _EachInItsRow(parts, other)
+    with listening(changes), torch.no_grad():
         for later in islice(model.layers, layer, None):
             x = later(x, mask)
         x = x[:, position : position + 1]
         if isinstance(model, Encoder):
             x = model.unembed_logits(model.final_norm(x))
+    changes.check_passed(changes.replace, {})
     return x[:, 0]
 
 
-class _EachInItsRow:
-    """Makes the first change in the first row of a batch, the second in the second, and so on."""
+class _EachInItsRow(Recorder):
+    """Makes the first change in the first row of a batch, the second in the second; keeps none."""
 
     def __init__(self, parts: Sequence[Intervention], other: Recording | None):
-        self.changes = [replacements(part, other) for part in parts]
-        self.paths = {part.path for part in parts}
-
-    def wants(self, probe: Probe) -> bool:
-        """Whether this probe's tensor is replaced."""
-        return probe.path in self.paths
+        each = [replacements(part, other) for part in parts]
+        super().__init__((), {part.path: partial(_changed, each, part.path) for part in parts})
 
     def see(self, probe: Probe, x: Tensor) -> Tensor:
-        """Return the rows, changed where a change is of this probe."""
-        if not self.wants(probe):
-            return x
-        rows = zip(self.changes, x.split(1), strict=True)
-        return torch.cat([change.get(probe.path, _same)(row) for change, row in rows])
+        """Return the rows, changed where a change is of this probe; nothing is summed up."""
+        self.passed.add(probe.path)
+        return self.replace[probe.path](x) if probe.path in self.replace else x
 
 
-def _same(x: Tensor) -> Tensor:
-    return x
+def _changed(changes: Sequence[Mapping[str, Replacement]], path: str, x: Tensor) -> Tensor:
+    rows = zip(changes, x.split(1), strict=True)
+    return torch.cat([change[path](row) if path in change else row for change, row in rows])

@@ -1,6 +1,7 @@
 """Changing something inside the model, and what comes of it: on every page that shows one."""
 
 from functools import partial
+from itertools import chain
 
 import streamlit as st
 
@@ -8,6 +9,7 @@ from blocks.inspection import output_change
 from blocks.model.faults import N_
 from blocks.observe.interventions import Intervention, heads_of
 from blocks.observe.run import Run
+from blocks.observe.sweep import batches
 from pages.figures.theme import Picture
 from pages.panels import interventions_picture
 from pages.ui import inputs, labelled, link, phone
@@ -77,8 +79,10 @@ def what_moved(run: Run, token: int) -> None:
 
 def each_in_turn(run: Run, token: int) -> None:
     """What every head, attention and feed-forward layer is worth for one token."""
-    steps = [partial(measured.moved_without, run, part) for part in heads_of(run.config)]
-    found = tuple(in_steps(steps, what=run, key="effects", asked_by="each_in_turn").found)
+    together = batches(run, heads_of(run.config))
+    steps = [partial(measured.moved_without, run, parts, token) for parts in together]
+    done = in_steps(steps, what=(run, token), key="effects", asked_by="each_in_turn")
+    found = tuple(chain.from_iterable(done.found))
     if not found:
         return
     tell(words.effect_sentence(run, token, found))
@@ -109,9 +113,9 @@ def draw_candidates(run: Run, token: int) -> Picture:
 
 
 def draw_effects(
-    run: Run, token: int, found: tuple[tuple[float, ...], ...], marked: tuple[int, ...]
+    run: Run, _token: int, found: tuple[float, ...], marked: tuple[int, ...]
 ) -> Picture:
     """All parts, each switched off alone."""
-    grid = measured.grid(run, found, token)
+    grid = measured.grid(run, found)
     columns = words.part_columns(run)
     return interventions_picture.grid(grid, columns, unit=words.unit(run), marked=marked, _=_)

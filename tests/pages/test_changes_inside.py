@@ -56,6 +56,13 @@ def test_each_part_in_turn_is_a_cell():
     assert "depends most on layer" in said(at)
 
 
+def test_a_model_without_heads_has_whole_parts_alone():
+    at = opened(GPT, preset=None, token_mixer="gru", panel="ablation")
+    move(at, "each_in_turn", True)
+    assert_works(at)
+    assert "depends most on layer" in said(at) and "Among heads" not in said(at)
+
+
 def test_a_patch_from_the_same_text_says_so_and_from_another_moves_the_output():
     patch = {"interventions": "resid_post.0:patch@0", "change_kind": "patch"}
     at = opened(BLOCK, text="the small robot", token=0, **patch)

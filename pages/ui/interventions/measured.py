@@ -8,8 +8,8 @@ import pandas as pd
 
 from blocks.inspection import output_change
 from blocks.observe.interventions import Intervention, heads_of
-from blocks.observe.recording import record
 from blocks.observe.run import Run
+from blocks.observe.sweep import outputs_of_each
 from pages.ui import cached, tokens
 
 N_CANDIDATES = 10
@@ -45,25 +45,18 @@ def _one_number(table: pd.DataFrame, run: Run) -> list[float]:
 
 
 @lru_cache(maxsize=2048)
-def moved_without(run: Run, part: Intervention) -> tuple[float, ...]:
-    """The change of the output at each token where one part alone is ablated."""
-    model, before = cached.model(run), cached.recording(run).output[0]
+def moved_without(run: Run, parts: tuple[Intervention, ...], token: int) -> tuple[float, ...]:
+    """The change of the output at a token, for each of these parts that is ablated alone."""
+    model, seen = cached.model(run), cached.recording(run)
     with cached.turn(run.device):
-        seen = record(
-            model,
-            run.values(),
-            mask=run.build_mask(),
-            keep={"pattern"},  # so that attention takes the same steps
-            replace={part.path: part.changed},
-            training_seed=run.seed if run.training else None,
-        )
-    table = output_change.output_change(before, seen.output[0], is_logits=reads_tokens(run))
+        after = outputs_of_each(run, model, seen, parts, token)
+    before = seen.output[:1, token].expand_as(after)
+    table = output_change.output_change(before, after, is_logits=reads_tokens(run))
     return tuple(_one_number(table, run))
 
 
-def grid(run: Run, found: Sequence[tuple[float, ...]], token: int) -> np.ndarray:
-    """What each part is worth for one token: (n_layers, parts), NaN where not measured yet."""
-    n_parts = len(heads_of(run.config))
-    values = np.full(n_parts, np.nan, dtype=np.float32)
-    values[: len(found)] = [moved_at[token] for moved_at in found]
+def grid(run: Run, found: Sequence[float]) -> np.ndarray:
+    """What each part is worth: (n_layers, parts), NaN where not measured yet."""
+    values = np.full(len(heads_of(run.config)), np.nan, dtype=np.float32)
+    values[: len(found)] = found
     return values.reshape(run.config.n_layers, -1)

@@ -124,9 +124,8 @@ def _at_pinned(run: Run, token: int) -> str:
     )
 
 
-def effect_sentence(run: Run, token: int, found: tuple[tuple[float, ...], ...]) -> str:
+def effect_sentence(run: Run, token: int, worth: tuple[float, ...]) -> str:
     """Which part matters most for the pinned token."""
-    worth = [moved[token] for moved in found]
     most = max(range(len(worth)), key=worth.__getitem__)
     layer, name = place(run, most)
     text = _(
@@ -136,16 +135,18 @@ def effect_sentence(run: Run, token: int, found: tuple[tuple[float, ...], ...]) 
     label = literal(f"{token + 1} · {run.input.labels[token]}")
     values = {"layer": from_one(layer), "part": name, "value": worth[most], "unit": unit(run)}
     said = [text.format(token=label, **values), _most_of_heads(run, worth)]
-    if len(found) < len(heads_of(run.config)):
+    if len(worth) < len(heads_of(run.config)):
         text = _("So far {n} of {all} parts have been tried.")
-        said.insert(0, text.format(n=len(found), all=len(heads_of(run.config))))
+        said.insert(0, text.format(n=len(worth), all=len(heads_of(run.config))))
     return sentences(*said)
 
 
-def _most_of_heads(run: Run, worth: list[float]) -> str:
+def _most_of_heads(run: Run, worth: tuple[float, ...]) -> str:
     """Which head matters most, where whole parts outshine them all."""
     every = heads_of(run.config)
     heads = [number for number in range(len(worth)) if every[number].head is not None]
+    if not heads:
+        return ""
     most = max(heads, key=worth.__getitem__)
     layer, name = place(run, most)
     text = _("Among heads, {head} in layer {layer} matters most: {value:.3g} {unit}.")
