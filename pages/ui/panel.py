@@ -90,6 +90,7 @@ def show(
         _beside_a_lesson(lesson, panels, shown, values)
     else:
         own.note_what_is_gone()
+        _note_no_such_panel(panels, shown)
         _titles(panels, shown)
         _open(panels[shown:], values, files)
 
@@ -138,6 +139,15 @@ def opened(panels: Sequence[Panel]) -> Panel:
     name = link.value("panel") or (lesson.step.show if lesson else "")
     named = [panel for panel in panels if panel.name == name]
     return named[0] if named else panels[0]
+
+
+def _note_no_such_panel(panels: Sequence[Panel], shown: int) -> None:
+    """Say what is shown where a link names a panel that this page has not."""
+    if (name := link.value("panel")) and name != panels[shown].name:
+        text = _("This page has no panel {name}. It shows *{title}* instead.")
+        st.info(
+            text.format(name=f"`{name}`", title=_(panels[shown].title)), icon=":material/link_off:"
+        )
 
 
 def reads_input(panels: Sequence[Panel]) -> bool:

@@ -8,6 +8,7 @@ from blocks import ConfigError, Fault
 from blocks.lessons import reading
 from blocks.lessons.lesson import Lesson
 from blocks.model.faults import N_
+from pages.ui import link
 from pages.ui.language import _, current_language, literal, say_fault
 from pages.ui.lessons import linted, progress
 
@@ -46,6 +47,9 @@ def way_to_bring() -> None:
 
 def note_what_is_gone() -> None:
     """Say where the lesson is that a link names and this session has not."""
+    if (name := link.value("lesson")) and not progress.is_gone():
+        text = _("There is no lesson {name} here. Home lists all that there are: *Take a lesson*.")
+        st.info(text.format(name=f"`{name}`"), icon=":material/link_off:")
     if progress.is_gone():
         text = _(
             "This lesson came from a file, which is kept for one session only. Open it again "
