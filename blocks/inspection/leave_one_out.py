@@ -11,12 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from blocks.cost.parameters import total_parameters
 from blocks.model.models import Encoder
 from blocks.model.probe import listening
 from blocks.observe.recording import Recorder
 from blocks.observe.run import Run
 
 MOST_NUMBERS = 2_000_000
+MOST_WORK = 2**33  # parameters times tokens of a batch: less than a second of two cores
 MOST_HIDDEN = 64
 LITTLE = 0.1  # bits
 
@@ -90,6 +92,12 @@ class LeftOut:
         """Which of the places does most against it; None where none does more than a little."""
         return self._beyond_a_little(-self.effects)
 
+    def most(self, n: int) -> list[int]:
+        """Which of the places do more than a little, for it (the most first) or against it."""
+        largest = np.argsort(-abs(self.effects), kind="stable")[:n].tolist()
+        beyond = [i for i in largest if abs(self.effects[i]) > LITTLE]
+        return sorted(beyond, key=lambda i: -self.effects[i])
+
     def left(self, i: int) -> float:
         """The probability that is left without one of the places."""
         return float(2 ** self.without[i].bits)
@@ -116,7 +124,8 @@ def _tokens_before(run: Run, position: int) -> tuple[int, ...]:
 def in_turn(run: Run, position: int) -> list[tuple[int, ...]]:
     """The places before a position, the nearest first, in batches that take a moment each."""
     places, n = places_before(run, position)[::-1], run.input.shape[1]
-    size = max(1, MOST_NUMBERS // (run.config.vocab_size + run.config.n_heads * n * n))
+    by_numbers = MOST_NUMBERS // (run.config.vocab_size + run.config.n_heads * n * n)
+    size = max(1, min(by_numbers, MOST_WORK // (total_parameters(run.config) * n)))
     return [places[i : i + size] for i in range(0, len(places), size)]
 
 

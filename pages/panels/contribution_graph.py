@@ -99,8 +99,9 @@ def _says_rest(facts: GraphFacts) -> str:
 def says_how_to_read(facts: GraphFacts) -> str:
     """Wires, dots and colour in one line."""
     text = _(
-        "Wire: what a token takes from another. Dot: how much a token has gathered so "
-        "far. Orange: what reaches {token}. Click a token to pin it."
+        "Wire: how much of a token's vector comes from another, which need not be what the "
+        "prediction depends on. Orange: what reaches {token}. Dot: how much a token has gathered "
+        "so far. Click a token to pin it."
     )
     return text.format(token=called(facts.run, facts.token))
 

@@ -18,6 +18,7 @@ from pages.panels import contribution_graph as graph
 from pages.panels import contribution_graph_picture
 from pages.panels.gpt import growing, next_token_picture
 from pages.panels.gpt.next_token import next_facts
+from pages.panels.home_answer import what_it_hangs_on
 from pages.ui import cached, labelled, link, tokens, weights
 from pages.ui.chart import show
 from pages.ui.explain import explained_at, note
@@ -136,8 +137,8 @@ def what_follows(run: Run) -> None:
         )
         st.caption(text.format(n=n))
         sample_buttons(run)
-    if attend(run.config) and graph.fits(run):
-        st.markdown(graph.says_sources(graph.graph_facts(run, token)))
+    if attend(run.config):
+        what_it_hangs_on(run, token)
 
 
 def n_words_in_pieces() -> int:

@@ -6,9 +6,11 @@ from toy import toy
 from transformers import GPT2LMHeadModel
 
 from blocks import PRESETS, build
+from blocks.cost.parameters import total_parameters
 from blocks.inspection.leave_one_out import (
     LITTLE,
     MOST_HIDDEN,
+    MOST_WORK,
     LeftOut,
     Without,
     in_turn,
@@ -106,6 +108,14 @@ def test_of_a_large_vocabulary_only_what_is_asked_is_read_off(monkeypatch):
     assert [shape[:2] for shape in shapes] == [(2, 1)]
 
 
+def test_a_batch_of_a_large_model_is_small():
+    config = GPT.replace(d_model=1024, n_layers=4, n_heads=4, max_seq_len=64)
+    batches = in_turn(run_of(tuple(range(40)), config=config), 39)
+    n_parameters = total_parameters(config)
+    assert all(len(batch) * 40 * n_parameters <= MOST_WORK for batch in batches[:-1])
+    assert len(batches[0]) == MOST_WORK // (40 * n_parameters)
+
+
 def test_what_was_not_tried_is_counted_and_what_was_stands_in_order():
     found = {4: Without(-3.0, 7), 3: Without(-1.0, 7)}
     facts = LeftOut.of(run_of(), 5, (7, -1.0), found)
@@ -118,6 +128,7 @@ def test_what_does_most_and_what_speaks_against_it():
     without = (Without(-3.0, 7), Without(-1.0, 7), Without(-0.25, 9))
     facts = LeftOut(run_of(), 3, 7, -1.0, (0, 1, 2), without)
     assert facts.effects.tolist() == [2.0, 0.0, -0.75]
+    assert facts.most(2) == [0, 2] and facts.most(1) == [0]  # 0.0 bits are no effect
     assert (facts.strongest, facts.against) == (0, 2)
     assert (facts.probability, facts.left(0)) == (0.5, 0.125)
     even = LeftOut(run_of(), 3, 7, -1.0, (0,), (Without(-1.0 - LITTLE / 2, 7),))

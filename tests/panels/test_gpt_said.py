@@ -22,7 +22,7 @@ from blocks.observe.run import Input, Run
 from blocks.text.sampling import SamplingConfig
 from blocks.text.speculation import Pass
 from blocks.text.written import Written
-from pages.panels import home
+from pages.panels import home, home_answer
 from pages.panels.gpt import (
     drafts,
     kv_cache,
@@ -32,6 +32,7 @@ from pages.panels.gpt import (
     surprise,
     writing,
 )
+from pages.panels.gpt.leave_one_out_picture import Answer
 
 SIZES = {"architecture": "gpt", "n_layers": 2, "d_model": 8, "n_heads": 4, "vocab_size": 64}
 CONFIG = ModelConfig.from_flat({**SIZES, "n_kv_heads": 2, "max_seq_len": 8})
@@ -141,6 +142,22 @@ def test_what_the_cache_saves(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, kv_cache.says_times, CacheTimes(steps, "this CPU"))
     assert said.startswith("Measured on this CPU: 1.00 ms per token with the cache, 3.00 ms")
     assert "(3.0 times as long), medians of 2 tokens" in said
+
+
+def test_what_an_answer_hangs_on_in_few_words(monkeypatch: pytest.MonkeyPatch):
+    without = (Without(-4.0, 1), Without(-0.95, 0))
+    facts = LeftOut(RUN, 2, 0, -1.0, (0, 1), without)
+    said = in_both(monkeypatch, home_answer.says_hanging, Answer("␣owl", facts))
+    assert said["en"] == (
+        "Hiding `an₁` from the other tokens lowers `owl` from 50% to 6.2%; each bit is a factor "
+        "of two."
+    )
+    assert "6.2%" in said["zh"]
+    little = replace(facts, places=(1,), without=without[1:])
+    assert in_english(monkeypatch, home_answer.says_hanging, Answer("owl", little)) == (
+        "Hidden one at a time, no earlier token lowers `owl` (50%) by more than 0.1 bits. Of the 2 "
+        "earlier tokens, the nearest 1 were hidden."
+    )
 
 
 def test_the_lens(monkeypatch: pytest.MonkeyPatch):

@@ -1,12 +1,78 @@
 """By how much each token makes the next one more likely, or less."""
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from blocks.inspection.leave_one_out import LeftOut
 from pages.figures import marks, palette
-from pages.figures.counting import from_one, told_apart
-from pages.figures.theme import Picture, Translate, figure, token_label
+from pages.figures.axes import row_names
+from pages.figures.counting import from_one, read_apart, told_apart
+from pages.figures.theme import (
+    HIDDEN_AXIS,
+    TITLE,
+    Picture,
+    Translate,
+    figure,
+    token_label,
+    word_label,
+)
 from pages.figures.token_axis import columns, label_room, slanted
 
-NAMES, BARS, TOP = 24, 250, 30
+NAMES, BARS, TOP, N_FEW = 24, 250, 30, 5
+OF_TEXT = 0.35  # of the length of the bars: room for what is written at their ends
+
+
+class Answer(NamedTuple):
+    """What was predicted, as it is called, and what is left of it without each token."""
+
+    label: str
+    facts: LeftOut
+
+
+def few(answer: Answer, *, _: Translate) -> Picture:
+    """The tokens without which a prediction loses most; a click returns the token's position."""
+    facts = answer.facts
+    names, shown = read_apart(facts.run.input.labels), facts.most(N_FEW)
+    rows, bits = range(len(shown)), facts.effects[shown]
+    low, high = min(0.0, bits.min()), max(1.0, bits.max())
+    room = OF_TEXT * (high - low)
+    low, high = low - room * (low < 0), high + room
+    seen = marks.lying(
+        bits.tolist(),
+        rows,
+        **marks.written(_("{bits:.1f} bits").format(bits=each) for each in bits),
+        marker={"color": _colors(bits)},
+        **marks.steady(),
+        hoverinfo="skip",
+    )
+    targets = marks.lying(
+        [high - low] * len(shown),
+        rows,
+        base=low,
+        customdata=[[facts.places[i]] for i in shown],
+        **marks.told(_hover(facts, i, names[facts.places[i]], _) for i in shown),
+        **marks.unseen(),
+    )
+    return figure(
+        [seen, targets],
+        title=_("What “{token}” loses without each token").format(token=word_label(answer.label)),
+        height=TITLE + 30 * len(shown),
+        margin=(TITLE, 0),
+        barmode="overlay",
+        bargap=0.25,
+        xaxis={**HIDDEN_AXIS, "range": [low, high]},
+        yaxis=row_names(
+            [token_label(names[facts.places[i]]) for i in shown],
+            tickfont={"size": 14},
+            ticks="",
+            showgrid=False,
+            zeroline=False,
+        ),
+    )
+
+
+def _colors(bits: Iterable[float]) -> list[str]:
+    return [palette.ATTENTION if each >= 0 else palette.FEED_FORWARD for each in bits]
 
 
 def bars(facts: LeftOut, *, _: Translate) -> Picture:
@@ -18,7 +84,7 @@ def bars(facts: LeftOut, *, _: Translate) -> Picture:
     bar = marks.bars(
         range(len(labels)),
         effects.tolist(),
-        marker={"color": [palette.ATTENTION if x >= 0 else palette.FEED_FORWARD for x in effects]},
+        marker={"color": _colors(effects)},
         **marks.steady(),
         hoverinfo="skip",
     )

@@ -1,0 +1,67 @@
+"""What the likeliest next word hangs on: each token of the text is hidden in turn."""
+
+from functools import partial
+
+from blocks.inspection import leave_one_out
+from blocks.inspection.leave_one_out import LeftOut
+from blocks.observe.run import Run
+from pages.figures.counting import read_apart
+from pages.panels.gpt import leave_one_out as panel
+from pages.panels.gpt import leave_one_out_picture
+from pages.panels.gpt.leave_one_out_picture import Answer
+from pages.ui import tokens
+from pages.ui.chart import show
+from pages.ui.explain import note
+from pages.ui.language import _, literal, sentences
+from pages.ui.numbers import percent
+from pages.ui.steps import in_steps
+from pages.ui.views import pin_token
+
+
+def what_it_hangs_on(run: Run, position: int) -> None:
+    """A bar for each token that does much for the prediction; the nearest is hidden first."""
+    batches = leave_one_out.in_turn(run, position)
+    steps = [partial(panel.without_each, run, batch, position) for batch in batches]
+    if not (n_batches := len(in_steps(steps, what=(run, position), key="hanging_on").found)):
+        return
+    shown = run, n_batches, position
+    found = answer(*shown)
+    if found.facts.most(1):
+        show(leave_one_out_picture.few, *shown, facts=answer, key="hangs_on", on_click=pin_token)
+    note(says_hanging(found))
+
+
+def answer(run: Run, n_batches: int, position: int) -> Answer:
+    """What the first batches of places showed, and what the prediction is called."""
+    facts = panel.left_out(run, n_batches, position)
+    return Answer(tokens.label(run, facts.token_id), facts)
+
+
+def says_hanging(answer: Answer) -> str:
+    """The token that does most for the prediction, and what is left without it."""
+    facts = answer.facts
+    said = {"token": literal(read_apart((answer.label,))[0]), "chance": percent(facts.probability)}
+    return sentences(_strongest(facts, said), _tried(facts))
+
+
+def _strongest(facts: LeftOut, said: dict[str, str]) -> str:
+    i = facts.strongest
+    if i is None:
+        text = _(
+            "Hidden one at a time, no earlier token lowers {token} ({chance}) by more than 0.1 "
+            "bits."
+        )
+        return text.format(**said)
+    said["name"] = literal(read_apart(facts.run.input.labels)[facts.places[i]])
+    text = _(
+        "Hiding {name} from the other tokens lowers {token} from {chance} to {left}; each bit is a "
+        "factor of two."
+    )
+    return text.format(left=percent(facts.left(i)), **said)
+
+
+def _tried(facts: LeftOut) -> str:
+    if facts.is_whole:
+        return ""
+    text = _("Of the {all} earlier tokens, the nearest {n} were hidden.")
+    return text.format(n=len(facts.places), all=facts.n_before)
