@@ -8,7 +8,7 @@ which is said too.
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from blocks.text.json_text import check_characters
 
 MOST_CHARACTERS, USUAL_CONTEXT, USUAL_OF_T5 = 200_000, 2048, 512
 USUAL_OF_GEMMA = "gelu_pytorch_tanh"
+CONTEXT, WINDOW = "max_position_embeddings", "sliding_window"
 Values = dict[str, Any]
 
 PLAIN = {
@@ -136,7 +137,7 @@ class Keys:
 
     def flag(self, name: str, default: bool) -> bool:
         """True or false."""
-        found = self.values.get(name)
+        found, default = self.values.get(name), self.usual.get(name, default)
         if found is None:
             self._assume(name, default)
             return default
@@ -373,20 +374,26 @@ def _local_layers(keys: Keys, window: int, every: int, *, first: bool = False) -
     n_layers = keys.size("num_hidden_layers")
     kinds = keys.values.get("layer_types")
     if isinstance(kinds, list):
-        of_every = {n: _kinds(n, n_layers, first=first) for n in range(n_layers + 1)}
-        found = [n for n, each in of_every.items() if kinds == each]
-        if kinds == [FULL] * n_layers:
-            return {}
-        if not found:
+        found = _rhythm([kind == FULL for kind in kinds], first=first)
+        if len(kinds) != n_layers or found is None or not {*map(str, kinds)} <= {FULL, LOCAL}:
             keys.must_be("layer_types", None)
-        every = next(iter(found), 0)
+        elif FULL in kinds and LOCAL not in kinds:
+            return {}
+        every = found or 0
     return {"local_window": window, "global_every": every, "global_first": first}
 
 
-def _kinds(global_every: int, n_layers: int, *, first: bool) -> list[str]:
-    """The kind of each layer where every n-th sees all, counted from the first or from 1."""
-    places = range(n_layers) if first else range(1, n_layers + 1)
-    return [FULL if global_every and place % global_every == 0 else LOCAL for place in places]
+def _rhythm(marked: Sequence[bool], *, first: bool = False) -> int | None:
+    """Return n where every n-th is marked, counted from the first or from 1; 0 where none is.
+
+    None where no n says it.
+    """
+    places = range(len(marked)) if first else range(1, len(marked) + 1)
+    if True not in marked:
+        return 0
+    found = (place for place, each in zip(places, marked, strict=True) if each and place > 0)
+    every = next(found, len(marked))
+    return every if [place % every == 0 for place in places] == [*marked] else None
 
 
 FULL, LOCAL = "full_attention", "sliding_attention"
@@ -584,22 +591,27 @@ def _cap(keys: Keys, name: str, default: float) -> float:
 def _gemma3(keys: Keys) -> Values:
     """Every sixth layer global; a norm of queries and keys; local layers with their own base."""
     every = keys.size("sliding_window_pattern", 6)
-    rope = keys.part("rope_parameters")
-    base = keys.number("rope_theta", 1e6)
-    local = keys.number("rope_local_base_freq", 1e4)
-    full = rope.part(FULL)
-    stretched = full if full.values else keys.part("rope_scaling")
     return {
         **_of_gemma_kind(keys),
         **_windows(keys, global_every=every),
-        **_stretched(stretched, keys),
-        "rope_base": full.number("rope_theta", base),
-        "local_rope_base": rope.part(LOCAL).number("rope_theta", local),
+        **_turns_of_each_kind(keys, local_base=keys.number("rope_local_base_freq", 1e4)),
         "norm_placement": "sandwich",
         "qk_norm": True,
         "qk_norm_scale": True,
         "score_softcap": _cap(keys, "attn_logit_softcapping", 0.0),
         "logit_softcap": _cap(keys, "final_logit_softcapping", 0.0),
+    }
+
+
+def _turns_of_each_kind(keys: Keys, *, local_base: float) -> Values:
+    """Global layers may be stretched; local ones are not, and have a base of their own."""
+    rope = keys.part("rope_parameters")
+    full = rope.part(FULL)
+    stretched = full if full.values else keys.part("rope_scaling")
+    return {
+        **_stretched(stretched, keys),
+        "rope_base": full.number("rope_theta", keys.number("rope_theta", 1e6)),
+        "local_rope_base": rope.part(LOCAL).number("rope_theta", local_base),
     }
 
 
@@ -615,8 +627,95 @@ def _olmo2(keys: Keys) -> Values:
     }
 
 
+def _olmo3(keys: Keys) -> Values:
+    """As OLMo 2; every fourth layer global, and local layers not stretched."""
+    return {
+        **_olmo2(keys),
+        **_windows(keys, global_every=4),
+        **_turns_of_each_kind(keys, local_base=keys.number("rope_theta", 10_000.0)),
+    }
+
+
+def _exaone4(keys: Keys) -> Values:
+    """Norms after each sub-layer; beside layers with a window, those that see all turn nothing."""
+    found = {
+        **_of_llama_kind(keys),
+        "norm_placement": "res_post",
+        "qk_norm": True,
+        "qk_norm_scale": True,
+    }
+    if keys.optional(WINDOW) is None:
+        return found
+    is_told = isinstance(keys.values.get("layer_types"), list)
+    windows = _windows(keys, global_every=0 if is_told else keys.size("sliding_window_pattern", 4))
+    return {**found, **windows, "nope_every": windows.get("global_every", 1)}
+
+
+def _smollm3(keys: Keys) -> Values:
+    """As Llama; every fourth layer turns nothing, or those that a list names with 0."""
+    n_layers, every = keys.size("num_hidden_layers"), keys.size("no_rope_layer_interval", 4)
+    turned = keys.values.get("no_rope_layers")
+    if turned is not None:
+        is_list = isinstance(turned, list) and len(turned) == n_layers
+        found = _rhythm([each == 0 for each in turned]) if is_list else None
+        if found is None:
+            keys.must_be("no_rope_layers", None)
+        every = found or 0
+    return {**_llama(keys), "nope_every": every}
+
+
+def _starcoder2(keys: Keys) -> Values:
+    """As Mistral, with LayerNorm, biases and a feed-forward layer without a gate."""
+    bias = keys.flag("use_bias", True)
+    values = _of_llama_kind(
+        keys, is_tied=True, activation=("hidden_act", USUAL_OF_GEMMA), words=PLAIN
+    )
+    return {
+        **values,
+        "local_window": keys.optional(WINDOW) or 0,
+        "norm_kind": "layernorm",
+        "norm_eps": keys.number("norm_epsilon", 1e-5),
+        "attention_bias": bias,
+        "feed_forward_bias": bias,
+    }
+
+
+def _glm(keys: Keys) -> Values:
+    """As Llama; biases of q, k and v, and half of each head turned."""
+    return {
+        **_of_llama_kind(keys),
+        "attention_bias": keys.flag("attention_bias", True),
+        "out_bias": False,
+        "rotary_share": _rotary_share(keys, keys.number("partial_rotary_factor", 0.5)),
+    }
+
+
+def _glm4(keys: Keys) -> Values:
+    """As GLM, with a norm before and one after each sub-layer."""
+    return {**_glm(keys), "norm_placement": "sandwich"}
+
+
+def _seed_oss(keys: Keys) -> Values:
+    return {
+        **_of_llama_kind(keys),
+        "attention_bias": keys.flag("attention_bias", True),
+        "out_bias": keys.flag("attention_out_bias", False),
+        "feed_forward_bias": keys.flag("mlp_bias", False),
+    }
+
+
+def _ernie4_5(keys: Keys) -> Values:
+    bias = keys.flag("use_bias", False)
+    values = _of_llama_kind(keys, is_tied=True)
+    return {**values, "attention_bias": bias, "feed_forward_bias": bias}
+
+
 def _of_llama_kind(
-    keys: Keys, *, is_tied: bool = False, activation: tuple[str, str] = ("hidden_act", "silu")
+    keys: Keys,
+    *,
+    is_tied: bool = False,
+    activation: tuple[str, str] = ("hidden_act", "silu"),
+    words: Mapping[str, Activation] = GATED,
 ) -> Values:
     """What Llama and its descendants have in common."""
     d_model, n_heads = keys.size("hidden_size"), keys.size("num_attention_heads")
@@ -627,7 +726,7 @@ def _of_llama_kind(
         "n_kv_heads": keys.size("num_key_value_heads", n_heads),
         "d_head": keys.optional("head_dim"),
         "d_ff": keys.size("intermediate_size"),
-        "activation": keys.choice(activation[0], GATED, activation[1]),
+        "activation": keys.choice(activation[0], words, activation[1]),
         "norm_kind": "rmsnorm",
         "norm_eps": keys.number("rms_norm_eps", 1e-6),
         "tie_embeddings": keys.flag("tie_word_embeddings", is_tied),
@@ -902,6 +1001,15 @@ FAMILIES: dict[str, Family] = {
     "gemma2": Family(_gemma2, "Gemma2ForCausalLM"),
     "gemma3_text": Family(_gemma3, "Gemma3ForCausalLM"),
     "olmo2": Family(_olmo2, "Olmo2ForCausalLM"),
+    "olmo3": Family(_olmo3, "Olmo3ForCausalLM"),
+    "smollm3": Family(_smollm3, "SmolLM3ForCausalLM"),
+    "ministral": Family(_mistral, "MinistralForCausalLM"),
+    "exaone4": Family(_exaone4, "Exaone4ForCausalLM"),
+    "seed_oss": Family(_seed_oss, "SeedOssForCausalLM"),
+    "ernie4_5": Family(_ernie4_5, "Ernie4_5ForCausalLM"),
+    "glm": Family(_glm, "GlmForCausalLM"),
+    "glm4": Family(_glm4, "Glm4ForCausalLM"),
+    "starcoder2": Family(_starcoder2, "Starcoder2ForCausalLM"),
     "phi": Family(_phi, "PhiForCausalLM"),
     "phi3": Family(_phi3, "Phi3ForCausalLM"),
     "gpt_neox": Family(_gpt_neox, "GPTNeoXForCausalLM"),
@@ -912,7 +1020,9 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-CONTEXT, WINDOW, EPS = "max_position_embeddings", "sliding_window", "rms_norm_eps"
+EPS, BASE = "rms_norm_eps", "rope_theta"
+KV_HEADS, WIDTH = "num_key_value_heads", "head_dim"
+OF_GLM = {CONTEXT: 131_072, EPS: 1.5625e-7, KV_HEADS: 2, WIDTH: 128}
 USUAL: dict[str, Values] = {  # of families that leave out other values than Llama
     "mistral": {CONTEXT: 131_072, WINDOW: 4096},
     "mixtral": {CONTEXT: 131_072, EPS: 1e-5, "rope_theta": 1e6},
@@ -925,6 +1035,15 @@ USUAL: dict[str, Values] = {  # of families that leave out other values than Lla
     "gemma2": {CONTEXT: 8192, WINDOW: 4096},
     "gemma3_text": {CONTEXT: 131_072, WINDOW: 4096},
     "olmo2": {EPS: 1e-5},
+    "olmo3": {EPS: 1e-5, WINDOW: 4096, BASE: 500_000.0},
+    "smollm3": {CONTEXT: 32_768, KV_HEADS: 4, "tie_word_embeddings": True, BASE: 2e6},
+    "ministral": {CONTEXT: 131_072, WINDOW: 4096, KV_HEADS: 8},
+    "exaone4": {EPS: 1e-5, WINDOW: 4096, KV_HEADS: 32},
+    "seed_oss": {CONTEXT: 524_288, KV_HEADS: 8, WIDTH: 128, "attention_dropout": 0.1},
+    "ernie4_5": {CONTEXT: 131_072, EPS: 1e-5, KV_HEADS: 2, WIDTH: 128, BASE: 500_000.0},
+    "glm": OF_GLM,
+    "glm4": OF_GLM,
+    "starcoder2": {CONTEXT: 4096, KV_HEADS: 2},
     "phi3": {CONTEXT: 4096, EPS: 1e-5},
 }
 

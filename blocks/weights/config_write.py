@@ -171,6 +171,44 @@ def _mistral(config: ModelConfig) -> Values:
     return {**_llama(config), "sliding_window": config.attention.local_window or None}
 
 
+def _ministral(config: ModelConfig) -> Values:
+    return {**_mistral(config), "layer_types": _kinds_of_layers(config)}
+
+
+def _olmo3(config: ModelConfig) -> Values:
+    return {**_ministral(config), **_turns_of_each_kind(config)}
+
+
+def _smollm3(config: ModelConfig) -> Values:
+    turned = [int(config.turns(layer)) for layer in range(config.n_layers)]
+    full = {"use_sliding_window": False, "layer_types": [FULL] * config.n_layers}
+    return {**_llama(config), **full, "no_rope_layers": turned, "pad_token_id": None}
+
+
+def _seed_oss(config: ModelConfig) -> Values:
+    return {**_llama(config), "attention_out_bias": config.has_out_bias}
+
+
+def _ernie4_5(config: ModelConfig) -> Values:
+    return {**_llama(config), "use_bias": config.feed_forward.feed_forward_bias}
+
+
+def _glm(config: ModelConfig) -> Values:
+    share = config.position.rotary_share
+    turns = _rope(config, partial_rotary_factor=share)
+    return {**_llama(config), **turns, "pad_token_id": None}
+
+
+def _starcoder2(config: ModelConfig) -> Values:
+    return {
+        **_of_llama_kind(config),
+        "hidden_act": _word(config, PLAIN),
+        "sliding_window": config.attention.local_window or None,
+        "norm_epsilon": config.norm.norm_eps,
+        "use_bias": config.feed_forward.feed_forward_bias,
+    }
+
+
 def _phi3(config: ModelConfig) -> Values:
     return {
         **_mistral(config),
@@ -422,6 +460,15 @@ WRITERS = {
     "gemma2": Writer(_gemma2, "Gemma2ForCausalLM"),
     "gemma3_text": Writer(_gemma3, "Gemma3ForCausalLM"),
     "olmo2": Writer(_llama, "Olmo2ForCausalLM"),
+    "olmo3": Writer(_olmo3, "Olmo3ForCausalLM"),
+    "smollm3": Writer(_smollm3, "SmolLM3ForCausalLM"),
+    "ministral": Writer(_ministral, "MinistralForCausalLM"),
+    "exaone4": Writer(_ministral, "Exaone4ForCausalLM"),
+    "seed_oss": Writer(_seed_oss, "SeedOssForCausalLM"),
+    "ernie4_5": Writer(_ernie4_5, "Ernie4_5ForCausalLM"),
+    "glm": Writer(_glm, "GlmForCausalLM"),
+    "glm4": Writer(_glm, "Glm4ForCausalLM"),
+    "starcoder2": Writer(_starcoder2, "Starcoder2ForCausalLM"),
     "phi": Writer(_phi, "PhiForCausalLM"),
     "phi3": Writer(_phi3, "Phi3ForCausalLM"),
     "gpt_neox": Writer(_neox, "GPTNeoXForCausalLM"),

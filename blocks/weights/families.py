@@ -257,6 +257,18 @@ MIXTRAL = replace(
     ),
 )
 
+
+def _with_neighbors_paired(layout: Layout) -> Layout:
+    """Where RoPE turns numbers that stand beside each other."""
+    names = tuple(f".self_attn.{each}_proj.{{kind}}" for each in "qk")
+    rows = (
+        row._replace(operation=UNPAIRED) if row.theirs.endswith(names) else row
+        for row in layout.rows
+    )
+    return replace(layout, rows=tuple(rows))
+
+
+ERNIE = _with_neighbors_paired(LLAMA)
 OUT_1, OUT_2 = "attention_residual.out_norm", "feed_forward_residual.out_norm"
 WITH_OUT_NORMS = replace(  # four norms in a layer, or the two that come after
     LLAMA,
@@ -270,6 +282,34 @@ WITH_OUT_NORMS = replace(  # four norms in a layer, or the two that come after
         ),
         *LLAMA.rows,
     ),
+)
+
+GLM = replace(
+    ERNIE,
+    rows=(
+        *(
+            row
+            for row in ERNIE.rows
+            if row.ours[0] not in (f"{OUR_LAYER}{GATE}.{{kind}}", f"{OUR_LAYER}{UP}.{{kind}}")
+        ),
+        _gate_and_up(f"{LLAMA_LAYER}mlp.gate_up_proj"),
+    ),
+)
+GLM4 = replace(
+    GLM,
+    rows=(
+        *_rows(
+            LLAMA_LAYER,
+            OUR_LAYER,
+            ("post_self_attn_layernorm", OUT_1),
+            ("post_mlp_layernorm", OUT_2),
+        ),
+        *GLM.rows,
+    ),
+)
+STARCODER2 = replace(
+    LLAMA,
+    rows=(*LLAMA_ATTENTION, *_rows(LLAMA_LAYER, OUR_LAYER, ("mlp.c_fc", UP), ("mlp.c_proj", DOWN))),
 )
 
 EACH_EXPERT = _rows(
@@ -755,6 +795,15 @@ LAYOUTS: dict[str, Layout] = {
     "gemma2": WITH_OUT_NORMS,
     "gemma3_text": WITH_OUT_NORMS,
     "olmo2": WITH_OUT_NORMS,
+    "olmo3": WITH_OUT_NORMS,
+    "smollm3": LLAMA,
+    "ministral": LLAMA,
+    "exaone4": WITH_OUT_NORMS,
+    "seed_oss": LLAMA,
+    "ernie4_5": ERNIE,
+    "glm": GLM,
+    "glm4": GLM4,
+    "starcoder2": STARCODER2,
     "phi": PHI,
     "phi3": PHI3,
     "gpt_neox": GPT_NEOX,

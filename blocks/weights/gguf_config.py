@@ -179,15 +179,20 @@ def _gemma2(found: Metadata) -> Values:
 
 
 def _gemma3(found: Metadata) -> Values:
+    names = {**CAPS, "rope.freq_base_swa": "rope_local_base_freq"}
+    values = {**_of_llama_kind(found, "gemma3_text"), **found.named(names), **_windows(found)}
+    return {**values, **_divisor(values, largest=62)}
+
+
+def _windows(found: Metadata) -> Values:
     """Which layers see a window: every how many one does not, or a list with one flag a layer."""
-    names = {**WINDOW, **CAPS, "rope.freq_base_swa": "rope_local_base_freq"}
-    values = {**_of_llama_kind(found, "gemma3_text"), **found.named(names)}
+    values = found.named(WINDOW)
     pattern = found.flags("attention.sliding_window_pattern")
     if isinstance(pattern, list):
         values["layer_types"] = [LOCAL if each else FULL for each in pattern]
     elif pattern is not None:
         values["sliding_window_pattern"] = pattern
-    return {**values, **_divisor(values, largest=62)}
+    return values
 
 
 def _divisor(values: Values, *, largest: int) -> Values:
@@ -198,21 +203,64 @@ def _divisor(values: Values, *, largest: int) -> Values:
 
 
 def _olmo2(found: Metadata) -> Values:
-    return {**_of_llama_kind(found, "olmo2"), **_biases(found)}
+    """OLMo 2; OLMo 3, where a window is told."""
+    family = "olmo3" if found.get("attention.sliding_window") else "olmo2"
+    return {**_of_llama_kind(found, family), **_biases(found), **_windows(found)}
+
+
+def _smollm3(found: Metadata) -> Values:
+    """Every fourth layer turns nothing: llama.cpp knows no other model of this name."""
+    mlp_bias = found.has("blk.0.ffn_up.bias")
+    return {**_of_llama_kind(found, "smollm3"), **_biases(found), "mlp_bias": mlp_bias}
+
+
+def _exaone4(found: Metadata) -> Values:
+    """No window told is no window; the family's own stands for absence in a config.json."""
+    return {**_of_llama_kind(found, "exaone4"), "sliding_window": None, **_windows(found)}
+
+
+def _seed_oss(found: Metadata) -> Values:
+    return {
+        **_of_llama_kind(found, "seed_oss"),
+        **_biases(found),
+        "attention_out_bias": found.has("blk.0.attn_output.bias"),
+        "mlp_bias": found.has("blk.0.ffn_up.bias"),
+    }
+
+
+def _ernie4_5(found: Metadata) -> Values:
+    return {**_of_llama_kind(found, "ernie4_5"), "use_bias": found.has("blk.0.attn_q.bias")}
+
+
+def _glm4(found: Metadata) -> Values:
+    values = _of_llama_kind(found, "glm4")
+    return {**values, **_biases(found), **_turned_share(found, values)}
+
+
+def _starcoder2(found: Metadata) -> Values:
+    """llama.cpp reads it without its window."""
+    values = _of_llama_kind(found, "starcoder2")
+    eps = found.named({"attention.layer_norm_epsilon": "norm_epsilon"})
+    return {**values, **eps, "use_bias": found.has("blk.0.attn_q.bias")}
 
 
 def _phi3(found: Metadata) -> Values:
     """Factors for long texts lie among the tensors; a share of each head may be turned."""
     values = {**_of_llama_kind(found, "phi3"), **found.named(WINDOW)}
-    turned, d_head = found.get("rope.dimension_count"), values.get("head_dim")
-    if type(turned) is int and type(d_head) is int and d_head > 0:
-        values["partial_rotary_factor"] = turned / d_head
+    values |= _turned_share(found, values)
     trained = found.get("rope.scaling.original_context_length")
     if all(map(found.has, LONG_FACTORS.values())):
         factors = {name: _listed(found, key) for name, key in LONG_FACTORS.items()}
         values["rope_scaling"] = {"rope_type": "longrope", **factors}
         values["original_max_position_embeddings"] = trained
     return values
+
+
+def _turned_share(found: Metadata, values: Values) -> Values:
+    turned, d_head = found.get("rope.dimension_count"), values.get("head_dim")
+    if type(turned) is int and type(d_head) is int and d_head > 0:
+        return {"partial_rotary_factor": turned / d_head}
+    return {}
 
 
 def _listed(found: Metadata, key: str) -> list[float]:
@@ -282,5 +330,11 @@ READERS: Mapping[str, Callable[[Metadata], Values]] = {
     "gemma2": _gemma2,
     "gemma3": _gemma3,
     "olmo2": _olmo2,
+    "smollm3": _smollm3,
+    "exaone4": _exaone4,
+    "seed_oss": _seed_oss,
+    "ernie4_5": _ernie4_5,
+    "glm4": _glm4,
+    "starcoder2": _starcoder2,
     "phi3": _phi3,
 }

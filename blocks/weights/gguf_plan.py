@@ -23,7 +23,7 @@ from blocks.weights.operations import (
     Operation,
 )
 
-BESIDE = ("llama", "granite")  # architectures whose rotary pairs are numbers beside each other
+BESIDE = ("llama", "granite", "smollm3")  # rotary pairs are numbers beside each other
 OF_ONE = ("gemma", "gemma2", "gemma3")
 NOT_TURNED = {SIDE_BY_SIDE: ONE_BELOW_ANOTHER, TRANSPOSED: SAME}
 EXPERT = re.compile(r"\.experts\.\d+\.")

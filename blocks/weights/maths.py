@@ -74,6 +74,11 @@ def _of_gemma2(keys: Keys) -> Changes:
     return _of_gemma(keys)
 
 
+def _of_olmo3(keys: Keys) -> Changes:
+    keys.part("rope_parameters").part(LOCAL).must_be("rope_type", None, "default")
+    return {}
+
+
 def _of_falcon(keys: Keys) -> Changes:
     keys.must_be("alibi", False)  # its scores are divided after the bias was added
     return {}
@@ -103,11 +108,13 @@ OF_FAMILIES: dict[str, Callable[[Keys], Changes]] = {
     "gemma": _of_gemma,
     "gemma2": _of_gemma2,
     "gemma3_text": _of_gemma2,
+    "smollm3": _of_qwen,
+    "olmo3": _of_olmo3,
     "phi3": _of_phi3,
     "falcon": _of_falcon,
 }
 # families whose local layers turn by a base of their own
-OF_EACH_KIND = ("gemma3_text", "modernbert")
+OF_EACH_KIND = ("gemma3_text", "olmo3", "modernbert")
 SIZES_OF_SCORES, OF_LATENTS = ("mscale", "mscale_all_dim"), ("deepseek_v2", "deepseek_v3")
 USUAL_STRETCH: dict[str, tuple[object, ...]] = {
     **dict.fromkeys(SIZES_OF_SCORES, ()),
@@ -118,7 +125,7 @@ USUAL_STRETCH: dict[str, tuple[object, ...]] = {
 }
 # what multiplies queries and keys may be given
 OF_OWN_SIZE = ("yarn", "longrope", ONCE_LONGROPE)
-PARTIAL = ("gpt_neox", "phi", "phi3")  # families that turn a share of each head
+PARTIAL = ("gpt_neox", "phi", "phi3", "glm", "glm4")  # families that turn a share of each head
 
 
 def _check_format(family: str, keys: Keys) -> None:

@@ -4,6 +4,7 @@ Names of tensors and the writer are the `gguf` package's; what the converter doe
 that is written down here from its description, not from our reader.
 """
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,17 @@ ARCHITECTURES = {
     "gemma2": "gemma2",
     "gemma3_text": "gemma3",
     "olmo2": "olmo2",
+    "olmo3": "olmo2",
+    "smollm3": "smollm3",
+    "exaone4": "exaone4",
+    "seed_oss": "seed_oss",
+    "ernie4_5": "ernie4_5",
+    "glm4": "glm4",
+    "starcoder2": "starcoder2",
     "phi3": "phi3",
     "gpt2": "gpt2",
 }
+PERMUTED = ("llama", "granite", "smollm3")  # of llama.cpp's class LlamaModel
 EXPERT = ("w1", "w2", "w3", "gate_proj", "up_proj", "down_proj")
 Arrays = dict[str, "np.ndarray[Any, Any]"]
 
@@ -129,7 +138,7 @@ def _metadata(config: Any, architecture: str) -> dict[str, Any]:
         "feed_forward_length": config.intermediate_size,
         "attention.head_count": config.num_attention_heads,
         "attention.head_count_kv": config.num_key_value_heads,
-        "attention.layer_norm_rms_epsilon": float(config.rms_norm_eps),
+        **_epsilon(config),
         "attention.key_length": d_head,
         "attention.value_length": d_head,
         "rope.freq_base": float(full["rope_theta"]),
@@ -147,12 +156,28 @@ def _metadata(config: Any, architecture: str) -> dict[str, Any]:
     }
     if full["rope_type"] == "linear":
         own |= {"rope.scaling.type": "linear", "rope.scaling.factor": full["factor"]}
+    if full["rope_type"] == "yarn":
+        own |= {
+            "rope.scaling.type": "yarn",
+            "rope.scaling.factor": full["factor"],
+            "rope.scaling.attn_factor": 0.1 * math.log(full["factor"]) + 1,
+            "rope.scaling.original_context_length": full["original_max_position_embeddings"],
+        }
+    if architecture == "starcoder2":
+        del own["attention.sliding_window"]
     if architecture == "gemma3":
         own["rope.freq_base_swa"] = float(rope["sliding_attention"]["rope_theta"])
+    if architecture in ("gemma3", "olmo2", "exaone4") and own["attention.sliding_window"]:
         own["attention.sliding_window_pattern"] = [
             kind == "sliding_attention" for kind in config.layer_types
         ]
     return {f"{architecture}.{name}": value for name, value in own.items()}
+
+
+def _epsilon(config: Any) -> dict[str, float]:
+    if hasattr(config, "norm_epsilon"):
+        return {"attention.layer_norm_epsilon": config.norm_epsilon}
+    return {"attention.layer_norm_rms_epsilon": float(config.rms_norm_eps)}
 
 
 def _converted(model: nn.Module, architecture: str) -> Arrays:
@@ -165,9 +190,9 @@ def _converted(model: nn.Module, architecture: str) -> Arrays:
         array = tensor.detach().float().numpy()
         name = names.get_name(key, try_suffixes=(".weight", ".bias"))
         assert name, key
-        if architecture in ("llama", "granite") and ".attn_q." in name:
+        if architecture in PERMUTED and ".attn_q." in name:
             array = _paired(array, config.num_attention_heads)
-        if architecture in ("llama", "granite") and ".attn_k." in name:
+        if architecture in PERMUTED and ".attn_k." in name:
             array = _paired(array, config.num_key_value_heads)
         if architecture.startswith("gemma") and name.endswith("norm.weight"):
             array = array + 1

@@ -71,6 +71,17 @@ GPT_OSS = {
         "truncate": False,
     },
 }
+OF_OLMO3 = {
+    "rope_parameters": {
+        "full_attention": {
+            "rope_type": "yarn",
+            "factor": 4.0,
+            "rope_theta": 1e3,
+            "original_max_position_embeddings": 40,
+        },
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1e3},
+    },
+}
 FINE = {"num_experts": 5, "num_experts_per_tok": 3, "moe_intermediate_size": 8}
 LATENT = {
     "kv_lora_rank": 10,
@@ -191,6 +202,44 @@ FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "olmo2":        ("Olmo2ForCausalLM", GROUPED),
     "olmo2-odd":    ("Olmo2ForCausalLM", {**OTHER_GROUPED, "attention_bias": True,
                                           "tie_word_embeddings": True, **rope(5e5)}),
+    "olmo3":        ("Olmo3ForCausalLM", {**GROUPED, "num_hidden_layers": 5, "sliding_window": 4,
+                                          **OF_OLMO3}),
+    "olmo3-odd":    ("Olmo3ForCausalLM", {**OTHER_GROUPED, "sliding_window": 2,
+                                          "attention_bias": True, "tie_word_embeddings": True,
+                                          "layer_types": ["sliding_attention", "full_attention",
+                                                          "sliding_attention"]}),
+    "smollm3":      ("SmolLM3ForCausalLM", {**GROUPED, "num_hidden_layers": 5, "pad_token_id": 0}),
+    "smollm3-odd":  ("SmolLM3ForCausalLM", {**OTHER_GROUPED, "no_rope_layers": [1, 0, 1],
+                                            "attention_bias": True, "mlp_bias": True,
+                                            "tie_word_embeddings": False, "pad_token_id": 0}),
+    "ministral":    ("MinistralForCausalLM", {**GROUPED, "head_dim": 10, "sliding_window": 4,
+                                              "layer_types": ["sliding_attention",
+                                                              "full_attention"]}),
+    "ministral-odd": ("MinistralForCausalLM", {**OTHER_GROUPED, "head_dim": 6,
+                                               "sliding_window": 3}),
+    "exaone4":      ("Exaone4ForCausalLM", {**GROUPED, "num_hidden_layers": 5,
+                                            "sliding_window": 4}),
+    "exaone4-odd":  ("Exaone4ForCausalLM", {**OTHER_GROUPED, "sliding_window": None,
+                                            "layer_types": ["full_attention"] * 3,
+                                            "tie_word_embeddings": True}),
+    "seed_oss":     ("SeedOssForCausalLM", {**GROUPED, "head_dim": 10, "pad_token_id": 0}),
+    "seed_oss-odd": ("SeedOssForCausalLM", {**OTHER_GROUPED, "head_dim": 4, "mlp_bias": True,
+                                            "attention_bias": False, "attention_out_bias": True}),
+    "ernie4_5":     ("Ernie4_5ForCausalLM", {**GROUPED, "head_dim": 10}),
+    "ernie4_5-odd": ("Ernie4_5ForCausalLM", {**OTHER_GROUPED, "head_dim": 6, "use_bias": True,
+                                             "tie_word_embeddings": False, **rope(1e3)}),
+    "glm":          ("GlmForCausalLM", {**GROUPED, "head_dim": 8, "pad_token_id": 0}),
+    "glm-odd":      ("GlmForCausalLM", {**OTHER_GROUPED, "head_dim": 8, "attention_bias": False,
+                                        "pad_token_id": 0, "tie_word_embeddings": True,
+                                        **rope(1e3, partial_rotary_factor=0.75)}),
+    "glm4":         ("Glm4ForCausalLM", {**GROUPED, "head_dim": 8, "pad_token_id": 0}),
+    "glm4-odd":     ("Glm4ForCausalLM", {**OTHER_GROUPED, "head_dim": 12, "attention_bias": False,
+                                         "pad_token_id": 0, "tie_word_embeddings": True}),
+    "starcoder2":   ("Starcoder2ForCausalLM", GROUPED),
+    "starcoder2-odd": ("Starcoder2ForCausalLM", {**OTHER_GROUPED, "use_bias": False,
+                                                 "sliding_window": 4,
+                                                 "tie_word_embeddings": False,
+                                                 "hidden_act": "relu", **rope(1e3)}),
     "phi":          ("PhiForCausalLM", GROUPED),
     "phi-odd":      ("PhiForCausalLM", {**OTHER, **rope(1e4, partial_rotary_factor=1.0)}),
     "phi3":         ("Phi3ForCausalLM", {**GROUPED, "pad_token_id": 0}),
@@ -245,11 +294,11 @@ class Folder(NamedTuple):
     theirs: nn.Module
 
 
-def model_of(name: str) -> nn.Module:
+def model_of(name: str, **more: Any) -> nn.Module:
     """The model of `transformers`, all that it learned and every saved buffer drawn anew."""
     kind, sizes = FOLDERS[name]
     cls = getattr(transformers, kind)
-    model = cls._from_config(cls.config_class(**sizes), attn_implementation="eager")
+    model = cls._from_config(cls.config_class(**{**sizes, **more}), attn_implementation="eager")
     random = torch.Generator().manual_seed(0)
     is_bart = cls.config_class.model_type in ("bart", "marian")
     std = 0.1 if is_bart else 0.3  # norms after three writes a layer leave little of what came
@@ -263,8 +312,8 @@ def model_of(name: str) -> nn.Module:
     return model.eval()
 
 
-def saved(name: str, path: Path, **more: Any) -> Folder:
-    """A model in a folder, as its users find it."""
-    theirs = model_of(name)
+def saved(name: str, path: Path, sizes: dict[str, Any] | None = None, **more: Any) -> Folder:
+    """A model in a folder, as its users find it; `sizes` in the place of its own."""
+    theirs = model_of(name, **(sizes or {}))
     theirs.save_pretrained(path, **more)
     return Folder(path, theirs)

@@ -16,10 +16,14 @@ from transformers import (
     DeepseekV2Config,
     DeepseekV3Config,
     DistilBertConfig,
+    Ernie4_5Config,
+    Exaone4Config,
     FalconConfig,
     Gemma2Config,
     Gemma3TextConfig,
     GemmaConfig,
+    Glm4Config,
+    GlmConfig,
     GPT2Config,
     GPTJConfig,
     GPTNeoXConfig,
@@ -27,11 +31,13 @@ from transformers import (
     GraniteConfig,
     LlamaConfig,
     MarianConfig,
+    MinistralConfig,
     MistralConfig,
     MixtralConfig,
     ModernBertConfig,
     MT5Config,
     Olmo2Config,
+    Olmo3Config,
     OPTConfig,
     Phi3Config,
     PhiConfig,
@@ -39,6 +45,9 @@ from transformers import (
     Qwen3Config,
     Qwen3MoeConfig,
     RobertaConfig,
+    SeedOssConfig,
+    SmolLM3Config,
+    Starcoder2Config,
     T5Config,
 )
 
@@ -159,6 +168,17 @@ TOYS = [
     Gemma2Config(**LLAMA, head_dim=10),
     Gemma3TextConfig(**LLAMA, head_dim=10),
     Olmo2Config(**LLAMA, attention_bias=True),
+    Olmo3Config(**LLAMA, sliding_window=4),
+    SmolLM3Config(**LLAMA, pad_token_id=0, attention_bias=True, mlp_bias=True),
+    MinistralConfig(**LLAMA, head_dim=10, sliding_window=4),
+    Exaone4Config(**LLAMA, sliding_window=4),
+    SeedOssConfig(**LLAMA, head_dim=10, attention_out_bias=True, mlp_bias=True),
+    SeedOssConfig(**LLAMA, attention_bias=False),
+    Ernie4_5Config(**LLAMA, head_dim=10, use_bias=True, tie_word_embeddings=False),
+    GlmConfig(**LLAMA, head_dim=8, pad_token_id=0),
+    Glm4Config(**LLAMA, head_dim=8, pad_token_id=0, attention_bias=False),
+    Starcoder2Config(**LLAMA),
+    Starcoder2Config(**LLAMA, use_bias=False, tie_word_embeddings=False),
     GemmaConfig(**LLAMA, head_dim=10, attention_bias=True, tie_word_embeddings=False),
     GPTNeoXConfig(**NEOX),
     GPTNeoXConfig(**NEOX, attention_bias=False, use_parallel_residual=False),
@@ -230,6 +250,21 @@ GRANITE_8B = {
     "num_key_value_heads": 8,
     "tie_word_embeddings": True,
 }
+MINISTRAL_8B = {
+    "vocab_size": 131_072,
+    "intermediate_size": 12_288,
+    "num_hidden_layers": 36,
+    "head_dim": 128,
+}
+EXAONE_1B = {
+    "hidden_size": 2048,
+    "intermediate_size": 4096,
+    "num_hidden_layers": 30,
+    "num_key_value_heads": 8,
+    "sliding_window": None,
+    "layer_types": ["full_attention"] * 30,
+    "tie_word_embeddings": True,
+}
 # Other families at the size of a published model, and its count as its card or files say.
 OF_THEIR_FILES = [
     (125_239_296, OPTConfig()),
@@ -240,6 +275,15 @@ OF_THEIR_FILES = [
     (66_362_880, DistilBertConfig()),
     (494_032_768, Qwen2Config(**QWEN_HALF)),
     (8_170_848_256, GraniteConfig(**GRANITE_8B)),
+    (7_298_011_136, Olmo3Config(vocab_size=100_278)),
+    (3_075_098_624, SmolLM3Config()),
+    (8_019_808_256, MinistralConfig(**MINISTRAL_8B)),
+    (1_279_391_488, Exaone4Config(**EXAONE_1B)),
+    (36_151_104_512, SeedOssConfig(hidden_size=5120)),
+    (360_748_032, Ernie4_5Config()),
+    (9_399_951_360, GlmConfig()),
+    (9_400_279_040, Glm4Config()),
+    (3_030_371_328, Starcoder2Config()),
 ]
 
 
@@ -271,6 +315,13 @@ def test_the_t5s_of_google_that_are_not_tied_are_counted_as_published():
     assert total_parameters(read_config_json(json.dumps(v1_1))) == 76_961_152  # its model card
     mt5_small = {**v1_1, "model_type": "mt5", "vocab_size": 250112}
     assert total_parameters(read_config_json(json.dumps(mt5_small))) == 300_176_768  # the same
+
+
+@pytest.mark.parametrize("kinds", [[], ["sliding_attention"] * 9_000])
+def test_a_file_of_a_million_layers_is_refused_at_once(kinds: list[str]):
+    values = {**LLAMA, "model_type": "olmo3", "num_hidden_layers": 1_000_000, "layer_types": kinds}
+    with pytest.raises(ConfigError, match="layer_types"):
+        read_config_json(json.dumps(values))
 
 
 def test_falcon_40b_is_counted_as_published():

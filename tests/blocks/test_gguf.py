@@ -17,8 +17,9 @@ from blocks.weights import gguf_file, open_published, read_ledger, save_publishe
 from blocks.weights.gguf_config import FACTORS
 from blocks.weights.gguf_file import ROUNDED, Blocks
 
-# what the format has no way to say: a head of its own, a layer without experts, no soft-cap
-NOT_SAID = ("gemma-odd", "qwen3_moe-odd", "gemma2-odd")
+# what the format has no way to say: a head of its own, a layer without experts, no soft-cap, which
+# layers turn nothing, another activation, that there is a window
+NOT_SAID = ("gemma-odd", "qwen3_moe-odd", "gemma2-odd", "smollm3-odd", "starcoder2-odd")
 READ = [
     name
     for name in FOLDERS

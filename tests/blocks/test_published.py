@@ -4,15 +4,18 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import transformers
+from daily import some_daily
 from published_folders import FOLDERS, Folder, saved
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from toy import assert_near
 
+from blocks import as_code
 from blocks.model.masks import causal, padding
 from blocks.model.models import GPT, Encoder, EncoderDecoder, Model
 from blocks.model.source_target import SourceTarget, source_target_mask
@@ -142,23 +145,50 @@ def test_transformers_reads_what_is_saved_here(
         assert torch.equal(weights[key], tensor), key
 
 
+CODE = ("smollm3", "olmo3", "exaone4", "glm4", "starcoder2")
+
+
+@pytest.mark.parametrize("name", some_daily(FOLDERS, daily=CODE))
+@torch.no_grad()
+def test_its_code_says_what_it_says(name: str, tmp_path: Path):
+    found = open_published(saved(name, tmp_path).path)
+    model = found.build()
+    written: dict[str, Any] = {"__name__": "written"}
+    exec(compile(as_code(found.config), found.family, "exec"), written)
+    own = written[type(model).__name__]().eval()
+    own.load_state_dict(model.state_dict())
+    texts = texts_of(model)
+    if isinstance(texts, SourceTarget):
+        texts = written["SourceTarget"](texts.source, texts.target)
+    assert_near(own(texts), model(texts_of(model)))
+
+
+@pytest.mark.parametrize("name", ["smollm3", "olmo3", "glm4-odd"])
+def test_64_greedy_tokens_are_those_of_transformers(name: str, tmp_path: Path):
+    check_greedy(name, tmp_path, 64, {"max_position_embeddings": 128})
+
+
 @pytest.mark.parametrize(
     "name",
     [
         *("gpt2", "llama", "mixtral", "deepseek_v3", "gpt_neox", "bloom", "opt", "gemma3-odd"),
-        *("phi3-odd", "phi3-long", "gpt_oss"),
+        *("phi3-odd", "phi3-long", "gpt_oss", "exaone4"),
     ],
 )
 def test_greedy_with_a_cache_is_that_of_transformers_token_for_token(name: str, tmp_path: Path):
-    folder = saved(name, tmp_path)
+    check_greedy(name, tmp_path, 10)
+
+
+def check_greedy(name: str, path: Path, n_tokens: int, sizes: dict[str, Any] | None = None) -> None:
+    folder = saved(name, path, sizes)
     found = open_published(folder.path)
     prompt = ids(4)[0].tolist()
     text = Generation(found.build(), found.config, prompt, SamplingConfig(temperature=0))
-    text.advance(10)
+    text.advance(n_tokens)
     theirs = folder.theirs.generate(
         torch.tensor([prompt]),
         do_sample=False,
-        max_new_tokens=10,
+        max_new_tokens=n_tokens,
         pad_token_id=0,
         eos_token_id=None,
     )
