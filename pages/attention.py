@@ -27,7 +27,7 @@ from pages.panels.attention.sharing import who_shares
 from pages.panels.heads import draw_all_heads, draw_one_head
 from pages.panels.interventions import ablation
 from pages.panels.model_page import show_model_page
-from pages.ui import cached, labelled, layers, link, words
+from pages.ui import cached, labelled, layers, link, sinks, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
 from pages.ui.panel import Panel
@@ -45,7 +45,7 @@ def what_to_take(run: Run) -> None:
             words.take_away_caption(run),
         )
         return
-    at = labelled.selection(run)
+    at, is_apart = labelled.selection(run), sinks.is_wanted()
     head, cell = (run, at.layer, at.head), steps.chosen_cell(run)
     scaled = *head, at.token, link.value("is_scaled")
     counted = run, at.layer, contribution.counted_head(at.head), at.token
@@ -64,8 +64,8 @@ def what_to_take(run: Run) -> None:
         drawn(sinks_picture.sinks, *head, facts=contribution.sink_facts),
         drawn(pattern.draw_lines, run, *at, pattern.chosen_lines(run)),
         drawn(draw_one_head, run, *at),
-        drawn(draw_all_heads, run, *at),
-        drawn(all_heads.draw_colors, *head, link.value("sort_heads_by")),
+        drawn(draw_all_heads, run, *at, is_apart),
+        drawn(all_heads.draw_colors, *head, is_apart, link.value("sort_heads_by")),
     ]
     if run.config.attends and contribution_graph.fits(run):
         way = run, at.token, contribution_graph.least_share()

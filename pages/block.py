@@ -13,7 +13,7 @@ from pages.panels.heads import draw_heads, draw_one_head, heads_of_a_layer
 from pages.panels.interventions import ablation
 from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
-from pages.ui import cached, labelled, link, words
+from pages.ui import cached, labelled, link, sinks, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
 from pages.ui.history import run_before
@@ -28,17 +28,22 @@ def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
     at, layer = labelled.selection(run), labelled.selected_layer(run)
     stage, attends = labelled.selected_stage(run, layer), run.config.has_attention
+    is_apart = sinks.is_wanted()
     tables = {
-        "flow": cached.flow(run, layer).drop(columns="reads"),
+        "flow": cached.flow(run, layer, sinks.set_apart(run, is_apart)).drop(columns="reads"),
         **({"heads": cached.heads(run, at.layer)} if attends else {}),
         "parameters": cached.parameters(run.config.one_block()),
     }
     figures = [
-        drawn(draw_strip, run, layer, stage),
-        drawn(draw_bands, run, layer, run_before(run)),
-        drawn(draw_spread, run, layer, stage),
+        drawn(draw_strip, run, layer, stage, is_apart),
+        drawn(draw_bands, run, layer, run_before(run), is_apart),
+        drawn(draw_spread, run, layer, stage, is_apart),
         drawn(draw_token_values, run, layer, stage, at.token, link.value("n_dims")),
-        *([drawn(draw, run, *at) for draw in (draw_heads, draw_one_head) if attends]),
+        *(
+            [drawn(draw_heads, run, *at, is_apart), drawn(draw_one_head, run, *at)]
+            if attends
+            else []
+        ),
         drawn(draw_parts, run, True, facts=part_facts),
     ]
     take_away(run.config, tables, figures, words.take_away_caption_of_a_block(run))

@@ -12,7 +12,7 @@ from pages.panels.heads import draw_all_heads, draw_one_head, heads_of_all_layer
 from pages.panels.interventions import ablation
 from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
-from pages.ui import cached, labelled, layers, words
+from pages.ui import cached, labelled, layers, sinks, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
 from pages.ui.history import run_before
@@ -36,7 +36,7 @@ def what_to_take(run: Run) -> None:
     figures = [
         drawn(prediction_picture.bars, run, at.token, facts=prediction_facts),
         drawn(draw_layers, run, run_before(run)),
-        drawn(draw_all_heads, run, *at),
+        drawn(draw_all_heads, run, *at, sinks.is_wanted()),
         drawn(draw_one_head, run, *at),
         drawn(draw_parts, run, False, facts=part_facts),
     ]

@@ -6,20 +6,20 @@ import pandas as pd
 from torch import Tensor
 
 from blocks.inspection.head_facts import without_resting
+from blocks.inspection.sinks import MASSIVE_TIMES, token_sizes
 from blocks.model.kinds import NormPlacement
 from blocks.observe.run import Run
 from blocks.weights.model_file import Card
 
 WRITERS = ("attention", "feed_forward")
-MANY_TIMES = 10
 RESCALED = (NormPlacement.SANDWICH, NormPlacement.RES_POST)
 
 
 @dataclass(frozen=True)
 class Loudest:
-    """A token that outweighs all others: its RMS after a layer, and the median token's.
+    """The token that outweighs all others most: its RMS after a layer, and the median token's.
 
-    A massive activation (Sun et al. 2024): the RMS over all tokens is then that of one.
+    A massive activation (see `sinks`): the RMS over all tokens is then that of a few.
     """
 
     token: int
@@ -30,9 +30,9 @@ class Loudest:
 
 def loudest(before: Tensor, after: Tensor) -> Loudest | None:
     """The stream before and after a layer, (batch, seq, d_model); None where none is so loud."""
-    start, end = (x.float().square().mean(-1).sqrt() for x in (before, after))
+    start, end = token_sizes(before), token_sizes(after)
     median = float(end.median())
-    if float(end.max()) <= MANY_TIMES * median:
+    if float(end.max()) <= MASSIVE_TIMES * median:
         return None
     token = int(end.argmax()) % end.shape[-1]
     return Loudest(token, float(end.max()), float(start.median()), median)
@@ -42,12 +42,14 @@ def loudest(before: Tensor, after: Tensor) -> Loudest | None:
 class FlowFacts:
     """The moments of every stage that is shown, a row each, in order: stage, part, rms, …
 
-    `loudest`: the token that outweighs all others, if one does.
+    `loudest`: the token that outweighs all others, if one does; `is_apart`: the stages leave it
+    out.
     """
 
     run: Run
     stages: pd.DataFrame
     loudest: Loudest | None = None
+    is_apart: bool = False
 
     @property
     def start(self) -> float:
@@ -88,7 +90,7 @@ class LayerHeads:
 
     @property
     def sharpest(self) -> pd.Series:
-        """The head with the least entropy, those that rest on the first token left out."""
+        """The head with the least entropy, those that rest on sinks left out."""
         heads = without_resting(self.heads)
         return heads.iloc[int(heads["entropy_bits"].argmin())]
 

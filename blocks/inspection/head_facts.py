@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import torch
 from torch import Tensor
 
 from blocks.inspection.head_steps import (
@@ -23,7 +24,7 @@ from blocks.observe.run import Run
 
 STEPS = ("qkv", "scores", "scaled", "cap", "bias", "mask", "softmax", "mix", "gate", "write")
 OF_SCORES = ("scaled", "cap", "bias", "mask", "softmax")  # no vectors of features in these steps
-MUCH, MOST_OF_IT, SINK_ABOVE = 0.05, 0.5, 0.3
+MUCH, MOST_OF_IT = 0.05, 0.5
 OPEN_ENDED = ("entropy_bits", "distance_tokens")
 
 
@@ -211,40 +212,30 @@ class Cell:
 class Sharpest(NamedTuple):
     """The head in which a query puts the largest weight on a key that is another token.
 
-    `beyond_first`: the first token was left out, because much attention rests there.
+    `beyond_sinks`: tokens on which much attention rests were left out.
     """
 
     layer: int
     head: int
     key: int
     weight: float
-    beyond_first: bool = False
+    beyond_sinks: bool = False
 
 
-def sharpest(patterns: Sequence[Tensor], query: int) -> Sharpest:
+def sharpest(patterns: Sequence[Tensor], query: int, apart: Sequence[int] = ()) -> Sharpest:
     """`patterns`: one per layer, (batch, n_heads, query, key); the first sequence is meant.
 
-    Heads that rest on the first token (Xiao et al. 2023, attention sinks) have nothing to say of
-    it: where it takes much of the weight of all heads, the largest on another key is meant.
+    `apart`: keys that are not meant, because attention rests there whatever the query asks for
+    (see `sinks`); where a query may see no others, they are.
     """
     rows = [pattern[0, :, query].float().clone() for pattern in patterns]
-    rests = rests_on_first(sum(float(row[:, 0].mean()) for row in rows) / len(rows), query)
     for row in rows:
         row[:, query] = 0
     whole = _largest(rows)
     for row in rows:
-        row[:, 0] = 0
-    other = _largest(rows)._replace(beyond_first=True)
-    return other if rests and other.weight else whole
-
-
-def rests_on_first(share: float, query: int) -> bool:
-    """Whether the first token, with this share of all attention, is to be left out as a sink.
-
-    Where it has more than the threshold of Gu et al. 2024, and twice what each key would have if
-    all had the same.
-    """
-    return share > max(SINK_ABOVE, 2 / (query + 1))
+        row[:, list(apart)] = 0
+    other = _largest(rows)._replace(beyond_sinks=bool(apart))
+    return other if other.weight else whole
 
 
 def _largest(rows: Sequence[Tensor]) -> Sharpest:
@@ -257,11 +248,25 @@ def _largest(rows: Sequence[Tensor]) -> Sharpest:
     return max(found, key=lambda each: each.weight)
 
 
+def on_sinks(pattern: Tensor, apart: Sequence[int]) -> Array:
+    """The share of a head's weight that rests on some keys: (batch, n_heads, query, key).
+
+    Of the first sequence, all queries together: (n_heads,).
+    """
+    received = pattern[0].sum(dim=1, dtype=torch.float32)  # (n_heads, key)
+    share = received[:, list(apart)].sum(-1) / received.sum(-1).clamp(min=1e-9)
+    return share.cpu().numpy()
+
+
 def without_resting(heads: pd.DataFrame) -> pd.DataFrame:
-    """The heads that do not rest on the first token, where most do; else all of them."""
-    is_resting = heads["name"] == "first_token"
-    is_most = MOST_OF_IT * len(heads) < is_resting.sum() < len(heads)
-    return heads[~is_resting] if is_most else heads
+    """The heads that put no more than half of their weight on sinks; all, where all do.
+
+    `heads` has a column `on_sinks` where sinks are set apart.
+    """
+    if "on_sinks" not in heads:
+        return heads
+    is_resting = heads["on_sinks"] > MOST_OF_IT
+    return heads if is_resting.all() else heads[~is_resting]
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,14 +291,14 @@ class AllHeads:
 
     @property
     def ends(self) -> tuple[pd.Series, pd.Series]:
-        """The sharpest head and the most spread out one, those that rest left out."""
+        """The sharpest head and the most spread out one, those that rest on sinks left out."""
         heads = without_resting(self.heads)
         bits = heads["entropy_bits"]
         return heads.iloc[bits.argmin()], heads.iloc[bits.argmax()]
 
     @property
     def n_resting(self) -> int:
-        """How many heads rest on the first token, where most do; 0 where all do, or few."""
+        """How many heads were left out as resting on sinks."""
         return len(self.heads) - len(without_resting(self.heads))
 
     @property

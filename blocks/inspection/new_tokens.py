@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from blocks.inspection.head_facts import Sharpest, rests_on_first
+from blocks.inspection.head_facts import Sharpest
 from blocks.observe.run import Run
 from blocks.text.written import Written
 
@@ -16,13 +16,14 @@ from blocks.text.written import Written
 class NewTokens:
     """New tokens in their order, and the one that is looked at, from 0.
 
-    `label`: what a token id is called.
+    `label`: what a token id is called; `apart`: tokens of the text that are set apart as sinks.
     """
 
     run: Run
     found: tuple[Written, ...]
     opened: int
     label: Callable[[int], str]
+    apart: tuple[int, ...] = ()
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -46,18 +47,24 @@ class NewTokens:
         return len(self.run.input.token_ids) + self.opened - self.token.reads.shape[-1]
 
     @property
+    def apart_keys(self) -> list[int]:
+        """The keys that are sinks, where others are left."""
+        places = (token - self.first_key for token in self.apart)
+        found = [place for place in places if place >= 0]
+        return found if len(found) < self.token.reads.shape[-1] else []
+
+    @property
     def sharpest(self) -> Sharpest | None:
-        """Where the largest of its weights stands; None where nothing attends."""
+        """Where the largest of its weights stands, sinks left out; None where nothing attends."""
         n_heads, n_keys = self.token.reads.shape[1:]
         if not n_keys:
             return None
         reads = self.token.reads.astype(np.float32)
-        beyond_first = rests_on_first(float(reads[..., 0].mean()), n_keys - 1)
-        reads[..., 0] *= not beyond_first
+        reads[..., self.apart_keys] = 0
         row, key = divmod(int(reads.argmax()), n_keys)
         nth, head = divmod(row, n_heads)
         layer = self.run.config.attention_layers[nth]
-        return Sharpest(layer, head, key, float(reads[nth, head, key]), beyond_first)
+        return Sharpest(layer, head, key, float(reads[nth, head, key]), bool(self.apart_keys))
 
     def table(self) -> pd.DataFrame:
         """One row a new token: label, how probable it was, where its context began."""

@@ -6,13 +6,16 @@ there that most attention rests (Xiao et al. 2023, "attention sinks"). A mean, a
 largest weight is then that of these tokens alone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from blocks.observe import flow
 from blocks.observe.recording import Recording
 from blocks.observe.run import Run
 
@@ -109,6 +112,18 @@ def _unmoved(mask: Tensor | None, n: int, device: torch.device) -> tuple[Tensor,
     seen = mask.reshape(-1, n, n)[0]
     even = seen / seen.sum(dim=-1, keepdim=True).clamp(min=1)
     return seen.sum(dim=0) - seen.diagonal().int(), even.sum(dim=0) - even.diagonal()
+
+
+def without(x: Tensor, tokens: Collection[int]) -> Tensor:
+    """What passed at all other tokens: (batch, seq, …) to (batch, seq − len(tokens), …)."""
+    kept = [token for token in range(x.shape[1]) if token not in tokens]
+    return x[:, kept] if tokens else x
+
+
+def moments_without(stages: Iterable[Tensor], tokens: Collection[int]) -> NDArray[np.float32]:
+    """The moments of stages at all other tokens, a row each: see `blocks.observe.flow`."""
+    found = torch.stack([flow.moments(without(x, tokens)) for x in stages])
+    return found.cpu().numpy()
 
 
 def _layers(is_so: Tensor) -> tuple[int, ...]:

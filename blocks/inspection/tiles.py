@@ -11,6 +11,7 @@ from torch.nn import functional as F  # noqa: N812
 
 # Not 255: a run of it is all slashes in base64, and JSON writes each of them in six characters.
 GUTTER, MASKED, LEAST, MOST = 0, 1, 2, 250
+BLANK = GUTTER  # a column that is set apart: neither a weight nor masked
 TITLE_SHARE = 0.22
 SIDE, MANY_HEADS, SIDE_OF_MANY = 64, 32, 16
 

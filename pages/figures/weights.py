@@ -9,12 +9,12 @@ from pages.figures import marks, palette
 from pages.figures.theme import Translate, faint
 
 CODES = 250
-MASKED_CODE, LEAST_CODE = 1, 2
+BLANK_CODE, MASKED_CODE, LEAST_CODE = 0, 1, 2
 TICKS = (0, 0.25, 0.5, 0.75, 1)
 
 
 def weight_map(z: np.ndarray, _: Translate, **more: Any) -> dict[str, Any]:
-    """A heatmap of codes: 0 is a gutter, 1 is masked, 2 to 250 are weights 0 to 1."""
+    """A heatmap of codes: 0 is a gutter or left blank, 1 is masked, 2 to 250 are weights 0 to 1."""
     bar = weight_bar(_("weight"))
     cells = marks.heat(z, zmin=0, zmax=CODES, colorscale=_code_scale(), colorbar=bar)
     return {**cells, **more}

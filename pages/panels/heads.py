@@ -14,7 +14,7 @@ from pages.figures import heads, pattern
 from pages.figures.counting import from_one, told_apart
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
-from pages.ui import cached, labelled, layers, link, terms
+from pages.ui import cached, labelled, layers, link, sinks, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -25,9 +25,10 @@ from pages.ui.views import head_choice, pin_token
 from pages.ui.ways import take
 
 
-def layer_heads(run: Run, layer: int) -> LayerHeads:
-    """The measures of the heads of a layer."""
-    return LayerHeads(run, layer, cached.heads(run, layer))
+def layer_heads(run: Run, layer: int, is_apart: bool = False) -> LayerHeads:
+    """The measures of the heads of a layer; `is_apart`: sinks are."""
+    found = sinks.with_shares(cached.heads(run, layer), run, is_apart)
+    return LayerHeads(run, layer, found)
 
 
 def says_heads(facts: LayerHeads) -> str:
@@ -38,7 +39,7 @@ def says_heads(facts: LayerHeads) -> str:
     )
     if facts.n_resting:
         text = _(
-            "The sharpest of those that do not rest on the first token is head {head}: entropy "
+            "The sharpest of those that do not rest on sinks is head {head}: entropy "
             "{entropy:.2f} bits, {tokens:.1f} effective tokens."
         )
     said = text.format(
@@ -95,14 +96,16 @@ def says_measures(facts: LayerHeads, head: int, token: int) -> str:
     )
 
 
-def tiles_note(run: Run) -> str:
-    """How to read the tiles."""
+def tiles_note(run: Run, is_apart: bool = False) -> str:
+    """How to read the tiles; `is_apart`: sinks are."""
     said = [
         _(
             "All heads share one color scale; gray cells are masked. Choose a head by "
             "clicking it or by number."
         )
     ]
+    if sinks.set_apart(run, is_apart):
+        said.append(_("The columns of sinks are left blank."))
     if blind := cached.blind_queries(run):
         text = _("Queries that cannot attend to any key: {n}; their rows are all zeros.")
         said.append(text.format(n=blind))
@@ -146,15 +149,16 @@ def _what_heads_see(
     run: Run, draw_tiles: Callable[..., Picture], on_click: Callable[[list[Any]], None]
 ) -> None:
     """All heads on one scale, and one of them large."""
-    at = labelled.selection(run)
+    at, is_apart = labelled.selection(run), sinks.is_wanted()
     code = (*source.heads_source(), head_measures.frame)
     with explained(("heads", "attention", "masks"), code, key="heads"):
-        say(says_heads, run, at.layer, facts=layer_heads)
+        say(says_heads, run, at.layer, is_apart, facts=layer_heads)
+    sinks.sinks_switch(run, "heads")
     head_choice(run, at.head)
     left, right = columns(2)
     with left:
-        show(draw_tiles, run, *at, key="head_tiles", on_click=on_click)
-        note(tiles_note(run))
+        show(draw_tiles, run, *at, is_apart, key="head_tiles", on_click=on_click)
+        note(tiles_note(run, is_apart))
     with right:
         one_head(run, *at)
     found = table(layer_heads(run, at.layer))
@@ -194,10 +198,10 @@ def draw_one_head(run: Run, layer: int, head: int, token: int) -> Picture:
     return pattern.head_map(codes, weights, labels, head=head, pinned=token, first=first, _=_)
 
 
-def draw_heads(run: Run, layer: int, head: int, token: int) -> Picture:
+def draw_heads(run: Run, layer: int, head: int, token: int, is_apart: bool) -> Picture:
     """All heads of a layer."""
     return heads.overview(
-        cached.head_tiles(run, layer),
+        cached.head_tiles(run, layer, sinks.set_apart(run, is_apart)),
         labelled.heads(run, layer),
         columns=tiles.columns(run.config.n_heads),
         selected=head,
@@ -206,10 +210,10 @@ def draw_heads(run: Run, layer: int, head: int, token: int) -> Picture:
     )
 
 
-def draw_all_heads(run: Run, layer: int, head: int, token: int) -> Picture:
+def draw_all_heads(run: Run, layer: int, head: int, token: int, is_apart: bool) -> Picture:
     """All heads of all layers, a row of tiles for each layer."""
     return heads.overview(
-        layers.head_tiles(run),
+        layers.head_tiles(run, sinks.set_apart(run, is_apart)),
         layers.labelled_tiles(run),
         columns=run.config.n_heads,
         selected=layers.tile(run, layer, head),

@@ -19,12 +19,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from blocks import ModelConfig, Recording, count_parameters
 from blocks.cost import breakdown
 from blocks.cost.packed_rows import can_pack
-from blocks.inspection import tiles, values
+from blocks.inspection import sinks, tiles, values
 from blocks.model import devices, masks
 from blocks.model.layout import pack_weights_for_decoding
 from blocks.model.models import Encoder, EncoderDecoder, Model, assemble, build
 from blocks.model.packed_rows import packed_bytes, with_packed_rows
 from blocks.observe import wiring
+from blocks.observe.flow import MOMENTS
 from blocks.observe.run import Run, guarded_record, warm_up
 from blocks.weights.model_file import trained
 from blocks.weights.rounded_inputs import round_inputs
@@ -205,8 +206,11 @@ def _passes(device: str) -> threading.Semaphore:
 
 
 @lru_cache(maxsize=64)
-def flow(run: Run, layer: int) -> pd.DataFrame:
-    """One row per stage of a layer: what computes it, what it reads, what its values look like."""
+def flow(run: Run, layer: int, without: tuple[int, ...] = ()) -> pd.DataFrame:
+    """One row per stage of a layer: what computes it, what it reads, what its values look like.
+
+    `without`: tokens that are left out of the values.
+    """
     table, steps = whole_flow(run), wiring.wiring(run.config, layer)
     every = enumerate(zip(table["layer"].fillna(-1), table["stage"], strict=True))
     place = {stage: i for i, (at, stage) in every if at == layer or stage == "input"}
@@ -215,6 +219,10 @@ def flow(run: Run, layer: int) -> pd.DataFrame:
     here.insert(0, "stage", here.pop("stage"))
     here.insert(1, "part", [str(step.part) for step in steps])
     here.insert(2, "reads", [step.reads for step in steps])
+    if without:
+        seen = recording(run)
+        passed = [seen.tensor(step.stage, layer) for step in steps]
+        here[[*MOMENTS]] = sinks.moments_without(passed, without)
     return here
 
 
@@ -231,9 +239,13 @@ def heads(run: Run, layer: int) -> pd.DataFrame:
 
 
 @lru_cache(maxsize=32)
-def head_tiles(run: Run, layer: int) -> NDArray[np.uint8]:
-    """All heads of a layer, for the first sequence, side by side, one byte per cell."""
-    codes = tiles.encode(recording(run).pattern(layer), run.build_mask(layer))[0]
+def head_tiles(run: Run, layer: int, blank: tuple[int, ...] = ()) -> NDArray[np.uint8]:
+    """All heads of a layer, for the first sequence, side by side, one byte per cell.
+
+    `blank`: keys whose columns are left blank.
+    """
+    codes = tiles.encode(recording(run).pattern(layer)[:1], run.build_mask(layer))[0]
+    codes[..., list(blank)] = tiles.BLANK
     return tiles.tile(tiles.shrink(codes), tiles.columns(len(codes)))
 
 
@@ -263,9 +275,9 @@ def blind_queries(run: Run) -> int:
 
 
 @lru_cache(maxsize=64)
-def histogram(run: Run, layer: int, stage: str) -> pd.DataFrame:
-    """How the values of a stage are spread."""
-    return values.histogram(recording(run).tensor(stage, layer))
+def histogram(run: Run, layer: int, stage: str, without: tuple[int, ...] = ()) -> pd.DataFrame:
+    """How the values of a stage are spread, those of some tokens left out."""
+    return values.histogram(sinks.without(recording(run).tensor(stage, layer), without))
 
 
 @lru_cache(maxsize=64)

@@ -163,6 +163,7 @@ VIEW = {
     "stage": Field(sentence, "attention_out"),
     "head": Field(whole(0, 10**6), 0),
     "token": Field(whole(0, 10**6), None),
+    "sinks_apart": Field(flag, True),
     **compare.KEPT,
     **lessons.FIELDS,
     **share.FIELDS,

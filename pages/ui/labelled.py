@@ -11,20 +11,23 @@ from blocks.observe.run import PaddingSide, Run
 from blocks.text.bpe import MASK
 from pages.figures.counting import from_one
 from pages.figures.table_rows import Row
-from pages.ui import cached, link, terms
+from pages.ui import cached, link, sinks, terms
 from pages.ui.language import _, current_language, ngettext
 
 WINDOW = 192
 
 
-def stages(run: Run, layer: int) -> pd.DataFrame:
-    """The flow with what each stage is called, what stands in its box, and its live shape."""
-    return _stages(run, layer, current_language())
+def stages(run: Run, layer: int, is_apart: bool = False) -> pd.DataFrame:
+    """The flow with what each stage is called, what stands in its box, and its live shape.
+
+    `is_apart`: sinks are left out of the values.
+    """
+    return _stages(run, layer, sinks.set_apart(run, is_apart), current_language())
 
 
 @lru_cache(maxsize=64)
-def _stages(run: Run, layer: int, language: str) -> pd.DataFrame:
-    table = cached.flow(run, layer)
+def _stages(run: Run, layer: int, without: tuple[int, ...], language: str) -> pd.DataFrame:
+    table = cached.flow(run, layer, without)
     batch, seq_len = run.input.shape
     shape = f"({batch}, {seq_len}, {run.config.d_model})"
     labels = [terms.stage(name, run.config, layer) for name in table["stage"]]

@@ -76,12 +76,16 @@ def labelled_tiles(run: Run) -> pd.DataFrame:
 
 
 @lru_cache(maxsize=16)
-def head_tiles(run: Run) -> NDArray[np.uint8]:
-    """All heads of all layers that attend, a row of tiles for each, one byte per cell."""
+def head_tiles(run: Run, blank: tuple[int, ...] = ()) -> NDArray[np.uint8]:
+    """All heads of all layers that attend, a row of tiles for each, one byte per cell.
+
+    `blank`: keys whose columns are left blank.
+    """
     seen = cached.recording(run)
     layers = run.config.attention_layers
     masks = [run.build_mask(layer) for layer in layers]
     codes = tiles.encode_layers([seen.pattern(layer) for layer in layers], masks)
+    codes[..., list(blank)] = tiles.BLANK
     return tiles.tile(tiles.shrink(codes), run.config.n_heads)
 
 

@@ -12,7 +12,15 @@ from blocks.cost.attention_time import GrowthFacts, Measured
 from blocks.inspection import contribution, head_steps, other_attention, scaling, sharing
 from blocks.inspection.contribution import ContributionFacts, SinkFacts
 from blocks.inspection.contribution_graph import GraphFacts, contribution_graph
-from blocks.inspection.head_facts import AllHeads, HeadFacts, Window, sharpest, steps_taken, window
+from blocks.inspection.head_facts import (
+    AllHeads,
+    HeadFacts,
+    Window,
+    on_sinks,
+    sharpest,
+    steps_taken,
+    window,
+)
 from blocks.model.attention_kinds import AttentionKind, Reach
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.recording import Recording
@@ -103,23 +111,28 @@ def resting() -> list[torch.Tensor]:
     return [*patterns]
 
 
-def test_where_most_rests_on_the_first_token_the_sharpest_is_another():
-    assert sharpest(resting(), 4) == (1, 1, 2, pytest.approx(0.7), True)
-    assert sharpest(resting(), 2)[:2] == (0, 0) and not sharpest(resting(), 2).beyond_first
-    little = [pattern.clone() for pattern in resting()]
-    little[0][:, :, 4] = little[1][:, 0, 4] = torch.tensor([0.3, 0.6, 0, 0, 0.1])
-    assert not sharpest(little, 4).beyond_first
+def test_the_sharpest_head_looks_past_what_is_set_apart():
+    assert sharpest(resting(), 4)[2:] == (0, 1.0, False)
+    assert sharpest(resting(), 4, (0,)) == (1, 1, 2, pytest.approx(0.7), True)
+    assert sharpest(resting(), 2, (0,)) == (0, 0, 0, 1.0, False)  # which reads nothing else
+    assert sharpest(resting(), 4, (0, 2)).key == 0
 
 
-def test_heads_that_rest_on_the_first_token_are_not_the_sharpest():
-    names = ["first_token", "first_token", "", "induction"]
-    table = pd.DataFrame({"entropy_bits": [0.0, 0.1, 2.0, 0.5], "name": names, "head": range(4)})
+def test_the_share_that_rests_on_sinks_is_counted_over_all_queries():
+    shares = on_sinks(torch.stack(resting())[1], (0,))
+    assert shares.tolist() == pytest.approx([1, (4 + 0.2) / 5])
+
+
+def test_heads_that_rest_on_sinks_are_not_the_sharpest():
+    shares = {"on_sinks": [0.9, 0.51, 0.5, 0.1]}
+    table = pd.DataFrame({"entropy_bits": [0.0, 0.1, 2.0, 0.5], **shares, "head": range(4)})
     facts = AllHeads(table[:3], "layer", (0, 0))
     assert [end["head"] for end in facts.ends] == [2, 2] and facts.n_resting == 2
     facts = AllHeads(table[1:], "layer", (0, 0))
-    assert [end["head"] for end in facts.ends] == [1, 2] and facts.n_resting == 0
-    everyone = AllHeads(table[:2], "layer", (0, 0))
-    assert everyone.ends[0]["head"] == 0 and everyone.n_resting == 0
+    assert [end["head"] for end in facts.ends] == [3, 2] and facts.n_resting == 1
+    for everyone in (table[:2], table.drop(columns="on_sinks")):
+        facts = AllHeads(everyone, "layer", (0, 0))
+        assert facts.ends[0]["head"] == 0 and facts.n_resting == 0
 
 
 def test_all_heads_in_an_order():

@@ -73,7 +73,10 @@ def test_what_was_read_to_make_a_new_token():
     reads = np.zeros((2, 4, 4), np.float16)
     reads[..., 0], reads[1, 2] = 1, (0.25, 0, 0.75, 0)
     resting = replace(facts, found=(replace(facts.found[0], reads=reads),), opened=0)
-    assert resting.sharpest == (1, 2, 2, 0.75, True)
+    assert resting.sharpest[2:] == (0, 1.0, False)
+    text = resting.first_key  # the first token that the heads still see
+    assert replace(resting, apart=(text,)).sharpest == (1, 2, 2, 0.75, True)
+    assert replace(resting, apart=(text - 1,)).sharpest[2:] == (0, 1.0, False)
     assert written(3, 0).keys == ("b", "c", "a", "b")
     assert facts.table()["context_start"].tolist() == [0, 1, 2]
 

@@ -152,7 +152,7 @@ def test_the_way_to_the_sharpest_head(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, shared.says_sharpest, Sharpest(0, 1, 1, 0.5), TOKENS)
     assert said == "Strongest attention: layer 1, head 2 (50% on owl)"
     beyond = in_both(monkeypatch, shared.says_sharpest, Sharpest(0, 1, 1, 0.5, True), TOKENS)
-    assert beyond["en"] == ("Strongest beyond the first token: layer 1, head 2 (50% on owl)")
+    assert beyond["en"] == ("Strongest beyond sinks: layer 1, head 2 (50% on owl)")
     assert beyond["zh"] != beyond["en"]
 
 
@@ -267,11 +267,11 @@ def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     assert "so none is named" in in_english(monkeypatch, all_heads.says_heads, nameless)
     alone = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS[:1], "layer", (0, 0)))
     assert alone.startswith("The only head has an entropy of") and "sharpest" not in alone
-    resting = HEADS.assign(name="first_token", entropy_bits=0.0)
-    most = AllHeads(pd.concat([resting, resting, HEADS]), "layer", (0, 0))
+    resting = HEADS.assign(on_sinks=0.9, entropy_bits=0.0)
+    most = AllHeads(pd.concat([resting, resting, HEADS.assign(on_sinks=0.1)]), "layer", (0, 0))
     said = in_both(monkeypatch, all_heads.says_heads, most)
     assert (
-        "Apart from the 4 heads that rest on the first token, the sharpest of the 6 heads is "
+        "Apart from the 4 heads that rest on sinks, the sharpest of the 6 heads is "
         "layer 1, head 2 (0.50 bits)" in said["en"]
     )
     assert "4" in said["zh"]

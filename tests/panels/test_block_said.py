@@ -60,10 +60,12 @@ def test_a_token_that_outweighs_all_others_is_named_with_the_median(monkeypatch)
     assert found == Loudest(token=1, rms=900.0, median_before=5.0, median_after=6.0)
     both = in_both(monkeypatch, flow.says_flow, FlowFacts(RUN, STAGES, found))
     assert (
-        "Most of that is one token: `owl` leaves with RMS 900.00; the median token enters with "
-        "5.00 and leaves with 6.00." in both["en"]
+        "The largest part of that is `owl`, which leaves with RMS 900.00; the median token enters "
+        "with 5.00 and leaves with 6.00." in both["en"]
     )
     assert "中位" in both["zh"]
+    apart = in_both(monkeypatch, flow.says_flow, FlowFacts(RUN, STAGES, found, is_apart=True))
+    assert "Set apart from that is `owl`, which leaves with RMS 900.00." in apart["en"]
 
 
 def test_running_statistics_that_were_learned_are_not_told_to_be_0_and_1(
@@ -126,11 +128,11 @@ def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
     )
     nameless = LayerHeads(trained, 1, HEADS.assign(name=""))
     assert "on average no head puts most" in in_english(monkeypatch, heads.says_heads, nameless)
-    resting = HEADS.assign(name="first_token", first_token=0.9, entropy_bits=0.0)
-    most = LayerHeads(trained, 1, pd.concat([resting, resting, HEADS.assign(first_token=0.1)]))
+    resting = HEADS.assign(on_sinks=0.9, entropy_bits=0.0)
+    most = LayerHeads(trained, 1, pd.concat([resting, HEADS.assign(on_sinks=0.1)]))
     said = in_english(monkeypatch, heads.says_heads, most)
     assert (
-        "The sharpest of those that do not rest on the first token is head 2: entropy 0.50" in said
+        "The sharpest of those that do not rest on sinks is head 2: entropy 0.50" in said
     )
 
 

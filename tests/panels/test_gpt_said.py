@@ -96,12 +96,13 @@ def test_a_new_token(monkeypatch: pytest.MonkeyPatch):
     reads = np.zeros((2, 4, 3), np.float16)
     reads[..., 0], reads[1, 2] = 1, (0.25, 0, 0.75)
     resting = replace(new_token(), found=(replace(new_token().token, reads=reads),), opened=0)
+    resting = replace(resting, apart=(resting.first_key,))
     beyond = in_both(monkeypatch, writing.says_token, resting)
     assert (
-        "Much attention rests on the first token. The sharpest on any other is in layer 2, head 3"
-        in beyond["en"]
+        "Apart from sinks, the sharpest attention is in layer 2, head 3: 75% of its weight is on "
+        "`an`" in beyond["en"]
     )
-    assert "第一个词元" in beyond["zh"]
+    assert "注意力汇" in beyond["zh"]
     shifted = in_english(monkeypatch, writing.says_token, new_token(4, TRAINED))
     assert "full (max_seq_len 8)" in shifted and "first 4 tokens" in shifted
     assert "random" not in shifted

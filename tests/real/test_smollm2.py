@@ -133,16 +133,24 @@ def test_the_answer_hangs_on_the_name_that_it_says(recorded):
     assert facts.is_whole and run.input.tokens[facts.places[facts.strongest]] == " Mary"
 
 
-def test_sinks_are_looked_past_and_the_token_that_makes_them_is_named(recorded):
+def test_two_generations_of_sinks_are_set_apart_and_looked_past(recorded):
     from blocks.inspection.flow_facts import loudest
     from blocks.inspection.head_facts import sharpest
+    from blocks.inspection.sinks import find_sinks
 
-    _run, _model, seen = recorded
-    strongest = sharpest([seen.pattern(layer) for layer in range(30)], 13)
-    assert strongest.beyond_first and strongest.key > 0
-    found = loudest(seen.tensor("resid_pre", 11), seen.tensor("resid_post", 11))
-    assert found.token == 0 and found.rms > 100 * found.median_after
-    assert loudest(seen.tensor("resid_pre", 2), seen.tensor("resid_post", 2)) is None
+    run, _model, seen = recorded
+    found = find_sinks(run, seen)
+    assert found.tokens == (0, 6) and [run.input.tokens[i] for i in (0, 6)] == ["When", " the"]
+    first, early = found.found
+    assert {*range(3, 9)} | {*range(12, 31)} <= {layer + 1 for layer in first.massive}
+    assert {*range(4, 9)} <= {layer + 1 for layer in early.massive} <= {*range(3, 11)}
+    assert 11 not in first.attended and {*range(12, 30)} <= {*first.attended}
+    patterns = [seen.pattern(layer) for layer in range(30)]
+    assert sharpest(patterns, 13).key == 0 and sharpest(patterns, 13, found.tokens).beyond_sinks
+    assert sharpest(patterns, 13, found.tokens).key not in found.tokens
+    assert loudest(seen.tensor("resid_pre", 10), seen.tensor("resid_post", 10)) is None
+    loud = loudest(seen.tensor("resid_pre", 11), seen.tensor("resid_post", 11))
+    assert loud.token == 0 and loud.rms > 100 * loud.median_after
 
 
 def test_home_opens_it_and_its_link_says_so():

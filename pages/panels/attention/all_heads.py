@@ -14,7 +14,7 @@ from pages.figures.theme import Picture
 from pages.panels.attention import shared
 from pages.panels.attention.contribution import sink_facts
 from pages.panels.heads import draw_all_heads, open_tile, tiles_note
-from pages.ui import labelled, layers, link, terms
+from pages.ui import labelled, layers, link, sinks, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -38,9 +38,12 @@ COLUMNS = {**LABELS, "induction": N_("induction")}
 MEASURES = [name for name in SORTS if name != "layer"]
 
 
-def all_heads_facts(run: Run, layer: int, head: int, sort_by: str = "layer") -> AllHeads:
-    """The measures of all heads."""
-    return AllHeads(layers.heads(run), sort_by, (layer, head))
+def all_heads_facts(
+    run: Run, layer: int, head: int, is_apart: bool, sort_by: str = "layer"
+) -> AllHeads:
+    """The measures of all heads; `is_apart`: sinks are."""
+    found = sinks.with_shares(layers.heads(run), run, is_apart)
+    return AllHeads(found, sort_by, (layer, head))
 
 
 def says_heads(facts: AllHeads) -> str:
@@ -52,8 +55,8 @@ def says_heads(facts: AllHeads) -> str:
     )
     if facts.n_resting:
         text = _(
-            "Apart from the {n_resting} heads that rest on the first token, the sharpest of the "
-            "{n} heads is {sharp} ({sharp_bits:.2f} bits); the most spread out is {wide} "
+            "Apart from the {n_resting} heads that rest on sinks, the sharpest of the {n} heads "
+            "is {sharp} ({sharp_bits:.2f} bits); the most spread out is {wide} "
             "({wide_bits:.2f} bits). {named}"
         )
     if len(facts.heads) == 1:
@@ -129,13 +132,15 @@ def table(run: Run) -> pd.DataFrame:
 def all_heads(run: Run) -> None:
     """Tiles, colours, numbers."""
     at = labelled.selection(run)
-    values = run, at.layer, at.head
+    is_apart = sinks.is_wanted()
+    values = run, at.layer, at.head, is_apart
     with explained(("heads", "head_names", "induction"), (head_measures.frame,), key="all_heads"):
         say(says_heads, *values, facts=all_heads_facts)
+    sinks.sinks_switch(run, "all_heads")
     left, right = columns(2)
     with left:
-        show(draw_all_heads, run, *at, key="all_head_tiles", on_click=open_tile)
-        note(tiles_note(run))
+        show(draw_all_heads, run, *at, is_apart, key="all_head_tiles", on_click=open_tile)
+        note(tiles_note(run, is_apart))
     with right:
         sort_by = link.value("sort_heads_by")
         sort_choice(sort_by)
@@ -155,9 +160,9 @@ def sort_choice(shown: str) -> None:
         )
 
 
-def draw_colors(run: Run, layer: int, head: int, sort_by: str) -> Picture:
+def draw_colors(run: Run, layer: int, head: int, is_apart: bool, sort_by: str) -> Picture:
     """A row per head, a column per measure."""
-    facts = all_heads_facts(run, layer, head, sort_by)
+    facts = all_heads_facts(run, layer, head, is_apart, sort_by)
     shown = facts.first(MOST_HEADS)
     places = [(int(row.layer), int(row.head)) for row in each_row(shown)]
     names = [

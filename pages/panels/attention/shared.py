@@ -13,7 +13,7 @@ from blocks.inspection.head_facts import HeadFacts, Sharpest, Window
 from blocks.observe.run import Run
 from pages.figures import counting
 from pages.figures.counting import from_one, told_apart
-from pages.ui import cached, labelled, link
+from pages.ui import cached, labelled, link, sinks
 from pages.ui.choices import chooses
 from pages.ui.language import _, literal
 from pages.ui.lessons import progress
@@ -44,10 +44,11 @@ def head_facts(run: Run, layer: int, head: int, query: int, *cell: Any) -> HeadF
 
 
 @lru_cache(maxsize=64)
-def sharpest(run: Run, query: int) -> Sharpest:
-    """Where the pinned token reads most from one other token."""
+def sharpest(run: Run, query: int, is_apart: bool) -> Sharpest:
+    """Where the pinned token reads most from one other token; `is_apart`: sinks are."""
     seen, layers = cached.recording(run), run.config.attention_layers
-    found = heads.sharpest([seen.pattern(layer) for layer in layers], query)
+    patterns = [seen.pattern(layer) for layer in layers]
+    found = heads.sharpest(patterns, query, sinks.set_apart(run, is_apart))
     return found._replace(layer=layers[found.layer])
 
 
@@ -64,8 +65,8 @@ def head_called(layer: int, head: int) -> str:
 def says_sharpest(found: Sharpest, labels: tuple[str, ...]) -> str:
     """What the button says that goes there."""
     text = _("Strongest attention: {head} ({share} on {key})")
-    if found.beyond_first:
-        text = _("Strongest beyond the first token: {head} ({share} on {key})")
+    if found.beyond_sinks:
+        text = _("Strongest beyond sinks: {head} ({share} on {key})")
     head = head_called(found.layer, found.head)
     return text.format(head=head, share=percent(found.weight), key=labels[found.key])
 
@@ -93,7 +94,7 @@ def layer_and_head(run: Run) -> None:
         head_choice(run, at.head)
     if progress.now():
         return  # a lesson has chosen where to look
-    there = sharpest(run, at.token)
+    there = sharpest(run, at.token, sinks.is_wanted())
     if not there.weight:
         return  # the token reads none but itself
     place.button(

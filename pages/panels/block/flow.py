@@ -14,7 +14,7 @@ from pages.figures.counting import told_apart
 from pages.figures.numbers import hundredths
 from pages.figures.theme import Picture
 from pages.panels.block import strip_picture
-from pages.ui import cached, labelled, link, panel
+from pages.ui import cached, labelled, link, panel, sinks
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained
 from pages.ui.frame import section
@@ -24,11 +24,11 @@ from pages.ui.said import say
 from pages.ui.tables import show_table
 
 
-def flow_facts(run: Run, layer: int) -> FlowFacts:
-    """Every stage of a layer, with what it is called."""
+def flow_facts(run: Run, layer: int, is_apart: bool = False) -> FlowFacts:
+    """Every stage of a layer, with what it is called; `is_apart`: without the sinks."""
     seen, text = cached.recording(run), run.input.text
     ends = (seen.tensor(name, layer)[:, text] for name in ("resid_pre", "resid_post"))
-    return FlowFacts(run, labelled.stages(run, layer), loudest(*ends))
+    return FlowFacts(run, labelled.stages(run, layer, is_apart), loudest(*ends), is_apart)
 
 
 def says_flow(facts: FlowFacts) -> str:
@@ -39,7 +39,7 @@ def says_flow(facts: FlowFacts) -> str:
         _reason(facts.run),
     ]
     if facts.loudest is not None:
-        said.insert(1, _one_token(facts.run, facts.loudest))
+        said.insert(1, _one_token(facts.run, facts.loudest, facts.is_apart))
     most = facts.largest_write
     if most is not None and facts.run.config.norm.residual:
         text = _("The sub-layer that adds the most: {part} (RMS {rms}).")
@@ -47,12 +47,14 @@ def says_flow(facts: FlowFacts) -> str:
     return sentences(*said)
 
 
-def _one_token(run: Run, found: Loudest) -> str:
-    """That the RMS over all tokens is that of one, and what it is of the others."""
+def _one_token(run: Run, found: Loudest, is_apart: bool) -> str:
+    """That the RMS over all tokens is that of a few, and what it is of the others."""
     text = _(
-        "Most of that is one token: {token} leaves with RMS {rms}; the median token enters with "
-        "{before} and leaves with {after}."
+        "The largest part of that is {token}, which leaves with RMS {rms}; the median token "
+        "enters with {before} and leaves with {after}."
     )
+    if is_apart:
+        text = _("Set apart from that is {token}, which leaves with RMS {rms}.")
     return text.format(
         token=literal(told_apart(run.input.labels)[found.token]),
         rms=hundredths(found.rms),
@@ -113,16 +115,18 @@ def table(stages: pd.DataFrame) -> pd.DataFrame:
 def what_flows(run: Run) -> None:
     """The sentence, both pictures on the same rows, and the table."""
     layer = labelled.selected_layer(run)
+    is_apart = sinks.is_wanted()
     code = (*source.layer_source(run.config), flow_measures.moments)
     with explained(("block", "flow", "residual"), code, key="flow"):
-        say(says_flow, run, layer, facts=flow_facts)
+        say(says_flow, run, layer, is_apart, facts=flow_facts)
+    sinks.sinks_switch(run, "flow")
     left, right = columns([5, 7])
     with left:
         stage = labelled.selected_stage(run, layer)
-        show(draw_strip, run, layer, stage, key="strip", on_click=open_stage)
+        show(draw_strip, run, layer, stage, is_apart, key="strip", on_click=open_stage)
     with right:
-        show(draw_bands, run, layer, run_before(run), key="bands")
-    found = table(labelled.stages(run, layer))
+        show(draw_bands, run, layer, run_before(run), is_apart, key="bands")
+    found = table(labelled.stages(run, layer, is_apart))
     show_table(found, key="flow_table")
 
 
@@ -132,13 +136,14 @@ def open_stage(customdata: list[Any]) -> None:
     panel.open_panel("stage")
 
 
-def draw_strip(run: Run, layer: int, stage: str) -> Picture:
+def draw_strip(run: Run, layer: int, stage: str, is_apart: bool) -> Picture:
     """The block, as it ran."""
-    return strip_picture.block_strip(labelled.stages(run, layer), selected=stage, _=_)
+    return strip_picture.block_strip(labelled.stages(run, layer, is_apart), selected=stage, _=_)
 
 
-def draw_bands(run: Run, layer: int, before: Run | None) -> Picture:
+def draw_bands(run: Run, layer: int, before: Run | None, is_apart: bool) -> Picture:
     """The values at each stage, and the ghost of the setting before."""
-    is_comparable = before is not None and layer < before.config.n_layers
-    ghost = cached.flow(before, layer) if is_comparable else None
-    return flow.bands(labelled.stages(run, layer), ghost, _=_)
+    ghost = None
+    if before is not None and layer < before.config.n_layers:
+        ghost = cached.flow(before, layer, sinks.set_apart(before, is_apart))
+    return flow.bands(labelled.stages(run, layer, is_apart), ghost, _=_)

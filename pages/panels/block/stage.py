@@ -9,7 +9,7 @@ from pages.figures.counting import told_apart
 from pages.figures.table_rows import row_at
 from pages.figures.theme import Picture
 from pages.panels.block import stage_picture
-from pages.ui import cached, labelled, link
+from pages.ui import cached, labelled, link, sinks
 from pages.ui.chart import columns, show
 from pages.ui.controls import slider
 from pages.ui.explain import explained
@@ -41,9 +41,10 @@ def what_a_stage_does(run: Run) -> None:
     ):
         stage_choice(run, layer, name)
         link_to_part(part)
+    sinks.sinks_switch(run, "stage")
     left, right = columns(2)
     with left:
-        show(draw_spread, run, layer, name, key="spread")
+        show(draw_spread, run, layer, name, sinks.is_wanted(), key="spread")
     with right:
         shown = run, layer, name, labelled.pinned_token(run), link.value("n_dims")
         show(draw_token_values, *shown, key="token_values")
@@ -68,15 +69,15 @@ def stage_choice(run: Run, layer: int, shown: str) -> None:
         )
 
 
-def one_stage(run: Run, layer: int, name: str) -> pd.Series:
+def one_stage(run: Run, layer: int, name: str, is_apart: bool = False) -> pd.Series:
     """The row of one stage."""
-    return row_at(labelled.stages(run, layer).set_index("stage"), name)
+    return row_at(labelled.stages(run, layer, is_apart).set_index("stage"), name)
 
 
-def draw_spread(run: Run, layer: int, name: str) -> Picture:
-    """How the values of a stage are spread."""
-    histogram = cached.histogram(run, layer, name)
-    return stage_picture.spread(histogram, one_stage(run, layer, name), _=_)
+def draw_spread(run: Run, layer: int, name: str, is_apart: bool) -> Picture:
+    """How the values of a stage are spread; `is_apart`: without the sinks."""
+    histogram = cached.histogram(run, layer, name, sinks.set_apart(run, is_apart))
+    return stage_picture.spread(histogram, one_stage(run, layer, name, is_apart), _=_)
 
 
 def draw_token_values(run: Run, layer: int, name: str, token: int, n_dims: int) -> Picture:

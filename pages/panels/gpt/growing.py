@@ -16,7 +16,7 @@ from blocks.observe.run import Run, out_of_memory_fault
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.text.written import Written, written
-from pages.ui import cached, link, tokens
+from pages.ui import cached, link, sinks, tokens
 from pages.ui.once import once
 from pages.ui.shelf import Shelf, weighed
 
@@ -103,11 +103,17 @@ def text_so_far(run: Run, sampling: SamplingConfig) -> Text:
 
 
 def new_tokens(
-    run: Run, sampling: SamplingConfig, seed: int, n_tokens: int, opened: int = -1
+    run: Run,
+    sampling: SamplingConfig,
+    seed: int,
+    n_tokens: int,
+    opened: int = -1,
+    is_apart: bool = False,
 ) -> NewTokens:
-    """What was written, and one token of it."""
+    """What was written, and one token of it; `is_apart`: the sinks of the text are."""
     found = tuple(writer_of(run, sampling, seed).tokens[:n_tokens])
-    return NewTokens(run, found, opened, partial(tokens.label, run))
+    apart = sinks.set_apart(run, is_apart)
+    return NewTokens(run, found, opened, partial(tokens.label, run), apart)
 
 
 def generation(

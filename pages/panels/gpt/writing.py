@@ -23,7 +23,7 @@ from pages.panels.gpt.growing import (
     text_so_far,
     writer_of,
 )
-from pages.ui import chips, link, terms
+from pages.ui import chips, link, sinks, terms
 from pages.ui.chart import columns, show
 from pages.ui.chips import Chip
 from pages.ui.controls import enter
@@ -107,11 +107,10 @@ def _sharpest(facts: NewTokens) -> str:
         "The sharpest attention is in layer {layer}, head {head}: {weight:.0%} of its weight "
         "is on {token} (position {position})."
     )
-    if found.beyond_first:
+    if found.beyond_sinks:
         text = _(
-            "Much attention rests on the first token. The sharpest on any other is in layer "
-            "{layer}, head {head}: {weight:.0%} of its weight is on {token} (position "
-            "{position})."
+            "Apart from sinks, the sharpest attention is in layer {layer}, head {head}: "
+            "{weight:.0%} of its weight is on {token} (position {position})."
         )
     said = text.format(
         layer=from_one(found.layer),
@@ -140,7 +139,7 @@ def what_is_written(run: Run) -> Callable[[], None]:
     show_text(text, place)
     said = press(_(ONE_TOKEN))
     if text.n_tokens:
-        facts = new_tokens(*text, opened_token(text))
+        facts = new_tokens(*text, opened_token(text), sinks.is_wanted())
         said = says_token(facts)
         one_token(text, facts)
     how_it_is_drawn()
@@ -274,7 +273,8 @@ def opened_token(text: Text) -> int:
 
 def one_token(text: Text, facts: NewTokens) -> None:
     """How probable each new token was, and what was read to make the one that is opened."""
-    values, draw = (*text, facts.opened), writing_picture.chances
+    values, draw = (*text, facts.opened, sinks.is_wanted()), writing_picture.chances
+    sinks.sinks_switch(text.run, "writing")
     left, right = columns(2)
     with left:
         show(draw, *values, facts=new_tokens, key="chances", on_click=open_token)

@@ -12,7 +12,7 @@ from pages.figures.axes import plot_room, room_under_legend
 from pages.figures.counting import from_one, head_called, told_apart
 from pages.figures.theme import Picture, Translate, figure, token_label
 from pages.figures.token_axis import columns, hover_names, label_room, slanted
-from pages.figures.weights import behind, codes, weight_map
+from pages.figures.weights import BLANK_CODE, behind, codes, weight_map
 
 NAMES, KEYS, LAYERS = 24, 24, 16
 BARS, BOTTOM, TOP = 190, 30, 1.05
@@ -67,8 +67,10 @@ def reads(facts: NewTokens, *, _: Translate) -> Picture:
     layers = facts.run.config.attention_layers
     n_rows, room = n_layers * n_heads, label_room(keys)
     flat = weights.reshape(n_rows, n_keys).astype(np.float32)
+    colors = codes(flat)
+    colors[:, facts.apart_keys] = BLANK_CODE
     cells = weight_map(
-        codes(flat),
+        colors,
         _,
         hoverinfo="all",
         customdata=flat,

@@ -1,0 +1,83 @@
+"""Sinks set apart: which tokens these are in a run, the switch, and how it is said."""
+
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from blocks.inspection.head_facts import on_sinks
+from blocks.inspection.sinks import Sinks, find_sinks
+from blocks.observe.run import Run
+from pages.figures.counting import from_one, told_apart
+from pages.ui import cached, link
+from pages.ui.language import _, bracketed, enumeration, literal
+
+MOST_NAMED = 6
+
+
+@lru_cache(maxsize=64)
+def found_in(run: Run) -> Sinks:
+    """The sinks of a run."""
+    return find_sinks(run, cached.recording(run))
+
+
+def set_apart(run: Run, is_wanted: bool) -> tuple[int, ...]:
+    """The tokens that numbers and scales leave out; none where it is not wanted, or none are found.
+
+    A run of these tokens alone has nothing that could be set apart from.
+    """
+    tokens = found_in(run).tokens if is_wanted else ()
+    return tokens if len(tokens) < len(run.input.labels) - run.input.n_padding else ()
+
+
+def with_shares(heads: pd.DataFrame, run: Run, is_apart: bool) -> pd.DataFrame:
+    """The measures of heads, with the share that rests on sinks where these are set apart."""
+    tokens = set_apart(run, is_apart)
+    if not tokens:
+        return heads
+    seen, layers = cached.recording(run), heads["layer"].unique()
+    shares = {layer: on_sinks(seen.pattern(int(layer)), tokens) for layer in layers}
+    rows = zip(heads["layer"], heads["head"], strict=True)
+    return heads.assign(on_sinks=[float(shares[layer][head]) for layer, head in rows])
+
+
+def is_wanted() -> bool:
+    """Whether the reader wants them set apart."""
+    return bool(link.value("sinks_apart"))
+
+
+def says_apart(run: Run, is_apart: bool) -> str:
+    """Which tokens are set apart, or would be."""
+    text = _(
+        "These tokens outweigh all others, and the numbers here are as measured, with them: "
+        "{tokens}."
+    )
+    if is_apart:
+        text = _(
+            "Set apart, because their values or the attention on them outweigh all others: "
+            "{tokens}. Means, scales and rankings here are those of the other tokens."
+        )
+    return text.format(tokens=names(run, found_in(run).tokens))
+
+
+def names(run: Run, tokens: tuple[int, ...]) -> str:
+    """Some tokens with their places in the text, the first few of many."""
+    labels = told_apart(run.input.labels)
+    shown = [bracketed(literal(labels[i]), from_one(i)) for i in tokens[:MOST_NAMED]]
+    more = [_("{n} more").format(n=len(tokens) - MOST_NAMED)] if len(tokens) > MOST_NAMED else []
+    return enumeration((*shown, *more))
+
+
+def sinks_switch(run: Run, place: str) -> bool:
+    """The switch and what it does, where this run has sinks; whether they are set apart.
+
+    `place`: the panel, since a page may show several.
+    """
+    is_apart = is_wanted()
+    if not set_apart(run, True):
+        return is_apart
+    look = {"horizontal": True, "vertical_alignment": "center"}
+    with st.container(key=f"sinks_apart_{place}", **look):
+        st.toggle(_("Set sinks apart"), **link.view("sinks_apart", is_apart, (place,)))
+        st.caption(says_apart(run, is_apart), width="stretch")
+    return is_apart
