@@ -131,9 +131,7 @@ def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
     resting = HEADS.assign(on_sinks=0.9, entropy_bits=0.0)
     most = LayerHeads(trained, 1, pd.concat([resting, HEADS.assign(on_sinks=0.1)]))
     said = in_english(monkeypatch, heads.says_heads, most)
-    assert (
-        "The sharpest of those that do not rest on sinks is head 2: entropy 0.50" in said
-    )
+    assert "The sharpest of those that do not rest on sinks is head 2: entropy 0.50" in said
 
 
 def test_one_head_in_a_line(monkeypatch: pytest.MonkeyPatch):
