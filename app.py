@@ -14,7 +14,7 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.panels.home import reading
 from pages.panels.real_models import real_models
-from pages.ui import brought, link, runs, weights
+from pages.ui import brought, link, opening, runs, weights
 from pages.ui.frame import MENU, PAGE_OF_PART, recorded, section, show_page, shown_run
 from pages.ui.language import LANGUAGES, _, current_language, literal, ngettext
 from pages.ui.lessons import own, progress, wall
@@ -138,13 +138,23 @@ def introduction(run: Run) -> None:
 def what_runs(run: Run) -> str:
     """Whose model it is, and how large; what it lacks is said right below."""
     if run.weights and weights.tells_stories():
-        return _("A small GPT that learned to tell stories, in English and Chinese, runs here.")
+        text = _(
+            "A pocket model of {parameters:,} parameters runs here. It knows children's stories in "
+            "English and Chinese and little else; “Real models” leads to models that know more."
+        )
+        return text.format(parameters=total_parameters(run.config))
     sizes = ngettext(
         "{n} layer and {parameters:,} parameters",
         "{n} layers and {parameters:,} parameters",
         run.config.n_layers,
     ).format(n=run.config.n_layers, parameters=total_parameters(run.config))
-    return _whose(run).format(model=literal(_(weights.started_from().title)), sizes=sizes)
+    return _whose(run).format(model=_name(), sizes=sizes)
+
+
+def _name() -> str:
+    """What people call the model, or what its file is called."""
+    found = opening.known(link.value("preset"))
+    return found.title if found else literal(_(weights.started_from().title))
 
 
 def _whose(run: Run) -> str:

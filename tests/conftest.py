@@ -17,6 +17,7 @@ gc.disable()  # what is imported and collected stays (see `pytest_collection_fin
 
 os.environ.setdefault("BLOCKSCOPE_MEMORY_GIB", "2")  # whatever the machine has
 os.environ.setdefault("BLOCKSCOPE_HUB", "0")  # and whatever other programs keep there
+os.environ.setdefault("BLOCKSCOPE_HOME", "none")  # and whichever real model is there
 
 # The same examples everywhere and every time, so that red is red for all; and other work shares
 # the machine, so that one slow example says nothing.

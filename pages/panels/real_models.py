@@ -5,7 +5,8 @@ import streamlit as st
 from blocks.cost.units import prefixed
 from blocks.model.kinds import Architecture
 from blocks.weights.known import MODELS, RealModel
-from pages.ui import address, bringing, brought
+from pages.ui import address, bringing, brought, link, opening
+from pages.ui.fold import fold
 from pages.ui.language import _, current_language, enumeration
 
 PAGES = {Architecture.ENCODER: "pages/encoder.py"}  # of those that do not run on Home
@@ -13,25 +14,39 @@ PAGES = {Architecture.ENCODER: "pages/encoder.py"}  # of those that do not run o
 
 def real_models() -> None:
     """Those that are here lead on; the others come from the hub, where this serves one person."""
-    names = (*brought.folders(), *brought.on_this_machine())
     may_fetch = address.serves_one_person()
-    for model in MODELS:
-        preset = here(model, names)
+    found = [(model, opening.here(model)) for model in MODELS]
+    for model, preset in found:
         if preset or may_fetch:
             _row(model, preset)
-    if not may_fetch and not any(here(model, names) for model in MODELS):
+    if not may_fetch and not any(preset for _model, preset in found):
         st.markdown(_("No real model is on this server. Whoever runs it adds one: `make model`."))
     if may_fetch:
         st.caption(says_where(is_alone=address.is_alone()))
         bringing.hub_by_name("home_hub")
-    if names:
-        bringing.choose(names, key="real_model")
+    _others()
     bringing.say_faults()
+    if link.value("preset") != link.FIRST_ON_HOME:
+        st.button(
+            _("Back to the pocket model"),
+            on_click=link.change,
+            args=("preset", link.FIRST_ON_HOME),
+            icon=":material/undo:",
+            type="tertiary",
+            key="to_pocket",
+        )
 
 
-def here(model: RealModel, names: tuple[str, ...]) -> str:
-    """The name under which it opens at once; empty where it has to be fetched first."""
-    return model.file if model.file in names else brought.from_the_hub(model.name)
+def _others() -> None:
+    """Whatever else is here: listed where it is asked for, since that looks through all caches."""
+    place = fold(_("All models on this server"), key="all_real_models", type="compact")
+    if not place.open:
+        return
+    with place:
+        if names := (*brought.folders(), *brought.on_this_machine()):
+            bringing.choose(names, key="real_model")
+        else:
+            st.caption(_("No others are here."))
 
 
 def _row(model: RealModel, preset: str) -> None:
@@ -41,7 +56,7 @@ def _row(model: RealModel, preset: str) -> None:
         if not preset:
             bringing.from_hub(model.name, key=key)
             return
-        text = model.texts.get(current_language(), model.texts["en"])
+        text = opening.text_for(model.texts, current_language())
         if path := PAGES.get(model.architecture):
             query = {"lang": current_language(), "preset": preset, "text": text}
             st.page_link(path, label=_("Open it"), query_params=query)

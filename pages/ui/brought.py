@@ -125,6 +125,11 @@ def find(preset: str) -> Brought | None:
     return None if found is None else _of_folder(found)
 
 
+def is_here(preset: str) -> bool:
+    """Whether there is something of this name to be opened; no file is read for that."""
+    return is_name(preset) and _path(preset) is not None
+
+
 def _path(preset: str) -> Path | None:
     kind, name = _split(preset)
     if kind == HUB:

@@ -22,6 +22,7 @@ from pages.ui import (
     metrics,
     mixers,
     moves,
+    opening,
     panel,
     present,
     ready,
@@ -79,11 +80,11 @@ SEEN_AROUND = ("panel", "run", "hide", "present", "lesson", "kept", "compared_wi
 P = ParamSpec("P")
 ICON = "assets/icon.svg"
 FIRST_SHOWN = {
-    Architecture.BLOCK: "stories-en-zh",
-    Architecture.GPT: "stories-en-zh",
+    Architecture.BLOCK: link.FIRST_ON_HOME,
+    Architecture.GPT: link.FIRST_ON_HOME,
     Architecture.ENCODER: "masked-words",
     Architecture.ENCODER_DECODER: "translator",
-    None: "stories-en-zh",
+    None: link.FIRST_ON_HOME,
 }
 FIRST_COUNTED = "gpt2-small"
 DEFAULT_MASK: dict[Architecture | None, str] = {
@@ -122,7 +123,7 @@ def _surround(title: str, *, is_calm: bool) -> None:
     if settings.data_folder():
         ready.listen()
     st.session_state["title"] = title
-    link.sync(page_here(), progress.completed)
+    link.sync(page_here(), _completed)
     progress.begin_page()
     st.set_page_config(
         page_title="Blockscope",
@@ -136,6 +137,15 @@ def _surround(title: str, *, is_calm: bool) -> None:
         present.head(_(title))
     else:
         _page_head(_(title))
+
+
+def _completed(query: dict[str, str]) -> dict[str, str]:
+    """What a link stands for: the step of a lesson, or the model that Home opens with."""
+    return progress.completed(opening.completed(query) if _is_home() else query)
+
+
+def _is_home() -> bool:
+    return page_here() == link.HOME_PAGE
 
 
 def _body(draw: Callable[[], None]) -> None:
@@ -353,6 +363,8 @@ def _shared() -> None:
 
 def _back_to_the_start() -> None:
     link.reset()
+    for name, text in opening.first(link.value("lang") or "").items() if _is_home() else ():
+        link.change(name, text)
     link.redraw_everything()
 
 

@@ -34,6 +34,7 @@ from pages.ui.settings import MAX_CHARACTERS
 Query = dict[str, str]
 OPENED = "is_opened"  # whether this run of the page has taken its state from a link
 SAID_ANYWAY = "said_anyway"  # what the link of a lesson says though it be a default: its step's
+HOME_PAGE, FIRST_ON_HOME = "app", "stories-en-zh"
 TEXTS, A_MOMENT, N_NEAR = ("text", "other_text"), 0.5, 3
 FOLLOWERS = OF_A_TRAINING | OF_A_TARGET | OF_A_TRADE_OFF
 # What says nothing without the model that it changes: each page begins with another one.
@@ -372,10 +373,14 @@ def elsewhere(path: str) -> dict[str, str]:
 
 
 def _of_page(page: str, query: dict[str, str]) -> dict[str, str]:
-    """What a page says of all that is set; a lesson goes over several, and its link says all."""
+    """What a page says of all that is set; a lesson goes over several, and its link says all.
+
+    Home always says which model runs: it may open with another elsewhere.
+    """
     if "lesson" in query:
         return query
-    return {name: text for name, text in query.items() if is_of_page(name, page)}
+    of_home = {"preset": FIRST_ON_HOME} if page == HOME_PAGE else {}
+    return of_home | {name: text for name, text in query.items() if is_of_page(name, page)}
 
 
 def _without_panel(query: Mapping[str, str]) -> dict[str, str]:

@@ -88,6 +88,14 @@ def hub() -> str:
     return os.environ.get("BLOCKSCOPE_HUB", "")
 
 
+def home_model() -> str:
+    """What Home opens with: `BLOCKSCOPE_HOME`, a name as links have it, or "none": the stories.
+
+    Empty by default: a real model where one is here and nobody else is served.
+    """
+    return os.environ.get("BLOCKSCOPE_HOME", "")
+
+
 def lessons_folder() -> Path | None:
     """Lessons beside ours: `BLOCKSCOPE_LESSONS`, none by default."""
     found = os.environ.get("BLOCKSCOPE_LESSONS")

@@ -7,8 +7,8 @@ from opened import HOME, PAGES, ROOT, assert_works, figure, opened, press, run, 
 from streamlit.testing.v1 import AppTest
 from test_hard_inputs import TEXTS
 
-from blocks.weights.known import MODELS
-from pages.ui import brought
+from blocks.weights.known import CLASS, FRANCE, MODELS
+from pages.ui import address, brought, opening
 from pages.ui.language import LANGUAGES
 
 LINE = "text_live"
@@ -128,10 +128,54 @@ def test_real_models_lead_on_where_they_are_and_are_fetched_elsewhere(
     monkeypatch: pytest.MonkeyPatch,
 ):
     here, *others = MODELS
-    monkeypatch.setattr(brought, "folders", lambda: (here.file,))
-    monkeypatch.setattr(brought, "on_this_machine", tuple)
+    monkeypatch.setattr(brought, "is_here", lambda name: name == here.file)
     monkeypatch.setenv("BLOCKSCOPE_HUB", "1")
     at = home()
     assert at.button(key="smollm2_135m_instruct_open").label == "Open it"
     keys = {button.key for button in at.button if (button.key or "").endswith("_look_up")}
     assert len(keys) == len(others)
+
+
+def bare(**query: str) -> AppTest:
+    at = AppTest.from_file(ROOT / HOME, default_timeout=150)
+    at.query_params = query
+    return run(at)
+
+
+def test_a_bare_address_opens_with_the_model_of_the_server_and_says_which(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("BLOCKSCOPE_HOME", "sort")
+    assert bare().query_params["preset"] == "sort"
+    assert bare(lang="zh").query_params["preset"] == "sort"
+    shared = bare(text=" a red ball")  # as another server has written it, or one of old
+    assert shared.query_params["preset"] == "stories-en-zh"
+    monkeypatch.setenv("BLOCKSCOPE_HOME", "folder:gone.gguf")
+    assert [each.value for each in bare().error] == [
+        "`gone.gguf` · 'gone.gguf' is not among the folders on this server: ask the administrator"
+    ]
+
+
+def test_home_opens_with_the_first_real_model_that_is_sound_and_reads_the_language(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.delenv("BLOCKSCOPE_HOME")
+    held = {model.name: f"hub:{model.name}" for model in MODELS if model.title != "GPT-2 small"}
+    monkeypatch.setattr(brought, "is_here", lambda name: False)
+    monkeypatch.setattr(brought, "from_the_hub", lambda name: held.get(name, ""))
+    monkeypatch.setattr(address, "is_alone", lambda: True)
+    monkeypatch.setattr(brought, "is_sound", lambda name: "SmolLM2" in name or "gemma" in name)
+    english, chinese = opening.first("en"), opening.first("zh")
+    assert english == {"preset": f"hub:{MODELS[0].name}", "text": FRANCE}
+    assert chinese == {"preset": "hub:google/gemma-3-270m", "text": CLASS}
+    monkeypatch.setattr(address, "is_alone", lambda: False)  # a class
+    assert opening.first("en") == {}
+
+
+def test_the_menu_leads_home_to_the_model_that_ran():
+    at = home(preset="sort", text=None)
+    home_link = next(link.proto for link in at.sidebar if link.type == "page_link")
+    assert parse_qs(home_link.query_string)["preset"] == ["sort"]
+    at = opened("pages/gpt.py", preset=None)
+    home_link = next(link.proto for link in at.sidebar if link.type == "page_link")
+    assert parse_qs(home_link.query_string)["preset"] == ["stories-en-zh"]

@@ -732,7 +732,7 @@ def test_home_begins_anew_after_a_lesson_with_the_reader_s_own_sentence():
         own_text="my own",
     )
     assert_works(home)
-    assert dict(home.query_params).keys() == {"text", "left_lesson"}
+    assert dict(home.query_params).keys() == {"preset", "text", "left_lesson"}
     assert home.query_params["text"] == "my own"
 
 

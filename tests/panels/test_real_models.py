@@ -7,7 +7,7 @@ from blocks import PRESETS
 from blocks.cost import total_parameters
 from blocks.weights.known import MODELS
 from pages.panels import real_models
-from pages.ui import brought
+from pages.ui import brought, opening
 
 BY_NAME = {"SmolLM2 135M Instruct": "smollm2-135m", "GPT-2 small": "gpt2-small"}
 BY_NAME |= {"Qwen3 0.6B": "qwen3-0.6b"}
@@ -25,9 +25,11 @@ def test_a_package_goes_before_the_cache_and_the_cache_before_a_fetch(
     model = MODELS[0]
     held = {model.name: f"hub:{model.name}/toy.gguf"}
     monkeypatch.setattr(brought, "from_the_hub", lambda name: held.get(name, ""))
-    assert real_models.here(model, (model.file,)) == model.file
-    assert real_models.here(model, ()) == held[model.name]
-    assert real_models.here(MODELS[1], ()) == ""
+    monkeypatch.setattr(brought, "is_here", lambda name: name == model.file)
+    assert opening.here(model) == model.file
+    monkeypatch.setattr(brought, "is_here", lambda name: False)
+    assert opening.here(model) == held[model.name]
+    assert opening.here(MODELS[1]) == ""
 
 
 def _page() -> None:
@@ -44,15 +46,15 @@ def _shown() -> AppTest:
 
 def test_a_class_is_offered_no_fetching(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("BLOCKSCOPE_HUB", "0")
-    monkeypatch.setattr(brought, "folders", tuple)
+    monkeypatch.setattr(brought, "is_here", lambda name: False)
     page = _shown()
-    assert not page.button and "make model" in page.markdown[0].value
+    assert not page.text_input and "make model" in page.markdown[0].value
 
 
 def test_one_person_fetches_any_model_by_its_name(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("BLOCKSCOPE_HUB", "1")
-    for name in ("on_this_machine", "folders"):
-        monkeypatch.setattr(brought, name, tuple)
+    monkeypatch.setattr(brought, "is_here", lambda name: False)
+    monkeypatch.setattr(brought, "on_this_machine", lambda: 1 / 0)  # listed where it is asked for
     monkeypatch.setattr(brought, "from_the_hub", lambda name: "")
     page = _shown()
     assert page.text_input(key="home_hub_name")
