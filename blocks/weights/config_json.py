@@ -18,7 +18,9 @@ from blocks.model.kinds import Activation, Architecture, PositionKind, RopeScali
 from blocks.model.legal import LARGEST_SIZE, factors, is_of
 from blocks.model.positions import N_BUCKETS, yarn_size
 from blocks.text.json_text import check_characters
+from blocks.weights.multimodal import text_part
 
+NO_DECODER = N_("The text part of a {around} model must be a decoder here, but it is {name}")
 MOST_CHARACTERS, USUAL_CONTEXT, USUAL_OF_T5 = 200_000, 2048, 512
 USUAL_OF_GEMMA = "gelu_pytorch_tanh"
 CONTEXT, WINDOW = "max_position_embeddings", "sliding_window"
@@ -57,7 +59,8 @@ class ConfigFile(NamedTuple):
 
     `name`: what the model is called; where the file does not say, its family. `counted_as`: the
     class of `transformers` that has as many parameters; `named`: the classes that the file itself
-    names; `assumed`: options that it leaves out, with the family's default.
+    names; `assumed`: options that it leaves out, with the family's default; `around`: the family
+    of the larger model whose text part this is; `values`: what the file says of that part.
     """
 
     config: ModelConfig
@@ -66,6 +69,8 @@ class ConfigFile(NamedTuple):
     counted_as: str
     named: tuple[str, ...]
     assumed: tuple[tuple[str, str], ...]
+    around: str = ""
+    values: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def n_fixed(self) -> int:
@@ -1055,23 +1060,28 @@ def read_config_json(text: str) -> ModelConfig:
 
 def read_config_file(text: str) -> ConfigFile:
     """Read a configuration, with what is counted and what was ignored. Raises `ConfigError`."""
-    values = parsed(text)
+    whole = parsed(text)
+    values, around = text_part(whole)
     name = values.get("model_type")
     if type(name) is not str or name not in FAMILIES:
         raise ConfigError([_unknown_family(name)])
     keys = Keys(values, USUAL.get(name, {}))
     found = FAMILIES[name].read(keys)
+    if around and found["architecture"] != Architecture.GPT:
+        raise _refusal(NO_DECODER, around=around, name=name)
     if keys.faults:
         raise ConfigError(keys.faults.values())
     config = ModelConfig.from_flat(_as_brief(found))
     _check_factors(config)
     return ConfigFile(
         config=config,
-        name=_called(values) or name,
+        name=_called(whole) or name,
         family=name,
         counted_as=FAMILIES[name].counted_as,
-        named=_named(values.get("architectures")),
+        named=_named(whole.get("architectures")),
         assumed=tuple(keys.assumed.items()),
+        around=around,
+        values=values,
     )
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.models import expected_shapes
+from blocks.weights.multimodal import FRONTS, PARTS
 from blocks.weights.mxfp4 import BLOCKS
 from blocks.weights.operations import (
     AS_A_ROW,
@@ -57,6 +58,7 @@ class Layout:
     have a head of its own, config.json may say otherwise (`transformers` 5 writes that every T5 is
     tied). `optional`: fields that a configuration has where the file has a key; the config.json
     does not say. `mtp`: what an MTP module has beside its layer, which stands after the last.
+    `fronts`: what may stand before a key where the model is part of another, and in its place.
     """
 
     rows: tuple[Row, ...]
@@ -67,6 +69,7 @@ class Layout:
     may_be_untied: bool = False
     optional: Mapping[str, str] = field(default_factory=dict)
     mtp: tuple[Pair, ...] = ()
+    fronts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stacks_experts(self) -> bool:
@@ -812,6 +815,11 @@ LAYOUTS: dict[str, Layout] = {
     "bloom": BLOOM,
     "falcon": FALCON,
 }
+
+
+def text_layout(layout: Layout) -> Layout:
+    """The layout of a text model whose files hold other parts too."""
+    return replace(layout, fronts=FRONTS, aside={**layout.aside, **PARTS})
 
 
 def layout_of(family: str, config: ModelConfig) -> Layout:

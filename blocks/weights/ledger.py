@@ -1,5 +1,6 @@
 """The ledger of a file: one row for each of its tensors, where it goes and by which operation."""
 
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from blocks.weights import mxfp4
 from blocks.weights.families import Layout, Plan
 from blocks.weights.folder import GGUF, Stored
 from blocks.weights.gguf_file import ROUNDED
+from blocks.weights.multimodal import PARTS
 
 NUMBERS = {
     "F64": torch.float64,
@@ -102,6 +104,16 @@ class Ledger:
         own = (row for row in self.read if not row.file.endswith(GGUF))
         return {row.ours: row.key for row in own if row.dtype != mxfp4.MXFP4}
 
+    @property
+    def left_out(self) -> dict[str, tuple[int, int]]:
+        """Parts of a larger model that are not opened: how many tensors and bytes each has."""
+        found: dict[str, tuple[int, int]] = {}
+        for row in self.rows:
+            if row.state is State.ASIDE and row.note in PARTS.values():
+                n_tensors, n_bytes = found.get(row.note, (0, 0))
+                found[row.note] = (n_tensors + 1, n_bytes + _bytes(row))
+        return found
+
     def frame(self) -> pd.DataFrame:
         """The rows as a table."""
         return pd.DataFrame(self.rows, columns=list(Entry._fields))
@@ -110,6 +122,12 @@ class Ledger:
         key = row.key if len(row.key) <= 120 else row.key[:120] + "…"
         ours = row.ours if len(row.ours) <= MOST_NAMED else (*row.ours[:MOST_NAMED], "…")
         return {**row._asdict(), "key": key, "ours": ", ".join(ours), "family": self.family}
+
+
+def _bytes(row: Entry) -> int:
+    """Of a plain tensor, whose format names the bits of a number."""
+    bits = re.search(r"\d+", row.dtype)
+    return math.prod(row.shape or ()) * (int(bits[0]) // 8 if bits else 1)
 
 
 def ledger(plan: Plan, found: Mapping[str, Stored]) -> Ledger:
@@ -159,6 +177,11 @@ def known_as(key: str, layout: Layout, places: Collection[str]) -> str:
     for old, new in layout.older.items():
         if key.endswith(old):
             names = [key.removesuffix(old) + new]
+    names += [
+        now + key.removeprefix(front)
+        for front, now in layout.fronts.items()
+        if key.startswith(front)
+    ]
     names += [layout.prefix + name for name in names]
     known = (n for n in names if n in places or n in layout.repeats or _aside(n, layout))
     return next(known, key)

@@ -8,7 +8,7 @@ import functools
 import itertools
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,9 +26,17 @@ from blocks.text.marks import Marks
 from blocks.text.published import PublishedTokenizer, published_tokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.weights import folder as files
-from blocks.weights.config_json import Keys, parsed, read_config_file
+from blocks.weights.config_json import ConfigFile, Keys, parsed, read_config_file
 from blocks.weights.config_write import config_json, family_of
-from blocks.weights.families import LAYOUTS, UNEMBED, Layout, Plan, mtp_layer, plan_of
+from blocks.weights.families import (
+    LAYOUTS,
+    UNEMBED,
+    Layout,
+    Plan,
+    mtp_layer,
+    plan_of,
+    text_layout,
+)
 from blocks.weights.folder import Stored, refusal
 from blocks.weights.gguf_config import ARCHITECTURE, config_values
 from blocks.weights.gguf_file import read_gguf
@@ -120,7 +128,9 @@ def save_published(
     named = dict(stored_by_name(model))
     plan = plan_of(family, config)
     known = came.names if came and came.family == family else {}
-    names = {key: known.get(place.ours, key) for key, place in plan.places.items()}
+    names = {
+        key: _own_name(known.get(place.ours, key), key, plan) for key, place in plan.places.items()
+    }
     check_shapes(plan.shapes, named)
     _make_empty(target)
     _write_weights(target, plan, named, names, most_bytes)
@@ -128,6 +138,11 @@ def save_published(
     if isinstance(tokenizer, PublishedTokenizer):
         (target / files.TOKENIZER).write_text(tokenizer.text, encoding="utf-8")
     return family
+
+
+def _own_name(name: str, key: str, plan: Plan) -> str:
+    """The name that a tensor came under, unless that is of a larger model around this one."""
+    return name if known_as(name, plan.layout, plan.places) == key else key
 
 
 def _make_empty(folder: Path) -> None:
@@ -213,9 +228,9 @@ def _of_gguf(path: Path) -> Source:
         text = N_("{name} is one part of several: join them with llama-gguf-split --merge")
         raise refusal(text, name=ascii(path.name)[1:-1][:80])
     values = config_values(file.metadata, file.tensors)
-    family, config = _checked(json.dumps(values))
+    read, config = _checked(json.dumps(values))
     _check_counts(config, len(file.tensors), is_stacked=True)
-    plan = gguf_plan(file.metadata[ARCHITECTURE], family, config)
+    plan = gguf_plan(file.metadata[ARCHITECTURE], read.family, config)
     return Source(plan, file.tensors, values, functools.partial(tokenizer_json, file.metadata))
 
 
@@ -224,13 +239,18 @@ def _of_folder(folder: Path) -> Source:
         text = N_("{name} is not a folder: provide one with config.json and safetensors files")
         raise refusal(text, name=ascii(str(folder))[:200])
     text = files.read_text(folder, files.CONFIG)
-    family, config = _checked(text)
-    found = joined(files.stored(folder))
-    config = _fitted(family, config, found)
-    _check_counts(config, len(found), is_stacked=LAYOUTS[family].stacks_experts)
-    return Source(
-        plan_of(family, config), found, parsed(text), functools.partial(_tokenizer_text, folder)
-    )
+    read, config = _checked(text)
+    found, layout = joined(files.stored(folder)), LAYOUTS[read.family]
+    if read.around:
+        layout = text_layout(layout)
+        config = config.replace(tie_embeddings=not _has_own_head(layout, found))
+    config = _fitted(layout, config, found)
+    _check_counts(config, len(found), is_stacked=layout.stacks_experts)
+    plan = plan_of(read.family, config)
+    if read.around:
+        plan = replace(plan, layout=text_layout(plan.layout))
+    values = {**read.values, **parsed(text)}
+    return Source(plan, found, values, functools.partial(_tokenizer_text, folder))
 
 
 def _tokenizer_text(folder: Path) -> str | None:
@@ -239,14 +259,14 @@ def _tokenizer_text(folder: Path) -> str | None:
     return files.read_text(folder, files.TOKENIZER) if has_one else None
 
 
-def _checked(text: str) -> tuple[str, ModelConfig]:
-    """Family and configuration of a config.json that can be run, not only counted."""
+def _checked(text: str) -> tuple[ConfigFile, ModelConfig]:
+    """A config.json that can be run, not only counted, and its configuration."""
     read = read_config_file(text)
-    keys = Keys(parsed(text))
+    keys = Keys(read.values)
     changes = check_maths(read.family, keys)
     if keys.faults:
         raise ConfigError(keys.faults.values())
-    return read.family, read.config.replace(**changes)
+    return read, read.config.replace(**changes)
 
 
 def _check_counts(config: ModelConfig, n_found: int, *, is_stacked: bool) -> None:
@@ -262,9 +282,8 @@ def _check_counts(config: ModelConfig, n_found: int, *, is_stacked: bool) -> Non
         raise refusal(said, n=n_layers, tensors=n_found)
 
 
-def _fitted(family: str, config: ModelConfig, found: Mapping[str, Stored]) -> ModelConfig:
+def _fitted(layout: Layout, config: ModelConfig, found: Mapping[str, Stored]) -> ModelConfig:
     """With the parts that a file has or has not, and its config.json does not tell."""
-    layout = LAYOUTS[family]
     if layout.may_be_untied and _has_own_head(layout, found):
         config = config.replace(tie_embeddings=False)
     if layout.mtp:
@@ -284,10 +303,12 @@ def _n_mtp_modules(config: ModelConfig, found: Mapping[str, Stored]) -> int:
 def _has_own_head(layout: Layout, found: Mapping[str, Stored]) -> bool:
     """Whether the head is in the files, and not the table once more."""
     key = next(row.theirs for row in layout.rows if row.ours == (UNEMBED,))
-    head, table = found.get(key), found.get(layout.repeats[key])
+    names = key, layout.repeats.get(key, key)
+    by_name = {known_as(each, layout, names): each for each in found}
+    head, table = (found.get(by_name.get(name, "")) for name in names)
     if head is None or table is None or head.shape != table.shape:
         return False
-    return not head.tensor().equal(table.tensor())
+    return head is table or not head.tensor().equal(table.tensor())
 
 
 def _formats(rows: Ledger) -> list[torch.dtype]:

@@ -21,6 +21,7 @@ from blocks.weights.config_json import ConfigFile
 from blocks.weights.conversion_faults import ConversionFault
 from blocks.weights.doctor import Diagnosis
 from blocks.weights.ledger import Entry, Ledger, State
+from blocks.weights.multimodal import VISION
 from pages.panels import parameter_table
 from pages.panels.parameters import (
     breakdown,
@@ -210,6 +211,10 @@ def test_a_ledger_counts_what_went_where():
         "Saved in the format of the gpt2 family, this model has 2 tensors. "
         "Operations: transpose (2)."
     )
+    tower = Entry("v.a", State.ASIDE, shape=(5, 10), dtype="BF16", note=VISION)
+    part = file_ledger.says_ledger(ledger_facts(Ledger("gpt2", (*LEDGER.rows, tower)), "`toy`"))
+    assert part.endswith("Left out: vision tower (1 tensor, 100 B).")
+    assert [*file_ledger.frame(Ledger("gpt2", (tower,)))["parameter here"]] == ["vision tower"]
     wrong = Ledger("gpt2", (*LEDGER.rows, Entry("x", State.MISSING)))
     said = file_ledger.says_ledger(ledger_facts(wrong, "`toy`"))
     assert "missing (1). No model is built, because Blockscope does not guess." in said

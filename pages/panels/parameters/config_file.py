@@ -59,6 +59,9 @@ def says_file(file: ConfigFile, n_parameters: int) -> str:
             "never trained, num_parameters() gives {both:,}."
         )
         said.append(text.format(fixed=file.n_fixed, both=n_parameters + file.n_fixed))
+    if file.around:
+        text = _("Only the text model of this {around} file is counted.")
+        said.append(text.format(around=literal(file.around)))
     others = [name for name in file.named if name != file.counted_as]
     if others:
         text = _("The file specifies {names}; the task head is not counted.")

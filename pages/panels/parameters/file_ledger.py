@@ -7,19 +7,20 @@ import streamlit as st
 
 from blocks import ModelConfig
 from blocks.cost.fitting import can_build
+from blocks.cost.units import bytes_text
 from blocks.inspection import file_ledger
 from blocks.inspection.file_ledger import LedgerFacts, planned_ledger
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.weights import ledger as ledgers
-from blocks.weights.ledger import Ledger, State
+from blocks.weights.ledger import Entry, Ledger, State
 from pages.panels.parameters import file_ledger_picture
 from pages.ui import bringing, brought
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, bracketed, enumeration, literal, sentences
+from pages.ui.language import _, bracketed, enumeration, literal, ngettext, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
@@ -65,6 +66,7 @@ def says_ledger(facts: LedgerFacts) -> str:
     said = [
         text.format(name=facts.name, family=family, n=n, used=used, done=done),
         *_others(facts),
+        *_left_out(facts),
     ]
     return sentences(*said)
 
@@ -94,6 +96,18 @@ def _others(facts: LedgerFacts) -> list[str]:
     return [_("Not used: {rest}. Nothing is missing.").format(rest=named)]
 
 
+def _left_out(facts: LedgerFacts) -> list[str]:
+    """The parts of a larger model that do not run here."""
+    parts = []
+    for part, (n, n_bytes) in facts.ledger.left_out.items():
+        text = ngettext("{part} ({n} tensor, {size})", "{part} ({n} tensors, {size})", n)
+        parts.append(text.format(part=_(part), n=n, size=bytes_text(n_bytes)))
+    if not parts:
+        return []
+    text = _("Only the text model runs here. Left out: {parts}.")
+    return [text.format(parts=enumeration(parts))]
+
+
 def frame(ledger: Ledger) -> pd.DataFrame:
     """One row per tensor of the file, and those that are missing from it."""
     rows = ledger.rows
@@ -101,7 +115,7 @@ def frame(ledger: Ledger) -> pd.DataFrame:
         {
             _("tensor in the file"): [row.key for row in rows],
             _("status"): [_(STATES[row.state]) for row in rows],
-            _("parameter here"): [", ".join(row.ours) or row.note for row in rows],
+            _("parameter here"): [", ".join(row.ours) or _note(row) for row in rows],
             _("operation"): [_(row.operation) for row in rows],
             _("shape"): [_shape(row.shape) for row in rows],
             _("expected shape"): [_shape(row.expected) for row in rows],
@@ -112,6 +126,11 @@ def frame(ledger: Ledger) -> pd.DataFrame:
     is_said = (table != "").any()
     is_said[_("expected shape")] = any(row.state is State.WRONG_SHAPE for row in rows)
     return table.loc[:, is_said]
+
+
+def _note(row: Entry) -> str:
+    """The other tensor that it repeats, or why it is not needed."""
+    return row.note if row.state is State.REPEATED or not row.note else _(row.note)
 
 
 def _shape(shape: tuple[int, ...] | None) -> str:
