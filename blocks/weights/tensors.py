@@ -1,5 +1,6 @@
 """The weights of a model as plain tensors by name, and back."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 import torch
@@ -28,6 +29,12 @@ def load_weights(model: nn.Module, weights: Weights) -> None:
     with torch.no_grad():
         for name, tensor in stored.items():
             tensor.copy_(weights[name])
+
+
+def of_first_layers(weights: Weights, n_layers: int) -> dict[str, Tensor]:
+    """The weights of a model cut after its first layers; nothing is copied."""
+    layers = ((name, re.match(r"layers\.(\d+)\.", name)) for name in weights)
+    return {name: weights[name] for name, at in layers if not at or int(at[1]) < n_layers}
 
 
 def check_shapes(expected: Mapping[str, tuple[int, ...]], weights: Weights) -> None:

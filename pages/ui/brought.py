@@ -29,7 +29,7 @@ from blocks.weights.model_file import Card, ModelFile, read_model_file
 from blocks.weights.places import Stamp
 from blocks.weights.published import OVER_BUDGET, Published, open_published, read_ledger
 from blocks.weights.rounded_inputs import RoundedInput
-from blocks.weights.tensors import Weights, bytes_of
+from blocks.weights.tensors import Weights, bytes_of, of_first_layers
 from pages.ui import address, settings
 from pages.ui.once import once
 from pages.ui.shelf import Shelf, weighed
@@ -62,7 +62,15 @@ class Learned(NamedTuple):
     @property
     def inputs(self) -> Mapping[str, RoundedInput]:
         """What is rounded of that which its matrices read."""
-        return self.file.inputs if self.file else {}
+        found = self.file.inputs if self.file else {}
+        return {name: found[name] for name in found if name in self.tensors}
+
+    def first_layers(self, n_layers: int) -> Self:
+        """The same model cut after its first layers; whole where it has no more."""
+        if n_layers >= self.config.n_layers:
+            return self
+        tensors = of_first_layers(self.tensors, n_layers)
+        return self._replace(config=self.config.first_layers(n_layers), tensors=tensors)
 
     @classmethod
     def of_file(cls, file: ModelFile) -> Self:

@@ -177,7 +177,7 @@ def _build(built: Built) -> Model:
     """
     dtype = devices.DTYPES[built.dtype]
     if built.weights:
-        found = starts.model(built.weights)
+        found = starts.model(built.weights).first_layers(built.config.n_layers)
         if brought.is_name(built.weights):
             moved = {name: each.to(built.device, dtype) for name, each in found.tensors.items()}
             return round_inputs(assemble(built.config, moved), found.inputs)

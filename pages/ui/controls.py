@@ -225,7 +225,10 @@ def _n_decoder_layers(shown: Shown) -> None:
 
 
 def _layers(shown: Shown) -> tuple[int, ...]:
-    return LAYERS + MORE_LAYERS if shown.is_counted else LAYERS
+    """A trained model may be cut after any of its layers."""
+    start = weights.started_from()
+    learned = range(1, start.config.n_layers + 1) if start.weights else ()
+    return (*LAYERS, *learned, *(MORE_LAYERS if shown.is_counted else ()))
 
 
 def _d_model(shown: Shown) -> None:

@@ -373,19 +373,25 @@ def recorded(run: Run) -> Recording:
     seen = ran(run)
     _device_line(run, seen)
     changes.note(run)
-    _lost_weights(run)
+    _about_weights(run)
     return seen
 
 
-def _lost_weights(run: Run) -> None:
-    """Say beside the result that a change has made the weights random, and undo it on request."""
+def _about_weights(run: Run) -> None:
+    """Say beside the result where a change made the weights random or left layers out; undo it."""
     changed = weights.lost_to(run.config.architecture)
+    n_layers = weights.started_from().config.n_layers if run.weights else 0
     lesson = progress.now()
-    if run.weights or not changed or (lesson and {*changed} <= {*dict(lesson.step.set)}):
-        return  # a lesson that wants it so says it
-    text = _("Random weights: the trained weights do not fit the changed {names}.")
+    if run.weights and run.config.n_layers < n_layers:
+        text = _("Only the first {n} of the {all} trained layers run.")
+        text = text.format(n=run.config.n_layers, all=n_layers)
+    elif changed and not run.weights and not (lesson and {*changed} <= {*dict(lesson.step.set)}):
+        text = _("Random weights: the trained weights do not fit the changed {names}.")
+        text = text.format(names=enumeration(changed))
+    else:
+        return  # a lesson that wants random weights says so itself
     with st.container(horizontal=True, vertical_alignment="center", key="lost_weights"):
-        st.caption(text.format(names=enumeration(changed)), width="content")
+        st.caption(text, width="content")
         st.button(
             _("Back to the trained model"),
             icon=":material/undo:",

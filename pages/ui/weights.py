@@ -154,7 +154,19 @@ def lost_to(architecture: Architecture | None) -> list[str]:
     can_run = started_from().weights and fit(architecture)
     if not can_run or link.value("weights") == "random":
         return []
-    return sorted(link.config_changes().keys() - FREE_TO_CHANGE)
+    changed = link.config_changes().keys() - FREE_TO_CHANGE
+    return [] if changed == {"n_layers"} and _is_cut() else sorted(changed)
+
+
+def _is_cut() -> bool:
+    """Whether the model that is set is the first layers of the one that it starts from."""
+    whole, n_layers = started_from().config, link.value("n_layers")
+    is_two = whole.architecture is Architecture.ENCODER_DECODER
+    return (
+        n_layers < whole.n_layers
+        and not is_two
+        and whole.replace(n_layers=n_layers) == whole.first_layers(n_layers)
+    )
 
 
 def why_random(architecture: Architecture | None) -> str:

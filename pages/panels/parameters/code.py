@@ -50,7 +50,7 @@ def _zip_of(run: Run) -> bytes:
     """The model; what was brought in its files' number format, names and tokenizer."""
     if (came := brought.ledger_of(run.weights)) is None:
         return packed(run.config, cached.model(run))
-    found = starts.model(run.weights)
+    found = starts.model(run.weights).first_layers(run.config.n_layers)
     return packed(run.config, assemble(run.config, found.tensors), found.tokenizer, came)
 
 

@@ -18,7 +18,7 @@ from blocks.weights.doctor import Text
 from pages.figures.theme import Picture, Translate
 from pages.panels.parameters import conversion_picture
 from pages.panels.parameters.conversion_picture import Labelled
-from pages.ui import cached, link, starts, tokens
+from pages.ui import brought, cached, link, starts, tokens
 from pages.ui.chart import columns, show
 from pages.ui.controls import pick
 from pages.ui.explain import explained, note
@@ -71,9 +71,10 @@ MOST_READ = 64
 
 
 class Case(NamedTuple):
-    """What is examined: names of weights, their text, and the fault that is planted."""
+    """What is examined: names of weights, how many layers, a text, and the fault planted."""
 
     weights: str
+    n_layers: int
     token_ids: tuple[int, ...]
     fault: str
 
@@ -82,16 +83,20 @@ class Case(NamedTuple):
 def case_facts(case: Case) -> FaultFacts:
     """What the fault does. The model is examined on the CPU."""
     sound, text, at = _read(case)
-    learned = starts.model(case.weights)
+    learned = _learned(case)
     with cached.turn("cpu"):
         whole = conversion.decoded_target(sound, text, learned.marks.stop)
         fault = None if case.fault == NO_FAULT else ConversionFault(case.fault)
         return conversion.fault_facts(sound, fault, whole, stop=learned.marks.stop, at=at)
 
 
+def _learned(case: Case) -> brought.Learned:
+    return starts.model(case.weights).first_layers(case.n_layers)
+
+
 def _read(case: Case) -> tuple[Loaded, Text, int]:
     """The sound model with its prefix, the text behind it, and the place that is looked at."""
-    learned = starts.model(case.weights)
+    learned = _learned(case)
     special, ids = tuple(learned.tokenizer.special.values()), case.token_ids
     n = next((i for i, token_id in enumerate(ids) if token_id not in special), 0)
     if learned.config.architecture is Architecture.ENCODER:
@@ -221,11 +226,11 @@ def what_a_fault_does(run: Run) -> None:
         return
     must_fit(run)
     ids = run.input.token_ids[:MOST_READ]
-    sound, _text, _at = _read(Case(run.weights, ids, NO_FAULT))
+    sound, _text, _at = _read(Case(run.weights, run.config.n_layers, ids, NO_FAULT))
     faults = possible_faults(sound)
     wanted = link.value("conversion_fault")
     fault = wanted if wanted in (NO_FAULT, *faults) else str(faults[0])
-    case = Case(run.weights, ids, fault)
+    case = Case(run.weights, run.config.n_layers, ids, fault)
     _choice(case, faults)
     label = _("Text: {text}").format(text=literal(link.value("text")))
     if (opened := fold(label, key="fault_text", icon=":material/edit:")).open:
