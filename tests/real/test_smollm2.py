@@ -161,3 +161,17 @@ def test_home_opens_it_and_its_link_says_so():
     assert not at.exception
     assert at.query_params["preset"] == f"folder:{NAME}"
     assert at.query_params["text"] == TEXTS[0]
+
+
+def test_it_may_be_cut_after_any_of_its_layers():
+    from streamlit.testing.v1 import AppTest
+
+    at = AppTest.from_file(str(Path(__file__).parents[2] / "app.py"), default_timeout=150)
+    cut = {"preset": f"folder:{NAME}", "n_layers": "27", "text": TEXTS[0], "panel": "next"}
+    at.query_params.update(cut)
+    at.switch_page("pages/gpt.py").run()
+    assert not at.exception
+    said = [each.value for each in at.caption]
+    assert "Only the first 27 of the 30 trained layers run." in said
+    (layers,) = (each for each in at.select_slider if each.key.startswith("n_layers"))
+    assert {str(n) for n in range(1, 31)} <= {*layers.options}
