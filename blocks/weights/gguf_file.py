@@ -24,7 +24,7 @@ MAGIC, VERSIONS = b"GGUF", (2, 3)
 MOST_HEADER = 2**25  # bytes; Gemma 3, with 262,144 tokens, takes 6 million
 MOST_ENTRIES, MOST_NAME, MOST_AXES = 65_536, 65_535, 4
 ALIGNMENT, USUAL_ALIGNMENT = "general.alignment", 32
-CHUNK = 2**22  # numbers that are unpacked at a time
+CHUNK = 2**16  # numbers that are unpacked at a time: 256 KiB
 
 STRING, LIST, FLAG = 8, 9, 7
 NUMBERS = {  # types of metadata
@@ -53,23 +53,22 @@ class Blocks(Stored):
     def tensor(self) -> Tensor:
         """The numbers: F32, F16 and BF16 as they lie, every other format in float32.
 
-        Rows are unpacked some at a time, so that little memory is taken beside the result.
+        They are unpacked some at a time, so that what is at hand stays in the processor's cache.
         """
         if self.dtype in PLAIN:
             return torch.frombuffer(self.opened, dtype=PLAIN[self.dtype]).reshape(self.shape)
-        from gguf.constants import GGMLQuantizationType
+        from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
         from gguf.quants import dequantize
 
-        width = self.shape[-1]
-        rows = np.frombuffer(self.opened, dtype=np.uint8).reshape(
-            math.prod(self.shape) // width, -1
-        )
-        whole = torch.empty(len(rows), width)
-        step, kind = max(1, CHUNK // width), GGMLQuantizationType[self.dtype]
-        for first in range(0, len(rows), step):
+        kind = GGMLQuantizationType[self.dtype]
+        per_block, block_bytes = GGML_QUANT_SIZES[kind]
+        packed = np.frombuffer(self.opened, dtype=np.uint8).reshape(-1, block_bytes)
+        whole, step = torch.empty(len(packed), per_block), max(1, CHUNK // per_block)
+        for first in range(0, len(packed), step):
+            part = packed[first : first + step].reshape(1, -1)  # as one row, which is not cut up
             with np.errstate(all="ignore"):  # a scale may be no number: told by who reads them all
-                part = dequantize(rows[first : first + step], kind)
-            whole[first : first + step] = torch.from_numpy(part)
+                numbers = torch.from_numpy(dequantize(part, kind))
+            whole[first : first + step] = numbers.reshape(-1, per_block)
         return whole.reshape(self.shape)
 
 

@@ -75,7 +75,7 @@ def test_rounded_weights_are_what_transformers_reads(kind, tmp_path):
 @pytest.mark.parametrize("name", ROUNDED)
 def test_blocks_are_unpacked_a_few_rows_at_a_time(name, monkeypatch):
     """Against the whole at once; the scales of random blocks may be anything, NaN too."""
-    monkeypatch.setattr(gguf_file, "CHUNK", 1000)
+    monkeypatch.setattr(gguf_file, "CHUNK", 100)
     per_block, n_bytes = gguf.GGML_QUANT_SIZES[Kind[name]]
     raw = np.random.default_rng(0).integers(0, 60, (7, 2 * n_bytes), dtype=np.uint8)
     shape = (7, 2 * per_block)
