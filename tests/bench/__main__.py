@@ -8,7 +8,7 @@ from tests.bench.report import report_machine
 
 PARTS = (
     *("tensors", "generation", "seq2seq", "training", "depth", "parameters", "text", "reruns"),
-    "browser",
+    *("real", "browser"),
 )
 
 options = argparse.ArgumentParser()
@@ -50,6 +50,10 @@ if "reruns" in chosen.parts:
     from tests.bench import reruns
 
     reruns.measure()
+if "real" in chosen.parts:
+    from tests.bench import real
+
+    real.measure()
 if "browser" in chosen.parts:
     from tests.bench import browser
 

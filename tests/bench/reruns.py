@@ -33,11 +33,12 @@ def measure() -> None:
 class Reader:
     """A browser without a screen: it says what was moved, and hears what is drawn."""
 
-    def __init__(self, url: str, page: str):
+    def __init__(self, url: str, page: str, **query: str):
         address = f"{url.replace('http', 'ws')}/_stcore/stream"
         self.socket = connect(address, subprotocols=["streamlit"], max_size=None, compression=None)
-        self.page, self.query = page, urlencode({"text": SENTENCE})
+        self.page, self.query = page, urlencode({"text": SENTENCE, **query})
         self.sliders: dict[str, tuple[str, list[str], str]] = {}
+        self.buttons: dict[str, tuple[str, str]] = {}
         self.section = ""
         self.rerun()
 
@@ -59,6 +60,16 @@ class Reader:
         widget, options, section = self.sliders[name]
         self.rerun(widget, options[place % len(options)], section)
 
+    def open(self, **query: str) -> None:
+        """Go to another address of the same page."""
+        self.query = urlencode(query)
+        self.rerun()
+
+    def press(self, key: str) -> None:
+        """Press a button; what it stands in reruns."""
+        widget, section = self.buttons[key]
+        self.rerun(widget, section=section)
+
     def rerun(self, widget: str = "", value: str = "", section: str = "") -> None:
         """Ask for the page, or for a section of it, and hear it to its end."""
         message = BackMsg()
@@ -66,7 +77,10 @@ class Reader:
         asked.query_string, asked.page_name, asked.fragment_id = self.query, self.page, section
         if widget:
             state = asked.widget_states.widgets.add(id=widget)
-            state.string_array_value.data.append(value)
+            if value:
+                state.string_array_value.data.append(value)
+            else:
+                state.trigger_value = True
         self.socket.send(message.SerializeToString())
         while self.heard() != "script_finished":
             pass
@@ -83,11 +97,14 @@ class Reader:
         return kind
 
     def note(self, delta: Delta) -> None:
-        """Remember the sliders of this page, and the section of its last chart: the open panel."""
+        """Remember sliders and buttons, and the section of the last chart: the open panel."""
         element = delta.new_element
         kind = element.WhichOneof("type")
         if kind == "plotly_chart":
             self.section = delta.fragment_id
+        if kind == "button":
+            key = element.button.id.rpartition("-")[2]
+            self.buttons[key] = element.button.id, delta.fragment_id
         if kind == "slider":
             name = element.slider.id.rpartition("-")[2].partition("__")[0]
             self.sliders[name] = element.slider.id, [*element.slider.options], delta.fragment_id
