@@ -7,7 +7,7 @@ looked at; what is read off them is small (Python's cache).
 import threading
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -154,7 +154,7 @@ def _held(shelf: Shelf[K, V], key: K) -> V:
     value = shelf.get(key)
     turns().look_at(shelf, key, value)
     if get_script_run_ctx() is not None:
-        _own().use(key, value, shelf.bytes_of)
+        _own().use(key, value, partial(shelf.weight, key))
     return value
 
 

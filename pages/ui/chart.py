@@ -14,7 +14,7 @@ from pages.figures.described import described
 from pages.figures.large import enlarged
 from pages.ui import present
 from pages.ui.compare import beside
-from pages.ui.language import _, closed_up, current_language
+from pages.ui.language import _, closed_up, current_language, translation
 from pages.ui.lessons import progress
 from pages.ui.phone import is_phone
 
@@ -43,7 +43,7 @@ class Work:
         """What is drawn of these values, or of the facts about them."""
         if self.facts is None:
             return self.function(*values)
-        return self.function(self.facts(*values), _=_)
+        return self.function(self.facts(*values), _=translation())
 
 
 def show(

@@ -4,7 +4,7 @@ import functools
 import gettext
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import streamlit as st
@@ -27,7 +27,12 @@ LANGUAGES = {"en": "English", "zh": "中文"}
 
 def _(text: str) -> str:
     """The text in the reader's language."""
-    return in_language(text, current_language()) if text else ""
+    return in_language(text, current_language())
+
+
+def translation() -> Callable[[str], str]:
+    """`_` for the reader of now, for pictures, which ask for thousands of texts."""
+    return functools.partial(in_language, language=current_language())
 
 
 def ngettext(one: str, many: str, n: int) -> str:
@@ -67,7 +72,7 @@ def _set_in_chinese(joint: re.Match[str]) -> str:
 
 def in_language(text: str, language: str) -> str:
     """The text in a language that need not be the reader's."""
-    return _catalogue(language).gettext(text)
+    return _catalogue(language).gettext(text) if text else ""
 
 
 def say_fault(fault: Fault) -> str:

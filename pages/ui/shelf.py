@@ -55,6 +55,11 @@ class Recent(Generic[K, V]):
             while self._is_full and len(self) > self.n_at_least:
                 self._drop(next(iter(self._kept)))
 
+    def weight(self, key: K) -> int | None:
+        """The bytes of a value that is kept, as it was weighed."""
+        with self._lock:
+            return self._kept[key][1] if key in self._kept else None
+
     @property
     def keys(self) -> tuple[K, ...]:
         """Of what is kept, the newest last."""
@@ -100,7 +105,7 @@ class Shelf(Generic[K, V]):
         n_at_most: float = math.inf,
         among: Shelves | None = None,
     ):
-        self._make, self.bytes_of = make, bytes_of
+        self._make, self._bytes_of = make, bytes_of
         self._recent = Recent[K, V](most_bytes, n_at_least=1, n_at_most=n_at_most)
         if among is not None:
             among.weigh(self._recent)
@@ -120,12 +125,17 @@ class Shelf(Generic[K, V]):
                 found = self.find(key)
                 if found is None:
                     found = self._made(key)
-        self._recent.use(key, found, self.bytes_of)
+        self._recent.use(key, found, self._bytes_of)
         return found
 
     def keep(self, key: K, value: V) -> None:
         """Put a value back that was pushed out while somebody looked at it."""
-        self._recent.use(key, value, self.bytes_of)
+        self._recent.use(key, value, self._bytes_of)
+
+    def weight(self, key: K, value: V) -> int:
+        """The bytes of a value; to go through a large model takes long, so of what is kept once."""
+        known = self._recent.weight(key)
+        return self._bytes_of(value) if known is None else known
 
     def find(self, key: K) -> V | None:
         """The value where somebody holds it."""
