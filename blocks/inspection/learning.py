@@ -56,7 +56,7 @@ class LearningFacts:
     @property
     def is_guessing(self) -> bool:
         """Whether it is hardly better than guessing."""
-        return self.loss > HARDLY * self.guess
+        return HARDLY * self.guess < self.loss <= self.guess
 
 
 def learning_facts(view: RunView) -> LearningFacts:
