@@ -5,7 +5,7 @@ import json
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,9 @@ from blocks.model.presets import PRESETS
 from blocks.model.randomness import generator
 from blocks.model.source_target import SourceTarget
 from blocks.observe.recording import Recording, record
+from blocks.text.chat import Chat
 from blocks.text.generation import Generation
+from blocks.text.published import PublishedTokenizer
 from blocks.text.sampling import SamplingConfig
 from blocks.text.tokenizer import Tokenizer
 from blocks.training import command as training
@@ -50,6 +52,7 @@ examples:
   python -m blocks count gpt2-small --set n_kv_heads=4 --json
   python -m blocks record stories-en-zh --text "Once there was a shy owl" --out seen.safetensors
   python -m blocks generate stories-en-zh --text "The small robot" --tokens 40
+  python -m blocks generate model.gguf --ask --text "What is a rainbow?" --tokens 200
   python -m blocks export gpt2-small --out model.py
   python -m blocks train --task sort --preset fast --out runs/sort
 
@@ -62,7 +65,7 @@ exit codes:
 class Opened:
     """What MODEL names; without `tensors` weights are drawn from a seed.
 
-    `came`: where the tensors of the files went that it was opened from.
+    `came`: where the tensors of the files went that it was opened from; `chat`: how it is asked.
     """
 
     config: ModelConfig
@@ -70,6 +73,7 @@ class Opened:
     tokenizer: Tokenizer | None = None
     inputs: Mapping[str, RoundedInput] = field(default_factory=dict)
     came: Ledger | None = None
+    chat: Chat | None = None
 
     def build(self, options: argparse.Namespace) -> Model:
         """The model on the device that was asked for."""
@@ -128,9 +132,14 @@ def parser() -> argparse.ArgumentParser:
     seen.add_argument("--ids", help="token ids instead of a text: 1,2,3")
     seen.add_argument("--out", type=Path, metavar="FILE", help="save what passed, as safetensors")
     new.add_argument("--tokens", type=int, default=40, metavar="N", help="how many (%(default)s)")
-    new.add_argument("--temperature", type=float, default=1.0, help="0: the likeliest")
+    new.add_argument(
+        "--ask",
+        action="store_true",
+        help="the text is a question, put by the model's chat template",
+    )
+    new.add_argument("--temperature", type=float, help="0: the likeliest (1)")
     new.add_argument("--top-k", type=int, metavar="K")
-    new.add_argument("--top-p", type=float, default=1.0, metavar="P")
+    new.add_argument("--top-p", type=float, metavar="P")
     out.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="model.py or model.zip"
     )
@@ -172,10 +181,9 @@ def _found(name: str) -> Opened:
         return Opened(file.config, file.tensors, file.tokenizer)
     path = Path(name)
     if path.is_dir() or path.suffix == GGUF:
-        published = open_published(path)
-        return Opened(
-            published.config, published.tensors, published.tokenizer, came=published.ledger
-        )
+        found = open_published(path)
+        more = {"came": found.ledger, "chat": found.chat}
+        return Opened(found.config, found.tensors, found.tokenizer, **more)
     try:
         raw = path.read_bytes()
     except OSError:
@@ -255,23 +263,23 @@ def _ids(options: argparse.Namespace, model: Opened) -> list[int]:
 
 
 def generate(options: argparse.Namespace, model: Opened) -> None:
-    """A text that grows, each piece on the screen as it comes."""
-    built, prompt = model.build(options), _ids(options, model)
+    """A text that grows until its end; of a question the answer, drawn as the model's files say."""
+    built, prompt = model.build(options), _prompt(options, model)
     if not isinstance(built, GPT) or model.tokenizer is None:
         raise ConfigError(
             [Fault(N_("Only a GPT with a tokenizer can generate text here: choose another model"))]
         )
-    sampling = SamplingConfig(
-        temperature=options.temperature, top_k=options.top_k, top_p=options.top_p
-    )
-    text = Generation(built, model.config, prompt, sampling, seed=options.seed)
+    sampling, stop = _sampling(options, model), model.chat.stop if model.chat else ()
+    text = Generation(built, model.config, prompt, sampling, seed=options.seed, stop=stop)
     for n in range(1, options.tokens + 1):
         text.advance(n)
+        if text.is_ended:
+            break
         if sys.stderr.isatty():
             print(f"\r{n} of {options.tokens} tokens", end="", file=sys.stderr)
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    written = model.tokenizer.decode(text.token_ids)
+    written = model.tokenizer.decode(text.token_ids[len(prompt) if options.ask else 0 :])
     answer = {
         "text": written,
         "token_ids": text.token_ids,
@@ -279,6 +287,23 @@ def generate(options: argparse.Namespace, model: Opened) -> None:
         "seed": options.seed,
     }
     _answer(options, answer, written)
+
+
+def _prompt(options: argparse.Namespace, model: Opened) -> list[int]:
+    """The token ids of the text, or of the question that it asks. Raises `ConfigError`."""
+    if not options.ask or not options.text:
+        return _ids(options, model)
+    if model.chat is None or not isinstance(model.tokenizer, PublishedTokenizer):
+        raise ConfigError([Fault(N_("This model cannot be asked: leave out --ask"))])
+    return [piece.token_id for piece in model.chat.prompt(options.text, model.tokenizer)]
+
+
+def _sampling(options: argparse.Namespace, model: Opened) -> SamplingConfig:
+    """What was told; of the rest, where a question is asked, what the model's files say."""
+    told = {name: getattr(options, name) for name in ("temperature", "top_k", "top_p")}
+    known = {name: value for name, value in told.items() if value is not None}
+    usual = model.chat.sampling if options.ask and model.chat else SamplingConfig()
+    return replace(usual, **known)
 
 
 def export(options: argparse.Namespace, model: Opened) -> None:

@@ -1,7 +1,7 @@
 """A text grows token by token, each chosen from what the model makes of those before it."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -52,6 +52,7 @@ class Generation:
     """One text that grows; it belongs to one thread at a time.
 
     With `use_cache` off everything is computed anew for each token; the tokens are the same.
+    A token of `stop` is the last that is written.
     `replace` changes what passes at some probes, as `record` does. Raises `ConfigError` where the
     model cannot read the prompt, or answers with what is no number.
     """
@@ -68,10 +69,12 @@ class Generation:
         use_cache: bool = True,
         is_observed: bool = False,
         replace: Mapping[str, Replacement] | None = None,
+        stop: Collection[int] = (),
     ):
         check_input(model, torch.tensor([[*prompt]], dtype=torch.long, device="cpu"))
         self.model, self.config, self.sampling = model, config, sampling
-        self.token_ids = list(prompt)
+        self.token_ids, self.n_prompt = list(prompt), len(prompt)
+        self.stop = stop
         self.window_size, self.use_cache = window_size, use_cache
         self.is_observed, self.replace = is_observed, replace or {}
         self.random = generator(seed, "sampling")
@@ -80,9 +83,14 @@ class Generation:
         self.cache = KVCache(config, window_size=window_size)
         self.device = next(model.parameters()).device
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether the last token that was written ends the text."""
+        return len(self.token_ids) > self.n_prompt and self.token_ids[-1] in self.stop
+
     def advance(self, n_tokens: int) -> None:
-        """Let the text grow until it has this many new tokens."""
-        while len(self.new_tokens) < n_tokens:
+        """Let the text grow until it has this many new tokens, or ends."""
+        while len(self.new_tokens) < n_tokens and not self.is_ended:
             self.new_tokens.append(self._next())
             self.token_ids.append(self.new_tokens[-1].token_id)
 

@@ -1,7 +1,8 @@
 """A published tokenizer, from its tokenizer.json: used as the file says, nothing added to it."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -19,11 +20,18 @@ WORD_START = "▁"  # SentencePiece's sign for a space
 BYTES = {name: byte for byte, name in enumerate(BYTE_NAMES)}
 
 
-@dataclass(frozen=True)
+OPEN, CLOSE = "\ufdd0", "\ufdd1"
+"""Around what is only text in a prompt: they are no characters, and mean nothing elsewhere."""
+
+
+@dataclass(frozen=True, repr=False)
 class PublishedTokenizer:
     """Text to token ids and back, as `tokenizers` does it; `text` is the file."""
 
     text: str
+
+    def __repr__(self) -> str:
+        return f"PublishedTokenizer({self.vocab_size:,} tokens, {len(self.special)} special)"
 
     @property
     def vocab_size(self) -> int:
@@ -58,6 +66,41 @@ class PublishedTokenizer:
             pieces.append(Piece(number, start, at, self.label(number)))
         return tuple(pieces)
 
+    def control(self, template: str) -> re.Pattern[str]:
+        """Finds special tokens in a text, and added ones that a template writes."""
+        added = self._model.get_added_tokens_decoder().values()
+        found = {each.content for each in added if each.special or each.content in template}
+        longest_first = sorted(filter(str.strip, found), key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+
+    def prompt_pieces(self, text: str, control: re.Pattern[str]) -> Iterator[Piece]:
+        """The tokens of a prompt with their places in it; nothing is put around it.
+
+        A token of `control` between OPEN and CLOSE is only text, as a reader typed it.
+        """
+        for start, part, is_typed in _parts(text, control):
+            for number, (first, last) in self._plain(part) if is_typed else self._said(part):
+                yield Piece(number, start + first, start + last, self.label(number))
+
+    def _said(self, text: str) -> list[tuple[int, tuple[int, int]]]:
+        found = self._encoded(text, is_whole=False)
+        return [*zip(found.ids, found.offsets, strict=True)] if found else []
+
+    def _plain(self, token: str) -> list[tuple[int, tuple[int, int]]]:
+        """The text of a special token, in ordinary tokens: where it is one again, cut in two."""
+        found = self._without_added._said(token)
+        if self._model.token_to_id(token) not in (number for number, _place in found):
+            return found
+        rest = self._without_added._said(token[1:])
+        shifted = [(number, (1 + first, 1 + last)) for number, (first, last) in rest]
+        return [*self._without_added._said(token[:1]), *shifted]
+
+    @cached_property
+    def _without_added(self) -> "PublishedTokenizer":
+        return PublishedTokenizer(
+            json.dumps({**json.loads(self._model.to_str()), "added_tokens": []})
+        )
+
     def label(self, token_id: int) -> str:
         """The token's text, or its bytes as 0xE4·BD where they form no text of their own."""
         token = self._model.id_to_token(token_id)
@@ -86,13 +129,18 @@ class PublishedTokenizer:
         """The file, marked as one that was published."""
         return json.dumps({"kind": "published", "tokenizer": self.text})
 
-    def _encoded(self, text: str) -> tokenizers.Encoding | None:
-        """None where the library cannot read this text, or would make too much of it."""
+    def _encoded(self, text: str, *, is_whole: bool = True) -> tokenizers.Encoding | None:
+        """None where the library cannot read this text, or would make too much of it.
+
+        `is_whole`: with what the file puts around a text.
+        """
         readable = text.encode("utf-8", "replace").decode()
         if not _or_none(lambda: stays_short(readable, self._normalizing)):
             return None
         # A batch, even of one, lets other threads run meanwhile; `encode` does not.
-        return _or_none(lambda: self._model.encode_batch([readable])[0])
+        return _or_none(
+            lambda: self._model.encode_batch([readable], add_special_tokens=is_whole)[0]
+        )
 
     @cached_property
     def _model(self) -> tokenizers.Tokenizer:
@@ -116,6 +164,20 @@ class PublishedTokenizer:
     @cached_property
     def _is_of_bytes(self) -> bool:
         return any(step["type"] == "ByteLevel" for step in steps_of(self._model.decoder))
+
+
+def _parts(text: str, control: re.Pattern[str]) -> Iterator[tuple[int, str, bool]]:
+    """A prompt in parts: where each begins, and whether it is a token that a reader typed.
+
+    A mark that a template has left alone still parts what stands around it.
+    """
+    marks, end = re.compile(f"{OPEN}({control.pattern}){CLOSE}|[{OPEN}{CLOSE}]"), 0
+    for found in marks.finditer(text):
+        yield end, text[end : found.start()], False
+        if found[1]:
+            yield found.start(1), found[1], True
+        end = found.end()
+    yield end, text[end:], False
 
 
 def published_tokenizer(text: str) -> PublishedTokenizer:

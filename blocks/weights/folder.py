@@ -15,9 +15,14 @@ from blocks.text.json_text import check_characters
 from blocks.weights.config_json import object_of
 
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+TOKENIZER_CONFIG, GENERATION = "tokenizer_config.json", "generation_config.json"
+TEMPLATE = "chat_template.jinja"
 WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 GGUF = ".gguf"  # what the name of such a file ends with: a whole model
-MOST_BYTES = {CONFIG: 2**20, INDEX: 2**24, TOKENIZER: 2**26}
+MOST_BYTES = {
+    **{CONFIG: 2**20, INDEX: 2**24, TOKENIZER: 2**26},
+    **{TOKENIZER_CONFIG: 2**24, GENERATION: 2**16, TEMPLATE: 2**20},
+}
 MOST_SHARDS, MOST_TENSORS = 1000, 100_000  # DeepSeek-V3 has 45,383
 MOST_HEADER, BRACES = 100_000_000, 50_000  # bytes, as the format says; of texts in a header
 
@@ -140,7 +145,7 @@ def _only_file(folder: Path) -> str:
 
 def _index(folder: Path) -> dict[str, str]:
     """Which key is in which file."""
-    values = _object(read_text(folder, INDEX), INDEX)
+    values = object_in(read_text(folder, INDEX), INDEX)
     found = values.get("weight_map")
     if not isinstance(found, dict) or not found:
         raise refusal(N_("{name} has no weight_map, which says what is in each file"), name=INDEX)
@@ -151,7 +156,8 @@ def _index(folder: Path) -> dict[str, str]:
     return found
 
 
-def _object(text: str, name: str) -> Mapping[str, Any]:
+def object_in(text: str, name: str) -> Mapping[str, Any]:
+    """The JSON object of a file. Raises `ConfigError`."""
     try:
         values = json.loads(text, object_pairs_hook=object_of)
         check_characters(values)
@@ -171,7 +177,7 @@ def _tensors(path: Path) -> dict[str, Stored]:
         check_count(header, MOST_TENSORS)
         opened: Any = safe_open(path, framework="pt")
         keys = opened.keys()
-        rows = _object(header.decode(), path.name)  # sound, or it was not opened
+        rows = object_in(header.decode(), path.name)  # sound, or it was not opened
     except (SafetensorError, OSError, UnicodeError, OverflowError, RuntimeError):
         text = N_("{name} is damaged or incomplete: fetch or save it again")
         raise refusal(text, name=path.name) from None

@@ -5,10 +5,19 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from blocks.weights.folder import CONFIG, GGUF, INDEX, TOKENIZER, inside
+from blocks.weights.folder import (
+    CONFIG,
+    GENERATION,
+    GGUF,
+    INDEX,
+    TEMPLATE,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    inside,
+)
 
 MOST_FOLDERS, DEEPEST = 200, 3
-TABLES = (CONFIG, TOKENIZER, INDEX)
+TABLES = (CONFIG, TOKENIZER, INDEX, TOKENIZER_CONFIG, TEMPLATE, GENERATION)
 Stamp = tuple[tuple[str, int, int], ...]
 
 

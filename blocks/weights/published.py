@@ -20,12 +20,16 @@ from blocks.cost.units import bytes_text
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError
 from blocks.model.legal import MOST_MTP_MODULES
-from blocks.model.models import Model, assemble
+from blocks.model.models import GPT, Model, assemble
+from blocks.text.chat import Chat
+from blocks.text.generation import Generation
 from blocks.text.gguf_tokenizer import tokenizer_json
 from blocks.text.marks import Marks
 from blocks.text.published import PublishedTokenizer, published_tokenizer
+from blocks.text.sampling import SamplingConfig
 from blocks.text.tokenizer import Tokenizer
 from blocks.weights import folder as files
+from blocks.weights.chat_files import chat_of_folder, chat_of_gguf
 from blocks.weights.config_json import ConfigFile, Keys, parsed, read_config_file
 from blocks.weights.config_write import config_json, family_of
 from blocks.weights.families import (
@@ -59,7 +63,7 @@ MOST_STACKED = 2**15  # experts that a few tensors may claim to hold
 class Published:
     """What a folder holds. `tensors` are by our names; unconverted, they are the mapped file.
 
-    `marks`: the token ids that stand around a target, as config.json says.
+    `marks`: the token ids that stand around a target, as config.json says. `chat`: how it is asked.
     """
 
     family: str
@@ -68,6 +72,7 @@ class Published:
     tensors: Weights
     tokenizer: PublishedTokenizer | None
     marks: Marks
+    chat: Chat
 
     def __repr__(self) -> str:
         n_numbers = sum(each.numel() for each in self.tensors.values())
@@ -78,6 +83,32 @@ class Published:
     def build(self) -> Model:
         """The model around these weights, which are not copied."""
         return assemble(self.config, self.tensors)
+
+    def prompt(self, question: str) -> list[int]:
+        """The token ids of a question in the chat template of this model. Raises `ConfigError`."""
+        if self.tokenizer is None:
+            raise refusal(N_("This model has no tokenizer, so no question can be put to it"))
+        return [piece.token_id for piece in self.chat.prompt(question, self.tokenizer)]
+
+    def answer(
+        self,
+        question: str,
+        *,
+        n_tokens: int = 256,
+        sampling: SamplingConfig | None = None,
+        seed: int = 0,
+    ) -> str:
+        """What a chat model answers, until it ends or `n_tokens` are written.
+
+        `sampling`: as its files say, unless told otherwise. Raises `ConfigError`.
+        """
+        prompt, model = self.prompt(question), self.build()
+        if self.tokenizer is None or not isinstance(model, GPT):
+            raise refusal(N_("Only a GPT answers questions here: choose another model"))
+        sampling = sampling or self.chat.sampling
+        text = Generation(model, self.config, prompt, sampling, seed=seed, stop=self.chat.stop)
+        text.advance(n_tokens)
+        return self.tokenizer.decode(text.token_ids[len(prompt) :])
 
 
 def open_published(
@@ -97,7 +128,8 @@ def open_published(
     _check_budget(rows, kept, budget)
     tensors = _read(source.plan, source.found, rows, kept)
     tokenizer, marks = _tokenizer(source.tokenizer(), config), _marks(source.values, config)
-    return Published(source.plan.family, config, rows, tensors, tokenizer, marks)
+    chat = source.chat(tokenizer)
+    return Published(source.plan.family, config, rows, tensors, tokenizer, marks, chat)
 
 
 def read_ledger(folder: str | Path) -> Ledger:
@@ -204,12 +236,16 @@ def _write_index(target: Path, shards: list[list[str]], n_bytes: int) -> None:
 
 
 class Source(NamedTuple):
-    """What lies on disk, unread: `values` of config.json; `tokenizer` reads tokenizer.json."""
+    """What lies on disk, unread: `values` of config.json; `tokenizer` reads tokenizer.json.
+
+    `chat` reads how the model is asked, given its tokenizer.
+    """
 
     plan: Plan
     found: Mapping[str, Stored]
     values: Mapping[str, Any]
     tokenizer: Callable[[], str | None]
+    chat: Callable[[PublishedTokenizer | None], Chat]
 
 
 def _source(path: Path) -> Source:
@@ -231,7 +267,13 @@ def _of_gguf(path: Path) -> Source:
     read, config = _checked(json.dumps(values))
     _check_counts(config, len(file.tensors), is_stacked=True)
     plan = gguf_plan(file.metadata[ARCHITECTURE], read.family, config)
-    return Source(plan, file.tensors, values, functools.partial(tokenizer_json, file.metadata))
+    return Source(
+        plan,
+        file.tensors,
+        values,
+        functools.partial(tokenizer_json, file.metadata),
+        lambda _tokenizer: chat_of_gguf(file.metadata),
+    )
 
 
 def _of_folder(folder: Path) -> Source:
@@ -250,7 +292,13 @@ def _of_folder(folder: Path) -> Source:
     if read.around:
         plan = replace(plan, layout=text_layout(plan.layout))
     values = {**read.values, **parsed(text)}
-    return Source(plan, found, values, functools.partial(_tokenizer_text, folder))
+    return Source(
+        plan,
+        found,
+        values,
+        functools.partial(_tokenizer_text, folder),
+        functools.partial(chat_of_folder, folder, values),
+    )
 
 
 def _tokenizer_text(folder: Path) -> str | None:

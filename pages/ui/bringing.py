@@ -62,10 +62,10 @@ def _note(faults: tuple[Fault, ...], ledger: Ledger | None = None) -> None:
 def _upload() -> None:
     st.file_uploader(
         _(
-            "config.json, tokenizer.json and safetensors files, one GGUF file, or one file saved "
+            "All .json, .jinja and .safetensors files of a model, one GGUF file, or one file saved "
             "by Blockscope"
         ),
-        ("json", "safetensors", "gguf"),
+        ("json", "jinja", "safetensors", "gguf"),
         accept_multiple_files=True,
         help=_(
             "The files stay on this server until it stops or needs the space; anyone with "

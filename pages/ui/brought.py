@@ -18,12 +18,13 @@ import streamlit as st
 from blocks import ConfigError, Fault, ModelConfig
 from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
+from blocks.text.chat import Chat
 from blocks.text.marks import Marks, marks_of
 from blocks.text.numbers import NumberTokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.weights import hub, places
 from blocks.weights.caches import folder_of, hub_cache, hub_model, hub_models, models_here
-from blocks.weights.folder import CONFIG, GGUF, INDEX, TOKENIZER
+from blocks.weights.folder import CONFIG, GGUF
 from blocks.weights.ledger import Ledger
 from blocks.weights.model_file import Card, ModelFile, read_model_file
 from blocks.weights.places import Stamp
@@ -46,13 +47,17 @@ NOT_HERE = {
 
 
 class Learned(NamedTuple):
-    """A model with the weights it has learned, and what its tokens mean; `file`: of ours alone."""
+    """A model with the weights it has learned, and what its tokens mean.
+
+    `file`: of ours alone; `chat`: of published ones, how they are asked.
+    """
 
     config: ModelConfig
     tokenizer: Tokenizer
     tensors: Weights
     marks: Marks
     file: ModelFile | None = None
+    chat: Chat | None = None
 
     @property
     def card(self) -> Card | None:
@@ -82,7 +87,7 @@ class Learned(NamedTuple):
     def of_published(cls, found: Published) -> Self:
         """The model of a published folder; without a tokenizer its tokens are numbers."""
         tokenizer = found.tokenizer or NumberTokenizer(found.config.vocab_size)
-        return cls(found.config, tokenizer, found.tensors, found.marks)
+        return cls(found.config, tokenizer, found.tensors, found.marks, chat=found.chat)
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,12 +402,9 @@ def _checked(files: Sequence[Upload]) -> dict[str, Upload]:
         is_plain = name == Path(name).name and "\\" not in name and name.isprintable()
         if not is_plain or name.startswith(".") or len(name) > 200:
             faults.append(Fault(N_("{name} is not a valid file name"), said))
-        elif name not in (CONFIG, TOKENIZER, INDEX) and not name.endswith(WEIGHTS):
-            text = N_(
-                "{name} is not config.json, tokenizer.json, a .safetensors file or its index, or a "
-                ".gguf file"
-            )
-            faults.append(Fault(text, said))
+        elif name not in places.TABLES and not name.endswith(WEIGHTS):
+            text = N_("{name} is not read here: use {names}, and .safetensors or .gguf files")
+            faults.append(Fault(text, {**said, "names": ", ".join(places.TABLES)}))
         elif name in named:
             faults.append(Fault(N_("{name} was uploaded twice"), said))
         named[name] = file

@@ -82,6 +82,22 @@ def test_greedy_text_is_the_same_token_for_token(found, theirs):
     assert list(ours.token_ids) == expected[0].tolist()
 
 
+def test_a_question_is_put_as_transformers_puts_it_and_answered_to_the_end(found, folder):
+    from transformers import AutoTokenizer
+
+    from blocks.text import SamplingConfig
+
+    question = "What is the capital of France? <|im_end|>"
+    reference = AutoTokenizer.from_pretrained(folder, gguf_file=NAME)
+    asked = [{"role": "user", "content": question}]
+    more = {"return_dict": False, "sanitize_control_tokens": True}
+    assert found.prompt(question) == reference.apply_chat_template(
+        asked, add_generation_prompt=True, **more
+    )
+    answer = found.answer(question.split("<")[0].strip(), sampling=SamplingConfig(temperature=0))
+    assert answer == "The capital of France is Paris."
+
+
 @pytest.mark.parametrize(
     ("text", "answer", "share"), [(TEXTS[0], " Paris", 0.77), (TEXTS[1], " Mary", 0.92)]
 )
