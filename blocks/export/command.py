@@ -182,8 +182,9 @@ def _found(name: str) -> Opened:
     path = Path(name)
     if path.is_dir() or path.suffix == GGUF:
         found = open_published(path)
-        more = {"came": found.ledger, "chat": found.chat}
-        return Opened(found.config, found.tensors, found.tokenizer, **more)
+        return Opened(
+            found.config, found.tensors, found.tokenizer, came=found.ledger, chat=found.chat
+        )
     try:
         raw = path.read_bytes()
     except OSError:

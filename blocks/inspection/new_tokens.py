@@ -1,6 +1,6 @@
 """Tokens that a model has written after the text of a run, and what was read to make one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,8 @@ from blocks.text.written import Written
 class NewTokens:
     """New tokens in their order, and the one that is looked at, from 0.
 
-    `label`: what a token id is called; `apart`: tokens of the text that are set apart as sinks.
+    `label`: what a token id is called; `apart`: tokens of the text that are set apart as sinks;
+    `stop`: the token ids that end a text.
     """
 
     run: Run
@@ -24,6 +25,7 @@ class NewTokens:
     opened: int
     label: Callable[[int], str]
     apart: tuple[int, ...] = ()
+    stop: Collection[int] = ()
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -34,6 +36,11 @@ class NewTokens:
     def token(self) -> Written:
         """The new token that is inspected."""
         return self.found[self.opened]
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it is the last of its text."""
+        return self.token.token_id in self.stop
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -87,6 +87,15 @@ class SurpriseFacts:
         """The token that surprised most."""
         return self.tokens.iloc[int(self.tokens["bits"].argmax())]
 
+    @property
+    def bits_after_first(self) -> float | None:
+        """The mean without the first guess, where that is the worst of several; else None.
+
+        It is made from one token alone, and nothing has told the model that a text begins there.
+        """
+        first, rest = self.tokens["bits"].iloc[0], self.tokens["bits"].iloc[1:]
+        return float(rest.mean()) if len(rest) and first > rest.max() else None
+
     def table(self) -> pd.DataFrame:
         """The same with labels, positions from 1."""
         labels = [self.run.input.labels[position] for position in self.tokens["position"]]

@@ -89,7 +89,7 @@ class PublishedTokenizer:
     def _plain(self, token: str) -> list[tuple[int, tuple[int, int]]]:
         """The text of a special token, in ordinary tokens: where it is one again, cut in two."""
         found = self._without_added._said(token)
-        if self._model.token_to_id(token) not in (number for number, _place in found):
+        if not any(number == self._model.token_to_id(token) for number, _place in found):
             return found
         rest = self._without_added._said(token[1:])
         shifted = [(number, (1 + first, 1 + last)) for number, (first, last) in rest]

@@ -9,7 +9,7 @@ import json
 import sys
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from jinja2 import TemplateError, nodes
 from jinja2.ext import Extension, loopcontrols
@@ -24,7 +24,7 @@ REHEARSAL = "{{ '\\n' | tojson }}{{ strftime_now('%d %b') }}{{ none.is.no.thing 
 class Generation(Extension):
     """Marks what an assistant has written, for those who train on it: here just what is in it."""
 
-    tags: ClassVar[set[str]] = {"generation"}
+    tags = {"generation"}  # noqa: RUF012
 
     def parse(self, parser: Parser) -> nodes.Node:
         """Only the body."""

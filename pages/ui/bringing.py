@@ -62,8 +62,9 @@ def _note(faults: tuple[Fault, ...], ledger: Ledger | None = None) -> None:
 def _upload() -> None:
     st.file_uploader(
         _(
-            "All .json, .jinja and .safetensors files of a model, one GGUF file, or one file saved "
-            "by Blockscope"
+            "config.json, tokenizer.json and safetensors files (of a chat model also "
+            "tokenizer_config.json, chat_template.jinja and generation_config.json), one GGUF "
+            "file, or one file saved by Blockscope"
         ),
         ("json", "jinja", "safetensors", "gguf"),
         accept_multiple_files=True,

@@ -10,6 +10,7 @@ from blocks.model.devices import DTYPES, available_devices
 from blocks.model.masks import MaskKind
 from blocks.observe.run import PaddingSide
 from blocks.text.numbers import NumberTokenizer
+from blocks.text.sampling import SamplingConfig
 from pages.ui import starts
 from pages.ui.language import LANGUAGES, browser_language
 from pages.ui.link_fields import (
@@ -30,6 +31,7 @@ from pages.ui.link_fields import (
 from pages.ui.link_fields import interventions as changes
 from pages.ui.link_fields.training import HEAD_MEASURES, LOOKED_AT, TRAINING, telling_measure
 from pages.ui.readers import (
+    MOST_SHOWN_TEMPERATURE,
     Field,
     UnreadableError,
     choice,
@@ -48,6 +50,7 @@ SAMPLES = {
     "zh": "小机器人看见红色的球，小机器人笑了。",
 }
 INPUT_KINDS = ("sentence", "random")
+PROMPTS = TEXT, START, CHAT = "text", "start", "chat"
 WEIGHTS = ("trained", "random")
 LARGEST_SEED = 2**31 - 1
 PADDING_SHOWN, N_NUMBERS = 3, 12
@@ -104,6 +107,16 @@ def samples(preset: str) -> Mapping[str, str]:
     return {**SAMPLES, **(learned.card.samples if learned.card else {})}
 
 
+def _usual_sampling(values: Mapping[str, Any]) -> SamplingConfig:
+    """As the files of a published model say, or calm; of ours, the model's own probabilities."""
+    chat = starts.chat(_start(values).weights)
+    return chat.sampling if chat else SamplingConfig()
+
+
+def _usual_temperature(values: Mapping[str, Any]) -> float:
+    return min(_usual_sampling(values).temperature, MOST_SHOWN_TEMPERATURE)
+
+
 def _preset_mask(values: Mapping[str, Any]) -> str:
     """The page's own where it has one: a GPT is causal, whatever it was started from."""
     return st.session_state.get("default_mask") or str(_start(values).mask_kind)
@@ -134,6 +147,7 @@ RUN = {
     "weights": Field(choice(WEIGHTS), "trained"),
     "input_kind": Field(choice(INPUT_KINDS), "sentence"),
     "text": Field(sentence, _sample),
+    "prompt": Field(choice(PROMPTS), TEXT),
     "batch": Field(whole(1, 64), 1),
     "seq_len": Field(whole(1, MAX_TOKENS), 16),
     "mask_kind": Field(choice(MaskKind), _preset_mask),
@@ -150,9 +164,9 @@ RUN = {
 }
 # How the next token is chosen, and how many are written; 0 keeps all of them for top_k.
 SAMPLING = {
-    "temperature": Field(temperature, 1.0),
-    "top_k": Field(whole(0, 10**6), 0),
-    "top_p": Field(within(0.01, 1.0), 1.0),
+    "temperature": Field(temperature, _usual_temperature),
+    "top_k": Field(whole(0, 10**6), lambda values: _usual_sampling(values).top_k or 0),
+    "top_p": Field(within(0.01, 1.0), lambda values: _usual_sampling(values).top_p),
     "sampling_seed": Field(whole(0, LARGEST_SEED), 0),
     "n_new_tokens": Field(whole(0, MAX_NEW_TOKENS), 12),
 }

@@ -9,15 +9,16 @@ import streamlit as st
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.interventions import Intervention, patched_paths
-from blocks.observe.run import START, Input, PaddingSide, Run
+from blocks.observe.run import START as BEGIN
+from blocks.observe.run import Input, PaddingSide, Run
 from blocks.text.numbers import NumberTokenizer
 from blocks.text.words import first_words, words
 from pages.ui import link, starts, terms, tokens, weights
 from pages.ui.controls import choose, slider, switch
-from pages.ui.fields import INPUT_KINDS, samples
+from pages.ui.fields import CHAT, INPUT_KINDS, START, TEXT, samples
 from pages.ui.interventions import state as changes
 from pages.ui.labelled import pinned_token
-from pages.ui.language import _, literal, sentences
+from pages.ui.language import _, literal, say_fault, sentences
 from pages.ui.settings import MAX_TOKENS
 
 SAMPLE_SHOWN = 11
@@ -86,7 +87,7 @@ def _read(architecture: Architecture, text: str, padding: dict[str, Any]) -> Inp
 def target(token_ids: tuple[int, ...]) -> Input:
     """What is written so far, after its start token."""
     reader, marks = tokens.tokenizer(), tokens.marks()
-    start = START if marks.stop < 0 else tokens.label_of(reader, marks.start)
+    start = BEGIN if marks.stop < 0 else tokens.label_of(reader, marks.start)
     return Input(
         tokens=(start, *(tokens.label_of(reader, token_id) for token_id in token_ids)),
         token_ids=(marks.start, *token_ids),
@@ -118,7 +119,19 @@ def input_controls(run: Run) -> None:
     """A sentence, and a sample of one in each language."""
     text_field(run)
     _tokens_note(run)
+    prompt_choice()
     sample_buttons(run)
+
+
+def prompt_choice() -> None:
+    """How the text is put to the model, where there is a choice."""
+    ways = tokens.prompts()
+    if len(ways) == 1:
+        return
+    names = {TEXT: _("as it is"), CHAT: _("as a question")}
+    if START in ways:
+        names[START] = _("after {token}").format(token=tokens.start_token())
+    choose("prompt", _("How the model reads it"), ways, label_of=lambda way: names[way])
 
 
 def text_field(run: Run) -> None:
@@ -158,6 +171,8 @@ def _labels(run: Run) -> tuple[str, ...]:
 
 def _tokens_note(run: Run) -> None:
     left_out = length_note(run)
+    if fault := tokens.prompt_fault():
+        st.warning(say_fault(fault), icon=":material/block:")
     if run.weights:
         if card := starts.model(starts.original(run.weights)).card:
             note = _(

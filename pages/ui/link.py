@@ -36,7 +36,7 @@ OPENED = "is_opened"  # whether this run of the page has taken its state from a 
 SAID_ANYWAY = "said_anyway"  # what the link of a lesson says though it be a default: its step's
 HOME_PAGE, FIRST_ON_HOME = "app", "stories-en-zh"
 TEXTS, A_MOMENT, N_NEAR = ("text", "other_text"), 0.5, 3
-FOLLOWERS = OF_A_TRAINING | OF_A_TARGET | OF_A_TRADE_OFF
+FOLLOWERS = OF_A_TRAINING | OF_A_TARGET | OF_A_TRADE_OFF | {"prompt": ("token", "new_token")}
 # What says nothing without the model that it changes: each page begins with another one.
 OF_ONE_MODEL = {*CONFIG, *CHANGES, "weights", "at_step", "kept"}
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
@@ -118,6 +118,7 @@ def _of_another_preset(values: Mapping[str, Any], new: str) -> dict[str, Any]:
         "mask_kind",
         "weights",
         "at_step",
+        "prompt",
         *OF_A_TARGET["text"],
         *(("text", "token") if is_trained else ()),
     }
@@ -266,6 +267,11 @@ def _refuse_unless(values: Mapping[str, Any], preset: str) -> None:
     """Note a model that was brought where these values have none of that name."""
     is_lost = brought.is_name(preset) and values.get("preset") != preset
     st.session_state["refused_preset"] = preset if is_lost else ""
+
+
+def page() -> str:
+    """The page that is drawn: the name of its file, without its ending."""
+    return str(st.session_state.get("page", ""))
 
 
 def keep_in_step() -> tuple[Fault, ...]:

@@ -17,6 +17,7 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskKind
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
+from blocks.text.chat import Chat
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
 from blocks.training.examples import openings
@@ -222,6 +223,11 @@ def model(weights: str) -> Learned:
     if run is None:
         raise KeyError(weights)
     return Learned.of_file(model_of_run(run, int(which)))
+
+
+def chat(weights: str) -> Chat | None:
+    """How published weights are asked, and where they end; None of all others."""
+    return model(original(weights)).chat if weights else None
 
 
 def original(weights: str) -> str:

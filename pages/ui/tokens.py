@@ -6,20 +6,25 @@ from itertools import groupby
 from typing import NamedTuple
 
 from blocks.corpora.translation import with_mark
+from blocks.model.faults import ConfigError, Fault
 from blocks.model.kinds import Architecture
 from blocks.model.model_input import PADDING
 from blocks.observe.run import Run
 from blocks.text.bilingual import SentenceTokenizer
-from blocks.text.bpe import MASK
+from blocks.text.bpe import END, MASK
+from blocks.text.chat import Chat
 from blocks.text.marks import Marks
 from blocks.text.published import PublishedTokenizer
 from blocks.text.tokenizer import Piece, Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
 from pages.ui import brought, link, starts
+from pages.ui.chips import SPECIAL
+from pages.ui.fields import CHAT, START, TEXT
 from pages.ui.settings import MAX_TOKENS
 
 EMPTY = "∅"
 MASKS = (MASK, "<mask>")  # of BERT and of ours, of RoBERTa
+BETWEEN_TEXTS = "<|endoftext|>"  # of GPT-2 and those that learned from texts in one row
 
 
 class Reading(NamedTuple):
@@ -52,6 +57,12 @@ def label(run: Run, token_id: int) -> str:
     return label_of(tokenizer_of(run.input.vocabulary), token_id)
 
 
+def role(run: Run, token_id: int, role: str = "read") -> str:
+    """How a token of a run is drawn: in this role, or as special where it stands for no text."""
+    special = tokenizer_of(run.input.vocabulary).special.values()
+    return SPECIAL if token_id in special else role
+
+
 def label_of(reader: Tokenizer, token_id: int) -> str:
     """What a tokenizer calls a token id, beyond its vocabulary too."""
     return reader.label(token_id) if token_id < reader.vocab_size else f"⟨{token_id}⟩"
@@ -74,9 +85,79 @@ def most_tokens() -> int:
 def reading(text: str | None = None) -> Reading:
     """A text (None: that of the state), cut to what the model can read."""
     text, reader = link.value("text") if text is None else text, tokenizer()
-    found = _with_masks(text, reader) if can_hide() else reader.pieces(text)
-    pieces = found[: most_tokens()] or (Piece(padding_id(), 0, 0, EMPTY),)
+    found = _put(text, reader)
+    pieces = _fitting(found, most_tokens()) or (Piece(padding_id(), 0, 0, EMPTY),)
     return Reading(pieces, len(found), reader.left_out(text))
+
+
+def chat() -> Chat | None:
+    """How a published model is asked, and where it ends."""
+    return starts.chat(vocabulary())
+
+
+def start_token() -> str:
+    """What begins a text, where the tokenizer does not put it there itself; empty where none."""
+    reader, said = tokenizer(), chat()
+    if reader.encode("a")[:1] in [[number] for number in reader.special.values()]:
+        return ""
+    own = dict(said.names).get("bos_token", "") if said else END
+    return next((name for name in (BETWEEN_TEXTS, own) if name in reader.special), "")
+
+
+def prompts() -> tuple[str, ...]:
+    """The ways in which a text can be put to the model: as it is, after a start token, asked."""
+    is_gpt = starts.start(link.value("preset")).config.architecture is Architecture.GPT
+    if not vocabulary() or not is_gpt:
+        return (TEXT,)
+    said = chat()
+    found = {TEXT: True, START: bool(start_token()), CHAT: bool(said and said.template)}
+    return tuple(name for name, is_there in found.items() if is_there)
+
+
+def prompt() -> str:
+    """The way in which it is put; on the front page as it is, where it grows by a click."""
+    wanted = str(link.value("prompt"))
+    is_put = wanted != TEXT and link.page() != "app" and wanted in prompts()
+    return wanted if is_put else TEXT
+
+
+def prompt_fault() -> Fault | None:
+    """Why the chat template of the model cannot put the text, where it should."""
+    found = _asked(link.value("text"), tokenizer()) if prompt() == CHAT else ()
+    return found if isinstance(found, Fault) else None
+
+
+def _put(text: str, reader: Tokenizer) -> tuple[Piece, ...]:
+    if can_hide():
+        return _with_masks(text, reader)
+    way = prompt()
+    found = _asked(text, reader) if way == CHAT else ()
+    if found and not isinstance(found, Fault):
+        return found
+    start = start_token() if way == START else ""
+    begin = (Piece(reader.special[start], 0, 0, start),) if start else ()
+    return (*begin, *reader.pieces(text))
+
+
+def _asked(text: str, reader: Tokenizer) -> tuple[Piece, ...] | Fault:
+    """The tokens of a question in the model's chat template, or why there are none."""
+    said = chat()
+    if said is None or not isinstance(reader, PublishedTokenizer):
+        return ()
+    try:
+        return said.prompt(text, reader)
+    except ConfigError as error:
+        return error.faults[0]
+
+
+def _fitting(pieces: tuple[Piece, ...], most: int) -> tuple[Piece, ...]:
+    """The first of a text; of a question as many as leave room for the template around it."""
+    n_over = len(pieces) - most
+    if n_over <= 0 or prompt() != CHAT:
+        return pieces[:most]
+    own = [place for place, piece in enumerate(pieces) if piece.end > piece.start]
+    gone = {*own[-n_over:]}
+    return tuple(piece for place, piece in enumerate(pieces) if place not in gone)[-most:]
 
 
 def _with_masks(text: str, reader: Tokenizer) -> tuple[Piece, ...]:

@@ -1,5 +1,6 @@
 """Models that readers bring, on the pages: their own tokens, whose they are, what is missing."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -171,3 +172,40 @@ def test_published_weights_say_why_they_cannot_be_measured():
     at = opened("pages/efficiency.py", preset="folder:gpt2", panel="")
     assert_works(at)
     assert at.info[0].value.startswith("gpt2 came without its training task")
+
+
+def test_a_chat_model_is_asked_and_answers_to_its_end(served: Path):
+    folder = save_folder("llama", served / "chat")
+    made = tokenizer_of("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", around=("", ""))
+    made.save(str(folder / "tokenizer.json"))
+    template = "{{ bos_token }} and {{ messages[0].content }} [SEP]"
+    told = {"bos_token": "[CLS]", "chat_template": template}
+    (folder / "tokenizer_config.json").write_text(json.dumps(told))
+    drawn = {"eos_token_id": [*range(37)], "temperature": 0.5}  # so that every token ends it
+    (folder / "generation_config.json").write_text(json.dumps(drawn))
+    at = opened("pages/gpt.py", preset="folder:chat", panel="writing", text="the [SEP] robot")
+    press(at, "put_as_chat")
+    assert_works(at)
+    assert (at.query_params["prompt"], at.query_params["n_new_tokens"]) == ("chat", "128")
+    assert "an end token of the model: nothing follows it" in said(at)
+    labels = " ".join(each.label for each in at.expander)
+    assert "temperature 0.5" in labels and "as the files of the model say" in labels
+    chips = next(each.value for each in at.markdown if "CLS" in each.value)
+    assert chips.count("SEP") == 1 and chips.count("UNK") == 3  # what was typed is text
+    assert chips.startswith(":gray[:small[") and chips.count("CLS") == 1
+    press(at, "put_as_text")
+    assert "prompt" not in at.query_params
+    (folder / "chat_template.jinja").write_text("{{ raise_exception('not today') }}")
+    at = opened("pages/gpt.py", preset="folder:chat", panel="writing", prompt="chat")
+    assert_works(at, warnings=1)
+    assert "not today" in at.warning[0].value
+
+
+def test_a_text_may_begin_with_the_start_token_of_its_model():
+    at = opened("pages/gpt.py", preset=None, panel="surprise", text="The robot")
+    press(at, "start_token")
+    assert_works(at)
+    assert at.query_params["prompt"] == "start"
+    n_tokens = len(at.dataframe[0].value)
+    press(at, "start_token")
+    assert len(at.dataframe[0].value) == n_tokens - 1

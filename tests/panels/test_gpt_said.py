@@ -189,6 +189,9 @@ def test_the_surprise(monkeypatch: pytest.MonkeyPatch):
         "12%, rank 4."
     )
     assert "`an₂`" in said["zh"]
+    first = {**tokens, "bits": [5.0, 3.0]}
+    said = in_both(monkeypatch, surprise.says_loss, SurpriseFacts(RUN, pd.DataFrame(first), 0))
+    assert "made from a single token; the others cost 3.00 bits." in said["en"]
 
 
 def test_a_surprise_beyond_a_guess_is_no_choice_among_more_tokens_than_there_are(

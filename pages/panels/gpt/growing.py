@@ -3,8 +3,9 @@
 import math
 import threading
 import time
+from collections.abc import Collection
 from functools import partial
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from blocks import ConfigError
 from blocks.inspection.new_tokens import NewTokens
@@ -16,7 +17,7 @@ from blocks.observe.run import Run, out_of_memory_fault
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.text.written import Written, written
-from pages.ui import cached, link, sinks, tokens
+from pages.ui import cached, link, sinks, starts, tokens
 from pages.ui.once import once
 from pages.ui.shelf import Shelf, weighed
 
@@ -32,12 +33,12 @@ class Writer:
         self._begin()
 
     def write(self, n_tokens: int, *, seconds: float = math.inf) -> None:
-        """Go on until there are this many new tokens, or the time is up.
+        """Go on until there are this many new tokens, the text ends, or the time is up.
 
         Raises `ConfigError` where the device has no memory left; the text then begins anew.
         """
         ends = time.monotonic() + seconds
-        while len(self.tokens) < n_tokens and time.monotonic() < ends:
+        while len(self.tokens) < n_tokens and not self.is_ended and time.monotonic() < ends:
             try:
                 self._one_more(n_tokens)
             except RuntimeError as error:
@@ -46,13 +47,19 @@ class Writer:
                     raise
                 raise ConfigError([out_of_memory_fault()]) from None
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether the text has come to its end."""
+        return self.generation.is_ended
+
     def _begin(self) -> None:
-        self.generation = generation(self.run, self.sampling, self.seed, is_observed=True)
+        more: dict[str, Any] = {"is_observed": True, "stop": stop(self.run)}
+        self.generation = generation(self.run, self.sampling, self.seed, **more)
         self.tokens: list[Written] = []
 
     def _one_more(self, n_tokens: int) -> None:
         with self.lock, cached.turn(self.run.device):
-            if len(self.tokens) < n_tokens:
+            if len(self.tokens) < n_tokens and not self.is_ended:
                 self.generation.advance(1)  # nothing is left in it but the one that is new
                 self.tokens.append(written(self.generation.new_tokens.pop(), self.sampling))
 
@@ -113,11 +120,12 @@ def new_tokens(
     """What was written, and one token of it; `is_apart`: the sinks of the text are."""
     found = tuple(writer_of(run, sampling, seed).tokens[:n_tokens])
     apart = sinks.set_apart(run, is_apart)
-    return NewTokens(run, found, opened, partial(tokens.label, run), apart)
+    label = partial(tokens.label, run)
+    return NewTokens(run, found, opened, label, apart, stop(run))
 
 
 def generation(
-    run: Run, sampling: SamplingConfig, seed: int, begun: tuple[int, ...] = (), **more: bool
+    run: Run, sampling: SamplingConfig, seed: int, begun: tuple[int, ...] = (), **more: Any
 ) -> Generation:
     """The text of a run, and tokens that were `begun` after it, ready to grow without padding."""
     return Generation(
@@ -130,6 +138,12 @@ def generation(
         replace=replacements(lasting(run)),
         **more,
     )
+
+
+def stop(run: Run) -> Collection[int]:
+    """The token ids that end a text of this run: none of the models that ship with us."""
+    chat = starts.chat(run.weights)
+    return chat.stop if chat else ()
 
 
 def lasting(run: Run) -> tuple[Intervention, ...]:

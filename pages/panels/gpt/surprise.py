@@ -3,15 +3,17 @@
 from functools import lru_cache
 
 import pandas as pd
+import streamlit as st
 
 from blocks.inspection import predictions
 from blocks.inspection.predictions import SurpriseFacts
 from blocks.observe.run import Run
 from pages.figures.counting import from_one, told_apart
 from pages.panels.gpt import shared, surprise_picture
-from pages.ui import cached, labelled
+from pages.ui import cached, labelled, link, tokens
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
+from pages.ui.fields import START, TEXT
 from pages.ui.frame import section
 from pages.ui.language import _, literal, sentences
 from pages.ui.numbers import percent
@@ -46,7 +48,7 @@ def says_loss(facts: SurpriseFacts) -> str:
         vocab_size=facts.run.config.vocab_size,
         even=facts.guess_bits,
     )
-    return sentences(said, _most_surprising(facts))
+    return sentences(said, _most_surprising(facts), _without_first(facts))
 
 
 def _most_surprising(facts: SurpriseFacts) -> str:
@@ -64,6 +66,15 @@ def _most_surprising(facts: SurpriseFacts) -> str:
     )
 
 
+def _without_first(facts: SurpriseFacts) -> str:
+    """Where the first guess weighs most, the mean of the others."""
+    rest = facts.bits_after_first
+    if rest is None:
+        return ""
+    text = _("That is the first guess, made from a single token; the others cost {bits:.2f} bits.")
+    return text.format(bits=rest)
+
+
 def table(facts: SurpriseFacts) -> pd.DataFrame:
     """Every token with its surprise."""
     found = facts.table()
@@ -78,11 +89,31 @@ def table(facts: SurpriseFacts) -> pd.DataFrame:
     )
 
 
+def start_token() -> None:
+    """Whether the text begins with what the model knows as the beginning of one."""
+    if START not in tokens.prompts():
+        return
+    is_there = tokens.prompt() == START
+    label = _("Without a start token") if is_there else _("Begin the text with {token}")
+    st.button(
+        label.format(token=literal(tokens.start_token())),
+        icon=":material/start:",
+        key="start_token",
+        help=_(
+            "Then the first token of the text has a surprisal too, and the second is no guess "
+            "from nothing."
+        ),
+        on_click=link.change,
+        args=("prompt", TEXT if is_there else START),
+    )
+
+
 @section
 def what_surprises(run: Run) -> None:
     """The sentence, the bars, the table."""
     values = run, labelled.pinned_token(run)
     facts = surprise_facts(*values)
+    start_token()
     place = explained(("surprise",), (predictions.surprise,), key="surprise")
     if facts.tokens.empty:
         text = _("Surprisal needs two tokens: nothing precedes the first. Type a longer text.")

@@ -7,6 +7,7 @@ from blocks.observe.run import Run
 from pages.ui import chips, labelled, link, tokens
 from pages.ui.chips import Chip
 from pages.ui.explain import explained
+from pages.ui.fields import CHAT
 from pages.ui.frame import section
 from pages.ui.language import _, ngettext, sentences
 
@@ -31,7 +32,8 @@ def counted(run: Run) -> str:
     pieces, total, _left_out = tokens.reading()
     if not total:
         return _("Empty text has no tokens: the model reads a placeholder token instead.")
-    n, known = len(run.input.token_ids), tokens.tokenizer_of(run.input.vocabulary).vocab_size
+    n = sum(piece.end > piece.start for piece in pieces) or len(pieces)
+    known = tokens.tokenizer_of(run.input.vocabulary).vocab_size
     read = link.value("text")[: pieces[-1].end]
     text = ngettext(
         "{characters:,} characters = {bytes:,} bytes become {n:,} token, {ratio:.1f} "
@@ -46,6 +48,7 @@ def counted(run: Run) -> str:
         n=n,
         ratio=len(read) / n,
     )
+    said = sentences(said, _put_around(len(pieces) - n))
     if run.config.vocab_size == known:
         return said
     text = _("The tokenizer's vocabulary has {known:,} tokens, the model's {vocab_size:,}.")
@@ -54,6 +57,24 @@ def counted(run: Run) -> str:
         return said
     text = _("Ids from {first:,} on have no text here: they are shown in the form ⟨{first}⟩.")
     return sentences(said, text.format(first=known))
+
+
+def _put_around(n: int) -> str:
+    """How many tokens stand around those of the text; empty where none do."""
+    if not n:
+        return ""
+    text = ngettext(
+        "{n} more token stands around them, which nobody typed.",
+        "{n} more tokens stand around them, which nobody typed.",
+        n,
+    )
+    if tokens.prompt() == CHAT:
+        text = ngettext(
+            "The chat template of the model puts {n} more token around them.",
+            "The chat template of the model puts {n} more tokens around them.",
+            n,
+        )
+    return text.format(n=n)
 
 
 def table() -> pd.DataFrame:
@@ -77,7 +98,7 @@ def what_is_read(run: Run) -> None:
     pinned = labelled.pinned_token(run) - run.input.text.start
     found = zip(run.input.tokens or (), run.input.token_ids, strict=True)
     read = [
-        Chip(label, str(token_id), "pinned" if i == pinned else "read")
+        Chip(label, str(token_id), "pinned" if i == pinned else tokens.role(run, token_id))
         for i, (label, token_id) in enumerate(found)
     ]
     left, right = st.columns([7, 4], gap="large")

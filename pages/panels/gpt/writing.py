@@ -23,19 +23,21 @@ from pages.panels.gpt.growing import (
     text_so_far,
     writer_of,
 )
-from pages.ui import chips, link, sinks, terms
+from pages.ui import chips, link, sinks, terms, tokens
 from pages.ui.chart import columns, show
 from pages.ui.chips import Chip
 from pages.ui.controls import enter
 from pages.ui.explain import explained, note
+from pages.ui.fields import CHAT, TEXT
 from pages.ui.fold import fold
 from pages.ui.frame import refuse
-from pages.ui.language import _, current_language, literal, ngettext, sentences
+from pages.ui.inputs import written
+from pages.ui.language import _, current_language, literal, ngettext, say_fault, sentences
 from pages.ui.mixers import attend_somewhere
 from pages.ui.numbers import percent
 from pages.ui.settings import MAX_NEW_TOKENS
 
-AT_A_PRESS = 20
+AT_A_PRESS, AN_ANSWER = 20, 128
 ONE_TOKEN = N_("Generate one token")
 AT_ONCE, A_MOMENT = 0.3, 0.1  # seconds
 
@@ -74,6 +76,8 @@ def says_token(facts: NewTokens) -> str:
 def _end(facts: NewTokens) -> str:
     """Where a trained model has come to the end of a text, and yet goes on."""
     written = facts.labels[: facts.opened + 1]
+    if facts.is_ended:
+        return _("This is an end token of the model: nothing follows it.")
     if not facts.run.weights or END not in written:
         return ""
     text = _("New token {number} is {end}, the end-of-text token: what follows begins a new text.")
@@ -126,10 +130,13 @@ def _sharpest(facts: NewTokens) -> str:
 
 def what_is_written(run: Run) -> Callable[[], None]:
     """The text so far; what takes long goes on once the page stands."""
+    put_to_it(run)
     sampling = shared.current_sampling()
     writer = writer_of(run, sampling, link.value("sampling_seed"))
     said_at = explained(("sampling", "kv_cache"), (Generation.advance, context_start), key="writes")
     writing_controls(writer)
+    if fault := tokens.prompt_fault():
+        st.warning(say_fault(fault), icon=":material/block:")
     if said := says_mask(run):
         note(said)
     write(writer, AT_ONCE)
@@ -147,11 +154,42 @@ def what_is_written(run: Run) -> Callable[[], None]:
     return partial(go_on, text, place)
 
 
+def put_to_it(run: Run) -> None:
+    """Of a model that can be asked, the text or question itself, with the two ways to put it."""
+    if CHAT not in tokens.prompts():
+        return
+    is_asked = tokens.prompt() == CHAT
+    with st.container(horizontal=True, vertical_alignment="bottom", key="put_to_it"):
+        st.text_input(
+            _("Question to the model") if is_asked else _("Text to continue, or a question"),
+            **written(run, link.view("text", link.value("text"), "put_to_it")),
+        )
+        for way, label, icon in (
+            (CHAT, _("Ask it"), ":material/chat:"),
+            (TEXT, _("Continue"), ":material/east:"),
+        ):
+            st.button(
+                label,
+                icon=icon,
+                key=f"put_as_{way}",
+                type="primary" if (way == CHAT) == is_asked else "secondary",
+                on_click=_put,
+                args=(way, AN_ANSWER if way == CHAT else AT_A_PRESS),
+            )
+
+
+def _put(way: str, n_tokens: int) -> None:
+    """Have the text continued, or a question answered to its end."""
+    link.change("prompt", way)
+    link.change("n_new_tokens", n_tokens)
+
+
 def writing_controls(writer: Writer) -> None:
     """Step, play, stop, start again, and how many tokens."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="writing"):
-        _to("step", _(ONE_TOKEN), ":material/skip_next:", 1, "secondary")
-        more_tokens("play")
+        ended = writer.is_ended
+        _to("step", _(ONE_TOKEN), ":material/skip_next:", 1, "secondary", is_ended=ended)
+        more_tokens("play", is_ended=ended)
         st.button(_("Stop"), icon=":material/stop:", key="stop", on_click=_stop, args=(writer,))
         st.button(
             _("Start again"),
@@ -168,7 +206,7 @@ def how_it_is_drawn() -> None:
     text = _("Sampling: temperature {temperature:g}, top_k {top_k}, top_p {top_p:g}, seed {seed}")
     names = ("temperature", "top_k", "top_p")
     values = {name: link.value(name) for name in names}
-    label = text.format(**values, seed=link.value("sampling_seed"))
+    label = sentences(text.format(**values, seed=link.value("sampling_seed")), _whose(names))
     opened = fold(label, key="how_it_is_drawn", icon=":material/tune:")
     if not opened.open:
         return
@@ -182,6 +220,16 @@ def how_it_is_drawn() -> None:
             enter("sampling_seed", _("Sampling seed"), link.value("sampling_seed"))
 
 
+def _whose(names: tuple[str, ...]) -> str:
+    """Who says how tokens of a published model are drawn, where the reader has not."""
+    said = tokens.chat()
+    if said is None or not link.state().keys().isdisjoint(names):
+        return ""
+    if said.is_told:
+        return _("(as the files of the model say)")
+    return _("(a calm choice: the files of the model say nothing)")
+
+
 def press(button: str) -> str:
     """What to do where nothing is written yet."""
     return _("No new token yet: press “{button}”.").format(button=button)
@@ -192,19 +240,19 @@ def several_tokens() -> str:
     return _("Generate {n} tokens").format(n=AT_A_PRESS)
 
 
-def more_tokens(key: str) -> None:
+def more_tokens(key: str, *, is_ended: bool = False) -> None:
     """The button that lets the text grow."""
-    _to(key, several_tokens(), ":material/play_arrow:", AT_A_PRESS, "primary")
+    _to(key, several_tokens(), ":material/play_arrow:", AT_A_PRESS, "primary", is_ended=is_ended)
 
 
-def _to(key: str, label: str, icon: str, more: int, type: Any) -> None:
+def _to(key: str, label: str, icon: str, more: int, type: Any, *, is_ended: bool) -> None:
     n = link.value("n_new_tokens")
     st.button(
         label,
         icon=icon,
         key=key,
         type=type,
-        disabled=n >= MAX_NEW_TOKENS,
+        disabled=n >= MAX_NEW_TOKENS or is_ended,
         on_click=link.change,
         args=("n_new_tokens", min(n + more, MAX_NEW_TOKENS)),
     )
@@ -232,9 +280,9 @@ def go_on(text: Text, place: Any = None) -> None:
     `place`: where the text stands, if it does.
     """
     wanted = link.value("n_new_tokens")
-    if text.n_tokens >= wanted:
+    if text.n_tokens >= wanted or text.writer.is_ended:
         return
-    while text.n_tokens < wanted:
+    while text.n_tokens < wanted and not text.writer.is_ended:
         write(text.writer, A_MOMENT)
         text = text._replace(n_tokens=min(wanted, len(text.writer.tokens)))
         if place:
@@ -247,13 +295,29 @@ def show_text(text: Text, place: Any) -> None:
     opened = opened_token(text)
     facts = new_tokens(*text, opened)
     new = enumerate(zip(facts.labels, facts.found, strict=True))
-    found = [Chip(label, "") for label in text.run.input.tokens or ()] + [
-        Chip(label, percent(token.probability), "pinned" if i == opened else "written")
+    read = zip(text.run.input.tokens or (), text.run.input.token_ids, strict=True)
+    found = [Chip(label, "", tokens.role(text.run, token_id)) for label, token_id in read] + [
+        Chip(
+            label,
+            percent(token.probability),
+            "pinned" if i == opened else tokens.role(text.run, token.token_id, "written"),
+        )
         for i, (label, token) in new
     ]
+    roles = ("read", "written", "pinned")
+    is_special = any(chip.role == chips.SPECIAL for chip in found)
     with place.container(border=True):
+        if text.n_tokens and tokens.prompt() == CHAT:
+            st.chat_message("assistant").text(_answer(facts))
         st.markdown(chips.as_markdown(found))
-        st.caption(sentences(chips.legend(("read", "written", "pinned")), _says_begun(text)))
+        legend = chips.legend((*roles, chips.SPECIAL) if is_special else roles)
+        st.caption(sentences(legend, _says_begun(text)))
+
+
+def _answer(facts: NewTokens) -> str:
+    """What was written, as it is read."""
+    reader = tokens.tokenizer_of(facts.run.input.vocabulary)
+    return tokens.text_of(reader, [token.token_id for token in facts.found]).strip()
 
 
 def _says_begun(text: Text) -> str:
