@@ -48,6 +48,7 @@ from blocks.export.values import (
     truth_of,
 )
 from blocks.model.faults import ConfigError
+from blocks.model.probe import Probe
 
 
 class Specializer:
@@ -200,10 +201,19 @@ class Body(Calling):
         return [node], ends
 
     def do_Expr(self, node: ast.Expr) -> tuple[list[ast.stmt], bool]:  # noqa: N802
-        """What is done for its effect stays."""
+        """What is done for its effect stays, but for what a probe is told."""
         if isinstance(node.value, ast.Call):
+            if self.is_of_probe(node.value.func):
+                return [], False
             node.value = self.call(node.value, for_effect=True).node
         return [node], False
+
+    def is_of_probe(self, method: ast.expr) -> bool:
+        """Whether this is a method that a probe has."""
+        if not isinstance(method, ast.Attribute):
+            return False
+        owner = self.visit(copied(method.value)).value
+        return isinstance(owner, Modules) and all(isinstance(each, Probe) for each in owner.of)
 
     def do_Return(self, node: ast.Return) -> tuple[list[ast.stmt], bool]:  # noqa: N802
         """Note what is returned."""

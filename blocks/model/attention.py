@@ -1,5 +1,9 @@
 """Multi-head attention: every token reads from the tokens it may see."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
@@ -12,7 +16,10 @@ from blocks.model.masks import within
 from blocks.model.multiplier import times
 from blocks.model.normalization import rms_normal
 from blocks.model.positions import NoPosition, RelativeBias, Rotary, alibi_bias, rope_of
-from blocks.model.probe import Probe
+from blocks.model.probe import PatternProbe, Probe
+
+Bias = Callable[[int, int], Tensor]
+ALL = slice(None)
 
 
 class Attention(nn.Module):
@@ -54,7 +61,7 @@ class Attention(nn.Module):
         self.relative: tuple[RelativeBias, ...] = ()  # held, not owned: all layers share it
         self.dropout = Dropout(config.dropout)
         self.q, self.k, self.v = Probe("q"), Probe("k"), Probe("v")
-        self.scores, self.pattern = Probe("scores"), Probe("pattern")
+        self.scores, self.pattern = Probe("scores"), PatternProbe("pattern")
         self.head_out = Probe("head_out")
 
     def forward(
@@ -91,6 +98,7 @@ class Attention(nn.Module):
     def heads(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
         """Attend in every head: (batch, n_heads, query, width of a value)."""
         bias = self.bias(q, k)
+        self.pattern.offer(lambda: self.later(q, k, mask))
         if self.is_seen or self.is_slower_fused(q):
             return self.attend_in_steps(q, k, v, mask, bias)
         return attend(q, k, v, mask, bias, self.sinks)
@@ -136,6 +144,12 @@ class Attention(nn.Module):
             return None
         return alibi_bias(self.n_heads, k.shape[-2], k.device, n_queries=q.shape[-2]).to(k)
 
+    def later(self, q: Tensor, k: Tensor, mask: Tensor | None) -> "Pattern":
+        """What makes the weights, where they are asked for later; it holds no part of this."""
+        bias: Bias | None = partial(_alibi, self.n_heads, k.device) if self.is_alibi else None
+        bias = self.relative[0] if self.relative else bias
+        return Pattern(q, k, mask, bias, self.softcap, self.sinks)
+
     def attend_in_steps(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
     ) -> Tensor:
@@ -143,6 +157,65 @@ class Attention(nn.Module):
         scores = self.scores(attention_scores(q, k, mask, bias, self.softcap))
         pattern = self.pattern(attention_pattern(scores, mask, self.sinks))
         return self.dropout(pattern) @ repeat_kv(v, self.n_heads)
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """The attention weights of one layer, made where they are asked for, of what made them.
+
+    Queries and keys, (batch, n_heads or n_kv_heads, seq, d_qk), grow with the text, and the
+    weights with its square. `bias` makes that of the last queries and keys; the rest as
+    `attention_scores` and `attention_pattern` take it.
+    """
+
+    q: Tensor
+    k: Tensor
+    mask: Tensor | None
+    bias: Bias | None
+    softcap: float
+    sinks: Tensor | None
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """(batch, n_heads, query, key)."""
+        return (*self.q.shape[:3], self.k.shape[2])
+
+    @torch.no_grad()
+    def rows(self, heads: slice = ALL, queries: slice = ALL) -> Tensor:
+        """The weights of some heads and queries: (batch, head, query, key).
+
+        Keys behind the last that one of them may see are not computed.
+        """
+        first, end, _step = queries.indices(self.q.shape[2])
+        mask = None if self.mask is None else self.mask[..., first:end, :]
+        n_keys = _n_keys_seen(mask, self.k.shape[2])
+        if self.bias is not None:  # it is of the last queries
+            n_keys = max(n_keys, end)
+        k = repeat_kv(self.k[:, :, :n_keys], self.q.shape[1])[:, heads]
+        mask = None if mask is None else mask[..., :n_keys]
+        bias = None
+        if self.bias is not None:
+            bias = self.bias(n_keys - first, n_keys)[heads, : end - first].to(k)
+        scores = attention_scores(self.q[:, heads, first:end], k, mask, bias, self.softcap)
+        sinks = None if self.sinks is None else self.sinks[heads]
+        return F.pad(attention_pattern(scores, mask, sinks), (0, self.k.shape[2] - n_keys))
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of queries and keys."""
+        return self.q.nbytes + self.k.nbytes
+
+
+def _n_keys_seen(mask: Tensor | None, n_keys: int) -> int:
+    """How many keys there are up to the last one that is seen; 1 at least."""
+    if mask is None or n_keys == 0:
+        return n_keys
+    seen = mask.reshape(-1, n_keys).any(0).nonzero()
+    return int(seen[-1]) + 1 if len(seen) else 1
+
+
+def _alibi(n_heads: int, device: torch.device, n_queries: int, n_keys: int) -> Tensor:
+    return alibi_bias(n_heads, n_keys, device, n_queries=n_queries)
 
 
 class CrossAttention(Attention):

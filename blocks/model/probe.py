@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol
 
 from torch import Tensor, nn
 
@@ -24,6 +24,9 @@ class Listener(Protocol):
 
     def see(self, probe: "Probe", x: Tensor) -> Tensor:
         """Take note of what passes and return what shall pass."""
+
+    def offered(self, probe: "Probe", later: Callable[[], Any]) -> None:
+        """Keep what makes attention weights later, if they are wanted so."""
 
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
@@ -56,6 +59,16 @@ class Probe(nn.Module):
         """Return `x`, or what the listener puts in its place; any shape."""
         listener = _listener.get()
         return x if listener is None else listener.see(self, x)
+
+
+class PatternProbe(Probe):
+    """A probe at attention weights, which can also be had later, of what makes them."""
+
+    def offer(self, later: Callable[[], Any]) -> None:
+        """Let who listens take what makes the weights, in place of the weights."""
+        listener = _listener.get()
+        if listener is not None:
+            listener.offered(self, later)
 
 
 class Stage(Probe):

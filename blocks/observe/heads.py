@@ -1,12 +1,14 @@
 """What a head does, in a handful of numbers."""
 
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import pandas as pd
 import torch
 from torch import Tensor
 
 NAMED_ABOVE = 0.5
+AT_ONCE = 2**22  # weights that are held at a time
 SHARES = ("first_token", "same_token", "previous_token", "induction")
 
 
@@ -26,12 +28,31 @@ def frame(
     before (Olsson et al. 2022, "prefix matching"); row_sum_min and row_sum_max, 1 where softmax
     did its work; name, the largest share where it is above 0.5.
     """
-    pattern = pattern.float()
-    rows = pattern.sum(dim=-1)  # (batch, n_heads, query)
-    counts = _sees_something(pattern, mask)
-    measures = _measures(pattern)
+    return frame_of((pattern,), mask, layer=layer, tokens=tokens)
+
+
+def blocks(shape: tuple[int, int, int, int]) -> list[slice]:
+    """Queries of a pattern (batch, n_heads, query, key), so many at a time as are held together."""
+    batch, n_heads, n_queries, n_keys = shape
+    step = max(1, AT_ONCE // (batch * n_heads * n_keys))
+    return [slice(first, min(n_queries, first + step)) for first in range(0, n_queries, step)]
+
+
+def frame_of(
+    some: Iterable[Tensor],
+    mask: Tensor | None = None,
+    *,
+    layer: int = 0,
+    tokens: Sequence[Hashable] = (),
+) -> pd.DataFrame:
+    """As `frame`, of a pattern that comes in blocks of queries, from the first to the last."""
+    names = _Names(tokens)
+    found = [_measures(pattern.float(), names, first) for first, pattern in _numbered(some)]
+    measures = {name: torch.cat([each[name] for each in found], dim=2) for name in found[0]}
+    rows, inducing = measures.pop("row_sum"), measures.pop("induction")  # (batch, n_heads, query)
+    counts = _sees_something(rows, mask)
     columns = [_mean(values, counts) for values in measures.values()]
-    columns.append(_induction(pattern, tokens))
+    columns.append(_mean(inducing, names.has_followed(rows.shape[2]).to(rows).expand_as(rows)))
     columns += [_over_heads(rows, counts, torch.inf).amin(1)]
     columns += [_over_heads(rows, counts, -torch.inf).amax(1)]
     table = pd.DataFrame(
@@ -45,42 +66,78 @@ def frame(
     return table
 
 
-def _measures(pattern: Tensor) -> dict[str, Tensor]:
-    """What is averaged over the queries, each (batch, n_heads, query)."""
-    entropy = torch.special.entr(pattern).sum(dim=-1) / torch.log(torch.tensor(2.0))
-    position = torch.arange(pattern.shape[-1], device=pattern.device)
-    distance = (position[:, None] - position).abs().to(pattern)
+def _numbered(some: Iterable[Tensor]) -> Iterator[tuple[int, Tensor]]:
+    """Each block with the number of its first query."""
+    first = 0
+    for pattern in some:
+        yield first, pattern
+        first += pattern.shape[2]
+
+
+class _Names:
+    """Which keys followed an earlier occurrence of a query's token."""
+
+    def __init__(self, tokens: Sequence[Hashable]):
+        numbers = {token: i for i, token in enumerate(dict.fromkeys(tokens))}
+        self.ids = torch.tensor([numbers[token] for token in tokens], dtype=torch.long)
+
+    def followed(self, first: int, n_queries: int, n_keys: int) -> Tensor:
+        """Of `n_queries` from the `first` on: (query, key)."""
+        before = torch.full((n_keys,), -1)
+        n = min(len(self.ids), n_keys - 1)
+        before[1 : n + 1] = self.ids[:n]
+        queries = torch.arange(first, first + n_queries)
+        own = torch.full((n_queries,), -2)
+        known = self.ids[first : first + n_queries]
+        own[: len(known)] = known
+        return (own[:, None] == before) & (torch.arange(n_keys) <= queries[:, None])
+
+    def has_followed(self, n_queries: int) -> Tensor:
+        """Whether the token of a query stood there before it: (query,)."""
+        seen: set[int] = set()
+        found = []
+        for token in self.ids[:n_queries].tolist():
+            found.append(token in seen)
+            seen.add(token)
+        return torch.tensor(found + [False] * (n_queries - len(found)))
+
+
+def _measures(pattern: Tensor, names: _Names, first: int) -> dict[str, Tensor]:
+    """What is averaged over the queries from the `first` on, each (batch, n_heads, query)."""
+    n_queries, n_keys = pattern.shape[-2:]
+    followed = names.followed(first, n_queries, n_keys).to(pattern)
+    position = torch.arange(n_keys, device=pattern.device)
+    distance = (position[first : first + n_queries, None] - position).abs().to(pattern)
+    entropy = torch.special.entr(pattern).sum(dim=-1) / math.log(2)
     return {
         "entropy_bits": entropy,
-        "distance_tokens": (pattern * distance).sum(dim=-1),
+        "distance_tokens": _dot(pattern, distance),
         "first_token": pattern[..., 0],
-        "same_token": pattern.diagonal(dim1=-2, dim2=-1),
-        "previous_token": _previous(pattern),
+        "same_token": pattern.diagonal(first, dim1=-2, dim2=-1),
+        "previous_token": _previous(pattern, first),
+        "induction": _dot(pattern, followed),
+        "row_sum": pattern.sum(dim=-1),
     }
 
 
-def _sees_something(pattern: Tensor, mask: Tensor | None) -> Tensor:
-    """(batch, n_heads, query), True where a query may see a key."""
+def _dot(pattern: Tensor, factor: Tensor) -> Tensor:
+    """Σ over the keys of weight · factor, (query, key): (batch, n_heads, query)."""
+    return torch.einsum("bhqk,qk->bhq", pattern, factor)
+
+
+def _sees_something(rows: Tensor, mask: Tensor | None) -> Tensor:
+    """True where a query may see a key, in the shape of `rows` (batch, n_heads, query)."""
     if mask is None:
-        return torch.ones_like(pattern[..., 0], dtype=torch.bool)
-    return mask.any(dim=-1).expand(pattern.shape[:-1])
+        return torch.ones_like(rows, dtype=torch.bool)
+    return mask.any(dim=-1).expand(rows.shape)
 
 
-def _previous(pattern: Tensor) -> Tensor:
+def _previous(pattern: Tensor, first: int) -> Tensor:
     """Weight on the token before; the first query has none: (batch, n_heads, query)."""
+    if first:
+        return pattern.diagonal(first - 1, dim1=-2, dim2=-1)
     before = pattern.diagonal(offset=-1, dim1=-2, dim2=-1)
     return torch.nn.functional.pad(before, (1, 0))
-
-
-def _induction(pattern: Tensor, tokens: Sequence[Hashable]) -> Tensor:
-    """Mean weight on what followed an earlier occurrence of the query's token: (n_heads,)."""
-    followed = torch.zeros(pattern.shape[-2:], dtype=torch.bool)
-    for query, token in enumerate(tokens):
-        for key in range(1, query + 1):
-            followed[query, key] = tokens[key - 1] == token
-    followed = followed.to(pattern.device)
-    has_one = followed.any(dim=-1)
-    return _mean((pattern * followed).sum(dim=-1), has_one.expand(pattern.shape[:-1]))
 
 
 def _mean(values: Tensor, counts: Tensor) -> Tensor:

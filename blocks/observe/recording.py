@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pandas as pd
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from blocks.model import devices
+from blocks.model.attention import ALL, Pattern
 from blocks.model.dropout import training_mode
 from blocks.model.faults import N_, ConfigError, Fault, UnknownNameError, nearest_names
 from blocks.model.model_input import check_input
@@ -23,9 +24,16 @@ from blocks.observe import flow, heads
 class Recorder:
     """Listens to the probes during one pass."""
 
-    def __init__(self, keep: Collection[str] | None, replace: Mapping[str, Replacement]):
+    def __init__(
+        self,
+        keep: Collection[str] | None,
+        replace: Mapping[str, Replacement],
+        later: Collection[str] = (),
+    ):
         self.keep = keep
         self.replace = replace
+        self.later = later
+        self.patterns: dict[str, Pattern] = {}
         self.passed: set[str] = set()
         self.stages: list[str] = []
         self.moments = flow.StageMoments()
@@ -36,8 +44,21 @@ class Recorder:
         return self.keeps(probe.path) or probe.path in self.replace
 
     def keeps(self, path: str) -> bool:
-        """Whether this path is kept: named whole, or by its last word, or all are."""
-        return self.keep is None or path in self.keep or path.rpartition(".")[2] in self.keep
+        """Whether this path is kept: named whole, or by its last word, or all are.
+
+        Weights that something is put in the place of are kept as they are: nothing makes them.
+        """
+        if self.keep is None or _is_named(path, self.keep):
+            return True
+        return _is_named(path, self.later) and self._is_changed(path)
+
+    def offered(self, probe: Probe, later: Callable[[], Pattern]) -> None:
+        """Keep what makes the weights of this path, where they are wanted later."""
+        if _is_named(probe.path, self.later) and not self.keeps(probe.path):
+            self.patterns[probe.path] = later()
+
+    def _is_changed(self, path: str) -> bool:
+        return path in self.replace or path.replace("pattern", "scores") in self.replace
 
     def see(self, probe: Probe, x: Tensor) -> Tensor:
         """Record a value and return the one to pass on."""
@@ -60,6 +81,10 @@ class Recorder:
         if missed:
             choices = known.keys() | self.passed
             raise ConfigError(_missed_fault(name, choices) for name in missed)
+
+
+def _is_named(path: str, names: Collection[str]) -> bool:
+    return path in names or path.rpartition(".")[2] in names
 
 
 def _missed_fault(name: str, names: Collection[str]) -> Fault:
@@ -90,7 +115,8 @@ class Recording:
     """What one pass showed. Tensors stay on the device; frames cross in one transfer.
 
     `stages`: paths in the order in which they passed; `moments`: one row per stage, columns
-    `flow.MOMENTS`; `tensors`: what was kept, by path; `milliseconds`: measured.
+    `flow.MOMENTS`; `tensors`: what was kept, by path; `milliseconds`: measured; `patterns`: what
+    makes the attention weights that are asked for later, by path.
     """
 
     stages: tuple[str, ...]
@@ -98,6 +124,7 @@ class Recording:
     tensors: Mapping[str, Tensor]
     output: Tensor
     milliseconds: float
+    patterns: Mapping[str, Pattern] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         shape = " × ".join(map(str, self.output.shape))
@@ -107,7 +134,9 @@ class Recording:
     @cached_property
     def kept_bytes(self) -> int:
         """Memory that the recording holds, exactly: what two tensors share counts once."""
-        held = (*self.tensors.values(), self.moments, self.output)
+        made_of = [(each.q, each.k, each.mask) for each in self.patterns.values()]
+        also = (tensor for each in made_of for tensor in each if tensor is not None)
+        held = (*self.tensors.values(), self.moments, self.output, *also)
         storages = (tensor.untyped_storage() for tensor in held)
         return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
@@ -117,15 +146,46 @@ class Recording:
         `stack` is the half of an encoder–decoder: encoder or decoder. Raises `ConfigError`, which
         is a KeyError too, where nothing of that name was kept.
         """
-        half = f"{stack}." if stack else ""
-        path = name if name in self.tensors else f"{half}layers.{layer}.{name}"
+        path = self._path(name, layer, stack)
+        if path in self.patterns:
+            return self.patterns[path].rows()
         if path not in self.tensors:
-            raise UnknownNameError([_unrecorded_fault(path, self.tensors)])
+            kept = (*self.tensors, *self.patterns)
+            raise UnknownNameError([_unrecorded_fault(path, kept)])
         return self.tensors[path]
 
-    def pattern(self, layer: int = 0, *, stack: str = "") -> Tensor:
-        """Attention pattern of a layer: (batch, n_heads, query, key)."""
-        return self.tensor("pattern", layer, stack=stack)
+    def pattern(
+        self,
+        layer: int = 0,
+        *,
+        stack: str = "",
+        heads: slice = ALL,
+        queries: slice = ALL,
+        name: str = "pattern",
+    ) -> Tensor:
+        """Attention pattern of a layer: (batch, n_heads, query, key), or some of it.
+
+        Of a long text, ask for the heads and queries that are looked at: what was not kept whole is
+        made for them alone. `name`: cross_pattern of a decoder that reads a source.
+        """
+        if made := self.patterns.get(self._path(name, layer, stack)):
+            return made.rows(heads, queries)
+        whole = self.tensor(name, layer, stack=stack)
+        return whole if heads == queries == ALL else whole[:, heads, queries]
+
+    def pattern_shape(
+        self, layer: int = 0, *, stack: str = "", name: str = "pattern"
+    ) -> tuple[int, int, int, int]:
+        """(batch, n_heads, query, key), without making it."""
+        if made := self.patterns.get(self._path(name, layer, stack)):
+            return made.shape
+        batch, n_heads, n_queries, n_keys = self.tensor(name, layer, stack=stack).shape
+        return batch, n_heads, n_queries, n_keys
+
+    def _path(self, name: str, layer: int, stack: str) -> str:
+        half = f"{stack}." if stack else ""
+        is_whole = name in self.tensors or name in self.patterns
+        return name if is_whole else f"{half}layers.{layer}.{name}"
 
     def flow(self) -> pd.DataFrame:
         """One row per stage: layer, stage, mean, std, min, max, rms, outlier_share.
@@ -137,8 +197,10 @@ class Recording:
     def heads(
         self, mask: Tensor | None = None, layer: int = 0, tokens: Sequence[Hashable] = ()
     ) -> pd.DataFrame:
-        """One row per head: what `inspection.heads` measures of its pattern."""
-        return heads.frame(self.pattern(layer), mask, layer=layer, tokens=tokens)
+        """One row per head: what `observe.heads` measures of its pattern, some queries at a time."""
+        shape = self.pattern_shape(layer)
+        some = (self.pattern(layer, queries=rows) for rows in heads.blocks(shape))
+        return heads.frame_of(some, mask, layer=layer, tokens=tokens)
 
 
 def record(
@@ -149,16 +211,19 @@ def record(
     keep: Collection[str] | None = None,
     replace: Mapping[str, Replacement] | None = None,
     training_seed: int | None = None,
+    later: Collection[str] = (),
 ) -> Recording:
     """Run `model` once on `x` and return what its probes saw.
 
     `keep` names the probes whose tensors are kept (all by default); every stage is summed up
     in any case. `replace` maps a probe's path to a function that changes what passes.
     With a `training_seed` the pass is one of training mode: dropout on, batch statistics.
+    `later` names attention weights (`pattern`, `cross_pattern`) that are made where they are asked
+    for: memory and time of the pass then grow with the text and not with its square.
     Raises `ConfigError` where the model cannot read `x`, and where a path of `replace` was not met.
     """
     check_input(model, x)
-    recorder = Recorder(keep, replace or {})
+    recorder = Recorder(keep, replace or {}, later)
     training: AbstractContextManager[None] = nullcontext()
     if training_seed is not None:
         training = training_mode(generator(training_seed, "dropout"))
@@ -179,4 +244,5 @@ def record(
         tensors=recorder.tensors,
         output=output,
         milliseconds=milliseconds,
+        patterns=recorder.patterns,
     )

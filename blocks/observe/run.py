@@ -23,6 +23,7 @@ from blocks.observe.recording import Recording, record
 from blocks.observe.wiring import kept_stages
 
 START = "[BEGIN]"
+PATTERNS = ("pattern", "cross_pattern")
 
 
 class PaddingSide(StrEnum):
@@ -186,7 +187,7 @@ class Run:
         return x.to(self.device, devices.DTYPES[self.dtype])
 
     def record(self, model: Model) -> Recording:
-        """Run `model` and keep every stage and every head."""
+        """Run `model` and keep every stage, and of every head what makes its weights."""
         return record(
             model,
             self.values(),
@@ -194,6 +195,7 @@ class Run:
             keep=kept_stages(self.config),
             replace=self.replacements(model),
             training_seed=self.seed if self.training else None,
+            later=PATTERNS,
         )
 
     def replacements(self, model: Model) -> Mapping[str, Replacement]:
@@ -202,9 +204,7 @@ class Run:
         if not paths or self.other is None:
             return replacements(self.interventions)
         run = replace(self.untouched, input=self.other)
-        patterns = {"pattern", "cross_pattern"}  # so that attention takes the same steps
-        keep = {*patterns, *paths}
-        seen = record(model, run.values(), mask=run.build_mask(), keep=keep)
+        seen = record(model, run.values(), mask=run.build_mask(), keep=paths)
         return replacements(self.interventions, seen)
 
 

@@ -41,12 +41,12 @@ def wiring(config: ModelConfig, layer: int = 0, *, stack: str = "") -> tuple[Ste
 
 
 def kept_stages(config: ModelConfig) -> set[str]:
-    """What a recording keeps by name: every stage of every layer, and what the heads see."""
+    """What a recording keeps by name: every stage of every layer."""
     if config.architecture is not Architecture.ENCODER_DECODER:
-        return {"pattern", *(step.stage for step in wiring(config))}
+        return {step.stage for step in wiring(config)}
     steps = (*wiring(config), *wiring(config, stack="decoder"))
     ends = {"embedding", "embedding_norm", "final_norm"}
-    return {"pattern", "cross_pattern", *ends, *(step.stage for step in steps)}
+    return {*ends, *(step.stage for step in steps)}
 
 
 def frame(config: ModelConfig, layer: int = 0, *, stack: str = "") -> pd.DataFrame:

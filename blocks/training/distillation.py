@@ -249,6 +249,9 @@ class _Ears:
             self.heard[probe.path] = x
         return x
 
+    def offered(self, probe: Probe, later: object) -> None:
+        """Weights are compared as they pass, or not at all."""
+
 
 def holds_token(mask: Tensor | None, x: Tensor) -> Tensor:
     """Which places hold a token, no filler: those that some query may see; (batch, seq)."""

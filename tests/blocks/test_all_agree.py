@@ -5,6 +5,7 @@ Each seed draws a configuration from all fields; `BLOCKSCOPE_SEEDS` says how man
 
 import json
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import cycle
@@ -21,6 +22,7 @@ from blocks import ModelConfig, as_code, build, count_parameters, record
 from blocks.cost.flops import Pass, count_decoder_flops, count_encoder_flops, count_flops
 from blocks.export import family
 from blocks.inspection.settings import differing
+from blocks.model.attention import Pattern
 from blocks.model.config import FIELDS
 from blocks.model.dropout import training_mode
 from blocks.model.in_use import settable, settings_in_use
@@ -28,7 +30,7 @@ from blocks.model.kinds import Architecture, TokenMixer
 from blocks.model.kv_cache import KVCache, kv_cache_bytes
 from blocks.model.masks import MaskConfig
 from blocks.model.models import Model, count_built
-from blocks.model.probe import listening
+from blocks.model.probe import Probe, listening
 from blocks.model.randomness import generator
 from blocks.model.source_target import SourceTarget
 from blocks.observe.interventions import heads_of, replacements, stacks
@@ -195,6 +197,29 @@ def test_a_cache_holds_the_bytes_of_the_formula(seed: int):
         with torch.no_grad():
             build(config)(plain_ids, cache=cache)
         assert cache.nbytes() == kv_cache_bytes(config, 4, N_TOKENS), said(config)
+
+
+class BothWays(Recorder):
+    """Keeps attention weights as they pass, and what makes them."""
+
+    def offered(self, probe: Probe, later: Callable[[], Pattern]) -> None:
+        self.patterns[probe.path] = later()
+
+
+@seeds
+def test_weights_that_are_made_later_are_those_that_passed(seed: int):
+    own, names = case(seed), ("pattern", "cross_pattern")
+    both = BothWays(names, {})
+    with torch.no_grad(), listening(both):
+        own.model(own.x)
+    assert both.patterns.keys() == both.tensors.keys(), said(own.config)
+    for path, pattern in both.patterns.items():
+        whole, some = both.tensors[path], (slice(1, 2), slice(2, 5))
+        assert pattern.shape == whole.shape
+        assert_near(pattern.rows(), whole)
+        assert_near(pattern.rows(*some), whole[:, *some])
+    seen = record(own.model, own.x, keep=(), later=names)
+    assert not seen.tensors and seen.patterns.keys() == both.patterns.keys()
 
 
 def counted(config: ModelConfig) -> int:

@@ -62,10 +62,11 @@ def test_a_run_is_what_it_says(what: Input, training: bool, mask_kind: str):
     run = toy_run(input=what, training=training, mask=MaskConfig(mask_kind=mask_kind), seed=3)
     seen = run.record(run.build())
     x, mask = what.vectors(D_MODEL, seed=3), run.build_mask()
-    expected = record(build(toy(), seed=3), x, mask=mask, training_seed=3 if training else None)
+    model, training_seed = build(toy(), seed=3), 3 if training else None
+    expected = record(model, x, mask=mask, keep=(), training_seed=training_seed)
     assert torch.equal(seen.output, expected.output)
     assert seen.pattern().shape == (what.shape[0], N_HEADS, what.shape[1], what.shape[1])
-    assert seen.tensors.keys() == {*seen.stages, "layers.0.pattern"}
+    assert seen.tensors.keys() == {*seen.stages} and seen.patterns.keys() == {"layers.0.pattern"}
 
 
 def test_equal_runs_are_one_key():
