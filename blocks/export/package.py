@@ -2,12 +2,13 @@
 
 import io
 import json
+import math
 import tempfile
 import zipfile
 from pathlib import Path
 
 from safetensors.torch import save
-from torch import nn
+from torch import Tensor, nn
 
 from blocks.export.code import as_code
 from blocks.model.config import ModelConfig
@@ -18,6 +19,8 @@ from blocks.weights.config_write import family_of
 from blocks.weights.ledger import Ledger
 from blocks.weights.published import save_published
 from blocks.weights.tensors import Weights, copied, read_weights
+
+MOST_WEIGHTS = 2**26  # 256 MiB in float32
 
 
 def family(config: ModelConfig, came_as: str = "") -> str:
@@ -57,9 +60,23 @@ def packed(
 
 
 def activations(seen: Recording) -> bytes:
-    """What a recording keeps, each tensor under the name of its probe, as safetensors."""
-    tensors = {**seen.tensors, "output": seen.output}
+    """What a recording keeps, each tensor under the name of its probe, as safetensors.
+
+    Attention weights too; of a text so long that they outgrow the rest, what makes them.
+    """
+    tensors = {**seen.tensors, **_weights(seen), "output": seen.output}
     return _saved({name: copied(each) for name, each in tensors.items()})
+
+
+def _weights(seen: Recording) -> dict[str, Tensor]:
+    """The weights of all layers, or their queries and keys."""
+    patterns = seen.patterns.items()
+    if sum(math.prod(made.shape) for _path, made in patterns) <= MOST_WEIGHTS:
+        return {path: made.rows() for path, made in patterns}
+    parts = ((path, {"q": made.q, "k": made.k}) for path, made in patterns)
+    return {
+        path.replace("pattern", name): each for path, both in parts for name, each in both.items()
+    }
 
 
 def _saved(tensors: Weights) -> bytes:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import torch
 from torch import Tensor
 
 from blocks.inspection.head_steps import (
@@ -223,12 +222,12 @@ class Sharpest(NamedTuple):
 
 
 def sharpest(patterns: Sequence[Tensor], query: int, apart: Sequence[int] = ()) -> Sharpest:
-    """`patterns`: one per layer, (batch, n_heads, query, key); the first sequence is meant.
+    """`patterns`: the row of the query in each layer, (batch, n_heads, 1, key), first sequence.
 
     `apart`: keys that are not meant, because attention rests there whatever the query asks for
     (see `sinks`); where a query may see no others, they are.
     """
-    rows = [pattern[0, :, query].float().clone() for pattern in patterns]
+    rows = [pattern[0, :, 0].float().clone() for pattern in patterns]
     for row in rows:
         row[:, query] = 0
     whole = _largest(rows)
@@ -248,12 +247,11 @@ def _largest(rows: Sequence[Tensor]) -> Sharpest:
     return max(found, key=lambda each: each.weight)
 
 
-def on_sinks(pattern: Tensor, apart: Sequence[int]) -> Array:
-    """The share of a head's weight that rests on some keys: (batch, n_heads, query, key).
+def on_sinks(received: Tensor, apart: Sequence[int]) -> Array:
+    """The share of a head's weight that rests on some keys, all queries together: (n_heads,).
 
-    Of the first sequence, all queries together: (n_heads,).
+    `received`: what each key gets from all of them, (n_heads, key).
     """
-    received = pattern[0].sum(dim=1, dtype=torch.float32)  # (n_heads, key)
     share = received[:, list(apart)].sum(-1) / received.sum(-1).clamp(min=1e-9)
     return share.cpu().numpy()
 

@@ -6,7 +6,7 @@ there that most attention rests (Xiao et al. 2023, "attention sinks"). A mean, a
 largest weight is then that of these tokens alone.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from blocks.inspection.digest import Received, received_by_keys
 from blocks.observe import flow
 from blocks.observe.recording import Recording
 from blocks.observe.run import Run
@@ -54,10 +55,11 @@ class Sinks:
         return tuple(sink.token for sink in self.found)
 
 
-def find_sinks(run: Run, seen: Recording) -> Sinks:
+def find_sinks(run: Run, seen: Recording, received: Mapping[int, Received] | None = None) -> Sinks:
     """The tokens of the first sequence that are massive, or a sink, in some layer.
 
-    Padding is none of them. Two texts (encoder–decoder) are not looked at.
+    Padding is none of them. Two texts (encoder–decoder) are not looked at. `received`: what the
+    keys of each layer that attends get, where it is known already.
     """
     if run.has_target:
         return Sinks()
@@ -66,7 +68,8 @@ def find_sinks(run: Run, seen: Recording) -> Sinks:
     attending = run.config.attention_layers
     rested = torch.zeros_like(massive)
     for layer in attending:
-        rested[layer] = attended_tokens(seen.pattern(layer)[0], run.build_mask(layer))[text]
+        got = received[layer] if received else received_by_keys(seen, layer)
+        rested[layer] = attended_tokens(got, run.build_mask(layer))[text]
     both = torch.stack((massive, rested)).cpu()  # (2, n_layers, seq)
     first = text.start or 0
     return Sinks(
@@ -93,13 +96,12 @@ def massive_tokens(stream: Tensor) -> Tensor:
     return sizes > MASSIVE_TIMES * sizes.median()
 
 
-def attended_tokens(pattern: Tensor, mask: Tensor | None) -> Tensor:
-    """On which keys attention rests: (n_heads, query, key) to (key,), see `SINK_ABOVE`.
+def attended_tokens(got: Received, mask: Tensor | None) -> Tensor:
+    """On which keys attention rests: (key,), see `SINK_ABOVE`.
 
     Counted over the other tokens that may see the key, where they are at least `LEAST_QUERIES`.
     """
-    own = pattern.diagonal(dim1=-2, dim2=-1)
-    received = (pattern.sum(dim=1, dtype=torch.float32) - own).mean(dim=0)
+    received = (got.all - got.own).mean(dim=0)
     n, uniform = _unmoved(mask, len(received), received.device)
     share, even = received / n.clamp(min=1), uniform / n.clamp(min=1)
     return (n >= LEAST_QUERIES) & (share > SINK_ABOVE) & (share > SINK_TIMES * even)

@@ -55,17 +55,21 @@ def columns(n_heads: int) -> int:
     return min(n_heads, max(4, math.ceil(math.sqrt(n_heads))))
 
 
-def cells_per_side(seq_len: int, n_heads: int) -> int:
-    """How many cells k one drawn cell stands for, along each side."""
-    return math.ceil(seq_len / (SIDE if n_heads <= MANY_HEADS else SIDE_OF_MANY))
+def cells_per_side(seq_len: int, n_heads: int = 1) -> int:
+    """How many cells k one drawn cell stands for, along each side.
+
+    Of many heads, whole cells of what few heads are drawn with stand together.
+    """
+    k = math.ceil(seq_len / SIDE)
+    return k if n_heads <= MANY_HEADS else k * math.ceil(math.ceil(seq_len / k) / SIDE_OF_MANY)
 
 
-def shrink(codes: Tensor) -> Tensor:
-    """Keep the largest code of every k × k cells, to what a tile can show.
+def shrink(codes: Tensor, k: int = 0) -> Tensor:
+    """Keep the largest code of every k × k cells, or (0) of so many that a tile can show them.
 
     (n_heads, query, key) to (n_heads, rows, columns).
     """
-    k = cells_per_side(codes.shape[-1], len(codes))
+    k = k or cells_per_side(codes.shape[-1], len(codes))
     return codes if k == 1 else F.max_pool2d(codes.float(), k, ceil_mode=True).to(torch.uint8)
 
 

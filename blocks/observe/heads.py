@@ -31,10 +31,13 @@ def frame(
     return frame_of((pattern,), mask, layer=layer, tokens=tokens)
 
 
-def blocks(shape: tuple[int, int, int, int]) -> list[slice]:
-    """Queries of a pattern (batch, n_heads, query, key), so many at a time as are held together."""
+def blocks(shape: tuple[int, int, int, int], times: int = 1) -> list[slice]:
+    """Queries of a pattern (batch, n_heads, query, key), so many at a time as are held together.
+
+    As many `times` as it takes, but for the last.
+    """
     batch, n_heads, n_queries, n_keys = shape
-    step = max(1, AT_ONCE // (batch * n_heads * n_keys))
+    step = times * max(1, AT_ONCE // (times * batch * n_heads * n_keys))
     return [slice(first, min(n_queries, first + step)) for first in range(0, n_queries, step)]
 
 

@@ -197,7 +197,7 @@ class Recording:
     def heads(
         self, mask: Tensor | None = None, layer: int = 0, tokens: Sequence[Hashable] = ()
     ) -> pd.DataFrame:
-        """One row per head: what `observe.heads` measures of its pattern, some queries at a time."""
+        """One row per head: what `observe.heads` measures of it, some queries at a time."""
         shape = self.pattern_shape(layer)
         some = (self.pattern(layer, queries=rows) for rows in heads.blocks(shape))
         return heads.frame_of(some, mask, layer=layer, tokens=tokens)

@@ -96,8 +96,8 @@ def says_measures(facts: LayerHeads, head: int, token: int) -> str:
     )
 
 
-def tiles_note(run: Run, is_apart: bool = False) -> str:
-    """How to read the tiles; `is_apart`: sinks are."""
+def tiles_note(run: Run, n_heads: int, is_apart: bool = False) -> str:
+    """How to read the tiles of so many heads; `is_apart`: sinks are."""
     said = [
         _(
             "All heads share one color scale; gray cells are masked. Choose a head by "
@@ -109,7 +109,7 @@ def tiles_note(run: Run, is_apart: bool = False) -> str:
     if blind := cached.blind_queries(run):
         text = _("Queries that cannot attend to any key: {n}; their rows are all zeros.")
         said.append(text.format(n=blind))
-    k = tiles.cells_per_side(run.input.shape[1], run.config.n_heads)
+    k = tiles.cells_per_side(run.input.shape[1], n_heads)
     if k > 1:
         said.append(_("Each cell shows the largest of {k} × {k} weights.").format(k=k))
     return sentences(*said)
@@ -158,7 +158,7 @@ def _what_heads_see(
     left, right = columns(2)
     with left:
         show(draw_tiles, run, *at, is_apart, key="head_tiles", on_click=on_click)
-        note(tiles_note(run, is_apart))
+        note(tiles_note(run, run.config.n_heads, is_apart))
     with right:
         one_head(run, *at)
     found = table(layer_heads(run, at.layer))

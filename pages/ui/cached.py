@@ -19,7 +19,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from blocks import ModelConfig, Recording, count_parameters
 from blocks.cost import breakdown
 from blocks.cost.packed_rows import can_pack
-from blocks.inspection import sinks, tiles, values
+from blocks.inspection import digest, sinks, tiles, values
 from blocks.model import devices, masks
 from blocks.model.layout import pack_weights_for_decoding
 from blocks.model.models import Encoder, EncoderDecoder, Model, assemble, build
@@ -36,7 +36,7 @@ from pages.ui.shelf import Recent, Shelf, shelves, weighed
 from pages.ui.turns import turns
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -232,27 +232,39 @@ def whole_flow(run: Run) -> pd.DataFrame:
     return recording(run).flow()
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
+def heads_digest(run: Run, layer: int) -> digest.Digest:
+    """What is kept of all heads of a layer."""
+    seen, tokens = recording(run), run.input.tokens or ()
+    with turn(run.device):
+        return digest.digest(seen, layer, run.build_mask(layer), tokens)
+
+
 def heads(run: Run, layer: int) -> pd.DataFrame:
     """One row per head of a layer: its measures."""
-    return recording(run).heads(run.build_mask(layer), layer, run.input.tokens or ())
+    return heads_digest(run, layer).measures
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)
+def small_codes(run: Run, layer: int, blank: tuple[int, ...] = ()) -> "Tensor":
+    """Maps of all heads of a layer that are small enough for tiles; `blank`: keys left blank."""
+    with turn(run.device):
+        return digest.small_codes(recording(run), layer, run.build_mask(layer), blank)
+
+
 def head_tiles(run: Run, layer: int, blank: tuple[int, ...] = ()) -> NDArray[np.uint8]:
     """All heads of a layer, for the first sequence, side by side, one byte per cell.
 
     `blank`: keys whose columns are left blank.
     """
-    codes = tiles.encode(recording(run).pattern(layer)[:1], run.build_mask(layer))[0]
-    codes[..., list(blank)] = tiles.BLANK
-    return tiles.tile(tiles.shrink(codes), tiles.columns(len(codes)))
+    return digest.tiled([small_codes(run, layer, blank)], tiles.columns(run.config.n_heads))
 
 
 @lru_cache(maxsize=32)
 def head_map(run: Run, layer: int, head: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """One head of the first sequence: codes to colour, and weights, NaN where masked."""
-    pattern, mask = recording(run).pattern(layer)[:1, head : head + 1], run.build_mask(layer)
+    pattern = recording(run).pattern(layer, heads=slice(head, head + 1))[:1]
+    mask = run.build_mask(layer)
     return tiles.encode(pattern, mask)[0, 0].cpu().numpy(), tiles.weights(pattern, mask)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from blocks.inspection import predictions, tiles
+from blocks.inspection import predictions
+from blocks.inspection.digest import tiled
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
@@ -81,12 +82,8 @@ def head_tiles(run: Run, blank: tuple[int, ...] = ()) -> NDArray[np.uint8]:
 
     `blank`: keys whose columns are left blank.
     """
-    seen = cached.recording(run)
-    layers = run.config.attention_layers
-    masks = [run.build_mask(layer) for layer in layers]
-    codes = tiles.encode_layers([seen.pattern(layer) for layer in layers], masks)
-    codes[..., list(blank)] = tiles.BLANK
-    return tiles.tile(tiles.shrink(codes), run.config.n_heads)
+    each = (cached.small_codes(run, layer, blank) for layer in run.config.attention_layers)
+    return tiled(each, run.config.n_heads)
 
 
 def tile(run: Run, layer: int, head: int) -> int:

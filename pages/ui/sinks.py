@@ -18,7 +18,8 @@ MOST_NAMED = 6
 @lru_cache(maxsize=64)
 def found_in(run: Run) -> Sinks:
     """The sinks of a run."""
-    return find_sinks(run, cached.recording(run))
+    received = {i: cached.heads_digest(run, i).received for i in run.config.attention_layers}
+    return find_sinks(run, cached.recording(run), received)
 
 
 def set_apart(run: Run, is_wanted: bool) -> tuple[int, ...]:
@@ -35,8 +36,8 @@ def with_shares(heads: pd.DataFrame, run: Run, is_apart: bool) -> pd.DataFrame:
     tokens = set_apart(run, is_apart)
     if not tokens:
         return heads
-    seen, layers = cached.recording(run), heads["layer"].unique()
-    shares = {layer: on_sinks(seen.pattern(int(layer)), tokens) for layer in layers}
+    digests = {layer: cached.heads_digest(run, int(layer)) for layer in heads["layer"].unique()}
+    shares = {layer: on_sinks(each.received.all, tokens) for layer, each in digests.items()}
     rows = zip(heads["layer"], heads["head"], strict=True)
     return heads.assign(on_sinks=[float(shares[layer][head]) for layer, head in rows])
 

@@ -115,5 +115,5 @@ def test_what_a_run_showed_is_saved_by_the_names_of_its_probes():
     run = RUNS["a block"]
     seen = run.record(run.build())
     found = load(activations(seen))
-    assert found.keys() == {*seen.tensors, "output"}
+    assert found.keys() == {*seen.tensors, *seen.patterns, "output"}
     assert torch.equal(found["layers.0.pattern"], seen.pattern(0))

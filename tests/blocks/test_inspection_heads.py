@@ -6,8 +6,13 @@ import pandas as pd
 import pytest
 import torch
 from torch import Tensor
+from toy import assert_near, toy
 
+from blocks import build, record
+from blocks.inspection import tiles
+from blocks.inspection.digest import digest, small_codes
 from blocks.model.masks import causal
+from blocks.observe import heads as head_measures
 from blocks.observe.heads import NAMED_ABOVE, frame
 
 SEQ_LEN = 5
@@ -146,3 +151,21 @@ def test_a_head_that_reads_what_followed_the_same_token_is_an_induction_head():
 def test_where_no_token_stands_twice_there_is_no_induction():
     table = frame(torch.full((1, 1, 3, 3), 1 / 3), tokens=["a", "b", "c"])
     assert table["induction"].tolist() == [0]
+
+
+def test_heads_of_a_long_text_are_measured_and_drawn_as_of_whole_patterns(monkeypatch):
+    config = toy(architecture="gpt", n_layers=1, n_heads=4, vocab_size=7, max_seq_len=256)
+    ids = torch.arange(150)[None] ** 2 % 7
+    tokens, mask = ids[0].tolist(), causal(150)
+    seen = record(build(config), ids, keep={"pattern"})
+    later = record(build(config), ids, keep=(), later=("pattern",))
+    monkeypatch.setattr(head_measures, "AT_ONCE", 4 * 150 * 10)  # ten queries at a time
+    found = digest(later, 0, mask, tokens)
+    whole = head_measures.frame(seen.pattern(), mask, tokens=tokens)
+    pd.testing.assert_frame_equal(found.measures, whole, check_exact=False, rtol=1e-5)
+    codes = tiles.shrink(tiles.encode(seen.pattern(), mask)[0])
+    small = small_codes(later, 0, mask)
+    assert (small.int() - codes.int()).abs().max() <= 1 and small.shape == (4, 50, 50)
+    got = found.received
+    assert_near(got.all, seen.pattern()[0].sum(1))
+    assert_near(got.own, seen.pattern()[0].diagonal(dim1=1, dim2=2))

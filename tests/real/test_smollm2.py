@@ -161,9 +161,9 @@ def test_two_generations_of_sinks_are_set_apart_and_looked_past(recorded):
     assert {*range(3, 9)} | {*range(12, 31)} <= {layer + 1 for layer in first.massive}
     assert {*range(4, 9)} <= {layer + 1 for layer in early.massive} <= {*range(3, 11)}
     assert 11 not in first.attended and {*range(12, 30)} <= {*first.attended}
-    patterns = [seen.pattern(layer) for layer in range(30)]
-    assert sharpest(patterns, 13).key == 0 and sharpest(patterns, 13, found.tokens).beyond_sinks
-    assert sharpest(patterns, 13, found.tokens).key not in found.tokens
+    rows = [seen.pattern(layer, queries=slice(13, 14)) for layer in range(30)]
+    assert sharpest(rows, 13).key == 0 and sharpest(rows, 13, found.tokens).beyond_sinks
+    assert sharpest(rows, 13, found.tokens).key not in found.tokens
     assert loudest(seen.tensor("resid_pre", 10), seen.tensor("resid_post", 10)) is None
     loud = loudest(seen.tensor("resid_pre", 11), seen.tensor("resid_post", 11))
     assert loud.token == 0 and loud.rms > 100 * loud.median_after

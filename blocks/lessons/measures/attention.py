@@ -13,12 +13,19 @@ WIDEST = 4096
 
 def weight(at: Place, *, layer: int = 0, head: int = 0, query: int = -1, key: int = 0) -> float:
     """The attention weight of a query on a key, from 0; query −1 is the last."""
-    return float(at.seen.pattern(layer)[0, head, query, key])
+    return float(_row(at, layer, head, query)[key])
 
 
 def weights(at: Place, *, layer: int = 0, head: int = 0, query: int = -1) -> tuple[float, ...]:
     """The weights of a query on all keys."""
-    return tuple(at.seen.pattern(layer)[0, head, query].float().tolist())
+    return tuple(_row(at, layer, head, query).tolist())
+
+
+def _row(at: Place, layer: int, head: int, query: int) -> torch.Tensor:
+    """The weights of a query on all keys: (key,)."""
+    n = at.seen.pattern_shape(layer)[2]
+    row = slice(range(n)[query], range(n)[query] + 1)
+    return at.seen.pattern(layer, heads=slice(head, head + 1), queries=row)[0, 0, 0].float()
 
 
 def cross_weights(
@@ -31,7 +38,7 @@ def cross_weights(
 
 def weight_map(at: Place, *, layer: int = 0, head: int = 0) -> Map:
     """All weights of a head, a row a query."""
-    return _rows(at.seen.pattern(layer)[0, head])
+    return _rows(at.seen.pattern(layer, heads=slice(head, head + 1))[0, 0])
 
 
 def cross_map(at: Place, *, layer: int = 0, head: int = 0, key: int = -1) -> Map:
@@ -69,7 +76,7 @@ def dot_product(
 
 def entropy_bits(at: Place, *, layer: int = 0, head: int = 0, query: int = -1) -> float:
     """How spread the weights of a query are: 0 is one key, log₂ n is n keys alike."""
-    pattern = at.seen.pattern(layer)[0, head, query].float()
+    pattern = _row(at, layer, head, query)
     return float(torch.special.entr(pattern).sum() / torch.log(torch.tensor(2.0)))
 
 

@@ -140,7 +140,7 @@ def all_heads(run: Run) -> None:
     left, right = columns(2)
     with left:
         show(draw_all_heads, run, *at, is_apart, key="all_head_tiles", on_click=open_tile)
-        note(tiles_note(run, is_apart))
+        note(tiles_note(run, len(layers.heads(run)), is_apart))
     with right:
         sort_by = link.value("sort_heads_by")
         sort_choice(sort_by)

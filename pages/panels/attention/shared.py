@@ -47,8 +47,9 @@ def head_facts(run: Run, layer: int, head: int, query: int, *cell: Any) -> HeadF
 def sharpest(run: Run, query: int, is_apart: bool) -> Sharpest:
     """Where the pinned token reads most from one other token; `is_apart`: sinks are."""
     seen, layers = cached.recording(run), run.config.attention_layers
-    patterns = [seen.pattern(layer) for layer in layers]
-    found = heads.sharpest(patterns, query, sinks.set_apart(run, is_apart))
+    row = slice(query, query + 1)
+    rows = [seen.pattern(layer, queries=row) for layer in layers]
+    found = heads.sharpest(rows, query, sinks.set_apart(run, is_apart))
     return found._replace(layer=layers[found.layer])
 
 

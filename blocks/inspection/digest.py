@@ -1,0 +1,95 @@
+"""All heads of a layer without all of their weights: some queries at a time.
+
+A long text has too many weights to keep them. What is measured of them and what is drawn of them
+small is taken while they are there; memory grows with the text, and not with its square.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from blocks.inspection import tiles
+from blocks.observe import heads
+from blocks.observe.recording import Recording
+
+
+class Received(NamedTuple):
+    """What keys get, each (n_heads, key): from `all` queries of the first sequence, and their own.
+
+    Where queries and keys are of two texts, nothing is their own.
+    """
+
+    all: Tensor
+    own: Tensor
+
+
+class Digest(NamedTuple):
+    """What is kept of the weights of a layer.
+
+    `measures`: one row per head (see `blocks.observe.heads`).
+    """
+
+    measures: pd.DataFrame
+    received: Received
+
+
+def digest(
+    seen: Recording, layer: int, mask: Tensor | None, tokens: Sequence[Hashable] = ()
+) -> Digest:
+    """All heads of a layer, looked at once."""
+    found = list[Received]()
+
+    def some() -> Iterator[Tensor]:
+        for rows, pattern in _blocks(seen, layer):
+            found.append(_received(rows, pattern))
+            yield pattern
+
+    measures = heads.frame_of(some(), mask, layer=layer, tokens=tokens)
+    return Digest(measures, _joined(found))
+
+
+def received_by_keys(seen: Recording, layer: int) -> Received:
+    """What the keys of a layer get."""
+    return _joined([_received(rows, pattern) for rows, pattern in _blocks(seen, layer)])
+
+
+def small_codes(
+    seen: Recording, layer: int, mask: Tensor | None, blank: Sequence[int] = ()
+) -> Tensor:
+    """Small maps of the first sequence, each cell the largest code of k × k (see `tiles.shrink`).
+
+    (n_heads, rows, columns), one byte each. `blank`: keys that count for nothing.
+    """
+    k, found = tiles.cells_per_side(seen.pattern_shape(layer)[-1]), []
+    for rows, pattern in _blocks(seen, layer, times=k):
+        codes = tiles.encode(pattern[:1], None if mask is None else mask[..., rows, :])[0]
+        codes[..., list(blank)] = tiles.BLANK
+        found.append(tiles.shrink(codes, k))
+    return torch.cat(found, dim=1)
+
+
+def tiled(codes: Iterable[Tensor], columns: int) -> NDArray[np.uint8]:
+    """All heads of some layers side by side, one byte per cell (see `tiles.tile`)."""
+    return tiles.tile(tiles.shrink(torch.cat([*codes])), columns)
+
+
+def _blocks(seen: Recording, layer: int, times: int = 1) -> Iterator[tuple[slice, Tensor]]:
+    for rows in heads.blocks(seen.pattern_shape(layer), times):
+        yield rows, seen.pattern(layer, queries=rows)
+
+
+def _received(rows: slice, pattern: Tensor) -> Received:
+    weights = pattern[0]
+    own = torch.zeros_like(weights[:, 0], dtype=torch.float32)
+    there = weights.diagonal(rows.start, dim1=-2, dim2=-1)
+    own[:, rows.start : rows.start + there.shape[-1]] = there
+    return Received(weights.sum(dim=1, dtype=torch.float32), own)
+
+
+def _joined(found: Sequence[Received]) -> Received:
+    return Received(*(torch.stack(each).sum(0) for each in zip(*found, strict=True)))
