@@ -248,8 +248,9 @@ def heads(run: Run, layer: int) -> pd.DataFrame:
 @lru_cache(maxsize=256)
 def small_codes(run: Run, layer: int, blank: tuple[int, ...] = ()) -> "Tensor":
     """Maps of all heads of a layer that are small enough for tiles; `blank`: keys left blank."""
+    seen = recording(run)  # takes a turn of its own
     with turn(run.device):
-        return digest.small_codes(recording(run), layer, run.build_mask(layer), blank)
+        return digest.small_codes(seen, layer, run.build_mask(layer), blank)
 
 
 def head_tiles(run: Run, layer: int, blank: tuple[int, ...] = ()) -> NDArray[np.uint8]:

@@ -32,7 +32,7 @@ def seen(run: Run) -> tuple[dict, dict, list]:
 
 def forget() -> None:
     """Whatever was kept."""
-    for kept in (cached.flow, cached.whole_flow, cached.heads, cached.head_map):
+    for kept in (cached.flow, cached.whole_flow, cached.heads_digest, cached.head_map):
         kept.cache_clear()
     cached.recordings().clear()
     cached.models().clear()
