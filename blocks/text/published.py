@@ -207,8 +207,8 @@ def _or_none(ask: Callable[[], T]) -> T | None:
         return None
 
 
-DAMAGED = N_("tokenizer.json is damaged or of an unsupported kind: download it again")
+DAMAGED = N_("The tokenizer is damaged or of an unsupported kind: download it again")
 UNBOUNDED = N_(
-    "tokenizer.json asks for steps that could take very long, or make a short text very long, "
+    "The tokenizer asks for steps that could take very long, or make a short text very long, "
     "so it is not opened: use the one that was published with the model"
 )

@@ -63,9 +63,11 @@ class Entry(NamedTuple):
 
 FAULTS = {
     State.MISSING: N_("{key} is missing from the files (needed for {ours})"),
-    State.LEFT_OVER: N_("{key} has no place in the {family} model that config.json describes"),
+    State.LEFT_OVER: N_(
+        "{key} has no place in the {family} model that the configuration describes"
+    ),
     State.TWICE: N_("{key} is in the files twice, under two names"),
-    State.WRONG_SHAPE: N_("{key} has shape {shape}, but config.json asks for {expected}"),
+    State.WRONG_SHAPE: N_("{key} has shape {shape}, but the configuration asks for {expected}"),
     State.NO_NUMBERS: N_(
         "{key} is stored as {dtype}; weights must be F64, F32, F16, BF16, MXFP4 with its "
         "scales, or a rounded format of GGUF (Q2_K to Q8_0)"

@@ -323,10 +323,12 @@ def _check_counts(config: ModelConfig, n_found: int, *, is_stacked: bool) -> Non
     n_experts = config.n_expert_layers * config.n_experts
     n_parts = n_layers if is_stacked else n_layers + n_experts - config.n_expert_layers
     if is_stacked and n_experts > MOST_STACKED:
-        said = N_("config.json asks for {n} experts in all; at most {most} can be built here")
+        said = N_("The configuration asks for {n} experts in all; at most {most} can be built here")
         raise refusal(said, n=f"{n_experts:,}", most=f"{MOST_STACKED:,}")
     if LEAST_OF_A_LAYER * n_parts > n_found:
-        said = N_("config.json asks for {n} layers, but the files hold only {tensors} tensors")
+        said = N_(
+            "The configuration asks for {n} layers, but the files hold only {tensors} tensors"
+        )
         raise refusal(said, n=n_layers, tensors=n_found)
 
 
@@ -423,6 +425,6 @@ def _tokenizer(text: str | None, config: ModelConfig) -> PublishedTokenizer | No
         return None
     found = published_tokenizer(text)
     if found.vocab_size > config.vocab_size:
-        text = N_("tokenizer.json has {n} tokens, but the model knows only {vocab_size}")
+        text = N_("The tokenizer has {n} tokens, but the model knows only {vocab_size}")
         raise refusal(text, n=f"{found.vocab_size:,}", vocab_size=f"{config.vocab_size:,}")
     return found

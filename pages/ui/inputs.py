@@ -11,7 +11,6 @@ from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.interventions import Intervention, patched_paths
 from blocks.observe.run import START as BEGIN
 from blocks.observe.run import Input, PaddingSide, Run
-from blocks.text.numbers import NumberTokenizer
 from blocks.text.words import first_words, words
 from pages.ui import link, starts, terms, tokens, weights
 from pages.ui.controls import choose, slider, switch
@@ -180,10 +179,8 @@ def _tokens_note(run: Run) -> None:
                 "unfamiliar to it."
             )
             st.caption(note.format(task=terms.option(card.task)))
-        if isinstance(tokens.tokenizer(), NumberTokenizer):
-            st.caption(
-                _("This model came without a tokenizer.json: type token ids separated by spaces.")
-            )
+        if said := weights.says_numbers(tokens.tokenizer()):
+            st.caption(said)
     if left_out:
         note = _("Not in this model's vocabulary, so left out: {signs}.")
         st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))

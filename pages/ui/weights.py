@@ -5,12 +5,14 @@ from functools import lru_cache
 
 from blocks import ModelConfig
 from blocks.model.kinds import Architecture
+from blocks.text.numbers import NumberTokenizer
+from blocks.text.tokenizer import Tokenizer
 from blocks.training.tasks import TaskKind
 from blocks.weights.model_file import Card
 from blocks.weights.pocket import pocket_names
 from pages.ui import brought, link, runs, starts, terms
 from pages.ui.fields import default_preset
-from pages.ui.language import _, enumeration, literal
+from pages.ui.language import _, enumeration, literal, sentences
 
 MOST_OF_A_NAME = 40
 FREE_TO_CHANGE = {"dropout", "initialization", "residual"}
@@ -45,10 +47,18 @@ def whose() -> str:
         text = _("Opened: {name} · SHA-256 {digest} …")
         digest = starts.original(weights).partition("@")[2]
         said = text.format(name=literal(brought.title(weights)), digest=digest) + taught
-        return " ".join((said, *_rounded(starts.model(starts.original(weights)))))
+        found = starts.model(starts.original(weights))
+        return sentences(said, says_numbers(found.tokenizer), *_rounded(found))
     if weights.startswith(runs.PREFIX) and card:
         return _("Trained here for {n:,} steps.").format(n=card.n_steps) + taught
     return _("Shipped with Blockscope, trained by us.")
+
+
+def says_numbers(tokenizer: Tokenizer) -> str:
+    """Where a model came without a tokenizer; empty where it has one."""
+    if not isinstance(tokenizer, NumberTokenizer):
+        return ""
+    return _("This model came without a tokenizer: type token ids separated by spaces.")
 
 
 def _rounded(found: brought.Learned) -> Iterator[str]:

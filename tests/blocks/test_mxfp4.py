@@ -136,5 +136,5 @@ def test_blocks_of_another_size_are_told_once(folder: Path):
     with pytest.raises(ConfigError) as error:
         open_published(folder)
     assert [str(fault) for fault in error.value.faults] == [
-        f"{key}_blocks has shape (5, 96, 64), but config.json asks for (5, 32, 64)"
+        f"{key}_blocks has shape (5, 96, 64), but the configuration asks for (5, 32, 64)"
     ]

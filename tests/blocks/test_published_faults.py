@@ -116,11 +116,11 @@ def test_the_ledger_says_where_everything_went(folder: Path):
         ),
         (
             lambda t: t.update({"transformer.wpe.weight": torch.zeros(18, 24)}),
-            r"wpe\.weight has shape \(18, 24\), but config\.json asks for \(17, 24\)",
+            r"wpe\.weight has shape \(18, 24\), but the configuration asks for \(17, 24\)",
         ),
         (
             lambda t: t.update({"transformer.wpe.weight": torch.zeros(24, 17)}),
-            r"wpe\.weight has shape \(24, 17\), but config\.json asks for \(17, 24\)",
+            r"wpe\.weight has shape \(24, 17\), but the configuration asks for \(17, 24\)",
         ),
         (
             lambda t: t.update({"wpe.weight": torch.zeros(17, 24)}),
@@ -161,7 +161,7 @@ def test_of_many_faults_the_first_are_said_and_the_rest_counted(folder: Path):
         ({"n_layer": 10**6}, "1000000 layers, but the files hold"),
         ({"n_layer": 10**400}, "sizes here go from"),
         ({"n_head": 5}, "does not divide"),
-        ({"vocab_size": 38}, r"has shape \(37, 24\), but config\.json asks for \(38, 24\)"),
+        ({"vocab_size": 38}, r"has shape \(37, 24\), but the configuration asks for \(38, 24\)"),
         ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx is true"),
         ({"tie_word_embeddings": False}, r"lm_head\.weight is missing"),
         ({"quantization_config": {"bits": 4}}, "quantization_config"),
@@ -252,7 +252,10 @@ def test_of_experts_that_lie_in_one_tensor_each_is_told(tmp_path: Path):
     [
         ({"quantization_config": {"quant_method": "fp8"}}, "quantization_config is"),
         ({"num_hidden_layers": 10**4, "num_local_experts": 512}, "5,120,000 experts in all"),
-        ({"num_local_experts": 6}, r"has shape \(5, 24, 56\), but config\.json asks for \(6, 24"),
+        (
+            {"num_local_experts": 6},
+            r"has shape \(5, 24, 56\), but the configuration asks for \(6, 24",
+        ),
         ({"swiglu_alpha": 1.5}, "swiglu_alpha is 1.5"),
         ({"swiglu_limit": 0.0}, "swiglu_limit is 0.0"),
     ],

@@ -71,6 +71,7 @@ def test_without_a_tokenizer_one_writes_numbers():
     assert_works(at)
     for words in ("After `4`", "3 tokens ×"):
         assert words in said(at)
+    assert "came without a tokenizer" in " ".join(each.value for each in at.sidebar.caption)
 
 
 def test_a_page_of_another_architecture_shows_the_way():
