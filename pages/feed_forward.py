@@ -5,6 +5,7 @@ import pages.ui.entrance  # noqa: F401
 from blocks.model.faults import N_
 from pages.panels.feed_forward.activation import the_bend, the_gate
 from pages.panels.feed_forward.experts import mixture_of_experts, what_experts_cost
+from pages.panels.feed_forward.massive import what_outweighs
 from pages.panels.feed_forward.positions import each_position_alone
 from pages.panels.feed_forward.shared import layer_and_expert, of_a_layer, of_units
 from pages.panels.feed_forward.units import dead_and_alive, one_unit
@@ -44,6 +45,13 @@ PANELS = (
         of_units(one_unit),
         layer_and_expert,
         fields=("activation", "d_ff"),
+    ),
+    Panel(
+        "massive-activations",
+        N_("Which value outweighs all others?"),
+        what_outweighs,
+        fields=("n_layers", "d_ff", "activation"),
+        of_predictions=True,
     ),
     Panel(
         "width",

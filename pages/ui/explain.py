@@ -60,6 +60,7 @@ TITLES = {
     "random_scores": N_("Scores of random vectors"),
     "scaling": N_("Why divide by √d_head"),
     "contribution": N_("Weight and contribution"),
+    "massive_activations": N_("Massive activations and sinks"),
     "contribution_graph": N_("Contribution graph"),
     "head_names": N_("Head roles"),
     "interventions": N_("Ablation and patching"),

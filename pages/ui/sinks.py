@@ -77,8 +77,8 @@ def sinks_switch(run: Run, place: str) -> bool:
     is_apart = is_wanted()
     if not set_apart(run, True):
         return is_apart
-    look = {"horizontal": True, "vertical_alignment": "center"}
-    with st.container(key=f"sinks_apart_{place}", **look):
+    key = f"sinks_apart_{place}"
+    with st.container(horizontal=True, vertical_alignment="center", key=key):
         st.toggle(_("Set sinks apart"), **link.view("sinks_apart", is_apart, (place,)))
         st.caption(says_apart(run, is_apart), width="stretch")
     return is_apart

@@ -169,6 +169,46 @@ def test_two_generations_of_sinks_are_set_apart_and_looked_past(recorded):
     assert loud.token == 0 and loud.rms > 100 * loud.median_after
 
 
+def test_one_unit_writes_the_value_that_the_text_hangs_on(recorded, theirs):
+    from torch.nn.functional import cross_entropy
+
+    from blocks.inspection import massive
+    from blocks.inspection.wide import see_layer
+
+    run, model, seen = recorded
+    facts, ids = massive.massive_facts(run, seen), run.values()
+    layer, token, channel, value = facts.born
+    assert (layer, token, channel) == (11, 0, 507) and facts.death == 28 and facts.is_massive
+    with torch.no_grad():
+        after = theirs(ids, output_hidden_states=True).hidden_states[layer + 1][0]
+    assert after.abs().argmax() == channel  # of the first token
+    assert value == pytest.approx(float(after[token, channel]), rel=1e-4)
+    found = massive.writers(see_layer(run, model, seen, layer), token, channel)
+    assert found.first["unit"] == 1229 and found.first["hidden"] == pytest.approx(2755, rel=0.01)
+    assert found.first["elsewhere"] < 0.1
+
+    def zeroed(_module, _inputs, out):
+        stream = out[0] if isinstance(out, tuple) else out
+        stream[0, token, channel] = 0
+
+    def bits():
+        with torch.no_grad():
+            logits = theirs(ids).logits[0]
+        return float(cross_entropy(logits[:-1], ids[0, 1:])) / 0.6931472
+
+    measured = bits()
+    hook = theirs.model.layers[layer].register_forward_hook(zeroed)
+    try:
+        without = bits()
+    finally:
+        hook.remove()
+    assert massive.as_it_was(run, seen, facts.born).bits == pytest.approx(measured, rel=1e-4)
+    assert massive.rerun(run, model, facts.born, 0.0).bits == pytest.approx(without, rel=1e-3)
+    assert without > 2 * measured
+    usual = massive.usual_value(run, model, facts.born)
+    assert massive.rerun(run, model, facts.born, usual).bits == pytest.approx(measured, rel=0.05)
+
+
 def test_home_opens_it_and_its_link_says_so():
     from streamlit.testing.v1 import AppTest
 

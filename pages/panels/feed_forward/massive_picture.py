@@ -1,0 +1,130 @@
+"""The largest values of the stream: of each token after each layer, and one channel on its way."""
+
+from typing import Any
+
+import numpy as np
+
+from blocks.inspection.massive import MassiveFacts
+from pages.figures import marks, palette
+from pages.figures.axes import AXIS, log_axis, plot_room, room_under_legend
+from pages.figures.counting import from_one, told_apart
+from pages.figures.described import SAID
+from pages.figures.numbers import readable
+from pages.figures.theme import Picture, Translate, figure, token_label
+from pages.figures.token_axis import label_room, slanted
+from pages.figures.weights import outline
+
+MOST_TOKENS, NAMES = 48, 24
+TALL, FEW_ROWS, ROW, MOST_ROWS, FLAT, BOTTOM, TICKS = 36, 8, 16, 40, 6, 8, 12
+CURVES = 260
+LEAST = 1e-3  # on a logarithmic scale
+COLORS = (palette.PINNED, palette.ATTENTION, palette.NORM, palette.EMBEDDING)
+DASHES = ("solid", "dash", "dot", "dashdot")
+
+
+def largest_values(facts: MassiveFacts, *, _: Translate) -> Picture:
+    """A row a layer, a column a token; a click returns layer and token."""
+    shown = facts.shown(MOST_TOKENS)
+    sizes = np.abs(facts.values[:, shown])
+    labels = [told_apart(facts.run.input.labels)[token] for token in shown]
+    n_layers, room = len(sizes), label_room(labels)
+    row = TALL if n_layers <= FEW_ROWS else ROW if n_layers <= MOST_ROWS else FLAT
+    powers = np.log10(np.maximum(sizes, LEAST))
+    ends = np.floor(powers.min()), np.ceil(powers.max())
+    ticks = np.arange(ends[0], ends[1] + 1)
+    bar = marks.color_bar(
+        _("largest size"), tickvals=ticks.tolist(), ticktext=[f"{10**tick:,g}" for tick in ticks]
+    )
+    at, place = facts.largest, shown.index(facts.largest.token)
+    text = _("the largest is {value} at {token} after layer {layer}, in channel {channel}")
+    said = text.format(
+        value=readable(at.value),
+        token=labels[place],
+        layer=from_one(at.layer),
+        channel=from_one(at.channel),
+    )
+    cells = marks.heat(
+        powers.astype(np.float32),
+        zmin=ends[0],
+        zmax=ends[1],
+        colorscale=[list(stop) for stop in palette.WEIGHTS],
+        colorbar=bar,
+        xgap=1,
+        meta={SAID: [said]},
+    )
+    step = -(-n_layers // TICKS)
+    return figure(
+        [cells, _targets(facts, shown, labels, _)],
+        title=_("Largest value of each token after each layer"),
+        **plot_room(max(72, row * n_layers), BOTTOM, above=room),
+        xaxis=slanted(labels, NAMES, side="top", range=[-0.5, len(labels) - 0.5]),
+        yaxis={
+            "title": _("layer"),
+            "tickvals": list(range(0, n_layers, step)),
+            "ticktext": [str(from_one(layer)) for layer in range(0, n_layers, step)],
+            "range": [n_layers - 0.5, -0.5],
+            "showgrid": False,
+            "zeroline": False,
+        },
+        shapes=[outline(place - 0.5, at.layer - 0.5, 1, 1)],
+    )
+
+
+def _targets(
+    facts: MassiveFacts, shown: list[int], labels: list[str], _: Translate
+) -> dict[str, Any]:
+    text = _("layer {layer} · {token}: {value} in channel {channel}")
+    places = [(layer, i) for layer in range(len(facts.values)) for i in range(len(shown))]
+    return marks.targets(
+        [i for _layer, i in places],
+        [layer for layer, _i in places],
+        [[layer, shown[i]] for layer, i in places],
+        ROW,
+        **marks.told(
+            text.format(
+                layer=from_one(layer),
+                token=token_label(labels[i]),
+                value=readable(float(facts.values[layer, shown[i]])),
+                channel=from_one(facts.channels[layer, shown[i]]),
+            )
+            for layer, i in places
+        ),
+    )
+
+
+def way_of_a_channel(facts: MassiveFacts, *, _: Translate) -> Picture:
+    """The size of one channel at the tokens that are followed, beside that of a median value."""
+    names = told_apart(facts.run.input.labels)
+    layers = list(range(len(facts.medians) + 1))
+    channel = from_one(facts.largest.channel)
+    curves = [
+        marks.line(
+            layers,
+            np.maximum(np.abs(trace), LEAST),
+            mode="lines+markers",
+            name=f"{token_label(names[token])} ({from_one(token)})",
+            line={"color": color, "width": 2.5, "dash": dash},
+            marker={"size": 5, "color": color},
+            hovertemplate=_("layer {n}").format(n="%{x}") + ": %{y:.4~g}<extra></extra>",
+        )
+        for token, trace, color, dash in zip(
+            facts.followed, facts.traces, COLORS, DASHES, strict=False
+        )
+    ]
+    median = marks.line(
+        layers[1:],
+        np.maximum(facts.medians, LEAST),
+        name=_("median size of all values"),
+        line=marks.dashed(),
+        hovertemplate=_("layer {n}").format(n="%{x}") + ": %{y:.4~g}<extra></extra>",
+    )
+    drawn = np.concatenate((facts.traces.ravel(), facts.medians))
+    sizes = np.maximum(np.abs(drawn[np.isfinite(drawn)]), LEAST)
+    ends = float(sizes.min()), float(sizes.max())
+    return figure(
+        [*curves, median],
+        title=_("Channel {channel} on its way through the layers").format(channel=channel),
+        **room_under_legend(CURVES, AXIS),
+        xaxis={"title": _("layer (0: input)"), "zeroline": False},
+        yaxis={"title": _("size"), **log_axis(*ends, said="{:,g}".format)},
+    )
