@@ -68,19 +68,21 @@ class WeightValues:
 class ValueFacts:
     """How the weights of a run are spread, and where they come from.
 
-    `seed`: None of trained weights.
+    `seed`: None of trained weights, whose name is `weights`.
     """
 
     values: WeightValues
     seed: int | None
     initialization: str
     device: str
+    weights: str = ""
 
 
 def value_facts(run: Run, model: nn.Module) -> ValueFacts:
     """Look at every weight of a run's model."""
     seed = None if run.weights else run.seed
-    return ValueFacts(weight_values(model), seed, run.config.initialization, run.device)
+    values = weight_values(model)
+    return ValueFacts(values, seed, run.config.initialization, run.device, run.weights)
 
 
 def weight_values(model: nn.Module) -> WeightValues:

@@ -78,7 +78,7 @@ class Attention(nn.Module):
         v = self.v(self.values(x))
         if past is not None:
             k, v = past.extend(k, v)
-        else:
+        elif self.window:
             mask = within(mask, x.shape[1], self.window, x.device)
         return self.attend_and_project(x, q, k, v, mask)
 

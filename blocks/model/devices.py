@@ -3,11 +3,14 @@
 import gc
 import os
 import platform
+import reprlib
 import warnings
 from functools import cache
 from pathlib import Path
 
 import torch
+
+from blocks.model.faults import N_, ConfigError, Fault
 
 DTYPES = {
     "float32": torch.float32,
@@ -17,6 +20,17 @@ DTYPES = {
 }
 MOST_THREADS = 4
 NEW_OBJECTS = 10_000  # until the garbage collector looks for some among them (Python: 700)
+
+
+def check_dtype(dtype: object) -> None:
+    """Raise `ConfigError` for what is no number format of weights, such as its name."""
+    meant = getattr(torch, dtype, None) if isinstance(dtype, str) else None
+    mend = meant if isinstance(meant, torch.dtype) else torch.float32
+    values = {"value": reprlib.repr(dtype), "mend": mend}
+    if not isinstance(dtype, torch.dtype):
+        raise ConfigError([Fault(N_("{value} is not a torch.dtype: use {mend}"), values)])
+    if not dtype.is_floating_point:
+        raise ConfigError([Fault(N_("{value} is no format of weights: use {mend}"), values)])
 
 
 def available_devices() -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 from blocks.model.attention import Attention, CrossAttention, soft_cap
 from blocks.model.config import ModelConfig, check_config
+from blocks.model.devices import check_dtype
 from blocks.model.feed_forward import ACTIVATIONS
 from blocks.model.initialize import initialize
 from blocks.model.kinds import Architecture
@@ -361,6 +362,7 @@ def build(
     threads: nothing that `record` does changes it.
     """
     check_config(config)
+    check_dtype(dtype)
     model = _unfilled(config).eval()
     initialize(model, config, seed, device=device, dtype=dtype)
     name_probes(model)

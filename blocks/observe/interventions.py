@@ -75,6 +75,9 @@ class Intervention:
             object.__setattr__(self, name, type(usual)(value))
         numbers = {"layer": self.layer, "head": self.head, "token": self.token}
         for name, number in numbers.items():
+            if number is not None and not hasattr(number, "__index__"):
+                meant = int(number) if str(number).isdecimal() else 0
+                raise ConfigError([type_fault(name, number, meant)])
             if number is not None and number < 0:
                 text = N_("{name} ({value}) counts from 0: use 0 or more")
                 raise ConfigError([Fault(text, {"name": name, "value": number})])

@@ -1,5 +1,6 @@
 """Recording what passes a model's probes in one run."""
 
+import reprlib
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -101,6 +102,23 @@ def _unrecorded_fault(path: str, kept: Collection[str]) -> Fault:
         return Fault(text, {"name": path})
     text = N_("{name} is not in this recording: the nearest names are {names}")
     return Fault(text, {"name": path, "names": nearest_names(path, kept)})
+
+
+NO_MAPPING = N_(
+    "replace maps names of probes to functions, but this is {value}: use "
+    "replacements(…) of blocks.observe.interventions"
+)
+
+
+def _no_probes_fault(model: object) -> Fault:
+    text = N_("{model} has no probes: use blocks.attach to look into a module of your own")
+    return Fault(text, {"model": type(model).__name__})
+
+
+def _check_probes(model: object) -> None:
+    """Refuse a module without any before it is run; what else can be called may have some."""
+    if isinstance(model, nn.Module) and not any(isinstance(x, Probe) for x in model.modules()):
+        raise ConfigError([_no_probes_fault(model)])
 
 
 def _probe_paths(model: object) -> dict[str, str]:
@@ -223,6 +241,9 @@ def record(
     Raises `ConfigError` where the model cannot read `x`, and where a path of `replace` was not met.
     """
     check_input(model, x)
+    _check_probes(model)
+    if replace is not None and not isinstance(replace, Mapping):
+        raise ConfigError([Fault(NO_MAPPING, {"value": reprlib.repr(replace)})])
     recorder = Recorder(keep, replace or {}, later)
     training: AbstractContextManager[None] = nullcontext()
     if training_seed is not None:
@@ -236,8 +257,7 @@ def record(
     if replace:
         recorder.check_passed(replace, _probe_paths(model))
     if not recorder.passed:
-        text = N_("{model} has no probes: use blocks.attach to look into a module of your own")
-        raise ConfigError([Fault(text, {"model": type(model).__name__})])
+        raise ConfigError([_no_probes_fault(model)])
     return Recording(
         stages=tuple(recorder.stages),
         moments=recorder.moments.rows(),

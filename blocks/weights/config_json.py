@@ -13,15 +13,16 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from blocks.model.config import ModelConfig
-from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.faults import N_, ConfigError, Fault, nearest_names
 from blocks.model.kinds import Activation, Architecture, PositionKind, RopeScaling, RouterKind
 from blocks.model.legal import LARGEST_SIZE, factors, is_of
 from blocks.model.positions import N_BUCKETS, yarn_size
 from blocks.text.json_text import check_characters
-from blocks.weights.multimodal import text_part
+from blocks.weights.multimodal import AROUND, text_part
 
 NO_DECODER = N_("The text part of a {around} model must be a decoder here, but it is {name}")
 MOST_CHARACTERS, USUAL_CONTEXT, USUAL_OF_T5 = 200_000, 2048, 512
+MOST_LISTED = 120  # characters of a value that a sentence may name
 USUAL_OF_GEMMA = "gelu_pytorch_tanh"
 CONTEXT, WINDOW = "max_position_embeddings", "sliding_window"
 Values = dict[str, Any]
@@ -158,7 +159,7 @@ class Keys:
             found = default
         if type(found) is str and found in options:
             return options[found]
-        known = ", ".join(options)
+        known = nearest_names(found, options, len(options))
         self._say(N_("{name} is {value}; known values: {known}"), name, known=known)
         return next(iter(options.values()))
 
@@ -176,7 +177,8 @@ class Keys:
         found = self.values.get(name, self.usual.get(name, allowed[0]))
         if not any(found == value and type(found) is type(value) for value in allowed):
             text = N_("{name} is {value}, which is not supported here; supported: {known}")
-            self._say(text, name, known=" / ".join(_brief(value) for value in allowed))
+            known = [_brief(value, MOST_LISTED) for value in allowed]
+            self._say(text, name, known=" / ".join(known))
 
     def equal(self, name: str, other: str) -> None:
         """Refuse two sizes that a configuration has only once."""
@@ -184,9 +186,9 @@ class Keys:
             text = N_("{name} is {value} and {other} is {theirs}: here they must be equal")
             self._say(text, name, other=other, theirs=_brief(self.values.get(other)))
 
-    def refuse(self, name: str, text: str) -> None:
+    def refuse(self, name: str, text: str, **more: object) -> None:
         """Say of a key what is wrong with it; `text` may name it and its value."""
-        self._say(text, name)
+        self._say(text, name, **more)
 
     def _assume(self, name: str, default: object) -> None:
         self.assumed[name] = json.dumps(default)
@@ -381,11 +383,14 @@ def _local_layers(keys: Keys, window: int, every: int, *, first: bool = False) -
     if isinstance(kinds, list):
         found = _rhythm([kind == FULL for kind in kinds], first=first)
         if len(kinds) != n_layers or found is None or not {*map(str, kinds)} <= {FULL, LOCAL}:
-            keys.must_be("layer_types", None)
+            keys.refuse("layer_types", NO_RHYTHM, full=FULL, n=n_layers)
         elif FULL in kinds and LOCAL not in kinds:
             return {}
         every = found or 0
     return {"local_window": window, "global_every": every, "global_first": first}
+
+
+NO_RHYTHM = N_("{name} is {value}; here {full} may be all, none or every n-th of the {n} layers")
 
 
 def _rhythm(marked: Sequence[bool], *, first: bool = False) -> int | None:
@@ -664,7 +669,7 @@ def _smollm3(keys: Keys) -> Values:
         is_list = isinstance(turned, list) and len(turned) == n_layers
         found = _rhythm([each == 0 for each in turned]) if is_list else None
         if found is None:
-            keys.must_be("no_rope_layers", None)
+            keys.refuse("no_rope_layers", NO_RHYTHM, full=0, n=n_layers)
         every = found or 0
     return {**_llama(keys), "nope_every": every}
 
@@ -735,7 +740,6 @@ def _of_llama_kind(
         "norm_kind": "rmsnorm",
         "norm_eps": keys.number("rms_norm_eps", 1e-6),
         "tie_embeddings": keys.flag("tie_word_embeddings", is_tied),
-        "dropout": keys.number("attention_dropout", 0.0),
         **WITHOUT_BIAS,
     }
 
@@ -1044,12 +1048,34 @@ USUAL: dict[str, Values] = {  # of families that leave out other values than Lla
     "smollm3": {CONTEXT: 32_768, KV_HEADS: 4, "tie_word_embeddings": True, BASE: 2e6},
     "ministral": {CONTEXT: 131_072, WINDOW: 4096, KV_HEADS: 8},
     "exaone4": {EPS: 1e-5, WINDOW: 4096, KV_HEADS: 32},
-    "seed_oss": {CONTEXT: 524_288, KV_HEADS: 8, WIDTH: 128, "attention_dropout": 0.1},
+    "seed_oss": {CONTEXT: 524_288, KV_HEADS: 8, WIDTH: 128},
     "ernie4_5": {CONTEXT: 131_072, EPS: 1e-5, KV_HEADS: 2, WIDTH: 128, BASE: 500_000.0},
     "glm": OF_GLM,
     "glm4": OF_GLM,
     "starcoder2": {CONTEXT: 4096, KV_HEADS: 2},
     "phi3": {CONTEXT: 4096, EPS: 1e-5},
+}
+
+
+DROPOUT = {  # what a family calls that of the stream, where it is not that of attention
+    "gpt2": ("resid_pdrop", 0.1),
+    "gptj": ("resid_pdrop", 0.0),
+    "phi": ("resid_pdrop", 0.0),
+    "phi3": ("resid_pdrop", 0.0),
+    "bert": ("hidden_dropout_prob", 0.1),
+    "roberta": ("hidden_dropout_prob", 0.1),
+    "distilbert": ("dropout", 0.1),
+    "modernbert": ("mlp_dropout", 0.0),
+    "t5": ("dropout_rate", 0.1),
+    "mt5": ("dropout_rate", 0.1),
+    "bart": ("dropout", 0.1),
+    "marian": ("dropout", 0.1),
+    "gpt_neox": ("hidden_dropout", 0.0),
+    "falcon": ("hidden_dropout", 0.0),
+    "bloom": ("hidden_dropout", 0.0),
+    "opt": ("dropout", 0.1),
+    "starcoder2": ("residual_dropout", 0.0),
+    "seed_oss": ("residual_dropout", 0.1),
 }
 
 
@@ -1069,6 +1095,8 @@ def read_config_file(text: str) -> ConfigFile:
     found = FAMILIES[name].read(keys)
     if around and found["architecture"] != Architecture.GPT:
         raise _refusal(NO_DECODER, around=around, name=name)
+    word, usual = DROPOUT.get(name, ("attention_dropout", 0.0))
+    found["dropout"] = keys.number(word, usual)
     if keys.faults:
         raise ConfigError(keys.faults.values())
     config = ModelConfig.from_flat(_as_brief(found))
@@ -1184,7 +1212,10 @@ def _no_number_in(value: Any) -> _NoNumber | None:
 
 
 def _unknown_family(name: object) -> Fault:
-    known = ", ".join(FAMILIES)
+    names = [*FAMILIES, *AROUND]
+    known = ", ".join(names)
+    if isinstance(name, str):
+        known = nearest_names(name, names, len(names))
     if name is None:
         text = N_("The file does not name its model family (model_type); known families: {known}")
         return Fault(text, {"known": known})
@@ -1196,12 +1227,10 @@ def _refusal(text: str, **values: object) -> ConfigError:
     return ConfigError([Fault(text, values)])
 
 
-def _brief(value: object) -> str:
+def _brief(value: object, most: int = 40) -> str:
     """A value as the file writes it, however long it is."""
-    if type(value) in (list, dict):
-        return "[…]" if type(value) is list else "{…}"
     try:
-        return _cut(json.dumps(value, ensure_ascii=False))
+        return _cut(json.dumps(value, ensure_ascii=False), most)
     except ValueError:  # more digits than Python writes out
         return "…"
 

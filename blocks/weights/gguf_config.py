@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from blocks.model.faults import N_
+from blocks.model.faults import N_, nearest_names
 from blocks.model.kinds import RopeScaling
 from blocks.model.positions import Rope
 from blocks.weights.config_json import FULL, LOCAL
@@ -107,7 +107,7 @@ def config_values(metadata: Mapping[str, Any], tensors: Tensors) -> Values:
     if not isinstance(found.architecture, str) or found.architecture not in READERS:
         text = N_("GGUF files of {name} are not read here; supported: {known}")
         name = ascii(found.architecture)[1:-1][:40]
-        raise refusal(text, name=name, known=", ".join(READERS))
+        raise refusal(text, name=name, known=nearest_names(name, READERS, len(READERS)))
     values = READERS[found.architecture](found)
     for name in TOLD:
         found.get(name)

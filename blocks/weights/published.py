@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from blocks.cost.units import bytes_text
 from blocks.model.config import ModelConfig
+from blocks.model.devices import check_dtype
 from blocks.model.faults import N_, ConfigError
 from blocks.model.legal import MOST_MTP_MODULES
 from blocks.model.models import GPT, Model, assemble
@@ -119,6 +120,8 @@ def open_published(
     `dtype` converts the weights; unconverted they keep the number format of the file. `budget` is
     the memory that they may take, in bytes.
     """
+    if dtype is not None:
+        check_dtype(dtype)
     source = _source(Path(folder))
     config = source.plan.config
     rows = ledger(source.plan, source.found)

@@ -15,6 +15,7 @@ from pages.figures.counting import from_one, told_apart
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.ui import cached, labelled, layers, link, sinks, terms
+from pages.ui.brought import whose_weights
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -61,10 +62,11 @@ def _roles(facts: LayerHeads) -> str:
         )
         return text.format(seed=facts.run.seed)
     if facts.named.empty:
-        return _(
-            "The weights are trained; on average no head puts most of its weight on any one "
-            "of the positions in the table below."
+        text = _(
+            "On average, no head puts most of its weight on any one of the positions in the "
+            "table below."
         )
+        return sentences(whose_weights(facts.run.weights), text)
     text = _("head {head}, {name} {share:.0%}")
     roles = listing(
         text.format(
@@ -72,7 +74,8 @@ def _roles(facts: LayerHeads) -> str:
         )
         for row in each_row(facts.named)
     )
-    return _("The weights are trained. Mean weights that stand out: {roles}.").format(roles=roles)
+    text = _("Mean weights that stand out: {roles}.").format(roles=roles)
+    return sentences(whose_weights(facts.run.weights), text)
 
 
 def says_measures(facts: LayerHeads, head: int, token: int) -> str:

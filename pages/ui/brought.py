@@ -32,6 +32,7 @@ from blocks.weights.published import OVER_BUDGET, Published, open_published, rea
 from blocks.weights.rounded_inputs import RoundedInput
 from blocks.weights.tensors import Weights, bytes_of, of_first_layers
 from pages.ui import address, settings
+from pages.ui.language import _
 from pages.ui.once import once
 from pages.ui.shelf import Shelf, weighed
 
@@ -128,6 +129,13 @@ class Upload(Protocol):
 def is_name(preset: str) -> bool:
     """Whether this names something that was brought, here or elsewhere."""
     return preset.startswith((*NOT_HERE,))
+
+
+def whose_weights(weights: str) -> str:
+    """Say where the weights of this name are from: how a file's were made, is not known here."""
+    if is_name(weights):
+        return _("The weights are those of an opened file.")
+    return _("The weights are trained.")
 
 
 def find(preset: str) -> Brought | None:

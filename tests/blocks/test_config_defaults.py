@@ -10,7 +10,7 @@ from published_folders import FOLDERS
 from transformers import AutoConfig
 
 from blocks import ConfigError, ModelConfig
-from blocks.weights.config_json import FAMILIES, read_config_json
+from blocks.weights.config_json import DROPOUT, FAMILIES, read_config_json
 
 Values = dict[str, Any]
 DEEP = {"num_hidden_layers": 7}  # so many that every kind of layer occurs
@@ -65,6 +65,15 @@ def test_the_shortest_file_says_what_its_class_says(family: str):
     short = shortest(whole(folder), *OF_OUR_OWN.get(family, ()))
     assert len(short) <= 18
     assert read(short) == read(completed(short))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_dropout_is_that_of_the_stream_in_its_class(family: str):
+    """By its own name and default, and as a file that differs says it."""
+    values = whole(next(each for each in FOLDERS if family_of(each) == family))
+    word, usual = DROPOUT.get(family, ("attention_dropout", 0.0))
+    assert read_config_json(json.dumps(values)).dropout == usual == values.get(word, 0.0)
+    assert read_config_json(json.dumps({**values, word: 0.25})).dropout == 0.25
 
 
 def left_out(values: Values) -> list[tuple[str, Values]]:

@@ -324,6 +324,24 @@ def test_a_file_of_a_million_layers_is_refused_at_once(kinds: list[str]):
         read_config_json(json.dumps(values))
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model_type": "qwen"}, "known families: qwen3, qwen2"),
+        ({"model_type": "gemma-3"}, "known families: gemma3, gemma"),
+        ({"hidden_act": "gelu_tanh"}, "known values: gelu_new, gelu_pytorch_tanh"),
+        ({"layer_types": ["full_attention"]}, 'is ["full_attention"]; here full_attention may be'),
+        ({"model_type": "qwen3_moe", "mlp_only_layers": [2]}, "is [2], which is not supported"),
+        ({"model_type": "qwen3_moe", "mlp_only_layers": [2]}, "supported: []"),
+    ],
+)
+def test_a_refusal_names_what_is_known_the_nearest_first(changes: dict[str, Any], said: str):
+    values = {**LLAMA, "model_type": "olmo3", **changes}
+    with pytest.raises(ConfigError) as refused:
+        read_config_json(json.dumps(values))
+    assert said in str(refused.value)
+
+
 def test_falcon_40b_is_counted_as_published():
     sizes = {
         "vocab_size": 65024,

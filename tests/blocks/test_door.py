@@ -22,6 +22,7 @@ from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.training.recipe import OptimizerKind, Recipe
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
+from blocks.weights import open_published
 
 GPT = build(toy(architecture="gpt", vocab_size=10, position_kind="learned", max_seq_len=4))
 BLOCK = build(toy())
@@ -107,6 +108,34 @@ def test_what_a_model_cannot_read_gets_a_sentence(model: Any, x: Any, said: str)
         record(model, x)
 
 
+def test_what_has_no_probes_is_refused_before_it_runs():
+    with pytest.raises(ConfigError, match="Linear has no probes"):
+        record(torch.nn.Linear(3, 3), draw(1, 3))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "said"),
+    [
+        ("bfloat16", "'bfloat16' is not a torch.dtype: use torch.bfloat16"),
+        ("half", "'half' is not a torch.dtype: use torch.float16"),
+        ("single", "'single' is not a torch.dtype: use torch.float32"),
+        (16, "16 is not a torch.dtype: use torch.float32"),
+        (torch.int8, "torch.int8 is no format of weights: use torch.float32"),
+    ],
+)
+def test_what_is_no_number_format_gets_a_sentence(dtype: Any, said: str):
+    with pytest.raises(ConfigError, match=said):
+        build(toy(), dtype=dtype)
+    with pytest.raises(ConfigError, match=said):
+        open_published("nowhere", dtype=dtype)
+
+
+def test_changes_that_are_not_yet_replacements_get_a_sentence():
+    change = Intervention(part="head_out", layer=0, head=0)
+    with pytest.raises(ConfigError, match=r"replace maps names .* use replacements\("):
+        record(BLOCK, draw(1, 3, 16), replace=[change])
+
+
 def test_small_whole_numbers_are_token_ids_too():
     assert torch.equal(record(GPT, IDS.int()).output, record(GPT, IDS).output)
 
@@ -184,6 +213,8 @@ def test_what_is_there_but_did_not_pass_gets_a_sentence_too():
         ({"part": "head_out", "layer": -1, "head": 0}, r"layer \(-1\) counts from 0"),
         ({"part": "head_out", "layer": 0, "head": -1}, r"head \(-1\) counts from 0"),
         ({"part": "resid_post", "layer": 0, "token": -1}, r"token \(-1\) counts from 0"),
+        ({"part": "head_out", "layer": "0", "head": 1}, "layer cannot be '0': use 0"),
+        ({"part": "head_out", "layer": 0, "head": "1"}, "head cannot be '1': use 1"),
         ({"part": "attention_out", "layer": 0, "head": 1}, "of no single head: leave head out"),
         ({"part": "heads", "layer": 0}, "part cannot be 'heads': use head_out / attention_out"),
         ({"part": "head_out", "layer": 0, "kind": "one"}, "kind cannot be 'one': use zero / mean"),

@@ -175,6 +175,11 @@ def test_layers_that_differ_are_written_one_by_one_up_to_a_bound():
         as_code(local.replace(n_layers=300))
 
 
+def test_what_no_layer_needs_is_not_written():
+    assert "within(" not in as_code(PRESETS["smollm2-135m"])
+    assert "within(" in as_code(PRESETS["mistral-7b"].replace(local_window=8, n_layers=1))
+
+
 def test_many_threads_write_files_at_once():
     config = PRESETS["gpt2-small"].replace(n_layers=1)
     with ThreadPoolExecutor(4) as threads:

@@ -157,7 +157,7 @@ def test_of_many_faults_the_first_are_said_and_the_rest_counted(folder: Path):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"model_type": "mamba"}, r'Unknown model family "mamba".*gpt2, .*falcon'),
+        ({"model_type": "mamba"}, r'Unknown model family "mamba".*llama, .*falcon'),
         ({"n_layer": 10**6}, "1000000 layers, but the files hold"),
         ({"n_layer": 10**400}, "sizes here go from"),
         ({"n_head": 5}, "does not divide"),

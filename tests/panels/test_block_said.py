@@ -127,7 +127,7 @@ def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
         "The weights are trained. Mean weights that stand out: head 2, induction 88%."
     )
     nameless = LayerHeads(trained, 1, HEADS.assign(name=""))
-    assert "on average no head puts most" in in_english(monkeypatch, heads.says_heads, nameless)
+    assert "On average, no head puts most" in in_english(monkeypatch, heads.says_heads, nameless)
     resting = HEADS.assign(on_sinks=0.9, entropy_bits=0.0)
     most = LayerHeads(trained, 1, pd.concat([resting, HEADS.assign(on_sinks=0.1)]))
     said = in_english(monkeypatch, heads.says_heads, most)

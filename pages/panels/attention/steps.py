@@ -13,6 +13,7 @@ from pages.panels.attention import arithmetic, matrices, shared, step_picture, s
 from pages.panels.attention.arithmetic import number
 from pages.panels.attention.matrices import STEP_TITLES
 from pages.ui import labelled, link, present
+from pages.ui.brought import whose_weights
 from pages.ui.chart import show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
@@ -52,7 +53,7 @@ def says_reads(facts: HeadFacts) -> str:
         for key, weight in facts.most_read()
     )
     text = _("In {head}, {token} (position {position}) attends mostly to {read}. {source}")
-    source = _("The weights are trained.")
+    source = whose_weights(facts.run.weights)
     if not facts.run.weights:
         source = _("The weights are random (seed {seed}): no role has been learned.")
     return text.format(

@@ -76,7 +76,7 @@ def says_assumed(file: ConfigFile) -> str:
         text = _("Not in the file, so the family's defaults are used: {names}.")
         names = enumeration(literal(f"{name} = {value}") for name, value in file.assumed)
         said.append(text.format(names=names))
-    said.append(_("Dropout adds no parameters and is not read."))
+    said.append(_("Dropout adds no parameters."))
     text = _("The Cost page counts the cache and the scores without a window.")
     if file.config.local_window:
         text = _(

@@ -21,6 +21,7 @@ from blocks.weights.model_file import Card, read_model_file
 from pages.figures.theme import Picture, Translate
 from pages.panels.parameters import shared, weight_values_picture
 from pages.ui import cached, link, terms
+from pages.ui.brought import whose_weights
 from pages.ui.chart import show, show_now
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
@@ -66,7 +67,7 @@ def need(run: Run) -> Memory:
 
 def says_values(facts: ValueFacts) -> str:
     """What the weights are, where they spread most and least, and how many lie far out."""
-    said = [_("The weights are trained.")]
+    said = [whose_weights(facts.weights)]
     if facts.seed is not None:
         text = _("The weights are random: {how}, seed {seed}.")
         said = [text.format(how=terms.option(facts.initialization), seed=facts.seed)]
