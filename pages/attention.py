@@ -12,6 +12,7 @@ from pages.panels.attention import (
     contribution,
     contribution_picture,
     pattern,
+    probe,
     random_scores,
     scaling,
     scaling_picture,
@@ -127,6 +128,15 @@ PANELS = (
         N_("All heads"),
         all_heads.all_heads,
         fields=("n_layers", "n_heads", "n_kv_heads", "position_kind"),
+    ),
+    Panel(
+        "head-probe",
+        N_("What is each head for?"),
+        probe.what_heads_are_for,
+        fields=("n_layers", "n_heads"),
+        of_attention=True,
+        in_any_layer=True,
+        reads_input=False,
     ),
     of_a_head(
         "kv-heads",

@@ -82,11 +82,16 @@ class FlowFacts:
 
 @dataclass(frozen=True, eq=False)
 class LayerHeads:
-    """The measures of the heads of one layer of a run (see `blocks.observe.heads`), a row each."""
+    """The measures of the heads of one layer of a run (see `blocks.observe.heads`), a row each.
+
+    Two columns more say what each is called, by the head probe where `is_probed`: badge,
+    badge_score.
+    """
 
     run: Run
     layer: int
     heads: pd.DataFrame
+    is_probed: bool = False
 
     @property
     def sharpest(self) -> pd.Series:
@@ -102,7 +107,7 @@ class LayerHeads:
     @property
     def named(self) -> pd.DataFrame:
         """The heads that have a name."""
-        return self.heads[self.heads["name"] != ""]
+        return self.heads[self.heads["badge"] != ""]
 
 
 @dataclass(frozen=True, eq=False)

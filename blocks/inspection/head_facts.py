@@ -237,6 +237,16 @@ def sharpest(patterns: Sequence[Tensor], query: int, apart: Sequence[int] = ()) 
     return other if other.weight else whole
 
 
+def telling(patterns: Sequence[Tensor], query: int) -> tuple[int, int]:
+    """The layer (in the order of `patterns`) and head that put most on a token further back.
+
+    The first token, the query itself and the one before it are left out: nearly every model has
+    heads that read these in any text. (0, 0) where the query has no other.
+    """
+    rows = [pattern[0, :, query, 1 : max(1, query - 1)].float() for pattern in patterns]
+    return _largest(rows)[:2] if rows[0].numel() else (0, 0)
+
+
 def _largest(rows: Sequence[Tensor]) -> Sharpest:
     """`rows`: one per layer, (n_heads, key)."""
     found = []
@@ -271,13 +281,15 @@ def without_resting(heads: pd.DataFrame) -> pd.DataFrame:
 class AllHeads:
     """The measures of all heads of a model (see `blocks.observe.heads`), a row each.
 
-    `sort_by`: the measure whose largest stand first, but the sharpest by entropy, or the layer;
-    `selected`: the layer and head that is looked at.
+    Two columns more say what it is called: badge, badge_score. `sort_by`: the measure whose largest
+    stand first, but the sharpest by entropy, or the layer; `selected`: the layer and head that is
+    looked at; `is_probed`: the names are those of the head probe, whatever the text.
     """
 
     heads: pd.DataFrame
     sort_by: str
     selected: tuple[int, int]
+    is_probed: bool = False
 
     def first(self, most: int) -> pd.DataFrame:
         """The first heads in this order."""
@@ -302,7 +314,7 @@ class AllHeads:
     @property
     def n_named(self) -> dict[str, int]:
         """How many heads have each name, the most frequent first."""
-        names = self.heads["name"]
+        names = self.heads["badge"]
         counts = names[names != ""].value_counts()
         return {str(name): int(n) for name, n in counts.items()}
 

@@ -14,7 +14,7 @@ from pages.figures import heads, pattern
 from pages.figures.counting import from_one, told_apart
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
-from pages.ui import cached, labelled, layers, link, sinks, terms
+from pages.ui import cached, labelled, layers, link, probed, sinks, terms
 from pages.ui.brought import whose_weights
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
@@ -28,8 +28,8 @@ from pages.ui.ways import take
 
 def layer_heads(run: Run, layer: int, is_apart: bool = False) -> LayerHeads:
     """The measures of the heads of a layer; `is_apart`: sinks are."""
-    found = sinks.with_shares(cached.heads(run, layer), run, is_apart)
-    return LayerHeads(run, layer, found)
+    found = sinks.with_shares(labelled.heads(run, layer), run, is_apart)
+    return LayerHeads(run, layer, found, probed.names_by_probe(run))
 
 
 def says_heads(facts: LayerHeads) -> str:
@@ -66,28 +66,35 @@ def _roles(facts: LayerHeads) -> str:
             "On average, no head puts most of its weight on any one of the positions in the "
             "table below."
         )
+        if facts.is_probed:
+            text = _(
+                "On random tokens read twice (the head probe), no head of this layer puts most of "
+                "its weight on one kind of position."
+            )
         return sentences(whose_weights(facts.run.weights), text)
     text = _("head {head}, {name} {share:.0%}")
     roles = listing(
-        text.format(
-            head=from_one(row.head), name=terms.head_name(row.name), share=getattr(row, row.name)
-        )
+        text.format(head=from_one(row.head), name=terms.head_name(row.badge), share=row.badge_score)
         for row in each_row(facts.named)
     )
     text = _("Mean weights that stand out: {roles}.").format(roles=roles)
+    if facts.is_probed:
+        text = _("On random tokens read twice (the head probe), these weights stand out: {roles}.")
+        text = text.format(roles=roles)
     return sentences(whose_weights(facts.run.weights), text)
 
 
 def says_measures(facts: LayerHeads, head: int, token: int) -> str:
     """The measures of one head in a line."""
     row = facts.heads.iloc[head]
+    name = probed.said(row["badge"], row["badge_score"])
     text = _(
         "**Head {head}** · entropy {entropy:.2f} bits · mean distance {distance:.1f} "
         "tokens · weight on first token {first:.2f}, itself {same:.2f}, previous token "
         "{previous:.2f} · row sums {least:.3f} to {most:.3f} · pinned: {token}"
     )
     return text.format(
-        head=from_one(head),
+        head=f"{from_one(head)} · {name}" if name else from_one(head),
         entropy=row["entropy_bits"],
         distance=row["distance_tokens"],
         first=row["first_token"],
@@ -131,7 +138,7 @@ def table(facts: LayerHeads) -> pd.DataFrame:
         _("previous token"): found["previous_token"],
         _("token after an earlier copy of the current one (induction)"): found["induction"],
         _("smallest row sum"): found["row_sum_min"].map("{:.3f}".format),
-        _("name"): [terms.head_name(name) for name in found["name"]],
+        _("name"): [terms.head_name(name) for name in found["badge"]],
     }
     return pd.DataFrame(shown).round(3)
 
@@ -157,7 +164,7 @@ def _what_heads_see(
     with explained(("heads", "attention", "masks"), code, key="heads"):
         say(says_heads, run, at.layer, is_apart, facts=layer_heads)
     sinks.sinks_switch(run, "heads")
-    head_choice(run, at.head)
+    head_choice(run, at.head, at.layer)
     left, right = columns(2)
     with left:
         show(draw_tiles, run, *at, is_apart, key="head_tiles", on_click=on_click)

@@ -70,13 +70,13 @@ def recording(run: Run) -> Recording:
 
 def model(run: Run) -> Model:
     """The model of a run; runs that differ in their input share it."""
-    return _held(models(), _built(run))
+    return _held(models(), built_of(run))
 
 
 def writing_model(run: Run) -> Model:
     """The model of a run as it writes text fastest."""
     built = cast(Writing, model(run))
-    key = _built(run)
+    key = built_of(run)
     if packed_models().find(key) is None:
         fits = can_pack(run, built, memory_budget())
         if not fits or not turns().take_more(packed_bytes(built)):
@@ -96,7 +96,7 @@ def is_recorded(run: Run) -> bool:
 
 def is_at_hand(run: Run) -> bool:
     """Whether both its model and what it showed are there; then they stay until they are drawn."""
-    built = _built(run)
+    built = built_of(run)
     is_there = is_recorded(run) and models().find(built) is not None
     if is_there:
         model(run), recording(run)
@@ -118,7 +118,8 @@ class Built(NamedTuple):
     dtype: str
 
 
-def _built(run: Run) -> Built:
+def built_of(run: Run) -> Built:
+    """What decides the model of a run, whatever goes in."""
     return Built(run.config, run.weights, run.seed, run.device, run.dtype)
 
 

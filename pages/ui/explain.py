@@ -63,6 +63,7 @@ TITLES = {
     "massive_activations": N_("Massive activations and sinks"),
     "contribution_graph": N_("Contribution graph"),
     "head_names": N_("Head roles"),
+    "head_probe": N_("The head probe"),
     "interventions": N_("Ablation and patching"),
     "attention_kinds": N_("Attention variants"),
     "sharing": N_("MHA, GQA, MQA: multi-head, grouped-query, multi-query attention"),

@@ -173,9 +173,10 @@ SAMPLING = {
 VIEW = {
     "panel": Field(identifier, ""),
     "present": Field(flag, False),
-    "layer": Field(whole(0, 10**6), 0),
+    # Where the reader has chosen none, a telling one is shown.
+    "layer": Field(whole(0, 10**6), None),
     "stage": Field(sentence, "attention_out"),
-    "head": Field(whole(0, 10**6), 0),
+    "head": Field(whole(0, 10**6), None),
     "token": Field(whole(0, 10**6), None),
     "sinks_apart": Field(flag, True),
     **compare.KEPT,

@@ -6,15 +6,16 @@ from typing import NamedTuple
 import pandas as pd
 
 from blocks import ModelConfig
-from blocks.model.kinds import TokenMixer
+from blocks.inspection import head_facts
+from blocks.model.kinds import Architecture, TokenMixer
 from blocks.observe.run import PaddingSide, Run
 from blocks.text.bpe import MASK
 from pages.figures.counting import from_one
 from pages.figures.table_rows import Row
-from pages.ui import cached, link, sinks, terms
+from pages.ui import cached, link, probed, sinks, terms
 from pages.ui.language import _, current_language, ngettext
 
-WINDOW = 192
+WINDOW, FEW_LAYERS = 192, 12
 
 
 def stages(run: Run, layer: int, is_apart: bool = False) -> pd.DataFrame:
@@ -80,16 +81,20 @@ def heads(run: Run, layer: int) -> pd.DataFrame:
 
 @lru_cache(maxsize=64)
 def _heads(run: Run, layer: int, language: str) -> pd.DataFrame:
-    table = cached.heads(run, layer)
+    table = probed.badges(run, cached.heads(run, layer))
     labels = [_head_title(row) for row in table.itertuples()]
-    hovers = [head_hover(row) for row in table.itertuples()]
+    hovers = [_named(head_hover(row), row) for row in table.itertuples()]
     return table.assign(label=labels, hover=hovers)
 
 
 def _head_title(row: Row) -> str:
-    share = f"{getattr(row, row.name):.2f}".removeprefix("0") if row.name else ""
-    name = f" {terms.short_head_name(row.name)} {share}" if row.name else ""
+    share = f"{row.badge_score:.2f}".removeprefix("0")
+    name = f" {terms.short_head_name(row.badge)} {share}" if row.badge else ""
     return f"<b>{from_one(row.head)}</b>{name}"
+
+
+def _named(said: str, row: Row) -> str:
+    return f"{said} · {probed.said(row.badge, row.badge_score)}" if row.badge else said
 
 
 def head_hover(row: Row) -> str:
@@ -126,8 +131,9 @@ def last_token(run: Run) -> int:
 
 
 def selected_layer(run: Run) -> int:
-    """The layer that is looked at: the reader's where the model has it."""
-    return min(link.value("layer"), run.config.n_layers - 1)
+    """The layer that is looked at: the reader's where the model has it, or a telling one."""
+    chosen = link.value("layer")
+    return telling(run)[0] if chosen is None else min(chosen, run.config.n_layers - 1)
 
 
 def attending_layer(run: Run) -> int:
@@ -139,8 +145,32 @@ def attending_layer(run: Run) -> int:
 
 
 def selected_head(run: Run) -> int:
-    """The head that is shown large."""
-    return min(link.value("head"), run.config.n_heads - 1)
+    """The head that is shown large: the reader's where there is one, or a telling one."""
+    chosen = link.value("head")
+    if chosen is None and link.value("layer") is None:
+        return telling(run)[1]
+    return min(chosen or 0, run.config.n_heads - 1)
+
+
+def telling(run: Run) -> tuple[int, int]:
+    """The layer and head to begin with: of a deep GPT one that reads far back at the end.
+
+    In a model of few layers all are soon seen: there it is the first of both.
+    """
+    config = run.config
+    if config.n_layers <= FEW_LAYERS or config.architecture is not Architecture.GPT:
+        return 0, 0
+    return _telling(run.untouched, last_token(run))
+
+
+@lru_cache(maxsize=64)
+def _telling(run: Run, query: int) -> tuple[int, int]:
+    layers = run.config.attention_layers
+    if not layers:
+        return 0, 0
+    seen = cached.recording(run)
+    layer, head = head_facts.telling([seen.pattern(i) for i in layers], query)
+    return layers[layer], head
 
 
 class Selection(NamedTuple):

@@ -12,7 +12,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.table_rows import Row, each_row
-from pages.ui import cached, labelled, tokens
+from pages.ui import cached, labelled, probed, tokens
 from pages.ui.language import _, current_language, enumeration
 
 N_CANDIDATES = 12
@@ -62,6 +62,12 @@ def heads(run: Run) -> pd.DataFrame:
     return pd.concat(
         [cached.heads(run, layer) for layer in run.config.attention_layers], ignore_index=True
     )
+
+
+@lru_cache(maxsize=32)
+def named_heads(run: Run) -> pd.DataFrame:
+    """The same with what each head is called."""
+    return probed.badges(run, heads(run))
 
 
 def labelled_tiles(run: Run) -> pd.DataFrame:

@@ -185,12 +185,14 @@ HEAD_NAMES = {
     "first_token": N_("first token"),
     "same_token": N_("itself"),
     "previous_token": N_("previous token"),
+    "duplicate_token": N_("duplicate token"),
     "induction": N_("induction"),
 }
 SHORT_HEAD_NAMES = {
     "first_token": N_("first"),
     "same_token": N_("itself"),
     "previous_token": N_("prev."),
+    "duplicate_token": N_("dup."),
     "induction": N_("ind."),
 }
 

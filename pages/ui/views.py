@@ -7,13 +7,13 @@ import streamlit as st
 from blocks import ModelConfig
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
-from pages.ui import labelled, link, terms
+from pages.ui import labelled, link, probed, terms
 from pages.ui.choices import chooses
-from pages.ui.controls import slide, slider
-from pages.ui.language import _, enumeration
+from pages.ui.controls import slide
+from pages.ui.language import _, current_language, enumeration
 from pages.ui.ways import click_sets
 
-LAYERS_UP_TO, HEADS_UP_TO = 12, 32  # side by side: layers in one line
+HEADS_UP_TO = 8  # side by side, in one line
 
 
 pin_token = click_sets("token")  # of the cell or bar that was clicked, on the whole page
@@ -49,21 +49,27 @@ def says_hybrid(config: ModelConfig) -> str:
 
 def one_of_layers(layers: Sequence[int], shown: int) -> None:
     """One of several layers: side by side, or on a slider where they are many."""
-    if len(layers) > LAYERS_UP_TO:
+    if len(layers) > labelled.FEW_LAYERS:
         slide("layer", _("Layer"), layers, shown, label_of=lambda layer: str(from_one(layer)))
         return
     _pills("layer", _("Layer"), layers, shown)
 
 
-def head_choice(run: Run, shown: int) -> None:
-    """Choose a head by keyboard, as a click on a tile does."""
+def head_choice(run: Run, shown: int, layer: int | None = None) -> None:
+    """Choose a head by keyboard, as a click on a tile does; of a layer each bears its name."""
     n_heads = run.config.n_heads
     if n_heads == 1:
         return
-    if n_heads > HEADS_UP_TO:
-        slider("head", _("Head"), shown, least=0, most=n_heads - 1, first=1)
+    if n_heads <= HEADS_UP_TO:
+        _pills("head", _("Head"), range(n_heads), shown)
         return
-    _pills("head", _("Head"), range(n_heads), shown)
+    names = ["" if layer is None else probed.badge(run, layer, i) for i in range(n_heads)]
+    labels = [
+        f"{from_one(i)} · {name}" if name else str(from_one(i)) for i, name in enumerate(names)
+    ]
+    with st.container(key="head"):
+        view = link.view("head", shown, (n_heads, current_language()))
+        st.selectbox(_("Head"), range(n_heads), format_func=labels.__getitem__, **view)
 
 
 def _pills(name: str, label: str, numbers: Sequence[int], shown: int) -> None:

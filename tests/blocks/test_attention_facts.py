@@ -19,6 +19,7 @@ from blocks.inspection.head_facts import (
     on_sinks,
     sharpest,
     steps_taken,
+    telling,
     window,
 )
 from blocks.model.attention_kinds import AttentionKind, Reach
@@ -154,7 +155,7 @@ def test_all_heads_in_an_order():
 
 
 def test_named_heads_are_counted():
-    table = pd.DataFrame({"name": ["", "induction", "first_token", "induction"]})
+    table = pd.DataFrame({"badge": ["", "induction", "first_token", "induction"]})
     assert AllHeads(table, "layer", (0, 0)).n_named == {"induction": 2, "first_token": 1}
 
 
@@ -246,3 +247,12 @@ def test_how_costs_grow():
     assert facts.exponents("peak_bytes")["full"] == pytest.approx(2)
     assert [each.kind for each in facts.longest] == list(AttentionKind)
     assert facts.times_slower == len(AttentionKind) and facts.memory == (256**2, 256**2)
+
+
+def test_a_telling_head_reads_far_back():
+    patterns = torch.zeros(2, 1, 2, 6, 6)
+    patterns[0, 0, 0, 5] = torch.tensor([0, 0, 0, 0, 1.0, 0])  # the token before
+    patterns[0, 0, 1, 5] = torch.tensor([1.0, 0, 0, 0, 0, 0])  # the first token
+    patterns[1, 0, 1, 5] = torch.tensor([0.3, 0, 0, 0.7, 0, 0])
+    assert telling([*patterns], 5) == (1, 1)
+    assert telling([*patterns], 2) == (0, 0) and telling([*patterns], 0) == (0, 0)

@@ -13,6 +13,7 @@ from blocks.inspection import head_facts
 from blocks.inspection.contribution import Contribution, ContributionFacts, SinkFacts
 from blocks.inspection.contribution_graph import ContributionGraph, GraphFacts
 from blocks.inspection.head_facts import AllHeads, HeadFacts, Sharpest, Window
+from blocks.inspection.head_probe import KINDS, HeadProbe, ProbeFacts
 from blocks.inspection.head_steps import HeadSteps
 from blocks.inspection.other_attention import KindsFacts
 from blocks.inspection.scaling import (
@@ -33,6 +34,7 @@ from pages.panels.attention import (
     contribution,
     kinds,
     pattern,
+    probe,
     random_scores,
     scaling,
     shared,
@@ -249,6 +251,8 @@ HEADS = pd.DataFrame(
         "entropy_bits": [0.5, 2.0],
         "previous_token": [0.1, 0.3],
         "name": ["induction", ""],
+        "badge": ["induction", ""],
+        "badge_score": [0.8, 0.4],
     }
 )
 
@@ -261,9 +265,9 @@ def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     assert said.endswith(
         "previous-token head: layer 2, head 1 (30% of its weight on the previous token)."
     )
-    named = AllHeads(HEADS.assign(name="previous_token"), "layer", (0, 0))
+    named = AllHeads(HEADS.assign(badge="previous_token"), "layer", (0, 0))
     assert "Closest" not in in_english(monkeypatch, all_heads.says_heads, named)
-    nameless = AllHeads(HEADS.assign(name=""), "layer", (0, 0))
+    nameless = AllHeads(HEADS.assign(badge=""), "layer", (0, 0))
     assert "so none is named" in in_english(monkeypatch, all_heads.says_heads, nameless)
     alone = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS[:1], "layer", (0, 0)))
     assert alone.startswith("The only head has an entropy of") and "sharpest" not in alone
@@ -275,8 +279,30 @@ def test_all_heads(monkeypatch: pytest.MonkeyPatch):
         "layer 1, head 2 (0.50 bits)" in said["en"]
     )
     assert "4" in said["zh"]
+    probed = in_both(monkeypatch, all_heads.says_heads, replace(named, is_probed=True))
+    assert "On random tokens read twice" in probed["en"] and "随机词元" in probed["zh"]
     many = AllHeads(pd.concat([HEADS] * 40), "layer", (0, 0))
     assert "the first 32 of 80 heads" in in_english(monkeypatch, all_heads.says_colors, many)
+
+
+def test_what_random_tokens_show(monkeypatch: pytest.MonkeyPatch):
+    heads = pd.DataFrame({"layer": [0, 1], "head": [1, 0], **dict.fromkeys(KINDS, 0.1)})
+    heads = heads.assign(induction=[0.2, 0.9], name=["", "induction"], score=[0.2, 0.9])
+    found = HeadProbe(heads, np.array([9.0, 8.0, 8.5, 7.0, 1.0, 2.0, 3.0]))
+    off, bits = ((1, 0),), np.full(7, 6.0)
+    facts = ProbeFacts(found, "induction", off, ((1, 1),), bits, bits - 4, (0, 0))
+    said = in_both(monkeypatch, probe.says_probe, facts)
+    assert said["en"] == (
+        "4 random tokens are read twice. Heads that put over half of their weight on the token "
+        "after the earlier copy of the current one (induction heads): 1 of 2, namely layer 2, "
+        "head 1 (0.90). The second copy costs 2.0 bits per token, the first 8.5. With these heads "
+        "switched off (1), the second copy costs 6.0 bits; as a control, with other heads of the "
+        "same layers off (1), 2.0."
+    )
+    assert "6.0" in said["zh"]
+    none = replace(facts, kind="same_token", off=(), without=None, without_others=None)
+    said = in_english(monkeypatch, probe.says_probe, none)
+    assert "None of 2 heads puts over half" in said and "the closest is layer 1, head 2" in said
 
 
 def test_keys_that_are_shared(monkeypatch: pytest.MonkeyPatch):

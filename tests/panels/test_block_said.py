@@ -111,7 +111,8 @@ HEADS = pd.DataFrame(
         "entropy_bits": [2.0, 0.5],
         "effective_tokens": [4.0, 1.4],
         "name": ["", "induction"],
-        "induction": [0.1, 0.875],
+        "badge": ["", "induction"],
+        "badge_score": [0.1, 0.875],
     }
 )
 
@@ -126,8 +127,10 @@ def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
     assert said.endswith(
         "The weights are trained. Mean weights that stand out: head 2, induction 88%."
     )
-    nameless = LayerHeads(trained, 1, HEADS.assign(name=""))
+    nameless = LayerHeads(trained, 1, HEADS.assign(badge=""))
     assert "On average, no head puts most" in in_english(monkeypatch, heads.says_heads, nameless)
+    probed = in_english(monkeypatch, heads.says_heads, LayerHeads(trained, 1, HEADS, True))
+    assert probed.endswith("(the head probe), these weights stand out: head 2, induction 88%.")
     resting = HEADS.assign(on_sinks=0.9, entropy_bits=0.0)
     most = LayerHeads(trained, 1, pd.concat([resting, HEADS.assign(on_sinks=0.1)]))
     said = in_english(monkeypatch, heads.says_heads, most)
@@ -138,7 +141,7 @@ def test_one_head_in_a_line(monkeypatch: pytest.MonkeyPatch):
     measures = ("distance_tokens", "first_token", "same_token", "previous_token")
     found = HEADS.assign(**dict.fromkeys(measures, 0.25), row_sum_min=1.0, row_sum_max=1.0)
     said = in_english(monkeypatch, heads.says_measures, LayerHeads(RUN, 0, found), 1, 2)
-    assert said.startswith("**Head 2** · entropy 0.50 bits")
+    assert said.startswith("**Head 2 · induction 0.88** · entropy 0.50 bits")
     assert said.endswith("row sums 1.000 to 1.000 · pinned: `an₂`")
 
 

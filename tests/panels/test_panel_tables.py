@@ -57,7 +57,7 @@ def test_the_measures_of_a_head(monkeypatch: pytest.MonkeyPatch):
         "previous token": ("previous_token", 0.3),
         "token after an earlier copy of the current one (induction)": ("induction", 0.4),
     }
-    head = {"head": 2, "row_sum_min": 0.75, "name": "", **dict(measures.values())}
+    head = {"head": 2, "row_sum_min": 0.75, "badge": "", **dict(measures.values())}
     found = row(monkeypatch, heads.table, LayerHeads(RUN, 0, pd.DataFrame([head])))
     shown = {name: value for name, (_column, value) in measures.items()}
     assert {name: found[name] for name in shown} == shown

@@ -209,6 +209,22 @@ def test_one_unit_writes_the_value_that_the_text_hangs_on(recorded, theirs):
     assert massive.rerun(run, model, facts.born, usual).bits == pytest.approx(measured, rel=0.05)
 
 
+def test_random_tokens_find_the_induction_heads_and_the_second_copy_needs_them(found):
+    from blocks.inspection.head_probe import as_many_others, head_probe, probe_bits
+
+    model = found.build()
+    probe = head_probe(model, found.config)
+    off = probe.places("induction")
+    assert {*off} >= {(18, 6), (17, 3), (17, 4), (17, 5), (18, 7)} and len(off) < 9
+    assert probe.named("induction")["score"].iloc[0] > 0.9
+    others = as_many_others(probe.heads, off)
+    second, without, control = (
+        probe.copies(bits)[1]
+        for bits in (probe.bits, *(probe_bits(model, found.config, each) for each in (off, others)))
+    )
+    assert second < 6 and control < 8 and without > 14
+
+
 def test_home_opens_it_and_its_link_says_so():
     from streamlit.testing.v1 import AppTest
 

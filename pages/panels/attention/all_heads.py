@@ -14,7 +14,7 @@ from pages.figures.theme import Picture
 from pages.panels.attention import shared
 from pages.panels.attention.contribution import sink_facts
 from pages.panels.heads import draw_all_heads, open_tile, tiles_note
-from pages.ui import labelled, layers, link, sinks, terms
+from pages.ui import labelled, layers, link, probed, sinks, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -42,8 +42,8 @@ def all_heads_facts(
     run: Run, layer: int, head: int, is_apart: bool, sort_by: str = "layer"
 ) -> AllHeads:
     """The measures of all heads; `is_apart`: sinks are."""
-    found = sinks.with_shares(layers.heads(run), run, is_apart)
-    return AllHeads(found, sort_by, (layer, head))
+    found = sinks.with_shares(layers.named_heads(run), run, is_apart)
+    return AllHeads(found, sort_by, (layer, head), probed.names_by_probe(run))
 
 
 def says_heads(facts: AllHeads) -> str:
@@ -92,6 +92,12 @@ def _named(facts: AllHeads) -> str:
             "No head puts more than half of its weight on one kind of position, so none is named."
         )
     listed = enumeration(f"{terms.head_name(name)} {n}" for name, n in facts.n_named.items())
+    if facts.is_probed:
+        text = _(
+            "On random tokens read twice (the head probe), so many heads put over half of their "
+            "weight on one kind of position: {listed}."
+        )
+        return text.format(listed=listed)
     text = _("Number of heads with over half of their weight on one kind of position: {listed}.")
     return text.format(listed=listed)
 
@@ -108,14 +114,9 @@ def says_colors(facts: AllHeads) -> str:
     return sentences(note, text.format(n=MOST_HEADS, all=len(facts.heads)))
 
 
-def _name_and_share(row: Row) -> str:
-    """The name with its share, above the threshold only."""
-    return f"{terms.head_name(row.name)} {getattr(row, row.name):.2f}" if row.name else ""
-
-
 def table(run: Run) -> pd.DataFrame:
     """Every head of every layer."""
-    found, first = layers.heads(run), sink_facts(run, 0, 0).heads
+    found, first = layers.named_heads(run), sink_facts(run, 0, 0).heads
     return pd.DataFrame(
         {
             _("layer"): found["layer"].map(from_one),
@@ -123,7 +124,7 @@ def table(run: Run) -> pd.DataFrame:
             **{_(LABELS[name]): found[name] for name in MEASURES},
             _("first token's ‖v·W_O‖ / mean of the others"): first["value_ratio"],
             _("attention sink"): first["is_sink"],
-            _("name"): [_name_and_share(row) for row in each_row(found)],
+            _("name"): [probed.said(row.badge, row.badge_score) for row in each_row(found)],
         }
     )
 
@@ -160,15 +161,18 @@ def sort_choice(shown: str) -> None:
         )
 
 
+def _called(row: Row) -> str:
+    """Layer and head, and the name where it has one."""
+    name = probed.said(row.badge, row.badge_score)
+    return f"{from_one(row.layer)}·{from_one(row.head)}  {name}".strip()
+
+
 def draw_colors(run: Run, layer: int, head: int, is_apart: bool, sort_by: str) -> Picture:
     """A row per head, a column per measure."""
     facts = all_heads_facts(run, layer, head, is_apart, sort_by)
     shown = facts.first(MOST_HEADS)
     places = [(int(row.layer), int(row.head)) for row in each_row(shown)]
-    names = [
-        f"{from_one(row.layer)}·{from_one(row.head)}  {_name_and_share(row)}".strip()
-        for row in each_row(shown)
-    ]
+    names = [_called(row) for row in each_row(shown)]
     return head_table.measures(
         shown[MEASURES].to_numpy(float),
         facts.shares(shown, MEASURES),

@@ -92,7 +92,7 @@ def layer_and_head(run: Run) -> None:
     with of_layer:
         attending_layer_choice(run)
     with of_head:
-        head_choice(run, at.head)
+        head_choice(run, at.head, at.layer)
     if progress.now():
         return  # a lesson has chosen where to look
     there = sharpest(run, at.token, sinks.is_wanted())

@@ -101,8 +101,8 @@ def pinned(found: Pair) -> int:
 
 def selection(found: Pair) -> Selection:
     """What is looked at, of what both have."""
-    layer = min(link.value("layer"), found.n_layers - 1)
-    return Selection(layer, min(link.value("head"), found.n_heads - 1), pinned(found))
+    layer = min(link.value("layer") or 0, found.n_layers - 1)
+    return Selection(layer, min(link.value("head") or 0, found.n_heads - 1), pinned(found))
 
 
 def counted_with() -> tuple[int, str]:

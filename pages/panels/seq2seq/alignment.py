@@ -312,7 +312,7 @@ def _which_links(run: Run, heads: HeadsFacts) -> tuple[Row, tuple[int, int]]:
         shared.choose_one("aligned_head", _("Links from"), options, ALIGNED_LABELS, shown)
     if shown == "best_head":
         return row, heads.best(row)[:2]
-    layer = min(link.value("layer"), run.config.n_decoder_layers - 1)
+    layer = min(link.value("layer") or 0, run.config.n_decoder_layers - 1)
     return row, (layer, MEAN if shown == "layer_mean" else labelled.selected_head(run))
 
 

@@ -40,7 +40,7 @@ def choose_one(
 
 def chosen(run: Run, kind: AttentionKind) -> Head:
     """The layer and head that are looked at, in one of the three attentions."""
-    layer = min(link.value("layer"), two_texts.n_layers(run.config, kind) - 1)
+    layer = min(link.value("layer") or 0, two_texts.n_layers(run.config, kind) - 1)
     return Head(kind, layer, labelled.selected_head(run))
 
 

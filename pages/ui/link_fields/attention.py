@@ -1,6 +1,7 @@
 """What a link carries for the page of attention."""
 
 from blocks.inspection.head_facts import STEPS
+from blocks.inspection.head_probe import KINDS
 from blocks.inspection.scaling import Divisor, ScoreMeasure
 from pages.ui.readers import Field, choice, flag, whole
 from pages.ui.settings import MAX_TOKENS
@@ -40,6 +41,7 @@ FIELDS: dict[str, Field] = {
     "divisor": Field(choice(Divisor), "nothing"),
     "counted": Field(choice(COUNTED), "one_head"),
     "sort_heads_by": Field(choice(SORTS), "layer"),
+    "head_kind": Field(choice(KINDS), KINDS[0]),
     **LINES,
     **GRAPH,
 }
