@@ -1,9 +1,7 @@
-"""Every head of a model as one cell: layers down, heads across."""
+"""Heads, or whole parts, of all layers as cells: layers down, heads across."""
 
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from pages.figures import marks
 from pages.figures.axes import BARE, plot_room, row_names
@@ -16,37 +14,47 @@ ROW, ROW_OF_MANY, MANY, BOTTOM, TICKS, CELL = 30, 18, 16, 64, 34, 26
 def grid(
     heat: dict[str, Any],
     hovers: Sequence[str],
+    returns: Sequence[Any],
     *,
     title: str,
     layers: Sequence[int],
     columns: Sequence[str],
-    selected: Sequence[tuple[int, int]] = (),
-    across: str = "",
+    across: str,
+    selected: Sequence[int] = (),
     annotations: Sequence[dict[str, Any]] = (),
-    returns: Sequence[Any] = (),
     _: Translate,
 ) -> Picture:
-    """`heat`: the cells in colours, (row, column); `hovers`: one a cell, row by row.
+    """`heat`: the cells in colors, (row, column).
 
-    `layers`: what the rows are, from 0; `selected`: rows and columns that are outlined; `across`:
-    what the columns are. A click returns layer and column, or else what `returns` has for the cell.
+    `hovers`: what each says under the cursor, row by row, empty where there is nothing to say and
+    to click; `returns`: what a click on it gives. `layers`: what the rows are, from 0; `across`:
+    what the columns are; `selected`: the cells that are outlined, counted row by row.
     """
-    n_rows, n_columns = len(layers), len(columns)
-    row, column = (each.ravel() for each in np.indices((n_rows, n_columns)))
-    given = returns or [[layers[i], j] for i, j in zip(row.tolist(), column.tolist(), strict=True)]
-    targets = marks.targets(column.tolist(), row.tolist(), given, CELL, **marks.told(hovers))
-    height = (ROW if n_rows <= MANY else ROW_OF_MANY) * max(2, n_rows)
+    n_columns = len(columns)
+    cells = [i for i, said in enumerate(hovers) if said]
+    targets = marks.targets(
+        [i % n_columns for i in cells],
+        [i // n_columns for i in cells],
+        [returns[i] for i in cells],
+        CELL,
+        **marks.told(hovers[i] for i in cells),
+    )
     return figure(
         [{**heat, "xgap": 2, "ygap": 2}, targets],
         title=title,
-        **plot_room(height, BOTTOM),
+        **plot_room(row_height(len(layers)) * max(2, len(layers)), BOTTOM),
         xaxis={
-            "title": across or _("head"),
+            "title": across,
             "tickvals": list(range(n_columns)),
             "ticktext": list(columns) if n_columns <= TICKS else [],
             **BARE,
         },
         yaxis=row_names([str(layer + 1) for layer in layers], title=_("layer"), **BARE),
-        shapes=[outline(j - 0.5, i - 0.5, 1, 1) for i, j in selected],
+        shapes=[outline(i % n_columns - 0.5, i // n_columns - 0.5, 1, 1) for i in selected],
         annotations=list(annotations),
     )
+
+
+def row_height(n_rows: int) -> int:
+    """Pixels of a row: less where a model is deep."""
+    return ROW if n_rows <= MANY else ROW_OF_MANY

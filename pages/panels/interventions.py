@@ -1,5 +1,6 @@
 """Changing something inside the model, and what comes of it: on every page that shows one."""
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
@@ -10,12 +11,12 @@ from blocks.model.faults import N_
 from blocks.observe.interventions import Intervention, heads_of
 from blocks.observe.run import Run
 from blocks.observe.sweep import batches
-from pages.figures.theme import Picture
+from pages.figures.theme import Picture, token_label
 from pages.panels import interventions_picture
 from pages.ui import inputs, labelled, link, phone
 from pages.ui.chart import columns, show
 from pages.ui.controls import switch
-from pages.ui.explain import explained
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.interventions import controls, measured, words
 from pages.ui.language import _
@@ -24,6 +25,8 @@ from pages.ui.panel import Panel
 from pages.ui.said import tell
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
+
+Found = tuple[float, ...]
 
 
 def ablation(*fields: str) -> Panel:
@@ -86,16 +89,16 @@ def each_in_turn(run: Run, token: int) -> None:
     if not found:
         return
     tell(words.effect_sentence(run, token, found))
-    show(
-        draw_effects,
-        run,
-        token,
-        found,
-        words.marked(run),
-        key="effects",
-        alt=words.effects_alt,
-        on_click=partial(controls.switch_off, run),
-    )
+    shown, on_click = (run, token, found, words.marked(run)), partial(controls.switch_off, run)
+    left, right = columns([5, 3])
+    has_heads = any(part.head is not None for part in heads_of(run.config))
+    if has_heads:
+        with left:
+            show(draw_head_effects, *shown, key="effects", on_click=on_click)
+    with right:
+        show(draw_part_effects, *shown, key="part_effects", on_click=on_click)
+    if has_heads:
+        note(says_scales(run, found))
 
 
 def draw_moved(run: Run, token: int) -> Picture:
@@ -112,10 +115,50 @@ def draw_candidates(run: Run, token: int) -> Picture:
     return interventions_picture.candidates(measured.candidates(run, token), token=label, _=_)
 
 
-def draw_effects(
-    run: Run, _token: int, found: tuple[float, ...], marked: tuple[int, ...]
-) -> Picture:
-    """All parts, each switched off alone."""
-    grid = measured.grid(run, found)
-    columns = words.part_columns(run)
-    return interventions_picture.grid(grid, columns, unit=words.unit(run), marked=marked, _=_)
+def says_scales(run: Run, found: Found) -> str:
+    """How far the two color scales reach."""
+    heads, parts = measured.reach(run, found)
+    text = _(
+        "The two color scales differ: heads reach {heads:.3g}, whole parts {parts:.3g} {unit}."
+    )
+    return text.format(heads=heads, parts=parts, unit=words.unit(run))
+
+
+def draw_head_effects(run: Run, token: int, found: Found, marked: tuple[int, ...]) -> Picture:
+    """All heads, each switched off alone."""
+    title = _("Change after {token} with each head ablated alone")
+    return interventions_picture.grid(
+        cells(run, found, marked, of_heads=True),
+        title=title.format(token=token_label(run.input.labels[token])),
+        across=_("head"),
+        unit=words.unit(run),
+        _=_,
+    )
+
+
+def draw_part_effects(run: Run, token: int, found: Found, marked: tuple[int, ...]) -> Picture:
+    """All whole parts, each switched off alone."""
+    title = _("Change after {token} with each whole part ablated alone")
+    return interventions_picture.grid(
+        cells(run, found, marked, of_heads=False),
+        title=title.format(token=token_label(run.input.labels[token])),
+        across=_("a whole part"),
+        unit=words.unit(run),
+        _=_,
+    )
+
+
+def cells(
+    run: Run, found: Sequence[float], marked: tuple[int, ...], *, of_heads: bool
+) -> interventions_picture.Cells:
+    """What heads, or whole parts, are worth, with their names."""
+    every = heads_of(run.config)
+    numbers = tuple(i for i, part in enumerate(every) if (part.head is not None) is of_heads)
+    n_columns = len(numbers) // run.config.n_layers
+    return interventions_picture.Cells(
+        measured.grid(run, found).ravel()[list(numbers)].reshape(-1, n_columns),
+        tuple(words.part_column(every[i]) for i in numbers[:n_columns]),
+        tuple(words.part_called(run, i) for i in numbers),
+        numbers,
+        marked,
+    )

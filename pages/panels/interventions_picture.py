@@ -1,17 +1,18 @@
 """What each part of a model is worth: the output's change where it alone is switched off."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from pages.figures import marks, palette
-from pages.figures.axes import plot_room, room_under_legend, row_names
+from pages.figures import head_grid, marks, palette
+from pages.figures.axes import plot_room, room_under_legend
+from pages.figures.signed import signed_bar, signed_map
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture, Translate, figure, plain, token_label
 from pages.figures.token_axis import columns, label_room, slanted
-from pages.figures.weights import behind, outline
+from pages.figures.weights import behind
 
 NAMES, BARS, CHANGED_ROW, CHANGED_BOTTOM = 24, 210, 26, 44
 LEAST_SCALE = 1e-6
@@ -112,40 +113,52 @@ def _hovers(table: pd.DataFrame, _: Translate) -> list[str]:
     ]
 
 
-ROW, BOTTOM, TICKS = 30, 64, 26
 NUMBERS_UP_TO = 200
 LEAST_WRITTEN = 0.001  # in a cell
 
 
-def grid(
-    effect: np.ndarray, columns: Sequence[str], *, unit: str, marked: Sequence[int], _: Translate
-) -> Picture:
-    """Layers down, parts across, colour by effect; a click returns the number of a part.
+class Cells(NamedTuple):
+    """What parts of all layers are worth: heads, or whole parts, on a scale of their own.
 
-    `effect`: (n_layers, parts), NaN where not measured yet; `columns`: the parts of a layer;
-    `marked`: the parts that are changed now, counted through all layers.
+    `effect`: (n_layers, parts), NaN where not measured; `columns`: the parts of a layer; `hovers`,
+    `numbers`: what each part is called and its number through all layers, row by row; `marked`:
+    the numbers of those that are changed now.
     """
-    n_layers, n_parts = effect.shape
-    most = max(float(np.nanmax(effect, initial=0)), 1e-6)
-    return figure(
-        [_heat(effect, most, unit), _marks(effect, columns, unit, _)],
-        title=_("Change in the output with each part ablated alone"),
-        **plot_room(ROW * max(2, n_layers), BOTTOM),
-        xaxis={
-            "title": _("head, or a whole part"),
-            "tickvals": list(range(n_parts)),
-            "ticktext": list(columns) if n_parts <= TICKS else list(columns)[:0],
-            "showgrid": False,
-            "zeroline": False,
-        },
-        yaxis=row_names(
-            [str(layer + 1) for layer in range(n_layers)],
-            title=_("layer"),
-            showgrid=False,
-            zeroline=False,
-        ),
-        shapes=[outline(i % n_parts - 0.5, i // n_parts - 0.5, 1, 1) for i in marked],
+
+    effect: np.ndarray
+    columns: tuple[str, ...]
+    hovers: tuple[str, ...]
+    numbers: tuple[int, ...]
+    marked: tuple[int, ...]
+
+
+def grid(
+    cells: Cells, *, title: str, across: str, unit: str, is_signed: bool = False, _: Translate
+) -> Picture:
+    """Layers down, parts across, color by effect; a click returns the number of a part.
+
+    `is_signed`: effects of both signs have a color each.
+    """
+    effect = cells.effect
+    most = max(float(np.nanmax(np.abs(effect), initial=0)), LEAST_SCALE)
+    text = _("{part}: {effect:.3g} {unit}")
+    hovers = [
+        "" if np.isnan(value) else text.format(part=name, effect=value, unit=unit)
+        for name, value in zip(cells.hovers, effect.ravel(), strict=True)
+    ]
+    return head_grid.grid(
+        _signed(effect, most, unit) if is_signed else _heat(effect, most, unit),
+        hovers,
+        [[number] for number in cells.numbers],
+        title=title,
+        layers=range(len(effect)),
+        columns=cells.columns,
+        across=across,
+        selected=[
+            cells.numbers.index(number) for number in cells.marked if number in cells.numbers
+        ],
         annotations=_numbers(effect, most),
+        _=_,
     )
 
 
@@ -155,38 +168,25 @@ def _heat(effect: np.ndarray, most: float, unit: str) -> dict[str, Any]:
         zmin=0,
         zmax=most,
         colorscale=[list(stop) for stop in palette.WEIGHTS],
-        xgap=2,
-        ygap=2,
         colorbar=marks.color_bar(unit),
     )
 
 
-def _marks(effect: np.ndarray, columns: Sequence[str], unit: str, _: Translate) -> dict[str, Any]:
-    """Invisible markers over the cells: what can be clicked and hovered."""
-    layer, part = np.nonzero(~np.isnan(effect))
-    text = _("layer {layer}, {part}: {effect:.3g} {unit}")
-    hovers = [
-        text.format(layer=i + 1, part=columns[j], effect=effect[i, j], unit=unit)
-        for i, j in zip(layer.tolist(), part.tolist(), strict=True)
-    ]
-    return marks.targets(
-        part.tolist(),
-        layer.tolist(),
-        (layer * effect.shape[1] + part)[:, None].tolist(),
-        26,
-        **marks.told(hovers),
-    )
+def _signed(effect: np.ndarray, most: float, unit: str) -> dict[str, Any]:
+    bar = signed_bar(effect, unit, most)
+    return signed_map(effect, most, showscale=True, colorbar=bar)
 
 
 def _numbers(effect: np.ndarray, most: float) -> list[dict[str, Any]]:
     if effect.size > NUMBERS_UP_TO:
         return []
+    color = {True: "#ffffff", False: None}
     return [
         {
             "x": int(part),
             "y": int(layer),
             "text": _short(float(effect[layer, part])),
-            "font": {"size": 11, "color": "#ffffff" if effect[layer, part] > 0.55 * most else None},
+            "font": {"size": 11, "color": color[abs(effect[layer, part]) > 0.55 * most]},
         }
         for layer, part in np.argwhere(~np.isnan(effect))
     ]
@@ -196,4 +196,4 @@ def _short(value: float) -> str:
     """At most five signs, as a cell on a phone is no wider."""
     if 0 < value < LEAST_WRITTEN:
         return plain("<.001")
-    return f"{value:.2g}" if value >= 0.01 else f"{value:.1g}"
+    return f"{value:.2g}" if abs(value) >= 0.01 else f"{value:.1g}"

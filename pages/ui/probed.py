@@ -10,6 +10,7 @@ from blocks.inspection import head_probe
 from blocks.inspection.head_probe import HeadProbe
 from blocks.model.models import Encoder
 from blocks.observe.run import Run
+from pages.figures.table_rows import each_row
 from pages.ui import cached, terms
 from pages.ui.cached import Built
 
@@ -58,7 +59,7 @@ def badges(run: Run, heads: pd.DataFrame) -> pd.DataFrame:
     Two columns more: badge (empty without a name) and badge_score.
     """
     if not names_by_probe(run):
-        scores = [getattr(row, row.name) if row.name else 0.0 for row in heads.itertuples()]
+        scores = [getattr(row, row.name) if row.name else 0.0 for row in each_row(heads)]
         return heads.assign(badge=heads["name"], badge_score=scores)
     found = probe(run).heads.set_index(["layer", "head"])
     of_each = found.loc[list(zip(heads["layer"], heads["head"], strict=True))]

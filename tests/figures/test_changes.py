@@ -17,18 +17,21 @@ TABLE = pd.DataFrame(
     }
 )
 EFFECT = np.array([[0.5, 2.0, np.nan], [0.0, 0.125, np.nan]], dtype=np.float32)
-PARTS = ("0", "1", "given")
+NAMES = tuple(f"given {i}" for i in range(6))
+CELLS = interventions_picture.Cells(EFFECT, ("0", "1", "given"), NAMES, (0, 1, 2, 4, 5, 6), (5,))
+SAID = {"title": "given", "across": "given", "unit": "given"}
 
 
 def pictures(_):
     return [
         interventions_picture.tokens(MOVED, TOKENS, unit="given", pinned=4, _=_),
         interventions_picture.candidates(TABLE, token=TOKENS[1], _=_),
-        interventions_picture.grid(EFFECT, PARTS, unit="given", marked=[1], _=_),
+        interventions_picture.grid(CELLS, **SAID, _=_),
+        interventions_picture.grid(CELLS._replace(effect=-EFFECT), **SAID, is_signed=True, _=_),
     ]
 
 
-@pytest.mark.parametrize("i", range(3))
+@pytest.mark.parametrize("i", range(4))
 def test_every_word_is_translated_and_every_property_is_known(i: int):
     assert words_that_slipped_by(pictures(marked)[i]) == set()
     checked(pictures(same)[i])
@@ -53,25 +56,29 @@ def test_each_candidate_goes_from_its_probability_before_to_that_after():
 
 
 def test_a_click_on_a_cell_returns_the_number_of_its_part():
-    heat, marks = raw(interventions_picture.grid(EFFECT, PARTS, unit="bits", marked=[4], _=same))[
-        "data"
-    ]
+    picture = raw(interventions_picture.grid(CELLS, **SAID, _=same))
+    heat, marks = picture["data"]
     assert heat["zmax"] == 2
-    assert [row[0] for row in marks["customdata"]] == [0, 1, 3, 4]
-    assert "layer 2, 1: 0.125 bits" in marks["hovertext"]
+    assert [row[0] for row in marks["customdata"]] == [0, 1, 4, 5]
+    assert "given 4: 0.125 given" in marks["hovertext"]
+    assert [(shape["x0"], shape["y0"]) for shape in picture["layout"]["shapes"]] == [(0.5, 0.5)]
+
+
+def of_all(effect: np.ndarray) -> interventions_picture.Cells:
+    rows, n = effect.shape[0], effect.size
+    columns = tuple(map(str, range(effect.shape[1])))
+    return interventions_picture.Cells(effect, columns, ("head",) * n, tuple(range(n)), (rows,))
 
 
 def test_many_parts_stay_small():
     effect = np.random.default_rng(0).random((48, 26)).astype(np.float32)
-    picture = interventions_picture.grid(
-        effect, [str(i) for i in range(26)], unit="", marked=[], _=same
-    )
+    picture = interventions_picture.grid(of_all(effect), **SAID, _=same)
     assert bytes_sent(picture) < 200_000
     assert not picture.layout.annotations
 
 
 def test_numbers_of_parts_fit_into_a_cell_of_a_phone():
-    effect = np.array([[0.0, 0.00086, 0.0098], [0.038, 7.12, 12.4]])
-    picture = interventions_picture.grid(effect, "abc", unit="bits", marked=(), _=same)
+    effect = np.array([[0.0, 0.00086, 0.0098], [0.038, 7.12, -12.4]])
+    picture = interventions_picture.grid(of_all(effect), **SAID, _=same)
     said = [note.text for note in picture.layout.annotations]
-    assert said == ["0", "&lt;.001", "0.01", "0.038", "7.1", "12"]
+    assert said == ["0", "&lt;.001", "0.01", "0.038", "7.1", "-12"]

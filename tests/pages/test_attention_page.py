@@ -49,6 +49,7 @@ def test_the_first_view_reads_a_trained_model_and_says_so():
         "Contributions through all layers",
         "Who reads whom?",
         "All heads",
+        "What is each head for?",
         "Sharing keys and values",
         "Other attention variants",
         "Switch a part off",

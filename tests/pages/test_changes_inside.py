@@ -50,10 +50,9 @@ def test_each_part_in_turn_is_a_cell():
     at = opened(ENCODER, preset="sort", text="transform")
     move(at, "each_in_turn", True)
     assert_works(at)
-    _heat, marks = figure(at, "effects")["data"]
-    config = (2, 4)  # layers, heads
-    assert len(marks["x"]) == config[0] * (config[1] + 2)
-    assert "depends most on layer" in said(at)
+    cells = {key: figure(at, key)["data"][1]["x"] for key in ("effects", "part_effects")}
+    assert (len(cells["effects"]), len(cells["part_effects"])) == (2 * 4, 2 * 2)
+    assert "depends most on layer" in said(at) and "color scales differ" in said(at)
 
 
 def test_a_model_without_heads_has_whole_parts_alone():

@@ -302,7 +302,7 @@ def test_what_random_tokens_show(monkeypatch: pytest.MonkeyPatch):
     assert "6.0" in said["zh"]
     none = replace(facts, kind="same_token", off=(), without=None, without_others=None)
     said = in_english(monkeypatch, probe.says_probe, none)
-    assert "None of 2 heads puts over half" in said and "the closest is layer 1, head 2" in said
+    assert "Not one of 2 heads puts over half" in said and "the closest is layer 1, head 2" in said
 
 
 def test_keys_that_are_shared(monkeypatch: pytest.MonkeyPatch):

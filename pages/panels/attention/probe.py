@@ -1,5 +1,6 @@
 """What each head is for: random tokens, read twice, whatever the reader's text is."""
 
+from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
@@ -38,8 +39,10 @@ def probe_facts(run: Run, kind: str, layer: int, head: int) -> ProbeFacts:
     probe = probed.probe(run)
     off = probe.places(kind)
     others = head_probe.as_many_others(probe.heads, off)
-    without = [probed.bits_without(run, each) if off else None for each in (off, others)]
-    return ProbeFacts(probe, kind, off, others, *without, selected=(layer, head))
+    without, others_off = (
+        probed.bits_without(run, each) if off else None for each in (off, others)
+    )
+    return ProbeFacts(probe, kind, off, others, without, others_off, (layer, head))
 
 
 def says_probe(facts: ProbeFacts) -> str:
@@ -51,7 +54,7 @@ def says_probe(facts: ProbeFacts) -> str:
     )
     if not facts.off:
         text = _(
-            "{tokens} random tokens are read twice. None of {all} heads puts over half of its "
+            "{tokens} random tokens are read twice. Not one of {all} heads puts over half of its "
             "weight on {place}; the closest is {listed}."
         )
     named = probe.named(facts.kind) if facts.off else facts.strongest.to_frame().T
@@ -115,7 +118,10 @@ def what_heads_are_for(run: Run) -> None:
         place.info(text.format(n=head_probe.FEWEST), icon=":material/lightbulb:")
         return
     at, kind = labelled.selection(run), kind_choice()
-    steps = [partial(probed.probe, run), partial(probe_facts, run, kind, *at[:2])]
+    steps: list[Callable[[], object]] = [
+        partial(probed.probe, run),
+        partial(probe_facts, run, kind, *at[:2]),
+    ]
     if in_steps(steps, what=(run.untouched, kind), key="probing").is_stopped:
         return
     values = run, kind, at.layer, at.head

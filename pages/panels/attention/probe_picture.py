@@ -22,14 +22,16 @@ def scores(facts: ProbeFacts, *, _: Translate) -> Picture:
         text.format(head=head_called(row.layer, row.head, _), score=getattr(row, facts.kind))
         for row in each_row(heads)
     ]
-    layer, head = facts.selected
+    places = list(zip(heads["layer"].tolist(), heads["head"].tolist(), strict=True))
     return head_grid.grid(
         weight_map(codes(facts.scores), _),
         hovers,
+        places,
         title=_("Mean weight of every head in the second copy"),
         layers=layers,
         columns=[str(from_one(i)) for i in range(facts.scores.shape[1])],
-        selected=[(layers.index(layer), head)] if layer in layers else [],
+        across=_("head"),
+        selected=[places.index(facts.selected)] if facts.selected in places else [],
         _=_,
     )
 

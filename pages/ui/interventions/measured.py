@@ -60,3 +60,11 @@ def grid(run: Run, found: Sequence[float]) -> np.ndarray:
     values = np.full(len(heads_of(run.config)), np.nan, dtype=np.float32)
     values[: len(found)] = found
     return values.reshape(run.config.n_layers, -1)
+
+
+def reach(run: Run, found: Sequence[float]) -> tuple[float, float]:
+    """The largest of these effects among heads, and among whole parts."""
+    parts = heads_of(run.config)[: len(found)]
+    of_heads = [value for part, value in zip(parts, found, strict=True) if part.head is not None]
+    of_parts = [value for part, value in zip(parts, found, strict=True) if part.head is None]
+    return max(of_heads, default=0.0), max(of_parts, default=0.0)

@@ -4,9 +4,9 @@ from blocks.model.faults import N_
 from blocks.observe.interventions import Intervention, InterventionKind, Part, heads_of
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
-from pages.ui import tokens
+from pages.ui import probed, tokens
 from pages.ui.interventions import measured, state
-from pages.ui.language import _, listing, literal, ngettext, sentences
+from pages.ui.language import _, bracketed, listing, literal, ngettext, sentences
 from pages.ui.terms import STACKS
 
 PARTS = {
@@ -153,16 +153,22 @@ def _most_of_heads(run: Run, worth: tuple[float, ...]) -> str:
     return text.format(layer=from_one(layer), head=name, value=worth[most], unit=unit(run))
 
 
-def part_columns(run: Run) -> list[str]:
-    """What the parts of one layer are called."""
-    parts = heads_of(run.config)[: len(heads_of(run.config)) // run.config.n_layers]
-    return [part(each.part) if each.head is None else str(from_one(each.head)) for each in parts]
+def part_column(made: Intervention) -> str:
+    """What a part is called at the head of its column."""
+    return part(made.part) if made.head is None else str(from_one(made.head))
 
 
 def place(run: Run, number: int) -> tuple[int, str]:
     """The layer (from 0) and the name of a part, counted through all layers."""
     made = heads_of(run.config)[number]
-    return made.layer, _named(made)
+    badge = "" if made.head is None else probed.badge(run, made.layer, made.head)
+    return made.layer, bracketed(_named(made), badge) if badge else _named(made)
+
+
+def part_called(run: Run, number: int) -> str:
+    """The same in one."""
+    layer, name = place(run, number)
+    return _("layer {layer}, {part}").format(layer=from_one(layer), part=name)
 
 
 def marked(run: Run) -> tuple[int, ...]:
@@ -189,9 +195,3 @@ def candidates_alt(run: Run, token: int) -> str:
     )
     text = _("Probabilities at {token} before and after the change: {rows}.")
     return text.format(token=run.input.labels[token], rows=rows)
-
-
-def effects_alt(run: Run, token: int, *_measured: object) -> str:
-    """Write the alt text of the grid of effects."""
-    text = _("Effect on {token} of each head and each part in every layer, in {unit}.")
-    return text.format(token=run.input.labels[token], unit=unit(run))
