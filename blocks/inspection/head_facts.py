@@ -237,14 +237,16 @@ def sharpest(patterns: Sequence[Tensor], query: int, apart: Sequence[int] = ()) 
     return other if other.weight else whole
 
 
-def telling(patterns: Sequence[Tensor], query: int) -> tuple[int, int]:
+def telling(patterns: Sequence[Tensor], query: int, apart: Sequence[int] = ()) -> tuple[int, int]:
     """The layer (in the order of `patterns`) and head that put most on a token further back.
 
-    The first token, the query itself and the one before it are left out: nearly every model has
-    heads that read these in any text. (0, 0) where the query has no other.
+    The first token, those set `apart`, the query itself and the one before it are left out: nearly
+    every model has heads that read these in any text. (0, 0) where the query has no other.
     """
-    rows = [pattern[0, :, query, 1 : max(1, query - 1)].float() for pattern in patterns]
-    return _largest(rows)[:2] if rows[0].numel() else (0, 0)
+    rows = [pattern[0, :, query, : max(1, query - 1)].float().clone() for pattern in patterns]
+    for row in rows:
+        row[:, [0, *(token for token in apart if token < row.shape[-1])]] = 0
+    return _largest(rows)[:2]
 
 
 def _largest(rows: Sequence[Tensor]) -> Sharpest:

@@ -169,7 +169,8 @@ def _telling(run: Run, query: int) -> tuple[int, int]:
     if not layers:
         return 0, 0
     seen = cached.recording(run)
-    layer, head = head_facts.telling([seen.pattern(i) for i in layers], query)
+    apart = sinks.set_apart(run, True)
+    layer, head = head_facts.telling([seen.pattern(i) for i in layers], query, apart)
     return layers[layer], head
 
 
