@@ -170,7 +170,8 @@ def _telling(run: Run, query: int) -> tuple[int, int]:
         return 0, 0
     seen = cached.recording(run)
     apart = sinks.set_apart(run, True)
-    layer, head = head_facts.telling([seen.pattern(i) for i in layers], query, apart)
+    rows = [seen.pattern(i, queries=slice(query, query + 1)) for i in layers]
+    layer, head = head_facts.telling(rows, query, apart)
     return layers[layer], head
 
 

@@ -254,5 +254,6 @@ def test_a_telling_head_reads_far_back():
     patterns[0, 0, 0, 5] = torch.tensor([0, 0, 0, 0, 1.0, 0])  # the token before
     patterns[0, 0, 1, 5] = torch.tensor([1.0, 0, 0, 0, 0, 0])  # the first token
     patterns[1, 0, 1, 5] = torch.tensor([0.3, 0, 0, 0.7, 0, 0])
-    assert telling([*patterns], 5) == (1, 1)
-    assert telling([*patterns], 2) == (0, 0) and telling([*patterns], 0) == (0, 0)
+    of = [[pattern[:, :, query, None] for pattern in patterns] for query in range(6)]
+    assert telling(of[5], 5) == (1, 1) and telling(of[5], 5, apart=(3,)) == (0, 0)
+    assert telling(of[2], 2) == (0, 0) and telling(of[0], 0) == (0, 0)

@@ -93,8 +93,8 @@ def _costs(facts: ProbeFacts) -> str:
 
 
 def table(facts: ProbeFacts) -> pd.DataFrame:
-    """Every head with its scores."""
-    heads = facts.probe.heads
+    """Every head with its scores, the highest of this kind first."""
+    heads = facts.probe.heads.sort_values(facts.kind, ascending=False, kind="stable")
     return pd.DataFrame(
         {
             _("layer"): heads["layer"].map(from_one),
