@@ -240,8 +240,9 @@ def sharpest(patterns: Sequence[Tensor], query: int, apart: Sequence[int] = ()) 
 def telling(patterns: Sequence[Tensor], query: int, apart: Sequence[int] = ()) -> tuple[int, int]:
     """The layer (in the order of `patterns`) and head that put most on a token further back.
 
-    `patterns`: the row of the query in each layer, (batch, n_heads, 1, key). The first token, those set `apart`, the query itself and the one before it are left out: nearly
-    every model has heads that read these in any text. (0, 0) where the query has no other.
+    `patterns`: the row of the query in each layer, (batch, n_heads, 1, key). The first token, those
+    set `apart`, the query itself and the one before it are left out: nearly every model has heads
+    that read these in any text. (0, 0) where the query has no other.
     """
     rows = [pattern[0, :, 0, : max(1, query - 1)].float().clone() for pattern in patterns]
     for row in rows:
