@@ -2,15 +2,24 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any, Protocol
 
-from blocks.text.generation import Generation
 from blocks.text.tokenizer import Tokenizer
 
 UNFINISHED = re.compile(r"(\\x[0-9a-f]{2})+$")  # how a tokenizer writes bytes of no character
 MOST_TOKENS = 8
 
 
-def next_word(growing: Generation, reader: Tokenizer, begun: Sequence[int] = ()) -> str:
+class Growing(Protocol):
+    """A text that grows token by token, as a `Generation` does."""
+
+    new_tokens: list[Any]
+
+    def advance(self, n_tokens: int) -> None:
+        """Let the text grow until it has this many new tokens."""
+
+
+def next_word(growing: Growing, reader: Tokenizer, begun: Sequence[int] = ()) -> str:
     """Let a text grow by a word and return that: tokens, until one follows that begins another.
 
     `begun`: tokens of the word that the text already ends in. A character in bytes is finished.

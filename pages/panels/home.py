@@ -10,7 +10,7 @@ import streamlit as st
 from blocks.inspection.next_token import NextFacts
 from blocks.model.kinds import Architecture
 from blocks.observe.run import PaddingSide, Run
-from blocks.text.next_word import next_word
+from blocks.text.next_word import MOST_TOKENS, next_word
 from blocks.text.sampling import SamplingConfig
 from pages.figures.counting import read_apart
 from pages.figures.theme import SPACE
@@ -85,9 +85,12 @@ def append_word(run: Run, *begun: int) -> None:
 
 
 def _next_word(run: Run, begun: tuple[int, ...]) -> str:
+    reader = tokens.tokenizer_of(run.input.vocabulary)
+    if growing.is_read_off(run, MOST_TOKENS):
+        return next_word(growing.ReadOff(run, begun), reader, begun)
     text = growing.generation(run, MOST_LIKELY, 0, begun=begun)
     with cached.turn(run.device):
-        return next_word(text, tokens.tokenizer_of(run.input.vocabulary), begun)
+        return next_word(text, reader, begun)
 
 
 def its_way(run: Run, token: int) -> None:

@@ -8,7 +8,8 @@ from streamlit.testing.v1 import AppTest
 from test_hard_inputs import TEXTS
 
 from blocks.weights.known import CLASS, FRANCE, MODELS
-from pages.ui import address, brought, opening
+from pages.panels.gpt import growing
+from pages.ui import address, brought, cached, opening
 from pages.ui.language import LANGUAGES
 
 LINE = "text_live"
@@ -60,6 +61,17 @@ def test_write_on_appends_the_likeliest_word_and_follows_the_end():
     assert at.text_input(key=LINE).value.endswith(f" {first}")
     assert "token" not in at.query_params
     assert first in names(at)[-1]
+
+
+@pytest.mark.parametrize("text", [" Once there was a red b", "从前有一只小"])
+def test_a_word_is_read_off_recordings_and_is_the_one_that_would_be_written(text, monkeypatch):
+    at = home(text=text)
+    before = cached.recordings().use.n_made, len(names(at))
+    press(at, "write_on")
+    assert cached.recordings().use.n_made - before[0] == len(names(at)) - before[1] > 0
+    monkeypatch.setattr(growing, "is_read_off", lambda _run, _n: False)
+    written = press(home(text=text), "write_on")
+    assert at.text_input(key=LINE).value == written.text_input(key=LINE).value != text
 
 
 def test_what_follows_is_that_of_the_pinned_token():

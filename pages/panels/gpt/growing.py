@@ -4,7 +4,8 @@ import math
 import threading
 import time
 from collections.abc import Collection
-from functools import partial
+from dataclasses import replace
+from functools import partial, reduce
 from typing import Any, NamedTuple, cast
 
 from blocks import ConfigError
@@ -144,6 +145,47 @@ def stop(run: Run) -> Collection[int]:
     """The token ids that end a text of this run: none of the models that ship with us."""
     chat = starts.chat(run.weights)
     return chat.stop if chat else ()
+
+
+class ReadOff:
+    """A text that grows by its likeliest tokens, each read off a recording of all before it.
+
+    The page on which a word is appended needs the recording of the longer text: that it is made
+    here costs nothing, and no cache is filled beside it.
+    """
+
+    def __init__(self, run: Run, begun: tuple[int, ...] = ()):
+        self.run = reduce(_longer, begun, run)
+        self.new_tokens: list[Likeliest] = []
+
+    def advance(self, n_tokens: int) -> None:
+        """Let the text grow until it has this many new tokens."""
+        while len(self.new_tokens) < n_tokens:
+            token_id = int(cached.recording(self.run).output[0, -1].argmax())
+            self.new_tokens.append(Likeliest(token_id))
+            self.run = _longer(self.run, token_id)
+
+
+class Likeliest(NamedTuple):
+    """A token that was read off."""
+
+    token_id: int
+
+
+def _longer(run: Run, token_id: int) -> Run:
+    """The run of a text with one more token."""
+    text, label = run.input, tokens.label(run, token_id)
+    longer = replace(
+        text, tokens=(*(text.tokens or ()), label), token_ids=(*text.token_ids, token_id)
+    )
+    return replace(run, input=longer)
+
+
+def is_read_off(run: Run, n_more: int) -> bool:
+    """Whether recordings of the text and up to `n_more` tokens after it tell how it goes on."""
+    is_changed = run.interventions or run.training or run.input.n_padding
+    has_room = run.input.shape[1] + n_more <= run.config.max_seq_len
+    return is_as_masked(run) and has_room and not is_changed
 
 
 def lasting(run: Run) -> tuple[Intervention, ...]:
