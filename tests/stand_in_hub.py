@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 SHA = "0123456789012345678901234567890123456789"
-API = re.compile(r"/api/models/(?P<name>[^?]+?)(/revision/\w+)?(\?.*)?")
+API = re.compile(r"/api/models/(?P<name>[^?]+?)(/revision/(?P<ref>[\w%]+))?(\?.*)?")
 FILE = re.compile(rf"/(?P<name>[^?]+)/resolve/{SHA}/(?P<file>[^?]+)")
 LARGE = 10_000  # bytes from which a file is one of "large file storage", named by its SHA-256
 
@@ -26,6 +26,7 @@ class Hub(ThreadingHTTPServer):
         self.models = models
         self.cuts, self.damaged, self.ignores_range = 0, set[str](), False
         self.gated: dict[str, int] = {}  # by name the status that is answered
+        self.converted: dict[str, str] = {}  # by name the only revision that has safetensors
         self.asked: list[tuple[str, str, str]] = []
         self.accounts: set[str] = set()
 
@@ -65,7 +66,10 @@ class _Answer(BaseHTTPRequestHandler):
         hub = self.server
         hub.accounts.add(self.headers.get("Authorization", ""))
         if (found := API.fullmatch(self.path)) and found["name"] in hub.models:
-            self.list_files(found["name"], hub.models[found["name"]])
+            files = hub.models[found["name"]]
+            if hub.converted.get(found["name"], found["ref"]) != found["ref"]:
+                files = {name: raw for name, raw in files.items() if name != "model.safetensors"}
+            self.list_files(found["name"], files)
         elif (found := FILE.fullmatch(self.path)) and found["name"] in hub.models:
             hub.asked.append((self.command, found["file"], self.headers.get("Range", "")))
             if status := hub.gated.get(found["name"]):

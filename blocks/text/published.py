@@ -17,6 +17,7 @@ from blocks.text.tokenizer import Piece, bytes_label, visible
 T = TypeVar("T")
 MOST_IDS = 2_000_000
 WORD_START = "▁"  # SentencePiece's sign for a space
+TARGET_ONLY = "\ufdd2"  # is no character: before a piece that no source is cut into
 BYTES = {name: byte for byte, name in enumerate(BYTE_NAMES)}
 
 
@@ -107,7 +108,7 @@ class PublishedTokenizer:
         if token is None:
             return f"#{token_id}"
         if not self._is_of_bytes or token in self.special:
-            return visible(token.replace(WORD_START, " "))
+            return visible(token.replace(WORD_START, " ").replace(TARGET_ONLY, ""))
         raw = bytes(BYTES[letter] for letter in token if letter in BYTES)
         try:
             return visible(raw.decode())

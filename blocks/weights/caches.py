@@ -12,6 +12,7 @@ from pathlib import Path
 from blocks.weights.folder import CONFIG, GGUF
 
 MOST_MODELS, MOST_BYTES = 200, 2**20  # in all; of a small file that tells where another lies
+LONGEST_NAME = 200  # of a model on the hub: its owner and itself have 96 at most
 REVISION = re.compile(r"[0-9a-f]{40}", re.ASCII)
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 OF_MODEL = "application/vnd.ollama.image.model"
@@ -50,7 +51,7 @@ def folder_of(cache: Path, name: str) -> Path:
 def hub_models(cache: Path) -> dict[str, Path]:
     """What such a cache holds, by its name on the hub: folders, and GGUF files (owner/name/file).
 
-    Of each model the revision that the hub calls main.
+    Of each model the revision that the hub calls main, or else a pull request that has weights.
     """
     found = (each for model in sorted(cache.glob("models--*")) for each in _of_hub(model))
     return dict([*found][:MOST_MODELS])
@@ -58,12 +59,20 @@ def hub_models(cache: Path) -> dict[str, Path]:
 
 def hub_model(cache: Path, name: str) -> dict[str, Path]:
     """The same of one model; the others are not looked at. Nothing where the name is odd."""
-    is_plain = name.isprintable() and "\\" not in name
+    is_plain = name.isprintable() and "\\" not in name and len(name) <= LONGEST_NAME
     return dict(_of_hub(folder_of(cache, name))) if is_plain else {}
 
 
 def _of_hub(model: Path) -> Found:
-    revision = _text(model / "refs" / "main").strip()
+    refs = model / "refs"
+    for ref in (refs / "main", *sorted((refs / "pr").glob("*"))):
+        if found := [*_of_ref(model, ref)]:
+            yield from found
+            return
+
+
+def _of_ref(model: Path, ref: Path) -> Found:
+    revision = _text(ref).strip()
     snapshot = model / "snapshots" / revision
     if not REVISION.fullmatch(revision) or not snapshot.is_dir():
         return

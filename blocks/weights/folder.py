@@ -17,11 +17,13 @@ from blocks.weights.config_json import object_of
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
 TOKENIZER_CONFIG, GENERATION = "tokenizer_config.json", "generation_config.json"
 TEMPLATE = "chat_template.jinja"
+SOURCE, VOCABULARY, TARGET_VOCABULARY = "source.spm", "vocab.json", "target_vocab.json"
 WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 GGUF = ".gguf"  # what the name of such a file ends with: a whole model
 MOST_BYTES = {
     **{CONFIG: 2**20, INDEX: 2**24, TOKENIZER: 2**26},
     **{TOKENIZER_CONFIG: 2**24, GENERATION: 2**16, TEMPLATE: 2**20},
+    **{SOURCE: 2**24, VOCABULARY: 2**24},
 }
 MOST_SHARDS, MOST_TENSORS = 1000, 100_000  # DeepSeek-V3 has 45,383
 MOST_HEADER, BRACES = 100_000_000, 50_000  # bytes, as the format says; of texts in a header
@@ -85,6 +87,14 @@ def _within(folder: Path) -> Path:
 
 def read_text(folder: Path, name: str) -> str:
     """A small text file of the folder. Raises `ConfigError`."""
+    try:
+        return read_bytes(folder, name).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise refusal(N_("{name} is not UTF-8 text"), name=name) from None
+
+
+def read_bytes(folder: Path, name: str) -> bytes:
+    """A small file of the folder. Raises `ConfigError`."""
     path, most = inside(folder, name), MOST_BYTES[name]
     try:
         with path.open("rb") as file:
@@ -94,10 +104,7 @@ def read_text(folder: Path, name: str) -> str:
     if len(raw) > most:
         text = N_("{name} is larger than {most} MiB, too large for such a file")
         raise refusal(text, name=name, most=most // 2**20)
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise refusal(N_("{name} is not UTF-8 text"), name=name) from None
+    return raw
 
 
 def stored(folder: Path) -> dict[str, Stored]:

@@ -22,12 +22,14 @@ from blocks.cost.units import bytes_text
 from blocks.model.faults import N_, ConfigError
 from blocks.weights.caches import folder_of
 from blocks.weights.folder import GGUF, WHOLE, refusal
-from blocks.weights.places import TABLES
+from blocks.weights.places import OF_MARIAN, TABLES
 
 HUB = "https://huggingface.co"  # unless HF_ENDPOINT names another
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 DIGEST = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?", re.ASCII)
 SECONDS = 30.0
+# Of these the safetensors wait in a pull request that the hub's own converter has opened.
+CONVERTED = {"Helsinki-NLP/opus-mt-en-zh": "refs/pr/6"}
 # Of several GGUF files one is fetched: about 4 bits a weight first, as most people choose.
 ROUNDED = (
     *("Q4_K_M", "Q4_K_S", "Q4_0", "Q4_1", "IQ4_NL", "IQ4_XS", "Q5_K_M", "Q5_K_S", "Q5_0", "Q5_1"),
@@ -42,12 +44,13 @@ FORMAT = re.compile(rf"[-._]({'|'.join(ROUNDED)})\.gguf", re.IGNORECASE)
 class HubModel:
     """What the hub holds of a model, of all that is read here: (name, bytes) of each file.
 
-    `revision`: the commit; the files stay the same.
+    `revision`: the commit; the files stay the same. `ref`: what the hub calls it.
     """
 
     name: str
     revision: str
     files: tuple[tuple[str, int], ...]
+    ref: str = "main"
 
     @property
     def n_bytes(self) -> int:
@@ -91,9 +94,10 @@ def hub_model(name: str, door: Door) -> HubModel:
     library = _library()
     try:
         api = library.HfApi(endpoint=_endpoint(), token=door.token)
-        found = api.model_info(name, files_metadata=True, timeout=SECONDS)
+        ref = CONVERTED.get(name)
+        found = api.model_info(name, revision=ref, files_metadata=True, timeout=SECONDS)
         sizes = {each.rfilename: int(each.size or 0) for each in found.siblings or ()}
-        model = HubModel(name, str(found.sha), _wanted(name, sizes))
+        model = HubModel(name, str(found.sha), _wanted(name, sizes), ref or "main")
         _metadata(model, model.files[-1][0], door)  # the list is for all, the weights may not be
     except Exception as error:  # of the library, of what it talks with, of the network
         raise _refused(name, error, door) from None
@@ -202,8 +206,9 @@ def _name(model: HubModel, folder: Path, door: Door) -> None:
             endpoint=_endpoint(),
             token=door.token,
         )
-    (folder / "refs").mkdir(exist_ok=True)
-    (folder / "refs" / "main").write_text(model.revision)
+    ref = folder / "refs" / model.ref.removeprefix("refs/")
+    ref.parent.mkdir(parents=True, exist_ok=True)
+    ref.write_text(model.revision)
 
 
 class _Coming(io.BufferedWriter):
@@ -319,7 +324,8 @@ def _wanted(name: str, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     weights = sorted(each for each in sizes if _is_weights(each))
     if WHOLE in weights:
         weights = [WHOLE]
-    tables = [each for each in TABLES if each in sizes]
+    is_marian = all(each in sizes for each in OF_MARIAN)
+    tables = [each for each in TABLES if each in sizes and (is_marian or each not in OF_MARIAN)]
     if not weights:
         tables, weights = [], sorted(filter(_rank, sizes), key=lambda each: (_rank(each), each))[:1]
     if not weights:

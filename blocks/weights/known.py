@@ -10,6 +10,7 @@ from blocks.model.kinds import Architecture
 
 FRANCE = "The capital of France is"
 MARY = "When Mary and John went to the store, John gave a drink to"
+WEATHER = ">>cmn_Hans<< The weather is very nice today."
 CLASS = "今天下午老师在教室里讲注意力机制，学生们听得很"
 ENGLISH, CHINESE = N_("English"), N_("Chinese")
 
@@ -65,5 +66,14 @@ MODELS = (
         "Apache-2.0",
         {"en": "The capital of France is [MASK]."},
         architecture=Architecture.ENCODER,
+    ),
+    RealModel(
+        "opus-mt English–Chinese",
+        "Helsinki-NLP/opus-mt-en-zh",
+        77_419_008,
+        (ENGLISH, CHINESE),
+        "Apache-2.0",
+        {"en": WEATHER},
+        architecture=Architecture.ENCODER_DECODER,
     ),
 )

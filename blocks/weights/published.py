@@ -22,6 +22,7 @@ from blocks.model.devices import check_dtype
 from blocks.model.faults import N_, ConfigError
 from blocks.model.legal import MOST_MTP_MODULES
 from blocks.model.models import GPT, Model, assemble
+from blocks.text import marian_tokenizer
 from blocks.text.chat import Chat
 from blocks.text.generation import Generation
 from blocks.text.gguf_tokenizer import tokenizer_json
@@ -305,9 +306,16 @@ def _of_folder(folder: Path) -> Source:
 
 
 def _tokenizer_text(folder: Path) -> str | None:
-    """That of tokenizer.json, where there is one."""
-    has_one = files.has(folder, files.TOKENIZER)
-    return files.read_text(folder, files.TOKENIZER) if has_one else None
+    """That of tokenizer.json, or of Marian's files; None where there are neither.
+
+    Nor where the target has a vocabulary of its own, as one tokenizer has one.
+    """
+    if files.has(folder, files.TOKENIZER):
+        return files.read_text(folder, files.TOKENIZER)
+    if not files.has(folder, files.SOURCE) or files.has(folder, files.TARGET_VOCABULARY):
+        return None
+    source = files.read_bytes(folder, files.SOURCE)
+    return marian_tokenizer.tokenizer_json(source, files.read_text(folder, files.VOCABULARY))
 
 
 def _checked(text: str) -> tuple[ConfigFile, ModelConfig]:

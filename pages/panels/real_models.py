@@ -9,7 +9,10 @@ from pages.ui import address, bringing, brought, link, opening
 from pages.ui.fold import fold
 from pages.ui.language import _, current_language, enumeration
 
-PAGES = {Architecture.ENCODER: "pages/encoder.py"}  # of those that do not run on Home
+PAGES = {  # of those that do not run on Home
+    Architecture.ENCODER: "pages/encoder.py",
+    Architecture.ENCODER_DECODER: "pages/seq2seq.py",
+}
 
 
 def real_models() -> None:

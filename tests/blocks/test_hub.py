@@ -38,6 +38,8 @@ MODELS = {
         "model-00002-of-00002.safetensors": bytes(30_000),
     },
 }
+OPUS = {**FILES, "source.spm": b"pieces", "vocab.json": b"{}", "target.spm": b"not read"}
+MODELS |= {"Helsinki-NLP/opus-mt-en-zh": OPUS, "owner/gpt2": {**FILES, "vocab.json": b"{}"}}
 N_BYTES = len(FILES["config.json"]) + len(FILES["model.safetensors"])
 PIECE = 2**16
 
@@ -110,6 +112,19 @@ def test_shards_come_all_or_the_model_is_not_here(server: Hub, door: hub.Door):
         "model-00002-of-00002.safetensors"
     }
     assert [*hub_models(door.cache)] == ["owner/shards"]
+
+
+def test_what_waits_in_a_pull_request_comes_from_there(server: Hub, door: hub.Door):
+    name = "Helsinki-NLP/opus-mt-en-zh"
+    server.converted[name] = "refs%2Fpr%2F6"
+    fetched(name, door)
+    assert {each for method, each, _range in server.asked if method == "GET"} == {
+        *("config.json", "model.safetensors", "source.spm", "vocab.json")
+    }
+    folder = hub_models(door.cache)[name]
+    assert (folder / "source.spm").read_bytes() == b"pieces"
+    assert [each.name for each in (folder.parents[1] / "refs").rglob("*")] == ["pr", "6"]
+    assert ("vocab.json", 2) not in hub.hub_model("owner/gpt2", door).files
 
 
 def test_an_answer_that_breaks_off_is_gone_on_with(server: Hub, door: hub.Door):
