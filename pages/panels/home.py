@@ -1,6 +1,5 @@
 """The front page: one line to type into, its way through the model, and what comes next."""
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -19,11 +18,12 @@ from pages.panels import contribution_graph_picture
 from pages.panels.gpt import growing, next_token_picture
 from pages.panels.gpt.next_token import next_facts
 from pages.panels.home_answer import what_it_hangs_on
-from pages.ui import cached, labelled, link, tokens, weights
+from pages.panels.legible import note_what_is_not_read
+from pages.ui import cached, labelled, link, tokens
 from pages.ui.chart import show
 from pages.ui.explain import explained_at, note
 from pages.ui.frame import link_to_part, must_fit, ran
-from pages.ui.inputs import current_run, length_note, sample_buttons, written
+from pages.ui.inputs import current_run, length_note, written
 from pages.ui.language import _, literal, sentences
 from pages.ui.mixers import attend, no_attention
 from pages.ui.panel import overflowed
@@ -43,6 +43,7 @@ def reading() -> None:
     must_fit(run)
     one_line(run)
     length_note(run)
+    note_what_is_not_read(run)
     ran(run)
     if overflowed(run):
         return
@@ -133,23 +134,8 @@ def what_follows(run: Run) -> None:
     facts = next_facts(*values)
     shown = *read_apart(run.input.labels), *next_token_picture.few_names(facts)
     note(sentences(says_openness(facts, is_last=is_last), says_space(shown)))
-    if run.weights and weights.tells_stories() and (n := n_words_in_pieces()):
-        text = _(
-            "Words that this small model's tokenizer splits into pieces: {n}. It was trained "
-            "on short stories; other texts are unfamiliar to it."
-        )
-        st.caption(text.format(n=n))
-        sample_buttons(run)
     if attend(run.config):
         what_it_hangs_on(run, token)
-
-
-def n_words_in_pieces() -> int:
-    """How many words of the text are longer than any one token in them."""
-    pieces, _total, _left_out = tokens.reading()
-    starts = {piece.start for piece in pieces}
-    spans = (found.span() for found in re.finditer(r"\w+", link.value("text"), re.ASCII))
-    return sum(any(start < i < end for i in starts) for start, end in spans)
 
 
 def write_after(run: Run, customdata: list[Any]) -> None:

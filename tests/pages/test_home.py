@@ -15,6 +15,12 @@ from pages.ui.language import LANGUAGES
 LINE = "text_live"
 
 
+@pytest.fixture(autouse=True)
+def no_real_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever this machine has."""
+    monkeypatch.setattr(brought, "is_here", lambda name: False)
+
+
 def home(**query: object) -> AppTest:
     at = opened(HOME, **{"preset": None, "panel": None, **query})
     assert_works(at)
@@ -90,6 +96,15 @@ def test_words_that_are_not_known_are_answered_with_samples():
     samples = {"sample_en", "sample_zh"}
     for text, is_offered in ((" a ball", False), (" Xylophones", True)):
         assert (samples <= {button.key for button in home(text=text).button}) == is_offered
+
+
+def test_what_a_model_has_no_tokens_for_is_counted_and_offered_to_one_that_has():
+    at = home(preset="sort", text="从前有一只小猫")
+    assert "lacks 7 of these 7 characters" not in said(at)  # random weights read nothing
+    at = home(text="今天下午老师在教室里讲注意力机制")
+    assert "lacks 11 of these 16 characters" in said(at) and "No model here" in said(at)
+    at = home(locale="zh", text="The capital of France is")
+    assert "这 3 个单词中有 3 个不在模型的词表里" in said(at)
 
 
 def test_write_on_ends_where_the_model_can_read_no_more():

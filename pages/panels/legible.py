@@ -1,0 +1,80 @@
+"""A text that the model has no tokens for: how much of it, and a model here that reads it."""
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
+from blocks.text.legibility import Legibility, legibility
+from blocks.weights.known import MODELS
+from pages.ui import brought, link, opening, starts, tokens, weights
+from pages.ui.inputs import sample_buttons
+from pages.ui.language import _, sentences
+
+
+def note_what_is_not_read(run: Run) -> None:
+    """One line where a model reads bytes or scraps, with the way to one that reads words."""
+    if not run.weights:
+        return
+    text = link.value("text")
+    found = legibility(text, tokens.tokenizer_of(run.input.vocabulary))
+    if found.is_good:
+        return
+    reader = next(readers(text), None)
+    with st.container(
+        horizontal=True, vertical_alignment="center", border=True, key="hardly_legible"
+    ):
+        others = "" if reader else _("No model here reads it better.")
+        st.markdown(sentences(says_legibility(found), others), width="stretch")
+        if reader:
+            title, preset = reader
+            st.button(
+                _("Read it with {model}").format(model=title),
+                on_click=_read_with,
+                args=(preset, text),
+                icon=":material/swap_horiz:",
+                key="read_with",
+            )
+        if weights.tells_stories():
+            sample_buttons(run)
+
+
+def says_legibility(found: Legibility) -> str:
+    """How much of a text is read as bytes, or in scraps."""
+    if found.is_in_bytes:
+        text = _(
+            "The model's vocabulary lacks {n} of these {all} characters: it reads them as single "
+            "bytes, so what it makes of them means little."
+        )
+        return text.format(n=found.as_bytes, all=found.characters)
+    text = _(
+        "The model's vocabulary lacks {n} of these {all} words: it reads them in scraps of one or "
+        "two letters, so what it makes of them means little."
+    )
+    return text.format(n=found.in_scraps, all=found.words)
+
+
+def readers(text: str) -> Iterator[tuple[str, str]]:
+    """The models here whose tokenizers have tokens for a text: title and name, the smallest first.
+
+    One is opened only where those before it do not read the text.
+    """
+    ours = _(starts.start(link.FIRST_ON_HOME).title), link.FIRST_ON_HOME
+    models = sorted(MODELS, key=lambda model: model.n_parameters)
+    real = ((m.title, opening.here(m)) for m in models if m.architecture is Architecture.GPT)
+    for title, preset in (ours, *real):
+        if preset and preset != link.value("preset") and _reads(preset, text):
+            yield title, preset
+
+
+def _reads(preset: str, text: str) -> bool:
+    if brought.is_name(preset) and not brought.is_sound(preset):
+        return False
+    start = starts.start(preset)
+    return legibility(text, tokens.tokenizer_of(start.weights)).is_good
+
+
+def _read_with(preset: str, text: str) -> None:
+    link.change("preset", preset)
+    link.change("text", text)
