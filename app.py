@@ -12,6 +12,7 @@ from blocks.cost.parameters import total_parameters
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.panels.gallery import gallery
 from pages.panels.home import reading
 from pages.panels.real_models import real_models
 from pages.ui import brought, link, opening, runs, weights
@@ -190,6 +191,7 @@ def left_lesson() -> None:
 def front_page() -> None:
     """The sentence and the doors, which lead on with what is typed."""
     reading()
+    gallery()
     doors = st.columns(3, gap="small")
     with doors[0], door(_("Take a lesson"), key="start"):
         names = progress.names()

@@ -11,6 +11,23 @@ from blocks.model.kinds import Architecture
 FRANCE = "The capital of France is"
 MARY = "When Mary and John went to the store, John gave a drink to"
 WEATHER = ">>cmn_Hans<< The weather is very nice today."
+GERMANY = "The capital of Germany is"
+BROTHER, WITHOUT_BRACKET = (
+    "He called his brother (who lives in London",
+    "He called his brother who lives in London",
+)
+WORDS = (
+    " apple river stone music window green doctor paper seven cloud bread silver horse train" * 2
+)
+ALICE = (
+    "Alice was beginning to get very tired of sitting by her sister on the bank, and of having "
+    "nothing to do: once or twice she had peeped into the book her sister was reading, but it had "
+    "no pictures or conversations in it, “and what is the use of a book,” thought Alice “without "
+    "pictures or conversations?” So she was considering in her own mind (as well as she could, for "
+    "the hot day made her feel very sleepy and stupid), whether the pleasure of making a "
+    "daisy-chain would be worth the trouble of getting up and picking the daisies, when suddenly a "
+    "White Rabbit with pink eyes ran close by her."
+)
 CLASS = "今天下午老师在教室里讲注意力机制，学生们听得很"
 ENGLISH, CHINESE = N_("English"), N_("Chinese")
 

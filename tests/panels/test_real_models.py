@@ -1,13 +1,17 @@
 """Real models on the front page: which are here, and what is said of them."""
 
+from pathlib import Path
+
 import pytest
+from said_in import in_both
 from streamlit.testing.v1 import AppTest
 
 from blocks import PRESETS
 from blocks.cost import total_parameters
 from blocks.weights.known import MODELS
 from pages.panels import real_models
-from pages.ui import brought, opening
+from pages.panels.gallery import CLAIMS, Claim, says_claim
+from pages.ui import brought, link, opening
 
 BY_NAME = {"SmolLM2 135M Instruct": "smollm2-135m", "GPT-2 small": "gpt2-small"}
 BY_NAME |= {"Qwen3 0.6B": "qwen3-0.6b"}
@@ -60,3 +64,15 @@ def test_one_person_fetches_any_model_by_its_name(monkeypatch: pytest.MonkeyPatc
     assert page.text_input(key="home_hub_name")
     assert page.caption[0].value == real_models.says_where(is_alone=True)
     assert "until it needs the space" in real_models.says_where(is_alone=False)
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_a_claim_opens_a_panel_and_fills_in_its_numbers(
+    claim: Claim, monkeypatch: pytest.MonkeyPatch
+):
+    source = (Path(__file__).parents[2] / claim.page).read_text()
+    panel = claim.query["panel"]
+    assert f'"{panel}"' in source or f"{panel}(" in source
+    assert link.read(claim.query).faults == ()
+    said = in_both(monkeypatch, says_claim, claim)
+    assert not {"{", "}"} & {*"".join(said.values())}

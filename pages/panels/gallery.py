@@ -1,0 +1,152 @@
+"""Things that a real model knows: links to what was tried with it, and what was measured there.
+
+The numbers are those of the file that `make model` brings, each held by a test in `tests/real`.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import streamlit as st
+
+from blocks.model.faults import N_
+from blocks.weights.known import ALICE, BROTHER, FRANCE, GERMANY, MARY, MODELS, WORDS
+from pages.ui import brought
+from pages.ui.language import _, current_language
+
+MODEL = MODELS[0]
+GPT, ATTENTION = "pages/gpt.py", "pages/attention.py"
+
+
+class Claim(NamedTuple):
+    """What a link shows, and the numbers that were measured there: they fill in its sentence."""
+
+    question: str
+    page: str
+    query: Mapping[str, str]
+    says: str
+    numbers: Mapping[str, float]
+
+
+CLAIMS = {
+    "capital": Claim(
+        N_("Which layer knows the capital of France?"),
+        GPT,
+        {"panel": "logit-lens", "text": FRANCE},
+        N_(
+            "Read off after layer 23, *Paris* ranks {before:,.0f} among 49,152 tokens; after layer "
+            "24, {after:,.0f}. It is first only after the last layer, with {chance:.0%}."
+        ),
+        {"before": 2079, "after": 396, "chance": 0.77},
+    ),
+    "swap": Claim(
+        N_("Can the fact be swapped?"),
+        GPT,
+        {
+            "panel": "next",
+            "text": FRANCE,
+            "other_text": GERMANY,
+            "interventions": "resid_post.20:patch@3",
+        },
+        N_(
+            "With the vector of *Germany* in the place of *France* after layer 21, the answer is "
+            "*Berlin* ({early:.0%}). After layer 24 it comes too late and *Paris* stays "
+            "({late:.0%})."
+        ),
+        {"early": 0.81, "late": 0.80},
+    ),
+    "names": Claim(
+        N_("Who gets the drink, Mary or John?"),
+        GPT,
+        {"panel": "ablation", "text": MARY, "interventions": "head_out.23.3:zero"},
+        N_(
+            "*Mary* leads *John* by {whole:.1f} logits. Head 4 of layer 24 reads the second *John* "
+            "({share:.0%} of its attention); without it the lead is {without:.1f}. Its own write "
+            "makes {own:.1f} of the difference, so other heads do not repair it, yet *Mary* stays "
+            "first ({chance:.0%})."
+        ),
+        {"whole": 6.1, "share": 0.74, "without": 3.1, "own": 2.9, "chance": 0.87},
+    ),
+    "copy": Claim(
+        N_("How does it copy a list that it reads for the first time?"),
+        ATTENTION,
+        {"panel": "pattern", "text": WORDS, "layer": "18", "head": "6", "token": "20"},
+        N_(
+            "Fourteen random words cost {first:.1f} bits each, and {second:.1f} when they come "
+            "again. Induction heads look up what followed before: head 7 of layer 19 puts "
+            "{share:.0%} of its attention there."
+        ),
+        {"first": 15.0, "second": 4.8, "share": 0.80},
+    ),
+    "bracket": Claim(
+        N_("Does it remember an open bracket?"),
+        GPT,
+        {"panel": "leave-one-out", "text": BROTHER},
+        N_(
+            "After `(who lives in London` the closing bracket has {open:.0%}; without the opening "
+            "one it has less than {closed:.1%}."
+        ),
+        {"open": 0.80, "closed": 0.001},
+    ),
+    "sinks": Claim(
+        N_("Where does attention rest?"),
+        ATTENTION,
+        {"panel": "heads", "text": MARY},
+        N_(
+            "In {heads:.0f} of 270 heads, later tokens put more than half of their attention on "
+            "the first token, which is an attention sink."
+        ),
+        {"heads": 117},
+    ),
+    "unit": Claim(
+        N_("Which unit makes the sink?"),
+        "pages/feed_forward.py",
+        {"panel": "unit", "text": MARY, "layer": "11", "unit": "1229", "token": "0"},
+        N_(
+            "Unit 1230 of layer 12 has {here:,.0f} at the first token and nearly 0 at all others. "
+            "That layer raises the RMS of the token's vector from {before:.1f} to {after:,.0f}."
+        ),
+        {"here": 2755, "before": 5.7, "after": 916},
+    ),
+    "book": Claim(
+        N_("How well does it read a book?"),
+        GPT,
+        {"panel": "surprise", "text": ALICE},
+        N_(
+            "The opening of *Alice in Wonderland* ({tokens:.0f} tokens) costs {bits:.1f} bits per "
+            "token, where a uniform guess would cost {even:.1f}. Most surprising is *hot*, with "
+            "{most:.1f}."
+        ),
+        {"tokens": 132, "bits": 5.2, "even": 15.6, "most": 17.2},
+    ),
+}
+
+
+def gallery() -> None:
+    """A link for each, where the model is here; its sentence says what was measured."""
+    if not brought.is_here(MODEL.file):
+        return
+    with st.container(border=True, gap="small", key="gallery"):
+        st.markdown("#### " + _("Things a real model knows"))
+        st.caption(
+            _("Measured with {model}. Each link opens the panel that shows it.").format(
+                model=MODEL.title
+            )
+        )
+        claims = [*CLAIMS.values()]
+        half = -(-len(claims) // 2)
+        for column, some in zip(st.columns(2), (claims[:half], claims[half:]), strict=True):
+            with column:
+                for claim in some:
+                    _row(claim)
+
+
+def _row(claim: Claim) -> None:
+    with st.container(gap=None):
+        query = {"lang": current_language(), "preset": MODEL.file, **claim.query}
+        st.page_link(claim.page, label=_(claim.question), query_params=query)
+        st.caption(says_claim(claim))
+
+
+def says_claim(claim: Claim) -> str:
+    """What was measured."""
+    return _(claim.says).format(**claim.numbers)

