@@ -42,7 +42,7 @@ CLAIMS = {
         N_("Can the fact be swapped?"),
         GPT,
         {
-            "panel": "next",
+            "panel": "ablation",
             "text": FRANCE,
             "other_text": GERMANY,
             "interventions": "resid_post.20:patch@3",
