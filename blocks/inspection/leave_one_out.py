@@ -12,13 +12,17 @@ import torch
 from torch import Tensor
 
 from blocks.cost.parameters import total_parameters
+from blocks.inspection.head_steps import reads
+from blocks.model.attention import Attention
+from blocks.model.kinds import RopeScaling
+from blocks.model.masks import sees_ahead
 from blocks.model.models import Encoder
 from blocks.model.probe import listening
-from blocks.observe.recording import Recorder
+from blocks.observe.recording import Recorder, Recording
 from blocks.observe.run import Run
 
 MOST_NUMBERS = 2_000_000
-MOST_WORK = 2**33  # parameters times tokens of a batch: less than a second of two cores
+MOST_WORK = 2**34  # parameters times tokens of a batch: less than a second of two cores
 MOST_HIDDEN = 64
 LITTLE = 0.1  # bits
 
@@ -123,30 +127,98 @@ def _tokens_before(run: Run, position: int) -> tuple[int, ...]:
 
 def in_turn(run: Run, position: int) -> list[tuple[int, ...]]:
     """The places before a position, the nearest first, in batches that take a moment each."""
-    places, n = places_before(run, position)[::-1], run.input.shape[1]
-    by_numbers = MOST_NUMBERS // (run.config.vocab_size + run.config.n_heads * n * n)
-    size = max(1, min(by_numbers, MOST_WORK // (total_parameters(run.config) * n)))
-    return [places[i : i + size] for i in range(0, len(places), size)]
+    config, n = run.config, run.input.shape[1]
+    work, is_on = total_parameters(config), _reads_on(run)
+    batches: list[tuple[int, ...]] = [()]
+    for place in places_before(run, position)[::-1]:
+        rows, read = len(batches[-1]) + 1, position - place if is_on else n
+        numbers = rows * (config.vocab_size + config.n_heads * read * n)
+        if rows > 1 and (numbers > MOST_NUMBERS or rows * read * work > MOST_WORK):
+            batches.append(())
+        batches[-1] = (*batches[-1], place)
+    return [batch for batch in batches if batch]
 
 
 def without_each(
-    run: Run, places: Sequence[int], position: int, token_id: int, model: Encoder
+    run: Run,
+    places: Sequence[int],
+    position: int,
+    token_id: int,
+    model: Encoder,
+    seen: Recording | None = None,
 ) -> tuple[Without, ...]:
     """Predict what comes after `position` where each of `places` alone is hidden, in one batch.
 
     A hidden token still reads itself, and keeps its place: the others keep theirs. Only the
-    position is unembedded.
+    position is unembedded. With the recording of the run, where no token sees ahead, only what
+    comes after the first of the places is run again: all before is as it was.
     """
-    ids, n = run.values()[:1], len(places)
-    seq_len = ids.shape[1]
-    mask = run.build_mask().reshape(-1, 1, seq_len, seq_len)[:1].repeat(n, 1, 1, 1)
-    for row, place in enumerate(places):
-        mask[row, ..., place] &= torch.arange(seq_len, device=mask.device) == place
-    with listening(Recorder((), run.replacements(model))), torch.no_grad():
-        stream = model.encode(ids.repeat(n, 1), mask)[:, position : position + 1]
+    with torch.no_grad():
+        if seen is not None and _reads_on(run) and _reads(run, 0) in seen.tensors:
+            stream = _read_on(run, places, position, model, seen)
+        else:
+            stream = _read_anew(run, places, position, model)
         logits = model.unembed_logits(stream)[:, 0]
     found = torch.stack((log2_probabilities(logits)[:, token_id], logits.argmax(-1).float()))
     return tuple(Without(bits, int(first)) for bits, first in found.T.tolist())
+
+
+def _read_anew(run: Run, places: Sequence[int], position: int, model: Encoder) -> Tensor:
+    """The stream at the position, read from the first token on: (place, 1, d_model)."""
+    ids, mask = run.values()[:1].repeat(len(places), 1), _hidden(run.build_mask(), places)
+    with listening(Recorder((), run.replacements(model))):
+        return model.encode(ids, mask)[:, position : position + 1]
+
+
+def _read_on(
+    run: Run, places: Sequence[int], position: int, model: Encoder, seen: Recording
+) -> Tensor:
+    """The same, read from the first hidden place on: (place, 1, d_model)."""
+    start = min(places) + 1
+    x = model.embed_tokens(run.values()[:1, start : position + 1], start)
+    x = x.repeat(len(places), 1, 1)
+    for number, layer in enumerate(model.layers):
+        mask = _hidden(run.build_mask(number), places)[..., start : position + 1, : position + 1]
+        before = _Before(layer.attention, seen.tensors[_reads(run, number)][:1, :start])
+        x = layer(x, mask, before)
+    return model.final_norm(x[:, -1:])
+
+
+class _Before:
+    """Keys and values of the tokens before, of what attention reads there: (1, seen, d_model)."""
+
+    def __init__(self, attention: Attention, x: Tensor):
+        self.seen = x.shape[1]
+        self.keys, self.values = attention.rotate(attention.keys(x), 0), attention.values(x)
+
+    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Those of the next tokens after them, in every row; nothing is kept."""
+        both = ((self.keys, keys), (self.values, values))
+        k, v = (torch.cat((old.expand(len(new), -1, -1, -1), new), dim=2) for old, new in both)
+        return k, v
+
+
+def _reads(run: Run, layer: int) -> str:
+    """The path of what attention reads."""
+    return f"layers.{layer}.{reads(run.config, layer)}"
+
+
+def _reads_on(run: Run) -> bool:
+    """Whether what stands before a hidden token is as it was, and its keys and values tell all."""
+    config = run.config
+    is_plain = not (config.is_latent or config.n_mixer_layers or config.experts.expert_capacity)
+    is_long = config.position.rope_scaling is RopeScaling.LONGROPE  # turns by the whole length
+    is_changed = bool(run.interventions) or run.training
+    return is_plain and not is_long and not is_changed and not sees_ahead(run.build_mask())
+
+
+def _hidden(mask: Tensor, places: Sequence[int]) -> Tensor:
+    """The mask of the first text, once for each place, which only itself may see: four axes."""
+    seq_len = mask.shape[-1]
+    masks = mask.reshape(-1, 1, seq_len, seq_len)[:1].repeat(len(places), 1, 1, 1)
+    for row, place in enumerate(places):
+        masks[row, ..., place] &= torch.arange(seq_len, device=mask.device) == place
+    return masks
 
 
 def log2_probabilities(logits: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ from toy import assert_near, scramble
 from blocks import ModelConfig, as_code, build, count_parameters, record
 from blocks.cost.flops import Pass, count_decoder_flops, count_encoder_flops, count_flops
 from blocks.export import family
+from blocks.inspection import leave_one_out
 from blocks.inspection.settings import differing
 from blocks.model.attention import Pattern
 from blocks.model.config import FIELDS
@@ -143,6 +144,21 @@ def test_parts_changed_in_one_batch_change_what_each_changes_alone(seed: int):
         changes = replacements(parts[i], other)
         alone = record(this.model, run.values(), mask=run.build_mask(), replace=changes)
         assert_near(found[i], alone.output[0, position], tolerance=1e-9)
+
+
+@seeds
+def test_a_text_with_a_token_hidden_is_read_on_as_it_is_read_anew(seed: int):
+    """Where it may not be read on, both are the same."""
+    this = case(seed)
+    if this.config.architecture is Architecture.GPT:
+        run, places, position = as_a_run(this.config, 1), (2, 5, 4), N_TOKENS - 2
+        seen = run.record(this.model)
+        on, anew = (
+            leave_one_out.without_each(run, places, position, 7, this.model, each)
+            for each in (seen, None)
+        )
+        assert [each.first for each in on] == [each.first for each in anew]
+        assert_near(torch.tensor([x.bits for x in on]), torch.tensor([x.bits for x in anew]))
 
 
 def as_a_run(config: ModelConfig, first: int) -> Run:

@@ -38,7 +38,8 @@ def without_each(run: Run, places: tuple[int, ...], position: int) -> tuple[With
     token_id, _bits = predicted(run, position)
     with cached.turn(run.device):
         model = cast(Encoder, cached.model(run))
-        return leave_one_out.without_each(run, places, position, token_id, model)
+        seen = cached.recording(run)
+        return leave_one_out.without_each(run, places, position, token_id, model, seen)
 
 
 def left_out(run: Run, n_batches: int, position: int) -> LeftOut:
