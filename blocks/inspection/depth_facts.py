@@ -12,6 +12,7 @@ from blocks.inspection.stack import Stack
 from blocks.model.config import ModelConfig
 from blocks.model.placements import own_placement
 
+GRADIENTS = ("parameter_gradient", "stream_gradient")  # of the loss of all tokens
 VANISHED, EXPLODED, ALIKE, SLOPE_TOLERANCE = 1e-3, 1e3, 0.99, 0.15
 POWERS = {"post": 0.0, "pre": -0.5}
 """How the last gradient depends on depth: n_layers^k. Xiong et al. 2020, theorem 1."""
@@ -312,12 +313,25 @@ def depths_below(n_layers: int) -> tuple[int, ...]:
     return tuple(sorted({*powers, n_layers}))
 
 
+class Jump(NamedTuple):
+    """The layer (from 1) that adds most to the mean norm of a token: what it was before and after.
+
+    `before_apart` and `after_apart`: the same without the sinks.
+    """
+
+    layer: int
+    before: float
+    after: float
+    before_apart: float
+    after_apart: float
+
+
 @dataclass(frozen=True, eq=False)
 class OwnFacts:
     """The layers of a trained model on its own loss, beside the same with random weights.
 
     Losses are in nats; `strongest` and `weakest`: the layers (from 1) with the largest and the
-    smallest gradient, trained.
+    smallest gradient, trained. `jump`: what sinks do to the stream, where they are set apart.
     """
 
     curves: LayerCurves
@@ -326,16 +340,31 @@ class OwnFacts:
     seed: int
     strongest: int
     weakest: int
+    jump: Jump | None = None
 
 
-def own_facts(trained: DepthPass, random: DepthPass, seed: int) -> OwnFacts:
-    """What both passes showed."""
+def own_facts(
+    trained: DepthPass, random: DepthPass, seed: int, apart: DepthPass | None = None
+) -> OwnFacts:
+    """What the passes showed; `apart`: the trained one, its measures taken without the sinks."""
     gradient = trained.layers["parameter_gradient"][1:]
+    passes = {"trained": trained, "apart": apart, "random": random}
+    there = {name: found for name, found in passes.items() if found is not None}
+    curves = layer_curves([*there], [*there.values()])
+    same = curves.table["placement"].eq("apart") & curves.table["measure"].isin(GRADIENTS)
     return OwnFacts(
-        layer_curves(("trained", "random"), (trained, random)),
+        replace(curves, table=curves.table[~same]),
         trained.loss,
         random.loss,
         seed,
         strongest=1 + int(gradient.argmax()),
         weakest=1 + int(gradient.argmin()),
+        jump=None if apart is None else _jump(trained.layers, apart.layers),
     )
+
+
+def _jump(trained: pd.DataFrame, apart: pd.DataFrame) -> Jump:
+    norms, others = trained["stream_norm"].to_numpy(), apart["stream_norm"].to_numpy()
+    layer = 1 + int(np.diff(norms).argmax())
+    values = (norms[layer - 1], norms[layer], others[layer - 1], others[layer])
+    return Jump(layer, *map(float, values))

@@ -25,6 +25,7 @@ PLACEMENT_COLORS = {
     "parallel": "#b07f10",
     "none": palette.RESIDUAL,
     "trained": palette.NORM,
+    "apart": palette.PINNED,
     "random": palette.BEFORE,
 }
 DASHES = {
@@ -35,6 +36,7 @@ DASHES = {
     "parallel": "dashdot",
     "none": "longdash",
     "trained": "solid",
+    "apart": "dot",
     "random": "dash",
 }
 

@@ -89,7 +89,13 @@ def test_the_strongest_layer_counts_from_1():
     trained = depth_pass(1.0, parameter_gradient=[np.nan, 1, 3, 0.5])
     facts = own_facts(trained, depth_pass(2.0), seed=7)
     assert (facts.strongest, facts.weakest) == (2, 3)
-    assert facts.curves.placements == ("trained", "random")
+    assert facts.curves.placements == ("trained", "random") and facts.jump is None
+    norms = depth_pass(1.0, stream_norm=[1.0, 2.0, 90.0, 91.0])
+    quiet = depth_pass(1.0, stream_norm=[1.0, 2.0, 3.0, 4.0])
+    apart = own_facts(norms, depth_pass(2.0), seed=7, apart=quiet)
+    assert apart.jump == (2, 2.0, 90.0, 2.0, 3.0)
+    assert apart.curves.of("apart", "stream_norm")["median"].tolist() == [1, 2, 3, 4]
+    assert apart.curves.of("apart", "parameter_gradient").empty
 
 
 @pytest.mark.parametrize("width", [RUN.config.d_model, RUN.config.d_model // 2])

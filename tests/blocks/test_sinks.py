@@ -1,8 +1,10 @@
 """Tokens that are set apart: planted in a small model, they are found, and no others."""
 
+import pytest
 import torch
 from toy import scramble, toy
 
+from blocks.inspection.own_depth import measure_own
 from blocks.inspection.sinks import Sink, Sinks, find_sinks
 from blocks.model.masks import MaskConfig
 from blocks.observe.recording import Recording, record
@@ -62,3 +64,18 @@ def test_padding_is_no_sink_and_moves_no_number():
     padded = {"n_padding": 3, "padding_side": PaddingSide.LEFT}
     assert find_sinks(*ran(mask, shouting(1, 90), **padded)) == Sinks()
     assert find_sinks(*ran(mask, shouting(5, 90), **padded)).tokens == (5,)
+
+
+def test_a_token_that_is_set_apart_counts_in_no_norm_of_the_layers_and_in_the_loss_as_before():
+    text = Input(tokens=tuple("abcdefgh"), token_ids=(3, 1, 4, 1, 5, 9, 2, 6))
+    config = toy(architecture="gpt", vocab_size=13, n_layers=2)
+    run = Run(config=config, input=text, mask=CAUSAL, seed=3)
+    model, targets = scramble(run.build()), (1, 4, 1, 5, 9, 2, 6, 3)
+    whole, apart = (measure_own(run, model, targets, each) for each in ((), (0, 4)))
+    norms = run.record(model).tensor("resid_post", 1)[0].norm(dim=-1)
+    others = norms[[1, 2, 3, 5, 6, 7]].mean()
+    assert apart.layers["stream_norm"].iloc[-1] == pytest.approx(float(others), rel=1e-5)
+    assert whole.layers["stream_norm"].iloc[-1] == pytest.approx(float(norms.mean()), rel=1e-5)
+    assert apart.loss == whole.loss
+    gradients = ["parameter_gradient", "stream_gradient"]
+    assert apart.layers[gradients].equals(whole.layers[gradients])

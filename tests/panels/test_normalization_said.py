@@ -9,6 +9,7 @@ from said_in import in_both
 from blocks import ModelConfig
 from blocks.inspection.depth_facts import (
     DepthFacts,
+    Jump,
     LayerCurves,
     Overflow,
     OwnFacts,
@@ -122,6 +123,12 @@ def test_the_one_measure_of_a_trained_model_is_told(monkeypatch):
     facts = OwnFacts(curves_of("stream_norm"), 0.5, 3.25, seed=0, strongest=4, weakest=1)
     said = in_both(monkeypatch, layers.says_drawn, facts)["en"]
     assert "layers 1 to 2: pre from 2 to 8." in said and "nats" not in said
+    jump = replace(facts, jump=Jump(12, 139.0, 1698.0, 140.0, 139.5))
+    said = in_both(monkeypatch, layers.says_drawn, jump)["en"]
+    assert said.endswith(
+        "Sinks make the jump at layer 12: the mean norm of a token goes from 139 to 1,698 there, "
+        "without them from 140 to 140."
+    )
 
 
 def test_what_was_built(monkeypatch):

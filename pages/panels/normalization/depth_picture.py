@@ -1,6 +1,6 @@
 """All that depth does, layer by layer: panels above each other on one axis of layers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -54,12 +54,13 @@ def panels(
     shown = {measure: text for measure, text in titles(_).items() if measure in known}
     n, room = len(shown), legend_room(names)
     traces: list[dict[str, Any]] = []
-    annotations, axes = [], dict[str, Any]()
+    annotations, axes, named = [], dict[str, Any](), set[str]()
     for i, (measure, text) in enumerate(shown.items()):
         found = _of(curves, measure)
         ghost = None if before is None else _of(before, measure)
         place = {"yaxis": _axis("y", i), "meta": {HEADING: text}, "showlegend": i == 0}
-        traces += _curves(found, ghost, names, place, _)
+        traces += _curves(found, ghost, names, place, named, _)
+        named |= {*found["placement"]}
         shown_values = found if ghost is None else pd.concat([found, ghost])
         axes[_axis("yaxis", i)] = _value_axis(i, n, _is_log(found), shown_values)
         annotations += [_title(_domain(i, n)[1], text)] if n > 1 else []
@@ -82,15 +83,20 @@ def _curves(
     ghost: pd.DataFrame | None,
     names: Mapping[str, str],
     place: dict[str, Any],
+    named: Collection[str],
     _: Translate,
 ) -> Iterator[dict[str, Any]]:
-    """One measure of each placement, before them that of the setting before."""
+    """One measure of each placement, before them that of the setting before.
+
+    `named`: the placements that stand in the legend already.
+    """
     is_log = _is_log(found)
     if ghost is not None:
         yield _ghost(_drawable(ghost, is_log), place, _)
     for placement, curve in found.groupby("placement", sort=False):
         name = names[str(placement)]
-        yield from _curve(_drawable(curve, is_log), str(placement), name, place, _)
+        shown = {**place, "showlegend": placement not in named}
+        yield from _curve(_drawable(curve, is_log), str(placement), name, shown, _)
 
 
 def _levels(

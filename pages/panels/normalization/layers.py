@@ -13,9 +13,10 @@ from blocks.model.models import Encoder
 from blocks.observe.run import PaddingSide, Run
 from blocks.text.bpe import MASK
 from blocks.training.tasks import IGNORED
+from pages.figures.numbers import readable
 from pages.figures.theme import Picture, Translate
 from pages.panels.normalization import depth_picture, shared
-from pages.ui import cached, starts, terms, tokens
+from pages.ui import cached, sinks, starts, terms, tokens
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -34,34 +35,54 @@ class Hidden(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def own_facts(run: Run, hidden: Hidden | None) -> OwnFacts:
+def own_facts(run: Run, hidden: Hidden | None, is_apart: bool = False) -> OwnFacts:
     """The layers of this run's model on its own loss, and of one with random weights.
 
-    Raises ValueError where there is none.
+    `is_apart`: and the first without its sinks, if it has some. Raises ValueError where there is
+    no loss.
     """
     targets = own_targets(run, hidden)
     if not run.weights or targets is None:
         raise ValueError("no loss of its own")
-    random = replace(run, weights="")
-    return measures.own_facts(_own_pass(run, targets), _own_pass(random, targets), run.seed)
+    without = sinks.set_apart(run, is_apart)
+    return measures.own_facts(
+        _own_pass(run, targets),
+        _own_pass(replace(run, weights=""), targets),
+        run.seed,
+        _own_pass(run, targets, without) if without else None,
+    )
 
 
-def _own_pass(run: Run, targets: Targets) -> DepthPass:
+@lru_cache(maxsize=32)
+def _own_pass(run: Run, targets: Targets, without: tuple[int, ...] = ()) -> DepthPass:
     model = cast(Encoder, cached.model(run))
-    return shared.in_turn(run.device, measure_own, run, model, targets)
+    return shared.in_turn(run.device, measure_own, run, model, targets, without)
 
 
-def one_measure(run: Run, hidden: Hidden | None, measure: str) -> OwnFacts:
+def one_measure(run: Run, hidden: Hidden | None, is_apart: bool, measure: str) -> OwnFacts:
     """The same, of its curves one measure, or every one."""
-    facts = own_facts(run, hidden)
+    facts = own_facts(run, hidden, is_apart)
     return replace(facts, curves=facts.curves.only(measure))
 
 
 def says_drawn(facts: OwnFacts) -> str:
     """What the one measure that is drawn does; where all are, the gradient stands for them."""
     if facts.curves.alone in ("", "parameter_gradient"):
-        return says_loss(facts)
-    return shared.says_ends(facts.curves)
+        return sentences(says_loss(facts), _says_jump(facts))
+    return sentences(shared.says_ends(facts.curves), _says_jump(facts))
+
+
+def _says_jump(facts: OwnFacts) -> str:
+    """What sinks do to the size of the stream, where they are set apart."""
+    if facts.jump is None:
+        return ""
+    text = _(
+        "Sinks make the jump at layer {layer}: the mean norm of a token goes from {before} to "
+        "{after} there, without them from {before_apart} to {after_apart}."
+    )
+    norms = facts.jump._asdict()
+    layer = norms.pop("layer")
+    return text.format(layer=layer, **{name: readable(norm) for name, norm in norms.items()})
 
 
 def says_loss(facts: OwnFacts) -> str:
@@ -113,7 +134,8 @@ def the_trained_layers(run: Run) -> None:
         )
         place.info(text)
         return
-    shown = run, hidden, shared.curve_choice("_own")
+    is_apart = sinks.sinks_switch(run, "layers")
+    shown = run, hidden, is_apart, shared.curve_choice("_own")
     with place:
         say(says_drawn, *shown, facts=one_measure)
     show(draw_layers, *shown, facts=one_measure, key="own_panels")

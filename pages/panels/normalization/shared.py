@@ -17,7 +17,11 @@ from pages.ui.language import _, enumeration
 from pages.ui.link_fields.normalization import EVERY_CURVE
 
 WHY, RACE = N_("Why pre-norm?"), N_("Which norm placement trains best?")
-NAMES = {"trained": N_("trained"), "random": N_("random weights")}
+NAMES = {
+    "trained": N_("trained"),
+    "apart": N_("trained, sinks set apart"),
+    "random": N_("random weights"),
+}
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
 
