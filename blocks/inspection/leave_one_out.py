@@ -6,6 +6,7 @@ Erasure".
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
@@ -179,7 +180,9 @@ def _read_on(
     x = x.repeat(len(places), 1, 1)
     for number, layer in enumerate(model.layers):
         mask = _hidden(run.build_mask(number), places)[..., start : position + 1, : position + 1]
-        before = _Before(layer.attention, seen.tensors[_reads(run, number)][:1, :start])
+        before = _Before(
+            cast(Attention, layer.attention), seen.tensors[_reads(run, number)][:1, :start]
+        )
         x = layer(x, mask, before)
     return model.final_norm(x[:, -1:])
 
