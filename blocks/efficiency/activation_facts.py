@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from blocks.efficiency.activations import ActivationRounding, smoothing_scales
 from blocks.efficiency.compression import Calibrated, Compression, compress, matrix_names
-from blocks.efficiency.frontier import N_HELD_OUT, score_draws
 from blocks.efficiency.matrix_places import place_of
 from blocks.efficiency.quantization import Quantization
 from blocks.weights.rounded_inputs import ActivationGrid
@@ -115,13 +114,8 @@ def measure_activations(
 ) -> ActivationMeasure:
     """Round and ask, on held-out questions that are the same for all."""
     built = model.model if how is None else compress(model, recipe(how, exempt)).build()
-    examiner = model.examiner
-    logits_of = examiner.logits_of(built)
-    return ActivationMeasure(
-        how=how,
-        held_out_loss=examiner.held_out_loss(built, n_batches=N_HELD_OUT),
-        scores=tuple(examiner.task.score(logits_of, draw) for draw in score_draws(model)),
-    )
+    asked = model.asked(built)
+    return ActivationMeasure(how, asked.held_out_loss, asked.scores)
 
 
 def activation_facts(
@@ -137,6 +131,5 @@ def activation_facts(
     largest = inputs[name].largest
     values = (largest, weight, largest / scale, weight * scale)
     channels = Channels(name, *(each.to(torch.float32).numpy() for each in values))
-    task = model.examiner.task
     rows = pd.DataFrame([{**place_of(each), "outlier": times} for each, times in stretched.items()])
-    return ActivationFacts(measures, channels, rows, task.score_name, model.is_share)
+    return ActivationFacts(measures, channels, rows, model.score_name, model.is_share)

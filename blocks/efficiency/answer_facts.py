@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from blocks.efficiency.compression import Calibrated
-from blocks.efficiency.frontier import score_draws
 from blocks.model.kinds import Architecture
 from blocks.model.models import Model
 from blocks.model.source_target import SourceTarget
@@ -53,7 +52,7 @@ class AnswerFacts:
 
 def is_asked_whole(model: Calibrated) -> bool:
     """Whether its task has questions, each of them right or wrong as a whole."""
-    return isinstance(model.examiner.task, PairTask | QuestionTask)
+    return model.text is None and isinstance(model.task, PairTask | QuestionTask)
 
 
 def answer_facts(model: Calibrated, smaller: ModelFile) -> AnswerFacts:
@@ -79,7 +78,7 @@ def answer_facts(model: Calibrated, smaller: ModelFile) -> AnswerFacts:
 @lru_cache(maxsize=4)
 def _answered_by(model: Calibrated) -> tuple[list[Batch], list[Tensor]]:
     """The questions, and what the whole model answers: the same for all smaller ones."""
-    batches = [model.examiner.task.held_out(N_WHOLE, draw) for draw in score_draws(model)]
+    batches = [model.task.held_out(N_WHOLE, draw) for draw in model.score_draws]
     return batches, _answers(model, model.model, batches)
 
 
@@ -89,7 +88,7 @@ def _answers(model: Calibrated, asked: Model, batches: Sequence[Batch]) -> list[
 
 
 def _lost(model: Calibrated, batch: Batch, said: Tensor, row: int) -> Lost:
-    task, targets = model.examiner.task, batch.targets[row]
+    task, targets = model.task, batch.targets[row]
     is_asked = targets != IGNORED
     marks = {task.marks.stop, task.marks.padding} if isinstance(task, PairTask) else set()
     ids = (_asked(batch, row, model), targets[is_asked], said[row][is_asked])

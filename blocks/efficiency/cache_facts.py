@@ -10,7 +10,7 @@ from typing import Any
 from blocks.efficiency.cache_rounding import HALF, CacheAxis, CacheRounding, RoundedCache
 from blocks.efficiency.cached_reading import CachedReader, Ids, written_on
 from blocks.efficiency.compression import Calibrated
-from blocks.efficiency.frontier import score_draws
+from blocks.efficiency.own_text import answers
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kv_cache import KVCache
 from blocks.model.models import GPT, EncoderDecoder
@@ -105,9 +105,8 @@ def cache_facts(
     chosen = next((each for each in measures if each.how == how), measures[-1])
     pairs = zip(measures[0].written, chosen.written, strict=True)
     exact, rounded = min(pairs, key=lambda pair: n_in_common(*pair))
-    task = model.examiner.task
-    texts = task.tokenizer.decode(exact), task.tokenizer.decode(rounded)
-    return CacheFacts(measures, chosen, texts, task.score_name, model.is_share)
+    texts = model.tokenizer.decode(exact), model.tokenizer.decode(rounded)
+    return CacheFacts(measures, chosen, texts, model.score_name, model.is_share)
 
 
 def cache_fault(model: Calibrated) -> Fault | None:
@@ -135,14 +134,16 @@ def measure_cache(model: Calibrated, how: CacheRounding | None) -> CacheMeasure:
     batch = model.examiner.batches[0]
     exact = model.examiner.logits_of(model.model)(*batch.read)
     asked = batch.targets != IGNORED
-    difference = (reader(*batch.read) - exact)[asked].abs().max()
+    read = reader(*batch.read)
+    difference = (read - exact)[asked].abs().max()
     cache, n_rows = reader.cache, len(batch.targets)
+    scores = model.scores(reader) if model.text is None else answers(batch, read).bits.tolist()
     return CacheMeasure(
         how=how,
         n_bytes=cache.nbytes() // (n_rows if how else n_rows * FLOAT // HALF),
         n_tokens=cache.seen,
         largest_difference=float(difference),
-        scores=tuple(model.examiner.task.score(reader, draw) for draw in score_draws(model)),
+        scores=tuple(scores),
         written=_written(model, reader),
     )
 
@@ -154,7 +155,7 @@ def _new_cache(model: Calibrated, how: CacheRounding | None) -> Callable[[], KVC
 
 def _written(model: Calibrated, reader: CachedReader) -> tuple[tuple[int, ...], ...]:
     ids, mask, n_new = beginnings(model)
-    rows, task = written_on(reader, ids, mask, n_new).tolist(), model.examiner.task
+    rows, task = written_on(reader, ids, mask, n_new).tolist(), model.text is None and model.task
     stop = task.marks.stop if isinstance(task, PairTask) else None
     return tuple(tuple(row[: row.index(stop)] if stop in row else row) for row in rows)
 

@@ -29,9 +29,10 @@ class Inputs:
 
     def output_error(self, exact: Tensor, changed: Tensor) -> float:
         """Σ (XWᵀ − XŴᵀ)² / Σ (XWᵀ)²: how far the products are off, as a share of them."""
-        return float(self._squares(exact - changed) / self._squares(exact).clamp(min=1e-30))
+        return float(self.squares(exact - changed) / self.squares(exact).clamp(min=1e-30))
 
-    def _squares(self, weight: Tensor) -> Tensor:
+    def squares(self, weight: Tensor) -> Tensor:
+        """Σ (XWᵀ)², of a weight (out, in)."""
         return ((weight @ self.gram) * weight).sum()
 
 

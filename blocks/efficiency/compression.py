@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from blocks.efficiency.activations import (
     ActivationRounding,
@@ -16,6 +18,7 @@ from blocks.efficiency.calibration import Inputs, calibrate
 from blocks.efficiency.exemption import check_exempt
 from blocks.efficiency.matrix_places import stands_in
 from blocks.efficiency.mixed import blame, kept_rows, row_errors, with_kept_rows
+from blocks.efficiency.own_text import SCORE_NAME, OwnText, own_text
 from blocks.efficiency.pruning import Criterion, MaskPattern, Scope, masks
 from blocks.efficiency.quantization import BITS, Quantization, RangeRule
 from blocks.efficiency.rounding import Rounding, rounded
@@ -30,14 +33,16 @@ from blocks.efficiency.structured import (
 )
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.models import Model, build
+from blocks.model.models import Model, assemble, build
 from blocks.model.randomness import generator
 from blocks.training.bounds import Bounds, bound_faults
 from blocks.training.evaluation import Examiner
 from blocks.training.spec import TrainingSpec
-from blocks.training.task import Batch
-from blocks.training.tasks import TaskKind, build_task
+from blocks.text.tokenizer import Tokenizer
+from blocks.training.task import Batch, LogitsOf
+from blocks.training.tasks import Task, TaskKind, build_task
 from blocks.weights.model_file import ModelFile, trained
+from blocks.weights.published import Published
 from blocks.weights.quantized import Rounded
 from blocks.weights.rounded_inputs import (
     EMBEDDING,
@@ -46,7 +51,11 @@ from blocks.weights.rounded_inputs import (
     multiplied_weights,
 )
 
-N_BATCHES, N_BLAMED = 4, 2
+N_BATCHES, N_BLAMED, N_HELD_OUT, N_SCORES = 4, 2, 4, 2
+NO_TOKENIZER = N_(
+    "This model came without a tokenizer.json, so it cannot read a text: put the file beside "
+    "its weights"
+)
 REMOVED: Bounds = {"sparsity": (0, 0.95), "removed_units": (0, 0.95), "removed_heads": (0, 1024)}
 KEPT: Bounds = {"kept_share": (0, 0.5)}
 GRID: Bounds = {"n_bits": (BITS[0], BITS[-1]), "group_size": (1, 1024)}
@@ -92,14 +101,29 @@ class Compression:
         return is_informed or (self.quantization is not None and (is_blamed or is_read))
 
 
+class Asked(NamedTuple):
+    """How good a model is on held-out tokens: loss in nats per token, and scores to be averaged.
+
+    Of a task: a score for each draw of questions. Of a text: the bits of each token, and `accuracy`
+    is the share of its tokens that ranked first.
+    """
+
+    held_out_loss: float
+    scores: tuple[float, ...]
+    accuracy: float | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Calibrated:
-    """A trained model with the text that it is calibrated and measured on: its own task's.
+    """A trained model with the text that it is calibrated and measured on.
 
-    Calibration reads batches of the task that are trained on, scores those that are held out.
+    That is its own task's: calibration reads batches that are trained on, scores those that are
+    held out. Or it is `text`, with any model: one half calibrates, the other is scored, see
+    `on_text`.
     """
 
     file: ModelFile
+    text: str | None = None
 
     @cached_property
     def model(self) -> Model:
@@ -109,24 +133,71 @@ class Calibrated:
     @cached_property
     def spec(self) -> TrainingSpec:
         """How it was trained. Raises `KeyError` or `ConfigError` where its card does not say."""
+        if self.file.card is None:
+            raise KeyError("card")
         return TrainingSpec.from_plain({**self.file.card.recipe, "device": "cpu"})
 
     @cached_property
-    def examiner(self) -> Examiner:
-        """What asks the held-out questions, the same for every variant."""
-        return Examiner(self.spec, build_task(self.spec.task))
+    def task(self) -> Task:
+        """What it was trained on. Raises as `spec` does."""
+        return build_task(self.spec.task)
+
+    @cached_property
+    def examiner(self) -> Examiner | OwnText:
+        """What asks the held-out questions, the same for every variant.
+
+        Raises `ConfigError` where the text is too short, or none can be asked of the model.
+        """
+        if self.text is None:
+            return Examiner(self.spec, self.task)
+        return own_text(self.file.config, self.file.tokenizer, self.text)
 
     @cached_property
     def batches(self) -> list[Batch]:
         """The batches that it is calibrated on."""
-        task, recipe = self.examiner.task, self.spec.recipe
+        if isinstance(self.examiner, OwnText):
+            return self.examiner.calibration
+        recipe = self.spec.recipe
         draws = (generator(self.spec.seed, "calibration", str(i)) for i in range(N_BATCHES))
-        return [task.batch(recipe.batch_size, draw) for draw in draws]
+        return [self.task.batch(recipe.batch_size, draw) for draw in draws]
 
     @property
     def is_share(self) -> bool:
-        """Whether its score is a share of what was asked; of a text it is bits per character."""
-        return self.spec.task.kind is not TaskKind.TEXT
+        """Whether its score is a share of what was asked; of a text it is bits."""
+        return self.text is None and self.spec.task.kind is not TaskKind.TEXT
+
+    @property
+    def score_name(self) -> str:
+        """What the score counts."""
+        return SCORE_NAME if self.text is not None else self.task.score_name
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What its token ids mean."""
+        return self.file.tokenizer
+
+    @property
+    def seed(self) -> int:
+        """What questions are drawn by; a text is asked whole."""
+        return self.spec.seed if self.text is None else 0
+
+    def asked(self, built: nn.Module) -> Asked:
+        """Ask a variant, built, what is asked of all."""
+        if isinstance(self.examiner, OwnText):
+            found = self.examiner.answers(self.examiner.logits_of(built))
+            accuracy = float(found.is_right.double().mean())
+            return Asked(found.nats, tuple(found.bits.tolist()), accuracy)
+        loss = self.examiner.held_out_loss(built, n_batches=N_HELD_OUT)
+        return Asked(loss, self.scores(self.examiner.logits_of(built)))
+
+    def scores(self, logits_of: LogitsOf) -> tuple[float, ...]:
+        """The scores of a task, one for each draw of its questions."""
+        return tuple(self.task.score(logits_of, draw) for draw in self.score_draws)
+
+    @property
+    def score_draws(self) -> Iterator[torch.Generator]:
+        """What the questions of a score are drawn by, the same for every variant."""
+        return (generator(self.seed, "score", str(i)) for i in range(N_SCORES))
 
     @cached_property
     def own_inputs(self) -> dict[str, Inputs]:
@@ -140,6 +211,22 @@ class Calibrated:
         if config == self.file.config:  # none is: its weights are those of the file
             return self.own_inputs
         return calibrate(trained(config, tensors), self.batches)
+
+
+def on_text(model: ModelFile | Published, text: str) -> Calibrated:
+    """Any model with a text to calibrate and to score it on: `measure_variant(on_text(…), "int4")`.
+
+    The first half of the text (of its first 2,048 tokens) calibrates, the second is scored: a GPT
+    for each next token, an encoder for tokens that are hidden. Raises `ConfigError` where there is
+    no tokenizer, the text is too short, or the model reads two texts.
+    """
+    if isinstance(model, Published):
+        if model.tokenizer is None:
+            raise ConfigError([Fault(NO_TOKENIZER)])
+        model = ModelFile(model.config, model.tokenizer, None, model.tensors)
+    found = Calibrated(model, text)
+    _ = found.examiner  # which refuses here what cannot be
+    return found
 
 
 def compress(model: Calibrated, how: Compression) -> ModelFile:

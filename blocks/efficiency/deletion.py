@@ -5,6 +5,7 @@ moved, one without the connection does not survive it. To delete a sub-layer is 
 its norm included: x goes on as it came.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,8 +13,8 @@ from itertools import combinations
 import torch
 from torch import Tensor, nn
 
-from blocks.efficiency.compression import Calibrated
-from blocks.efficiency.frontier import N_HELD_OUT
+from blocks.efficiency.compression import N_HELD_OUT, Calibrated
+from blocks.efficiency.own_text import OwnText
 from blocks.model.layers import ParallelLayer
 from blocks.model.models import Model
 from blocks.model.randomness import generator
@@ -80,6 +81,9 @@ def changed_model(model: Calibrated, change: Change) -> Model:
 def measure_change(model: Calibrated, change: Change) -> Changed:
     """Change it and ask it, the same held-out questions each time."""
     built, examiner = changed_model(model, change), model.examiner
+    if isinstance(examiner, OwnText):  # one look says both
+        loss = examiner.held_out_loss(built)
+        return Changed(change, loss / math.log(2), loss)
     return Changed(
         change=change,
         score=examiner.score(built),

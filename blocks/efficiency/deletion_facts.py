@@ -95,6 +95,6 @@ def deletion_facts(model: Calibrated, measured: Callable[[Change], Changed]) -> 
         alone=tuple(alone),
         least_first=(original, *map(measured, order)),
         random=random,
-        score_name=model.examiner.task.score_name,
+        score_name=model.score_name,
         is_share=model.is_share,
     )

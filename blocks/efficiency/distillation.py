@@ -144,7 +144,7 @@ def teacher_faults(model: Calibrated, teacher: Teacher) -> Iterator[Fault]:
 
 def longer(model: Calibrated, size: Size, teaching: Teaching, n_updates: int) -> int:
     """Updates of the student alone that cost as many FLOPs as `n_updates` with the teacher."""
-    n, student = model.examiner.task.seq_len, student_config(model.file.config, size)
+    n, student = model.task.seq_len, student_config(model.file.config, size)
     alone = total_flops(operations(student, PassKind.TRAINING, n=n))
     reading = total_flops(operations(teaching.teacher.config, PassKind.FORWARD, n=n))
     beside = reading + guidance_flops(student, teaching, n)

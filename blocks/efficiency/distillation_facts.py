@@ -134,7 +134,7 @@ def distillation_facts(
         teacher_score=score,
         n_parameters=total_parameters(student_config(model.file.config, size)),
         n_teacher_parameters=total_parameters(teacher.file.config),
-        score_name=model.examiner.task.score_name,
+        score_name=model.score_name,
         is_share=model.is_share,
     )
 

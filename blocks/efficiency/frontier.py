@@ -1,12 +1,11 @@
 """Smaller variants of one model: bytes in a file against what it still can do."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import torch
 
 from blocks.cost.pareto import pareto_front
 from blocks.cost.timing import Times, measure_times
@@ -18,10 +17,8 @@ from blocks.model.config import ModelConfig
 from blocks.model.faults import ConfigError
 from blocks.model.layout import pack_weights_for_decoding
 from blocks.model.models import Model
-from blocks.model.randomness import generator
 from blocks.weights.model_file import ModelFile
 
-N_HELD_OUT, N_SCORES = 4, 2
 INT8 = "int8.act8"
 """Weights and activations: what a packed kernel multiplies."""
 READY = (
@@ -71,9 +68,10 @@ def method(how: Compression) -> Method:
 
 @dataclass(frozen=True)
 class Variant:
-    """What became of a model by one recipe, measured on held-out questions of its own task.
+    """What became of a model by one recipe, measured on what is held out of its task or text.
 
-    `scores`: those of several draws of questions, `held_out_loss` in nats per token, `seconds`
+    `scores`: those of several draws of questions, or the bits of each token of a text, and then
+    `accuracy`, the share of them that ranked first. `held_out_loss` is in nats per token, `seconds`
     those of one batch of `n_tokens` tokens. `token_seconds` are those of one token of a single row,
     as `one_more_token` reads it; None where they were not measured. `beside`: both of the original,
     where it was timed again beside this one. The products of `n_packed` matrices ran in int8, all
@@ -91,6 +89,7 @@ class Variant:
     token_seconds: float | None = None
     beside: tuple[float, float] | None = None
     n_packed: int = 0
+    accuracy: float | None = None
 
     @property
     def score(self) -> float:
@@ -107,7 +106,7 @@ class Variant:
 
     @property
     def spread(self) -> float:
-        """The standard error of the mean."""
+        """The standard error of the mean; of a text over its tokens, taken as independent."""
         n = len(self.scores)
         squares = sum((each - self.score) ** 2 for each in self.scores)
         return math.sqrt(squares / (n * (n - 1))) if n > 1 else math.nan
@@ -163,24 +162,19 @@ def one_token(model: Calibrated, made: Made) -> Callable[[], object]:
     return one_more_token(made.built, made.file.config, model.examiner.batches[0])
 
 
-def score_draws(model: Calibrated) -> Iterator[torch.Generator]:
-    """What the questions of a score are drawn by, the same for every variant."""
-    return (generator(model.spec.seed, "score", str(i)) for i in range(N_SCORES))
-
-
 def examined(model: Calibrated, made: Made, batch: Times, token: Times) -> Variant:
     """Ask what a recipe has made of a model, beside the times that it was found to take."""
-    examiner, how, file = model.examiner, made.how, made.file
-    logits_of = examiner.logits_of(made.built)
+    how, file, asked = made.how, made.file, model.asked(made.built)
     return Variant(
         name=name_of(how),
         method=method(how),
         n_bytes=len(file.to_bytes()),
         n_parameters=sum(tensor.numel() for tensor in file.tensors.values()),
-        held_out_loss=examiner.held_out_loss(made.built, n_batches=N_HELD_OUT),
-        scores=tuple(examiner.task.score(logits_of, draw) for draw in score_draws(model)),
+        held_out_loss=asked.held_out_loss,
+        scores=asked.scores,
+        accuracy=asked.accuracy,
         seconds=batch.fast,
-        n_tokens=examiner.batches[0].n_tokens,
+        n_tokens=model.examiner.batches[0].n_tokens,
         token_seconds=token.fast,
         n_packed=made.n_packed,
     )

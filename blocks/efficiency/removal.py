@@ -90,7 +90,7 @@ def left_of(
 
     Heads and units go by magnitude, layers by `least_needed`; `model` has the text for these.
     """
-    choice = Choice(Criterion.MAGNITUDE, {}, generator(model.spec.seed, "parts"))
+    choice = Choice(Criterion.MAGNITUDE, {}, generator(model.seed, "parts"))
     match removed:
         case Removed.HEADS:
             return without_heads(config, tensors, n_removed, choice)

@@ -16,7 +16,7 @@ from blocks.efficiency.quantization import (
 )
 from blocks.weights.quantized import Grid, QuantizedMatrix
 
-DAMPING = 0.01
+DAMPING, BLOCK = 0.01, 128
 EXPONENTS = tuple(step / 20 for step in range(21))
 
 
@@ -42,9 +42,13 @@ def gptq(weight: Tensor, how: Quantization, inputs: Inputs) -> QuantizedMatrix:
 
     Frantar et al. 2022, algorithm 1, in order of the columns: with H = XᵀX and U the upper
     Cholesky factor of H⁻¹, rounding column i takes e = (w_i − ŵ_i) / U_ii, and each later column
-    j becomes w_j − e · U_ij. A group's grid is laid when its first column is reached.
+    j becomes w_j − e · U_ij: those of the same block at once, the others when it ends, which groups
+    do not cross. A group's grid is laid when its first column is reached.
     """
-    codes, grids = zip(*_by_column(weight.float().clone(), how, inputs), strict=True)
+    left = weight.float().clone()
+    width = how.in_blocks(left).shape[2]
+    n_block = BLOCK if width == left.shape[1] else max(width, BLOCK - BLOCK % width)
+    codes, grids = zip(*_by_column(left, how, inputs, n_block), strict=True)
     laid = [grid for grid in grids if grid is not None]
     grid = Grid(*(torch.cat(parts, dim=1) for parts in zip(*laid, strict=True)))
     blocks = how.in_blocks(torch.stack(codes, dim=1)).to(torch.uint8)
@@ -57,26 +61,33 @@ def gptq_so_far(weight: Tensor, how: Quantization, inputs: Inputs) -> Iterator[T
     It is one tensor that changes: look at it before the next.
     """
     left = weight.float().clone()
-    for _codes, _grid in _by_column(left, how, inputs):
+    for _codes, _grid in _by_column(left, how, inputs, left.shape[1]):
         yield left
 
 
 def _by_column(
-    left: Tensor, how: Quantization, inputs: Inputs
+    left: Tensor, how: Quantization, inputs: Inputs, n_block: int
 ) -> Iterator[tuple[Tensor, Grid | None]]:
-    """The codes (out) of each column in turn, with its grid where one begins; changes `left`."""
-    factor = _inverse_factor(inputs.gram)
+    """The codes (out) of each column in turn, with its grid where one begins; changes `left`.
+
+    Columns beyond the block that a column stands in are made up for when the block ends.
+    """
+    factor, n = _inverse_factor(inputs.gram), left.shape[1]
     width = how.in_blocks(left).shape[2]
     grid = _grid_from(left, 0, width, how)
-    for i in range(left.shape[1]):
-        is_first = i % width == 0
-        grid = _grid_from(left, i, width, how) if is_first else grid
-        codes = grid.codes(left[:, i, None, None], how.n_bits).flatten()
-        values = _values(grid, codes)
-        error = (left[:, i] - values) / factor[i, i]
-        left[:, i] = values
-        left[:, i + 1 :] -= error[:, None] * factor[i, i + 1 :]
-        yield codes, grid if is_first else None
+    for start in range(0, n, n_block):
+        end = min(start + n_block, n)
+        errors = torch.empty(len(left), end - start)
+        for i in range(start, end):
+            is_first = i % width == 0
+            grid = _grid_from(left, i, width, how) if is_first else grid
+            codes = grid.codes(left[:, i, None, None], how.n_bits).flatten()
+            values = _values(grid, codes)
+            error = errors[:, i - start] = (left[:, i] - values) / factor[i, i]
+            left[:, i] = values
+            left[:, i + 1 : end] -= error[:, None] * factor[i, i + 1 : end]
+            yield codes, grid if is_first else None
+        left[:, end:] -= errors @ factor[start:end, end:]
 
 
 def _grid_from(left: Tensor, first: int, width: int, how: Quantization) -> Grid:
@@ -104,8 +115,9 @@ def awq(weight: Tensor, how: Quantization, inputs: Inputs) -> QuantizedMatrix:
     Lin et al. 2023, section 3.2: s = (mean |x|)^α, with the α of 0, 0.05, …, 1 that is least wrong
     on the calibration text. At α = 0 it is rounding to nearest.
     """
-    tried = (scaled(weight.float(), how, inputs, exponent) for exponent in EXPONENTS)
-    return min(tried, key=lambda matrix: inputs.output_error(weight.float(), matrix.values()))
+    exact = weight.float()
+    tried = (scaled(exact, how, inputs, exponent) for exponent in EXPONENTS)
+    return min(tried, key=lambda matrix: float(inputs.squares(exact - matrix.values())))
 
 
 def scaled(weight: Tensor, how: Quantization, inputs: Inputs, exponent: float) -> QuantizedMatrix:

@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 from blocks.model.model_input import PADDING
 from blocks.text.bilingual import BEGIN
-from blocks.text.bpe import END
+from blocks.text.bpe import END, MASK
 from blocks.text.tokenizer import Tokenizer
 
 EQUALS = "="
+MASKS = (MASK, "<mask>")  # of BERT and of ours, of RoBERTa
 
 
 class Marks(NamedTuple):
@@ -34,3 +35,8 @@ def marks_of(tokenizer: Tokenizer) -> Marks:
     found = tokenizer.encode(EQUALS)
     stop = found[0] if len(found) == 1 else -1
     return Marks(max(stop, 0), max(stop, 0), stop)
+
+
+def mask_id(tokenizer: Tokenizer) -> int:
+    """The token that hides another; -1 where there is none."""
+    return next((tokenizer.special[name] for name in MASKS if name in tokenizer.special), -1)

@@ -89,7 +89,8 @@ def _is_table(value: object, is_right: Callable[[object], bool]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """What a file holds. `tensors` lie on the CPU, by parameter name.
+    """What a file holds. `tensors` lie on the CPU, by parameter name; without a `card` nothing is
+    said of how they were trained.
 
     Where a matrix is among the `quantized`, its tensor holds the values of the grid, and the file
     the codes; where it is among the `inputs` too, what it reads is rounded before it is multiplied.
@@ -98,7 +99,7 @@ class ModelFile:
 
     config: ModelConfig
     tokenizer: Tokenizer
-    card: Card
+    card: Card | None
     tensors: Weights
     quantized: Mapping[str, Rounded] = field(default_factory=dict)
     inputs: Mapping[str, RoundedInput] = field(default_factory=dict)
@@ -112,8 +113,9 @@ class ModelFile:
         header = {
             "config": json.dumps(self.config.flat()),
             "tokenizer": self.tokenizer.to_json(),
-            "card": json.dumps(asdict(self.card)),
         }
+        if self.card is not None:
+            header["card"] = json.dumps(asdict(self.card))
         packed, header["packed"] = self._packed(dtype)
         return save({name: packed[name].contiguous() for name in sorted(packed)}, metadata=header)
 
@@ -136,7 +138,7 @@ def read_model_file(raw: bytes) -> ModelFile:
     try:
         config = ModelConfig.from_flat(read_json(header["config"]))
         tokenizer = tokenizer_from_json(header["tokenizer"])
-        card = Card(**read_json(header["card"]))
+        card = Card(**read_json(header["card"])) if "card" in header else None
     except ConfigError:
         raise
     except (KeyError, TypeError, ValueError, RecursionError):

@@ -23,7 +23,6 @@ from pages.ui.fields import CHAT, START, TEXT
 from pages.ui.settings import MAX_TOKENS
 
 EMPTY = "∅"
-MASKS = (MASK, "<mask>")  # of BERT and of ours, of RoBERTa
 BETWEEN_TEXTS = "<|endoftext|>"  # of GPT-2 and those that learned from texts in one row
 
 

@@ -64,7 +64,7 @@ def blame_facts(weights: str, how: Compression, kept: Compression) -> BlameFacts
     return BlameFacts(
         **vars(traced),
         how=how,
-        score_name=model.examiner.task.score_name,
+        score_name=model.score_name,
         is_share=model.is_share,
     )
 

@@ -49,7 +49,7 @@ def frontier_facts(
         variants = (made.measured(weights, ""),)
     return FrontierFacts(
         (*variants, *own),
-        model.examiner.task.score_name,
+        model.score_name,
         model.is_share,
         colors,
         shown,

@@ -42,7 +42,7 @@ def pruning_facts(run: Run, pruned: Pruned, n_measured: int) -> PruningFacts:
         pruned,
         n_measured or None,
         before.variants.__getitem__ if before else partial(made.measured, weights),
-        model.examiner.task.score_name,
+        model.score_name,
         model.is_share,
     )
 

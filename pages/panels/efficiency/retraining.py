@@ -48,7 +48,7 @@ REMOVED_NAMES = {
 def facts_of(weights: str, removed: Removed, found: tuple[Repaired, ...]) -> RetrainingFacts:
     """What was measured so far."""
     model = starts.calibrated(weights)
-    score_name = model.examiner.task.score_name
+    score_name = model.score_name
     config = model.file.config
     return RetrainingFacts(removed, config, found, N_UPDATES, score_name, model.is_share)
 

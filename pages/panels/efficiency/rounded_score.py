@@ -59,7 +59,7 @@ def what_it_still_can_do(run: Run, how: Compression) -> None:
     done = in_steps(steps, what=what, key="rounded_steps", asked_by="measure_rounded")
     if len(done.found) < len(steps):
         return
-    score_name = model.examiner.task.score_name
+    score_name = model.score_name
     facts = FrontierFacts(tuple(done.found), score_name, model.is_share)
     note(says_rounded_score(facts, how.exempt))
     named = {variant_name(each, _): each for each in facts.variants}

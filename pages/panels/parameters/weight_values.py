@@ -159,7 +159,7 @@ class WeightsFile(NamedTuple):
 
     name: str
     config: ModelConfig
-    card: Card
+    card: Card | None
     values: WeightValues
 
 
@@ -182,6 +182,9 @@ def found() -> WeightsFile | None:
 
 def says_file(file: WeightsFile) -> str:
     """What the file holds, as it says itself."""
+    if file.card is None:
+        text = _("{name}: {n:,} weights; the file does not say how they were trained.")
+        return text.format(name=literal(file.name), n=total_parameters(file.config))
     text = _("{name}: {n:,} weights, task {task}, trained for {steps:,} steps, seed {seed}.")
     return text.format(
         name=literal(file.name),
