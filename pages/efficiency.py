@@ -2,7 +2,10 @@
 
 import pages.ui.entrance  # noqa: F401
 
+import streamlit as st
+
 from blocks.model.faults import N_
+from pages.panels.efficiency import score_text
 from pages.panels.efficiency.activations import what_activations_lose
 from pages.panels.efficiency.blame import what_is_to_blame
 from pages.panels.efficiency.cache import how_few_bits_a_key
@@ -15,9 +18,10 @@ from pages.panels.efficiency.paths import which_paths
 from pages.panels.efficiency.pruning import what_can_go
 from pages.panels.efficiency.retraining import what_training_repairs
 from pages.panels.efficiency.rounding import grid_controls, what_rounding_loses
-from pages.panels.efficiency.shared import shown_variant, ways_to_trained
-from pages.ui import panel, starts, words
+from pages.panels.efficiency.shared import shown_variant, trained_models, ways_to_trained
+from pages.ui import panel, words
 from pages.ui.frame import counted_run, show_page, subtitle
+from pages.ui.language import say_fault
 from pages.ui.panel import Panel
 
 TITLE = N_("Efficiency: how small can a model be?")
@@ -26,12 +30,17 @@ TITLE = N_("Efficiency: how small can a model be?")
 def body() -> None:
     """The model that is made smaller, and the questions."""
     run = counted_run(PANELS)
-    if starts.has_task(run.weights):
-        subtitle(words.summary(run))
-        shown_variant(run)
-        panel.show(PANELS, run)
+    if not run.weights:
+        ways_to_trained()
+        return
+    subtitle(words.summary(run))
+    shown_variant(run)
+    score_text.choice(run)
+    if fault := score_text.fault(run):
+        st.info(say_fault(fault), icon=":material/lightbulb:")
+        trained_models("shrink")
     else:
-        ways_to_trained(run.weights)
+        panel.show(PANELS, run)
 
 
 PANELS = (

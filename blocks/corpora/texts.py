@@ -48,15 +48,26 @@ def corpus_from_bytes(raw: bytes, *, most_characters: int) -> Corpus:
     Raises `ConfigError` where it is no text, or too short to learn from. What is longer than
     `most_characters` is cut, which a note says.
     """
-    text, encoding = _decoded(raw)
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if len(_CONTROL.findall(text)) > MOST_CONTROL_SHARE * len(text):
-        raise _no_text()
+    text, encoding = _read(raw)
     require_length(text)
     notes = [_guessed(encoding)] if encoding == "gb18030" else []
     if len(text) > most_characters:
         notes.append(_cut(most_characters, len(text)))
     return Corpus(text[:most_characters], tuple(notes))
+
+
+def decoded_text(raw: bytes) -> str:
+    """The text of a file of any length, as `corpus_from_bytes` reads it."""
+    return _read(raw)[0]
+
+
+def _read(raw: bytes) -> tuple[str, str]:
+    """The text and its encoding. Raises `ConfigError` where it is no text."""
+    text, encoding = _decoded(raw)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if len(_CONTROL.findall(text)) > MOST_CONTROL_SHARE * len(text):
+        raise _no_text()
+    return text, encoding
 
 
 def require_length(text: str) -> None:

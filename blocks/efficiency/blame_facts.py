@@ -1,14 +1,21 @@
 """Which layer and matrix a rounded model loses its score in, and what it takes to get it back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from blocks.efficiency.compression import Calibrated, Compression, blamed, compress
+from blocks.efficiency.compression import (
+    N_BLAMED,
+    Calibrated,
+    Compression,
+    layers,
+    rounded_alone,
+)
 from blocks.efficiency.frontier import Variant, measure_compression
 from blocks.efficiency.matrix_places import layer_path, place_of
-from blocks.weights.model_file import trained
+from blocks.efficiency.mixed import blame
+from blocks.model.models import assemble
 
 CLOSE = 0.01
 
@@ -72,12 +79,16 @@ def worst_layer(rows: pd.DataFrame) -> tuple[str, int]:
 
 def blame_rows(model: Calibrated, how: Compression) -> pd.DataFrame:
     """The blame of each matrix that a recipe rounds; nothing else of it is done."""
-    rounded = compress(
-        model,
-        Compression(quantization=how.quantization, rounding=how.rounding, exempt=how.exempt),
-    )
-    built = trained(model.file.config, model.file.tensors)
-    return in_places(blamed(model, built, rounded.quantized))
+    found = (blame_of(model, how, names) for names in layers(model, how))
+    return in_places({name: nats for each in found for name, nats in each.items()})
+
+
+def blame_of(model: Calibrated, how: Compression, names: Sequence[str]) -> dict[str, float]:
+    """The blame of some of its matrices, each rounded alone."""
+    values = {name: each.values() for name, each in rounded_alone(model, how, names).items()}
+    own = {name: each.float() for name, each in model.file.tensors.items()}
+    own |= {name: own[name].clone() for name in names}  # which are exchanged and put back
+    return blame(assemble(model.file.config, own), model.batches[:N_BLAMED], values)
 
 
 def in_places(blames: Mapping[str, float]) -> pd.DataFrame:

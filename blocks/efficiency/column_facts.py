@@ -45,8 +45,9 @@ def column_facts(model: Calibrated, how: Quantization, matrix: str, n_rounded: i
     """Facts of `matrix`; where it reads nothing, of the one whose products are most wrong."""
     inputs, tensors = model.own_inputs, model.file.tensors
     names = [n for n in matrix_names(model.file.config, tensors) if inputs[n].largest.any()]
-    wrong = {each: _wrong(tensors[each], how, inputs[each]) for each in names}
-    name = matrix if matrix in wrong else max(wrong, key=wrong.__getitem__)
+    name = matrix
+    if matrix not in names:
+        name = max(names, key=lambda each: _wrong(tensors[each], how, inputs[each]))
     weight, known = tensors[name].float(), inputs[name]
     columns, n_rounded = looks(weight.shape[1]), min(n_rounded, weight.shape[1])
     gptq, change = _by_gptq(weight, how, known, columns, n_rounded)

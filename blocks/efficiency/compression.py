@@ -1,8 +1,9 @@
 """A trained model made smaller by a recipe of plain values, as a file that opens again."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import groupby
 from typing import NamedTuple
 
 import torch
@@ -15,8 +16,8 @@ from blocks.efficiency.activations import (
     smoothing_scales,
 )
 from blocks.efficiency.calibration import Inputs, calibrate
-from blocks.efficiency.exemption import check_exempt
-from blocks.efficiency.matrix_places import stands_in
+from blocks.efficiency.exemption import check_exempt, rounded_names
+from blocks.efficiency.matrix_places import layer_path, stands_in
 from blocks.efficiency.mixed import blame, kept_rows, row_errors, with_kept_rows
 from blocks.efficiency.own_text import SCORE_NAME, OwnText, own_text
 from blocks.efficiency.pruning import Criterion, MaskPattern, Scope, masks
@@ -33,17 +34,17 @@ from blocks.efficiency.structured import (
 )
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.models import Model, assemble, build
+from blocks.model.models import Model, build
 from blocks.model.randomness import generator
+from blocks.text.tokenizer import Tokenizer
 from blocks.training.bounds import Bounds, bound_faults
 from blocks.training.evaluation import Examiner
 from blocks.training.spec import TrainingSpec
-from blocks.text.tokenizer import Tokenizer
 from blocks.training.task import Batch, LogitsOf
 from blocks.training.tasks import Task, TaskKind, build_task
 from blocks.weights.model_file import ModelFile, trained
 from blocks.weights.published import Published
-from blocks.weights.quantized import Rounded
+from blocks.weights.quantized import QuantizedMatrix, Rounded
 from blocks.weights.rounded_inputs import (
     EMBEDDING,
     RoundedInput,
@@ -70,6 +71,7 @@ class Compression:
     layers that is set to 0; 2:4 is always a half. `exempt` names modules of what is left, layers or
     matrices, that are not rounded. `kept_share` of the other weights, the rows with most blame, is
     rounded to 8 bits. `activations`: how that is rounded which the rounded linear layers read.
+    `text` names what it was calibrated on where that is not said otherwise.
     """
 
     removed_heads: int = 0
@@ -85,6 +87,7 @@ class Compression:
     kept_share: float = 0.0
     activations: ActivationRounding | None = None
     seed: int = 0
+    text: str = ""
 
     def __post_init__(self) -> None:
         """Raises `ConfigError` with what cannot be and its mend."""
@@ -270,6 +273,23 @@ def _read(
     names = multiplied_weights(build(config, device="meta"))
     multiplied = {name: matrices[name] for name in names if name in matrices}
     return rounded_inputs(multiplied, how.activations, inputs)
+
+
+def layers(model: Calibrated, how: Compression) -> tuple[tuple[str, ...], ...]:
+    """The names of the matrices that a recipe rounds, those of one layer together."""
+    names = rounded_names(model.file.config, how.exempt)
+    return tuple(tuple(each) for _path, each in groupby(names, layer_path))
+
+
+def rounded_alone(
+    model: Calibrated, how: Compression, names: Iterable[str]
+) -> dict[str, QuantizedMatrix]:
+    """Some matrices of the whole model on the grid of a recipe, nothing else of it done."""
+    inputs = {} if how.rounding is Rounding.NEAREST else model.own_inputs
+    grid, tensors = how.quantization or Quantization(), model.file.tensors
+    return {
+        name: rounded(tensors[name].float(), grid, how.rounding, inputs.get(name)) for name in names
+    }
 
 
 def blamed(model: Calibrated, built: Model, matrices: Mapping[str, Rounded]) -> dict[str, float]:

@@ -8,7 +8,7 @@ its norm included: x goes on as it came.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import torch
 from torch import Tensor, nn
@@ -16,12 +16,12 @@ from torch import Tensor, nn
 from blocks.efficiency.compression import N_HELD_OUT, Calibrated
 from blocks.efficiency.own_text import OwnText
 from blocks.model.layers import ParallelLayer
-from blocks.model.models import Model
+from blocks.model.models import Model, assemble
 from blocks.model.randomness import generator
 from blocks.model.residual import Residual
-from blocks.weights.model_file import trained
 
-N_ORDERS = 3
+N_ORDERS, DEEP = 3, 16
+"""Of more layers than so many whole ones go, half of them at most, and neighbors are swapped."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,22 @@ def sublayer_paths(model: Model) -> tuple[str, ...]:
     return tuple(path for path, each in model.named_modules() if isinstance(each, kinds))
 
 
+def parts(model: Model) -> tuple[str, ...]:
+    """What is deleted: sub-layers, of a deep model whole layers."""
+    if is_deep(model):
+        return tuple(path for paths in _stacks(model) for path in paths)
+    return sublayer_paths(model)
+
+
+def is_deep(model: Model) -> bool:
+    """Whether single sub-layers and all pairs would be too many."""
+    return sum(map(len, _stacks(model))) > DEEP
+
+
 def swaps(model: Model) -> tuple[tuple[str, str], ...]:
-    """All pairs of layers of one stack."""
+    """All pairs of layers of one stack; of a deep model neighbors."""
+    if is_deep(model):
+        return tuple(pair for paths in _stacks(model) for pair in pairwise(paths))
     return tuple(pair for paths in _stacks(model) for pair in combinations(paths, 2))
 
 
@@ -68,7 +82,7 @@ def _stacks(model: Model) -> Iterator[list[str]]:
 
 def changed_model(model: Calibrated, change: Change) -> Model:
     """A model of its own, changed."""
-    built = trained(model.file.config, model.file.tensors)
+    built = assemble(model.file.config, {n: t.float() for n, t in model.file.tensors.items()})
     for path in change.deleted:
         built.set_submodule(path, PassedAround())
     if change.swapped:
@@ -92,23 +106,30 @@ def measure_change(model: Calibrated, change: Change) -> Changed:
 
 
 def singles(model: Model) -> tuple[Change, ...]:
-    """The model as it is, every sub-layer deleted alone, every pair of layers swapped."""
-    deleted = (Change((path,)) for path in sublayer_paths(model))
+    """The model as it is, each of its `parts` deleted alone, each of the `swaps` made."""
+    deleted = (Change((path,)) for path in parts(model))
     return (Change(), *deleted, *(Change(swapped=pair) for pair in swaps(model)))
 
 
-def least_first(measured: tuple[Changed, ...]) -> tuple[Change, ...]:
+def least_first(model: Model, measured: tuple[Changed, ...]) -> tuple[Change, ...]:
     """More and more deleted, those first whose loss alone is least, as it was measured."""
     alone = [each for each in measured if len(each.change.deleted) == 1]
     order = [e.change.deleted[0] for e in sorted(alone, key=lambda e: e.held_out_loss)]
-    return _growing(order)
+    return _growing(order[: n_growing(model)])
 
 
 def at_random(model: Model, seed: int) -> tuple[Change, ...]:
     """More and more deleted in an order that is drawn: the control."""
-    paths = sublayer_paths(model)
+    paths = parts(model)
     draw = generator(seed, "deleted sub-layers")
-    return _growing([paths[i] for i in torch.randperm(len(paths), generator=draw).tolist()])
+    order = torch.randperm(len(paths), generator=draw).tolist()
+    return _growing([paths[i] for i in order[: n_growing(model)]])
+
+
+def n_growing(model: Model) -> int:
+    """How many are deleted together at most: all, of a deep model half."""
+    n = len(parts(model))
+    return n // 2 if is_deep(model) else n
 
 
 def _growing(order: list[str]) -> tuple[Change, ...]:

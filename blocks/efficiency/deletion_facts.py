@@ -10,6 +10,7 @@ from blocks.efficiency.deletion import (
     Changed,
     at_random,
     least_first,
+    n_growing,
     singles,
 )
 
@@ -66,9 +67,7 @@ class DeletionFacts:
 
 def n_changes(model: Calibrated) -> int:
     """How many changes the facts are made of, counted with those that are the same."""
-    first = singles(model.model)
-    n = sum(1 for each in first if each.deleted)
-    return len(first) + (1 + N_ORDERS) * n
+    return len(singles(model.model)) + (1 + N_ORDERS) * n_growing(model.model)
 
 
 def change_at(model: Calibrated, i: int, measured: Callable[[Change], Changed]) -> Change:
@@ -76,11 +75,11 @@ def change_at(model: Calibrated, i: int, measured: Callable[[Change], Changed]) 
     first = singles(model.model)
     if i < len(first):
         return first[i]
-    n = sum(1 for each in first if each.deleted)
+    n = n_growing(model.model)
     line, place = divmod(i - len(first), n)
     if line < N_ORDERS:
         return at_random(model.model, line)[place]
-    return least_first(tuple(map(measured, first)))[place]
+    return least_first(model.model, tuple(map(measured, first)))[place]
 
 
 def deletion_facts(model: Calibrated, measured: Callable[[Change], Changed]) -> DeletionFacts:
@@ -89,7 +88,7 @@ def deletion_facts(model: Calibrated, measured: Callable[[Change], Changed]) -> 
     random = tuple(
         (original, *map(measured, at_random(model.model, seed))) for seed in range(N_ORDERS)
     )
-    order = least_first(tuple(alone))
+    order = least_first(model.model, tuple(alone))
     return DeletionFacts(
         original=original,
         alone=tuple(alone),

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from blocks.cost.parameters import total_parameters
 from blocks.cost.pareto import pareto_front
 from blocks.cost.timing import Times, measure_times
 from blocks.efficiency.compression import Calibrated, Compression, compress, compressed_config
@@ -19,6 +20,7 @@ from blocks.model.layout import pack_weights_for_decoding
 from blocks.model.models import Model
 from blocks.weights.model_file import ModelFile
 
+MOST_NATS = 700.0  # e to more is no number
 INT8 = "int8.act8"
 """Weights and activations: what a packed kernel multiplies."""
 READY = (
@@ -31,6 +33,14 @@ READY = (
     *("layers1", "units25-wanda.int4-group32"),
 )
 """What is measured unless the reader asks for something else; nothing done comes first."""
+OF_LARGE = (
+    "",
+    *("int8", INT8, "int6", "int4", "int4-group32", "int4-group32-awq", "int4-group32-gptq"),
+    *("int3-group32", "int3-group32-awq", "int3-group32-gptq"),
+    *("sparse30", "sparse50", "sparse50-wanda", "units25-wanda", "layers1"),
+)
+"""The same of a model that takes minutes, each of which must say something."""
+LARGE = 20_000_000  # parameters
 
 
 class Method(StrEnum):
@@ -111,6 +121,25 @@ class Variant:
         squares = sum((each - self.score) ** 2 for each in self.scores)
         return math.sqrt(squares / (n * (n - 1))) if n > 1 else math.nan
 
+    @property
+    def perplexity(self) -> float:
+        """e to the loss: among how many tokens, all as likely, it would do as well."""
+        return math.exp(min(self.held_out_loss, MOST_NATS))
+
+    @property
+    def accuracy_error(self) -> float:
+        """The standard error of the accuracy over the tokens of a text, taken as independent."""
+        share, n = self.accuracy or 0.0, len(self.scores)
+        return math.sqrt(share * (1 - share) / (n - 1)) if n > 1 else math.nan
+
+    def more_bits(self, other: "Variant") -> tuple[float, float]:
+        """Bits per token beyond those of another, and the standard error, token by token.
+
+        Of a text: both were asked for the same tokens, so that what makes those hard is left out.
+        """
+        more = np.subtract(self.scores, other.scores)
+        return float(more.mean()), float(more.std(ddof=1) / math.sqrt(len(more)))
+
 
 def _time_of(
     batch_and_token: tuple[float | None, float | None], colors: FrontColors
@@ -182,7 +211,8 @@ def examined(model: Calibrated, made: Made, batch: Times, token: Times) -> Varia
 
 def ready(config: ModelConfig) -> tuple[str, ...]:
     """The recipes of the ready set that this model can take."""
-    return tuple(name for name in READY if can_take(config, compression_of(name)))
+    names = OF_LARGE if total_parameters(config) > LARGE else READY
+    return tuple(name for name in names if can_take(config, compression_of(name)))
 
 
 def can_take(config: ModelConfig, how: Compression) -> bool:
@@ -218,6 +248,11 @@ class FrontierFacts:
     def original(self) -> Variant:
         """The model as it was."""
         return self.variants[0]
+
+    @property
+    def is_of_text(self) -> bool:
+        """Whether they were asked for the tokens of a text."""
+        return self.original.accuracy is not None
 
     def quality(self, variant: Variant) -> float:
         """Score, or held-out loss in nats."""

@@ -1,7 +1,7 @@
 """A recipe as a short name of standard terms, for links and files, and back.
 
     int4-group32-gptq    int3-keep3    sparse50-wanda    heads1.units50-wanda.int8    layers1+2
-    int8.act8-static-smooth    int4.exempt-embed-layers:0
+    int8.act8-static-smooth    int4.exempt-embed-layers:0    int4-gptq.text-zh
 
 Parts stand between dots in the order in which they are done; what is usual is left out.
 """
@@ -36,7 +36,8 @@ OF_ACTIVATIONS: dict[str, Values] = {
     "static": {"grid": ActivationGrid.STATIC},
     "smooth": {"is_smooth": True},
 }
-EXEMPT, MOST_EXEMPT = "exempt", 64
+EXEMPT, MOST_EXEMPT, TEXT = "exempt", 64, "text"
+TEXT_NAME = re.compile("[a-z0-9]{2,16}")
 MODULE = re.compile(r"[a-z]\w{0,40}(?::\w{1,40}){0,6}")
 ROUNDINGS: dict[str, Values] = {each.value: {"rounding": each} for each in Rounding}
 
@@ -67,6 +68,8 @@ def _parts(how: Compression) -> Iterator[list[str]]:
         yield [f"act{reads.n_bits}", *rest]
     if how.seed:
         yield [f"seed{how.seed}"]
+    if how.text and how.needs_calibration:
+        yield [TEXT, how.text]
 
 
 def _grid_part(how: Quantization, rounding: Rounding) -> list[str]:
@@ -94,8 +97,8 @@ def compression_of(name: str) -> Compression:
 
 
 def _read(head: str, *rest: str) -> Values:
-    if head == EXEMPT:
-        return {"exempt": _modules(rest)}
+    if head in (EXEMPT, TEXT):
+        return {"exempt": _modules(rest)} if head == EXEMPT else {"text": _text_name(*rest)}
     found = SAID.fullmatch(head)
     if found is None or len(found[2]) > 40:
         raise ValueError(head)
@@ -117,6 +120,12 @@ def _read(head: str, *rest: str) -> Values:
             return {"activations": reads}
         case _:
             return {"seed": number}
+
+
+def _text_name(name: str) -> str:
+    if not TEXT_NAME.fullmatch(name):
+        raise ValueError(name)
+    return name
 
 
 def _modules(names: tuple[str, ...]) -> frozenset[str]:

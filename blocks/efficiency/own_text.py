@@ -113,8 +113,8 @@ def text_faults(config: ModelConfig, tokenizer: Tokenizer) -> Iterator[Fault]:
     if config.architecture is Architecture.ENCODER_DECODER:
         yield Fault(
             N_(
-                "An encoder–decoder is asked for the second of two texts, its source and target, "
-                "and one text does not say which: choose a model that reads one text"
+                "An encoder–decoder reads a source and predicts a target, and a single text does "
+                "not say which part is which: choose a model that reads one text"
             )
         )
     elif config.architecture is Architecture.ENCODER and mask_id(tokenizer) < 0:

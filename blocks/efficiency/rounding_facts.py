@@ -1,6 +1,9 @@
 """What rounding does to the matrices of a model, and to the numbers of one row."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,12 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blocks.efficiency.compression import Calibrated, Compression, compress
+from blocks.efficiency.compression import Calibrated, Compression, layers, rounded_alone
 from blocks.efficiency.exemption import roundable
 from blocks.efficiency.matrix_places import place_of
 from blocks.efficiency.quantization import sqnr
-from blocks.weights.quantized import MixedMatrix, Rounded
+from blocks.weights.quantized import QuantizedMatrix
 
+Rows = tuple[dict[str, Any], ...]
 MOST_SHOWN = 128  # numbers of a row
 OUTLIER = 6  # standard deviations
 
@@ -67,40 +71,52 @@ class RoundingFacts:
         return 16 * self.n_bytes / self.n_bytes_before
 
 
-def rounding_facts(model: Calibrated, how: Compression, matrix: str) -> RoundingFacts:
-    """Round a model and look at `matrix`; where it has none of that name, at the worst."""
-    file, exact = compress(model, how), model.file.tensors
-    rows = pd.DataFrame(
-        [_row(name, exact[name].float(), each) for name, each in file.quantized.items()]
-    )
+def rounding_facts(
+    model: Calibrated,
+    how: Compression,
+    matrix: str,
+    rows_of: Callable[[tuple[str, ...]], Rows] | None = None,
+) -> RoundingFacts:
+    """Round all matrices by grid and rounding, but what is exempt, and look at `matrix`.
+
+    Where it has none of that name, at the worst. `rows_of` gives the `rounded_rows` of a layer.
+    """
+    found = map(rows_of or partial(rounded_rows, model, how), layers(model, how))
+    each = [row for part in found for row in part]
+    n_bytes = {str(row["matrix"]): row["n_bytes"] for row in each}
+    rows, exact = pd.DataFrame(each).drop(columns="n_bytes"), model.file.tensors
     worst = str(rows["matrix"].iloc[int(rows["sqnr"].argmin())])
-    shown = matrix if matrix in file.quantized else worst
-    in_half = {name: 2 * exact[name].numel() for name in roundable(file.config)}
+    shown = matrix if matrix in n_bytes else worst
+    in_half = {name: 2 * exact[name].numel() for name in roundable(model.file.config)}
+    (grid,) = rounded_alone(model, how, [shown]).values()
     return RoundingFacts(
         how=how,
         rows=rows,
-        n_bytes=sum(
-            file.quantized[name].n_bytes if name in file.quantized else n_bytes
-            for name, n_bytes in in_half.items()
-        ),
+        n_bytes=sum((in_half | n_bytes).values()),
         n_bytes_before=sum(in_half.values()),
-        grid=_one_grid(shown, exact[shown].float(), file.quantized[shown]),
+        grid=_one_grid(shown, exact[shown].float(), grid),
     )
 
 
-def _row(name: str, exact: Tensor, rounded: Rounded) -> dict[str, object]:
+def rounded_rows(model: Calibrated, how: Compression, names: Iterable[str]) -> Rows:
+    """The rows of some matrices, with their bytes in a file, `n_bytes`."""
+    exact = model.file.tensors
+    matrices = rounded_alone(model, how, names)
+    return tuple(_row(name, exact[name].float(), each) for name, each in matrices.items())
+
+
+def _row(name: str, exact: Tensor, rounded: QuantizedMatrix) -> dict[str, Any]:
     return {
         **place_of(name),
+        "n_bytes": rounded.n_bytes,
         "sqnr": sqnr(exact, rounded.values()),
         "bits": 8 * rounded.n_bytes / exact.numel(),
         "outlier_channels": int((exact.abs() > OUTLIER * exact.std()).any(0).sum()),
     }
 
 
-def _one_grid(name: str, exact: Tensor, rounded: Rounded) -> OneGrid:
-    """The first block of the row that loses most, of those with the fewest bits."""
-    if isinstance(rounded, MixedMatrix):
-        exact, rounded = exact[~rounded.is_kept], rounded.rest
+def _one_grid(name: str, exact: Tensor, rounded: QuantizedMatrix) -> OneGrid:
+    """The first block of the row that loses most."""
     values = rounded.values()
     lost = (exact - values).square().sum(1) / exact.square().sum(1).clamp(min=1e-30)
     row = int(lost.argmax())

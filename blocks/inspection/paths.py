@@ -24,6 +24,8 @@ from blocks.training.loss import cross_entropy
 from blocks.training.task import Batch
 
 N_DRAWS, ENOUGH, MOST_TOKENS = 5, 1.1, 512
+SHALLOW = 24  # sub-layers
+LONG = 2 * 10**11  # FLOPs
 SubLayer = Callable[[Tensor], Tensor]
 
 
@@ -81,6 +83,68 @@ class PathFacts:
         return max(range(len(self.gradients)), key=self.gradients.__getitem__)
 
 
+@dataclass(frozen=True, eq=False)
+class PathQuestion:
+    """A model, a text that it reads, ids and targets (batch, seq), and a mask that broadcasts.
+
+    What is found out is in `n_parts`, each of which may take a while.
+    """
+
+    model: Encoder
+    token_ids: Tensor
+    targets: Tensor
+    mask: Tensor | None
+    seed: int = 0
+
+    @property
+    def n_parts(self) -> int:
+        """The gradients, the losses by length, and those with each number of sub-layers kept."""
+        return 3 + len(sublayers(self.model, self.mask))
+
+    @property
+    def flops(self) -> int:
+        """FLOPs of all of it, about: five passes through half of the layers for each length."""
+        n_weights = sum(each.numel() for each in self.model.parameters())
+        return 5 * (self.n_parts - 3) * n_weights * self.token_ids.numel()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes longer than a moment."""
+        return self.flops > LONG
+
+    def part(self, i: int) -> tuple[float, ...]:
+        """One of them, as numbers. Raises `ConfigError` where the stream is not a plain sum."""
+        writes = sublayers(self.model, self.mask)
+        x = self.model.embed_tokens(self.token_ids).detach()
+        if i == 0:
+            by_length = gradients_by_length(writes, x, self._loss)
+            return tuple(float(each.norm()) for each in (by_length.sum(0), *by_length))
+        with torch.no_grad():
+            streams = (
+                streams_by_length(writes, x)
+                if i == 1
+                else (_stream(kept, x) for kept in _drawn(writes, i - 2, self.seed))
+            )
+            return tuple(float(self._loss(stream)) for stream in streams)
+
+    def _loss(self, stream: Tensor) -> Tensor:
+        logits = self.model.unembed_logits(self.model.final_norm(stream))
+        return cross_entropy(logits, self.targets)
+
+    def facts(self, parts: Sequence[tuple[float, ...]]) -> PathFacts:
+        """What all its parts say."""
+        (gradient, *gradients), losses, *kept_losses = parts
+        n = len(kept_losses) - 1
+        return PathFacts(
+            n_paths=tuple(math.comb(n, k) for k in range(n + 1)),
+            gradients=tuple(gradients),
+            gradient=gradient,
+            losses=losses,
+            kept_losses=tuple(kept_losses),
+            seed=self.seed,
+        )
+
+
 def path_facts(
     model: Encoder, token_ids: Tensor, targets: Tensor, mask: Tensor | None, *, seed: int = 0
 ) -> PathFacts:
@@ -88,34 +152,15 @@ def path_facts(
 
     Raises `ConfigError` where the stream is not a plain sum: norm after the sum, or no residual.
     """
-    writes = sublayers(model, mask)
-    x = model.embed_tokens(token_ids).detach()
-
-    def loss_of(stream: Tensor) -> Tensor:
-        return cross_entropy(model.unembed_logits(model.final_norm(stream)), targets)
-
-    by_length = gradients_by_length(writes, x, loss_of)
-    n = len(writes)
-    with torch.no_grad():
-        losses = tuple(float(loss_of(stream)) for stream in streams_by_length(writes, x))
-        kept_losses = tuple(
-            tuple(float(loss_of(_stream(kept, x))) for kept in _drawn(writes, k, seed))
-            for k in range(n + 1)
-        )
-    return PathFacts(
-        n_paths=tuple(math.comb(n, k) for k in range(n + 1)),
-        gradients=tuple(float(each.norm()) for each in by_length),
-        gradient=float(by_length.sum(0).norm()),
-        losses=losses,
-        kept_losses=kept_losses,
-        seed=seed,
-    )
+    asked = PathQuestion(model, token_ids, targets, mask, seed)
+    return asked.facts([*map(asked.part, range(asked.n_parts))])
 
 
-def of_batch(model: Model, batch: Batch) -> PathFacts:
+def of_batch(model: Model, batch: Batch) -> PathQuestion:
     """The paths on the first rows of a batch, causal where a GPT has no mask of its own.
 
-    Raises `ConfigError` where there is more than one stream, or none that is a plain sum.
+    The deeper a model, the fewer tokens: each sub-layer runs as often as there are lengths. Raises
+    `ConfigError` where there is more than one stream, or none that is a plain sum.
     """
     if not isinstance(model, Encoder) or isinstance(batch.mask, SourceTargetMask):
         raise ConfigError(
@@ -128,13 +173,16 @@ def of_batch(model: Model, batch: Batch) -> PathFacts:
                 )
             ]
         )
-    token_ids, mask = cast(Tensor, batch.token_ids), batch.mask
-    n_rows = max(1, MOST_TOKENS // token_ids.shape[-1])
+    token_ids, targets, mask = cast(Tensor, batch.token_ids), batch.targets, batch.mask
+    most = MOST_TOKENS * SHALLOW // max(SHALLOW, len(sublayers(model, mask)))
+    n_rows = max(1, most // token_ids.shape[-1])
+    if mask is None:
+        token_ids, targets = token_ids[:, :most], targets[:, :most]
     if mask is None and isinstance(model, GPT):
         mask = causal(token_ids.shape[-1], token_ids.device)
     elif mask is not None and len(mask) > 1:
         mask = mask[:n_rows]
-    return path_facts(model, token_ids[:n_rows], batch.targets[:n_rows], mask)
+    return PathQuestion(model, token_ids[:n_rows], targets[:n_rows], mask)
 
 
 def _drawn(writes: Sequence[SubLayer], k: int, seed: int) -> list[list[SubLayer]]:

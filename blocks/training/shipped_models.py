@@ -224,8 +224,8 @@ def main(names: Sequence[str]) -> None:
         for name in names or POCKET:
             model = train_pocket(name, progress)
             (FOLDER / f"{name}.safetensors").write_bytes(model.to_bytes())
-            card = model.card
-            progress.print(f"{name}: {card.score_name} {card.score:.3f}, {card.seconds} s")
+            if (card := model.card) is not None:
+                progress.print(f"{name}: {card.score_name} {card.score:.3f}, {card.seconds} s")
 
 
 if __name__ == "__main__":

@@ -621,16 +621,21 @@ LabelOf = Callable[[str], str]
 
 
 def choose(
-    name: str, label: str, options: Iterable[str], *, label_of: LabelOf = terms.option
+    name: str,
+    label: str,
+    options: Iterable[str],
+    *,
+    label_of: LabelOf = terms.option,
+    shown: str = "",
 ) -> None:
-    """A few choices side by side."""
+    """A few choices side by side; `shown` is the field's value unless told otherwise."""
     st.segmented_control(
         label,
         [str(option) for option in options],
         format_func=label_of,
         required=True,
         wrap=True,
-        **link.view(name, link.value(name)),
+        **link.view(name, shown or link.value(name)),
     )
 
 

@@ -9,15 +9,19 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from blocks import ConfigError, Fault, ModelConfig
+from blocks.corpora.paragraphs import language_of
 from blocks.cost.fit import StoredWeights
 from blocks.cost.parameters import total_parameters
-from blocks.efficiency.compression import Calibrated, compress, compressed_config
+from blocks.efficiency.compression import NO_TOKENIZER, Calibrated, compress, compressed_config
+from blocks.efficiency.expected import calibrated_bytes
 from blocks.efficiency.names import compression_of
+from blocks.efficiency.own_text import text_faults
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskKind
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.text.chat import Chat
+from blocks.text.numbers import NumberTokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
 from blocks.training.examples import openings
@@ -29,7 +33,7 @@ from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import Card, ModelFile
 from blocks.weights.pocket import pocket, pocket_names
 from blocks.weights.tensors import bytes_of
-from pages.ui import brought, pasted, runs
+from pages.ui import brought, pasted, runs, score_texts
 from pages.ui.brought import Learned
 from pages.ui.once import once
 from pages.ui.settings import memory_budget
@@ -46,15 +50,13 @@ POCKET_TITLES = {
 
 
 FAST, MOST_VARIANTS = "fast", 8
-NO_CARD = N_(
-    "{name} came without its training task, as published weights do, so there is no data to "
-    "measure a smaller version on. Choose a model that was trained and saved here."
-)
+NO_CARD = N_("{name} came without its training task, as published weights do.")
 NO_SUCH_TASK = N_(
     "The model card of {name} names no task that can be measured here: save the model "
     "again where it was trained, or choose one of these models."
 )
 PUBLISHED = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
+ON = "\n"  # between weights and the text that they are measured on; in no link
 RECIPE = "~"  # between the name of a trained model and how it was made smaller
 
 
@@ -127,7 +129,9 @@ def _is_variant(name: str) -> bool:
     base, _tilde, recipe = name.rpartition(RECIPE)
     try:
         is_whole = bool(recipe) and is_known(base) and not _is_made_smaller(base)
-        return is_whole and has_task(_start_of_variant(base, recipe, None).weights)
+        weights = _start_of_variant(base, recipe, None).weights if is_whole else ""
+        is_text_here = score_texts.find(text) if (text := compression_of(recipe).text) else True
+        return bool(weights and is_text_here) and measuring_fault(original(weights)) is None
     except ConfigError:
         return False
 
@@ -255,7 +259,8 @@ def _variants() -> Shelf[str, ModelFile]:
 
 def _made_smaller(weights: str) -> ModelFile:
     base, _tilde, recipe = weights.rpartition(RECIPE)
-    return compress(calibrated(base), compression_of(recipe))
+    how = compression_of(recipe)
+    return compress(calibrated(measured_on(base, how.text)), how)
 
 
 def is_rounded(weights: str) -> bool:
@@ -279,13 +284,52 @@ def stored(weights: str) -> StoredWeights | None:
     return StoredWeights(n_bytes, total_parameters(file.config))
 
 
-@lru_cache(maxsize=4)
-def calibrated(weights: str) -> Calibrated:
-    """A trained model with its task. KeyError where it came without a card that names one."""
-    file = model(weights).file
-    if file is None:
-        raise KeyError(weights)
-    return Calibrated(file)
+def calibrated(measured: str) -> Calibrated:
+    """A trained model with what it is calibrated and measured on, as `measured_on` names them.
+
+    KeyError where the model or the text is forgotten.
+    """
+    return _calibrated().get(measured)
+
+
+@once
+def _calibrated() -> Shelf[str, Calibrated]:
+    return weighed(_with_text, lambda each: calibrated_bytes(each.file.config), 4, MOST_VARIANTS)
+
+
+def _with_text(measured: str) -> Calibrated:
+    weights, _on, name = measured.partition(ON)
+    found, text = model(weights), score_texts.find(name) if name else None
+    if name and text is None:
+        raise KeyError(measured)
+    file = found.file or ModelFile(found.config, found.tokenizer, None, found.tensors)
+    return Calibrated(file, text)
+
+
+def measured_on(weights: str, text: str = "") -> str:
+    """The name of whole weights with a text that they are measured on, one of `score_texts`.
+
+    Without one it is their own task, or where they came without it, what ships in their language.
+    """
+    if not text and not has_task(weights):
+        text = language_of(model(weights).tokenizer)
+    return f"{weights}{ON}{text}" if text else weights
+
+
+def text_on(measured: str) -> str:
+    """The text that such a name says; empty where it is the task of the model."""
+    return measured.partition(ON)[2]
+
+
+def measuring_fault(weights: str) -> Fault | None:
+    """Why neither a task nor a text says how good a model is; None where one does."""
+    if has_task(weights):
+        return None
+    found = model(original(weights))
+    if isinstance(found.tokenizer, NumberTokenizer):
+        return Fault(NO_TOKENIZER)
+    fault = next(text_faults(found.config, found.tokenizer), None)
+    return task_fault(weights) if fault and found.card else fault
 
 
 def has_task(weights: str) -> bool:

@@ -13,7 +13,7 @@ from blocks.observe.run import Run
 from blocks.text.bilingual import SentenceTokenizer
 from blocks.text.bpe import END, MASK
 from blocks.text.chat import Chat
-from blocks.text.marks import Marks
+from blocks.text.marks import MASKS, Marks
 from blocks.text.published import PublishedTokenizer
 from blocks.text.tokenizer import Piece, Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer

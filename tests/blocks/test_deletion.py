@@ -93,7 +93,7 @@ def test_every_order_deletes_one_more_each_time():
         Changed(each, -float(i), float(i)) for i, each in enumerate(reversed(singles(model)))
     )
     last = sublayer_paths(model)[-1]
-    assert least_first(measured)[0] == Change((last,))
+    assert least_first(model, measured)[0] == Change((last,))
 
 
 def test_every_change_of_the_facts_is_counted():

@@ -42,8 +42,10 @@ def model():
 def test_one_half_calibrates_and_the_other_is_scored(model):
     """Rows as the model has positions for, each token of a half in one of them."""
     ids = model.tokenizer.encode(TEXT)
-    halves = [[row for b in part for row in b.token_ids.tolist()] for part in
-              (model.batches, model.examiner.batches)]
+    halves = [
+        [row for b in part for row in b.token_ids.tolist()]
+        for part in (model.batches, model.examiner.batches)
+    ]
     assert [len(half) for half in halves] == [2, 2]
     for half, expected in zip(halves, (ids[:75], ids[75:]), strict=True):
         whole = [each for row in half for each in row]
@@ -129,7 +131,7 @@ def test_what_no_text_can_ask_is_refused_with_the_mend():
     for file, text, said in (
         (file_of(), "abc" * 9, "27 tokens, too few"),
         (file_of(architecture="encoder"), TEXT, "no token that hides"),
-        (file_of(architecture="encoder-decoder", n_decoder_layers=1), TEXT, "two texts"),
+        (file_of(architecture="encoder-decoder", n_decoder_layers=1), TEXT, "reads a source"),
     ):
         with pytest.raises(ConfigError, match=said):
             on_text(file, text)

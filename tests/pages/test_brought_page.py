@@ -13,7 +13,7 @@ from opened import assert_works, opened, press, said
 from tokenizers import decoders, models, pre_tokenizers, processors
 
 from blocks.weights.pocket import pocket
-from pages.ui import brought
+from pages.ui import brought, starts
 
 WORDS = ["the", "small", "robot", "saw", "red", "ball", "and", "smiled"]
 
@@ -35,10 +35,10 @@ def tokenizer_of(*special: str, around: tuple[str, str]) -> tokenizers.Tokenizer
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A server's folder: an encoder, an encoder–decoder, and a GPT without a tokenizer."""
+    """A server's folder: an encoder, an encoder–decoder, and GPTs with a tokenizer and without."""
     root = tmp_path_factory.mktemp("served")
-    around = {"bert": ("[CLS]", "[SEP]"), "bart": ("[CLS]", "[SEP]")}
-    for name in ("bert", "bart", "gpt2"):
+    around = {"bert": ("[CLS]", "[SEP]"), "bart": ("[CLS]", "[SEP]"), "llama": ("[CLS]", "")}
+    for name in (*around, "gpt2"):
         save_folder(name, root / name)
     for name, marks in around.items():
         made = tokenizer_of("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", around=marks)
@@ -169,10 +169,14 @@ def test_a_card_that_says_anything_stops_no_page(saved, changes):
     assert_works(opened("pages/positions.py", preset=saved(**changes)))
 
 
-def test_published_weights_say_why_they_cannot_be_measured():
-    at = opened("pages/efficiency.py", preset="folder:gpt2", panel="")
+@pytest.mark.parametrize(
+    ("name", "said"), [("bart", "reads a source and predicts a target"), ("gpt2", "tokenizer.json")]
+)
+def test_what_no_text_can_be_asked_of_says_why_and_leads_to_a_model(name: str, said: str):
+    at = opened("pages/efficiency.py", preset=f"folder:{name}", panel="")
     assert_works(at)
-    assert at.info[0].value.startswith("gpt2 came without its training task")
+    assert said in at.info[0].value
+    assert at.button(key="shrink_sort")
 
 
 def test_a_chat_model_is_asked_and_answers_to_its_end(served: Path):
@@ -210,3 +214,49 @@ def test_a_text_may_begin_with_the_start_token_of_its_model():
     n_tokens = len(at.dataframe[0].value)
     press(at, "start_token")
     assert len(at.dataframe[0].value) == n_tokens - 1
+
+
+@pytest.mark.parametrize("name", ["bert", "llama"])
+def test_every_question_of_efficiency_is_asked_of_a_brought_model(name: str):
+    """On what ships; what trains says so, and offers the models that can be trained on."""
+    at = opened("pages/efficiency.py", preset=f"folder:{name}", panel="all")
+    assert_works(at)
+    assert "share no token" in said(at)
+    assert at.button(key="retrained_sort") and at.button(key="taught_sort")
+
+
+def test_a_text_of_the_readers_own_calibrates_and_scores_and_its_recipe_names_it():
+    query = {"score_text": "own", "rounding": "gptq", "n_bits": "3", "measure_rounded": "true"}
+    at = opened(
+        "pages/efficiency.py",
+        preset="folder:llama",
+        panel="rounding",
+        pressed=["measure_rounded"],
+        **query,
+    )
+    assert at.info[0].value.startswith("Paste a text of your own")
+    at.text_area(key="pasted_score_text").set_value(" ".join(WORDS * 16)).run()
+    assert_works(at)
+    assert "The first 64 of its 128 tokens calibrate" in said(at)
+    table = next(each.value for each in at.table if "perplexity" in each.value)
+    assert [*table["variant"]] == ["original", "int3-gptq"]
+    assert all(" ± " in each for each in table["next-token accuracy"])
+    press(at, "use_rounded")
+    name, recipe = at.query_params["preset"].split("~")
+    assert name == "folder:llama" and recipe.startswith("int3-gptq.text-")
+    assert_works(at)
+    known = f"{name}~{recipe}"
+    assert_works(opened("pages/gpt.py", preset=known, panel=""))
+    assert not starts.is_known(known.replace(recipe[-3:], "000"))  # a text that is not here
+
+
+def test_a_recipe_of_the_readers_own_is_measured_beside_the_original():
+    at = opened("pages/efficiency.py", preset="folder:llama", panel="frontier")
+    assert at.session_state["own_recipe_fold"] is False
+    at.session_state["own_recipe_fold"] = True
+    at.run()
+    at.text_input(key="own_recipe").set_value("layers7").run()
+    assert "There is no layer 7" in at.error[0].value
+    at.text_input(key="own_recipe").set_value("heads1.int4-awq").run()
+    assert_works(at)
+    assert "bits per token over the same" in at.info[0].value

@@ -225,6 +225,43 @@ def test_random_tokens_find_the_induction_heads_and_the_second_copy_needs_them(f
     assert second < 6 and control < 8 and without > 14
 
 
+@pytest.fixture(scope="module")
+def on_paragraph(found):
+    from blocks.corpora.paragraphs import paragraph
+    from blocks.efficiency import on_text
+
+    return on_text(found, paragraph("en"))
+
+
+def test_its_perplexity_on_half_a_text_is_that_of_transformers(on_paragraph, found, theirs):
+    from blocks.corpora.paragraphs import paragraph
+
+    ids = torch.tensor([found.tokenizer.encode(paragraph("en"))[413:826]])
+    with torch.no_grad():
+        expected = float(theirs(ids, labels=ids).loss)
+    asked = on_paragraph.asked(found.build())
+    assert asked.held_out_loss == pytest.approx(expected, rel=1e-4)
+    assert len(asked.scores) == 412 and 0.3 < asked.accuracy < 0.6
+
+
+def test_gptq_and_awq_mend_what_rounding_breaks_in_the_layer_of_the_outlier(on_paragraph):
+    """Unit 1230 of layer 12 writes the massive activation, so that its column reads most."""
+    from blocks.efficiency.calibration import calibrate
+    from blocks.efficiency.quantization import Quantization, quantize
+    from blocks.efficiency.rounding import Rounding, rounded
+    from blocks.training.task import Batch
+
+    name = "layers.11.feed_forward.down_proj.weight"
+    first = Batch(on_paragraph.batches[0].token_ids[:, :32], on_paragraph.batches[0].targets)
+    inputs, how = calibrate(on_paragraph.file.build(), [first])[name], Quantization(n_bits=4)
+    assert int(inputs.largest.argmax()) == 1229 and inputs.largest.max() > 500
+    weight = on_paragraph.file.tensors[name].float()
+    nearest = inputs.output_error(weight, quantize(weight, how).values())
+    for way in (Rounding.GPTQ, Rounding.AWQ):
+        mended = rounded(weight, how, way, inputs).values()
+        assert inputs.output_error(weight, mended) < 0.5 * nearest, way
+
+
 def test_home_opens_it_and_its_link_says_so():
     from streamlit.testing.v1 import AppTest
 

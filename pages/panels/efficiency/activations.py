@@ -9,11 +9,12 @@ from blocks.efficiency import activation_facts as facts_of
 from blocks.efficiency import activations
 from blocks.efficiency.activation_facts import ActivationFacts, ActivationMeasure, outlier, recipe
 from blocks.efficiency.activations import ActivationRounding
+from blocks.efficiency.names import name_of
 from blocks.efficiency.quantization import BITS
 from blocks.observe.run import Run
 from blocks.weights.rounded_inputs import ActivationGrid, RoundedInput, RoundedLinear
 from pages.figures.units import quality_text
-from pages.panels.efficiency import activations_picture, exemption, shared
+from pages.panels.efficiency import activations_picture, exemption, score_text, shared
 from pages.panels.efficiency.activations_picture import GRID_NAMES
 from pages.ui import link, starts
 from pages.ui.chart import columns, show
@@ -124,7 +125,7 @@ def _channels(*at: Any) -> None:
 def what_activations_lose(run: Run) -> None:
     """Channels of one matrix; and, when the reader asks, every grid measured."""
     place = explained(("quantization",), CODE, key="activations")
-    weights = starts.original(run.weights)
+    weights = score_text.measured(run)
     n_bits = link.value("activation_bits")
     label = _("bit width of weights and activations")
     slider("activation_bits", label, n_bits, least=BITS[0], most=BITS[-1])
@@ -134,6 +135,8 @@ def what_activations_lose(run: Run) -> None:
         place.info(nothing, icon=":material/lightbulb:")
         return
     switch("measure_activations", _("Measure {n} rounding schemes here").format(n=len(wanted) - 1))
+    if not link.value("measure_activations"):
+        shared.expected(run, (name_of(recipe(each, exempt)) for each in wanted))
     found = _measured(weights, wanted, exempt) if link.value("measure_activations") else ()
     at = weights, found, link.value("rounded_matrix")
     with place:
@@ -146,8 +149,8 @@ def what_activations_lose(run: Run) -> None:
     _matrix(facts)
     note(
         _(
-            "Static grids are calibrated, and channel magnitudes measured, on 4 batches of "
-            "training data; losses and scores are measured on held-out data. Quantization is "
+            "Static grids are calibrated, and channel magnitudes measured, on the calibration "
+            "text; losses and scores are measured on text held out of it. Quantization is "
             "simulated in float32. With static grids or smoothed activations, the inputs of a "
             "tied unembedding are not quantized. A saved file contains the grids."
         )

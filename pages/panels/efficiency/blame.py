@@ -11,14 +11,15 @@ from blocks.cost.units import bytes_text
 from blocks.efficiency import blame_facts as facts_of
 from blocks.efficiency import mixed
 from blocks.efficiency.blame_facts import BlameFacts, Traced
-from blocks.efficiency.compression import Compression
+from blocks.efficiency.compression import Compression, layers
+from blocks.efficiency.expected import trace_flops
 from blocks.efficiency.frontier import Variant
 from blocks.efficiency.names import name_of
 from blocks.efficiency.recorded_blame import recorded_blame
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.units import quality_text
-from pages.panels.efficiency import exemption, made, rounding_picture, shared
+from pages.panels.efficiency import exemption, made, rounding_picture, score_text, shared
 from pages.panels.efficiency.rounding import GRID_FIELDS, chosen, rounding_control
 from pages.ui import link, starts, words
 from pages.ui.chart import show
@@ -39,10 +40,18 @@ USUAL_KEPT = "int3-keep3"
 """What the fields say unless a reader sets them."""
 
 
+@lru_cache(maxsize=2048)
+def blame_of(weights: str, how: Compression, names: tuple[str, ...]) -> dict[str, float]:
+    """The blame of some matrices; `weights` names the model as it was trained."""
+    return facts_of.blame_of(starts.calibrated(weights), how, names)
+
+
 @lru_cache(maxsize=32)
 def blame_rows(weights: str, how: Compression) -> pd.DataFrame:
-    """The blame of each matrix; `weights` names the model as it was trained."""
-    return facts_of.blame_rows(starts.calibrated(weights), how)
+    """The blame of each matrix."""
+    each_layer = layers(starts.calibrated(weights), how)
+    found = (blame_of(weights, how, names) for names in each_layer)
+    return facts_of.in_places({name: nats for each in found for name, nats in each.items()})
 
 
 def without_layer(weights: str, how: Compression) -> str:
@@ -139,7 +148,7 @@ def what_is_to_blame(run: Run) -> None:
     """The grid, and how much is kept; then the map and the scores, recorded or asked for."""
     place = explained(("quantization",), CODE, key="blame")
     picture = st.container()  # above what is set, which would push it off a phone's screen
-    weights = starts.original(run.weights)
+    weights = score_text.measured(run)
     _controls()
     how = chosen(run)
     exemption.exempt_controls(run, how, "_blame")
@@ -154,6 +163,7 @@ def what_is_to_blame(run: Run) -> None:
             _("Trace the loss to individual matrices, and keep their worst rows at 8 bits"),
         )
         if not link.value("trace_rounding"):
+            shared.said_time(trace_flops(shared.whole(run), kept))
             place.info(_not_recorded(), icon=":material/lightbulb:")
             if recorded_blame(weights, USUAL_KEPT) is not None:
                 shared.way_to_recorded("usual_grid", *GRID_FIELDS, "exempt", "kept_percent")
@@ -189,20 +199,21 @@ def _not_recorded() -> str:
 
 def _says_how(*, is_recorded: bool) -> str:
     text = _(
-        "Each matrix's share of the added loss is measured on training text, scores on "
-        "held-out data. It is divided among the rows of the matrix in proportion to the output "
-        "error each causes; the rows with the largest share per weight stay at 8 bits. Bytes "
-        "are file sizes."
+        "Each matrix's share of the added loss is measured on the calibration text, scores on "
+        "text held out of it. It is divided among the rows of the matrix in proportion to the "
+        "output error each causes; the rows with the largest share per weight stay at 8 bits. "
+        "Bytes are file sizes."
     )
     return sentences(words.recorded(), text) if is_recorded else text
 
 
 def _traced(weights: str, how: Compression, kept: Compression) -> bool:
     """Whether all of it is measured; as far as the reader lets it."""
+    each_layer = layers(starts.calibrated(weights), how)
     steps: list[Any] = [
         partial(made.variant, weights, ""),
         partial(made.variant, weights, name_of(how)),
-        partial(blame_rows, weights, how),
+        *(partial(blame_of, weights, how, names) for names in each_layer),
         partial(made.variant, weights, name_of(kept)),
         lambda: made.variant(weights, without_layer(weights, how)),
     ]

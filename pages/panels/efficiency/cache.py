@@ -13,7 +13,7 @@ from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
 from blocks.efficiency.recorded_caches import USUAL, recorded_caches
 from blocks.observe.run import Run
 from pages.figures.units import quality_text
-from pages.panels.efficiency import cache_picture, shared
+from pages.panels.efficiency import cache_picture, score_text, shared
 from pages.panels.efficiency.cache_picture import AXIS_NAMES
 from pages.ui import link, phone, starts
 from pages.ui.chart import columns, show
@@ -99,7 +99,7 @@ def cache_table(facts: CacheFacts) -> pd.DataFrame:
 def how_few_bits_a_key(run: Run) -> None:
     """Bits and axis; what was recorded, or measured when the reader asks."""
     place = explained(("kv_cache", "quantization"), CODE, key="cache")
-    weights = starts.original(run.weights)
+    weights = score_text.measured(run)
     if fault := facts_of.cache_fault(shared.whole(run)):
         place.info(say_fault(fault), icon=":material/lightbulb:")
         return

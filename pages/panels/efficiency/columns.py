@@ -10,7 +10,7 @@ from blocks.efficiency import rounding
 from blocks.efficiency.column_facts import ColumnFacts
 from blocks.efficiency.quantization import Quantization
 from blocks.observe.run import Run
-from pages.panels.efficiency import columns_picture
+from pages.panels.efficiency import columns_picture, score_text
 from pages.panels.efficiency.rounding import chosen
 from pages.ui import link, starts
 from pages.ui.chart import columns, show
@@ -73,8 +73,9 @@ def what_makes_up_for_errors(run: Run) -> None:
     place = explained(("quantization",), CODE, key="columns")
     how = chosen(run).quantization or Quantization()
     place_in_it = link.value("rounded_matrix"), link.value("rounded_columns")
-    at = starts.original(run.weights), how, *place_in_it
-    facts = column_facts(*at)
+    at = score_text.measured(run), how, *place_in_it
+    with place, st.spinner(_("Reading the calibration text …")):
+        facts = column_facts(*at)
     with place:
         say(says_columns, *at, facts=column_facts)
     left, right = st.columns(2)
@@ -98,7 +99,7 @@ def what_makes_up_for_errors(run: Run) -> None:
         show(columns_picture.exponents, *at, facts=column_facts, key="awq_exponents")
     note(
         _(
-            "Error: squared error of the matrix's output on 4 batches of training data, "
+            "Error: squared error of the matrix's output on the calibration text, "
             "relative to the squared output."
         )
     )

@@ -5,8 +5,9 @@ from functools import lru_cache, partial
 import pandas as pd
 
 from blocks.efficiency import deletion, deletion_facts
-from blocks.efficiency.deletion import Change, Changed
+from blocks.efficiency.deletion import Change, Changed, is_deep
 from blocks.efficiency.deletion_facts import DeletionFacts
+from blocks.efficiency.expected import pass_flops
 from blocks.efficiency.recorded_deletions import (
     N_LAYERS,
     N_UPDATES,
@@ -16,7 +17,7 @@ from blocks.efficiency.recorded_deletions import (
 )
 from blocks.observe.run import Run
 from pages.figures.units import quality_text
-from pages.panels.efficiency import deletion_picture, shared
+from pages.panels.efficiency import deletion_picture, score_text, shared
 from pages.panels.efficiency.deletion_picture import change_name
 from pages.ui import link, starts
 from pages.ui.chart import columns, show
@@ -48,8 +49,8 @@ def says_deletion(facts: DeletionFacts) -> str:
     """What one deletion costs at least and at most, and a swap."""
     text = _(
         "{score}: {before} for the whole model, {kept} without {least}, {left} without "
-        "{most}. With half of the {n} sub-layers deleted, the result is {first} if the least "
-        "needed go first and {random} if they are chosen at random."
+        "{most}. With {half} of {n} deleted, the result is {first} if the least needed go "
+        "first and {random} if they are chosen at random."
     )
     half = len(facts.deleted) // 2
     return text.format(
@@ -59,6 +60,7 @@ def says_deletion(facts: DeletionFacts) -> str:
         kept=_said(facts.quality(facts.least_needed), facts),
         most=change_name(facts.most_needed.change, _),
         left=_said(facts.quality(facts.most_needed), facts),
+        half=half,
         n=len(facts.deleted),
         first=_said(facts.quality(facts.least_first[half]), facts),
         random=_said(facts.random_means[half], facts),
@@ -111,13 +113,14 @@ def deletion_table(facts: DeletionFacts) -> pd.DataFrame:
 def which_layers_can_go(run: Run) -> None:
     """The siblings that were recorded; then, when the reader asks, the reader's own model."""
     place = explained(("paths", "residual"), CODE, key="deletion")
-    weights = starts.original(run.weights)
+    weights = score_text.measured(run)
     n = deletion_facts.n_changes(shared.whole(run))
-    switch(
-        "measure_deletions",
-        _("Delete sub-layers and swap layers here: {n} measurements").format(n=n),
-    )
+    label = _("Delete sub-layers and swap layers here: {n} measurements")
+    if is_deep(shared.whole(run).model):
+        label = _("Delete whole layers and swap neighbors here: {n} measurements")
+    switch("measure_deletions", label.format(n=n))
     if not link.value("measure_deletions"):
+        shared.said_time(n * pass_flops(shared.whole(run)))
         with place:
             say(says_siblings, facts=recorded_deletions)
         show(deletion_picture.siblings, facts=recorded_deletions, key="siblings")
@@ -139,9 +142,9 @@ def which_layers_can_go(run: Run) -> None:
         show(deletion_picture.lines, weights, facts=facts_of, key="deleted_lines")
     note(
         _(
-            "Nothing is retrained. Least needed: lowest loss when that sub-layer alone is "
-            "deleted. Random: 3 orders, seeds 0 to 2; the band is their range. A deleted "
-            "sub-layer is bypassed."
+            "Nothing is retrained. Least needed: lowest loss when that part alone is deleted. "
+            "Random: 3 orders, seeds 0 to 2; the band is their range. What is deleted is "
+            "bypassed."
         )
     )
     rows = deletion_table(facts_of(weights))

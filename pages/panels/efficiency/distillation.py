@@ -185,6 +185,9 @@ def student_table(facts: DistillationFacts) -> pd.DataFrame:
 def what_a_teacher_adds(run: Run) -> None:
     """The student and how it is taught; what was recorded, or trained when the reader asks."""
     place = explained(("distillation",), CODE, key="distillation")
+    why = _("Students are trained on the data that their teacher learned from.")
+    if shared.needs_training(run, why, "taught"):
+        return
     picture = st.container()  # above what is set, which would push it off a phone's screen
     weights = starts.original(run.weights)
     size, how = chosen(weights)

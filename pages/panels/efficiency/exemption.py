@@ -12,7 +12,7 @@ from blocks.efficiency.matrix_places import layer_path, path_of
 from blocks.efficiency.names import name_of
 from blocks.efficiency.recorded_blame import recorded_blame
 from blocks.observe.run import Run
-from pages.panels.efficiency import shared
+from pages.panels.efficiency import score_text
 from pages.panels.efficiency.recipe_words import exempt_in_words, module_in_words
 from pages.ui import link, panel, starts
 from pages.ui.controls import several
@@ -31,7 +31,7 @@ def chosen(run: Run) -> frozenset[str]:
 
 
 def _config(run: Run) -> ModelConfig:
-    return shared.whole(run).file.config
+    return starts.model(starts.original(run.weights)).config
 
 
 def says_nothing_left(run: Run, exempt: frozenset[str], *, in_layers: bool) -> str:
@@ -90,7 +90,7 @@ def _most_blamed(run: Run, how: Compression, place: str) -> None:
     plain = replace(how, exempt=frozenset())
     kept = name_of(replace(plain, kept_share=RECORDED_SHARE))
     key = f"exempt_blamed{place}"
-    if traced := recorded_blame(starts.original(run.weights), kept):
+    if traced := recorded_blame(score_text.measured(run), kept):
         _way(_("Most sensitive layer"), (*without_layer(traced.rows, plain).exempt,), key)
     elif not place:
         label, go = _("Find the most sensitive layer"), panel.open_panel

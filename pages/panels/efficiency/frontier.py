@@ -1,5 +1,6 @@
 """Bytes in a file against what the model still can do: a ready set of variants, and the front."""
 
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -8,13 +9,16 @@ import streamlit as st
 
 from blocks.cost.units import bytes_text
 from blocks.efficiency import compression, frontier
+from blocks.efficiency.compression import compressed_config
 from blocks.efficiency.frontier import INT8, TIMED, FrontColors, FrontierFacts, Variant
 from blocks.efficiency.int8_times import MatrixBytes, shapes_of
-from blocks.efficiency.names import compression_of
+from blocks.efficiency.names import compression_of, name_of
 from blocks.efficiency.recorded import Recorded, recorded
+from blocks.model.faults import ConfigError, Fault
 from blocks.observe.run import Run
+from pages.figures.numbers import readable
 from pages.figures.units import duration, quality_text
-from pages.panels.efficiency import frontier_picture, made, shared
+from pages.panels.efficiency import frontier_picture, made, score_text, shared
 from pages.panels.efficiency.frontier_picture import variant_name
 from pages.panels.efficiency.lost_answers import question_by_question
 from pages.panels.efficiency.recipe_words import in_words
@@ -23,8 +27,9 @@ from pages.ui.chart import show
 from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
+from pages.ui.fold import fold
 from pages.ui.frame import section
-from pages.ui.language import _, ngettext, sentences
+from pages.ui.language import _, enumeration, ngettext, say_fault, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
@@ -32,6 +37,8 @@ from pages.ui.tables import show_table
 
 CODE = (compression.compress, frontier.measure_variant)
 MOST_LOST = 0.02
+MOST_RECIPE = 200  # characters
+PARTS = ("layers3+4", "heads1-wanda", "units25", "sparse50-2:4", "int4-group32-gptq", "act8-smooth")
 
 
 @lru_cache(maxsize=64)
@@ -85,6 +92,8 @@ def says_frontier(facts: FrontierFacts) -> str:
 
 def _says_quality(facts: FrontierFacts, best: Variant) -> str:
     """Score and held-out loss before and after: the one may stay where the other rises."""
+    if facts.is_of_text:
+        return _says_text_quality(facts, best)
     text = _("Its held-out loss is {loss:.3f} nats, the original's {loss_before:.3f}.")
     if facts.is_share:
         text = _(
@@ -97,6 +106,25 @@ def _says_quality(facts: FrontierFacts, best: Variant) -> str:
         before=_said(facts.original.score, facts),
         loss=best.held_out_loss,
         loss_before=facts.original.held_out_loss,
+    )
+
+
+def _says_text_quality(facts: FrontierFacts, best: Variant) -> str:
+    """Perplexity and accuracy, and the difference over the same tokens with its error."""
+    text = _(
+        "Its perplexity is {now}, the original's {before}: {more:+.3f} ± {error:.3f} bits per "
+        "token over the same {n} tokens. It ranks {accuracy} of them first, the original "
+        "{accuracy_before}."
+    )
+    more, error = best.more_bits(facts.original)
+    return text.format(
+        now=readable(best.perplexity),
+        before=readable(facts.original.perplexity),
+        more=more,
+        error=error,
+        n=len(best.scores),
+        accuracy=shared.said_accuracy(best),
+        accuracy_before=shared.said_accuracy(facts.original),
     )
 
 
@@ -152,6 +180,8 @@ def says_how(facts: FrontierFacts, processor: str) -> str:
         "Scored on held-out questions of the model's own task, the same for all models; ± is "
         "the standard error over {n} draws."
     )
+    if facts.is_of_text:
+        text = _("Scored on the same {n} predictions for all models.")
     said = text.format(n=len(facts.original.scores))
     before = shared.measured_on(processor) if processor else ""
     click = _("Click a point to use its model.")
@@ -194,6 +224,7 @@ def variant_table(facts: FrontierFacts) -> pd.DataFrame:
             "score": [each.score for each in facts.variants],
             "standard_error": [each.spread for each in facts.variants],
             "held_out_loss": [each.held_out_loss for each in facts.variants],
+            "accuracy": [each.accuracy for each in facts.variants],
             "seconds_a_batch": [each.seconds for each in facts.variants],
             "seconds_a_token": [each.token_seconds for each in facts.variants],
         }
@@ -204,16 +235,19 @@ def variant_table(facts: FrontierFacts) -> pd.DataFrame:
 def how_small(run: Run) -> None:
     """The ready set as it was measured before; measured here when the reader asks for it."""
     place = explained(("quantization", "pruning", "pareto_front"), CODE, key="frontier")
-    weights = starts.original(run.weights)
+    weights = score_text.measured(run)
     names = frontier.ready(shared.whole(run).file.config)
     label = _("Make and measure {n} smaller models here")
     switch("measure_variants", label.format(n=len(names) - 1))
+    if not link.value("measure_variants"):
+        shared.expected(run, names)
     n_measured = _measured_here(weights, names) if link.value("measure_variants") else 0
-    shown = starts.start(link.value("preset")).recipe if weights != run.weights else ""
+    shown = _shown_recipe(run)
     own = _made_here(weights, names, n_measured, shown)
     at = weights, n_measured, own, shown, FrontColors(link.value("front_colors"))
     if not frontier_facts(*at).variants:
         place.info(_promise(run), icon=":material/lightbulb:")
+        _own_recipe(weights)
         return
     with place:
         say(says_frontier, *at, facts=frontier_facts)
@@ -233,8 +267,56 @@ def how_small(run: Run) -> None:
     note(says_how(facts, before.processor if before else ""))
     _ways_to_best(facts, run)
     question_by_question(run, facts.smallest(MOST_LOST).name)
+    _own_recipe(weights)
     _way_to_int8()
     _in_numbers(facts)
+
+
+def _shown_recipe(run: Run) -> str:
+    """Of the variant on all pages, where it was calibrated on the text of this page."""
+    if run.weights == starts.original(run.weights):
+        return ""
+    how = compression_of(starts.start(link.value("preset")).recipe)
+    whole = starts.original(run.weights)
+    is_of_it = starts.measured_on(whole, how.text) == score_text.measured(run)
+    return name_of(replace(how, text="")) if is_of_it or not how.needs_calibration else ""
+
+
+def _own_recipe(weights: str) -> None:
+    """A recipe in standard terms, measured beside the others."""
+    with (own := fold(_("Measure a recipe of your own"), key="own_recipe_fold")):
+        if not own.open:
+            return
+        recipe = st.text_input(
+            _("Recipe"),
+            key="own_recipe",
+            placeholder=PARTS[-2],
+            max_chars=MOST_RECIPE,
+            on_change=_note_own,
+            args=(weights,),
+        )
+        text = _(
+            "A recipe has parts separated by dots, done in this order: {parts}. What is left out "
+            "keeps its default."
+        )
+        note(text.format(parts=enumeration(f"`{each}`" for each in PARTS)))
+        if recipe and (fault := _recipe_fault(weights, recipe)):
+            st.error(say_fault(fault), icon=":material/block:")
+
+
+def _note_own(weights: str) -> None:
+    recipe = st.session_state["own_recipe"]
+    if recipe and _recipe_fault(weights, recipe) is None:
+        made.note(weights, name_of(compression_of(recipe)))
+
+
+def _recipe_fault(weights: str, recipe: str) -> Fault | None:
+    """Why a recipe cannot be, or not of this model."""
+    try:
+        compressed_config(starts.calibrated(weights).file.config, compression_of(recipe))
+    except ConfigError as error:
+        return error.faults[0]
+    return None
 
 
 def _way_to_int8() -> None:
@@ -263,8 +345,11 @@ def _made_here(
     known = before.variants if before else {}
     wanted = [name for name in made.names(weights) if name not in there]
     steps = [partial(_own, weights, name, known.get(name)) for name in wanted]
+    if wanted and not there:  # beside the original, which nobody has measured
+        steps.insert(0, partial(made.measured, weights, ""))
     what = "own", weights, n_measured, *wanted
-    return tuple(in_steps(steps, what=what, key="own_variants").found)
+    found = in_steps(steps, what=what, key="own_variants").found
+    return tuple(each for each in found if each.name)
 
 
 def _own(weights: str, name: str, known: Variant | None) -> Variant:
@@ -309,8 +394,7 @@ def shown_table(facts: FrontierFacts) -> pd.DataFrame:
     columns = {
         _("variant"): [variant_name(each, _) for each in each_one],
         _("file size"): [bytes_text(each.n_bytes) for each in each_one],
-        _("score"): [shared.said_score(each, is_share=facts.is_share) for each in each_one],
-        _("held-out loss"): [f"{each.held_out_loss:.3f}" for each in each_one],
+        **shared.qualities(each_one, is_share=facts.is_share),
         _("time per batch"): [duration(each.seconds) for each in each_one],
         _("time per token"): [_token_time(each) for each in each_one],
         _("on the Pareto front"): [_("yes") if each.name in best else "" for each in each_one],

@@ -23,7 +23,7 @@ from blocks.observe.run import Run
 from pages.figures.numbers import readable
 from pages.figures.units import duration
 from pages.panels.cost.shared import busy, measure_button, where
-from pages.panels.efficiency import int8_picture
+from pages.panels.efficiency import int8_picture, score_text
 from pages.panels.efficiency.recipe_words import exempt_in_words
 from pages.panels.efficiency.teaching import teacher_of
 from pages.ui import link, starts
@@ -163,7 +163,7 @@ def is_int8_faster(run: Run) -> None:
     if fault := packed.packed_fault():
         place.info(say_fault(fault), icon=":material/block:")
         return
-    weights = starts.original(run.weights)
+    weights = score_text.measured(run)
     label = _("Measure float32 and int8 here (a few seconds)")
     if not measure_button("measure_int8", label, again=_("Measure again")):
         with place:
@@ -178,7 +178,9 @@ def is_int8_faster(run: Run) -> None:
     with place:
         say(says_int8, *found, facts=int8_facts)
     show(int8_picture.times, *found, facts=int8_facts, key="int8_times")
-    at = (*found, () if done.is_stopped else _passes(weights, series.attempt))
+    whole = starts.original(run.weights)
+    has_passes = starts.has_task(whole) and not done.is_stopped
+    at = (*found, _passes(whole, series.attempt) if has_passes else ())
     facts = int8_facts(*at)
     if len(facts.passes) == Int8Passes.n_steps:
         say(says_passes, *at, facts=int8_facts)

@@ -8,6 +8,7 @@ import streamlit as st
 from blocks.efficiency import answer_facts as facts_of
 from blocks.efficiency.answer_facts import AnswerFacts
 from blocks.observe.run import Run
+from pages.panels.efficiency import score_text
 from pages.ui import starts
 from pages.ui.export import download
 from pages.ui.fold import fold
@@ -19,7 +20,7 @@ from pages.ui.tables import show_whole
 @lru_cache(maxsize=32)
 def answer_facts(weights: str) -> AnswerFacts:
     """What a variant answers otherwise; `weights` names it, and by that the model it is made of."""
-    model = starts.calibrated(starts.original(weights))
+    model = starts.calibrated(starts.measured_on(starts.original(weights)))
     return facts_of.answer_facts(model, starts.variant_file(weights))
 
 
@@ -55,7 +56,9 @@ def question_by_question(run: Run, best: str) -> None:
 def _answers_and_file(weights: str) -> None:
     """What it answers otherwise, where its task asks questions, and the file to keep."""
     file = st.container()
-    if facts_of.is_asked_whole(starts.calibrated(starts.original(weights))):
+    if facts_of.is_asked_whole(
+        starts.calibrated(score_text.measured_weights(starts.original(weights)))
+    ):
         with file, st.spinner(_("Asking both models the same questions …")):
             say(says_answers, weights, facts=answer_facts)
         if found := answer_facts(weights).lost:

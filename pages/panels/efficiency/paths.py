@@ -1,34 +1,46 @@
 """The residual network as an ensemble of paths: which lengths carry gradient and output."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import pandas as pd
-import streamlit as st
 
 from blocks import ConfigError
 from blocks.inspection import paths
-from blocks.inspection.paths import PathFacts
+from blocks.inspection.paths import PathFacts, PathQuestion
 from blocks.observe.run import Run
-from pages.panels.efficiency import paths_picture, shared
-from pages.ui import cached
+from pages.panels.efficiency import paths_picture, score_text, shared
+from pages.ui import cached, link, starts
 from pages.ui.chart import columns, show
+from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _, say_fault
 from pages.ui.numbers import percent
 from pages.ui.said import say
+from pages.ui.steps import in_steps
 
 CODE = (paths.gradients_by_length, paths.streams_by_length)
 
 
-@lru_cache(maxsize=32)
-def path_facts(run: Run) -> PathFacts:
-    """The paths of the shown model, on a held-out batch of its own task."""
-    batch = shared.whole(run).examiner.batches[0]
-    model = cached.model(run)
+def question(run: Run, measured: str) -> PathQuestion:
+    """The paths of the shown model, on a held-out batch. Raises `ConfigError` where it has none."""
+    batch = starts.calibrated(measured).examiner.batches[0]
+    return paths.of_batch(cached.model(run), batch.to(run.device))
+
+
+@lru_cache(maxsize=1024)
+def part(run: Run, measured: str, i: int) -> tuple[float, ...]:
+    """One part of the answer."""
     with cached.turn(run.device):
-        return paths.of_batch(model, batch.to(run.device))
+        return question(run, measured).part(i)
+
+
+@lru_cache(maxsize=32)
+def path_facts(run: Run, measured: str) -> PathFacts:
+    """The whole answer."""
+    asked = question(run, measured)
+    return asked.facts([part(run, measured, i) for i in range(asked.n_parts)])
 
 
 def says_paths(facts: PathFacts) -> str:
@@ -66,21 +78,33 @@ def path_table(facts: PathFacts) -> pd.DataFrame:
 def which_paths(run: Run) -> None:
     """Gradient by length of path; loss as paths grow, and as sub-layers are deleted."""
     place = explained(("paths",), CODE, key="paths")
+    at = run, score_text.measured(run)
     try:
-        with place, st.spinner(_("Following the paths …")):
-            say(says_paths, run, facts=path_facts)
+        asked = question(*at)
     except ConfigError as error:
         place.info(say_fault(error.faults[0]), icon=":material/lightbulb:")
         return
+    asked_by = "follow_paths" if asked.is_long else ""
+    if asked_by:
+        switch(asked_by, _("Follow the paths here ({n} parts)").format(n=asked.n_parts))
+        if not link.value(asked_by):
+            shared.said_time(asked.flops)
+            return
+    steps = [partial(part, *at, i) for i in range(asked.n_parts)]
+    if len(in_steps(steps, what=at, key="path_parts", asked_by=asked_by).found) < len(steps):
+        return
+    with place:
+        say(says_paths, *at, facts=path_facts)
     left, right = columns(2)
     with left:
-        show(paths_picture.gradients, run, facts=path_facts, key="path_gradients")
+        show(paths_picture.gradients, *at, facts=path_facts, key="path_gradients")
     with right:
-        show(paths_picture.losses, run, facts=path_facts, key="path_losses")
-    facts = path_facts(run)
+        show(paths_picture.losses, *at, facts=path_facts, key="path_losses")
+    facts = path_facts(*at)
     text = _(
-        "One held-out batch of the model's own task. Deletions: {n} random draws, seed "
-        "{seed}; the band is their range."
+        "{tokens:,} held-out tokens. Deletions: {n} random draws, seed {seed}; the band is their "
+        "range."
     )
-    note(text.format(n=paths.N_DRAWS, seed=facts.seed))
+    n_tokens = asked.token_ids.numel()
+    note(text.format(tokens=n_tokens, n=paths.N_DRAWS, seed=facts.seed))
     download("paths.csv", lambda: path_table(facts).to_csv(index=False), "text/csv")

@@ -10,7 +10,7 @@ from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.recorded import Recorded, recorded
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.panels.efficiency import made, pruning_picture, shared
+from pages.panels.efficiency import made, pruning_picture, score_text, shared
 from pages.panels.efficiency.own_pruning import prune_your_own
 from pages.ui import link, starts
 from pages.ui.chart import show
@@ -33,9 +33,9 @@ MOST_KEPT = 0.95
 
 
 @lru_cache(maxsize=64)
-def pruning_facts(run: Run, pruned: Pruned, n_measured: int) -> PruningFacts:
+def pruning_facts(weights: str, pruned: Pruned, n_measured: int) -> PruningFacts:
     """The first measurements made here; with none, what was measured before."""
-    model, weights = shared.whole(run), starts.original(run.weights)
+    model = starts.calibrated(weights)
     before = None if n_measured else recorded(weights)
     return facts_of.pruning_facts(
         model.file.config,
@@ -52,7 +52,7 @@ def says_pruning(facts: PruningFacts) -> str:
     by_size, by_use, by_chance = (percent(facts.kept_up_to(c, MOST_KEPT)) for c in Criterion)
     text = _(
         "Keeping {kept}, the model can lose {size} if parts are chosen by magnitude, "
-        "{use} if by their contribution on its task's text (Wanda), and {chance} if at "
+        "{use} if by their contribution on the calibration text (Wanda), and {chance} if at "
         "random."
     )
     kept = shared.said_kept(MOST_KEPT, facts.score_name, facts.is_share)
@@ -93,12 +93,14 @@ def _lines(run: Run) -> None:
     names = PRUNED_NAMES
     choose("taken_out", _("What to remove"), Pruned, label_of=lambda name: _(names[name]))
     pruned = Pruned(link.value("taken_out"))
-    weights = starts.original(run.weights)
+    weights = score_text.measured(run)
     order = facts_of.in_order(shared.whole(run).file.config, pruned)
     if not order:
         place.info(_("This model has too few of these to remove any."), icon=":material/lightbulb:")
         return
     switch("measure_pruning", _("Measure {n} pruned models here").format(n=len(order)))
+    if not link.value("measure_pruning"):
+        shared.expected(run, ["", *(name for _criterion, name in order)])
     is_asked = link.value("measure_pruning")
     before = None if is_asked else recorded(weights)
     if not is_asked and before is None:
@@ -107,7 +109,7 @@ def _lines(run: Run) -> None:
     n_measured = _measured_here(weights, pruned, order) if is_asked else 0
     if is_asked and n_measured < len(Criterion):
         return
-    at = run, pruned, n_measured
+    at = weights, pruned, n_measured
     with place:
         say(says_pruning, *at, facts=pruning_facts)
     show(

@@ -14,6 +14,7 @@ from pages.ui.numbers import percent
 
 LAYER = re.compile(r"(?:(\w+)\.)?(layers|mtp)\.(\d+)")
 MOST_NAMED = 4
+TEXT_NAMES = {"en": N_("an English text"), "zh": N_("a Chinese text")}
 BY = {
     Criterion.MAGNITUDE: N_("the smallest"),
     Criterion.WANDA: N_("those contributing least"),
@@ -50,6 +51,9 @@ def _parts(how: Compression) -> Iterator[str]:
         yield _("chosen across all layers")
     if how.quantization is not None:
         yield from _rounding(how, how.quantization)
+    if how.text:
+        text = _(TEXT_NAMES.get(how.text, N_("a text of your own")))
+        yield _("calibrated on {text}").format(text=text)
 
 
 def _rounding(how: Compression, grid: Quantization) -> Iterator[str]:

@@ -95,6 +95,9 @@ def retraining_table(facts: RetrainingFacts) -> pd.DataFrame:
 def what_training_repairs(run: Run) -> None:
     """What is removed; what was recorded, or trained when the reader asks; then one to keep."""
     place = explained(("pruning",), CODE, key="retraining")
+    why = _("A pruned model is trained on with the data that it learned from.")
+    if shared.needs_training(run, why, "retrained"):
+        return
     weights = starts.original(run.weights)
     names = {str(removed): _(name) for removed, name in REMOVED_NAMES.items()}
     choose("retrained_without", _("What to remove"), Removed, label_of=names.__getitem__)

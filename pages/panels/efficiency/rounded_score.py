@@ -9,10 +9,10 @@ from blocks.efficiency.frontier import FrontierFacts
 from blocks.efficiency.names import name_of
 from blocks.observe.run import Run
 from pages.figures.units import quality_text
-from pages.panels.efficiency import made, shared
+from pages.panels.efficiency import made, score_text, shared
 from pages.panels.efficiency.frontier_picture import variant_name
 from pages.panels.efficiency.recipe_words import exempt_in_words
-from pages.ui import link, starts
+from pages.ui import link
 from pages.ui.controls import switch
 from pages.ui.explain import note
 from pages.ui.language import _, sentences
@@ -50,10 +50,11 @@ def _said(facts: FrontierFacts, i: int) -> str:
 def what_it_still_can_do(run: Run, how: Compression) -> None:
     """Measured when the reader asks."""
     switch("measure_rounded", _("Measure score and loss here"))
-    if not link.value("measure_rounded"):
-        return
-    weights, model = starts.original(run.weights), shared.whole(run)
     wanted = dict.fromkeys(map(name_of, (Compression(), how, replace(how, exempt=frozenset()))))
+    if not link.value("measure_rounded"):
+        shared.expected(run, wanted)
+        return
+    weights, model = score_text.measured(run), shared.whole(run)
     steps = [partial(made.variant, weights, name) for name in wanted]
     what = "rounded", weights, *wanted
     done = in_steps(steps, what=what, key="rounded_steps", asked_by="measure_rounded")

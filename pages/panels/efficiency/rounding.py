@@ -1,20 +1,20 @@
 """What rounding to a few bits does to each matrix, and to the numbers of one row."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import streamlit as st
 
 from blocks.cost.units import bytes_text
 from blocks.efficiency import quantization, rounding
 from blocks.efficiency import rounding_facts as facts_of
-from blocks.efficiency.compression import Compression
+from blocks.efficiency.compression import Compression, layers
 from blocks.efficiency.quantization import BITS, Granularity, Quantization, RangeRule
 from blocks.efficiency.rounding import Rounding
-from blocks.efficiency.rounding_facts import RoundingFacts
+from blocks.efficiency.rounding_facts import RoundingFacts, Rows
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
-from pages.panels.efficiency import exemption, rounding_picture, shared
+from pages.panels.efficiency import exemption, rounding_picture, score_text, shared
 from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.efficiency.rounded_score import what_it_still_can_do
 from pages.ui import link, phone, starts
@@ -27,6 +27,7 @@ from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.link_fields.efficiency import GROUP_SIZES
 from pages.ui.said import say
+from pages.ui.steps import in_steps
 
 GRANULARITY_NAMES = {
     "tensor": N_("per matrix"),
@@ -47,7 +48,14 @@ CODE = (quantization.quantize, quantization.affine_grid, rounding.gptq, rounding
 @lru_cache(maxsize=32)
 def rounding_facts(weights: str, how: Compression, matrix: str) -> RoundingFacts:
     """All matrices of the original, rounded."""
-    return facts_of.rounding_facts(starts.calibrated(weights), how, matrix)
+    rows_of = partial(rounded_rows, weights, how)
+    return facts_of.rounding_facts(starts.calibrated(weights), how, matrix, rows_of)
+
+
+@lru_cache(maxsize=2048)
+def rounded_rows(weights: str, how: Compression, names: tuple[str, ...]) -> Rows:
+    """The matrices of a layer, rounded."""
+    return facts_of.rounded_rows(starts.calibrated(weights), how, names)
 
 
 def chosen(run: Run) -> Compression:
@@ -108,15 +116,22 @@ def what_rounding_loses(run: Run) -> None:
         place.info(nothing, icon=":material/lightbulb:")
         exemption.exempt_controls(run, how)
         return
-    at = starts.original(run.weights), how, link.value("rounded_matrix")
-    with place, st.spinner(_("Rounding all matrices …")):
-        say(says_rounding, *at, facts=rounding_facts)
+    at = score_text.measured(run), how, link.value("rounded_matrix")
+    steps = [
+        partial(rounded_rows, *at[:2], names) for names in layers(starts.calibrated(at[0]), how)
+    ]
+    is_known = len(in_steps(steps, what=at[:2], key="rounded_rows").found) == len(steps)
+    if is_known:
+        with place:
+            say(says_rounding, *at, facts=rounding_facts)
     chosen_way, onward = st.columns(2, vertical_alignment="bottom")
     with chosen_way:
         rounding_control()
     with onward:
         shared.way_to(how, _("Show this model on all pages"), "use_rounded")
     exemption.exempt_controls(run, how)
+    if not is_known:
+        return
     left, right = columns([6, 5])
     with left:
         show(

@@ -1,36 +1,42 @@
 """What the panels of Efficiency share: the trained model, its variants, and the way to one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
 from blocks.cost.units import bytes_text
 from blocks.efficiency.compression import Calibrated, Compression
+from blocks.efficiency.expected import flops_per_second, variant_flops
 from blocks.efficiency.frontier import Variant
 from blocks.efficiency.names import compression_of, name_of
+from blocks.model.faults import Fault
 from blocks.observe.run import Run
 from blocks.training.spec import TrainingSpec
 from blocks.weights.pocket import pocket_names
+from pages.figures.numbers import readable
 from pages.figures.units import long_duration, quality_text
 from pages.panels.efficiency import made
 from pages.panels.efficiency.recipe_words import in_words
+from pages.panels.efficiency.score_text import measured, measured_weights
 from pages.panels.training.shared import expected_pace
 from pages.ui import link, starts
 from pages.ui.compare import kept
 from pages.ui.explain import note
-from pages.ui.language import _, say_fault
+from pages.ui.language import _, say_fault, sentences
 from pages.ui.link_fields.compare import Kept
 from pages.ui.link_fields.efficiency import FIELDS
 from pages.ui.numbers import percent
 from pages.ui.ways import take, way
 
+WORTH_SAYING = 10  # seconds
 
-def ways_to_trained(weights: str) -> None:
-    """Why nothing can be measured here, and the models that know a task."""
-    fault = starts.task_fault(starts.original(weights)) if weights else None
-    text = _("A compressed model is measured on the task the original was trained on.")
-    st.info(say_fault(fault) if fault else text, icon=":material/lightbulb:")
+
+def ways_to_trained() -> None:
+    """That random weights have nothing to lose, and the models that were trained."""
+    text = _("Random weights know nothing that rounding could spoil. Choose a trained model.")
+    st.info(text, icon=":material/lightbulb:")
     trained_models("shrink")
 
 
@@ -52,8 +58,19 @@ def open_preset(preset: str) -> None:
 
 
 def whole(run: Run) -> Calibrated:
-    """The model as it was trained, with its task, of which a run shows it or a variant."""
-    return starts.calibrated(starts.original(run.weights))
+    """The model as it was trained, of which a run shows it or a variant, and what asks it."""
+    return starts.calibrated(measured(run))
+
+
+def needs_training(run: Run, why: str, key: str) -> bool:
+    """Whether a model came without the task that an experiment trains on; then it says so."""
+    weights = starts.original(run.weights)
+    if starts.has_task(weights):
+        return False
+    reason = say_fault(starts.task_fault(weights) or Fault(""))
+    st.info(sentences(why, reason), icon=":material/lightbulb:")
+    trained_models(key)
+    return True
 
 
 def said_kept(share: float, score_name: str, is_share: bool) -> str:
@@ -99,15 +116,35 @@ def said_score(variant: Variant, *, is_share: bool) -> str:
 
 def in_numbers(variants: Mapping[str, Variant], *, is_share: bool) -> pd.DataFrame:
     """Bytes and quality of variants, by what each is called."""
-    each = variants.values()
+    each = [*variants.values()]
     return pd.DataFrame(
         {
             _("variant"): [*variants],
             _("file size"): [bytes_text(variant.n_bytes) for variant in each],
-            _("score"): [said_score(variant, is_share=is_share) for variant in each],
-            _("held-out loss"): [f"{variant.held_out_loss:.3f}" for variant in each],
+            **qualities(each, is_share=is_share),
         }
     )
+
+
+def qualities(variants: Sequence[Variant], *, is_share: bool) -> dict[str, list[str]]:
+    """The columns that say how good variants are: of a text, what the field reads it by."""
+    columns = {
+        _("score"): [said_score(each, is_share=is_share) for each in variants],
+        _("held-out loss"): [f"{each.held_out_loss:.3f}" for each in variants],
+    }
+    if any(each.accuracy is None for each in variants):
+        return columns
+    return {
+        _("bits per token"): columns[_("score")],
+        _("perplexity"): [readable(each.perplexity) for each in variants],
+        _("next-token accuracy"): [said_accuracy(each) for each in variants],
+    }
+
+
+def said_accuracy(variant: Variant) -> str:
+    """The share of the tokens of a text that ranked first, and its standard error."""
+    shares = variant.accuracy or 0.0, variant.accuracy_error
+    return " ± ".join(f"{each:.1%}" for each in shares)
 
 
 def shown_variant(run: Run) -> None:
@@ -167,13 +204,44 @@ def _use(name: str) -> None:
     if name and (entry is None or dict(entry.query) != {"preset": whole}):
         kept.add([Kept("", (("preset", whole),))], becomes_a=True)
     if name:
-        made.note(starts.start(whole).weights, name)
+        weights = starts.start(whole).weights
+        made.note(measured_weights(weights), name)
+        name = _with_text(weights, name)
     open_preset(starts.variant_of(whole, name))
+
+
+def _with_text(weights: str, name: str) -> str:
+    """The recipe with the text that it is calibrated on, where it would be another without it."""
+    text = starts.text_on(measured_weights(weights))
+    usual = starts.text_on(starts.measured_on(weights))
+    return name_of(replace(compression_of(name), text="" if text == usual else text))
 
 
 def look_at_matrix(customdata: list[str]) -> None:
     """A cell of a map was clicked: its matrix is the one that is looked at."""
     link.change("rounded_matrix", str(customdata[0]))
+
+
+def expected(run: Run, recipes: Iterable[str]) -> None:
+    """About how long it takes to make and measure these, where that is no matter of seconds."""
+    model = whole(run)
+    said_time(variant_flops(model, map(compression_of, recipes)))
+
+
+def said_time(n_flops: int) -> None:
+    """About how long so much work takes here, where that is no matter of seconds."""
+    seconds = n_flops / speed()
+    if seconds > WORTH_SAYING:
+        text = _(
+            "This takes about {time} here, estimated from the current speed of matrix products."
+        )
+        note(text.format(time=long_duration(seconds, _=_)))
+
+
+@st.cache_data(ttl=60, show_spinner=False, max_entries=1)
+def speed() -> float:
+    """FLOPs per second of this machine, measured once a minute."""
+    return flops_per_second()
 
 
 def use_clicked(customdata: list[str]) -> None:

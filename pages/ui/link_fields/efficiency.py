@@ -28,6 +28,16 @@ KEPT_PERCENTS = ("1", "3", "10")
 CACHE_GROUPS, CACHE_RECENT = ("8", "16", "32"), ("0", "8", "32")
 
 
+class ScoreText(StrEnum):
+    """What smaller models are calibrated and scored on."""
+
+    TASK = "task"
+    EN = "en"
+    ZH = "zh"
+    SIDEBAR = "sidebar"
+    OWN = "own"
+
+
 class MaskedAmong(StrEnum):
     """Among which weights those that are masked are sought."""
 
@@ -69,6 +79,7 @@ def teacher_name(text: str) -> str:
 
 
 FIELDS: dict[str, Field] = {
+    "score_text": Field(choice(ScoreText), "task"),
     "n_bits": Field(whole(BITS[0], BITS[-1]), 3),
     "granularity": Field(choice(Granularity), "channel"),
     "group_size": Field(whole(2, 1024), 32),
@@ -116,5 +127,6 @@ FIELDS: dict[str, Field] = {
     "activation_bits": Field(whole(BITS[0], BITS[-1]), 8),
     "measure_activations": Field(flag, False),
     "measure_caches": Field(flag, False),
+    "follow_paths": Field(flag, False),
     "measure_int8": Field(whole(0, MOST_ATTEMPTS), 0),
 }

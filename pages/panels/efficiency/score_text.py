@@ -1,0 +1,158 @@
+"""The text that smaller models are calibrated and scored on, as the reader chooses it."""
+
+import streamlit as st
+
+from blocks import ConfigError
+from blocks.corpora.texts import decoded_text
+from blocks.cost.units import bytes_text
+from blocks.efficiency.compression import Calibrated
+from blocks.efficiency.expected import variant_bytes
+from blocks.efficiency.own_text import OwnText
+from blocks.model.faults import N_, Fault
+from blocks.observe.run import Run
+from pages.ui import link, score_texts, starts
+from pages.ui.controls import choose
+from pages.ui.explain import note
+from pages.ui.language import _, say_fault
+from pages.ui.link_fields.efficiency import ScoreText
+from pages.ui.settings import GIB, memory_budget
+
+NAMES = {
+    ScoreText.TASK: N_("its own task"),
+    ScoreText.EN: N_("an English text"),
+    ScoreText.ZH: N_("a Chinese text"),
+    ScoreText.SIDEBAR: N_("the text of the sidebar"),
+    ScoreText.OWN: N_("a text of your own"),
+}
+OWN, OWN_FAULTS = "own_score_text", "own_score_text_faults"
+NO_TEXT_YET = N_("Paste a text of your own, or upload one")
+
+
+def measured(run: Run) -> str:
+    """The whole model of a run with what it is measured on, as `starts.calibrated` takes it."""
+    return measured_weights(starts.original(run.weights))
+
+
+def measured_weights(weights: str) -> str:
+    """The same by the whole weights themselves."""
+    match _chosen(weights):
+        case ScoreText.TASK:
+            return starts.measured_on(weights)
+        case ScoreText.SIDEBAR:
+            return starts.measured_on(weights, score_texts.keep(link.value("text")))
+        case ScoreText.OWN:
+            return starts.measured_on(weights, score_texts.keep(st.session_state.get(OWN, "")))
+        case language:
+            return starts.measured_on(weights, language)
+
+
+def _chosen(weights: str) -> ScoreText:
+    """What the link says; where it says nothing, the task, or what a model has for want of one."""
+    said = ScoreText(link.value("score_text"))
+    if said is not ScoreText.TASK or starts.has_task(weights):
+        return said
+    return ScoreText(starts.text_on(starts.measured_on(weights)))
+
+
+def fault(run: Run) -> Fault | None:
+    """Why nothing can be measured on this text, or with this memory; None where it can."""
+    weights = starts.original(run.weights)
+    if found := starts.measuring_fault(weights):
+        return found
+    if _chosen(weights) is ScoreText.OWN and not st.session_state.get(OWN):
+        return Fault(NO_TEXT_YET)
+    try:
+        _asked = starts.calibrated(measured(run)).examiner
+    except ConfigError as error:
+        return error.faults[0]
+    return _memory_fault(starts.calibrated(measured(run)))
+
+
+def _memory_fault(model: Calibrated) -> Fault | None:
+    """Whether a variant fits beside the model itself, counted before any is made."""
+    need, budget = variant_bytes(model.file.config), memory_budget()
+    if need <= budget:
+        return None
+    text = N_(
+        "Making smaller versions of this model takes {need}, more than the {budget} allowed here: "
+        "set BLOCKSCOPE_MEMORY_GIB to {enough} or more on the server, or choose a smaller model"
+    )
+    said = {"need": bytes_text(need), "budget": bytes_text(budget), "enough": -(-need // GIB)}
+    return Fault(text, said)
+
+
+def choice(run: Run) -> None:
+    """The texts there are, the reader's own where it is chosen, and how it is used."""
+    weights = starts.original(run.weights)
+    if starts.measuring_fault(weights):
+        return
+    has_task, chosen = starts.has_task(weights), _chosen(weights)
+    options = [str(each) for each in ScoreText if has_task or each is not ScoreText.TASK]
+    choose(
+        "score_text",
+        _("Calibrated and scored on"),
+        options,
+        shown=str(chosen),
+        label_of=lambda each: _(NAMES[ScoreText(each)]),
+    )
+    if chosen is ScoreText.OWN:
+        _own_text()
+    if fault(run) is None:
+        _says_halves(starts.calibrated(measured(run)))
+
+
+def _says_halves(model: Calibrated) -> None:
+    """That calibration and score share no token, and what error is told."""
+    asked = model.examiner
+    if not isinstance(asked, OwnText):
+        return
+    text = _(
+        "The first {first:,} of its {n:,} tokens calibrate, the other {second:,} are scored "
+        "({asked:,} predictions): the two parts share no token. ± is the standard error over these "
+        "predictions, as if they were independent."
+    )
+    half = asked.n_tokens // 2
+    said = text.format(
+        n=asked.n_tokens, first=half, second=asked.n_tokens - half, asked=asked.n_asked
+    )
+    note(said if not asked.n_left else f"{said} {_left_out(asked)}")
+
+
+def _left_out(asked: OwnText) -> str:
+    text = _("The {n:,} tokens after them are not read.")
+    return text.format(n=asked.n_left)
+
+
+def _own_text() -> None:
+    """Paste or upload; it stays on this server."""
+    left, right = st.columns([3, 2])
+    with left:
+        st.text_area(
+            _("Your text"),
+            key="pasted_score_text",
+            height=110,
+            max_chars=score_texts.MOST_CHARACTERS,
+            on_change=_read_pasted,
+        )
+    with right:
+        label = _("… or a text file, preferably UTF-8")
+        st.file_uploader(label, ("txt", "md"), key="uploaded_score_text", on_change=_read_uploaded)
+    for each in st.session_state.get(OWN_FAULTS, ()):
+        st.warning(say_fault(each))
+    st.caption(_("Your text stays in this session; links do not include it."))
+
+
+def _read_pasted() -> None:
+    st.session_state[OWN_FAULTS] = ()
+    st.session_state[OWN] = st.session_state["pasted_score_text"]
+
+
+def _read_uploaded() -> None:
+    file = st.session_state["uploaded_score_text"]
+    if file is None:
+        return
+    try:
+        text = decoded_text(file.getvalue())
+        st.session_state[OWN], st.session_state[OWN_FAULTS] = text, ()
+    except ConfigError as error:
+        st.session_state[OWN_FAULTS] = error.faults
