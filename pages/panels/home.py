@@ -17,11 +17,13 @@ from pages.panels import contribution_graph as graph
 from pages.panels import contribution_graph_picture
 from pages.panels.gpt import growing, next_token_picture
 from pages.panels.gpt.next_token import next_facts
+from pages.panels.gpt.writing import AN_ANSWER
 from pages.panels.home_answer import what_it_hangs_on
 from pages.panels.legible import note_what_is_not_read
 from pages.ui import cached, labelled, link, tokens
 from pages.ui.chart import show
 from pages.ui.explain import explained_at, note
+from pages.ui.fields import CHAT
 from pages.ui.frame import link_to_part, must_fit, ran
 from pages.ui.inputs import current_run, length_note, written
 from pages.ui.language import _, literal, sentences
@@ -42,6 +44,7 @@ def reading() -> None:
     run = current_run(Architecture.GPT)
     must_fit(run)
     one_line(run)
+    ask_it()
     length_note(run)
     note_what_is_not_read(run)
     ran(run)
@@ -77,6 +80,19 @@ def one_line(run: Run) -> None:
             on_click=append_word,
             args=(run,),
         )
+
+
+def ask_it() -> None:
+    """The way to the answer of a chat model, where it can be asked."""
+    if CHAT not in tokens.prompts():
+        return
+    query = {"panel": "writing", "prompt": CHAT, "n_new_tokens": str(AN_ANSWER)}
+    st.page_link(
+        "pages/gpt.py",
+        label=_("Ask it: let the model answer this text as a question"),
+        icon=":material/chat:",
+        query_params={**link.elsewhere("pages/gpt.py"), **query},
+    )
 
 
 def append_word(run: Run, *begun: int) -> None:

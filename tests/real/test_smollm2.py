@@ -284,3 +284,13 @@ def test_it_may_be_cut_after_any_of_its_layers():
     assert "Only the first 27 of the 30 trained layers run." in said
     (layers,) = (each for each in at.select_slider if each.key.startswith("n_layers"))
     assert {str(n) for n in range(1, 31)} <= {*layers.options}
+
+
+def test_home_leads_a_question_to_its_answer():
+    from streamlit.testing.v1 import AppTest
+
+    at = AppTest.from_file(str(Path(__file__).parents[2] / "app.py"), default_timeout=150)
+    at.query_params |= {"preset": f"folder:{NAME}", "text": "What is the capital of France?"}
+    at.run()
+    (link,) = (each.proto for each in at.get("page_link") if each.proto.label.startswith("Ask it"))
+    assert "prompt=chat" in link.query_string and "panel=writing" in link.query_string
