@@ -112,6 +112,7 @@ def _source(raw: bytes) -> Source:
 
 def _fields(raw: bytes) -> Iterator[tuple[int, Any]]:
     """The fields of a Protocol Buffers message: number and value. Raises `ValueError`."""
+    value: Any
     at = 0
     while at < len(raw):
         key, at = _number(raw, at)
