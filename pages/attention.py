@@ -58,8 +58,8 @@ def what_to_take(run: Run) -> None:
         "parameters": cached.parameters(run.config),
     }
     figures = [
-        drawn(strip_picture.strip, run, *at, cell[0], facts=shared.head_facts),
-        drawn(step_picture.step, run, *at, *cell, facts=shared.head_facts),
+        drawn(strip_picture.strip, run, *at, is_apart, cell[0], facts=shared.drawn_facts),
+        drawn(step_picture.step, run, *at, is_apart, *cell, facts=shared.drawn_facts),
         drawn(scaling_picture.curves, *scaled, facts=scaling.scaling_facts),
         drawn(contribution_picture.bars, *counted, facts=contribution.contribution_facts),
         drawn(sinks_picture.sinks, *head, facts=contribution.sink_facts),

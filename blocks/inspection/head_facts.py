@@ -70,6 +70,7 @@ class HeadFacts:
     """The steps of one head, and what of them is looked at; all counted from 0.
 
     `step`: one of `STEPS`; `key` and `feature`: the cell of it in the row of the `query`.
+    `apart`: the tokens that are set apart as sinks.
     """
 
     run: Run
@@ -80,6 +81,7 @@ class HeadFacts:
     step: str = "qkv"
     key: int = 0
     feature: int = 0
+    apart: tuple[int, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:

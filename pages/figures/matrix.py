@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pages.figures import marks, palette
+from pages.figures.described import SAID
 from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import Translate, small, token_label
 from pages.figures.weights import codes, weight_bar, weight_map
@@ -21,7 +22,8 @@ class Matrix(NamedTuple):
     """A matrix and what it is called; `values`: (row, column), NaN where masked.
 
     `symbol` is the short name, `is_weights` says that the values are 0 to 1 and rows sum to 1,
-    `rows` and `columns` are what each row and column is called.
+    `rows` and `columns` are what each row and column is called. `end`: the size at which its
+    colors end; None: the largest.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Matrix(NamedTuple):
     rows: Sequence[str]
     columns: Sequence[str]
     is_weights: bool = False
+    end: float | None = None
 
     @property
     def transposed(self) -> "Matrix":
@@ -61,6 +64,7 @@ def heat(
     most: float | None = None,
 ) -> dict[str, Any]:
     """Its colours; `bar`: where their scale stands, if any; `most`: the strongest of them."""
+    most = most or matrix.end
     on: dict[str, Any] = {
         "xaxis": f"x{place.suffix}",
         "yaxis": f"y{place.suffix}",
@@ -93,8 +97,31 @@ def bar_beside(place: Place) -> dict[str, Any]:
 
 
 def common_scale(matrices: Sequence[Matrix]) -> float | None:
-    """The largest size of all, so that colours can be compared; None where all are weights."""
+    """The largest size of all, so that colours can be compared; None where all are weights.
+
+    None too where each has colors that end at a size of its own.
+    """
+    if any(each.end is not None for each in matrices):
+        return None
     return max((largest(each.values) for each in matrices if not each.is_weights), default=None)
+
+
+def outliers(matrix: Matrix, place: Place) -> list[dict[str, Any]]:
+    """A dot on each cell whose size is beyond the end of the colors."""
+    if matrix.end is None:
+        return []
+    row, column = np.nonzero(np.abs(np.nan_to_num(matrix.values)) > matrix.end)
+    return [
+        marks.dots(
+            column.astype(np.uint16),
+            row.astype(np.uint16),
+            xaxis=f"x{place.suffix}",
+            yaxis=f"y{place.suffix}",
+            marker={"size": 3, "color": palette.PINNED},
+            hoverinfo="skip",
+            meta={SAID: ()},
+        )
+    ]
 
 
 def numbered(values: np.ndarray) -> dict[str, Any]:

@@ -61,7 +61,8 @@ def signed_bar(
 
 
 def _ticks(places: Sequence[float], most: float) -> list[str]:
-    return [f"{(place - ZERO) / (MOST - ZERO) * most:.2g}" for place in places]
+    values = [(place - ZERO) / (MOST - ZERO) * most for place in places]
+    return [f"{value:.0f}" if abs(value) >= 100 else f"{value:.2g}" for value in values]
 
 
 def most_of(trace: dict[str, Any]) -> float | None:

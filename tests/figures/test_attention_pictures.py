@@ -227,6 +227,21 @@ def test_what_has_another_range_has_a_scale_of_its_own():
     assert places[0] == ("h", 0) and places[1][1] > 0.5 > places[2][1]
 
 
+def test_where_sinks_are_set_apart_each_matrix_has_colors_of_its_own_and_dots_beyond_their_end():
+    facts = replace(one_head("qkv"), apart=(0,))
+    picture = step_picture.step(facts, _=same)
+    ends = [float(texts[2]) for texts in scales(picture)]
+    values = [facts.steps.q, facts.steps.k, facts.steps.v]
+    expected = [float(np.quantile(np.abs(each), 0.99)) for each in values]
+    assert ends == pytest.approx(expected, rel=0.06) and len(scales(side_by_side(same, "qkv"))) == 1
+    dots = [t for t in raw(picture)["data"] if (t.get("marker") or {}).get("size") == 3]
+    beyond = [int((np.abs(each) > end).sum()) for each, end in zip(values, expected, strict=True)]
+    assert [len(each["x"]) for each in dots] == beyond and sum(beyond) >= 3
+    small = strip_picture.strip(facts, _=same)
+    most = [z["meta"]["most"] for z in heatmaps(small) if "most" in z.get("meta", {})]
+    assert most[3] != most[4]  # raw and divided, each on its own
+
+
 def test_frames_that_are_current_are_framed_and_bold():
     frame = raw(strip(current="qkv"))["layout"]["shapes"][0]
     other = raw(strip(current="softmax"))["layout"]["shapes"][0]

@@ -1,5 +1,7 @@
 """The matrices of one head as they are drawn: which step makes them, what they are called."""
 
+import numpy as np
+
 from blocks.inspection.head_facts import HeadFacts
 from blocks.model.faults import N_
 from pages.figures.counting import told_apart
@@ -56,6 +58,7 @@ def matrix_of(facts: HeadFacts, name: str, _: Translate) -> Matrix:
     tokens, (symbol, title) = told_apart(facts.labels)[rows], NAMES[name]
     values = values[:MOST_FEATURES] if name == "out_weight" else values[rows]
     values = values[:, rows] if name in SQUARES else values[:, :MOST_FEATURES]
+    is_weights = name == "pattern"
     down, across = (tuple(f"[{i}]" for i in range(n)) for n in values.shape)
     return Matrix(
         name,
@@ -64,5 +67,13 @@ def matrix_of(facts: HeadFacts, name: str, _: Translate) -> Matrix:
         values,
         down if name == "out_weight" else tokens,
         tokens if name in SQUARES else across,
-        is_weights=name == "pattern",
+        is_weights=is_weights,
+        end=quantile(values) if facts.apart and not is_weights else None,
     )
+
+
+def quantile(values: np.ndarray) -> float | None:
+    """The size that 1 in 100 of the values exceed; None where it is 0, or all are masked."""
+    sizes = np.abs(values[np.isfinite(values)])
+    found = float(np.quantile(sizes, 0.99)) if sizes.size else 0.0
+    return found or None

@@ -1,6 +1,7 @@
 """What the panels of attention share: the head, what is looked at in it, how it is called."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -41,6 +42,14 @@ def one_head(run: Run, layer: int, head: int) -> head_steps.HeadSteps:
 def head_facts(run: Run, layer: int, head: int, query: int, *cell: Any) -> HeadFacts:
     """One head at one query; `cell`: the step, key and feature that are looked at."""
     return HeadFacts(run, layer, head, query, one_head(run, layer, head), *cell)
+
+
+def drawn_facts(
+    run: Run, layer: int, head: int, query: int, is_apart: bool, *cell: Any
+) -> HeadFacts:
+    """The same as it is drawn; `is_apart`: sinks are set apart."""
+    facts = head_facts(run, layer, head, query, *cell)
+    return replace(facts, apart=sinks.set_apart(run, is_apart))
 
 
 @lru_cache(maxsize=64)

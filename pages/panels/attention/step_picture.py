@@ -18,6 +18,7 @@ from pages.figures.matrix import (
     heat,
     hovered,
     numbered,
+    outliers,
     outlined,
     short,
     titled,
@@ -111,6 +112,7 @@ def side_by_side(
     for i, (matrix, place) in enumerate(zip(matrices, places, strict=True)):
         colors = heat(matrix, place, _, bar=bars[i], most=most)
         traces.append({**colors, **numbered(matrix.values)})
+        traces += outliers(matrix, place)
         traces += cells(matrix, place, _returns(matrix, numbers), _)
         rows = _query_names(tokens, i == 0) | _row_sums(matrix)
         layout |= axes(matrix, place, x=_key_names(matrix), y=rows)
@@ -134,7 +136,8 @@ def _bars(
     matrices: Sequence[Matrix], places: Sequence[Place], _: Translate
 ) -> list[dict[str, Any] | None]:
     """Where the scale of each stands; of matrices on one scale it is that of the last."""
-    if len({matrix.is_weights for matrix in matrices}) == 1:
+    has_own = any(matrix.end is not None for matrix in matrices)
+    if len({matrix.is_weights for matrix in matrices}) == 1 and not has_own:
         return [*[None] * (len(matrices) - 1), _named(matrices[-1], {}, _)]
     return [_named(m, bar_below(place), _) for m, place in zip(matrices, places, strict=True)]
 
@@ -213,6 +216,7 @@ def product(
     return figure(
         [
             *_factors_and_result(matrices, places, _),
+            *(each for m, at in zip(matrices, places, strict=True) for each in outliers(m, at)),
             *cells(result, places[2], _returns(result, numbers), _),
         ],
         title=title,

@@ -1,5 +1,6 @@
 """The filmstrip of one head: from queries and keys to what is written."""
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -12,7 +13,7 @@ from pages.figures.counting import from_one, told_apart
 from pages.panels.attention import arithmetic, matrices, shared, step_picture, strip_picture
 from pages.panels.attention.arithmetic import number
 from pages.panels.attention.matrices import STEP_TITLES
-from pages.ui import labelled, link, present
+from pages.ui import labelled, link, present, sinks
 from pages.ui.brought import whose_weights
 from pages.ui.chart import show
 from pages.ui.controls import slider
@@ -120,6 +121,13 @@ def says_drawn(facts: HeadFacts) -> str:
     if facts.widest > matrices.MOST_FEATURES:
         text = _("Only the first {n} features of long vectors are drawn.")
         notes.append(text.format(n=matrices.MOST_FEATURES))
+    if facts.apart:
+        notes.append(
+            _(
+                "Each matrix has colors of its own, which end at the size that 1 in 100 of its "
+                "values exceed; those are marked with a dot."
+            )
+        )
     if run.training and run.config.dropout > 0:
         notes.append(_("Training mode: values before dropout are shown."))
     if run.input.shape[0] > 1:
@@ -138,14 +146,15 @@ def steps_of_a_head(run: Run) -> None:
     code = (*source.heads_source(), head_steps.attention_steps)
     with explained(("attention_steps", "attention", "attention_ideas"), code, key="filmstrip"):
         say(says_reads, run, *at, facts=shared.head_facts)
-    values = run, *at, cell[0]
+    is_apart = sinks.sinks_switch(run, "steps")
+    values = run, *at, is_apart, cell[0]
     strip = strip_picture.so_far if progress.now() else strip_picture.strip
-    show(strip, *values, facts=shared.head_facts, key="strip", on_click=open_step)
+    show(strip, *values, facts=shared.drawn_facts, key="strip", on_click=open_step)
     step_choice(facts)
     cell_choice(facts)
     st.markdown(says_step(facts))
     _step_large(facts)
-    if said := says_drawn(facts):
+    if said := says_drawn(replace(facts, apart=sinks.set_apart(run, is_apart))):
         note(said)
     _in_numbers(facts)
 
@@ -165,8 +174,9 @@ def _on_one_screen(facts: HeadFacts) -> None:
 
 
 def _step_large(facts: HeadFacts) -> None:
-    values = facts.run, facts.layer, facts.head, facts.query, facts.step, facts.key, facts.feature
-    show(step_picture.step, *values, facts=shared.head_facts, key="step", on_click=open_cell)
+    at, cell = (facts.layer, facts.head, facts.query), (facts.step, facts.key, facts.feature)
+    values = facts.run, *at, sinks.is_wanted(), *cell
+    show(step_picture.step, *values, facts=shared.drawn_facts, key="step", on_click=open_cell)
 
 
 def _in_numbers(facts: HeadFacts) -> None:
