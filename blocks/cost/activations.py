@@ -323,13 +323,16 @@ def _gated_delta(*, is_narrow: bool) -> Part:
     """Before, in and behind the convolution and the gate; in float32 the rule, by chunks.
 
     Of a chunk five squares of its tokens, and the state before it. Of narrower numbers there are
-    copies of queries and keys, whose length is taken, and of what is read, which is normed.
+    copies of queries and keys, whose length is taken, and of what is read, which is normed. Where
+    heads share queries and keys, this is the upper bound.
     """
-    exact, n_exact = (*QUERIES[:-1], "exact_bytes"), 10 if is_narrow else 7
-    squares = ("batch", "n_heads", 5, "pairs_in_chunks", "exact_bytes")
-    states = ("batch", "n_chunks", "n_heads", "d_head", "d_head", "exact_bytes")
-    numbers = (9, *TOKENS, "n_heads", "exact_bytes")
-    return Part("state", "mixer", ((15, *QUERIES), (n_exact, *exact), squares, states, numbers))
+    heads: Product = (*TOKENS, "n_state_heads", "d_state")
+    n_exact = 10 if is_narrow else 7
+    exact: Product = (n_exact, *heads, "exact_bytes")
+    squares = ("batch", "n_state_heads", 5, "pairs_in_chunks", "exact_bytes")
+    states = ("batch", "n_chunks", "n_state_heads", "d_state", "d_state", "exact_bytes")
+    numbers = (9, *TOKENS, "n_state_heads", "exact_bytes")
+    return Part("state", "mixer", ((15, *heads, "bytes"), exact, squares, states, numbers))
 
 
 def _latents(config: ModelConfig) -> Iterator[Part]:

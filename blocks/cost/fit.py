@@ -218,7 +218,7 @@ def device_cache_bytes(config: ModelConfig, setup: Setup, *, batch: int, n: int)
     """
     whole = cache_bytes(config, setup.itemsize, batch=batch, n=n)
     states = batch * state_bytes(config, setup.itemsize) if whole else 0
-    n_state_heads = config.n_heads if config.token_mixer is TokenMixer.GATED_DELTA else 1
+    n_state_heads = config.n_state_heads if config.token_mixer is TokenMixer.GATED_DELTA else 1
     shared = (
         (whole - states, 1 if config.is_latent else config.n_kv_heads),
         (states, n_state_heads),

@@ -222,14 +222,16 @@ def _gru() -> Iterator[Part]:
 
 def _gated_delta() -> Iterator[Part]:
     """Of the state: what is read under a key, what is written there, what a query reads."""
-    for name in ("q_proj", "k_proj", "v_proj"):
-        yield _mixed(name, "n_new", "d_model", *QUERIES)
-    yield _mixed("conv", "n_new", CONV_WIDTH, 3, *QUERIES)
+    heads: Product = ("n_state_heads", "d_state")
+    for name in ("q_proj", "k_proj"):
+        yield _mixed(name, "n_new", "d_model", "n_key_heads", "d_state")
+    yield _mixed("v_proj", "n_new", "d_model", *heads)
+    yield _mixed("conv", "n_new", CONV_WIDTH, "d_conv")
     for name in ("write_proj", "decay_proj"):
-        yield _mixed(name, "n_new", "d_model", "n_heads")
-    yield _mixed("state", "n_new", 3, *QUERIES, "d_head")
-    yield _mixed("out_gate_proj", "n_new", "d_model", *QUERIES)
-    yield _mixed("out_proj", "n_new", *QUERIES, "d_model")
+        yield _mixed(name, "n_new", "d_model", "n_state_heads")
+    yield _mixed("state", "n_new", 3, *heads, "d_state")
+    yield _mixed("out_gate_proj", "n_new", "d_model", *heads)
+    yield _mixed("out_proj", "n_new", *heads, "d_model")
 
 
 def _latent(config: ModelConfig, is_absorbed: bool) -> Iterator[Part]:

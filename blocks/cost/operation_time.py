@@ -105,7 +105,7 @@ def _linear(operation: Operation, sizes: dict[str, int], draw: Operands) -> Call
 
 def _conv(sizes: dict[str, int], draw: Operands) -> Call:
     """The short convolution of queries, keys and values."""
-    width = 3 * sizes["n_heads"] * sizes["d_head"]
+    width = sizes["d_conv"]
     x = draw.tensor(sizes["batch"], width, sizes["n_new"] + CONV_WIDTH - 1)
     return partial(F.conv1d, x, draw.tensor(width, 1, CONV_WIDTH), groups=width)
 
@@ -121,7 +121,7 @@ def _state(config: ModelConfig, sizes: dict[str, int], draw: Operands) -> Call:
         for weight in unit.requires_grad_(False).parameters():
             draw.fill(weight)
         return partial(unit.states, given, h)
-    heads, d_head = (batch, sizes["n_heads"], n_new), sizes["d_head"]
+    heads, d_head = (batch, sizes["n_state_heads"], n_new), sizes["d_state"]
     q, k, v = (of_length_1(draw.tensor(*heads, d_head)) for _ in range(3))
     decay, write = -draw.tensor(*heads).abs(), draw.tensor(*heads).sigmoid()
     state = at_least_float32(draw.tensor(*heads[:2], d_head, d_head))

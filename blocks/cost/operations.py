@@ -193,20 +193,22 @@ def _gru(tokens: Product) -> Iterator[Operation]:
 
 def _gated_delta(tokens: Product) -> Iterator[Operation]:
     """The state is read once and written once: between two tokens it stays where it is."""
-    group, three = "mixer", (3, *QUERIES)
-    for name in ("q_proj", "k_proj", "v_proj"):
-        yield _linear(name, group, tokens, ("d_model",), QUERIES)
-    moved: tuple[Product, ...] = ((CONV_WIDTH, *three), (*tokens, *three), (*tokens, *three))
-    flops: Product = (2, *tokens, CONV_WIDTH, *three)
-    yield _operation("conv", group, Work.CONV, flops, moved)
+    heads: Product = ("n_state_heads", "d_state")
+    group, three = "mixer", (3, *heads)
+    for name in ("q_proj", "k_proj"):
+        yield _linear(name, group, tokens, ("d_model",), ("n_key_heads", "d_state"))
+    yield _linear("v_proj", group, tokens, ("d_model",), heads)
+    made: Product = (*tokens, "d_conv")
+    moved: tuple[Product, ...] = ((CONV_WIDTH, "d_conv"), made, made)
+    yield _operation("conv", group, Work.CONV, (2, *tokens, CONV_WIDTH, "d_conv"), moved)
     for name in ("write_proj", "decay_proj"):
-        yield _linear(name, group, tokens, ("d_model",), ("n_heads",))
-    square: Product = ("batch", *QUERIES, "d_head")
-    moved = ((*tokens, *three), (2, *tokens, "n_heads"), (2, *square), (*tokens, *QUERIES))
-    flops = (2, *tokens, *three, "d_head")
+        yield _linear(name, group, tokens, ("d_model",), ("n_state_heads",))
+    square: Product = ("batch", *heads, "d_state")
+    moved = ((*tokens, *three), (2, *tokens, "n_state_heads"), (2, *square), (*tokens, *heads))
+    flops: Product = (2, *tokens, *three, "d_state")
     yield _operation("state", group, Work.STATE, flops, moved)
-    yield _linear("out_gate_proj", group, tokens, ("d_model",), QUERIES)
-    yield _linear("out_proj", group, tokens, QUERIES, ("d_model",))
+    yield _linear("out_gate_proj", group, tokens, ("d_model",), heads)
+    yield _linear("out_proj", group, tokens, heads, ("d_model",))
 
 
 def _latent(config: ModelConfig, phase: Phase, tokens: Product) -> Iterator[Operation]:

@@ -118,6 +118,10 @@ def config_sizes(config: ModelConfig) -> dict[str, int]:
         "n_heads": config.n_heads,
         "n_kv_heads": config.n_kv_heads,
         "d_head": config.d_head,
+        "n_state_heads": config.n_state_heads,
+        "n_key_heads": config.n_key_heads,
+        "d_state": config.d_state,
+        "d_conv": config.d_conv,
         "d_kv_latent": config.d_kv_latent,
         "d_q_latent": config.d_q_latent,
         "d_rotary": config.d_rotary,
@@ -299,17 +303,19 @@ def _gru(config: ModelConfig) -> Iterator[Part]:
 
 
 def _gated_delta(config: ModelConfig) -> Iterator[Part]:
-    heads: Product = ("n_heads", "d_head")
-    for name in ("q_proj", "k_proj", "v_proj"):
-        yield Part(name, "mixer", (("d_model", *heads),))
-    yield Part("conv", "mixer", ((CONV_WIDTH, 3, *heads),))
+    heads: Product = ("n_state_heads", "d_state")
+    for name in ("q_proj", "k_proj"):
+        yield Part(name, "mixer", (("d_model", "n_key_heads", "d_state"),))
+    yield Part("v_proj", "mixer", (("d_model", *heads),))
+    yield Part("conv", "mixer", ((CONV_WIDTH, "d_conv"),))
     for name in ("write_proj", "decay_proj"):
-        yield Part(name, "mixer", (("d_model", "n_heads"),))
-    yield Part("decay", "mixer", ((2, "n_heads"),))
+        yield Part(name, "mixer", (("d_model", "n_state_heads"),))
+    yield Part("decay", "mixer", ((2, "n_state_heads"),))
     yield Part("out_gate_proj", "mixer", (("d_model", *heads),))
-    yield Part("head_norm", "mixer", (("d_head",),))
+    yield Part("head_norm", "mixer", (("d_state",),))
     yield Part("out_proj", "mixer", ((*heads, "d_model"),))
-    yield from _biases(config, ((4, *heads),) if config.attention.attention_bias else (), "mixer")
+    of_input: tuple[Product, ...] = (("d_conv",), heads) if config.attention.attention_bias else ()
+    yield from _biases(config, of_input, "mixer")
 
 
 def _biases(

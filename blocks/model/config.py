@@ -84,6 +84,20 @@ class LatentConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StateConfig:
+    """The heads of a gated delta rule, where they are others than those of attention.
+
+    `n_state_heads` of None follows n_heads; as many have a state. Several may share their queries
+    and keys: `n_key_heads` of None is one each. `d_state`, the width of queries, keys and values,
+    of None follows d_head (Qwen Team 2025, Qwen3-Next).
+    """
+
+    n_state_heads: int | None = None
+    n_key_heads: int | None = None
+    d_state: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class FeedForwardConfig:
     """The position-wise layer. `d_ff` of None follows 4·d_model.
 
@@ -273,6 +287,7 @@ class ModelConfig:
     initialization: Initialization = Initialization.PYTORCH
     attention: AttentionConfig = AttentionConfig()
     latent: LatentConfig = LatentConfig()
+    state: StateConfig = StateConfig()
     feed_forward: FeedForwardConfig = FeedForwardConfig()
     experts: ExpertsConfig = ExpertsConfig()
     norm: NormConfig = NormConfig()
@@ -393,6 +408,30 @@ class ModelConfig:
     def is_latent(self) -> bool:
         """Whether keys and values are made of one latent vector a token (MLA)."""
         return self.has_attention and self.latent.d_kv_latent > 0
+
+    @property
+    def n_state_heads(self) -> int:
+        """Heads that keep a state, where a gated delta rule stands in the place of attention."""
+        return self.state.n_state_heads or self.n_heads
+
+    def n_heads_in(self, layer: int) -> int:
+        """Heads of a layer, of attention or of a state."""
+        return self.n_heads if self.attends_in(layer) else self.n_state_heads
+
+    @property
+    def n_key_heads(self) -> int:
+        """Heads of queries and keys of a state; several heads may share one."""
+        return self.state.n_key_heads or self.n_state_heads
+
+    @property
+    def d_state(self) -> int:
+        """Width of a query, key and value of a state, which is as wide squared."""
+        return self.state.d_state or self.d_head
+
+    @property
+    def d_conv(self) -> int:
+        """Numbers of one token that pass the short convolution: queries, keys and values."""
+        return (2 * self.n_key_heads + self.n_state_heads) * self.d_state
 
     @property
     def d_kv_latent(self) -> int:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from blocks.model.attention import join_heads, split_heads
+from blocks.model.attention import join_heads, repeat_kv, split_heads
 from blocks.model.config import CONV_WIDTH, ModelConfig
 from blocks.model.kv_cache import StateCache
 from blocks.model.masks import causal
@@ -22,24 +22,25 @@ class GatedDelta(nn.Module):
     β (how much is written) are numbers of each token and head. Yang et al. 2024 (Gated Delta
     Networks), eq. 10 and section 3.4: q, k, v pass a short convolution and SiLU, q and k are of
     length 1, what is read passes a norm and a gate. As in Qwen3-Next, queries are divided by
-    √d_head.
+    √d_head; there some heads share their queries and keys.
     """
 
     def __init__(self, config: ModelConfig, layer: int = 0):
         super().__init__()
-        d_model, width, n_heads = config.d_model, config.width_of_heads, config.n_heads
+        d_model, d_conv, n_heads = config.d_model, config.d_conv, config.n_state_heads
         bias = config.attention.attention_bias
-        self.n_heads, self.d_head = n_heads, config.d_head
-        self.q_proj = nn.Linear(d_model, width, bias=bias)
-        self.k_proj = nn.Linear(d_model, width, bias=bias)
+        self.n_heads, self.n_key_heads, self.d_head = n_heads, config.n_key_heads, config.d_state
+        width, self.d_key = n_heads * self.d_head, self.n_key_heads * self.d_head
+        self.q_proj = nn.Linear(d_model, self.d_key, bias=bias)
+        self.k_proj = nn.Linear(d_model, self.d_key, bias=bias)
         self.v_proj = nn.Linear(d_model, width, bias=bias)
-        self.conv = nn.Conv1d(3 * width, 3 * width, CONV_WIDTH, groups=3 * width, bias=False)
+        self.conv = nn.Conv1d(d_conv, d_conv, CONV_WIDTH, groups=d_conv, bias=False)
         self.write_proj = nn.Linear(d_model, n_heads, bias=False)
         self.decay_proj = nn.Linear(d_model, n_heads, bias=False)
         self.decay_rate = nn.Parameter(torch.empty(n_heads))  # its logarithm, A_log elsewhere
         self.decay_bias = nn.Parameter(torch.empty(n_heads))
         self.out_gate_proj = nn.Linear(d_model, width, bias=bias)
-        self.head_norm = RMSNorm(config.d_head, config.norm.norm_eps, Probe("head_norm"))
+        self.head_norm = RMSNorm(self.d_head, config.norm.norm_eps, Probe("head_norm"))
         self.multiplier = config.scales.residual_multiplier
         self.out_proj = nn.Linear(width, d_model, bias=config.has_out_bias)
         self.head_out = Probe("head_out")
@@ -68,12 +69,13 @@ class GatedDelta(nn.Module):
         return before, at_least_float32(made).new_zeros(square)
 
     def convolved(self, made: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys, values of (batch, 3 width, seq + 3): each (batch, n_heads, seq, d_head).
+        """Queries, keys, values of (batch, d_conv, seq + 3): each (batch, n_heads, seq, d_head).
 
-        Queries have the length 1 / √d_head, keys the length 1.
+        Queries have the length 1 / √d_head, keys the length 1; heads may share them.
         """
-        q, k, v = F.silu(self.conv(made)).mT.chunk(3, dim=-1)
-        q, k = (of_length_1(split_heads(each, self.n_heads)) for each in (q, k))
+        q, k, v = F.silu(self.conv(made)).mT.tensor_split((self.d_key, 2 * self.d_key), dim=-1)
+        q, k = (of_length_1(split_heads(each, self.n_key_heads)) for each in (q, k))
+        q, k = (repeat_kv(each, self.n_heads) for each in (q, k))
         return q * self.d_head**-0.5, k, split_heads(v, self.n_heads)
 
     def decay(self, x: Tensor) -> Tensor:

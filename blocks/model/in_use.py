@@ -36,6 +36,9 @@ def settings_in_use(config: ModelConfig) -> dict[str, Any]:
         "d_expert": config.d_expert,
         "d_rotary": config.d_rotary,
         "d_value": config.d_value,
+        "n_state_heads": config.n_state_heads,
+        "n_key_heads": config.n_key_heads,
+        "d_state": config.d_state,
         "n_dense_layers": config.n_dense_layers,
     }
     return {name: value for name, value in (config.flat() | followed).items() if name not in idle}
@@ -55,6 +58,8 @@ def _without_effect(config: ModelConfig) -> Iterator[str]:
     yield from _without_effect_in(config.architecture)
     if config.token_mixer is TokenMixer.ATTENTION:
         yield "attention_every"
+    if not (config.token_mixer is TokenMixer.GATED_DELTA and config.n_mixer_layers):
+        yield from vars(config.state)
     if config.has_attention:
         yield from _without_effect_in_attention(config)
     else:

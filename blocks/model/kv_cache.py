@@ -274,8 +274,8 @@ def state_shapes(config: ModelConfig) -> tuple[tuple[int, ...], ...]:
         case TokenMixer.GRU:
             return ((config.d_model,),)
         case TokenMixer.GATED_DELTA:
-            seen = 3 * config.width_of_heads, CONV_WIDTH - 1
-            return seen, (config.n_heads, config.d_head, config.d_head)
+            seen = config.d_conv, CONV_WIDTH - 1
+            return seen, (config.n_state_heads, config.d_state, config.d_state)
 
 
 def _bytes_of_a_layer(config: ModelConfig, itemsize: int) -> int:

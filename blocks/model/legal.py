@@ -37,6 +37,8 @@ PAIRS = (
     "parallel_norms",
     "attention_only",
     "token_mixer",
+    "n_state_heads",
+    "n_key_heads",
     "n_mtp_modules",
     "n_experts",
     "n_active_experts",
@@ -184,6 +186,8 @@ def _pair_faults(
     parallel_norms: int,
     attention_only: bool,
     token_mixer: TokenMixer,
+    n_state_heads: int | None,
+    n_key_heads: int | None,
     n_mtp_modules: int,
     n_experts: int,
     n_active_experts: int,
@@ -197,6 +201,9 @@ def _pair_faults(
     if is_latent:
         yield from _latent_faults(architecture, d_rotary)
     yield from _mixer_faults(architecture, token_mixer)
+    n_states = n_state_heads or n_heads
+    if n_key_heads is not None and n_states % n_key_heads:
+        yield _divide_fault("n_key_heads", n_key_heads, "n_state_heads", n_states)
     yield from _mtp_faults(architecture, n_mtp_modules)
     if attention_only and norm_placement is NormPlacement.PARALLEL:
         text = N_(

@@ -104,7 +104,7 @@ class Intervention:
         """Whether this model, on that many tokens, has the place that is changed."""
         has_stack = self.stack in stacks(config)
         has_part = self.part in part_choices(config, self.stack)
-        has_head = self.head is None or self.head < config.n_heads
+        has_head = self.head is None or self.head < config.n_heads_in(self.layer)
         has_token = self.token is None or self.token < seq_len
         is_below = self.layer < n_layers(config, self.stack)
         return has_stack and has_part and has_head and has_token and is_below
@@ -234,7 +234,7 @@ def heads_of(config: ModelConfig, stack: str = "") -> tuple[Intervention, ...]:
         Intervention(part=part, layer=layer, head=head, stack=stack)
         for layer in range(n_layers(config, stack))
         for part in parts
-        for head in (range(config.n_heads) if part.is_head else (None,))
+        for head in (range(config.n_heads_in(layer)) if part.is_head else (None,))
     )
 
 

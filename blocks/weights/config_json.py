@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from blocks.model.config import ModelConfig
+from blocks.model.config import CONV_WIDTH, ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault, nearest_names
 from blocks.model.kinds import Activation, Architecture, PositionKind, RopeScaling, RouterKind
 from blocks.model.legal import LARGEST_SIZE, factors, is_of
@@ -406,7 +406,7 @@ def _rhythm(marked: Sequence[bool], *, first: bool = False) -> int | None:
     return every if [place % every == 0 for place in places] == [*marked] else None
 
 
-FULL, LOCAL = "full_attention", "sliding_attention"
+FULL, LOCAL, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 
 
 def _phi3(keys: Keys) -> Values:
@@ -455,6 +455,37 @@ def _qwen3_moe(keys: Keys) -> Values:
         "d_expert": keys.size("moe_intermediate_size"),
         "n_dense_layers": n_dense,
         "normalize_top_k": keys.flag("norm_topk_prob", False),
+    }
+
+
+def _qwen3_5(keys: Keys) -> Values:
+    """Three of four layers keep a state; the others attend, their output is gated."""
+    for name, usual in (("linear_conv_kernel_dim", CONV_WIDTH), ("hidden_act", "silu")):
+        keys.must_be(name, usual)
+    keys.must_be("attention_bias", False)
+    keys.must_be("attn_output_gate", True)
+    n_layers, every = keys.size("num_hidden_layers"), keys.size("full_attention_interval", 4)
+    kinds = keys.values.get("layer_types")
+    if isinstance(kinds, list):
+        found = _rhythm([kind == FULL for kind in kinds])
+        if len(kinds) != n_layers or found is None or not {*map(str, kinds)} <= {FULL, LINEAR}:
+            keys.refuse("layer_types", NO_RHYTHM, full=FULL, n=n_layers)
+        every = found or 0
+    d_state = keys.size("linear_key_head_dim", 128)
+    if keys.size("linear_value_head_dim", 128) != d_state:
+        keys.equal("linear_value_head_dim", "linear_key_head_dim")
+    return {
+        **_of_llama_kind(keys),
+        "token_mixer": "gated_delta",
+        "attention_every": every,
+        "n_state_heads": keys.size("linear_num_value_heads", 32),
+        "n_key_heads": keys.size("linear_num_key_heads", 16),
+        "d_state": d_state,
+        "attention_gate": "elementwise",
+        "qk_norm": True,
+        "qk_norm_scale": True,
+        "norm_offset": True,
+        "rotary_share": _rotary_share(keys, keys.number("partial_rotary_factor", 0.25)),
     }
 
 
@@ -1019,6 +1050,7 @@ FAMILIES: dict[str, Family] = {
     "glm": Family(_glm, "GlmForCausalLM"),
     "glm4": Family(_glm4, "Glm4ForCausalLM"),
     "starcoder2": Family(_starcoder2, "Starcoder2ForCausalLM"),
+    "qwen3_5_text": Family(_qwen3_5, "Qwen3_5ForCausalLM"),
     "phi": Family(_phi, "PhiForCausalLM"),
     "phi3": Family(_phi3, "Phi3ForCausalLM"),
     "gpt_neox": Family(_gpt_neox, "GPTNeoXForCausalLM"),
@@ -1053,6 +1085,7 @@ USUAL: dict[str, Values] = {  # of families that leave out other values than Lla
     "glm": OF_GLM,
     "glm4": OF_GLM,
     "starcoder2": {CONTEXT: 4096, KV_HEADS: 2},
+    "qwen3_5_text": {CONTEXT: 32_768, KV_HEADS: 4, WIDTH: 256},
     "phi3": {CONTEXT: 4096, EPS: 1e-5},
 }
 

@@ -14,6 +14,7 @@ from blocks.weights.config_json import (
     FAMILIES,
     FULL,
     GATED,
+    LINEAR,
     LOCAL,
     OF_T5,
     PLAIN,
@@ -238,6 +239,19 @@ def _qwen3_moe(config: ModelConfig) -> Values:
         "moe_intermediate_size": config.d_expert,
         "mlp_only_layers": [*range(config.n_dense_layers)],
         "norm_topk_prob": config.experts.normalize_top_k,
+    }
+
+
+def _qwen3_5(config: ModelConfig) -> Values:
+    layers = range(config.n_layers)
+    return {
+        **_glm(config),
+        "hidden_act": "silu",
+        "layer_types": [FULL if config.attends_in(layer) else LINEAR for layer in layers],
+        "linear_num_value_heads": config.n_state_heads,
+        "linear_num_key_heads": config.n_key_heads,
+        "linear_key_head_dim": config.d_state,
+        "linear_value_head_dim": config.d_state,
     }
 
 
@@ -469,6 +483,7 @@ WRITERS = {
     "glm": Writer(_glm, "GlmForCausalLM"),
     "glm4": Writer(_glm, "Glm4ForCausalLM"),
     "starcoder2": Writer(_starcoder2, "Starcoder2ForCausalLM"),
+    "qwen3_5_text": Writer(_qwen3_5, "Qwen3_5ForCausalLM"),
     "phi": Writer(_phi, "PhiForCausalLM"),
     "phi3": Writer(_phi3, "Phi3ForCausalLM"),
     "gpt_neox": Writer(_neox, "GPTNeoXForCausalLM"),

@@ -21,8 +21,10 @@ from blocks.weights.operations import (
     BY_GROUPS,
     GATE_ABOVE_UP,
     GATE_BESIDE_UP,
+    OF_STATE,
     ONE_AN_EXPERT,
     ONE_BELOW_ANOTHER,
+    QUERIES_BESIDE_GATES,
     SAME,
     SIDE_BY_SIDE,
     TRANSPOSED,
@@ -314,6 +316,56 @@ STARCODER2 = replace(
     LLAMA,
     rows=(*LLAMA_ATTENTION, *_rows(LLAMA_LAYER, OUR_LAYER, ("mlp.c_fc", UP), ("mlp.c_proj", DOWN))),
 )
+
+LINEAR = f"{LLAMA_LAYER}linear_attn."
+IN_STATES = (
+    _fused(f"{LINEAR}in_proj_qkv", f"{OUR_LAYER}attention", OF_STATE),
+    *_rows(
+        LINEAR,
+        f"{OUR_LAYER}attention.",
+        ("in_proj_z", "out_gate_proj"),
+        ("in_proj_b", "write_proj"),
+        ("in_proj_a", "decay_proj"),
+        ("conv1d", "conv"),
+        ("norm", "head_norm"),
+        ("out_proj", "out_proj"),
+    ),
+    Row(f"{LINEAR}A_log", (f"{OUR_LAYER}attention.decay_rate",)),
+    Row(f"{LINEAR}dt_bias", (f"{OUR_LAYER}attention.decay_bias",)),
+)
+GATED_ATTENTION = (
+    Row(
+        f"{LLAMA_LAYER}self_attn.q_proj.{{kind}}",
+        tuple(f"{OUR_LAYER}attention.{name}_proj.{{kind}}" for name in ("q", "out_gate")),
+        QUERIES_BESIDE_GATES,
+    ),
+    *_rows(
+        LLAMA_LAYER,
+        OUR_LAYER,
+        ("self_attn.k_proj", "attention.k_proj"),
+        ("self_attn.v_proj", "attention.v_proj"),
+        ("self_attn.o_proj", "attention.out_proj"),
+    ),
+)
+QWEN3_5 = replace(
+    LLAMA,
+    rows=(*LLAMA_AROUND, *LLAMA_WIDE),
+    aside={**LLAMA.aside, r"mtp\..+": N_("a module that predicts later tokens")},
+)
+
+
+def _with_states(layout: Layout, config: ModelConfig) -> Layout:
+    """Layers of two kinds, whose parameters have the same names here: each has rows of its own."""
+    own = [
+        row._replace(
+            theirs=row.theirs.replace("{layer}", str(layer)),
+            ours=tuple(name.replace("{layer}", str(layer)) for name in row.ours),
+        )
+        for layer in range(config.n_layers)
+        for row in (GATED_ATTENTION if config.attends_in(layer) else IN_STATES)
+    ]
+    return replace(layout, rows=(*own, *layout.rows))
+
 
 EACH_EXPERT = _rows(
     f"{LLAMA_LAYER}mlp.experts.{{expert}}.",
@@ -807,6 +859,7 @@ LAYOUTS: dict[str, Layout] = {
     "glm": GLM,
     "glm4": GLM4,
     "starcoder2": STARCODER2,
+    "qwen3_5_text": QWEN3_5,
     "phi": PHI,
     "phi3": PHI3,
     "gpt_neox": GPT_NEOX,
@@ -831,6 +884,8 @@ def layout_of(family: str, config: ModelConfig) -> Layout:
     if family == "marian" and not config.encoder_decoder.share_embeddings:
         return MARIAN_OF_TWO_TABLES
     layout = LAYOUTS[family]
+    if layout is QWEN3_5:
+        return _with_states(layout, config)
     if layout in (DEEPSEEK, DEEPSEEK_V3) and not config.d_q_latent:
         layout = _of_whole_queries(layout)
     return _with_mtp(layout, config) if layout.mtp and config.n_mtp_modules else layout

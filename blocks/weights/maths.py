@@ -125,7 +125,8 @@ USUAL_STRETCH: dict[str, tuple[object, ...]] = {
 }
 # what multiplies queries and keys may be given
 OF_OWN_SIZE = ("yarn", "longrope", ONCE_LONGROPE)
-PARTIAL = ("gpt_neox", "phi", "phi3", "glm", "glm4")  # families that turn a share of each head
+# families that turn a share of each head
+PARTIAL = ("gpt_neox", "phi", "phi3", "glm", "glm4", "qwen3_5_text")
 
 
 def _check_format(family: str, keys: Keys) -> None:

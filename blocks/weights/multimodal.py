@@ -23,6 +23,7 @@ AROUND = (  # families of models whose text part is a plain decoder
     "qwen2_vl",
     "qwen2_5_vl",
     "qwen3_vl",
+    "qwen3_5",
 )
 PLAIN = {  # what the text part is called elsewhere
     "qwen2_vl": "qwen2",

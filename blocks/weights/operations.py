@@ -128,6 +128,24 @@ GATE_ABOVE_UP = Operation(
     lambda tensor, _config: tensor.chunk(2),
     lambda parts, _config: torch.cat(tuple(parts)),
 )
+# of each head its queries, then what gates its output (Qwen3-Next)
+QUERIES_BESIDE_GATES = Operation(
+    N_("split queries and gate by heads"),
+    lambda tensor, config: tuple(
+        part.flatten(0, 1) for part in tensor.unflatten(0, (config.n_heads, 2, -1)).unbind(1)
+    ),
+    lambda parts, config: torch.stack(
+        tuple(part.unflatten(0, (config.n_heads, -1)) for part in parts), dim=1
+    ).flatten(0, 2),
+)
+# the same of a state, whose queries and keys may be of fewer heads
+OF_STATE = Operation(
+    N_("split q k v"),
+    lambda tensor, config: tensor.tensor_split(
+        (config.n_key_heads * config.d_state, 2 * config.n_key_heads * config.d_state)
+    ),
+    lambda parts, _config: torch.cat(tuple(parts)),
+)
 # q, k and v as three blocks of columns (GPT-2, whose layers lie as (in, out))
 SIDE_BY_SIDE = Operation(
     N_("transpose, split q k v"),

@@ -68,10 +68,11 @@ def says_heads(run: Run) -> str:
         )
     if config.token_mixer is TokenMixer.GATED_DELTA and not config.has_attention:
         text = _(
-            "Each of the n_heads = {n} heads keeps a matrix of {d_head} × {d_head} numbers. "
+            "Each of the {n} heads keeps a matrix of {d_head} × {d_head} numbers. "
             "More but narrower heads leave the large projections as they are and make the "
             "state smaller."
         )
+        return text.format(n=config.n_state_heads, d_head=config.d_state)
     if config.is_latent:
         text = _(
             "kv_proj computes the keys and values of {n} heads from one vector of {latent} "

@@ -71,6 +71,13 @@ GPT_OSS = {
         "truncate": False,
     },
 }
+OF_QWEN3_5 = {
+    "head_dim": 8,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 6,
+    "linear_key_head_dim": 7,
+    "linear_value_head_dim": 7,
+}
 OF_OLMO3 = {
     "rope_parameters": {
         "full_attention": {
@@ -240,6 +247,12 @@ FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
                                                  "sliding_window": 4,
                                                  "tie_word_embeddings": False,
                                                  "hidden_act": "relu", **rope(1e3)}),
+    "qwen3_5":      ("Qwen3_5ForCausalLM", {**GROUPED, "num_hidden_layers": 5, **OF_QWEN3_5}),
+    "qwen3_5-odd":  ("Qwen3_5ForCausalLM", {**OTHER_GROUPED, **OF_QWEN3_5, "head_dim": 16,
+                                            "linear_num_key_heads": 4, "tie_word_embeddings": True,
+                                            "linear_num_value_heads": 4,
+                                            "layer_types": ["linear_attention", "full_attention",
+                                                            "linear_attention"]}),
     "phi":          ("PhiForCausalLM", GROUPED),
     "phi-odd":      ("PhiForCausalLM", {**OTHER, **rope(1e4, partial_rotary_factor=1.0)}),
     "phi3":         ("Phi3ForCausalLM", {**GROUPED, "pad_token_id": 0}),

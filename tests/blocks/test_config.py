@@ -54,6 +54,7 @@ RIGHT = {
     "d_q_latent": st.just(0) | SIZES,
     "d_rotary": st.none() | SIZES,
     "d_value": st.none() | SIZES,
+    **dict.fromkeys(("n_state_heads", "n_key_heads", "d_state"), st.none() | SIZES),
     "attention_bias": st.booleans(),
     "out_bias": st.none() | st.booleans(),
     "qk_norm_scale": st.booleans(),

@@ -42,6 +42,7 @@ from transformers import (
     Phi3Config,
     PhiConfig,
     Qwen2Config,
+    Qwen3_5TextConfig,
     Qwen3Config,
     Qwen3MoeConfig,
     RobertaConfig,
@@ -178,6 +179,7 @@ TOYS = [
     GlmConfig(**LLAMA, head_dim=8, pad_token_id=0),
     Glm4Config(**LLAMA, head_dim=8, pad_token_id=0, attention_bias=False),
     Starcoder2Config(**LLAMA),
+    Qwen3_5TextConfig(**LLAMA, head_dim=8, linear_num_key_heads=2, linear_num_value_heads=6),
     Starcoder2Config(**LLAMA, use_bias=False, tie_word_embeddings=False),
     GemmaConfig(**LLAMA, head_dim=10, attention_bias=True, tie_word_embeddings=False),
     GPTNeoXConfig(**NEOX),
@@ -265,6 +267,15 @@ EXAONE_1B = {
     "layer_types": ["full_attention"] * 30,
     "tie_word_embeddings": True,
 }
+QWEN_3_5 = {  # 0.8 B, without its vision tower
+    "hidden_size": 1024,
+    "intermediate_size": 3584,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "linear_num_value_heads": 16,
+    "tie_word_embeddings": True,
+}
 # Other families at the size of a published model, and its count as its card or files say.
 OF_THEIR_FILES = [
     (125_239_296, OPTConfig()),
@@ -284,6 +295,7 @@ OF_THEIR_FILES = [
     (9_399_951_360, GlmConfig()),
     (9_400_279_040, Glm4Config()),
     (3_030_371_328, Starcoder2Config()),
+    (752_393_024, Qwen3_5TextConfig(**QWEN_3_5)),
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from published_folders import FOLDERS, saved
+from published_folders import FOLDERS, OF_QWEN3_5, saved
 from safetensors.torch import load_file, save_file
 from torch import nn
 from toy import assert_near
@@ -85,6 +85,15 @@ MADE: dict[str, Callable[[], nn.Module]] = {
             text_config={**OF_QWEN, "head_dim": 6}, vision_config={**QWEN_TOWER, "hidden_size": 16}
         )
     ),
+    "qwen3_5": lambda: transformers.Qwen3_5ForConditionalGeneration(
+        transformers.Qwen3_5Config(
+            text_config={
+                **{**OF_QWEN, **OF_QWEN3_5},
+                "rope_parameters": {**MROPE["rope_parameters"], "partial_rotary_factor": 0.75},
+            },
+            vision_config={**QWEN_TOWER, "hidden_size": 16},
+        )
+    ),
 }
 
 
@@ -108,7 +117,8 @@ def test_its_text_part_says_in_text_what_the_whole_model_says(name: str, tmp_pat
     expected = theirs(input_ids=ids, output_attentions=True)
     seen = record(found.build(), ids)
     assert_near(seen.output, expected.logits)
-    for layer, pattern in enumerate(expected.attentions):
+    layers = found.config.attention_layers
+    for layer, pattern in zip(layers, expected.attentions, strict=True):
         assert_near(seen.pattern(layer), pattern)
     prompt = ids[0].tolist()
     text = Generation(found.build(), found.config, prompt, SamplingConfig(temperature=0))

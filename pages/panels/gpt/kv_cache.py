@@ -81,15 +81,16 @@ def says_keys(facts: CacheFacts) -> str:
 def says_state(facts: CacheFacts) -> str:
     """Bytes of the states of all layers, in letters and in numbers."""
     config, dtype, itemsize = facts.run.config, facts.run.dtype, facts.itemsize
-    n, width = config.n_mixer_layers, config.width_of_heads
+    n, width = config.n_mixer_layers, config.n_state_heads * config.d_state
     letters = _("n_layers · d_model · bytes per number")
     factors = f"{n} · {config.d_model} · {itemsize}"
     if config.token_mixer is TokenMixer.GATED_DELTA:
         exact = facts.exact_itemsize
         letters = _(
-            "n_layers · (n_heads · d_head² · {exact} + 3 · 3 · n_heads · d_head · bytes per number)"
+            "n_layers · (n_state_heads · d_state² · {exact} + 3 · d_conv · bytes per number)"
         ).format(exact=exact)
-        factors = f"{n} · ({width} · {config.d_head} · {exact} + 9 · {width} · {itemsize})"
+        state = f"{width} · {config.d_state} · {exact}"
+        factors = f"{n} · ({state} + 3 · {config.d_conv} · {itemsize})"
     if config.is_hybrid:
         letters = letters.replace("n_layers", "n_mixer_layers")
     text = _("**Bytes at any length:** {letters} = {factors} = **{total:,}** ({dtype})")

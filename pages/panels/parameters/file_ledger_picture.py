@@ -13,11 +13,14 @@ from blocks.weights.operations import (
     GATE_BESIDE_UP,
     ONE_AN_EXPERT,
     ONE_BELOW_ANOTHER,
+    QUERIES_BESIDE_GATES,
     SAME,
     SIDE_BY_SIDE,
+    STACKED_EXPERTS,
     TRANSPOSED,
     TURNED_ABOUT,
     UNPAIRED,
+    WITHOUT_ONE,
 )
 from pages.figures import marks, palette
 from pages.figures.described import SAID
@@ -44,6 +47,9 @@ COLORS = {
     UNPAIRED.name: palette.EMBEDDING,
     AS_A_ROW.name: palette.CROSS_ATTENTION,
     TURNED_ABOUT.name: palette.MTP,
+    QUERIES_BESIDE_GATES.name: palette.ATTENTION,
+    STACKED_EXPERTS.name: palette.NORM,
+    WITHOUT_ONE.name: palette.EMBEDDING,
     EXPONENTS: palette.CROSS_ATTENTION,
 }
 LEFT, RIGHT = 0.0, 1.0
