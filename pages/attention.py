@@ -49,7 +49,7 @@ def what_to_take(run: Run) -> None:
     at, is_apart = labelled.selection(run), sinks.is_wanted()
     head, cell = (run, at.layer, at.head), steps.chosen_cell(run)
     scaled = *head, at.token, link.value("is_scaled")
-    counted = run, at.layer, contribution.counted_head(at.head), at.token
+    counted = run, at.layer, contribution.counted_head(at.head), at.token, is_apart
     tables = {
         "all_heads": layers.heads(run),
         "first_token": contribution.sink_facts(*head).heads,

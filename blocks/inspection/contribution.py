@@ -33,13 +33,22 @@ class Contribution:
 
 @dataclass(frozen=True, eq=False)
 class ContributionFacts:
-    """What attention writes at one query of a run, key by key; `head`: None for all together."""
+    """What attention writes at one query of a run, key by key; `head`: None for all together.
+
+    `apart`: keys that are set apart as sinks, where the query sees others too.
+    """
 
     run: Run
     layer: int
     head: int | None
     query: int
     parts: Contribution
+    apart: tuple[int, ...] = ()
+
+    @property
+    def ranked(self) -> pd.DataFrame:
+        """The keys that are not set apart."""
+        return self.parts.keys.drop(index=[*self.apart])
 
     @property
     def n_seen(self) -> int:
@@ -49,12 +58,17 @@ class ContributionFacts:
     @property
     def heaviest(self) -> int:
         """The key with the largest weight."""
-        return int(self.parts.keys["weight"].argmax())
+        return int(self.ranked["weight"].idxmax())
 
     @property
     def longest(self) -> int:
         """The key whose part is the longest."""
-        return int(self.parts.keys["norm"].argmax())
+        return int(self.ranked["norm"].idxmax())
+
+    @property
+    def apart_weight(self) -> float:
+        """The weight of the keys that are set apart."""
+        return float(self.parts.keys["weight"].iloc[[*self.apart]].sum())
 
     def weight(self, key: int) -> float:
         """The weight of a key."""
@@ -62,8 +76,8 @@ class ContributionFacts:
 
     def norm_share(self, key: int) -> float:
         """The length of what a key adds, by the lengths of all keys together."""
-        norms = self.parts.keys["norm"]
-        return float(norms.iloc[key] / norms.sum())
+        norms = self.ranked["norm"]
+        return float(norms[key] / norms.sum())
 
     @property
     def head_share(self) -> float:

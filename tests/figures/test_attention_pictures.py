@@ -227,6 +227,15 @@ def test_what_has_another_range_has_a_scale_of_its_own():
     assert places[0] == ("h", 0) and places[1][1] > 0.5 > places[2][1]
 
 
+def test_bars_of_sinks_are_faint_and_no_axis_reaches_for_them():
+    facts = ContributionFacts(RUN, 0, 0, 3, Contribution(keys(5), 0.1, 0.0, 1.0, 0.5), apart=(4,))
+    parts = raw(contribution_picture.bars(facts, _=same))
+    colors = parts["data"][0]["marker"]["color"]
+    assert colors[4] not in colors[:4] and len({*colors[:4]}) == 1
+    assert parts["layout"]["xaxis"]["range"][1] == pytest.approx(1.28 * 0.75)
+    assert len(parts["data"][-1]["x"]) == 3 * 5  # clicked like the others
+
+
 def test_where_sinks_are_set_apart_each_matrix_has_colors_of_its_own_and_dots_beyond_their_end():
     facts = replace(one_head("qkv"), apart=(0,))
     picture = step_picture.step(facts, _=same)

@@ -218,6 +218,11 @@ def test_which_key_adds_most(monkeypatch: pytest.MonkeyPatch):
         "The output bias contributes 20%: it comes from no token."
     )
     assert "60%" in said["zh"]
+    apart = replace(added([0.6, 0.3, 0.1], [2.0, 3.0, 1.0]), apart=(0,))
+    assert in_english(monkeypatch, says, apart).startswith(
+        "60% of the weight rests on sinks, which are left out of what follows. `owl` has the "
+        "largest weight (30%) and contributes the most (75% of the summed vector lengths)."
+    )
     other = in_english(monkeypatch, says, added([0.6, 0.3, 0.1], [1, 3, 0], None, bias_norm=0))
     assert (
         "but `owl` contributes the most: 75% of the summed vector lengths with a weight of 30%"

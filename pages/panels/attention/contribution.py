@@ -11,7 +11,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.table_rows import each_row
 from pages.panels.attention import contribution_picture, shared, sinks_picture
-from pages.ui import labelled, link
+from pages.ui import labelled, link, sinks
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -26,10 +26,14 @@ COUNTED_LABELS = {"one_head": N_("this head"), "all_heads": N_("all heads of the
 
 
 @lru_cache(maxsize=64)
-def contribution_facts(run: Run, layer: int, head: int | None, query: int) -> ContributionFacts:
-    """What each key adds at a query, of one head or of all."""
+def contribution_facts(
+    run: Run, layer: int, head: int | None, query: int, is_apart: bool = False
+) -> ContributionFacts:
+    """What each key adds at a query, of one head or of all; `is_apart`: sinks are set apart."""
     parts = measures.contribution(shared.attention(run, layer), query, head)
-    return ContributionFacts(run, layer, head, query, parts)
+    apart = sinks.set_apart(run, is_apart)
+    sees_others = parts.keys["weight"].drop(index=[*apart]).any()
+    return ContributionFacts(run, layer, head, query, parts, apart if sees_others else ())
 
 
 @lru_cache(maxsize=64)
@@ -56,7 +60,7 @@ def says_contribution(facts: ContributionFacts) -> str:
         return _("Attention adds nothing at this token: its output has length 0.")
     if facts.weight(facts.heaviest) == 0:
         return _("This token cannot attend to any key: attention adds only its output bias.")
-    said = [_largest(facts)]
+    said = [_apart(facts), _largest(facts)]
     if facts.head is not None:
         text = _("This head contributes {share:.0%} of what attention adds here.")
         said.append(text.format(share=facts.head_share))
@@ -64,6 +68,14 @@ def says_contribution(facts: ContributionFacts) -> str:
         text = _("The output bias contributes {share:.0%}: it comes from no token.")
         said.append(text.format(share=facts.parts.bias))
     return sentences(*said)
+
+
+def _apart(facts: ContributionFacts) -> str:
+    """How much of the weight rests on sinks, where they are set apart."""
+    if not facts.apart:
+        return ""
+    text = _("{share} of the weight rests on sinks, which are left out of what follows.")
+    return text.format(share=percent(facts.apart_weight))
 
 
 def _largest(facts: ContributionFacts) -> str:
@@ -140,9 +152,10 @@ def weight_and_contribution(run: Run) -> None:
     """The keys of the pinned token, by weight and by what they add; then the first token."""
     at = labelled.selection(run)
     code = (measures.contribution, measures.value_norms, measures.first_token)
-    shown = run, at.layer, counted_head(at.head), at.token
+    shown = run, at.layer, counted_head(at.head), at.token, sinks.is_wanted()
     with explained(("contribution",), code, key="contribution"):
         say(says_contribution, *shown, facts=contribution_facts)
+    sinks.sinks_switch(run, "contribution")
     st.segmented_control(
         _("Heads included"),
         COUNTED,

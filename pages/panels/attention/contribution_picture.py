@@ -9,7 +9,7 @@ from blocks.inspection.contribution import ContributionFacts
 from pages.figures import marks, palette
 from pages.figures.counting import head_called, told_apart
 from pages.figures.table_rows import each_row
-from pages.figures.theme import Picture, Translate, figure, token_label
+from pages.figures.theme import Picture, Translate, faint, figure, token_label
 
 MOST_KEYS = 32
 ROW, TOP, BOTTOM = 22, 92, 8
@@ -62,7 +62,9 @@ def _rows(facts: ContributionFacts, _: Translate) -> pd.DataFrame:
     keys = facts.largest(MOST_KEYS)
     labels = told_apart(facts.run.input.labels)
     keys = keys.assign(
-        number=keys.index, kind="key", label=[labels[key] for key in keys.index]
+        number=keys.index,
+        kind=["apart" if key in facts.apart else "key" for key in keys.index],
+        label=[labels[key] for key in keys.index],
     ).assign(is_pinned=keys.index == facts.query)
     none = dict.fromkeys((*COLUMNS, "value_norm")) | {"number": -1, "is_pinned": False}
     rest = {**none, "label": _("other heads"), "kind": "rest", "share": facts.parts.rest}
@@ -78,7 +80,12 @@ def _label(row: Any) -> str:
 
 
 def _bars(rows: pd.DataFrame, column: str, i: int, color: str) -> dict[str, Any]:
-    kinds = {"key": color, "rest": palette.BEFORE, "bias": palette.RESIDUAL}
+    kinds = {
+        "key": color,
+        "apart": faint(color, 0.3),
+        "rest": palette.BEFORE,
+        "bias": palette.RESIDUAL,
+    }
     return marks.lying(
         [None if pd.isna(x) else float(x) for x in rows[column]],
         range(len(rows)),
@@ -89,8 +96,11 @@ def _bars(rows: pd.DataFrame, column: str, i: int, color: str) -> dict[str, Any]
 
 
 def _range(rows: pd.DataFrame, column: str) -> list[float]:
-    """From the least (0, or below where a key works against the rest) to room for a number."""
-    values = rows[column].dropna()
+    """From the least (0, or below where a key works against the rest) to room for a number.
+
+    Bars of what is set apart may reach beyond.
+    """
+    values = rows.loc[rows["kind"] != "apart", column].dropna()
     least, most = min(0.0, float(values.min())), max(float(values.max()), 1e-9)
     span = most - least
     return [least - (0.28 * span if least < 0 else 0), most + 0.28 * span]
@@ -115,9 +125,10 @@ def _values(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """The number at the end of each bar, where there is room for as many."""
     if len(rows) > 36:
         return []
+    ends = {column: _range(rows, column)[1] / 1.28 for column in COLUMNS}
     return [
         {
-            "x": max(0.0, float(value)),
+            "x": min(max(0.0, float(value)), ends[column]),
             "y": row,
             "xref": f"x{i + 1 if i else ''}",
             "yref": "y",
@@ -139,7 +150,7 @@ def _number(column: str, value: float) -> str:
 
 def _targets(rows: pd.DataFrame) -> dict[str, Any]:
     """What can be clicked and hovered: three places in every row that is a key."""
-    places = [(i, row) for i, row in enumerate(each_row(rows)) if row.kind == "key"]
+    places = [(i, row) for i, row in enumerate(each_row(rows)) if row.kind in ("key", "apart")]
     least, most = _range(rows, "weight")
     at = [least + share * (most - least) for share in (0.1, 0.5, 0.9)]
     hovers = [
