@@ -20,6 +20,7 @@ from pages.panels.gpt import (
     surprise,
     surprise_picture,
     tokens_read,
+    two_answers,
     writing,
     writing_picture,
 )
@@ -126,6 +127,13 @@ PANELS = (
         logit_lens.what_each_layer_says,
         of_predictions=True,
         fields=("n_layers", "norm_placement", "tie_embeddings"),
+    ),
+    Panel(
+        "two-answers",
+        N_("Why this answer and not that?"),
+        two_answers.what_decides,
+        of_predictions=True,
+        fields=("n_layers", "n_heads", "norm_placement"),
     ),
     Panel(
         "surprise",

@@ -91,13 +91,12 @@ def each_in_turn(run: Run, token: int) -> None:
     tell(words.effect_sentence(run, token, found))
     shown, on_click = (run, token, found, words.marked(run)), partial(controls.switch_off, run)
     left, right = columns([5, 3])
-    has_heads = any(part.head is not None for part in heads_of(run.config))
-    if has_heads:
+    if has_heads(run):
         with left:
             show(draw_head_effects, *shown, key="effects", on_click=on_click)
     with right:
         show(draw_part_effects, *shown, key="part_effects", on_click=on_click)
-    if has_heads:
+    if has_heads(run):
         note(says_scales(run, found))
 
 
@@ -113,6 +112,11 @@ def draw_candidates(run: Run, token: int) -> Picture:
     """The likeliest tokens before and after."""
     label = run.input.labels[token]
     return interventions_picture.candidates(measured.candidates(run, token), token=label, _=_)
+
+
+def has_heads(run: Run) -> bool:
+    """Whether anything in the model has heads that can be changed."""
+    return any(part.head is not None for part in heads_of(run.config))
 
 
 def says_scales(run: Run, found: Found) -> str:

@@ -65,6 +65,7 @@ TITLES = {
     "head_names": N_("Head roles"),
     "head_probe": N_("The head probe"),
     "interventions": N_("Ablation and patching"),
+    "two_answers": N_("Logit difference"),
     "attention_kinds": N_("Attention variants"),
     "sharing": N_("MHA, GQA, MQA: multi-head, grouped-query, multi-query attention"),
     "position_claims": N_("Claims about positional encodings"),

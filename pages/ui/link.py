@@ -26,6 +26,7 @@ from pages.ui.fields import CHANGES, CONFIG, FIELDS, is_of_page
 from pages.ui.language import _, browser_language, literal
 from pages.ui.link_fields.compare import FOLLOWERS as OF_A_TRADE_OFF
 from pages.ui.link_fields.cost import OF_SEVERAL_SECTIONS
+from pages.ui.link_fields.interventions import FOLLOWERS as OF_TWO_ANSWERS
 from pages.ui.link_fields.seq2seq import FOLLOWERS as OF_A_TARGET
 from pages.ui.link_fields.training import FOLLOWERS as OF_A_TRAINING
 from pages.ui.readers import UnreadableError, as_text
@@ -36,7 +37,10 @@ OPENED = "is_opened"  # whether this run of the page has taken its state from a 
 SAID_ANYWAY = "said_anyway"  # what the link of a lesson says though it be a default: its step's
 HOME_PAGE, FIRST_ON_HOME = "app", "stories-en-zh"
 TEXTS, A_MOMENT, N_NEAR = ("text", "other_text"), 0.5, 3
-FOLLOWERS = OF_A_TRAINING | OF_A_TARGET | OF_A_TRADE_OFF | {"prompt": ("token", "new_token")}
+FOLLOWERS = OF_A_TRAINING | OF_A_TARGET | OF_A_TRADE_OFF
+FOLLOWERS |= {"text": (*OF_A_TARGET["text"], *OF_TWO_ANSWERS["text"])} | {
+    "prompt": ("token", "new_token")
+}
 # What says nothing without the model that it changes: each page begins with another one.
 OF_ONE_MODEL = {*CONFIG, *CHANGES, "weights", "at_step", "kept"}
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")

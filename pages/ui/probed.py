@@ -34,14 +34,16 @@ def bits_without(run: Run, off: Heads) -> np.ndarray:
 
 @lru_cache(maxsize=32)
 def _probe(built: Built) -> HeadProbe:
+    model = _model(built)
     with cached.turn(built.device):
-        return head_probe.head_probe(_model(built), built.config)
+        return head_probe.head_probe(model, built.config)
 
 
 @lru_cache(maxsize=64)
 def _bits_without(built: Built, off: Heads) -> np.ndarray:
+    model = _model(built)
     with cached.turn(built.device):
-        return head_probe.probe_bits(_model(built), built.config, off)
+        return head_probe.probe_bits(model, built.config, off)
 
 
 def _model(built: Built) -> Encoder:

@@ -306,3 +306,16 @@ def test_running_out_of_memory_while_it_writes_is_said(monkeypatch: pytest.Monke
     press(at, "step")
     assert_works(at)
     assert len(chances(at)) == 2
+
+
+def test_two_answers_are_weighed_directly_by_ablation_and_by_patching():
+    story, other = " The cat saw a dog. The dog saw a", " The dog saw a cat. The cat saw a"
+    at = opened(GPT, preset=None, panel="two-answers", text=story, other_text=other)
+    for method in ("direct", "ablation", "patching"):
+        move(at, "decided_by", method)
+        assert_works(at)
+        n_cells = [len(figure(at, key)["data"][1]["x"]) for key in ("answer_heads", "answer_parts")]
+        assert n_cells == [16, 8] and "Of all heads, layer" in said(at)
+    assert "In the other text the difference is" in said(at)
+    visit(at, preset=None, panel="two-answers", norm_placement="post")
+    assert_works(at)

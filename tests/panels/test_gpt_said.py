@@ -13,6 +13,7 @@ from blocks.inspection.cache_growth import CacheFacts, CacheTimes
 from blocks.inspection.drafts import DraftFacts, Token
 from blocks.inspection.leave_one_out import LeftOut, Without
 from blocks.inspection.lens import Lens, LensFacts
+from blocks.inspection.logit_difference import AnswerFacts, Direct
 from blocks.inspection.new_tokens import NewTokens
 from blocks.inspection.next_token import NextFacts
 from blocks.inspection.predictions import SurpriseFacts
@@ -30,6 +31,7 @@ from pages.panels.gpt import (
     logit_lens,
     next_token,
     surprise,
+    two_answers,
     writing,
 )
 from pages.panels.gpt.leave_one_out_picture import Answer
@@ -295,3 +297,29 @@ def test_the_table_of_hidden_tokens_holds_what_is_left_without_each(monkeypatch)
         "new probability": ["6.2%", "71%"],
         "new top token": ["⟨9⟩", "⟨7⟩"],
     }
+
+
+def test_what_decides_between_two_answers(monkeypatch: pytest.MonkeyPatch):
+    config = ModelConfig.from_flat({"architecture": "gpt", "n_heads": 2, "d_model": 4})
+    run = Run(config=config, input=Input(tokens=("to",), token_ids=(1,)), mask=MaskConfig())
+    direct = Direct(np.array([0.5, -0.25, 0.0, 0.5]), 0.0, 0.0, 2.0)
+    facts = AnswerFacts(
+        *(run, 0, ("Mary", "John"), (3.0, 1.0), (0.75, 0.1), "ablation"),
+        *(np.array([1.5, -0.5, 1.0, 0.25]), direct, None),
+    )
+    said = in_both(monkeypatch, two_answers.says_answers, facts)
+    assert said["en"] == (
+        "After `to`: `Mary` 75%, `John` 10%. The logit of `Mary` is 2.00 above that of `John`. Of "
+        "all heads, layer 1, head 1 matters most for `Mary`: switched off, it lowers the "
+        "difference by 1.50 to 0.50. It adds 0.50 directly: later parts read it, and more is lost "
+        "than that. Of all heads, layer 1, head 2 speaks most for `John` (-0.50)."
+    )
+    assert "0.50" in said["zh"]
+    patched = replace(facts, method="patching", other=-2.0, effects=facts.effects[:2])
+    said = in_both(monkeypatch, two_answers.says_answers, patched)["en"]
+    assert "In the other text the difference is -2.00" in said and "So far 2 of 4 parts" in said
+    directly = replace(facts, method="direct", effects=direct.parts)
+    assert (
+        "layer 1, head 1 adds most for `Mary`: 0.50"
+        in (in_both(monkeypatch, two_answers.says_answers, directly)["en"])
+    )

@@ -262,6 +262,57 @@ def test_gptq_and_awq_mend_what_rounding_breaks_in_the_layer_of_the_outlier(on_p
         assert inputs.output_error(weight, mended) < 0.5 * nearest, way
 
 
+def test_mary_against_john_is_taken_apart_as_by_hooks_on_transformers(recorded, theirs, found):
+    from blocks.inspection.logit_difference import changes_of, direct
+    from blocks.observe.sweep import outputs_of_each
+
+    run, model, seen = recorded
+    mary, john = (found.tokenizer.encode(name)[0] for name in (" Mary", " John"))
+    ours = direct(run, model, 13, mary, john)
+    parts = changes_of(run.config, "ablation")
+    number = next(i for i, part in enumerate(parts) if (part.layer, part.head) == (23, 3))
+
+    caught, projection = {}, theirs.model.layers[23].self_attn.o_proj
+    of_head, is_off = slice(3 * 64, 4 * 64), []
+
+    def before_projection(_module, inputs):
+        (x,) = inputs
+        caught["head_out"] = x[0, 13, of_head].clone()
+        if is_off:
+            x = x.clone()
+            x[..., of_head] = 0
+        return (x,)
+
+    hooks = [
+        projection.register_forward_pre_hook(before_projection),
+        theirs.model.norm.register_forward_pre_hook(
+            lambda _m, inputs: caught.update(stream=inputs[0][0, 13])
+        ),
+    ]
+    try:
+        with torch.no_grad():
+            logits = theirs(run.values()).logits[0, 13]
+            norm, rows = theirs.model.norm, theirs.lm_head.weight
+            scale = (caught["stream"].square().mean() + norm.variance_epsilon).rsqrt()
+            write = projection.weight[:, of_head] @ caught["head_out"]
+            by_hand = float((write * scale * norm.weight) @ (rows[mary] - rows[john]))
+            is_off.append(True)
+            without = theirs(run.values()).logits[0, 13]
+    finally:
+        for hook in hooks:
+            hook.remove()
+    difference, left = (float(each[mary] - each[john]) for each in (logits, without))
+    assert ours.difference == pytest.approx(difference, rel=1e-3)
+    assert ours.parts[number] == pytest.approx(by_hand, rel=1e-3)
+    after = outputs_of_each(run, model, seen, parts[number : number + 1], 13)[0]
+    assert float(after[mary] - after[john]) == pytest.approx(left, rel=1e-3)
+    assert (round(difference, 1), round(left, 1)) == (6.1, 3.1)
+    of_heads = [
+        value for value, part in zip(ours.parts, parts, strict=True) if part.head is not None
+    ]
+    assert max(of_heads) == ours.parts[number]
+
+
 def test_home_opens_it_and_its_link_says_so():
     from streamlit.testing.v1 import AppTest
 

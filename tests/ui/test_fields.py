@@ -23,7 +23,17 @@ NASTY = (
 )
 # Where a link is silent, the page decides.
 WHOLE = (
-    *("layer", "head", "token", "at_step", "key", "position_pair", "trained_len"),
+    *(
+        "answer_a",
+        "answer_b",
+        "layer",
+        "head",
+        "token",
+        "at_step",
+        "key",
+        "position_pair",
+        "trained_len",
+    ),
     *("target_step", "beam_node", "target_token", "n_training_tokens"),
 )
 OPEN = {"lang": str, "shown_position": str, **dict.fromkeys(WHOLE, int)}

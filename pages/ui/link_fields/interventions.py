@@ -1,5 +1,6 @@
 """What a link carries of the changes inside a model, and of the one that is being chosen."""
 
+from blocks.inspection.logit_difference import METHODS
 from blocks.observe.interventions import InterventionKind, Part, read_interventions, written
 from pages.ui.readers import Field, UnreadableError, choice, flag, sentence, whole
 
@@ -23,4 +24,8 @@ FIELDS: dict[str, Field] = {
     "change_kind": Field(choice(InterventionKind), "zero"),
     "change_here": Field(flag, False),
     "each_in_turn": Field(flag, False),
+    "answer_a": Field(whole(0, 10**7), None),
+    "answer_b": Field(whole(0, 10**7), None),
+    "decided_by": Field(choice(METHODS), METHODS[0]),
 }
+FOLLOWERS = {"text": ("answer_a", "answer_b")}

@@ -1,0 +1,185 @@
+"""What speaks for one answer against another: which heads and layers make the difference.
+
+The logit difference of two tokens is the log of the ratio of their probabilities. The stream that
+is unembedded is a sum of what every head and sub-layer wrote, so with the scale of the final norm
+frozen the difference is a sum too: direct logit attribution. Elhage et al. 2021; Wang et al. 2022.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from blocks.inspection.head_steps import out_weight
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Architecture, NormPlacement
+from blocks.model.layers import ParallelLayer
+from blocks.model.models import Encoder
+from blocks.model.multiplier import times
+from blocks.model.normalization import BatchNorm, LayerNorm, Norm, at_least_float32
+from blocks.observe.interventions import Intervention, InterventionKind, Part, heads_of
+from blocks.observe.recording import record
+from blocks.observe.run import Run
+
+METHODS = ("direct", "ablation", "patching")
+LITTLE = 0.005  # less than that is told as 0
+KEPT = {"pattern", "head_out", "attention_out", "feed_forward_out", "resid_pre", "resid_post"}
+
+
+@dataclass(frozen=True, eq=False)
+class Direct:
+    """What each part adds to the logit of A less that of B, the final norm's scale frozen.
+
+    `parts`: in the order of `heads_of`, NaN where a layer has no heads; whole attention holds its
+    heads and its bias. `embedding`: what the stream begins with; `constant`: biases at the end.
+    `difference`: embedding, constant and all whole parts together, before a cap on the logits.
+    """
+
+    parts: np.ndarray
+    embedding: float
+    constant: float
+    difference: float
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerFacts:
+    """Two answers (token ids) after a position, and what each part is worth for A against B.
+
+    `labels`, `logits`, `probabilities`: of A and B. `effects`: in the order of `heads_of`, as many
+    as are measured: what a part adds (`direct`), or by how much the difference falls where it
+    writes nothing (`ablation`) or what it wrote for another text (`patching`). `direct`: the first
+    in any case, None where the stream is no plain sum; `other`: the difference in the other text,
+    None where none is read.
+    """
+
+    run: Run
+    position: int
+    labels: tuple[str, str]
+    logits: tuple[float, float]
+    probabilities: tuple[float, float]
+    method: str
+    effects: np.ndarray
+    direct: Direct | None
+    other: float | None
+
+    @property
+    def difference(self) -> float:
+        """The logit of A less that of B."""
+        return self.logits[0] - self.logits[1]
+
+    @property
+    def size(self) -> float:
+        """Of the difference, whoever is ahead."""
+        return abs(self.difference)
+
+    def left(self, number: int) -> float:
+        """The difference without a part."""
+        return float(self.difference - self.effects[number])
+
+    @property
+    def n_measured(self) -> int:
+        """How many parts are."""
+        return len(self.effects)
+
+    def strongest(self, *, is_head: bool, sign: int = 1) -> int | None:
+        """The number of the head, or whole part, that speaks most for A (−1: for B), if any does."""
+        parts = heads_of(self.run.config)[: self.n_measured]
+        of_kind = np.array([(part.head is not None) is is_head for part in parts])
+        values = np.where(of_kind & ~np.isnan(self.effects), sign * self.effects, -np.inf)
+        return int(values.argmax()) if len(values) and values.max() > LITTLE else None
+
+    @property
+    def made_up(self) -> np.ndarray:
+        """What other parts make up for where each is ablated: self-repair, where above 0."""
+        if self.direct is None:
+            return np.full(self.n_measured, np.nan)
+        found: np.ndarray = self.direct.parts[: self.n_measured] - self.effects
+        return found
+
+
+def is_a_sum(config: ModelConfig) -> bool:
+    """Whether the final stream is a plain sum of what was written, up to norms of each write."""
+    placed = config.norm.norm_placement is not NormPlacement.POST
+    return config.architecture is Architecture.GPT and config.norm.residual and placed
+
+
+def direct(run: Run, model: Encoder, position: int, a: int, b: int) -> Direct:
+    """Run the model once, and take its difference of two logits at a position apart."""
+    seen = record(model, run.values(), mask=run.build_mask(), keep=KEPT)
+    config, last = run.config, run.config.n_layers - 1
+
+    def at(name: str, layer: int) -> Tensor:
+        return at_least_float32(seen.tensor(name, layer)[0, ..., position, :])
+
+    with torch.no_grad():
+        rows = model.embed.weight if model.unembed is None else model.unembed.weight
+        unembed = times(at_least_float32(rows[a]) - at_least_float32(rows[b]), model.output_scale)
+        reads, constant = through(model.final_norm, at("resid_post", last), unembed)
+        if model.unembed_bias is not None:
+            constant += float(model.unembed_bias.bias[a] - model.unembed_bias.bias[b])
+        found: dict[tuple[str, int], Tensor] = {}
+        for layer, module in enumerate(model.layers):
+            writes = [Part.ATTENTION] + [Part.FEED_FORWARD] * (not config.attention_only)
+            for part in writes:
+                norm = _norm_of_write(module, part)
+                wants, shift = through(norm, at(part, layer), reads)
+                found[part, layer] = at(part, layer) @ wants + shift
+                if part is Part.ATTENTION and config.attends_in(layer):
+                    each = torch.einsum(
+                        "hd,hdm->hm", at("head_out", layer), out_weight(module.attention)
+                    )
+                    found[Part.HEAD, layer] = each @ wants
+        start = float(at("resid_pre", 0) @ reads)
+    parts = [_worth(found, part) for part in heads_of(config)]
+    whole = [float(value) for (part, _layer), value in found.items() if part is not Part.HEAD]
+    return Direct(np.array(parts), start, constant, start + constant + sum(whole))
+
+
+def _worth(found: dict[tuple[str, int], Tensor], part: Intervention) -> float:
+    value = found.get((part.part, part.layer))
+    if value is None:
+        return float("nan")
+    return float(value if part.head is None else value[part.head])
+
+
+def _norm_of_write(layer: nn.Module, part: Part) -> nn.Module:
+    """What normalizes a write before it is added, where something does."""
+    if isinstance(layer, ParallelLayer):
+        return nn.Identity()
+    name = "attention_residual" if part is Part.ATTENTION else "feed_forward_residual"
+    return getattr(getattr(layer, name), "out_norm", nn.Identity())
+
+
+def through(norm: nn.Module, x: Tensor, wanted: Tensor) -> tuple[Tensor, float]:
+    """What a direction after a norm is before it, with the scale that `x` has there frozen.
+
+    norm(x) · wanted = x · (the first) + (the second); `x` and `wanted`: (d_model,).
+    """
+    if not isinstance(norm, Norm):
+        return wanted, 0.0
+    scaled = wanted if norm.scale is None else wanted * norm.scale
+    shift = 0.0 if norm.bias is None else float(wanted @ at_least_float32(norm.bias))
+    if isinstance(norm, BatchNorm):
+        rate = torch.rsqrt(norm.running_var + norm.eps)
+        return scaled * rate, shift - float(norm.running_mean @ (scaled * rate))
+    if isinstance(norm, LayerNorm):
+        rate = torch.rsqrt(x.var(correction=0) + norm.eps)
+        return (scaled - scaled.mean()) * rate, shift
+    return scaled * torch.rsqrt(x.square().mean() + norm.eps), shift
+
+
+def changes_of(config: ModelConfig, method: str) -> tuple[Intervention, ...]:
+    """Every head and whole part, switched off or patched alone."""
+    is_patch = method == "patching"
+    kind = InterventionKind.PATCH if is_patch else InterventionKind.ZERO
+    return tuple(
+        Intervention(part=each.part, layer=each.layer, head=each.head, kind=kind, stack=each.stack)
+        for each in heads_of(config)
+    )
+
+
+def swapped(token_ids: Sequence[int], a: int, b: int) -> list[int]:
+    """The same text with A for B and B for A."""
+    return [{a: b, b: a}.get(token_id, token_id) for token_id in token_ids]

@@ -1,0 +1,352 @@
+"""What decides between two answers: each head and layer, directly, switched off, or patched."""
+
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from blocks.inspection import logit_difference
+from blocks.inspection.logit_difference import METHODS, AnswerFacts, Direct
+from blocks.model.faults import N_
+from blocks.model.models import Encoder
+from blocks.observe.interventions import Intervention, Part, heads_of
+from blocks.observe.recording import Recording, record
+from blocks.observe.run import Input, Run
+from blocks.observe.sweep import batches, outputs_of_each
+from pages.figures.counting import from_one
+from pages.figures.theme import Picture
+from pages.panels import interventions, interventions_picture
+from pages.ui import cached, inputs, labelled, link, probed, tokens
+from pages.ui.chart import columns, show
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.interventions import controls, words
+from pages.ui.language import _, current_language, literal, sentences
+from pages.ui.numbers import percent
+from pages.ui.said import say
+from pages.ui.steps import in_steps
+from pages.ui.tables import show_table
+
+N_OFFERED, MOST_OFFERED = 40, 120
+LABELS = {
+    "direct": N_("direct contribution"),
+    "ablation": N_("ablation"),
+    "patching": N_("patching from another text"),
+}
+OF_HEADS = {
+    "direct": N_("What each head adds to the logit difference"),
+    "ablation": N_("How far the logit difference falls without each head"),
+    "patching": N_("How far it falls with each head from the other text"),
+}
+OF_PARTS = {
+    "direct": N_("What each whole part adds"),
+    "ablation": N_("How far it falls without each whole part"),
+    "patching": N_("How far it falls with each whole part from the other text"),
+}
+
+
+def offered(run: Run, position: int) -> tuple[int, ...]:
+    """The answers to choose from: the likeliest tokens, and those of the text."""
+    logits = cached.recording(run).output[0, position]
+    likely = logits.topk(min(N_OFFERED, len(logits))).indices.tolist()
+    return tuple(dict.fromkeys((*likely, *run.input.token_ids)))[:MOST_OFFERED]
+
+
+def chosen(run: Run, position: int) -> tuple[int, int]:
+    """A and B: the reader's where the model has them, or else the two likeliest."""
+    likely = offered(run, position)
+    asked = [link.value(name) for name in ("answer_a", "answer_b")]
+    a = asked[0] if asked[0] is not None and asked[0] < run.config.vocab_size else likely[0]
+    rest = [token_id for token_id in likely if token_id != a] or [a]
+    b = asked[1] if asked[1] is not None and asked[1] < run.config.vocab_size else rest[0]
+    return a, b
+
+
+@lru_cache(maxsize=64)
+def direct_of(run: Run, position: int, a: int, b: int) -> Direct | None:
+    """What each part adds; None where the stream is no plain sum."""
+    if not logit_difference.is_a_sum(run.config):
+        return None
+    model = cast(Encoder, cached.model(run))
+    with cached.turn(run.device):
+        return logit_difference.direct(run, model, position, a, b)
+
+
+@lru_cache(maxsize=1)
+def other_recording(run: Run, other: Input) -> Recording:
+    """What every head and part wrote for another text."""
+    read = replace(run, input=other)
+    keep = {"pattern", *Part}
+    model = cached.model(run)
+    with cached.turn(run.device):
+        return record(model, read.values(), mask=read.build_mask(), keep=keep)
+
+
+@lru_cache(maxsize=1024)
+def logits_with(
+    run: Run,
+    parts: tuple[Intervention, ...],
+    position: int,
+    watched: tuple[int, ...],
+    other: Input | None,
+) -> np.ndarray:
+    """The logits of some tokens with each of these parts changed alone: (part, token)."""
+    seen_other = None if other is None else other_recording(run, other)
+    model, seen = cached.model(run), cached.recording(run)
+    with cached.turn(run.device):
+        found = outputs_of_each(run, model, seen, parts, position, other=seen_other)
+    return found[:, list(watched)].float().cpu().numpy()
+
+
+def sweep(run: Run, method: str) -> list[tuple[Intervention, ...]]:
+    """The parts that are changed at the same time, batch by batch; none for what is direct."""
+    if method == "direct":
+        return []
+    return list(batches(run, logit_difference.changes_of(run.config, method)))
+
+
+def answer_facts(
+    run: Run, position: int, a: int, b: int, method: str, n_batches: int, other: Input | None
+) -> AnswerFacts:
+    """What the first batches of a method showed."""
+    logits = cached.recording(run).output[0, position].float()
+    probabilities = logits.softmax(-1)
+    found = direct_of(run, position, a, b)
+    difference = float(logits[a] - logits[b])
+    in_other = None
+    if method == "direct" and found is not None:
+        effects = found.parts
+    else:
+        watched = (*offered(run, position), a, b)
+        rows = [
+            logits_with(run, parts, position, watched, other)
+            for parts in sweep(run, method)[:n_batches]
+        ]
+        both = np.concatenate(rows)[:, -2:]
+        effects = difference - (both[:, 0] - both[:, 1])
+    if other is not None:
+        seen = other_recording(run, other).output[0]
+        there = seen[min(position, len(seen) - 1)].float()
+        in_other = float(there[a] - there[b])
+    return AnswerFacts(
+        run,
+        position,
+        (tokens.label(run, a), tokens.label(run, b)),
+        (float(logits[a]), float(logits[b])),
+        (float(probabilities[a]), float(probabilities[b])),
+        method,
+        effects,
+        found,
+        in_other,
+    )
+
+
+def says_answers(facts: AnswerFacts) -> str:
+    """The difference, and which head and whole part speak most for A, and for B."""
+    text = _(
+        "After {token}: {a} {p_a}, {b} {p_b}. The logit of {a} is {size:.2f} above that of {b}."
+    )
+    if facts.difference < 0:
+        text = _(
+            "After {token}: {a} {p_a}, {b} {p_b}. The logit of {a} is {size:.2f} below that of {b}."
+        )
+    said = text.format(
+        token=literal(facts.run.input.labels[facts.position]),
+        size=facts.size,
+        p_a=percent(facts.probabilities[0]),
+        p_b=percent(facts.probabilities[1]),
+        **_named(facts),
+    )
+    return sentences(said, _so_far(facts), _for_a(facts), _for_b(facts))
+
+
+def _named(facts: AnswerFacts) -> dict[str, str]:
+    return {name: literal(label) for name, label in zip("ab", facts.labels, strict=True)}
+
+
+def _so_far(facts: AnswerFacts) -> str:
+    n_all = len(heads_of(facts.run.config))
+    if facts.n_measured == n_all:
+        return ""
+    text = _("So far {n} of {all} parts have been tried.")
+    return text.format(n=facts.n_measured, all=n_all)
+
+
+def _for_a(facts: AnswerFacts) -> str:
+    """What the strongest head for A does, and what others make up for."""
+    head = facts.strongest(is_head=True)
+    if head is None:
+        return ""
+    effect = facts.effects[head]
+    text = {
+        "direct": _("Of all heads, {head} adds most for {a}: {effect:.2f}."),
+        "ablation": _(
+            "Of all heads, {head} matters most for {a}: switched off, it lowers the difference by "
+            "{effect:.2f} to {left:.2f}."
+        ),
+        "patching": _(
+            "In the other text the difference is {other:.2f}. Of all heads, {head} moves it most: "
+            "with its output from there, the difference is {left:.2f}."
+        ),
+    }[facts.method]
+    said = text.format(
+        head=words.part_called(facts.run, head),
+        effect=effect,
+        left=facts.left(head),
+        other=facts.other or 0.0,
+        **_named(facts),
+    )
+    return sentences(said, _repaired(facts, head) if facts.method == "ablation" else "")
+
+
+def _repaired(facts: AnswerFacts, head: int) -> str:
+    """What it adds directly, against what is lost without it."""
+    if facts.direct is None:
+        return ""
+    text = _("It adds {direct:.2f} directly: later parts read it, and more is lost than that.")
+    if facts.made_up[head] > 0:
+        text = _("It adds {direct:.2f} directly: other parts make up for {repaired:.2f}.")
+    return text.format(direct=facts.direct.parts[head], repaired=facts.made_up[head])
+
+
+def _for_b(facts: AnswerFacts) -> str:
+    head = facts.strongest(is_head=True, sign=-1)
+    if head is None:
+        return ""
+    text = _("Of all heads, {head} speaks most for {b} ({effect:.2f}).")
+    name = words.part_called(facts.run, head)
+    return text.format(head=name, effect=facts.effects[head], **_named(facts))
+
+
+def table(facts: AnswerFacts) -> pd.DataFrame:
+    """Every head and whole part, the largest first."""
+    every = heads_of(facts.run.config)[: facts.n_measured]
+    found = {
+        _("layer"): [from_one(part.layer) for part in every],
+        _("part"): [words.part_column(part) for part in every],
+        _("name"): [
+            "" if part.head is None else probed.badge(facts.run, part.layer, part.head)
+            for part in every
+        ],
+    }
+    if facts.direct is not None:
+        found[_(LABELS["direct"])] = facts.direct.parts[: facts.n_measured].round(3)
+    if facts.method != "direct":
+        found[_(LABELS[facts.method])] = facts.effects.round(3)
+    if facts.method == "ablation":
+        found[_("made up for by others")] = facts.made_up.round(3)
+    order = np.argsort(-np.abs(np.nan_to_num(facts.effects)), kind="stable")
+    return pd.DataFrame(found).iloc[order]
+
+
+@section
+def what_decides(run: Run) -> None:
+    """The two answers, the method, the pictures, the table."""
+    run, position = run.untouched, labelled.pinned_token(run)
+    code = (logit_difference.direct, logit_difference.through)
+    place = explained(("two_answers", "interventions"), code, key="two_answers")
+    a, b = chosen(run, position)
+    method = choices(run, position, a, b)
+    other = other_input(run, a, b) if method == "patching" else None
+    if other == run.input:
+        place.info(
+            _("The other text is the same as this one: change a word in it."),
+            icon=":material/lightbulb:",
+        )
+        return
+    parts, watched = sweep(run, method), (*offered(run, position), a, b)
+    steps = [partial(logits_with, run, each, position, watched, other) for each in parts]
+    what = (run, position, method, other)
+    done = in_steps(steps, what=what, key="deciding", asked_by="decided_by") if steps else None
+    if done is not None and not done.found:
+        return
+    shown = run, position, a, b, method, len(done.found) if done else 0, other
+    with place:
+        say(says_answers, *shown, facts=answer_facts)
+    left, right = columns([5, 3])
+    marked, on_click = words.marked(run), partial(controls.switch_off, run)
+    if interventions.has_heads(run):
+        with left:
+            show(draw_heads, *shown, marked, key="answer_heads", on_click=on_click)
+    with right:
+        show(draw_parts, *shown, marked, key="answer_parts", on_click=on_click)
+    note(
+        _(
+            "Blue speaks for A, orange for B. Heads and whole parts have color scales of their "
+            "own. Click a cell to switch that part off on the whole page."
+        )
+    )
+    show_table(table(answer_facts(*shown)), key="answer_table", n_names=2, height=318)
+
+
+def choices(run: Run, position: int, a: int, b: int) -> str:
+    """The two answers, and how each part is weighed."""
+    ids = tuple(dict.fromkeys((*offered(run, position), a, b)))
+    for_a, for_b, for_method = st.columns([2, 2, 4])
+    for column, name, label, shown in (
+        (for_a, "answer_a", _("Answer A"), a),
+        (for_b, "answer_b", _("Answer B"), b),
+    ):
+        with column, st.container(key=name):
+            view = link.view(name, shown, ids)
+            st.selectbox(label, ids, format_func=partial(tokens.label, run), **view)
+    methods = METHODS if logit_difference.is_a_sum(run.config) else METHODS[1:]
+    asked: str = link.value("decided_by")
+    method = asked if asked in methods else methods[0]
+    with for_method, st.container(key="decided_by"):
+        st.segmented_control(
+            _("Weigh each part by"),
+            methods,
+            format_func=lambda name: _(LABELS[name]),
+            required=True,
+            **link.view("decided_by", method, (methods, current_language())),
+        )
+    return method
+
+
+def other_input(run: Run, a: int, b: int) -> Input | None:
+    """The text that is patched from; a button swaps A and B in it."""
+    text, swap = st.columns([5, 2], vertical_alignment="bottom")
+    with text:
+        st.text_area(
+            _("Other text: change a word but keep the number of tokens"),
+            height=68,
+            **link.view("other_text", link.value("other_text")),
+        )
+    ids = logit_difference.swapped(run.input.token_ids, a, b)
+    with swap:
+        st.button(
+            _("Swap A and B in the text"),
+            icon=":material/swap_horiz:",
+            on_click=link.change,
+            args=("other_text", tokens.text_of(tokens.tokenizer(), ids)),
+            disabled=tuple(ids) == run.input.token_ids,
+            key="swap_answers",
+        )
+    patch = logit_difference.changes_of(run.config, "patching")[:1]
+    return inputs.changed(run, patch).other
+
+
+def draw_heads(*shown: Any) -> Picture:
+    """All heads; last the numbers of those parts that are switched off."""
+    return _drawn(answer_facts(*shown[:-1]), shown[-1], of_heads=True)
+
+
+def draw_parts(*shown: Any) -> Picture:
+    """All whole parts; last the numbers of those that are switched off."""
+    return _drawn(answer_facts(*shown[:-1]), shown[-1], of_heads=False)
+
+
+def _drawn(facts: AnswerFacts, marked: tuple[int, ...], *, of_heads: bool) -> Picture:
+    found, title = tuple(facts.effects), (OF_HEADS if of_heads else OF_PARTS)[facts.method]
+    return interventions_picture.grid(
+        interventions.cells(facts.run, found, marked, of_heads=of_heads),
+        title=_(title),
+        across=_("head") if of_heads else _("a whole part"),
+        unit=_("logit difference"),
+        is_signed=True,
+        _=_,
+    )
