@@ -236,10 +236,10 @@ def table(facts: AnswerFacts) -> pd.DataFrame:
         found[_(LABELS["direct"])] = facts.direct.parts[: facts.n_measured].round(3)
     if facts.method != "direct":
         found[_(LABELS[facts.method])] = facts.effects.round(3)
-    if facts.method == "ablation":
+    if facts.method == "ablation" and facts.direct is not None:
         found[_("made up for by others")] = facts.made_up.round(3)
     order = np.argsort(-np.abs(np.nan_to_num(facts.effects)), kind="stable")
-    return pd.DataFrame(found).iloc[order]
+    return pd.DataFrame(found).iloc[order].dropna()  # a layer without heads
 
 
 @section
