@@ -84,7 +84,7 @@ class AnswerFacts:
         return len(self.effects)
 
     def strongest(self, *, is_head: bool, sign: int = 1) -> int | None:
-        """The number of the head, or whole part, that speaks most for A (−1: for B), if any does."""
+        """The number of the head, or whole part, that does most for A, or (−1) for B, if any."""
         parts = heads_of(self.run.config)[: self.n_measured]
         of_kind = np.array([(part.head is not None) is is_head for part in parts])
         values = np.where(of_kind & ~np.isnan(self.effects), sign * self.effects, -np.inf)
