@@ -36,9 +36,8 @@ def predicted(run: Run, position: int) -> tuple[int, float]:
 def without_each(run: Run, places: tuple[int, ...], position: int) -> tuple[Without, ...]:
     """What is predicted without each of these places."""
     token_id, _bits = predicted(run, position)
+    model, seen = cast(Encoder, cached.model(run)), cached.recording(run)
     with cached.turn(run.device):
-        model = cast(Encoder, cached.model(run))
-        seen = cached.recording(run)
         return leave_one_out.without_each(run, places, position, token_id, model, seen)
 
 
