@@ -108,6 +108,17 @@ def own_text(config: ModelConfig, tokenizer: Tokenizer, text: str) -> OwnText:
     return OwnText(calibration, asked, len(used), len(ids) - len(used))
 
 
+def windows(tokenizer: Tokenizer, text: str, n: int, n_windows: int) -> list[Batch]:
+    """Rows of `n` tokens of a text (of half of it, where it is shorter), each begun further on.
+
+    What its tokenizer puts before a text stands before each row, and is not asked for.
+    """
+    before, ids, _after = _around(tokenizer, text)
+    n = min(n, len(ids) // 2)
+    starts = [round(i * (len(ids) - n) / max(1, n_windows - 1)) for i in range(n_windows)]
+    return [_shifted([*before, *ids[start : start + n]], len(before)) for start in starts]
+
+
 def text_faults(config: ModelConfig, tokenizer: Tokenizer) -> Iterator[Fault]:
     """Why no text says how good a model is; nothing where one does."""
     if config.architecture is Architecture.ENCODER_DECODER:

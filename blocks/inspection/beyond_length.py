@@ -262,6 +262,12 @@ class LossFacts:
         return self._ratio < BETTER
 
     @property
+    def falls(self) -> bool:
+        """Whether the last band costs less than the first one, by more than the errors of both."""
+        first, last = self.bands.iloc[0], self.bands.iloc[-1]
+        return bool(last["bits"] + last["error"] < first["bits"] - first["error"])
+
+    @property
     def _ratio(self) -> float:
         return self.last / self.inside if self.last and self.inside else 1.0
 

@@ -19,6 +19,7 @@ from blocks.efficiency.cache_facts import measure_cache
 from blocks.efficiency.cache_rounding import CacheRounding
 from blocks.efficiency.compression import Compression, compress
 from blocks.efficiency.frontier import measure_variant
+from blocks.efficiency.own_text import windows
 from blocks.efficiency.quantization import Quantization, quantize
 from blocks.efficiency.rounding import Rounding, gptq
 from blocks.text.characters import CharacterTokenizer
@@ -125,6 +126,18 @@ def bert_tokenizer() -> PublishedTokenizer:
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 0), ("[SEP]", 1)]
     )
     return PublishedTokenizer(found.to_str())
+
+
+def test_windows_go_through_a_text_from_its_beginning_to_its_end():
+    """Behind what a tokenizer puts before a text, here [CLS] and, behind it, [SEP]."""
+    ids = bert_tokenizer().encode(" ".join("abcdefgh"[i * i % 8] for i in range(50)))
+    text = " ".join("abcdefgh"[i * i % 8] for i in range(50))
+    first, middle, last = windows(bert_tokenizer(), text, 20, 3)
+    assert first.token_ids[0].tolist() == ids[:20] and first.targets[0].tolist() == ids[1:21]
+    assert middle.token_ids[0].tolist() == [0, *ids[16:35]]
+    assert last.targets[0].tolist() == ids[31:51]
+    (half,) = windows(bert_tokenizer(), text, 40, 1)
+    assert half.targets.shape == (1, 25)
 
 
 def test_what_no_text_can_ask_is_refused_with_the_mend():

@@ -250,6 +250,13 @@ def test_a_text_of_the_readers_own_calibrates_and_scores_and_its_recipe_names_it
     assert not starts.is_known(known.replace(recipe[-3:], "000"))  # a text that is not here
 
 
+def test_the_loss_by_position_is_that_of_a_text_where_no_task_is_known():
+    for text, where in ((" ".join(WORDS * 10), "of the text,"), ("the red ball", "fewer than 64")):
+        at = opened("pages/positions.py", preset="folder:llama", panel="loss", text=text)
+        assert_works(at)
+        assert "a token costs" in at.info[0].value and where in said(at)
+
+
 def test_a_recipe_of_the_readers_own_is_measured_beside_the_original():
     at = opened("pages/efficiency.py", preset="folder:llama", panel="frontier")
     assert at.session_state["own_recipe_fold"] is False

@@ -122,6 +122,7 @@ def _kind(rows: pd.DataFrame, name: str, symbol: str, *, is_shown: bool) -> dict
 def loss(facts: LossFacts, kind: str, *, _: Translate) -> Picture:
     """Bits per token by position, within two standard errors, the trained length marked."""
     bands, edge = facts.bands, facts.trained_len + 0.5
+    is_reached = edge <= bands["last"].max() + 1
     high, low = bands["bits"] + 2 * bands["error"], bands["bits"] - 2 * bands["error"]
     hover = _("positions {first} to {last}: {bits} bits per token, {n} tokens").format(
         first="%{customdata[0]:.0f}",
@@ -134,7 +135,7 @@ def loss(facts: LossFacts, kind: str, *, _: Translate) -> Picture:
         bands["bits"],
         mode="lines+markers",
         customdata=bands[["first", "last", "count"]].to_numpy(np.float32),
-        name=_("validation"),
+        name=_("mean"),
         line={"color": palette.HELD_OUT, "width": 2.5},
         marker={"size": 6, "color": palette.HELD_OUT},
         hovertemplate=f"{hover}<extra></extra>",
@@ -152,8 +153,8 @@ def loss(facts: LossFacts, kind: str, *, _: Translate) -> Picture:
             "range": [0, float(bands["last"].max()) * 1.01],
         },
         yaxis={"title": _("bits per token"), "range": [0, 1.08 * float(high.max())]},
-        shapes=[marks.upright(edge)],
-        annotations=[_edge_name(edge, facts.trained_len)],
+        shapes=[marks.upright(edge)] if is_reached else [],
+        annotations=[_edge_name(edge, facts.trained_len)] if is_reached else [],
         **legend(),
     )
 

@@ -4,15 +4,18 @@ from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
 
+from blocks.corpora.paragraphs import language_of, paragraph
+from blocks.efficiency.own_text import LEAST_TOKENS, windows
 from blocks.inspection import beyond_length
 from blocks.inspection.beyond_length import LossFacts
-from blocks.model.kinds import PositionKind
+from blocks.model.kinds import Architecture, PositionKind
 from blocks.model.randomness import generator
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.panels.positions import beyond_picture, trained
-from pages.ui import brought, cached, terms
+from pages.ui import brought, cached, link, starts, terms
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -23,6 +26,7 @@ from pages.ui.ways import way
 
 TRAINED = "stories-en-zh"
 N_STEPS, ROWS_A_STEP = 6, 8
+N_WINDOWS, LONGEST = 6, 256  # of a text
 
 
 @lru_cache(maxsize=64)
@@ -104,6 +108,93 @@ def draw_loss(facts: LossFacts, *, _: Translate) -> Picture:
     return beyond_picture.loss(facts, terms.option(facts.kind), _=_)
 
 
+@lru_cache(maxsize=64)
+def text_bits(run: Run, text: str, step: int) -> NDArray[np.float64]:
+    """Bits by position in one window of a text."""
+    tokenizer, most = starts.model(run.weights).tokenizer, min(LONGEST, run.config.max_seq_len - 1)
+    window = windows(tokenizer, text, most, N_WINDOWS)[step]
+    with cached.turn(run.device):
+        return beyond_length.bits_by_position(cached.model(run), window.to(run.device))
+
+
+@lru_cache(maxsize=32)
+def text_facts(run: Run, text: str, n_steps: int) -> LossFacts:
+    """What a token of a text costs by its position, with no length that counts as trained."""
+    bits = np.sum([text_bits(run, text, step) for step in range(n_steps)], axis=0)
+    return LossFacts(
+        run.config.position.position_kind,
+        seed=run.seed,
+        trained_len=run.config.max_seq_len,
+        n=bits.shape[1],
+        n_examples=n_steps,
+        bands=beyond_length.bits_in_bands(bits, max(1, bits.shape[1] // 8)),
+        inside=None,
+        last=None,
+    )
+
+
+def says_text(facts: LossFacts) -> str:
+    """What a token costs at the beginning of a window and at its end."""
+    first, last = facts.bands.iloc[0], facts.bands.iloc[-1]
+    text = _(
+        "At positions {a} to {b} a token costs {first:.2f} ± {first_error:.2f} bits on average, at "
+        "positions {c} to {d} {last:.2f} ± {last_error:.2f} ({kind})."
+    )
+    said = text.format(
+        a=int(first["first"]),
+        b=int(first["last"]),
+        c=int(last["first"]),
+        d=int(last["last"]),
+        first=first["bits"],
+        first_error=first["error"],
+        last=last["bits"],
+        last_error=last["error"],
+        kind=terms.option(facts.kind),
+    )
+    if facts.falls:
+        return sentences(said, _("What the model has read before makes the next token likelier."))
+    return said
+
+
+def says_windows(facts: LossFacts, is_shipped: bool) -> str:
+    """Which text it was, and how far it reaches."""
+    text = _("{n} windows of {length} tokens of the text, each beginning further on in it.")
+    if is_shipped:
+        text = _(
+            "{n} windows of {length} tokens of a text that ships with Blockscope, each beginning "
+            "further on in it, since the text of the sidebar has fewer than {least} tokens."
+        )
+    error = _("± is the standard error over the tokens, as if they were independent.")
+    reach = _("The file of the model allows texts of {longest:,} tokens.")
+    return sentences(
+        text.format(n=facts.n_examples, length=facts.n + 1, least=LEAST_TOKENS),
+        error,
+        reach.format(longest=facts.trained_len),
+    )
+
+
+def of_a_text(run: Run, place: DeltaGenerator) -> None:
+    """The loss by position of the text that is typed, or where it is short, of one that ships."""
+    tokenizer, text = starts.model(run.weights).tokenizer, link.value("text")
+    is_short = len(tokenizer.encode(text)) < LEAST_TOKENS
+    text = paragraph(language_of(tokenizer)) if is_short else text
+    steps = [partial(text_bits, run, text, step) for step in range(N_WINDOWS)]
+    n_steps = len(in_steps(steps, what=(run, text), key="text_steps").found)
+    if not n_steps:
+        return
+    shown = run, text, n_steps
+    with place:
+        say(says_text, *shown, facts=text_facts)
+    show(draw_loss, *shown, facts=text_facts, key="loss_far")
+    note(says_windows(text_facts(*shown), is_short))
+
+
+def reads_on(run: Run) -> bool:
+    """Whether a model without a task of its own can be asked for the tokens of a text."""
+    has_words = bool(run.weights) and run.config.architecture is Architecture.GPT
+    return has_words and trained.spec(run) is None and not starts.measuring_fault(run.weights)
+
+
 def says_lack(run: Run) -> str:
     """What the model lacks for a loss to be measured; empty where it lacks nothing."""
     if not run.weights:
@@ -121,6 +212,9 @@ def says_lack(run: Run) -> str:
 def what_it_costs(run: Run) -> None:
     """The loss by position, where the weights are trained."""
     place = explained(("beyond_length", "surprise"), (beyond_length.bits_by_position,), key="costs")
+    if reads_on(run):
+        of_a_text(run, place)
+        return
     if lack := says_lack(run):
         place.info(lack, icon=":material/info:")
         label, icon = _("Open the trained story model"), ":material/model_training:"
