@@ -108,7 +108,10 @@ def samples(preset: str) -> Mapping[str, str]:
 
 
 def _usual_sampling(values: Mapping[str, Any]) -> SamplingConfig:
-    """As the files of a published model say, or calm; of ours, the model's own probabilities."""
+    """As the files of a published model say, or calm, where it writes; of ours, and where one looks
+    at what comes next, the model's own probabilities."""
+    if values.get("panel", "") in ("", "next"):
+        return SamplingConfig()
     chat = starts.chat(_start(values).weights)
     return chat.sampling if chat else SamplingConfig()
 

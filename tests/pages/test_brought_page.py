@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import tokenizers
 from brought_folders import save_folder
-from opened import assert_works, opened, press, said
+from opened import assert_works, control, opened, press, said
 from tokenizers import decoders, models, pre_tokenizers, processors
 
 from blocks.weights.pocket import pocket
@@ -200,6 +200,8 @@ def test_a_chat_model_is_asked_and_answers_to_its_end(served: Path):
     assert chips.startswith(":gray[:small[") and chips.count("CLS") == 1
     press(at, "put_as_text")
     assert "prompt" not in at.query_params
+    beside = opened("pages/gpt.py", preset="folder:chat", panel="next")
+    assert control(beside, "temperature").value == 1  # one looks at the model's own probabilities
     (folder / "chat_template.jinja").write_text("{{ raise_exception('not today') }}")
     at = opened("pages/gpt.py", preset="folder:chat", panel="writing", prompt="chat")
     assert_works(at, warnings=1)
