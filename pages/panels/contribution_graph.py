@@ -1,5 +1,6 @@
 """What each token takes from each token, through all layers."""
 
+import math
 from dataclasses import replace
 from functools import lru_cache
 
@@ -29,7 +30,12 @@ MOST_NUMBERS = 2**30  # parts of all streams together: seconds on a small machin
 
 def fits(run: Run) -> bool:
     """Whether all parts of all streams are few enough to be looked at."""
-    return run.config.n_layers * run.input.shape[1] ** 2 * run.config.d_model <= MOST_NUMBERS
+    return run.input.shape[1] <= most_tokens(run)
+
+
+def most_tokens(run: Run) -> int:
+    """The longest text of which they are."""
+    return math.isqrt(MOST_NUMBERS // (run.config.n_layers * run.config.d_model))
 
 
 @lru_cache(maxsize=4)
@@ -57,9 +63,13 @@ def called(run: Run, token: int) -> str:
     return literal(read_apart(run.input.labels)[token])
 
 
-def says_too_large() -> str:
-    """Why there is no graph."""
-    return _("This text is too long for the contribution graph of a model this size: shorten it.")
+def says_too_large(run: Run) -> str:
+    """Why there is no graph, and how long a text has one."""
+    text = _(
+        "The contribution graph of a model of this size is drawn for up to {most} tokens, and this "
+        "text has {n}: shorten the text."
+    )
+    return text.format(most=most_tokens(run), n=run.input.shape[1])
 
 
 def says_sources(facts: GraphFacts) -> str:
@@ -144,7 +154,7 @@ def way_through_all_layers(run: Run) -> None:
     code = (measures.contribution_graph, measures.Parts.of, measures.linear)
     place = explained(("contribution_graph",), code, key="contribution_graph")
     if not fits(run):
-        st.warning(says_too_large())
+        st.warning(says_too_large(run))
         return
     values = run, labelled.pinned_token(run), least_share()
     facts = graph_facts(*values)

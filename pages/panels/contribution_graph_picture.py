@@ -13,8 +13,8 @@ from pages.figures import marks, palette
 from pages.figures.axes import plot_room
 from pages.figures.counting import from_one, read_apart
 from pages.figures.described import SAID
-from pages.figures.theme import Picture, Translate, faint, figure, token_label
-from pages.figures.token_axis import CROWDED, label_room, label_width, token_ticks
+from pages.figures.theme import WIDE, Picture, Translate, faint, figure, token_label
+from pages.figures.token_axis import CLOSE, label_room, label_width, token_ticks
 
 LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8)  # the least share of each
 WIDTHS = (0.7, 1.1, 1.7, 2.5, 3.5, 4.6, 5.8, 7.0)
@@ -22,7 +22,8 @@ OPACITIES = (0.3, 0.4, 0.52, 0.64, 0.74, 0.82, 0.88, 0.94)
 LIT = (0.9,) * len(WIDTHS)
 LABELS, LEVEL_LABELS, ROOM, WORD, SHORT = 40, 13, 620, 8, 12  # of which the last three are pixels
 LEAST_HEIGHT, MOST_HEIGHT = 230, 560
-SMALL, LARGE, OF_ROOM = 5, 19, 0.8  # pixels of a dot; the largest share of the way to the next
+SMALL, LARGE = 5, 19  # pixels of a dot
+OF_ROOM, OF_CROWD = 0.8, 0.45  # the largest share of the way to the next; where there are many
 ROW, N_SAID = 60, 3
 
 
@@ -60,30 +61,42 @@ def graph(facts: GraphFacts, *, _: Translate) -> Picture:
     number of the token in its text.
     """
     shares, least, first = shares_of(facts), facts.least, facts.drawn.first
-    tokens = read_apart(facts.labels)[facts.drawn.rows]
+    names = read_apart(facts.labels)[facts.drawn.rows]
+    tokens = _signs(names)
     pinned = facts.token - first
     n_layers, n = shares.own.shape
     slanted = n * WORD + sum(map(label_width, tokens)) > ROOM
     bottom = label_room(tokens) if slanted else 26
     height = max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * n_layers))
     between = height / (n_layers + 1)
-    largest = min(LARGE, OF_ROOM * between, max(SMALL, OF_ROOM * ROOM / n))
+    across = (OF_ROOM if n <= CLOSE else OF_CROWD) * ROOM / n
+    largest = min(LARGE, OF_ROOM * between, max(SMALL, across))
     beyond = max(0.16, largest / 2 / between)  # levels: the dots of the last one are whole
     return figure(
-        [_nodes(facts, shares, largest, _), _targets(shares, tokens, pinned, first, _)],
+        [_nodes(facts, shares, largest, _), _targets(shares, names, pinned, first, _)],
         title=_("What each token takes from the others, layer by layer"),
         **plot_room(height, bottom),
         xaxis={
             **_token_ticks(tokens, pinned),
             "range": [-0.6, n - 0.4],
             "ticks": "",
-            "tickfont": {"size": 12 if n <= CROWDED else 11},
             "automargin": not slanted,
             **_angle(tokens, slanted),
         },
         yaxis={**_levels_axis(n_layers, _), "side": "right", "range": [-0.18, n_layers + beyond]},
         shapes=_wires(shares, least),
     )
+
+
+def _signs(names: Sequence[str]) -> Sequence[str]:
+    """Names along x; where many are single characters, as in Chinese, each is its character."""
+    return [name[0] for name in names] if _is_of_signs(names) else names
+
+
+def _is_of_signs(names: Sequence[str]) -> bool:
+    """Whether there are many, and most are characters that are as wide as they are high."""
+    n_wide = sum(ord(name[0]) > WIDE and label_width(name) <= 2 * SHORT for name in names)
+    return len(names) > CLOSE and 2 * n_wide > len(names)
 
 
 def _token_ticks(tokens: Sequence[str], pinned: int) -> dict[str, Any]:

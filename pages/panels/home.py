@@ -76,7 +76,7 @@ def one_line(run: Run) -> None:
             width="stretch",
             key="write_on",
             help=_("Appends the model's most likely next word."),
-            disabled=len(run.input.token_ids) >= tokens.most_tokens(),
+            disabled=_is_full(run),
             on_click=append_word,
             args=(run,),
         )
@@ -93,6 +93,11 @@ def ask_it() -> None:
         icon=":material/chat:",
         query_params={**link.elsewhere("pages/gpt.py"), **query},
     )
+
+
+def _is_full(run: Run) -> bool:
+    """Whether the model can read no more than it does."""
+    return len(run.input.token_ids) >= tokens.most_tokens()
 
 
 def append_word(run: Run, *begun: int) -> None:
@@ -116,7 +121,7 @@ def its_way(run: Run, token: int) -> None:
         no_attention(run.config, "home")
         return
     if not graph.fits(run):
-        st.warning(graph.says_too_large())
+        st.warning(graph.says_too_large(run))
         return
     way, draw = (run, token, graph.least_share()), contribution_graph_picture.graph
     show(draw, *way, facts=graph.graph_facts, key="graph", on_click=pin)
@@ -145,11 +150,12 @@ def what_follows(run: Run) -> None:
     """The likeliest next words, how open the choice is, and what of the text made them."""
     token = labelled.pinned_token(run)
     values, is_last = (run, token, AS_IT_IS), token == labelled.last_token(run)
-    draw, write = next_token_picture.few, partial(write_after, run)
-    show(draw, *values, facts=next_facts, key="following", on_click=write)
+    may_grow = not is_last or not _is_full(run)
+    write = partial(write_after, run) if may_grow else None
+    show(next_token_picture.few, *values, facts=next_facts, key="following", on_click=write)
     facts = next_facts(*values)
     shown = *read_apart(run.input.labels), *next_token_picture.few_names(facts)
-    note(sentences(says_openness(facts, is_last=is_last), says_space(shown)))
+    note(sentences(says_openness(facts, is_last=is_last, may_grow=may_grow), says_space(shown)))
     if attend(run.config):
         what_it_hangs_on(run, token)
 
@@ -180,8 +186,8 @@ def says_space(names: Sequence[str]) -> str:
     )
 
 
-def says_openness(facts: NextFacts, *, is_last: bool) -> str:
-    """How open the choice is, and what a click writes."""
+def says_openness(facts: NextFacts, *, is_last: bool, may_grow: bool = True) -> str:
+    """How open the choice is, and what a click writes, where one can."""
     text = _("The model is as uncertain as if choosing among {n} equally likely tokens.")
     if facts.n_alike < ALMOST_ONE:
         text = _("The model is almost certain.")
@@ -189,4 +195,5 @@ def says_openness(facts: NextFacts, *, is_last: bool) -> str:
     click = _("Click a word to replace everything after {token} with it.")
     if is_last:
         click = _("Click a word to append it; “Next word” appends the first one.")
-    return sentences(text.format(n=n), click.format(token=literal(facts.after)))
+    writes = click.format(token=literal(facts.after)) if may_grow else ""
+    return sentences(text.format(n=n), writes)

@@ -9,7 +9,7 @@ from pages.figures.counting import read_apart
 from pages.panels.gpt import leave_one_out as panel
 from pages.panels.gpt import leave_one_out_picture
 from pages.panels.gpt.leave_one_out_picture import Answer
-from pages.ui import tokens
+from pages.ui import sinks, tokens
 from pages.ui.chart import show
 from pages.ui.explain import note
 from pages.ui.language import _, literal, sentences
@@ -26,9 +26,9 @@ def what_it_hangs_on(run: Run, position: int) -> None:
         return
     shown = run, n_batches, position
     found = answer(*shown)
-    if found.facts.most(1):
+    if found.facts.strongest is not None:
         show(leave_one_out_picture.few, *shown, facts=answer, key="hangs_on", on_click=pin_token)
-    note(says_hanging(found))
+    note(sentences(says_hanging(found), says_sinks(run, found.facts) if run.weights else ""))
 
 
 def answer(run: Run, n_batches: int, position: int) -> Answer:
@@ -42,6 +42,19 @@ def says_hanging(answer: Answer) -> str:
     facts = answer.facts
     said = {"token": literal(read_apart((answer.label,))[0]), "chance": percent(facts.probability)}
     return sentences(_strongest(facts, said), _tried(facts))
+
+
+def says_sinks(run: Run, facts: LeftOut) -> str:
+    """Which of the tokens that do much are sinks: what they say may do nothing."""
+    shown = {facts.places[i] for i in facts.most(leave_one_out_picture.N_FEW)}
+    tokens = tuple(token for token in sinks.found_in(run).tokens if token in shown)
+    if not tokens:
+        return ""
+    text = _(
+        "Attention rests on {tokens} whatever the text says there (a sink): hiding it disturbs "
+        "many heads."
+    )
+    return text.format(tokens=sinks.names(run, tokens))
 
 
 def _strongest(facts: LeftOut, said: dict[str, str]) -> str:

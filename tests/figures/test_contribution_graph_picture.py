@@ -9,7 +9,6 @@ from blocks.inspection.contribution_graph import ContributionGraph, GraphFacts
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from pages.figures import palette
-from pages.figures.described import described
 from pages.panels.contribution_graph_picture import LEVELS, WIDTHS, graph
 
 NASTY = ("<b>x</b>", "␣球", "&amp;", "球" * 40, "🤖")
@@ -97,35 +96,11 @@ def test_a_long_text_is_slanted():
     assert raw(drawn(40))["layout"]["xaxis"]["tickangle"] == 45
 
 
-def test_single_characters_stand_upright():
-    one = drawn(30, tokens=[chr(0x4E00 + i) for i in range(30)])
-    assert raw(one)["layout"]["xaxis"]["tickangle"] == 0
-
-
-def test_it_says_its_size_and_its_widest_wires():
-    said = described(drawn(), _=same)
-    assert "Tokens: 5; layers: 3; wires: 21. Widest: layer 1: 球 takes 30.0% from <b>x</b>" in said
-    assert "Widest: –." in described(drawn(least=0.9), _=same)
-
-
-def test_tokens_that_stand_twice_are_told_apart():
-    ticks = raw(drawn(4, tokens=("an", "owl", "an", "owl")))["layout"]["xaxis"]["ticktext"]
-    assert ticks[:2] == ["an₁", "owl₁"] and "owl₂" in ticks[3]
-
-
-def test_the_sign_for_a_space_stays_where_it_alone_tells_tokens_apart():
-    tokens = ("her", "␣her", "␣owl", "␣her", "␣")
-    ticks = raw(drawn(5, pinned=2, tokens=tokens))["layout"]["xaxis"]["ticktext"]
-    assert [*ticks[:2], *ticks[3:]] == ["her", "␣her₁", "␣her₂", "␣"]
-    assert "␣" not in ticks[2]
-
-
-@pytest.mark.parametrize(("n", "n_layers"), [(5, 4), (5, 30), (40, 30), (40, 4)])
-def test_the_dots_of_many_layers_stand_apart_and_are_whole(n: int, n_layers: int):
-    picture = raw(drawn(n=n, n_layers=n_layers, tokens=("a",)))
-    margin, axis = picture["layout"]["margin"], picture["layout"]["yaxis"]
-    bottom, top = axis["range"]
-    room = (picture["layout"]["height"] - margin["t"] - margin["b"]) / (top - bottom)
-    largest = max(max(trace["marker"]["size"]) for trace in picture["data"][:1])
-    assert largest < room
-    assert (top - n_layers) * room >= largest / 2 - 1
+def test_many_single_characters_stand_upright_each_without_its_number():
+    many = raw(drawn(n=20, tokens=(*("小", "猫", "看", "见") * 4, "球", "很 1–2/3", "很 3/3")))
+    assert many["layout"]["xaxis"]["tickangle"] == 0
+    assert many["layout"]["xaxis"]["ticktext"][:5] == ["小", "猫", "看", "见", "小"]
+    assert "小₂" in many["data"][1]["hovertext"][4]
+    few = raw(drawn(n=5, tokens=("小", "猫", "看", "见")))["layout"]["xaxis"]["ticktext"]
+    words = raw(drawn(n=20, tokens=("Once", "there", "was", "a")))["layout"]["xaxis"]["ticktext"]
+    assert few[0] == "小₁" and words[0] == "Once₁"

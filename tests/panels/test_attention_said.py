@@ -352,6 +352,13 @@ def graph(
     return GraphFacts(RUN, shares, token, least)
 
 
+def test_how_long_a_text_has_a_graph(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(contribution_graph, "MOST_NUMBERS", 6 * RUN.config.d_model)
+    assert not contribution_graph.fits(RUN)
+    said = in_both(monkeypatch, contribution_graph.says_too_large, RUN)
+    assert "for up to 2 tokens, and this text has 3" in said["en"] and "2" in said["zh"]
+
+
 def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     sources = np.zeros((1, 3, 3))
     sources[0, 1, 0], sources[0, 2, :2] = 0.25, (0.5, 0.125)
