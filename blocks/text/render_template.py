@@ -16,7 +16,7 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-SECONDS, MOST_MEMORY, MOST_CHARACTERS = 2, 2**29, 200_000  # seconds of the processor, bytes
+SECONDS, MOST_MEMORY, MOST_CHARACTERS = 1, 2**29, 200_000  # seconds of the processor, bytes
 REHEARSAL = "{{ '\\n' | tojson }}{{ strftime_now('%d %b') }}{{ none.is.no.thing }}"
 """Makes Python and Jinja read what they read late: errors, escapes, dates."""
 

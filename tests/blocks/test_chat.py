@@ -4,13 +4,16 @@ import json
 
 import pytest
 import tokenizers
+from brought_folders import CONFIGS
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from blocks import ConfigError
+from blocks import ConfigError, build
+from blocks.export.command import main
 from blocks.text.chat import Chat
 from blocks.text.published import published_tokenizer
 from blocks.text.render_template import environment
+from blocks.weights import open_published, read_config_json, save_published
 from blocks.weights.chat_files import chat_of_folder, chat_of_gguf
 
 SPECIAL = [
@@ -211,3 +214,21 @@ def test_what_a_gguf_file_says_of_a_chat():
     assert found.names == (("bos_token", "<b>"), ("eos_token", "<e>"))
     assert found.stop == {2, 0} and found.template and found.sampling.temperature == 0.5
     assert chat_of_gguf({}) == Chat()
+
+
+def test_the_command_line_asks_as_the_library_does(tmp_path, reader, capsys):
+    config = read_config_json(
+        json.dumps({"model_type": "llama", **CONFIGS["llama"], "vocab_size": 300})
+    )
+    save_published(tmp_path / "asked", config, build(config), family="llama")
+    reader.save(str(tmp_path / "asked" / "tokenizer.json"))
+    (tmp_path / "asked" / "chat_template.jinja").write_text("[INST]{{ messages[0].content }}")
+    found = open_published(tmp_path / "asked")
+    asked = ["generate", str(tmp_path / "asked"), "--ask", "--text", "Hi </s>", "--json"]
+    assert main([*asked, "--tokens", "9"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    prompt = answer["token_ids"][: answer["n_prompt"]]
+    assert prompt == found.prompt("Hi </s>") and found.tokenizer.special["</s>"] not in prompt
+    assert answer["text"] == found.answer("Hi </s>", n_tokens=9)  # drawn as calmly, from seed 0
+    assert main(["generate", "stories-en-zh", "--ask", "--text", "Hi"]) == 2
+    assert "cannot be asked" in capsys.readouterr().err
