@@ -165,10 +165,14 @@ class GPT(Encoder):
 
     def forward_cached(self, token_ids: Tensor, cache: KVCache) -> Tensor:
         """Compute logits of tokens that follow the cached ones, and cache their keys and values."""
+        return self.unembed_logits(self.encode_cached(token_ids, cache))
+
+    def encode_cached(self, token_ids: Tensor, cache: KVCache) -> Tensor:
+        """Run all layers and the final norm on tokens that follow the cached ones."""
         x = self.embed_tokens(token_ids, cache.seen)
         for layer, past in zip(self.layers, cache.layers, strict=True):
             x = layer(x, past.mask(x.shape[1], x.device), past)
-        return self.unembed_logits(self.final_norm(x))
+        return self.final_norm(x)
 
     def logits_ahead(self, token_ids: Tensor, mask: Tensor | None = None) -> tuple[Tensor, ...]:
         """Logits of the next token, and of as many after it as there are modules.

@@ -132,7 +132,8 @@ class Generation:
 
     def _forward(self, ids: Tensor, _mask: Tensor | None = None) -> Tensor:
         if self.use_cache:
-            return self.model(ids, cache=self.cache)
+            last = self.model.encode_cached(ids, self.cache)[:, -1:]
+            return self.model.unembed_logits(last)
         if self.window_size is None:
             return self.model(ids)
         return self.model(ids, sliding_window(ids.shape[1], self.window_size, ids.device))

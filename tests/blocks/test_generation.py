@@ -8,6 +8,7 @@ from toy import assert_near, scramble, toy
 
 from blocks import build, record
 from blocks.model.layout import pack_weights_for_decoding
+from blocks.model.models import GPT
 from blocks.text.generation import Generation, context_start
 from blocks.text.sampling import SamplingConfig
 
@@ -49,6 +50,16 @@ def test_what_is_seen_while_it_grows_changes_no_token():
         n_keys = len(PROMPT) + i - token.context_start
         assert token.pattern.shape == (2, 4, n_keys)
         assert_near(token.pattern.sum(-1), torch.ones(2, 4))
+
+
+@pytest.mark.parametrize("is_observed", [False, True])
+def test_of_a_prompt_the_last_token_alone_is_unembedded(is_observed: bool, monkeypatch):
+    sizes, whole = [], GPT.unembed_logits
+    monkeypatch.setattr(
+        GPT, "unembed_logits", lambda self, x: sizes.append(x.shape[1]) or whole(self, x)
+    )
+    grown(gpt_config(), 3, is_observed=is_observed)
+    assert sizes == [1, 1, 1]
 
 
 def test_a_seed_gives_a_text_and_step_by_step_gives_the_same():
