@@ -73,9 +73,14 @@ def small_codes(
     return torch.cat(found, dim=1)
 
 
-def tiled(codes: Iterable[Tensor], columns: int) -> NDArray[np.uint8]:
-    """All heads of some layers side by side, one byte per cell (see `tiles.tile`)."""
-    return tiles.tile(tiles.shrink(torch.cat([*codes])), columns)
+def tiled(codes: Iterable[Tensor], columns: int = 0) -> NDArray[np.uint8]:
+    """All heads of some layers side by side, one byte per cell (see `tiles.tile`).
+
+    Without `columns` a column is a layer and a row a head; else heads go on from layer to layer.
+    """
+    each = [*codes]
+    ordered = torch.cat(each) if columns else torch.stack(each, dim=1).flatten(0, 1)
+    return tiles.tile(tiles.shrink(ordered), columns or len(each))
 
 
 def _blocks(seen: Recording, layer: int, times: int = 1) -> Iterator[tuple[slice, Tensor]]:

@@ -39,7 +39,7 @@ def measures(
     return figure(
         [{**heat, "text": text, "texttemplate": "%{text}"}, _targets(n_columns, returns)],
         title=_("All heads, one row each"),
-        height=top + BOTTOM + ROW * n_heads,
+        height=height(n_heads, top),
         margin=(top, BOTTOM),
         xaxis={
             "tickvals": list(range(n_columns)),
@@ -52,6 +52,11 @@ def measures(
         yaxis=row_names(heads, **BARE),
         shapes=[] if selected is None else [outline(-0.5, selected - 0.5, n_columns, 1)],
     )
+
+
+def height(n_heads: int, top: int = TOP) -> int:
+    """Pixels of such a picture."""
+    return top + BOTTOM + ROW * n_heads
 
 
 def _in_lines(name: str) -> str:

@@ -1,19 +1,28 @@
 """All heads in one picture."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pages.figures import marks, palette
-from pages.figures.axes import AS_WIDE
+from pages.figures.axes import AS_WIDE, AXIS, BARE
 from pages.figures.described import SAID
-from pages.figures.theme import HIDDEN_AXIS, TITLE, Picture, Translate, figure
+from pages.figures.theme import EDGE, HIDDEN_AXIS, TITLE, Picture, Translate, figure
 from pages.figures.weights import outline, weight_map
 
 TITLES_UP_TO = 64
 OVERVIEW_WIDTH, LEAST_TITLED = 430, 40  # between a phone and half a desk
+
+
+class Names(NamedTuple):
+    """What stands beside the rows of tiles and below their columns, and what these are."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    down: str
+    across: str
 
 
 def overview(
@@ -26,6 +35,7 @@ def overview(
     pinned_key: float | None = None,
     title: str = "",
     width: int = OVERVIEW_WIDTH,
+    names: Names | None = None,
     _: Translate,
 ) -> Picture:
     """All heads on one scale; a click on a tile returns its head as customdata.
@@ -33,7 +43,8 @@ def overview(
     `codes`: tiles side by side with room for titles above them, one byte per cell;
     `heads`: head, label, hover, a row each;
     `pinned`: where the pinned query stands in a tile, 0 (top) to 1; `pinned_key` (left to right);
-    `width`: pixels that the picture is likely to have.
+    `width`: pixels that the picture is likely to have; `names`: what its rows and columns are,
+    where tiles have no room for a title each.
     """
     side, n_rows = (codes.shape[1] + 1) // columns - 1, -(-len(heads) // columns)
     gap = codes.shape[0] // n_rows - side
@@ -42,15 +53,38 @@ def overview(
     return figure(
         [weight_map(codes, _, showscale=False), _tiles(corner, side, heads)],
         title=title or _("All heads on one color scale"),
-        height=TITLE + int(width / columns * (1 + gap / side) * n_rows) + 12,
-        xaxis={**HIDDEN_AXIS, "range": [-1.2, codes.shape[1]], "constrain": "domain"},
-        yaxis={**HIDDEN_AXIS, **AS_WIDE, "range": [codes.shape[0], -0.5], "constraintoward": "top"},
+        height=TITLE
+        + int(width / columns * (1 + gap / side) * n_rows)
+        + 12
+        + (AXIS if names else 0),
+        margin=(TITLE, AXIS if names else EDGE),
+        xaxis={
+            **_ticks(names and names.across, names and names.columns, side, side + 1, 0),
+            "range": [-1.2, codes.shape[1]],
+            "constrain": "domain",
+        },
+        yaxis={
+            **_ticks(names and names.down, names and names.rows, side, side + gap, gap),
+            **AS_WIDE,
+            "range": [codes.shape[0], -0.5],
+            "constraintoward": "top",
+        },
         shapes=[
             *_pinned_marks(corner, side, pinned, pinned_key),
             *([] if selected is None else [outline(*corner[selected], side, side)]),
         ],
         annotations=_titles(corner, heads, width / columns),
     )
+
+
+def _ticks(
+    title: str | None, names: Sequence[str] | None, side: int, step: int, first: int
+) -> dict[str, Any]:
+    """An axis that names each row or column of tiles in its middle; hidden without names."""
+    if not names:
+        return dict(HIDDEN_AXIS)
+    middles = [first + i * step + side / 2 - 0.5 for i in range(len(names))]
+    return {"title": title, "tickvals": middles, "ticktext": list(names), **BARE}
 
 
 def _pinned_marks(

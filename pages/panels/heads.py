@@ -143,6 +143,9 @@ def table(facts: LayerHeads) -> pd.DataFrame:
     return pd.DataFrame(shown).round(3)
 
 
+WIDE = 920  # pixels of a page on a desk
+
+
 @section
 def heads_of_a_layer(run: Run) -> None:
     """What the heads of one block read."""
@@ -220,13 +223,28 @@ def draw_heads(run: Run, layer: int, head: int, token: int, is_apart: bool) -> P
     )
 
 
-def draw_all_heads(run: Run, layer: int, head: int, token: int, is_apart: bool) -> Picture:
-    """All heads of all layers, a row of tiles for each layer."""
+def draw_all_heads(
+    run: Run, layer: int, head: int, token: int, is_apart: bool, is_wide: bool = False
+) -> Picture:
+    """All heads of all layers, a row of tiles for each layer; `is_wide`: a column for each."""
+    config, found = run.config, layers.labelled_tiles(run)
+    numbers = [str(from_one(each)) for each in config.attention_layers]
+    of_layers, of_heads = (
+        (numbers, _("layer")),
+        (list(map(str, range(1, config.n_heads + 1))), _("head")),
+    )
+    down, across = (of_heads, of_layers) if is_wide else (of_layers, of_heads)
+    if is_wide:
+        found = found.sort_values(["place", "layer"], kind="stable")
     return heads.overview(
-        layers.head_tiles(run, sinks.set_apart(run, is_apart)),
-        layers.labelled_tiles(run),
-        columns=run.config.n_heads,
-        selected=layers.tile(run, layer, head),
+        layers.head_tiles(run, sinks.set_apart(run, is_apart), is_wide),
+        found,
+        columns=len(across[0]),
+        selected=layers.tile(run, layer, head, is_wide),
         pinned=labelled.row_share(run, token),
+        width=WIDE if is_wide else heads.OVERVIEW_WIDTH,
+        names=heads.Names(tuple(down[0]), tuple(across[0]), down[1], across[1])
+        if config.n_layers > labelled.FEW_LAYERS
+        else None,
         _=_,
     )

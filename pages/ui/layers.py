@@ -79,22 +79,30 @@ def labelled_tiles(run: Run) -> pd.DataFrame:
         enumeration((_("layer {layer}").format(layer=from_one(row.layer)), row.hover))
         for row in each_row(table)
     ]
-    return table.assign(head=range(len(table)), label=layer + "·" + table["label"], hover=hovers)
+    return table.assign(
+        place=table["head"],
+        head=range(len(table)),
+        label=layer + "·" + table["label"],
+        hover=hovers,
+    )
 
 
 @lru_cache(maxsize=16)
-def head_tiles(run: Run, blank: tuple[int, ...] = ()) -> NDArray[np.uint8]:
+def head_tiles(run: Run, blank: tuple[int, ...] = (), is_wide: bool = False) -> NDArray[np.uint8]:
     """All heads of all layers that attend, a row of tiles for each, one byte per cell.
 
-    `blank`: keys whose columns are left blank.
+    `blank`: keys whose columns are left blank; `is_wide`: a column for each instead.
     """
     each = (cached.small_codes(run, layer, blank) for layer in run.config.attention_layers)
-    return tiled(each, run.config.n_heads)
+    return tiled(each, 0 if is_wide else run.config.n_heads)
 
 
-def tile(run: Run, layer: int, head: int) -> int:
+def tile(run: Run, layer: int, head: int, is_wide: bool = False) -> int:
     """Where a head stands among the tiles."""
-    return run.config.attention_layers.index(layer) * run.config.n_heads + head
+    column = run.config.attention_layers.index(layer)
+    if is_wide:
+        return head * run.config.n_attention_layers + column
+    return column * run.config.n_heads + head
 
 
 @lru_cache(maxsize=32)

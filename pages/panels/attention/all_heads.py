@@ -20,6 +20,7 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, current_language, enumeration, sentences
 from pages.ui.link_fields.attention import SORTS
+from pages.ui.phone import is_phone
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
@@ -111,7 +112,7 @@ def says_colors(facts: AllHeads) -> str:
     if len(facts.heads) <= MOST_HEADS:
         return note
     text = _("Shown: the first {n} of {all} heads in this order; the table lists all of them.")
-    return sentences(note, text.format(n=MOST_HEADS, all=len(facts.heads)))
+    return sentences(text.format(n=MOST_HEADS, all=len(facts.heads)), note)
 
 
 def table(run: Run) -> pd.DataFrame:
@@ -121,10 +122,10 @@ def table(run: Run) -> pd.DataFrame:
         {
             _("layer"): found["layer"].map(from_one),
             _("head"): found["head"].map(from_one),
+            _("name"): [probed.said(row.badge, row.badge_score) for row in each_row(found)],
             **{_(LABELS[name]): found[name] for name in MEASURES},
             _("first token's ‖v·W_O‖ / mean of the others"): first["value_ratio"],
             _("attention sink"): first["is_sink"],
-            _("name"): [probed.said(row.badge, row.badge_score) for row in each_row(found)],
         }
     )
 
@@ -138,16 +139,24 @@ def all_heads(run: Run) -> None:
     with explained(("heads", "head_names", "induction"), (head_measures.frame,), key="all_heads"):
         say(says_heads, *values, facts=all_heads_facts)
     sinks.sinks_switch(run, "all_heads")
-    left, right = columns(2)
-    with left:
-        show(draw_all_heads, run, *at, is_apart, key="all_head_tiles", on_click=open_tile)
+    is_deep = run.config.n_layers > labelled.FEW_LAYERS
+    if is_deep:
+        drawn = run, *at, is_apart, not is_phone()
+        show(draw_all_heads, *drawn, key="all_head_tiles", on_click=open_tile)
         note(tiles_note(run, len(layers.heads(run)), is_apart))
-    with right:
+    left, right = columns(2)
+    if not is_deep:
+        with left:
+            show(draw_all_heads, run, *at, is_apart, key="all_head_tiles", on_click=open_tile)
+            note(tiles_note(run, len(layers.heads(run)), is_apart))
+    with left if is_deep else right:
         sort_by = link.value("sort_heads_by")
         sort_choice(sort_by)
         show(draw_colors, *values, sort_by, key="head_measures", on_click=shared.open_head)
         note(says_colors(all_heads_facts(*values)))
-    show_table(table(run).round(3), key="all_heads_table", n_names=2, height=318)
+    with right if is_deep else st.container():
+        height = head_table.height(MOST_HEADS) if is_deep else 318
+        show_table(table(run).round(3), key="all_heads_table", n_names=2, height=height)
 
 
 def sort_choice(shown: str) -> None:

@@ -226,7 +226,7 @@ def table(facts: AnswerFacts) -> pd.DataFrame:
     every = heads_of(facts.run.config)[: facts.n_measured]
     found = {
         _("layer"): [from_one(part.layer) for part in every],
-        _("part"): [words.part_column(part) for part in every],
+        _("part"): [words.part_named(part) for part in every],
         _("name"): [
             "" if part.head is None else probed.badge(facts.run, part.layer, part.head)
             for part in every

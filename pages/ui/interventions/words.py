@@ -37,7 +37,7 @@ def kind(name: str) -> str:
 
 def change(run: Run, made: Intervention) -> str:
     """One change, said whole."""
-    named = _named(made)
+    named = part_named(made)
     text = _("layer {layer}, {part} → {kind}")
     said = text.format(layer=from_one(made.layer), part=named, kind=kind(made.kind))
     if made.stack:
@@ -48,7 +48,8 @@ def change(run: Run, made: Intervention) -> str:
     return _("{change} at token {n}, {token}").format(change=said, n=made.token + 1, token=token)
 
 
-def _named(made: Intervention) -> str:
+def part_named(made: Intervention) -> str:
+    """What a changed part is called within its layer."""
     if made.head is None:
         return part(made.part)
     is_cross = made.part is Part.CROSS_HEAD
@@ -162,7 +163,7 @@ def place(run: Run, number: int) -> tuple[int, str]:
     """The layer (from 0) and the name of a part, counted through all layers."""
     made = heads_of(run.config)[number]
     badge = "" if made.head is None else probed.badge(run, made.layer, made.head)
-    return made.layer, bracketed(_named(made), badge) if badge else _named(made)
+    return made.layer, bracketed(part_named(made), badge) if badge else part_named(made)
 
 
 def part_called(run: Run, number: int) -> str:
