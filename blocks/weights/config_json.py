@@ -617,10 +617,18 @@ def _gemma2(keys: Keys) -> Values:
     return {
         **_of_gemma_kind(keys),
         **_windows(keys, global_every=2),
+        **_divided(keys),
         "norm_placement": "sandwich",
         "score_softcap": _cap(keys, "attn_logit_softcapping", 50.0),
         "logit_softcap": _cap(keys, "final_logit_softcapping", 30.0),
     }
+
+
+def _divided(keys: Keys) -> Values:
+    """What scores are divided by the root of, where it is not the width of a head (27 B)."""
+    divisor = keys.size("query_pre_attn_scalar", 256)
+    is_width = divisor == keys.optional("head_dim")
+    return {} if is_width else {"attention_multiplier": divisor**-0.5}
 
 
 def _cap(keys: Keys, name: str, default: float) -> float:
@@ -636,6 +644,7 @@ def _gemma3(keys: Keys) -> Values:
         **_of_gemma_kind(keys),
         **_windows(keys, global_every=every),
         **_turns_of_each_kind(keys, local_base=keys.number("rope_local_base_freq", 1e4)),
+        **_divided(keys),
         "norm_placement": "sandwich",
         "qk_norm": True,
         "qk_norm_scale": True,

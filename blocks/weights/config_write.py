@@ -317,7 +317,7 @@ def _gemma2(config: ModelConfig) -> Values:
     caps = config.attention.score_softcap, config.vocabulary.logit_softcap
     return {
         **_gemma(config),
-        "query_pre_attn_scalar": config.d_head,
+        "query_pre_attn_scalar": round((config.query_scale / config.d_head**0.5) ** -2),
         "sliding_window": config.attention.local_window or None,
         "layer_types": _kinds_of_layers(config),
         "attn_logit_softcapping": caps[0] or None,

@@ -67,9 +67,6 @@ def _of_gemma(keys: Keys) -> Changes:
 
 
 def _of_gemma2(keys: Keys) -> Changes:
-    """Scores are divided by the root of a number that the file names: here it is d_head."""
-    if keys.values.get("query_pre_attn_scalar", 256) != keys.values.get("head_dim"):
-        keys.equal("query_pre_attn_scalar", "head_dim")
     keys.part("rope_parameters").part("sliding_attention").must_be("rope_type", None, "default")
     return _of_gemma(keys)
 

@@ -200,6 +200,7 @@ FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
                                                             original_max_position_embeddings=8)}),
     "gemma2":       ("Gemma2ForCausalLM", {**GROUPED, **GEMMA2}),
     "gemma2-odd":   ("Gemma2ForCausalLM", {**OTHER_GROUPED, **GEMMA2, "sliding_window": 2,
+                                           "query_pre_attn_scalar": 7,
                                            "attn_logit_softcapping": None}),
     "gemma3":       ("Gemma3ForCausalLM", {**GROUPED, **GEMMA3}),
     "gemma3-odd":   ("Gemma3ForCausalLM", {**OTHER_GROUPED, **GEMMA3, "sliding_window": 2,

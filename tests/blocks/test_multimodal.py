@@ -47,7 +47,7 @@ MADE: dict[str, Callable[[], nn.Module]] = {
             text_config={
                 **TEXT,
                 "head_dim": 10,
-                "query_pre_attn_scalar": 10,
+                "query_pre_attn_scalar": 6,
                 "sliding_window": 4,
             },
             vision_config=TOWER,
