@@ -1,5 +1,6 @@
 """How much memory a run will take, estimated before anything is allocated."""
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -32,22 +33,31 @@ class Memory:
         return self.weights + self.activations
 
 
-def estimate_memory(config: ModelConfig, *, batch: int, seq_len: int, dtype: torch.dtype) -> Memory:
-    """Estimate the bytes of one recorded pass; weights exact, activations from above.
+def estimate_memory(
+    config: ModelConfig,
+    *,
+    batch: int,
+    seq_len: int,
+    dtype: torch.dtype,
+    is_drawn: bool = True,
+) -> Memory:
+    """Estimate the bytes of a run as it is recorded; weights exact, activations from above.
 
-    While building, two weights more are alive in float32; while recording, stages and heads stay,
-    and softmax, dropout and ALiBi hold up to eight copies of a pattern, some in float32; small
-    stages wait to be summed up together. Of an encoder–decoder `seq_len` is the length of the
-    longer text.
+    While weights are drawn (`is_drawn`: they are not of a file), two more are alive in float32;
+    while recording, stages, queries and keys stay, and small stages wait to be summed up together.
+    Of one layer at a time softmax, dropout and ALiBi hold up to six copies of a pattern, some in
+    float32: in the pass, or where a panel takes the layer apart. Of an encoder–decoder `seq_len`
+    is the length of the longer text.
     """
     itemsize = max(dtype.itemsize, torch.float32.itemsize)
     tokens = batch * seq_len
     stages = _n_stages(config) * tokens * config.d_model
     stages += 3 * min(stages, SUMMED_TOGETHER + tokens * config.d_model)
     heads = tokens * config.d_qk * (4 * config.n_heads + 4 * config.n_kv_heads)
-    n_patterns = config.n_layers + 2 * config.n_decoder_layers
-    n_bent = 4 if config.attention.score_softcap or config.attention.attention_sink else 0
-    patterns = (n_patterns + 7 + n_bent) * tokens * config.n_heads * seq_len
+    heads += _n_attending(config) * tokens * config.d_qk * (config.n_heads + config.n_kv_heads)
+    has_bias = config.encoder_decoder.relative_bias
+    is_bent = config.attention.score_softcap or config.attention.attention_sink or has_bias
+    patterns = (10 if is_bent else 6) * tokens * config.n_heads * seq_len
     if config.n_mixer_layers:
         heads += 12 * tokens * config.d_model + 8 * batch * config.width_of_heads * config.d_head
     hidden = 5 * tokens * config.n_hidden
@@ -56,12 +66,17 @@ def estimate_memory(config: ModelConfig, *, batch: int, seq_len: int, dtype: tor
     vocabulary = config.vocab_size if config.architecture.reads_tokens else 0
     hidden += 2 * tokens * vocabulary
     rows = max(config.d_ff, config.n_shared_experts * config.d_expert, config.d_model, vocabulary)
-    draws = 2 * torch.float32.itemsize * config.d_model * rows
+    draws = 2 * torch.float32.itemsize * config.d_model * rows if is_drawn else 0
     n_parameters = total_parameters(config)
     return Memory(
         weights=n_parameters * dtype.itemsize,
         activations=(stages + heads + patterns + hidden) * itemsize + draws,
     )
+
+
+def _n_attending(config: ModelConfig) -> int:
+    """Attentions of which queries and keys are kept: a layer of a decoder has two."""
+    return config.n_layers + 2 * config.n_decoder_layers
 
 
 def _n_stages(config: ModelConfig) -> int:
@@ -121,35 +136,42 @@ def run_fault(run: Run, budget: int) -> Fault | None:
 def _trained_fault(run: Run, budget: int) -> Fault | None:
     """As `memory_fault`, of weights that fit one model: in a narrower format, or on less text."""
     passing = _passing(run)
-    asked: Sizes = {"batch": passing["batch"], "seq_len": passing["seq_len"]}
 
     def fault_of(change: Mapping[str, Any]) -> Fault | None:
-        sizes = {name: change.get(name, size) for name, size in asked.items()}
+        seq_len = change.get("seq_len", passing["seq_len"])
         dtype = devices.DTYPES[change.get("dtype", run.dtype)]
-        return _memory_fault(estimate_memory(run.config, **sizes, dtype=dtype), budget)
+        sizes = {"batch": passing["batch"], "seq_len": seq_len}
+        need = estimate_memory(run.config, **sizes, dtype=dtype, is_drawn=False)
+        return _memory_fault(need, budget)
 
     def fits(change: Mapping[str, Any]) -> bool:
         return fault_of(change) is None
+
+    def longest(change: Mapping[str, Any]) -> dict[str, Any]:
+        """The change with the longest text that fits, or with one token."""
+        lengths = range(1, passing["seq_len"])
+        n = bisect_left(lengths, True, key=lambda n: not fits({**change, "seq_len": n}))
+        return {**change, "seq_len": max(1, n)}
 
     if (fault := fault_of({})) is None:
         return None
     is_wide = passing["dtype"].itemsize > devices.DTYPES[NARROW].itemsize
     narrow: dict[str, Any] = {"dtype": NARROW} if is_wide else {}
-    shorter = fitting(asked, fits)
-    both = {**narrow, **fitting(asked, lambda sizes: fits({**narrow, **sizes}))}
-    for mend in (narrow, shorter, both):
+    for mend in (narrow, longest({}), longest(narrow)):
         if fits(mend):
             return with_mend(fault, mend)
     text = N_(
         "This run needs about {need} ({weights} of weights, {activations} of activations), "
-        "more than the {budget} allowed here, and trained weights fit no other sizes"
+        "more than the {budget} allowed here, and trained weights fit no other sizes. A quarter "
+        "of the machine’s memory is allowed unless BLOCKSCOPE_MEMORY_GIB says otherwise: set it "
+        "higher on the server"
     )
     return Fault(text, fault.values)
 
 
 def run_memory(run: Run) -> Memory:
     """Estimate the bytes of this run."""
-    return estimate_memory(run.config, **_passing(run))
+    return estimate_memory(run.config, **_passing(run), is_drawn=not run.weights)
 
 
 class _Passing(TypedDict):
@@ -171,7 +193,8 @@ def _memory_fault(need: Memory, budget: int) -> Fault | None:
         return None
     text = N_(
         "This run needs about {need} ({weights} of weights, {activations} of activations), "
-        "more than the {budget} allowed here: use {choice}"
+        "more than the {budget} allowed here, a quarter of the machine’s memory unless "
+        "BLOCKSCOPE_MEMORY_GIB says otherwise: use {choice}"
     )
     values = {
         "need": bytes_text(need.total),

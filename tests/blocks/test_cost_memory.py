@@ -17,7 +17,8 @@ from blocks.cost.peak_memory import TensorMemory
 from blocks.cost.units import bytes_text
 from blocks.model.kinds import PositionKind
 from blocks.model.masks import MaskConfig, build_mask
-from blocks.observe.run import Input, Run
+from blocks.observe.run import PATTERNS, Input, Run
+from blocks.observe.wiring import kept_stages
 
 SHAPES_AND_MASKS = [((1, 5), "none"), ((2, 16), "causal"), ((1, 128), "causal_padding")]
 DTYPES = [torch.float32, torch.bfloat16, torch.float64]
@@ -37,14 +38,17 @@ def measured(
     mask_kind: str = "none",
     training_seed: int | None = None,
 ) -> int:
-    """Bytes of the weights and of one recorded pass, everything kept."""
+    """Bytes of the weights and of one pass as a run records it, and of a layer taken apart."""
     is_token = torch.ones(shape, dtype=torch.bool)
     is_token[:, -1] = False
     mask = build_mask(MaskConfig(mask_kind=mask_kind), is_token)
     model, x = build(config, dtype=dtype), draw(*shape, config.d_model).to(dtype)
     weights = sum(parameter.nbytes for parameter in model.parameters())
     with TensorMemory() as memory:
-        record(model, x, mask=mask, training_seed=training_seed)
+        kept = kept_stages(config)
+        seen = record(model, x, mask=mask, training_seed=training_seed, keep=kept, later=PATTERNS)
+        steps = record(model, x, mask=mask, keep={"layers.0.scores", "layers.0.pattern"})
+        assert seen.patterns and steps.tensors
     return weights + memory.peak_bytes
 
 
@@ -199,8 +203,14 @@ def test_trained_weights_are_offered_another_format_or_less_text_and_never_other
     whole, narrow = run_memory(run), run_memory(replace(run, dtype="bfloat16"))
     assert run_fault(run, whole.total) is None
     assert run_fault(run, narrow.total).mend == {"dtype": "bfloat16"}
-    both = run_fault(run, run_memory(replace(short, dtype="bfloat16")).total)
-    assert both.mend == {"dtype": "bfloat16", "seq_len": 8}
+    assert run_fault(run, run_memory(short).total).mend in ({"dtype": "bfloat16"}, {"seq_len": 8})
+    fewest = run_memory(replace(short, dtype="bfloat16")).total
+    assert run_fault(replace(run, dtype="bfloat16"), fewest).mend == {"seq_len": 8}
+    one = Input(tokens=("a",), token_ids=(0,))
+    least = run_memory(replace(run, input=one, dtype="bfloat16")).total
+    assert run_fault(run, least).mend == {"dtype": "bfloat16", "seq_len": 1}
+    drawn = run_memory(replace(run, weights="")).activations
+    assert whole.activations < drawn  # what is of a file is not drawn
     none = run_fault(run, 1000)
     assert not none.mend and "trained weights fit no other sizes" in str(none)
     assert "d_model" in run_fault(replace(run, weights=""), 1000).mend
