@@ -162,9 +162,7 @@ def _trained_fault(run: Run, budget: int) -> Fault | None:
             return with_mend(fault, mend)
     text = N_(
         "This run needs about {need} ({weights} of weights, {activations} of activations), "
-        "more than the {budget} allowed here, and trained weights fit no other sizes. A quarter "
-        "of the machine’s memory is allowed unless BLOCKSCOPE_MEMORY_GIB says otherwise: set it "
-        "higher on the server"
+        "more than the {budget} allowed here, and trained weights fit no other sizes"
     )
     return Fault(text, fault.values)
 
@@ -193,8 +191,7 @@ def _memory_fault(need: Memory, budget: int) -> Fault | None:
         return None
     text = N_(
         "This run needs about {need} ({weights} of weights, {activations} of activations), "
-        "more than the {budget} allowed here, a quarter of the machine’s memory unless "
-        "BLOCKSCOPE_MEMORY_GIB says otherwise: use {choice}"
+        "more than the {budget} allowed here: use {choice}"
     )
     values = {
         "need": bytes_text(need.total),

@@ -438,7 +438,10 @@ def refuse(faults: Sequence[Fault]) -> NoReturn:
     for i, fault in enumerate(faults):
         refused(fault, f"mend_{i}", change=_change)
     if any("budget" in fault.values for fault in faults):
-        text = _("The server's setting BLOCKSCOPE_MEMORY_GIB ({gib:g} GiB) sets this limit.")
+        text = _(
+            "The server’s setting BLOCKSCOPE_MEMORY_GIB ({gib:.3g} GiB) sets this limit; by "
+            "default it is a quarter of the machine’s memory."
+        )
         st.caption(text.format(gib=settings.memory_budget() / settings.GIB))
     moves.forget_gone()
     st.stop()

@@ -18,7 +18,7 @@ from pages.ui.fields import CHAT, INPUT_KINDS, START, TEXT, samples
 from pages.ui.interventions import state as changes
 from pages.ui.labelled import pinned_token
 from pages.ui.language import _, literal, say_fault, sentences
-from pages.ui.settings import MAX_TOKENS
+from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS
 
 SAMPLE_SHOWN = 11
 
@@ -100,6 +100,9 @@ def shorten(seq_len: int) -> None:
     link.change("n_padding", n_padding)
     if link.value("input_kind") == "random":
         link.change("seq_len", seq_len - n_padding)
+    elif tokens.vocabulary():
+        pieces = tokens.reading().pieces[: seq_len - n_padding]
+        link.change("text", link.value("text")[: pieces[-1].end])
     else:
         link.change("text", first_words(link.value("text"), seq_len - n_padding))
 
@@ -203,21 +206,28 @@ def length_note(run: Run) -> tuple[str, ...]:
 
 
 def kept_note(text: str) -> str:
-    """How much of a typed text is kept, where a link cannot carry all of it; else empty."""
-    n_typed = link.n_characters(text)
-    if n_typed <= len(text):
-        return ""
-    said = _("Of {typed:,} characters, the first {kept:,} are kept: a link can carry no more.")
-    return said.format(typed=n_typed, kept=len(text))
+    """How much of a typed text is kept, and how much of it a link carries; empty where all is."""
+    n_typed, cut, held = link.n_characters(text), "", ""
+    if n_typed > len(text):
+        said = _("Of {typed:,} characters, the first {kept:,} are kept.")
+        cut = said.format(typed=n_typed, kept=len(text))
+    if len(text) > MAX_CHARACTERS:
+        said = _(
+            "The link carries the first {n:,} characters; the rest stays in this session: to "
+            "share the whole text, send it along."
+        )
+        held = said.format(n=MAX_CHARACTERS)
+    return sentences(cut, held)
 
 
 def _cut_note(text: str, total: int, n_shown: int) -> str:
     """What of a text is used, where that is not all of it: characters, then tokens."""
     kept, used = kept_note(text), ""
+    is_cut = link.n_characters(text) > len(text)
     if total > n_shown:
-        said = _("The text has {total:,} tokens; the first {shown} are used.")
-        if kept:
-            said = _("They make {total:,} tokens, of which the first {shown} are used.")
+        said = _("The text has {total:,} tokens; the first {shown:,} are used.")
+        if is_cut:
+            said = _("They make {total:,} tokens, of which the first {shown:,} are used.")
         used = said.format(total=total, shown=n_shown)
     return sentences(kept, used)
 

@@ -30,7 +30,7 @@ from pages.ui.link_fields.interventions import FOLLOWERS as OF_TWO_ANSWERS
 from pages.ui.link_fields.seq2seq import FOLLOWERS as OF_A_TARGET
 from pages.ui.link_fields.training import FOLLOWERS as OF_A_TRAINING
 from pages.ui.readers import UnreadableError, as_text
-from pages.ui.settings import MAX_CHARACTERS
+from pages.ui.settings import MAX_CHARACTERS, TYPED_CHARACTERS
 
 Query = dict[str, str]
 OPENED = "is_opened"  # whether this run of the page has taken its state from a link
@@ -200,12 +200,12 @@ def _widget_moved(name: str, key: str, shown: Any, first: int = 0) -> None:
 
 
 def _as_long_as_may_be(name: str, found: Any) -> Any:
-    """A text as a link can carry it; where it is cut, the reader is told."""
-    if name not in TEXTS or len(found) <= MAX_CHARACTERS:
+    """A text as a session holds it; where it is cut, the reader is told."""
+    if name not in TEXTS or len(found) <= TYPED_CHARACTERS:
         return found
-    text = _("The text was cut to its first {n:,} characters: a link can carry no more.")
-    st.toast(text.format(n=MAX_CHARACTERS), icon=":material/content_cut:")
-    kept = found[:MAX_CHARACTERS]
+    text = _("The text was cut to its first {n:,} characters: more are not read here.")
+    st.toast(text.format(n=TYPED_CHARACTERS), icon=":material/content_cut:")
+    kept = found[:TYPED_CHARACTERS]
     _note_cut(name, found, kept)
     return kept
 
@@ -217,7 +217,7 @@ def _note_cut(name: str, found: str, kept: Any) -> None:
 
 
 def n_characters(text: str) -> int:
-    """How many a text had as it was typed, of which a link may carry the first alone."""
+    """How many a text had as it was typed, of which the first alone may be kept."""
     found: dict[str, int] = st.session_state.get("cut_from", {})
     return found.get(text, len(text))
 
@@ -349,7 +349,7 @@ def _set_elsewhere(page: str, query: Mapping[str, str]) -> dict[str, str]:
 
 def as_query() -> dict[str, str]:
     """What differs from the defaults, as plain text; of what model, where another page needs it."""
-    query = {name: as_text(value) for name, value in state().items()}
+    query = {name: _as_carried(name, value) for name, value in state().items()}
     if "lesson" in query:
         defaults = {name: value(name) for name in st.session_state.get(SAID_ANYWAY, ())}
         query = {n: as_text(v) for n, v in defaults.items() if v is not None} | query
@@ -358,6 +358,16 @@ def as_query() -> dict[str, str]:
     if OF_ONE_MODEL.isdisjoint(query):
         return query
     return {"preset": value("preset"), **query}
+
+
+def _as_carried(name: str, found: Any) -> str:
+    """A value as a link carries it: of a long text its beginning, the whole waits in the session."""
+    text = as_text(found)
+    if name not in TEXTS or len(text) <= MAX_CHARACTERS:
+        return text
+    beginning = text[:MAX_CHARACTERS]
+    st.session_state.setdefault("long_texts", {})[beginning] = text
+    return beginning
 
 
 def here() -> dict[str, str]:
@@ -401,9 +411,11 @@ def read(query: Mapping[str, str]) -> Mended:
     """Typed, checked values out of any link at all; defaults are left out."""
     values: dict[str, Any] = {}
     faults = [Fault(UNKNOWN, {"name": _shown(name)}) for name in query if name not in FIELDS]
+    long_texts = st.session_state.get("long_texts", {})
     for name in (name for name in FIELDS if name in query):
+        text = long_texts.get(query[name], query[name]) if name in TEXTS else query[name]
         try:
-            values[name] = FIELDS[name].read(query[name])
+            values[name] = FIELDS[name].read(text)
         except UnreadableError as error:
             if error.nearest is not None:
                 values[name] = error.nearest

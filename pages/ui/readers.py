@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 
 from blocks.model import legal
 from blocks.text.sampling import LEAST_TEMPERATURE
-from pages.ui.settings import MAX_CHARACTERS
+from pages.ui.settings import MAX_CHARACTERS, TYPED_CHARACTERS
 
 MOST_SHOWN_TEMPERATURE = 2.0
 FLAGS = ("true", "false")
@@ -116,9 +116,9 @@ def flag(text: str) -> bool:
 
 
 def sentence(text: str) -> str:
-    """Read any text, cut to what a link can carry."""
-    if len(text) > MAX_CHARACTERS:
-        raise UnreadableError(text[:MAX_CHARACTERS])
+    """Read any text, cut to what a session holds."""
+    if len(text) > TYPED_CHARACTERS:
+        raise UnreadableError(text[:TYPED_CHARACTERS])
     return text
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 from blocks.model import devices
 
 GIB = 2**30
-MAX_TOKENS = 512
-MAX_CHARACTERS = 2_000
+MAX_TOKENS = 512  # of a block, of a source and its target; a model of one text reads more:
+LONGEST_TEXT = 4_096  # tokens, where its context and the memory allow them
+MAX_CHARACTERS = 2_000  # that a link carries: in Chinese 18 kB, near what proxies let pass
+TYPED_CHARACTERS = 40_000  # of a text that a session holds, whole
 MAX_NEW_TOKENS = 256
 
 

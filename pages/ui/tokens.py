@@ -20,7 +20,7 @@ from blocks.text.tokenizers import shipped_tokenizer
 from pages.ui import brought, link, starts
 from pages.ui.chips import SPECIAL
 from pages.ui.fields import CHAT, START, TEXT
-from pages.ui.settings import MAX_TOKENS
+from pages.ui.settings import LONGEST_TEXT, MAX_TOKENS
 
 EMPTY = "∅"
 BETWEEN_TEXTS = "<|endoftext|>"  # of GPT-2 and those that learned from texts in one row
@@ -77,8 +77,10 @@ def text_of(reader: Tokenizer, token_ids: Sequence[int]) -> str:
 
 
 def most_tokens() -> int:
-    """As many as the model reads at once, and as can be drawn."""
-    return max(1, min(MAX_TOKENS, link.config().max_seq_len - link.value("n_padding")))
+    """As many as the model reads at once, and as are read here."""
+    is_one = starts.start(link.value("preset")).config.architecture is Architecture.GPT
+    most = LONGEST_TEXT if is_one else MAX_TOKENS
+    return max(1, min(most, link.config().max_seq_len - link.value("n_padding")))
 
 
 def reading(text: str | None = None) -> Reading:

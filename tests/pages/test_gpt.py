@@ -21,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 from test_hard_inputs import TEXTS
 
 from blocks.model.masks import MaskKind
-from pages.ui.settings import MAX_CHARACTERS, MAX_NEW_TOKENS, MAX_TOKENS
+from pages.ui.settings import MAX_CHARACTERS, MAX_NEW_TOKENS
 
 GPT = "pages/gpt.py"
 SMALL = {"preset": "gpt2-small", "n_layers": 2, "d_model": 64, "n_heads": 4, "vocab_size": 1100}
@@ -220,7 +220,7 @@ def test_a_text_of_100_000_characters_is_cut_and_said():
     at = opened(GPT, **SMALL, text="a " * 50_000, n_new_tokens=2)
     assert_works(at, warnings=1)
     assert len(at.query_params["text"]) == MAX_CHARACTERS
-    assert len(tokens_read(at)) == MAX_TOKENS
+    assert len(tokens_read(at)) == 1024  # all of its context
 
 
 def test_what_a_link_had_wrong_is_said_although_the_page_goes_on_by_itself(monkeypatch):

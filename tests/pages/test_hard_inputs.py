@@ -24,7 +24,7 @@ from opened import (
 
 from blocks.model.attention import Attention
 from blocks.text.words import words
-from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS
+from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS, TYPED_CHARACTERS
 
 MARKUP = "<script>alert(1)</script> **x** $y$ [a](javascript:x) :material/home: `b` <b>c</b>"
 TEXTS = {
@@ -50,12 +50,13 @@ def test_any_text_runs_and_its_link_keeps_it(text: str):
     assert settings(at)["text"] == text
 
 
-def test_a_text_of_100_000_characters_is_cut_in_the_link_and_said():
+def test_a_text_of_100_000_characters_is_cut_and_said():
     at = opened(text="a " * 50_000)
     assert_works(at, warnings=1)
-    assert len(settings(at)["text"]) == MAX_CHARACTERS
+    assert len(at.session_state["values"]["text"]) == TYPED_CHARACTERS
+    assert len(at.query_params["text"]) == MAX_CHARACTERS
     assert f"first {MAX_TOKENS} are used" in said(at)
-    assert "Of 100,000 characters, the first 2,000 are kept" in said(at)
+    assert "Of 100,000 characters, the first 40,000 are kept. The link carries" in said(at)
 
 
 def test_a_text_of_100_000_characters_in_the_field_is_cut():
@@ -64,9 +65,21 @@ def test_a_text_of_100_000_characters_in_the_field_is_cut():
     run(at)
     assert_works(at, warnings=None)
     assert f"first {MAX_TOKENS} are used" in said(at)
-    assert len(settings(at)["text"]) <= MAX_CHARACTERS
-    assert "Of 100,000 characters, the first 2,000 are kept" in said(at)
-    assert "They make 1,000 tokens, of which the first" in said(at)
+    assert len(at.session_state["values"]["text"]) == TYPED_CHARACTERS
+    assert "Of 100,000 characters, the first 40,000 are kept" in said(at)
+    assert "They make 20,000 tokens, of which the first" in said(at)
+
+
+def test_a_text_too_long_for_a_link_stays_whole_in_the_session():
+    text = "a b c " * 500
+    at = opened(text=text)
+    assert_works(at)
+    assert at.query_params["text"] == text[:MAX_CHARACTERS]
+    assert at.session_state["values"]["text"] == text
+    assert "The link carries the first 2,000 characters" in said(at)
+    at.query_params["layer"] = "0"  # a link of this session: it goes on with the whole
+    run(at)
+    assert at.session_state["values"]["text"] == text
 
 
 def test_markup_in_a_token_is_text_in_every_picture():

@@ -14,7 +14,7 @@ from blocks.model.config import ModelConfig
 from pages.ui import link, readers
 from pages.ui.fields import FIELDS
 from pages.ui.readers import UnreadableError
-from pages.ui.settings import MAX_CHARACTERS
+from pages.ui.settings import TYPED_CHARACTERS
 
 NASTY = (
     *("", " ", "\x00", "<script>", "🤖👩‍👩‍👧", "{0}{name}"),
@@ -111,7 +111,7 @@ def test_a_good_value_is_read(read: Callable[[str], Any], good: str, value: Any)
         (readers.choice(("pre", "post")), "Post", None),
         (readers.flag, "True", None),
         (readers.flag, "1", None),
-        (readers.sentence, "x" * (MAX_CHARACTERS + 1), "x" * MAX_CHARACTERS),
+        (readers.sentence, "x" * (TYPED_CHARACTERS + 1), "x" * TYPED_CHARACTERS),
     ],
 )
 def test_a_bad_value_is_refused_with_the_nearest(
