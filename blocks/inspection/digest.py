@@ -19,10 +19,7 @@ from blocks.observe.recording import Recording
 
 
 class Received(NamedTuple):
-    """What keys get, each (n_heads, key): from `all` queries of the first sequence, and their own.
-
-    Where queries and keys are of two texts, nothing is their own.
-    """
+    """What keys get, each (n_heads, key): from `all` queries of the first sequence, and their own."""
 
     all: Tensor
     own: Tensor
@@ -53,9 +50,17 @@ def digest(
     return Digest(measures, _joined(found))
 
 
-def received_by_keys(seen: Recording, layer: int) -> Received:
-    """What the keys of a layer get."""
-    return _joined([_received(rows, pattern) for rows, pattern in _blocks(seen, layer)])
+def received_by_keys(seen: Recording, layer: int, queries: slice) -> Received:
+    """What the keys of a layer get from some queries."""
+    n, step = seen.pattern_shape(layer)[2], queries.step or 1
+    first, end = queries.start or 0, n if queries.stop is None else queries.stop
+    some = range(first, end, step)
+    found = []
+    for rows in heads.blocks((*seen.pattern_shape(layer)[:2], len(some), n)):
+        block = some[rows]
+        there = slice(block.start, block.stop, step)
+        found.append(_received(there, seen.pattern(layer, queries=there)))
+    return _joined(found)
 
 
 def small_codes(
@@ -91,8 +96,8 @@ def _blocks(seen: Recording, layer: int, times: int = 1) -> Iterator[tuple[slice
 def _received(rows: slice, pattern: Tensor) -> Received:
     weights = pattern[0]
     own = torch.zeros_like(weights[:, 0], dtype=torch.float32)
-    there = weights.diagonal(rows.start, dim1=-2, dim2=-1)
-    own[:, rows.start : rows.start + there.shape[-1]] = there
+    queries = torch.arange(weights.shape[-1], device=weights.device)[rows]
+    own[:, queries] = weights[:, torch.arange(len(queries)), queries].float()
     return Received(weights.sum(dim=1, dtype=torch.float32), own)
 
 

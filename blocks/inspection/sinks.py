@@ -6,7 +6,8 @@ there that most attention rests (Xiao et al. 2023, "attention sinks"). A mean, a
 largest weight is then that of these tokens alone.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+import math
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ SINK_ABOVE, SINK_TIMES = 0.3, 2
 on it (the threshold of Gu et al. 2024), and so many times what uniform weights would.
 """
 LEAST_QUERIES = 4  # of fewer no mean is taken
+MOST_QUERIES = 256  # more say the same of a long text
 
 
 class Sink(NamedTuple):
@@ -55,11 +57,11 @@ class Sinks:
         return tuple(sink.token for sink in self.found)
 
 
-def find_sinks(run: Run, seen: Recording, received: Mapping[int, Received] | None = None) -> Sinks:
+def find_sinks(run: Run, seen: Recording) -> Sinks:
     """The tokens of the first sequence that are massive, or a sink, in some layer.
 
-    Padding is none of them. Two texts (encoder–decoder) are not looked at. `received`: what the
-    keys of each layer that attends get, where it is known already.
+    Padding is none of them. Two texts (encoder–decoder) are not looked at. Of a long text, about
+    `MOST_QUERIES` queries at even distances say on which keys attention rests.
     """
     if run.has_target:
         return Sinks()
@@ -68,8 +70,9 @@ def find_sinks(run: Run, seen: Recording, received: Mapping[int, Received] | Non
     attending = run.config.attention_layers
     rested = torch.zeros_like(massive)
     for layer in attending:
-        got = received[layer] if received else received_by_keys(seen, layer)
-        rested[layer] = attended_tokens(got, run.build_mask(layer))[text]
+        queries = slice(0, None, math.ceil(run.input.shape[1] / MOST_QUERIES))
+        got = received_by_keys(seen, layer, queries)
+        rested[layer] = attended_tokens(got, run.build_mask(layer), queries)[text]
     both = torch.stack((massive, rested)).cpu()  # (2, n_layers, seq)
     first = text.start or 0
     return Sinks(
@@ -96,24 +99,27 @@ def massive_tokens(stream: Tensor) -> Tensor:
     return sizes > MASSIVE_TIMES * sizes.median()
 
 
-def attended_tokens(got: Received, mask: Tensor | None) -> Tensor:
+def attended_tokens(got: Received, mask: Tensor | None, queries: slice) -> Tensor:
     """On which keys attention rests: (key,), see `SINK_ABOVE`.
 
-    Counted over the other tokens that may see the key, where they are at least `LEAST_QUERIES`.
+    Counted over the others of the `queries` that may see the key, where they are at least
+    `LEAST_QUERIES`.
     """
     received = (got.all - got.own).mean(dim=0)
-    n, uniform = _unmoved(mask, len(received), received.device)
+    n, uniform = _unmoved(mask, len(received), received.device, queries)
     share, even = received / n.clamp(min=1), uniform / n.clamp(min=1)
     return (n >= LEAST_QUERIES) & (share > SINK_ABOVE) & (share > SINK_TIMES * even)
 
 
-def _unmoved(mask: Tensor | None, n: int, device: torch.device) -> tuple[Tensor, Tensor]:
+def _unmoved(
+    mask: Tensor | None, n: int, device: torch.device, queries: slice
+) -> tuple[Tensor, Tensor]:
     """How many others may see each key, and what uniform weights of these give it: each (key,)."""
-    if mask is None:
-        return torch.full((n,), n - 1, device=device), torch.full((n,), 1 - 1 / n, device=device)
-    seen = mask.reshape(-1, n, n)[0]
+    whole = torch.ones(n, n, dtype=torch.bool) if mask is None else mask.reshape(-1, n, n)[0]
+    seen = whole.to(device)[queries]
     even = seen / seen.sum(dim=-1, keepdim=True).clamp(min=1)
-    return seen.sum(dim=0) - seen.diagonal().int(), even.sum(dim=0) - even.diagonal()
+    others = torch.arange(n, device=device)[queries, None] != torch.arange(n, device=device)
+    return (seen * others).sum(dim=0), (even * others).sum(dim=0)
 
 
 def without(x: Tensor, tokens: Collection[int]) -> Tensor:

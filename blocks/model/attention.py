@@ -186,8 +186,9 @@ class Pattern:
 
         Keys behind the last that one of them may see are not computed.
         """
-        first, end, _step = queries.indices(self.q.shape[2])
-        mask = None if self.mask is None else self.mask[..., first:end, :]
+        first, end, step = queries.indices(self.q.shape[2])
+        rows = slice(first, end, step)
+        mask = None if self.mask is None else self.mask[..., rows, :]
         n_keys = _n_keys_seen(mask, self.k.shape[2])
         if self.bias is not None:  # it is of the last queries
             n_keys = max(n_keys, end)
@@ -195,8 +196,8 @@ class Pattern:
         mask = None if mask is None else mask[..., :n_keys]
         bias = None
         if self.bias is not None:
-            bias = self.bias(n_keys - first, n_keys)[heads, : end - first].to(k)
-        scores = attention_scores(self.q[:, heads, first:end], k, mask, bias, self.softcap)
+            bias = self.bias(n_keys - first, n_keys)[heads, : end - first : step].to(k)
+        scores = attention_scores(self.q[:, heads, rows], k, mask, bias, self.softcap)
         sinks = None if self.sinks is None else self.sinks[heads]
         return F.pad(attention_pattern(scores, mask, sinks), (0, self.k.shape[2] - n_keys))
 

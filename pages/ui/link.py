@@ -361,7 +361,7 @@ def as_query() -> dict[str, str]:
 
 
 def _as_carried(name: str, found: Any) -> str:
-    """A value as a link carries it: of a long text its beginning, the whole waits in the session."""
+    """A value as a link carries it: a long text by its beginning, which finds the whole here."""
     text = as_text(found)
     if name not in TEXTS or len(text) <= MAX_CHARACTERS:
         return text

@@ -18,8 +18,9 @@ MOST_NAMED = 6
 @lru_cache(maxsize=64)
 def found_in(run: Run) -> Sinks:
     """The sinks of a run."""
-    received = {i: cached.heads_digest(run, i).received for i in run.config.attention_layers}
-    return find_sinks(run, cached.recording(run), received)
+    seen = cached.recording(run)  # takes a turn of its own
+    with cached.turn(run.device):
+        return find_sinks(run, seen)
 
 
 def set_apart(run: Run, is_wanted: bool) -> tuple[int, ...]:

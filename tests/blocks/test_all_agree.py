@@ -230,7 +230,7 @@ def test_weights_that_are_made_later_are_those_that_passed(seed: int):
         own.model(own.x)
     assert both.patterns.keys() == both.tensors.keys(), said(own.config)
     for path, pattern in both.patterns.items():
-        whole, some = both.tensors[path], (slice(1, 2), slice(2, 5))
+        whole, some = both.tensors[path], (slice(1, 2), slice(2, 7, 2))
         assert pattern.shape == whole.shape
         assert_near(pattern.rows(), whole)
         assert_near(pattern.rows(*some), whole[:, *some])

@@ -79,3 +79,10 @@ def test_a_token_that_is_set_apart_counts_in_no_norm_of_the_layers_and_in_the_lo
     assert apart.loss == whole.loss
     gradients = ["parameter_gradient", "stream_gradient"]
     assert apart.layers[gradients].equals(whole.layers[gradients])
+
+
+def test_some_queries_of_a_long_text_tell_the_same(monkeypatch):
+    run, seen = ran(replace=resting(2))
+    monkeypatch.setattr("blocks.inspection.sinks.MOST_QUERIES", 4)  # every second
+    monkeypatch.setattr("blocks.inspection.sinks.LEAST_QUERIES", 2)
+    assert find_sinks(run, seen).found == (Sink(2, massive=(), attended=(0,)),)
