@@ -166,7 +166,8 @@ def without_each(
 
 def _read_anew(run: Run, places: Sequence[int], position: int, model: Encoder) -> Tensor:
     """The stream at the position, read from the first token on: (place, 1, d_model)."""
-    ids, mask = run.values()[:1].repeat(len(places), 1), _hidden(run.build_mask(), places)
+    ids = run.values()[:1].repeat(len(places), 1)
+    mask = _hidden(run.build_mask(), places, slice(ids.shape[1]))
     with listening(Recorder((), run.replacements(model))):
         return model.encode(ids, mask)[:, position : position + 1]
 
@@ -175,15 +176,19 @@ def _read_on(
     run: Run, places: Sequence[int], position: int, model: Encoder, seen: Recording
 ) -> Tensor:
     """The same, read from the first hidden place on: (place, 1, d_model)."""
-    start = min(places) + 1
+    start, window_of = min(places) + 1, run.config.window_of
     x = model.embed_tokens(run.values()[:1, start : position + 1], start)
     x = x.repeat(len(places), 1, 1)
+    layers = {window_of(number): number for number in range(len(model.layers))}
+    queries = slice(start, position + 1)
+    masks = {
+        window: _hidden(run.build_mask(number), places, queries)
+        for window, number in layers.items()
+    }
     for number, layer in enumerate(model.layers):
-        mask = _hidden(run.build_mask(number), places)[..., start : position + 1, : position + 1]
-        before = _Before(
-            cast(Attention, layer.attention), seen.tensors[_reads(run, number)][:1, :start]
-        )
-        x = layer(x, mask, before)
+        read = seen.tensors[_reads(run, number)][:1, :start]
+        before = _Before(cast(Attention, layer.attention), read)
+        x = layer(x, masks[window_of(number)], before)
     return model.final_norm(x[:, -1:])
 
 
@@ -215,13 +220,17 @@ def _reads_on(run: Run) -> bool:
     return is_plain and not is_long and not is_changed and not sees_ahead(run.build_mask())
 
 
-def _hidden(mask: Tensor, places: Sequence[int]) -> Tensor:
-    """The mask of the first text, once for each place, which only itself may see: four axes."""
-    seq_len = mask.shape[-1]
-    masks = mask.reshape(-1, 1, seq_len, seq_len)[:1].repeat(len(places), 1, 1, 1)
+def _hidden(mask: Tensor, places: Sequence[int], queries: slice) -> Tensor:
+    """The mask of the first text once for each place, which only itself may see: four axes.
+
+    Of these queries alone, and of the keys up to the last of them.
+    """
+    n = mask.shape[-1]
+    rows = mask.reshape(-1, 1, n, n)[:1, :, queries, : queries.stop].repeat(len(places), 1, 1, 1)
+    readers = torch.arange(n, device=mask.device)[queries]
     for row, place in enumerate(places):
-        masks[row, ..., place] &= torch.arange(seq_len, device=mask.device) == place
-    return masks
+        rows[row, ..., place] &= readers == place
+    return rows
 
 
 def log2_probabilities(logits: Tensor) -> Tensor:
