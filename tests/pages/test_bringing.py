@@ -56,7 +56,7 @@ def test_who_touches_something_stops_it_and_goes_on_later(
     monkeypatch.setattr(bringing, "is_touched", lambda: True)
     press(at, "home_hub_fetch")
     assert_works(at)
-    assert "preset" not in at.query_params and brought.on_this_machine() == ()
+    assert at.query_params["preset"] == "stories-en-zh" and brought.on_this_machine() == ()
     monkeypatch.setattr(bringing, "is_touched", lambda: False)
     press(at, "home_hub_fetch")
     assert at.query_params["preset"] == "hub:a/model"
