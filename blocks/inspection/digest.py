@@ -19,7 +19,7 @@ from blocks.observe.recording import Recording
 
 
 class Received(NamedTuple):
-    """What keys get, each (n_heads, key): from `all` queries of the first sequence, and their own."""
+    """What keys get, each (n_heads, key): from `all` queries of the first text, and their own."""
 
     all: Tensor
     own: Tensor
