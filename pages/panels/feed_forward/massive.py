@@ -25,6 +25,8 @@ from pages.ui.steps import in_steps
 from pages.ui.tables import show_table
 from pages.ui.ways import click_sets, way
 
+LONG_TABLE, MOST_ROWS = 318, 8  # pixels; rows that are shown whole
+
 
 class Without(NamedTuple):
     """The runs in which the largest value was set: what was set, and what came of it."""
@@ -199,7 +201,7 @@ def table_of_units(found: Writers) -> pd.DataFrame:
             _("hidden at this token"): units["hidden"].round(2),
             _("largest size elsewhere"): units["elsewhere"].round(2),
             _("weight"): units["weight"].round(3),
-            _("written"): units["written"].round(2),
+            _("written into the channel"): units["written"].round(2),
         }
     )
 
@@ -245,7 +247,12 @@ def what_outweighs(run: Run) -> None:
         _loss_without(run)
     with right:
         _units(run, facts)
-    show_table(table_of_layers(facts), key="massive_table", n_names=2)
+    show_table(
+        table_of_layers(facts),
+        key="massive_table",
+        n_names=2,
+        height=LONG_TABLE if run.config.n_layers > MOST_ROWS else "content",
+    )
 
 
 def _loss_without(run: Run) -> None:
