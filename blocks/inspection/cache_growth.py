@@ -82,6 +82,11 @@ class CacheFacts:
         return state_bytes(self.run.config, self.itemsize)
 
     @property
+    def state_width(self) -> int:
+        """Numbers in one row of the states of all heads."""
+        return self.run.config.n_state_heads * self.run.config.d_state
+
+    @property
     def exact_itemsize(self) -> int:
         """Bytes of a number of a matrix that a gated delta rule keeps."""
         return max(self.itemsize, torch.float32.itemsize)

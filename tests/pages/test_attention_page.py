@@ -211,7 +211,7 @@ def test_a_text_too_long_for_the_graph_is_said(at, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("pages.panels.contribution_graph.MOST_NUMBERS", 1000)
     visit(at, preset="stories-en-zh", panel="contribution-graph")
     assert_works(at, warnings=1)
-    assert "shorten it" in at.warning[0].value
+    assert "shorten the text" in at.warning[0].value
 
 
 def test_training_mode_is_off_in_the_graph(at):

@@ -81,7 +81,7 @@ def says_keys(facts: CacheFacts) -> str:
 def says_state(facts: CacheFacts) -> str:
     """Bytes of the states of all layers, in letters and in numbers."""
     config, dtype, itemsize = facts.run.config, facts.run.dtype, facts.itemsize
-    n, width = config.n_mixer_layers, config.n_state_heads * config.d_state
+    n, width = config.n_mixer_layers, facts.state_width
     letters = _("n_layers · d_model · bytes per number")
     factors = f"{n} · {config.d_model} · {itemsize}"
     if config.token_mixer is TokenMixer.GATED_DELTA:
