@@ -28,7 +28,9 @@ def what_it_hangs_on(run: Run, position: int) -> None:
     found = answer(*shown)
     if found.facts.strongest is not None:
         show(leave_one_out_picture.few, *shown, facts=answer, key="hangs_on", on_click=pin_token)
-    note(sentences(says_hanging(found), says_sinks(run, found.facts) if run.weights else ""))
+    note(says_hanging(found))
+    if run.weights and (said := says_sinks(run, found.facts)):
+        note(said)
 
 
 def answer(run: Run, n_batches: int, position: int) -> Answer:
