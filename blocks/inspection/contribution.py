@@ -1,6 +1,7 @@
 """What a token really adds: its weight times the size of what is moved."""
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -58,12 +59,12 @@ class ContributionFacts:
     @property
     def heaviest(self) -> int:
         """The key with the largest weight."""
-        return int(self.ranked["weight"].idxmax())
+        return int(cast(int, self.ranked["weight"].idxmax()))
 
     @property
     def longest(self) -> int:
         """The key whose part is the longest."""
-        return int(self.ranked["norm"].idxmax())
+        return int(cast(int, self.ranked["norm"].idxmax()))
 
     @property
     def apart_weight(self) -> float:

@@ -7,12 +7,14 @@ frozen the difference is a sum too: direct logit attribution. Elhage et al. 2021
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from blocks.inspection.head_steps import out_weight
+from blocks.model.attention import Attention
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture, NormPlacement
 from blocks.model.layers import ParallelLayer
@@ -127,9 +129,8 @@ def direct(run: Run, model: Encoder, position: int, a: int, b: int) -> Direct:
                 wants, shift = through(norm, at(part, layer), reads)
                 found[part, layer] = at(part, layer) @ wants + shift
                 if part is Part.ATTENTION and config.attends_in(layer):
-                    each = torch.einsum(
-                        "hd,hdm->hm", at("head_out", layer), out_weight(module.attention)
-                    )
+                    weight = out_weight(cast(Attention, module.attention))
+                    each = torch.einsum("hd,hdm->hm", at("head_out", layer), weight)
                     found[Part.HEAD, layer] = each @ wants
         start = float(at("resid_pre", 0) @ reads)
     parts = [_worth(found, part) for part in heads_of(config)]
