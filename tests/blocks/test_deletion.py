@@ -8,6 +8,7 @@ from efficiency_toy import config_of, sorter, weights_of, with_task
 from toy import assert_near
 
 from blocks.efficiency.deletion import (
+    DEEP,
     Change,
     Changed,
     at_random,
@@ -108,3 +109,18 @@ def test_every_change_of_the_facts_is_counted():
     assert {change_at(model, i, measured) for i in range(n_changes(model))} == wanted
     assert facts.random_means == pytest.approx([1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
     assert len(facts.deleted) == 6 and len(facts.swapped) == 3
+
+
+def test_of_a_deep_model_whole_layers_go_and_neighbors_are_swapped():
+    config = config_of(architecture="encoder").replace(n_layers=DEEP + 1)
+    config = config.replace(vocab_size=sorter().file.config.vocab_size)
+    model = with_task(config, weights_of(config))
+    paths = [f"layers.{i}" for i in range(DEEP + 1)]
+    first = singles(model.model)
+    assert [each.deleted for each in first[1 : DEEP + 2]] == [(path,) for path in paths]
+    assert [each.swapped for each in first[DEEP + 2 :]] == [*pairwise(paths)]
+    assert len(at_random(model.model, 0)) == (DEEP + 1) // 2
+    left = without_layers(config, model.file.tensors, (3,))
+    whole = changed_model(model, Change(("layers.3",)))
+    ids = model.examiner.batches[0].token_ids
+    assert_near(whole(ids), trained(left.config, left.of(model.file.tensors))(ids))

@@ -26,7 +26,7 @@ from pages.ui.ways import way
 
 TRAINED = "stories-en-zh"
 N_STEPS, ROWS_A_STEP = 6, 8
-N_WINDOWS, LONGEST = 6, 256  # of a text
+N_WINDOWS, LONGEST, N_BANDS = 6, 256, 8  # of a text
 
 
 @lru_cache(maxsize=64)
@@ -127,7 +127,7 @@ def text_facts(run: Run, text: str, n_steps: int) -> LossFacts:
         trained_len=run.config.max_seq_len,
         n=bits.shape[1],
         n_examples=n_steps,
-        bands=beyond_length.bits_in_bands(bits, max(1, bits.shape[1] // 8)),
+        bands=beyond_length.bits_in_bands(bits, -(-bits.shape[1] // N_BANDS)),
         inside=None,
         last=None,
     )
@@ -158,11 +158,11 @@ def says_text(facts: LossFacts) -> str:
 
 def says_windows(facts: LossFacts, is_shipped: bool) -> str:
     """Which text it was, and how far it reaches."""
-    text = _("{n} windows of {length} tokens of the text, each beginning further on in it.")
+    text = _("Windows of {length} tokens of the text, each beginning further on in it: {n}.")
     if is_shipped:
         text = _(
-            "{n} windows of {length} tokens of a text that ships with Blockscope, each beginning "
-            "further on in it, since the text of the sidebar has fewer than {least} tokens."
+            "Windows of {length} tokens of a text that ships with Blockscope, since the text of "
+            "the sidebar has fewer than {least}, each beginning further on in it: {n}."
         )
     error = _("± is the standard error over the tokens, as if they were independent.")
     reach = _("The file of the model allows texts of {longest:,} tokens.")
