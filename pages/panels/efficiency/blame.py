@@ -163,7 +163,7 @@ def what_is_to_blame(run: Run) -> None:
             _("Trace the loss to individual matrices, and keep their worst rows at 8 bits"),
         )
         if not link.value("trace_rounding"):
-            shared.said_time(trace_flops(shared.whole(run), kept))
+            shared.said_time(run, trace_flops(shared.whole(run), kept))
             place.info(_not_recorded(), icon=":material/lightbulb:")
             if recorded_blame(weights, USUAL_KEPT) is not None:
                 shared.way_to_recorded("usual_grid", *GRID_FIELDS, "exempt", "kept_percent")

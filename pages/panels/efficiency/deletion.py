@@ -120,7 +120,7 @@ def which_layers_can_go(run: Run) -> None:
         label = _("Delete whole layers and swap neighbors here: {n} measurements")
     switch("measure_deletions", label.format(n=n))
     if not link.value("measure_deletions"):
-        shared.said_time(n * pass_flops(shared.whole(run)))
+        shared.said_time(run, n * pass_flops(shared.whole(run)))
         with place:
             say(says_siblings, facts=recorded_deletions)
         show(deletion_picture.siblings, facts=recorded_deletions, key="siblings")

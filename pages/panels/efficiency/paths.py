@@ -88,7 +88,7 @@ def which_paths(run: Run) -> None:
     if asked_by:
         switch(asked_by, _("Follow the paths here ({n} parts)").format(n=asked.n_parts))
         if not link.value(asked_by):
-            shared.said_time(asked.flops)
+            shared.said_time(run, asked.flops)
             return
     steps = [partial(part, *at, i) for i in range(asked.n_parts)]
     if len(in_steps(steps, what=at, key="path_parts", asked_by=asked_by).found) < len(steps):

@@ -225,12 +225,12 @@ def look_at_matrix(customdata: list[str]) -> None:
 def expected(run: Run, recipes: Iterable[str]) -> None:
     """About how long it takes to make and measure these, where that is no matter of seconds."""
     model = whole(run)
-    said_time(variant_flops(model, map(compression_of, recipes)))
+    said_time(run, variant_flops(model, map(compression_of, recipes)))
 
 
-def said_time(n_flops: int) -> None:
-    """About how long so much work takes here, where that is no matter of seconds."""
-    seconds = n_flops / speed()
+def said_time(run: Run, n_flops: int) -> None:
+    """About how long so much work on a text takes here, where that is no matter of seconds."""
+    seconds = 0.0 if whole(run).text is None else n_flops / speed()
     if seconds > WORTH_SAYING:
         text = _(
             "This takes about {time} here, estimated from the current speed of matrix products."
