@@ -87,6 +87,8 @@ def _costs(facts: ProbeFacts) -> str:
         "With these heads switched off ({n}), the second copy costs {without:.1f} bits; as a "
         "control, with other heads of the same layers off ({n_others}), {others:.1f}."
     )
+    if not facts.others:
+        text = _("With these heads switched off ({n}), the second copy costs {without:.1f} bits.")
     found = [facts.probe.copies(bits)[1] for bits in (facts.without, facts.without_others)]
     counts = {"n": len(facts.off), "n_others": len(facts.others)}
     return sentences(said, text.format(**counts, without=found[0], others=found[1]))

@@ -40,8 +40,9 @@ def surprisal(facts: ProbeFacts, *, _: Translate) -> Picture:
     """What each token of the probe costs: with all heads, without those named, without others."""
     n = facts.probe.n_tokens
     curves = [_curve(facts.probe.bits, _("all heads"), palette.BEFORE)]
-    if facts.without is not None and facts.without_others is not None:
+    if facts.without is not None:
         curves.append(_curve(facts.without, _("without these heads"), palette.PINNED))
+    if facts.others and facts.without_others is not None:
         name = _("without other heads")
         curves.append(_curve(facts.without_others, name, palette.CROSS_ATTENTION))
     most = max(max(curve["y"]) for curve in curves)
