@@ -230,18 +230,12 @@ def expected(run: Run, recipes: Iterable[str]) -> None:
 
 def said_time(run: Run, n_flops: int) -> None:
     """About how long so much work on a text takes here, where that is no matter of seconds."""
-    seconds = 0.0 if whole(run).text is None else n_flops / speed()
+    seconds = 0.0 if whole(run).text is None else n_flops / flops_per_second()
     if seconds > WORTH_SAYING:
         text = _(
             "This takes about {time} here, estimated from the current speed of matrix products."
         )
         note(text.format(time=long_duration(seconds, _=_)))
-
-
-@st.cache_data(ttl=60, show_spinner=False, max_entries=1)
-def speed() -> float:
-    """FLOPs per second of this machine, measured once a minute."""
-    return flops_per_second()
 
 
 def use_clicked(customdata: list[str]) -> None:
