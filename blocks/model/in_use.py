@@ -95,7 +95,8 @@ def _mended_back(config: ModelConfig) -> Iterator[str]:
         yield "d_kv_latent"
     if config.is_latent:
         yield from NOT_WITH_LATENTS
-    if config.norm.norm_placement in (NormPlacement.SANDWICH, NormPlacement.RES_POST):
+    norms_outputs = config.norm.norm_placement in (NormPlacement.SANDWICH, NormPlacement.RES_POST)
+    if norms_outputs and _has_norm(config):
         yield "residual_multiplier"
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from blocks.model.faults import N_, Fault
-from blocks.model.kinds import Architecture, NormPlacement, PositionKind, TokenMixer
+from blocks.model.kinds import Architecture, NormKind, NormPlacement, PositionKind, TokenMixer
 
 LARGEST_SIZE, LARGEST_FLOAT = 1_000_000, 1e300
 MOST_EXPERTS, LARGEST_CAPACITY, LARGEST_SCALE = 512, 64.0, 64.0
@@ -286,7 +286,8 @@ def _faults_beside_latents(values: Values, defaults: Values) -> Iterator[Fault]:
 
 def _scale_faults(values: Values) -> Iterator[Fault]:
     """A norm of the write takes the multiplier away again."""
-    is_normed = values["norm_placement"] in (NormPlacement.SANDWICH, NormPlacement.RES_POST)
+    after = values["norm_placement"] in (NormPlacement.SANDWICH, NormPlacement.RES_POST)
+    is_normed = after and values["norm_kind"] is not NormKind.NONE
     if is_normed and values["residual_multiplier"] != 1:
         text = N_("A norm on a sub-layer's output undoes residual_multiplier ({value}): use 1")
         said = {"value": values["residual_multiplier"]}
