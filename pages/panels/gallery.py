@@ -57,7 +57,7 @@ CLAIMS = {
     "names": Claim(
         N_("Who gets the drink, Mary or John?"),
         GPT,
-        {"panel": "ablation", "text": MARY, "interventions": "head_out.23.3:zero"},
+        {"panel": "two-answers", "text": MARY, "answer_a": "5099", "answer_b": "2322"},
         N_(
             "*Mary* leads *John* by {whole:.1f} logits. Head 4 of layer 24 reads the second *John* "
             "({share:.0%} of its attention); without it the lead is {without:.1f}. Its own write "

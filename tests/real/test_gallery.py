@@ -95,7 +95,9 @@ def test_a_head_reads_one_name_for_the_other(found, model, seen_of, said):
 
     seen = seen_of(MARY)
     mary, john = (found.tokenizer.encode(word)[0] for word in (" Mary", " John"))
-    changes = read_interventions(CLAIMS["names"].query["interventions"])
+    asked = CLAIMS["names"].query
+    assert (asked["answer_a"], asked["answer_b"]) == (str(mary), str(john))
+    changes = read_interventions("head_out.23.3:zero")
     (change,) = changes
     without = seen_of(MARY, tuple(replacements(changes).items())).output
     lead, left = (float(x[0, -1, mary] - x[0, -1, john]) for x in (seen.output, without))
