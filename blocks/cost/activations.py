@@ -385,6 +385,8 @@ def _feed_forward(config: ModelConfig) -> Iterator[Part]:
         yield Part("routed", "feed_forward", (moved, probs))
         experts = ("n_active_experts", "n_shared_experts")[: 1 + bool(config.n_shared_experts)]
         widths = tuple((name, expert_width(config)) for name in experts)
+    if config.has_shared_gate:
+        yield Part("shared_expert_gate", "feed_forward", (ROW, (*TOKENS, "bytes")))
     n_hidden = KEPT_HIDDEN.get(activation, 4 if activation.is_gated else 2)
     if activation.is_gated and config.feed_forward.gate_limit:
         n_hidden += OF_LIMITS

@@ -43,6 +43,7 @@ OF_NAMES = {
     "relative_bias": Kind.POSITION,
     "router": Kind.ROUTER,
     "router_bias": Kind.ROUTER,
+    "shared_expert_gate": Kind.ROUTER,
     "unembed": Kind.OUTPUT,
     "unembed_bias": Kind.OUTPUT,
     "prediction_head": Kind.OUTPUT,

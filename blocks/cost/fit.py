@@ -14,7 +14,7 @@ from blocks.model.kv_cache import kv_cache_bytes, kv_cache_bytes_per_token, stat
 
 HALF_BYTES = 2
 PREFILL_CHUNK = 8192
-MATRICES = ("_proj", "router")
+MATRICES = ("_proj", "router", "shared_expert_gate")
 
 
 class WeightFormat(StrEnum):

@@ -288,6 +288,8 @@ def _feed_forward(config: ModelConfig) -> Iterator[Part]:
     if config.n_shared_experts:
         for part in _dense(config, ("n_shared_experts", *expert)):
             yield replace(part, name=f"shared_{part.name}", layers=layers)
+    if config.has_shared_gate:
+        yield Part("shared_expert_gate", "feed_forward", ((2, "n_new", "d_model"),), layers)
 
 
 def _dense(config: ModelConfig, matrix: Product) -> Iterator[Part]:

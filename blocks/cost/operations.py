@@ -273,6 +273,8 @@ def _feed_forward(config: ModelConfig) -> Iterator[Operation]:
     yield from _dense(config, routed, (width,), experts=("n_read_experts",))
     if config.n_shared_experts:
         yield from _dense(config, rows, ("n_shared_experts", width), prefix="shared_")
+    if config.has_shared_gate:
+        yield _linear("shared_expert_gate", "feed_forward", rows, ("d_model",), (1,))
 
 
 def _dense(

@@ -21,7 +21,10 @@ FIRST_READERS = (
     *("input_proj", "write_proj", "decay_proj"),
 )
 WIDE_READERS = ("gate_proj", "up_proj")
-EXPERT_READERS = ("router", *WIDE_READERS, *(f"shared_{name}" for name in WIDE_READERS))
+EXPERT_READERS = (
+    *("router", "shared_expert_gate", *WIDE_READERS),
+    *(f"shared_{name}" for name in WIDE_READERS),
+)
 
 
 class PassKind(StrEnum):

@@ -84,7 +84,9 @@ def _unused(config: ModelConfig) -> dict[str, int]:
     """Parameters that a token does not multiply: tables, vectors, idle experts."""
     table = count_parameters(config)
     name = table["part"].str.rpartition(".")[2]
-    is_matrix = name.str.endswith("_proj") | name.isin(["router", "unembed", "conv"])
+    is_matrix = name.str.endswith("_proj") | name.isin(
+        ["router", "shared_expert_gate", "unembed", "conv"]
+    )
     is_table = name.isin(TABLES)
     tables = int(table["count"][is_table].sum())
     if config.architecture.reads_tokens and config.vocabulary.tie_embeddings:

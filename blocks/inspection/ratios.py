@@ -94,13 +94,13 @@ def flops_per_token(config: ModelConfig) -> int:
     """Floating-point operations of one feed-forward layer for one token, all matrices.
 
     2 · d_model · d_ff for each of up and down, and gate where there is one; of a mixture, the width
-    of every active and shared expert, and 2 · d_model · n_experts in the router. A multiplication
-    and an addition are two.
+    of every active and shared expert, and 2 · d_model · n_experts in the router, 2 · d_model in a
+    gate of the shared ones. A multiplication and an addition are two.
     """
     n_matrices = 3 if config.feed_forward.activation.is_gated else 2
-    router = 2 * config.d_model * config.n_experts if config.n_experts > 1 else 0
+    n_scores = (config.n_experts if config.n_experts > 1 else 0) + config.has_shared_gate
     width = (config.n_active_experts + config.n_shared_experts) * config.d_expert
-    return 2 * n_matrices * config.d_model * width + router
+    return 2 * config.d_model * (n_matrices * width + n_scores)
 
 
 def at_width(

@@ -119,7 +119,9 @@ class ExpertsConfig:
     Each token is sent to `n_active_experts`; an expert takes at most `expert_capacity` times its
     even share of the tokens (0: as many as come). `d_expert`, the width of one, of None follows
     d_ff; `n_shared_experts` more are passed by every token, and the first `n_dense_layers` have no
-    experts (Dai et al. 2024, DeepSeekMoE). A sigmoid router (DeepSeek-V3) balances by a bias; a
+    experts (Dai et al. 2024, DeepSeekMoE). With `shared_expert_gate` a sigmoid of the input decides
+    how much of what the shared ones say passes (Qwen2-MoE, Qwen3-Next). A sigmoid router
+    (DeepSeek-V3) balances by a bias; a
     `router_bias` is learned and counts in the weights too (gpt-oss). The
     weights of the chosen sum to 1 with `normalize_top_k`; `routed_scale` multiplies them. Of
     `n_expert_groups` a token chooses among the best `n_active_groups` (DeepSeek-V2 and V3).
@@ -130,6 +132,7 @@ class ExpertsConfig:
     expert_capacity: float = 0.0
     d_expert: int | None = None
     n_shared_experts: int = 0
+    shared_expert_gate: bool = False
     n_dense_layers: int = 0
     router_kind: RouterKind = RouterKind.SOFTMAX
     router_bias: bool = False
@@ -608,6 +611,11 @@ class ModelConfig:
     def n_shared_experts(self) -> int:
         """Experts beside them that every token passes."""
         return self.experts.n_shared_experts if self.n_experts > 1 else 0
+
+    @property
+    def has_shared_gate(self) -> bool:
+        """Whether a gate decides how much of what they say passes."""
+        return self.n_shared_experts > 0 and self.experts.shared_expert_gate
 
     @property
     def d_expert(self) -> int:

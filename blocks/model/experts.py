@@ -31,6 +31,8 @@ def feed_forward_source(config: ModelConfig) -> tuple[type[nn.Module], ...]:
 class MixtureOfExperts(nn.Module):
     """shared(x) + Σ weight · expert(x) over the experts that the router chose.
 
+    What the shared ones say may pass a gate: σ(w·x) · shared(x).
+
     (batch, seq, d_model) to the same. The router is linear, its scores a softmax
     over all experts or the sigmoid of each; the weights of the chosen ones are their scores,
     brought to the sum 1 or not. Sparse mixtures: Shazeer et al. 2017; one expert a token: Fedus et
@@ -55,6 +57,8 @@ class MixtureOfExperts(nn.Module):
         self.experts = nn.ModuleList(build_dense(config, d_expert) for _ in range(config.n_experts))
         n_shared = config.n_shared_experts
         self.shared = build_dense(config, n_shared * d_expert) if n_shared else None
+        is_gated = config.has_shared_gate
+        self.shared_expert_gate = nn.Linear(config.d_model, 1, bias=False) if is_gated else None
         self.router_probs, self.expert_index = Probe("router_probs"), Probe("expert_index")
         self.expert_kept, self.expert_weight = Probe("expert_kept"), Probe("expert_weight")
         self.shared_out = Probe("shared_out")
@@ -70,7 +74,15 @@ class MixtureOfExperts(nn.Module):
         kept = self.expert_kept(within_capacity(index, scores.shape[-1], self.expert_capacity))
         weight = self.expert_weight(self.weighted(scores.gather(-1, index)) * kept)
         routed = self.mixed(x, index, kept, weight.to(x.dtype))
-        return routed if self.shared is None else self.shared_out(self.shared(x)) + routed
+        return routed if self.shared is None else self.shared_out(self.gated(x)) + routed
+
+    def gated(self, x: Tensor) -> Tensor:
+        """What the shared experts say of each token, as much of it as their gate lets pass."""
+        assert self.shared is not None
+        said: Tensor = self.shared(x)
+        if self.shared_expert_gate is not None:
+            said = self.shared_expert_gate(x).sigmoid() * said
+        return said
 
     def scored(self, x: Tensor) -> Tensor:
         """How much each token wants each expert, 0 to 1: (batch, seq, n_experts)."""

@@ -226,8 +226,11 @@ def _without_effect_in_feed_forward(config: ModelConfig) -> Iterator[str]:
         yield from ("gate_limit", "up_offset")
     if not is_mixture:
         yield from vars(experts).keys() - {"n_experts"}
-    elif experts.n_expert_groups == 1:
-        yield "n_active_groups"
+    else:
+        if experts.n_expert_groups == 1:
+            yield "n_active_groups"
+        if not experts.n_shared_experts:
+            yield "shared_expert_gate"
     is_softmax = experts.router_kind is RouterKind.SOFTMAX
     if is_mixture and is_softmax and experts.n_active_experts == config.n_experts:
         yield "normalize_top_k"  # all of them sum to 1

@@ -442,6 +442,30 @@ def _qwen3(keys: Keys) -> Values:
 
 
 def _qwen3_moe(keys: Keys) -> Values:
+    return {**_qwen3(keys), **_experts_of_qwen(keys)}
+
+
+def _qwen2_moe(keys: Keys) -> Values:
+    bias = keys.flag("qkv_bias", True)
+    return {**_qwen2(keys), **_experts_of_qwen(keys), **_gated_shared(keys), "attention_bias": bias}
+
+
+def _qwen3_next(keys: Keys) -> Values:
+    """Qwen3.5 with experts, of which one is shared and gated."""
+    return {**_qwen3_5(keys), **_experts_of_qwen(keys), **_gated_shared(keys)}
+
+
+def _gated_shared(keys: Keys) -> Values:
+    """A shared expert that is as wide as several of the others, whose output a gate multiplies."""
+    name = "shared_expert_intermediate_size"
+    width, each = keys.size(name), keys.size("moe_intermediate_size")
+    if width % each:
+        text = N_("{name} is {value}; here it must be a multiple of moe_intermediate_size ({each})")
+        keys.refuse(name, text, each=each)
+    return {"n_shared_experts": max(1, width // each), "shared_expert_gate": True}
+
+
+def _experts_of_qwen(keys: Keys) -> Values:
     keys.must_be("decoder_sparse_step", 1)
     dense = keys.values.get("mlp_only_layers") or []
     n_dense = len(dense) if isinstance(dense, list) else 0
@@ -449,7 +473,6 @@ def _qwen3_moe(keys: Keys) -> Values:
         keys.must_be("mlp_only_layers", [])
     name = "num_experts" if "num_experts" in keys.values else "num_local_experts"
     return {
-        **_qwen3(keys),
         "n_experts": keys.size(name, least=2),
         "n_active_experts": keys.size("num_experts_per_tok"),
         "d_expert": keys.size("moe_intermediate_size"),
@@ -1042,7 +1065,9 @@ FAMILIES: dict[str, Family] = {
     "mixtral": Family(_mixtral, "MixtralForCausalLM"),
     "qwen2": Family(_qwen2, "Qwen2ForCausalLM"),
     "qwen3": Family(_qwen3, "Qwen3ForCausalLM"),
+    "qwen2_moe": Family(_qwen2_moe, "Qwen2MoeForCausalLM"),
     "qwen3_moe": Family(_qwen3_moe, "Qwen3MoeForCausalLM"),
+    "qwen3_next": Family(_qwen3_next, "Qwen3NextForCausalLM"),
     "gpt_oss": Family(_gpt_oss, "GptOssForCausalLM"),
     "deepseek_v2": Family(_deepseek_v2, "DeepseekV2ForCausalLM"),
     "deepseek_v3": Family(_deepseek_v3, "DeepseekV3ForCausalLM"),
@@ -1078,7 +1103,9 @@ USUAL: dict[str, Values] = {  # of families that leave out other values than Lla
     "mixtral": {CONTEXT: 131_072, EPS: 1e-5, "rope_theta": 1e6},
     "qwen2": {CONTEXT: 32_768},
     "qwen3": {CONTEXT: 32_768},
+    "qwen2_moe": {CONTEXT: 32_768},
     "qwen3_moe": {CONTEXT: 32_768},
+    "qwen3_next": {CONTEXT: 32_768, KV_HEADS: 2, WIDTH: 256, "norm_topk_prob": True},
     "gpt_oss": {CONTEXT: 131_072, WINDOW: 128, EPS: 1e-5, "rope_theta": 150_000.0},
     "deepseek_v3": {CONTEXT: 4096, "first_k_dense_replace": 3, "routed_scaling_factor": 2.5},
     "gemma": {CONTEXT: 8192},

@@ -232,8 +232,24 @@ def _mixtral(config: ModelConfig) -> Values:
 
 
 def _qwen3_moe(config: ModelConfig) -> Values:
+    return {**_of_full_attention(config), **_experts_of_qwen(config)}
+
+
+def _qwen2_moe(config: ModelConfig) -> Values:
+    bias = {"qkv_bias": config.attention.attention_bias}
+    return {**_qwen3_moe(config), **_shared_of_qwen(config), **bias}
+
+
+def _qwen3_next(config: ModelConfig) -> Values:
+    return {**_qwen3_5(config), **_experts_of_qwen(config), **_shared_of_qwen(config)}
+
+
+def _shared_of_qwen(config: ModelConfig) -> Values:
+    return {"shared_expert_intermediate_size": config.n_shared_experts * config.d_expert}
+
+
+def _experts_of_qwen(config: ModelConfig) -> Values:
     return {
-        **_of_full_attention(config),
         "num_experts": config.n_experts,
         "num_experts_per_tok": config.n_active_experts,
         "moe_intermediate_size": config.d_expert,
@@ -466,7 +482,9 @@ WRITERS = {
     "mixtral": Writer(_mixtral, "MixtralForCausalLM"),
     "qwen2": Writer(_of_full_attention, "Qwen2ForCausalLM"),
     "qwen3": Writer(_of_full_attention, "Qwen3ForCausalLM"),
+    "qwen2_moe": Writer(_qwen2_moe, "Qwen2MoeForCausalLM"),
     "qwen3_moe": Writer(_qwen3_moe, "Qwen3MoeForCausalLM"),
+    "qwen3_next": Writer(_qwen3_next, "Qwen3NextForCausalLM"),
     "gpt_oss": Writer(_gpt_oss, "GptOssForCausalLM"),
     "deepseek_v2": Writer(_deepseek_v2, "DeepseekV2ForCausalLM"),
     "deepseek_v3": Writer(_deepseek_v3, "DeepseekV3ForCausalLM"),

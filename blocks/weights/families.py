@@ -22,9 +22,11 @@ from blocks.weights.operations import (
     GATE_ABOVE_UP,
     GATE_BESIDE_UP,
     OF_STATE,
+    OF_STATE_BY_KEY_HEADS,
     ONE_AN_EXPERT,
     ONE_BELOW_ANOTHER,
     QUERIES_BESIDE_GATES,
+    RATES_BY_KEY_HEADS,
     SAME,
     SIDE_BY_SIDE,
     TRANSPOSED,
@@ -318,20 +320,41 @@ STARCODER2 = replace(
 )
 
 LINEAR = f"{LLAMA_LAYER}linear_attn."
-IN_STATES = (
-    _fused(f"{LINEAR}in_proj_qkv", f"{OUR_LAYER}attention", OF_STATE),
+MIXER = f"{OUR_LAYER}attention."
+BEHIND_STATES = (
     *_rows(
         LINEAR,
-        f"{OUR_LAYER}attention.",
-        ("in_proj_z", "out_gate_proj"),
-        ("in_proj_b", "write_proj"),
-        ("in_proj_a", "decay_proj"),
+        MIXER,
         ("conv1d", "conv"),
         ("norm", "head_norm"),
         ("out_proj", "out_proj"),
     ),
     Row(f"{LINEAR}A_log", (f"{OUR_LAYER}attention.decay_rate",)),
     Row(f"{LINEAR}dt_bias", (f"{OUR_LAYER}attention.decay_bias",)),
+)
+IN_STATES = (
+    _fused(f"{LINEAR}in_proj_qkv", f"{OUR_LAYER}attention", OF_STATE),
+    *_rows(
+        LINEAR,
+        MIXER,
+        ("in_proj_z", "out_gate_proj"),
+        ("in_proj_b", "write_proj"),
+        ("in_proj_a", "decay_proj"),
+    ),
+    *BEHIND_STATES,
+)
+IN_STATES_BY_KEY_HEADS = (
+    Row(
+        f"{LINEAR}in_proj_qkvz.weight",
+        tuple(f"{MIXER}{name}_proj.weight" for name in ("q", "k", "v", "out_gate")),
+        OF_STATE_BY_KEY_HEADS,
+    ),
+    Row(
+        f"{LINEAR}in_proj_ba.weight",
+        tuple(f"{MIXER}{name}_proj.weight" for name in ("write", "decay")),
+        RATES_BY_KEY_HEADS,
+    ),
+    *BEHIND_STATES,
 )
 GATED_ATTENTION = (
     Row(
@@ -356,13 +379,14 @@ QWEN3_5 = replace(
 
 def _with_states(layout: Layout, config: ModelConfig) -> Layout:
     """Layers of two kinds, whose parameters have the same names here: each has rows of its own."""
+    in_states = IN_STATES if layout is QWEN3_5 else IN_STATES_BY_KEY_HEADS
     own = [
         row._replace(
             theirs=row.theirs.replace("{layer}", str(layer)),
             ours=tuple(name.replace("{layer}", str(layer)) for name in row.ours),
         )
         for layer in range(config.n_layers)
-        for row in (GATED_ATTENTION if config.attends_in(layer) else IN_STATES)
+        for row in (GATED_ATTENTION if config.attends_in(layer) else in_states)
     ]
     return replace(layout, rows=(*own, *layout.rows))
 
@@ -372,15 +396,23 @@ EACH_EXPERT = _rows(
     f"{OUR_LAYER}feed_forward.experts.{{expert}}.",
     *((name, name) for name in ("gate_proj", "up_proj", "down_proj")),
 )
-QWEN3_MOE = replace(
-    LLAMA,
-    rows=(
-        *LLAMA_ATTENTION,
-        *LLAMA_WIDE,
-        *EACH_EXPERT,
-        *_rows(LLAMA_LAYER, OUR_LAYER, ("mlp.gate", "feed_forward.router")),
+QWEN_EXPERTS = (
+    *LLAMA_WIDE,
+    *EACH_EXPERT,
+    *_rows(LLAMA_LAYER, OUR_LAYER, ("mlp.gate", "feed_forward.router")),
+)
+QWEN3_MOE = replace(LLAMA, rows=(*LLAMA_ATTENTION, *QWEN_EXPERTS))
+GATED_SHARED_EXPERT = _rows(
+    LLAMA_LAYER,
+    OUR_LAYER,
+    ("mlp.shared_expert_gate", "feed_forward.shared_expert_gate"),
+    *(
+        (f"mlp.shared_expert.{name}", f"feed_forward.shared.{name}")
+        for name in ("gate_proj", "up_proj", "down_proj")
     ),
 )
+QWEN2_MOE = replace(QWEN3_MOE, rows=(*QWEN3_MOE.rows, *GATED_SHARED_EXPERT))
+QWEN3_NEXT = replace(QWEN3_5, rows=(*LLAMA_AROUND, *QWEN_EXPERTS, *GATED_SHARED_EXPERT))
 
 GPT_OSS_EXPERTS = f"{LLAMA_LAYER}mlp.experts."
 OUR_EXPERT = f"{OUR_LAYER}feed_forward.experts.{{expert}}."
@@ -842,7 +874,9 @@ LAYOUTS: dict[str, Layout] = {
     "mixtral": MIXTRAL,
     "qwen2": LLAMA,
     "qwen3": LLAMA,
+    "qwen2_moe": QWEN2_MOE,
     "qwen3_moe": QWEN3_MOE,
+    "qwen3_next": QWEN3_NEXT,
     "gpt_oss": GPT_OSS,
     "deepseek_v2": DEEPSEEK,
     "deepseek_v3": DEEPSEEK_V3,
@@ -884,7 +918,7 @@ def layout_of(family: str, config: ModelConfig) -> Layout:
     if family == "marian" and not config.encoder_decoder.share_embeddings:
         return MARIAN_OF_TWO_TABLES
     layout = LAYOUTS[family]
-    if layout is QWEN3_5:
+    if layout in (QWEN3_5, QWEN3_NEXT):
         return _with_states(layout, config)
     if layout in (DEEPSEEK, DEEPSEEK_V3) and not config.d_q_latent:
         layout = _of_whole_queries(layout)

@@ -99,6 +99,7 @@ OF_FAMILIES: dict[str, Callable[[Keys], Changes]] = {
     "mt5": _of_t5,
     "qwen2": _of_qwen,
     "qwen3": _of_qwen,
+    "qwen2_moe": _of_qwen,
     "qwen3_moe": _of_qwen,
     "deepseek_v2": _of_deepseek,
     "deepseek_v3": _of_deepseek_v3,
@@ -123,7 +124,7 @@ USUAL_STRETCH: dict[str, tuple[object, ...]] = {
 # what multiplies queries and keys may be given
 OF_OWN_SIZE = ("yarn", "longrope", ONCE_LONGROPE)
 # families that turn a share of each head
-PARTIAL = ("gpt_neox", "phi", "phi3", "glm", "glm4", "qwen3_5_text")
+PARTIAL = ("gpt_neox", "phi", "phi3", "glm", "glm4", "qwen3_5_text", "qwen3_next")
 
 
 def _check_format(family: str, keys: Keys) -> None:

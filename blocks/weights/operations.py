@@ -101,6 +101,23 @@ def _latent_halved(
     return torch.cat((plain, order), dim=1).flatten(0, 1)
 
 
+def _states_a_key_head(config: ModelConfig) -> tuple[int, int]:
+    """Heads of values that one head of keys has, and as many gates."""
+    each = config.n_state_heads // config.n_key_heads
+    return each, each
+
+
+def _by_key_heads(whole: Tensor, config: ModelConfig, heads: tuple[int, ...]) -> tuple[Tensor, ...]:
+    """Parts of so many heads, which stand after one another for each head of keys."""
+    groups = whole.unflatten(0, (config.n_key_heads, sum(heads), -1))
+    return tuple(part.flatten(0, 2) for part in groups.split(heads, dim=1))
+
+
+def _from_key_heads(parts: Sequence[Tensor], config: ModelConfig) -> Tensor:
+    groups = (part.unflatten(0, (config.n_key_heads, -1)) for part in parts)
+    return torch.cat(tuple(groups), dim=1).flatten(0, 1)
+
+
 SAME = Operation(
     N_("unchanged"), lambda tensor, _config: (tensor,), lambda parts, _config: parts[0]
 )
@@ -145,6 +162,18 @@ OF_STATE = Operation(
         (config.n_key_heads * config.d_state, 2 * config.n_key_heads * config.d_state)
     ),
     lambda parts, _config: torch.cat(tuple(parts)),
+)
+# of each key head: its queries and keys, then the values and gates of the states that read them
+OF_STATE_BY_KEY_HEADS = Operation(
+    N_("split q k v and gate by key heads"),
+    lambda tensor, config: _by_key_heads(tensor, config, (1, 1, *_states_a_key_head(config))),
+    _from_key_heads,
+)
+# the same of how much is written and how much decays, one number for each state
+RATES_BY_KEY_HEADS = Operation(
+    N_("split the rates by key heads"),
+    lambda tensor, config: _by_key_heads(tensor, config, _states_a_key_head(config)),
+    _from_key_heads,
 )
 # q, k and v as three blocks of columns (GPT-2, whose layers lie as (in, out))
 SIDE_BY_SIDE = Operation(

@@ -528,6 +528,14 @@ CONTROLS: dict[str, Callable[[Shown], None]] = {
     "n_active_experts": _n_active_experts,
     "d_expert": _d_expert,
     "n_shared_experts": _n_shared_experts,
+    "shared_expert_gate": _switched(
+        "shared_expert_gate",
+        N_("Gate on the shared experts (Qwen3-Next)"),
+        N_(
+            "A sigmoid of the token's vector multiplies what the shared experts say, so that "
+            "each token decides how much of it passes."
+        ),
+    ),
     "n_dense_layers": _n_dense_layers,
     "router_kind": _chosen("router_kind", N_("Router scores"), RouterKind),
     "router_bias": _switched("router_bias", N_("Router with a learned bias (gpt-oss)")),

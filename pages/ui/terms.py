@@ -128,6 +128,7 @@ PARTS = {
     "feed_forward_bias": N_("feed-forward biases"),
     "router": N_("router"),
     "router_bias": N_("router bias"),
+    "shared_expert_gate": N_("gate of the shared experts"),
     "dense_gate_proj": N_("gate_proj, dense layers"),
     "dense_up_proj": N_("up_proj, dense layers"),
     "dense_down_proj": N_("down_proj, dense layers"),

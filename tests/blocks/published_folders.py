@@ -90,6 +90,7 @@ OF_OLMO3 = {
     },
 }
 FINE = {"num_experts": 5, "num_experts_per_tok": 3, "moe_intermediate_size": 8}
+SHARED = {"shared_expert_intermediate_size": 16}
 LATENT = {
     "kv_lora_rank": 10,
     "q_lora_rank": 7,
@@ -165,6 +166,19 @@ FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
                                              "norm_topk_prob": True}),
     "qwen3_moe-odd": ("Qwen3MoeForCausalLM", {**OTHER_GROUPED, **FINE, "head_dim": 6,
                                               "mlp_only_layers": [0], **rope(1e6)}),
+    "qwen2_moe":    ("Qwen2MoeForCausalLM", {**GROUPED, **FINE, **SHARED}),
+    "qwen2_moe-odd": ("Qwen2MoeForCausalLM", {**OTHER_GROUPED, **FINE, "qkv_bias": False,
+                                              "shared_expert_intermediate_size": 8,
+                                              "mlp_only_layers": [0], "norm_topk_prob": True}),
+    "qwen3_next":   ("Qwen3NextForCausalLM", {**GROUPED, **FINE, **SHARED, **OF_QWEN3_5,
+                                              "num_hidden_layers": 4}),
+    "qwen3_next-odd": ("Qwen3NextForCausalLM", {**OTHER_GROUPED, **FINE, **OF_QWEN3_5,
+                                                "shared_expert_intermediate_size": 8,
+                                                "head_dim": 16, "linear_num_key_heads": 3,
+                                                "mlp_only_layers": [0], "norm_topk_prob": False,
+                                                "layer_types": ["linear_attention",
+                                                                "full_attention",
+                                                                "linear_attention"]}),
     "gpt_oss":      ("GptOssForCausalLM", {**GROUPED, **GPT_OSS, "head_dim": 8}),
     "gpt_oss-odd":  ("GptOssForCausalLM", {**OTHER_GROUPED, **GPT_OSS, "sliding_window": 2,
                                            "attention_bias": False, "num_experts_per_tok": 1,

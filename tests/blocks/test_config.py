@@ -84,6 +84,7 @@ RIGHT = {
     "expert_capacity": st.floats(0, 64) | st.integers(0, 64),
     "d_expert": st.none() | SIZES,
     "n_shared_experts": st.integers(0, 64),
+    "shared_expert_gate": st.booleans(),
     "n_dense_layers": st.just(0) | SIZES,
     "router_kind": st.sampled_from(RouterKind),
     "router_bias": st.booleans(),

@@ -42,9 +42,11 @@ from transformers import (
     Phi3Config,
     PhiConfig,
     Qwen2Config,
+    Qwen2MoeConfig,
     Qwen3_5TextConfig,
     Qwen3Config,
     Qwen3MoeConfig,
+    Qwen3NextConfig,
     RobertaConfig,
     SeedOssConfig,
     SmolLM3Config,
@@ -130,6 +132,7 @@ DISTILBERT = {"vocab_size": 37, "dim": 24, "n_layers": 3, "n_heads": 6, "hidden_
 OPT = {**NEOX, "ffn_dim": 29, "word_embed_proj_dim": 24}
 BLOOM = {"vocab_size": 37, "hidden_size": 24, "n_layer": 3, "n_head": 6}
 NEW = {"new_decoder_architecture": True, "num_kv_heads": 2}
+SHARED = {"moe_intermediate_size": 7, "shared_expert_intermediate_size": 14}
 TOYS = [
     GPT2Config(**GPT2),
     GPT2Config(**GPT2, n_inner=31, tie_word_embeddings=False),
@@ -158,6 +161,8 @@ TOYS = [
     Qwen2Config(**LLAMA),
     Qwen3Config(**LLAMA, head_dim=10),
     Qwen3Config(**LLAMA, head_dim=10, attention_bias=True, tie_word_embeddings=True),
+    Qwen2MoeConfig(**LLAMA, num_experts=9, **SHARED),
+    Qwen3NextConfig(**LLAMA, head_dim=8, num_experts=12, **SHARED),
     Qwen3MoeConfig(**LLAMA, head_dim=10, num_experts=9, moe_intermediate_size=7),
     Qwen3MoeConfig(**LLAMA, head_dim=10, num_experts=9, mlp_only_layers=[0, 1]),
     GptOssConfig(**LLAMA, head_dim=10, num_local_experts=5),
@@ -296,6 +301,8 @@ OF_THEIR_FILES = [
     (9_400_279_040, Glm4Config()),
     (3_030_371_328, Starcoder2Config()),
     (752_393_024, Qwen3_5TextConfig(**QWEN_3_5)),
+    (79_674_391_296, Qwen3NextConfig()),
+    (14_315_784_192, Qwen2MoeConfig()),
 ]
 
 
@@ -535,6 +542,7 @@ def test_what_cannot_be_is_named(changes: dict[str, Any], named: str):
         (MixtralConfig(**LLAMA, num_local_experts=1000), "n_experts"),
         (Qwen3MoeConfig(**LLAMA, mlp_only_layers=[1]), "mlp_only_layers"),
         (Qwen3MoeConfig(**LLAMA, decoder_sparse_step=2), "decoder_sparse_step"),
+        (Qwen2MoeConfig(**LLAMA, moe_intermediate_size=3), "shared_expert_intermediate_size"),
         (FalconConfig(**FALCON, **NEW, num_ln_in_parallel_attn=3), "num_ln_in_parallel_attn"),
     ],
 )

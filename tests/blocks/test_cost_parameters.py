@@ -104,6 +104,7 @@ ANYWHERE = st.fixed_dictionaries(
         "n_active_experts": st.integers(1, 3),
         "d_expert": st.none() | st.integers(1, 9),
         "n_shared_experts": st.integers(0, 2),
+        "shared_expert_gate": st.booleans(),
         "n_dense_layers": st.integers(0, 2),
         "router_kind": st.sampled_from(RouterKind),
         "router_bias": st.booleans(),

@@ -33,6 +33,7 @@ IDEAS: list[dict[str, Any]] = [
     {"score_softcap": 2.0, "logit_softcap": 1.5},
     {"attention_sink": True},
     {"n_experts": 3, "router_bias": True, "activation": "quick_geglu", "gate_limit": 0.3},
+    {"n_experts": 3, "n_shared_experts": 2, "shared_expert_gate": True},
     {"attention_gate": "head"},
     {"attention_gate": "elementwise", "attention_bias": False},
     {"qk_norm_whole": True, "qk_norm": True, "qk_norm_scale": True},

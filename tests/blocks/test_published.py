@@ -147,7 +147,7 @@ def test_transformers_reads_what_is_saved_here(
         assert torch.equal(weights[key], tensor), key
 
 
-CODE = ("smollm3", "olmo3", "exaone4", "glm4", "starcoder2", "qwen3_5")
+CODE = ("smollm3", "olmo3", "exaone4", "glm4", "starcoder2", "qwen3_5", "qwen3_next")
 
 
 @pytest.mark.parametrize("name", some_daily(FOLDERS, daily=CODE))
@@ -165,7 +165,7 @@ def test_its_code_says_what_it_says(name: str, tmp_path: Path):
     assert_near(own(texts), model(texts_of(model)))
 
 
-@pytest.mark.parametrize("name", ["smollm3", "olmo3", "glm4-odd", "qwen3_5"])
+@pytest.mark.parametrize("name", ["smollm3", "olmo3", "glm4-odd", "qwen3_5", "qwen3_next"])
 def test_64_greedy_tokens_are_those_of_transformers(name: str, tmp_path: Path):
     check_greedy(name, tmp_path, 64, {"max_position_embeddings": 128})
 
