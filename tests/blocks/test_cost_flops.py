@@ -30,7 +30,13 @@ SHAPES = [
     {"norm_placement": "post", "tie_embeddings": False},
     {"n_experts": 3, "n_active_experts": 2},
     {"d_kv_latent": 6, "d_q_latent": 5, "d_value": 3, "position_kind": "rope"},
-    {"n_experts": 3, "n_shared_experts": 2, "d_expert": 6, "n_dense_layers": 1},
+    {
+        "n_experts": 3,
+        "n_shared_experts": 2,
+        "shared_expert_gate": True,
+        "d_expert": 6,
+        "n_dense_layers": 1,
+    },
     {"prediction_head": True, "unembed_bias": True},
 ]
 ids = partial(torch.zeros, dtype=torch.long)

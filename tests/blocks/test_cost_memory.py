@@ -82,6 +82,7 @@ def test_experts_take_no_more_than_estimated(n_layers: int, dtype: torch.dtype):
         n_heads=1,
         n_experts=8,
         n_shared_experts=2,
+        shared_expert_gate=True,
         n_dense_layers=1,
         d_expert=48,
         router_kind="sigmoid",

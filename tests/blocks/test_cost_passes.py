@@ -62,6 +62,7 @@ SHAPES = st.fixed_dictionaries(
         "attention_only": st.booleans(),
         "n_experts": st.sampled_from([1, 1, 3]),
         "n_shared_experts": st.integers(0, 1),
+        "shared_expert_gate": st.booleans(),
         "d_kv_latent": st.sampled_from([0, 0, 5]),
         "d_q_latent": st.sampled_from([0, 6]),
         "n_dense_layers": st.integers(0, 1),

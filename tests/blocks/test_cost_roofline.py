@@ -39,7 +39,13 @@ SHAPES = [
     {"n_experts": 4, "n_active_experts": 2, "norm_placement": "sandwich"},
     {"norm_kind": "batchnorm", "position_kind": "rope", "activation": "relu"},
     {"d_kv_latent": 6, "d_q_latent": 5, "d_value": 3, "position_kind": "rope"},
-    {"n_experts": 4, "n_shared_experts": 1, "d_expert": 6, "n_dense_layers": 1},
+    {
+        "n_experts": 4,
+        "n_shared_experts": 1,
+        "shared_expert_gate": True,
+        "d_expert": 6,
+        "n_dense_layers": 1,
+    },
     {"token_mixer": "gru"},
     {"token_mixer": "gated_delta"},
 ]

@@ -81,6 +81,7 @@ SHAPES = st.fixed_dictionaries(
         "activation": st.sampled_from(["relu", "swiglu"]),
         "n_experts": st.sampled_from([1, 4]),
         "n_shared_experts": st.integers(0, 1),
+        "shared_expert_gate": st.booleans(),
         "n_dense_layers": st.integers(0, 1),
         "d_expert": st.sampled_from([None, 5]),
         "norm_placement": st.sampled_from(["pre", "post", "sandwich"]),
