@@ -48,6 +48,7 @@ from blocks.model.attention import repeat_kv
 from blocks.model.config import ModelConfig, check_config
 from blocks.model.dropout import Dropout
 from blocks.model.initialize import drawn_values
+from blocks.model.kinds import TokenMixer
 from blocks.model.randomness import generator
 
 HEAD = '''"""{title}: {sizes}.
@@ -86,6 +87,8 @@ class _File:
             if getattr(self.model, part, None) is not None:
                 entries[name] = _given(getattr(self.model, name))
         is_full = config.n_kv_heads == config.n_heads
+        if config.token_mixer is TokenMixer.GATED_DELTA:
+            is_full = is_full and config.n_key_heads == config.n_state_heads
         same = [repeat_kv] if is_full else []  # no key serves several queries
         self.known = Specializer(self.model, entries, self.numbers, same)
         self.definitions: dict[str, ast.stmt] = {}

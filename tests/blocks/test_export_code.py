@@ -26,12 +26,14 @@ MIXTURE = {
     **{"n_experts": 4, "n_active_experts": 2, "d_expert": 7, "n_dense_layers": 1},
     **{"n_expert_groups": 1, "n_active_groups": 1},
 }
+SHARED = {"token_mixer": "gated_delta", "n_state_heads": 6, "n_key_heads": 2}
 FAMILIES = [
     PRESETS["modernbert-base"].replace(**SMALL, **FEW, prediction_head=True, unembed_bias=True),
     PRESETS["gpt-oss-20b"].replace(**SMALL, **FEW, d_head=4, n_experts=3, n_active_experts=2),
     PRESETS["opus-mt-en-de"].replace(**SMALL, n_layers=2),
     PRESETS["phi-3-mini"].replace(**SMALL, **LONG, n_layers=2, n_kv_heads=None),
     PRESETS["smollm2-135m"].replace(**SMALL, **FEW, nope_every=2),
+    PRESETS["smollm2-135m"].replace(**SMALL, **FEW, **SHARED),
     PRESETS["deepseek-v3"].replace(**SMALL, **LATENT, **MIXTURE, n_layers=2, n_mtp_modules=1),
 ]
 RUN = """
