@@ -116,16 +116,23 @@ class Generation:
         )
 
     def _read(self, unread: Sequence[int]) -> tuple[Tensor, Tensor | None]:
-        """Logits (vocab_size,) after the last token, and what it read (layer, n_heads, key)."""
+        """Logits (vocab_size,) after the last token, and what it read (layer, n_heads, key).
+
+        Of what is read from its beginning, only the weights of the last query are made.
+        """
         ids = torch.tensor([unread], device=self.device)
         if not self.is_observed and not self.replace:
             with torch.inference_mode():
                 return self._forward(ids)[0, -1], None
-        seen = record(self._forward, ids, keep={"pattern"}, replace=self.replace)
+        keep, later = set[str](), {"pattern"}
+        if self.cache.seen:
+            keep, later = later, keep
+        seen = record(self._forward, ids, keep=keep, later=later, replace=self.replace)
         attending = self.config.attention_layers
         if not attending:
             return seen.output[0, -1], ids.new_empty(self.config.n_layers, self.config.n_heads, 0)
-        patterns = [seen.pattern(layer)[0, :, -1] for layer in attending]
+        last = slice(-1, None)
+        patterns = [seen.pattern(layer, queries=last)[0, :, -1] for layer in attending]
         n_keys = max(pattern.shape[-1] for pattern in patterns)
         whole = [F.pad(pattern, (n_keys - pattern.shape[-1], 0)) for pattern in patterns]
         return seen.output[0, -1], torch.stack(whole)

@@ -7,6 +7,7 @@ from references import hugging_face_llama
 from toy import assert_near, scramble, toy
 
 from blocks import build, record
+from blocks.model.attention import Attention
 from blocks.model.layout import pack_weights_for_decoding
 from blocks.model.models import GPT
 from blocks.text.generation import Generation, context_start
@@ -50,6 +51,22 @@ def test_what_is_seen_while_it_grows_changes_no_token():
         n_keys = len(PROMPT) + i - token.context_start
         assert token.pattern.shape == (2, 4, n_keys)
         assert_near(token.pattern.sum(-1), torch.ones(2, 4))
+
+
+@pytest.mark.parametrize("changes", [{"position_kind": "alibi"}, {"local_window": 2}])
+def test_of_a_prompt_the_weights_of_the_last_query_alone_are_made(changes, monkeypatch):
+    config = gpt_config(**changes)
+    whole = record(scramble(build(config)), torch.tensor([PROMPT]))
+    expected = torch.stack([whole.pattern(layer)[0, :, -1] for layer in range(2)])
+    made, step_by_step = [], Attention.attend_in_steps
+    monkeypatch.setattr(
+        Attention,
+        "attend_in_steps",
+        lambda self, q, *rest: made.append(q.shape[2]) or step_by_step(self, q, *rest),
+    )
+    found = grown(config, 2, is_observed=True).new_tokens[0].pattern
+    assert_near(found, expected)
+    assert made == [1, 1]  # of the second token: the first has no steps
 
 
 @pytest.mark.parametrize("is_observed", [False, True])
