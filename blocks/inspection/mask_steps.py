@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from blocks.inspection import tiles
 from blocks.inspection.blind_rows import Treatment, treated
+from blocks.inspection.head_facts import Window, window
 from blocks.inspection.mask_faults import (
     FINITE,
     MaskFault,
@@ -65,6 +66,27 @@ class StepFacts:
     is_open: Cells
     scores: Numbers
     pattern: Numbers
+
+    def drawn(self, most: int) -> Window:
+        """Up to `most` tokens around the query."""
+        return window(len(self.labels), self.query, most)
+
+    def held(self, drawn: Window) -> float:
+        """The share of the query's weight that lies in a window."""
+        return float(self.pattern[self.query, drawn.rows].sum())
+
+    def around(self, most: int) -> Self:
+        """The same of up to `most` tokens around the query, to be drawn."""
+        part = self.drawn(most)
+        rows = part.rows
+        return replace(
+            self,
+            labels=self.labels[rows],
+            query=self.query - part.first,
+            is_open=self.is_open[rows, rows],
+            scores=self.scores[rows, rows],
+            pattern=self.pattern[rows, rows],
+        )
 
     @property
     def n_open(self) -> int:

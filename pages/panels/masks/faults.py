@@ -114,7 +114,7 @@ def draw_planted(
     run: Run, layer: int, head: int, token: int, fault: MaskFault, scale: int
 ) -> Picture:
     """The pattern of a head with a fault, or without."""
-    facts = shared.step_facts(run, layer, head, token, fault, scale)
+    facts = shared.step_facts(run, layer, head, token, fault, scale).around(shared.MOST_DRAWN)
     called = _("as configured") if fault is MaskFault.NONE else name(fault)
     title = _("Layer {layer}, head {head}: {name}")
     title = title.format(layer=from_one(layer), head=from_one(head), name=called)
@@ -139,6 +139,8 @@ def what_it_does(facts: LeakFacts, layer: int, head: int, token: int) -> None:
             shown = run, layer, head, token, each, scale
             show(draw_planted, *shown, key=key)
             note(says_weights(shared.step_facts(*shown)))
+    if said := shared.says_window(shared.step_facts(*shown)):
+        note(said)
 
 
 def where_it_leaks(run: Run, fault: MaskFault) -> None:

@@ -8,7 +8,10 @@ from blocks.inspection.mask_steps import Cells, Layer, StepFacts
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.ui import cached
-from pages.ui.language import literal
+from pages.ui.language import _, literal
+from pages.ui.numbers import percent
+
+MOST_DRAWN = 128  # tokens on each side of a matrix, of a long text those around the pinned one
 
 
 @lru_cache(maxsize=32)
@@ -17,14 +20,14 @@ def open_cells(run: Run, layer: int | None = None) -> Cells:
     return mask_steps.open_cells(run, layer)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def layer_steps(run: Run, layer: int, fault: MaskFault = MaskFault.NONE, scale: int = 1) -> Layer:
     """One layer before the mask and after it, clean or with a fault."""
     with cached.turn(run.device):
         return mask_steps.layer_steps(run, cached.model(run), layer, fault, scale)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=4)
 def step_facts(
     run: Run,
     layer: int,
@@ -37,6 +40,19 @@ def step_facts(
     scores, pattern = layer_steps(run, layer, fault, scale).head(head)
     is_open = open_cells(run, layer)
     return StepFacts(run.input.labels, layer, head, query, is_open, scores, pattern)
+
+
+def says_window(facts: StepFacts) -> str:
+    """Which tokens of a long text are drawn; empty of any other."""
+    part = facts.drawn(MOST_DRAWN)
+    if part.is_whole:
+        return ""
+    text = _(
+        "Shown: tokens {first} to {last} of {n}, around the pinned one; they receive {share} "
+        "of its weight. All numbers are computed over all tokens."
+    )
+    share = percent(facts.held(part))
+    return text.format(first=from_one(part.first), last=part.end, n=part.n, share=share)
 
 
 def token(labels: tuple[str, ...], place: int) -> str:

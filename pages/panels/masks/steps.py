@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blocks.inspection import mask_faults
 from blocks.inspection import mask_steps as measures
+from blocks.inspection.head_facts import window
 from blocks.inspection.mask_steps import StepFacts
 from blocks.model import masks as mask_rules
 from blocks.model.attention import attention_pattern, attention_scores
@@ -109,22 +110,26 @@ def draw_kinds(run: Run, token: int) -> Picture:
 
 def draw_mask(run: Run, layer: int, token: int) -> Picture:
     """Who may see whom in a layer, large."""
-    labels, can_paint = run.input.labels, painting.is_paintable(run)
-    is_open = shared.open_cells(run, layer)
-    return steps_picture.mask_map(is_open, labels, labels, pinned=token, can_paint=can_paint, _=_)
+    part = window(len(run.input.labels), token, shared.MOST_DRAWN)
+    labels, can_paint = run.input.labels[part.rows], painting.is_paintable(run)
+    is_open = shared.open_cells(run, layer)[part.rows, part.rows]
+    pinned = part.inside(token)
+    return steps_picture.mask_map(is_open, labels, labels, pinned=pinned, can_paint=can_paint, _=_)
 
 
 def draw_scores(facts: StepFacts, *, _: Translate) -> Picture:
     """Scores of one head before the mask."""
+    drawn = facts.around(shared.MOST_DRAWN)
     return steps_picture.score_map(
-        facts.scores, facts.labels, facts.labels, pinned=facts.query, _=_
+        drawn.scores, drawn.labels, drawn.labels, pinned=drawn.query, _=_
     )
 
 
 def draw_pattern(facts: StepFacts, *, _: Translate) -> Picture:
     """Pattern of one head after the mask."""
+    drawn = facts.around(shared.MOST_DRAWN)
     return steps_picture.pattern_map(
-        facts.pattern, facts.is_open, facts.labels, facts.labels, pinned=facts.query, _=_
+        drawn.pattern, drawn.is_open, drawn.labels, drawn.labels, pinned=drawn.query, _=_
     )
 
 
@@ -153,6 +158,8 @@ def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
         show(draw_scores, *shown, facts=facts, key="score_map", on_click=pin_token)
     with third:
         show(draw_pattern, *shown, facts=facts, key="pattern_map", on_click=pin_token)
+    if said := shared.says_window(facts(*shown)):
+        note(said)
     with place:
         say(says_steps, *shown, facts=shared.step_facts)
 
