@@ -25,6 +25,7 @@ from pages.ui.said import say
 
 SORTING = ("sorting letters", "sort")
 Targets = tuple[int, ...]
+MOST_TOKENS = 256  # of a long text: loss and gradients of all layers take memory for each token
 
 
 class Hidden(NamedTuple):
@@ -119,9 +120,28 @@ def draw_layers(facts: OwnFacts, *, _: Translate) -> Picture:
     )
 
 
+def measured_run(run: Run) -> Run:
+    """The beginning of a long text: causally read, its tokens are the same without the rest."""
+    whole = run.input
+    if run.config.architecture is not Architecture.GPT or len(whole.token_ids) <= MOST_TOKENS:
+        return run
+    tokens, ids = (whole.tokens or ())[:MOST_TOKENS], whole.token_ids[:MOST_TOKENS]
+    return replace(run, input=replace(whole, tokens=tokens, token_ids=ids), interventions=())
+
+
+def says_beginning(run: Run) -> str:
+    """That of a long text the beginning is measured; empty of any other."""
+    n, most = len(run.input.token_ids), len(measured_run(run).input.token_ids)
+    if n == most:
+        return ""
+    text = _("Measured on the first {most} of the {n:,} tokens.")
+    return text.format(most=most, n=n)
+
+
 @section
 def the_trained_layers(run: Run) -> None:
     """Every measure of every layer, trained and at random."""
+    beginning, run = says_beginning(run), measured_run(run)
     place = explained(("placement_depth",), (measure_depth,), key="own_layers")
     if not run.weights:
         place.info(_("The weights are random: the loss means nothing yet."), icon=":material/info:")
@@ -139,7 +159,7 @@ def the_trained_layers(run: Run) -> None:
     with place:
         say(says_drawn, *shown, facts=one_measure)
     show(draw_layers, *shown, facts=one_measure, key="own_panels")
-    note(says_task(run))
+    note(sentences(beginning, says_task(run)))
 
 
 def own_targets(run: Run, hidden: Hidden | None) -> Targets | None:
