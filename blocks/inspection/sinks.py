@@ -70,7 +70,7 @@ def find_sinks(run: Run, seen: Recording) -> Sinks:
     attending = run.config.attention_layers
     rested = torch.zeros_like(massive)
     for layer in attending:
-        queries = slice(0, None, math.ceil(run.input.shape[1] / MOST_QUERIES))
+        queries = slice(0, None, query_step(run))
         got = received_by_keys(seen, layer, queries)
         rested[layer] = attended_tokens(got, run.build_mask(layer), queries)[text]
     both = torch.stack((massive, rested)).cpu()  # (2, n_layers, seq)
@@ -81,6 +81,11 @@ def find_sinks(run: Run, seen: Recording) -> Sinks:
             for token in _layers(both.any(dim=0).any(dim=0))
         )
     )
+
+
+def query_step(run: Run) -> int:
+    """Of how many queries one is looked at for where attention rests: 1 where all are."""
+    return math.ceil(run.input.shape[1] / MOST_QUERIES)
 
 
 def streams(run: Run, seen: Recording) -> Iterable[Tensor]:

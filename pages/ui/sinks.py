@@ -6,11 +6,11 @@ import pandas as pd
 import streamlit as st
 
 from blocks.inspection.head_facts import on_sinks
-from blocks.inspection.sinks import Sinks, find_sinks
+from blocks.inspection.sinks import Sinks, find_sinks, query_step
 from blocks.observe.run import Run
 from pages.figures.counting import from_one, told_apart
 from pages.ui import cached, link
-from pages.ui.language import _, bracketed, enumeration, literal
+from pages.ui.language import _, bracketed, enumeration, literal, sentences
 
 MOST_NAMED = 6
 
@@ -59,7 +59,19 @@ def says_apart(run: Run, is_apart: bool) -> str:
             "Set apart, because their values or the attention on them outweigh all others: "
             "{tokens}. Means, scales and rankings here are those of the other tokens."
         )
-    return text.format(tokens=names(run, found_in(run).tokens))
+    return sentences(text.format(tokens=names(run, found_in(run).tokens)), _says_sample(run))
+
+
+def _says_sample(run: Run) -> str:
+    """That of a long text some queries alone say where attention rests; empty of any other."""
+    n, step = run.input.shape[1], query_step(run)
+    if step == 1:
+        return ""
+    text = _(
+        "In a text of this length, where attention rests is measured on a sample: {shown} of "
+        "the {n:,} queries, one in {step}."
+    )
+    return text.format(shown=len(range(0, n, step)), n=n, step=step)
 
 
 def names(run: Run, tokens: tuple[int, ...]) -> str:
