@@ -142,6 +142,11 @@ def read_ledger(folder: str | Path) -> Ledger:
     return ledger(source.plan, source.found)
 
 
+def read_config(folder: str | Path) -> ModelConfig:
+    """Return the configuration of the folder or GGUF file; no weight is read."""
+    return _source(Path(folder)).plan.config
+
+
 def save_published(
     folder: str | Path,
     config: ModelConfig,

@@ -28,7 +28,13 @@ from blocks.weights.folder import CONFIG, GGUF
 from blocks.weights.ledger import Ledger
 from blocks.weights.model_file import Card, ModelFile, read_model_file
 from blocks.weights.places import Stamp
-from blocks.weights.published import OVER_BUDGET, Published, open_published, read_ledger
+from blocks.weights.published import (
+    OVER_BUDGET,
+    Published,
+    open_published,
+    read_config,
+    read_ledger,
+)
 from blocks.weights.rounded_inputs import RoundedInput
 from blocks.weights.tensors import Weights, bytes_of, of_first_layers
 from pages.ui import address, settings
@@ -93,13 +99,17 @@ class Learned(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Brought:
-    """A folder that was opened, or why it could not be. `digest`: SHA-256 of all its files."""
+    """A folder that was opened, or why it could not be. `digest`: SHA-256 of all its files.
+
+    `counted`: the model that takes too much memory here, as its files describe it.
+    """
 
     digest: str = ""
     family: str = ""
     learned: Learned | None = None
     ledger: Ledger | None = None
     faults: tuple[Fault, ...] = ()
+    counted: ModelConfig | None = None
 
     @property
     def short_digest(self) -> str:
@@ -346,7 +356,9 @@ def _open(key: _Key) -> Brought:
         found = open_published(folder, budget=_most_bytes())
         digest = places.fingerprint(folder)  # which reads all, so only of what fits
     except ConfigError as error:
-        return Brought(ledger=_ledger(folder), faults=(*map(_with_setting, error.faults),))
+        counted = read_config(folder) if error.faults[0].text == OVER_BUDGET else None
+        faults = (*map(_with_setting, error.faults),)
+        return Brought(ledger=_ledger(folder), faults=faults, counted=counted)
     except OSError:
         return Brought(faults=UNREADABLE)
     return Brought(digest, found.family, Learned.of_published(found), found.ledger)

@@ -24,6 +24,7 @@ from pages.ui import (
     moves,
     opening,
     panel,
+    pasted,
     present,
     ready,
     room,
@@ -269,9 +270,26 @@ def _in_place_of_the_page(fault: Fault) -> None:
     """Why the model of the link cannot run here, and the ways to one that can."""
     name = literal(brought.title(link.refused()))
     st.error(f"{name} · {say_fault(fault)}", icon=":material/block:")
+    _ways_to_count(brought.find(link.refused()))
     model = _(starts.start(default_preset()).title)
     way(_("Open {model}").format(model=model), "to_shipped", preset=default_preset())
     bringing.fold_of_ways()
+
+
+def _ways_to_count(found: brought.Brought | None) -> None:
+    """Of a model too large to run, what needs no weights: its parameters and its cost."""
+    if found is None or found.counted is None:
+        return
+    preset = pasted.preset_of(brought.title(link.refused()), found.counted)
+    text = _("Its parameters and its cost are counted from its configuration, without weights.")
+    st.caption(text)
+    with st.container(horizontal=True, key="ways_to_count"):
+        for path, label in (
+            ("pages/parameters.py", _("Count its parameters")),
+            ("pages/cost.py", _("Count its cost")),
+        ):
+            query = {**link.elsewhere(path), "preset": preset}
+            st.page_link(path, label=label, icon=":material/functions:", query_params=query)
 
 
 def _ways_to_the_nearest(fault: Fault) -> None:

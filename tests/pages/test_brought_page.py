@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import parse_qsl
 
 import pytest
 import tokenizers
@@ -12,6 +13,7 @@ from brought_folders import save_folder
 from opened import assert_works, control, opened, press, said
 from tokenizers import decoders, models, pre_tokenizers, processors
 
+from blocks.cost.parameters import total_parameters
 from blocks.weights.pocket import pocket
 from pages.ui import brought, starts
 
@@ -119,6 +121,12 @@ def test_a_model_over_the_limit_says_the_limit_and_how_to_raise_it(
         assert words in error.value
     assert not at.warning and not at.get("plotly_chart")
     assert "d_model" not in error.value and "Stories" not in said(at)
+    ways = [each.proto for each in at.get("page_link") if each.proto.label.startswith("Count its")]
+    config = brought.find("folder:large").counted
+    for way, page in zip(ways, ("parameters", "cost"), strict=True):
+        at = opened(f"pages/{page}.py", **{**dict(parse_qsl(way.query_string)), "panel": ""})
+        assert_works(at)
+        assert f"{total_parameters(config):,}" in said(at) and "large" in said(at)
 
 
 @pytest.fixture
