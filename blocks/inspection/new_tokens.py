@@ -11,6 +11,8 @@ from blocks.inspection.head_facts import Sharpest
 from blocks.observe.run import Run
 from blocks.text.written import Written
 
+MOST_DRAWN = 384  # keys that a picture of all heads has room for
+
 
 @dataclass(frozen=True, eq=False)
 class NewTokens:
@@ -52,6 +54,15 @@ class NewTokens:
     def first_key(self) -> int:
         """The position in the text of the first of these keys."""
         return len(self.run.input.token_ids) + self.opened - self.token.reads.shape[-1]
+
+    @property
+    def before_window(self) -> int:
+        """How many keys are left out where they are drawn, the first ones of a long text."""
+        return max(0, self.token.reads.shape[-1] - MOST_DRAWN)
+
+    def put_on_first(self, n: int) -> float:
+        """The share of all attention that lies on the first `n` keys, averaged over the heads."""
+        return float(self.token.reads[..., :n].astype(np.float64).sum(-1).mean())
 
     @property
     def apart_keys(self) -> list[int]:

@@ -1,7 +1,7 @@
 """Tokens as chips in running text: they wrap on any width."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import streamlit as st
@@ -22,6 +22,7 @@ class Chip(NamedTuple):
 
 COLORS = {"read": "gray", "written": "violet", "drafted": "green", "pinned": "orange"}
 SPECIAL = "special"
+FEW, SCROLLED = 256, 480  # chips that are shown whole, and the height of more of them
 
 
 def as_markdown(chips: Iterable[Chip]) -> str:
@@ -41,9 +42,10 @@ def legend(roles: Iterable[str]) -> str:
     return " ".join(_colored(role, names[role]) for role in roles)
 
 
-def show(chips: Iterable[Chip], *, key: str) -> None:
-    """Draw them."""
-    with st.container(key=key):
+def show(chips: Sequence[Chip], *, key: str) -> None:
+    """Draw them; those of a long text are scrolled."""
+    is_long = len(chips) > FEW
+    with st.container(key=key, height=SCROLLED if is_long else "content", border=is_long):
         st.markdown(as_markdown(chips))
 
 

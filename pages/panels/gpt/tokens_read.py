@@ -104,4 +104,5 @@ def what_is_read(run: Run) -> None:
     left, right = st.columns([7, 4], gap="large")
     with left:
         chips.show(read, key="token_chips")
-    right.dataframe(table(), hide_index=True, key="token_table", height=212)
+    height = chips.SCROLLED if len(read) > chips.FEW else 212
+    right.dataframe(table(), hide_index=True, key="token_table", height=height)

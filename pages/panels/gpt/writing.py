@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from blocks import ConfigError
-from blocks.inspection.new_tokens import NewTokens
+from blocks.inspection.new_tokens import MOST_DRAWN, NewTokens
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.text.bpe import END
@@ -295,8 +295,9 @@ def show_text(text: Text, place: Any) -> None:
     opened = opened_token(text)
     facts = new_tokens(*text, opened)
     new = enumerate(zip(facts.labels, facts.found, strict=True))
-    read = zip(text.run.input.tokens or (), text.run.input.token_ids, strict=True)
-    found = [Chip(label, "", tokens.role(text.run, token_id)) for label, token_id in read] + [
+    read = [*zip(text.run.input.tokens or (), text.run.input.token_ids, strict=True)]
+    shown = read[-chips.FEW :]
+    found = [Chip(label, "", tokens.role(text.run, token_id)) for label, token_id in shown] + [
         Chip(
             label,
             percent(token.probability),
@@ -311,7 +312,15 @@ def show_text(text: Text, place: Any) -> None:
             st.chat_message("assistant").text(_answer(facts))
         st.markdown(chips.as_markdown(found))
         legend = chips.legend((*roles, chips.SPECIAL) if is_special else roles)
-        st.caption(sentences(legend, _says_begun(text)))
+        st.caption(sentences(legend, _says_end(len(read)), _says_begun(text)))
+
+
+def _says_end(n_read: int) -> str:
+    """That of a long text the end alone is shown; empty of any other."""
+    if n_read <= chips.FEW:
+        return ""
+    text = _("Of the {n:,} tokens that were read, the last {shown} are shown.")
+    return text.format(n=n_read, shown=chips.FEW)
 
 
 def _answer(facts: NewTokens) -> str:
@@ -345,7 +354,25 @@ def one_token(text: Text, facts: NewTokens) -> None:
     if attend_somewhere(text.run.config):
         with right:
             show(writing_picture.reads, *values, facts=new_tokens, key="reads")
+            if facts.before_window:
+                note(says_window(facts))
     new_token_choice(facts.labels)
+
+
+def says_window(facts: NewTokens) -> str:
+    """Of a long text, which of the tokens read are drawn, and what the heads put on the others."""
+    text = _(
+        "Drawn: the last {shown} of the {n:,} tokens that the heads read. The {before:,} before "
+        "them receive {share:.0%} of all attention, and the first token alone {first:.0%}."
+    )
+    before = facts.before_window
+    return text.format(
+        shown=MOST_DRAWN,
+        n=len(facts.keys),
+        before=before,
+        share=facts.put_on_first(before),
+        first=facts.put_on_first(1),
+    )
 
 
 def new_token_choice(labels: tuple[str, ...]) -> None:

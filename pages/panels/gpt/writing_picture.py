@@ -61,14 +61,15 @@ def _chance(number: int, label: str, token: Written, _: Translate) -> str:
 
 
 def reads(facts: NewTokens, *, _: Translate) -> Picture:
-    """What every head of every layer read: a row per head, a column per token."""
-    weights, keys = facts.token.reads, told_apart(facts.keys)
+    """What every head of every layer read: a row per head, a column per token, the last ones."""
+    first = facts.before_window
+    weights, keys = facts.token.reads[..., first:], told_apart(facts.keys)[first:]
     n_layers, n_heads, n_keys = weights.shape
     layers = facts.run.config.attention_layers
     n_rows, room = n_layers * n_heads, label_room(keys)
     flat = weights.reshape(n_rows, n_keys).astype(np.float32)
     colors = codes(flat)
-    colors[:, facts.apart_keys] = BLANK_CODE
+    colors[:, [key - first for key in facts.apart_keys if key >= first]] = BLANK_CODE
     cells = weight_map(
         colors,
         _,
