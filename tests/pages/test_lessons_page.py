@@ -110,6 +110,22 @@ def test_what_was_measured_stays_while_the_reader_tries_settings_and_a_link_is_m
     assert measured(visit(at, **query, n_heads=2, d_model=16, guesses="3:")) != first
 
 
+def test_a_step_that_is_entered_again_tells_nothing_of_another_text():
+    at = opened("pages/gpt.py", preset=None, panel="tokens", lesson="tokens", lesson_step=4)
+    press(at, "without_guess")
+    first = curve(at)
+    run(press(at, "lesson_back"))
+    press(at, "solve_task")
+    run(press(at, "lesson_on"))
+    assert_works(at)
+    assert first[0] < 0.9 < curve(at)[0] and curve(at)[1:] != first[1:]
+
+
+def curve(at: AppTest) -> list[float]:
+    """What was measured of the curve that is asked for."""
+    return figure(at, "guess_picture")["data"][-1]["y"]
+
+
 def measured(at: AppTest) -> str:
     (found,) = (each.value for each in at.main.info if each.value.startswith("Measured:"))
     return found

@@ -121,8 +121,8 @@ def judged(found: Now, run: Run) -> Now:
     """Where the reader stands, once a guess that only a link tells of is judged.
 
     What was measured stands in no link, since anybody can write one: it is measured here. What
-    this session has measured stays, as the reader tries other settings, until a link is opened.
-    Where nothing can be measured, the fault is kept for the card.
+    this session has measured stays, as the reader tries other settings, until the step is entered
+    anew or a link is opened. Where nothing can be measured, the fault is kept for the card.
     """
     ask, guess, is_opened = found.step.ask, found.guess, st.session_state.pop(link.OPENED, False)
     if ask is None or guess is None or (found.answer and not is_opened):
@@ -330,8 +330,16 @@ def _begin(i: int, step: Step, state: dict[str, Any]) -> None:
         st.session_state[link.SAID_ANYWAY] = tuple(as_link(step.set))
     st.session_state[INPUT] = False
     history.forget()  # a step shows no setting of the step before
+    _forget_measured(i)
     link.become(link.mend(state).values)
     _begin_at_the_top()
+
+
+def _forget_measured(i: int) -> None:
+    """A step that is entered anew measures what stands there then."""
+    found = now()
+    if found and (ask := found.lesson.steps[i].ask):
+        st.session_state.get(MEASURED, {}).pop(_question(found.lesson, i, ask), None)
 
 
 def _begin_at_the_top() -> None:
