@@ -102,10 +102,11 @@ def _lines(ask: Ask, traces: list[dict[str, Any]], title: str) -> Picture:
 
 
 def _range_of(ask: Ask, traces: list[dict[str, Any]]) -> list[float]:
-    """What can be guessed, and what was measured beyond it."""
+    """What can be guessed, and what was measured beyond it; no point is cut at an end."""
     values = [float(y) for trace in traces for y in trace["y"] if y is not None]
     low, high = min(ask.least, *values), max(ask.most, *values)
-    return [low, high + 0.05 * (high - low)]
+    margin = 0.05 * (high - low)
+    return [low - margin if low < 0 else low, high + margin]
 
 
 def _bars(found: Guessed, _: Translate) -> Picture:

@@ -122,3 +122,9 @@ def test_what_stands_before_a_value_names_its_axis_without_an_equals_sign():
     asked = replace(CURVE, x_label="d =")
     sent = guess.picture(Guessed(asked, Answer(*ANSWERS[CURVE]), LABELS), _=str).sent
     assert sent["layout"]["xaxis"]["title"]["text"] == "d"
+
+
+def test_the_axis_of_a_curve_holds_a_point_below_zero_whole():
+    below = Answer((), (1.0, 0.5, -0.3))
+    low, high = guess.picture(Guessed(CURVE, below), _=str).layout.yaxis.range
+    assert low < -0.3 and high > CURVE.most
