@@ -16,9 +16,6 @@ BROTHER, WITHOUT_BRACKET = (
     "He called his brother (who lives in London",
     "He called his brother who lives in London",
 )
-WORDS = (
-    " apple river stone music window green doctor paper seven cloud bread silver horse train" * 2
-)
 ALICE = (
     "Alice was beginning to get very tired of sitting by her sister on the bank, and of having "
     "nothing to do: once or twice she had peeped into the book her sister was reading, but it had "

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from blocks.model.faults import N_
-from blocks.weights.known import ALICE, BROTHER, FRANCE, GERMANY, MARY, MODELS, WORDS
+from blocks.weights.known import ALICE, BROTHER, FRANCE, GERMANY, MARY, MODELS
 from pages.ui import brought
 from pages.ui.language import _, current_language
 
@@ -49,8 +49,8 @@ CLAIMS = {
         },
         N_(
             "With the vector of *Germany* in the place of *France* after layer 21, the answer is "
-            "*Berlin* ({early:.0%}). After layer 24 it comes too late and *Paris* stays "
-            "({late:.0%})."
+            "*Berlin* ({early:.0%}). Moved to layer 24, it comes too late and *Paris* "
+            "stays ({late:.0%})."
         ),
         {"early": 0.81, "late": 0.80},
     ),
@@ -59,23 +59,22 @@ CLAIMS = {
         GPT,
         {"panel": "two-answers", "text": MARY, "answer_a": "5099", "answer_b": "2322"},
         N_(
-            "*Mary* leads *John* by {whole:.1f} logits. Head 4 of layer 24 reads the second *John* "
-            "({share:.0%} of its attention); without it the lead is {without:.1f}. Its own write "
-            "makes {own:.1f} of the difference, so other heads do not repair it, yet *Mary* stays "
-            "first ({chance:.0%})."
+            "*Mary* leads *John* by {whole:.1f} logits. Head 4 of layer 24 writes {own:.1f} of "
+            "them, more than any other head. With ablation chosen, the lead without that head is "
+            "{without:.1f}."
         ),
-        {"whole": 6.1, "share": 0.74, "without": 3.1, "own": 2.9, "chance": 0.87},
+        {"whole": 6.1, "own": 2.9, "without": 3.1},
     ),
     "copy": Claim(
         N_("How does it copy a list that it reads for the first time?"),
         ATTENTION,
-        {"panel": "pattern", "text": WORDS, "layer": "18", "head": "6", "token": "20"},
+        {"panel": "head-probe", "head_kind": "induction", "layer": "18", "head": "6"},
         N_(
-            "Fourteen random words cost {first:.1f} bits each, and {second:.1f} when they come "
-            "again. Induction heads look up what followed before: head 7 of layer 19 puts "
-            "{share:.0%} of its attention there."
+            "Random tokens cost {first:.1f} bits each, and {second:.1f} when they come again. "
+            "Without the {heads:.0f} induction heads, which look up what followed before, the "
+            "second copy costs {without:.1f}."
         ),
-        {"first": 15.0, "second": 4.8, "share": 0.80},
+        {"first": 22.4, "second": 5.1, "heads": 7, "without": 17.4},
     ),
     "bracket": Claim(
         N_("Does it remember an open bracket?"),
@@ -92,20 +91,21 @@ CLAIMS = {
         ATTENTION,
         {"panel": "heads", "text": MARY},
         N_(
-            "In {heads:.0f} of 270 heads, later tokens put more than half of their attention on "
-            "the first token, which is an attention sink."
+            "{heads:.0f} of 270 heads put more than half of their attention on two tokens, *When* "
+            "and *the*, which are attention sinks."
         ),
-        {"heads": 117},
+        {"heads": 209},
     ),
     "unit": Claim(
         N_("Which unit makes the sink?"),
         "pages/feed_forward.py",
-        {"panel": "unit", "text": MARY, "layer": "11", "unit": "1229", "token": "0"},
+        {"panel": "massive-activations", "text": MARY},
         N_(
-            "Unit 1230 of layer 12 has {here:,.0f} at the first token and nearly 0 at all others. "
-            "That layer raises the RMS of the token's vector from {before:.1f} to {after:,.0f}."
+            "Unit 1230 of layer 12 is {unit:,.0f} at the first token and nearly 0 at all others. "
+            "It writes the largest value of the stream, {value:,.0f}. Set to 0, that one value "
+            "takes the loss from {bits:.1f} to {zero:.1f} bits per token."
         ),
-        {"here": 2755, "before": 5.7, "after": 916},
+        {"unit": 2755, "value": 21820, "bits": 6.09, "zero": 24.8},
     ),
     "book": Claim(
         N_("How well does it read a book?"),

@@ -109,30 +109,22 @@ def test_a_head_reads_one_name_for_the_other(found, model, seen_of, said):
     normed = linear(model.final_norm, stream)(write).detach()
     unembedding = model.embed.weight.detach()
     own = float(normed @ (unembedding[mary] - unembedding[john]))
-    assert {
-        "whole": lead,
-        "share": float(seen.pattern(change.layer)[0, change.head, -1, 9]),
-        "without": left,
-        "own": own,
-        "chance": share(found, without, " Mary"),
-    } == said["names"]
+    assert {"whole": lead, "own": own, "without": left} == said["names"]
 
 
-def test_a_list_is_copied_by_induction(found, seen_of, said):
-    from blocks.inspection.predictions import surprise
-    from blocks.weights.known import WORDS
+def test_a_list_is_copied_by_induction(found, model, said):
+    from blocks.inspection.head_probe import head_probe, probe_bits
     from pages.panels.gallery import CLAIMS
 
-    seen, ids = seen_of(WORDS), ids_of(found, WORDS)[0]
-    n = len(ids) // 2
-    bits = surprise(seen.output[0], ids)["bits"]
-    at = CLAIMS["copy"].query
-    pattern = seen.pattern(int(at["layer"]))[0, int(at["head"])]
-    to_the_next = pattern[range(n, 2 * n), range(1, n + 1)]
+    kind = CLAIMS["copy"].query["head_kind"]
+    probe = head_probe(model, found.config)
+    off = probe.places(kind)
+    (first, second), without = probe.copies(), probe.copies(probe_bits(model, found.config, off))
     assert {
-        "first": bits[: n - 1].mean(),
-        "second": bits[n:].mean(),
-        "share": float(to_the_next.mean()),
+        "first": first,
+        "second": second,
+        "heads": len(off),
+        "without": without[1],
     } == said["copy"]
 
 
@@ -145,21 +137,39 @@ def test_an_open_bracket_is_remembered(found, seen_of, said):
     assert without < CLAIMS["bracket"].numbers["closed"]
 
 
-def test_attention_rests_on_the_first_token_and_one_unit_makes_it_so(seen_of, said):
-    from blocks.weights.known import MARY
-    from pages.panels.gallery import CLAIMS
+def test_attention_rests_on_two_tokens_and_one_unit_makes_it_so(found, model, said):
+    import pandas as pd
 
-    seen, at = seen_of(MARY), CLAIMS["unit"].query
-    means = (seen.pattern(layer)[0, :, 4:, 0].mean(-1) for layer in range(30))
-    assert {"heads": sum(int((mean > 0.5).sum()) for mean in means)} == said["sinks"]
-    layer = int(at["layer"])
-    unit = seen.tensor("hidden", layer)[0, :, int(at["unit"])].abs()
-    sizes = [
-        float(seen.tensor(stage, layer)[0, 0].square().mean().sqrt())
-        for stage in ("resid_pre", "resid_post")
-    ]
-    assert {"here": float(unit[0]), "before": sizes[0], "after": sizes[1]} == said["unit"]
-    assert unit[1:].max() < 0.1
+    from blocks.inspection import massive
+    from blocks.inspection.digest import digest
+    from blocks.inspection.head_facts import on_sinks, without_resting
+    from blocks.inspection.sinks import find_sinks
+    from blocks.inspection.wide import see_layer
+    from blocks.model.masks import MaskConfig
+    from blocks.observe.run import Input, Run
+    from blocks.weights.known import MARY
+
+    ids = tuple(ids_of(found, MARY)[0].tolist())
+    text = Input(tokens=tuple(found.tokenizer.decode([i]) for i in ids), token_ids=ids)
+    run = Run(config=found.config, input=text, mask=MaskConfig(mask_kind="causal"), weights="x")
+    seen = run.record(model)
+    tokens = find_sinks(run, seen).tokens
+    assert [text.tokens[i] for i in tokens] == ["When", " the"]
+    received = (
+        digest(seen, layer, run.build_mask(layer), text.tokens).received.all for layer in range(30)
+    )
+    heads = pd.DataFrame({"on_sinks": [x for each in received for x in on_sinks(each, tokens)]})
+    assert {"heads": len(heads) - len(without_resting(heads))} == said["sinks"]
+    born = massive.massive_facts(run, seen).born
+    writers = massive.writers(see_layer(run, model, seen, born.layer), born.token, born.channel)
+    unit = writers.first
+    assert (born.layer, born.token, unit["unit"]) == (11, 0, 1229) and unit["elsewhere"] < 0.1
+    assert {
+        "unit": unit["hidden"],
+        "value": born.value,
+        "bits": massive.as_it_was(run, seen, born).bits,
+        "zero": massive.rerun(run, model, born, 0.0).bits,
+    } == said["unit"]
 
 
 def test_a_book_is_read_better_than_by_guessing(found, seen_of, said):
