@@ -14,7 +14,7 @@ from blocks.inspection.activations import RELU_KINDS, is_off, is_saturated
 from blocks.inspection.wide import Place, SeenLayer, Wide
 from blocks.model.kinds import Activation
 
-N_STRONGEST, N_TOKENS = 14, 10
+N_STRONGEST, N_TOKENS, NEAR = 14, 10, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +97,12 @@ class UnitTokens:
         table = pd.DataFrame({"number": self.numbers, "label": self.labels, "hidden": hidden})
         largest = table["hidden"].abs().nlargest(N_TOKENS).index
         return table.loc[largest].reset_index(drop=True)
+
+    @property
+    def near(self) -> pd.DataFrame:
+        """Those of them with at least half of the largest size."""
+        sizes = self.strongest["hidden"].abs()
+        return self.strongest[sizes >= NEAR * sizes.max()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from pages.ui.brought import whose_weights
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, listing, literal, sentences
+from pages.ui.language import _, bracketed, listing, literal, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 from pages.ui.views import head_choice, pin_token
@@ -87,14 +87,15 @@ def _roles(facts: LayerHeads) -> str:
 def says_measures(facts: LayerHeads, head: int, token: int) -> str:
     """The measures of one head in a line."""
     row = facts.heads.iloc[head]
+    called = _("Head {head}").format(head=from_one(head))
     name = probed.said(row["badge"], row["badge_score"])
     text = _(
-        "**Head {head}** · entropy {entropy:.2f} bits · mean distance {distance:.1f} "
+        "{head} · entropy {entropy:.2f} bits · mean distance {distance:.1f} "
         "tokens · weight on first token {first:.2f}, itself {same:.2f}, previous token "
         "{previous:.2f} · row sums {least:.3f} to {most:.3f} · pinned: {token}"
     )
     return text.format(
-        head=f"{from_one(head)} · {name}" if name else from_one(head),
+        head=f"**{bracketed(called, name) if name else called}**",
         entropy=row["entropy_bits"],
         distance=row["distance_tokens"],
         first=row["first_token"],

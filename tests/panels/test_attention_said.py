@@ -262,6 +262,19 @@ HEADS = pd.DataFrame(
 )
 
 
+def test_the_table_says_which_numbers_are_the_probes_and_which_the_texts(monkeypatch):
+    found = HEADS.assign(**dict.fromkeys(all_heads.MEASURES, 0.5))
+    first = SinkFacts(pd.DataFrame({"value_ratio": [1, 2], "is_sink": [True, False]}), (0, 0))
+    monkeypatch.setattr(all_heads.layers, "named_heads", lambda run: found)
+    monkeypatch.setattr(all_heads, "sink_facts", lambda *at: first)
+    monkeypatch.setattr(all_heads.probed, "names_by_probe", lambda run: True)
+    table = all_heads.table(RUN)
+    assert table["by the probe"].tolist() == ["induction 0.80", ""]
+    assert {"first token, in this text", "induction, in this text"} < {*table.columns}
+    monkeypatch.setattr(all_heads.probed, "names_by_probe", lambda run: False)
+    assert {"name", "first token"} < {*all_heads.table(RUN).columns}
+
+
 def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS, "layer", (0, 0)))
     assert "The sharpest of the 2 heads is layer 1, head 2 (0.50 bits)" in said

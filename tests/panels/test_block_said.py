@@ -140,9 +140,10 @@ def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
 def test_one_head_in_a_line(monkeypatch: pytest.MonkeyPatch):
     measures = ("distance_tokens", "first_token", "same_token", "previous_token")
     found = HEADS.assign(**dict.fromkeys(measures, 0.25), row_sum_min=1.0, row_sum_max=1.0)
-    said = in_english(monkeypatch, heads.says_measures, LayerHeads(RUN, 0, found), 1, 2)
-    assert said.startswith("**Head 2 · induction 0.88** · entropy 0.50 bits")
-    assert said.endswith("row sums 1.000 to 1.000 · pinned: `an₂`")
+    said = in_both(monkeypatch, heads.says_measures, LayerHeads(RUN, 0, found), 1, 2)
+    assert said["en"].startswith("**Head 2 (induction 0.88)** · entropy 0.50 bits")
+    assert said["en"].endswith("row sums 1.000 to 1.000 · pinned: `an₂`")
+    assert said["zh"].startswith("**2 号头（归纳 0.88）** · ")
 
 
 def test_what_an_encoder_expects(monkeypatch: pytest.MonkeyPatch):

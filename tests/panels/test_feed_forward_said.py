@@ -152,9 +152,9 @@ def test_one_unit(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, units.says_unit, TOKENS)
     assert said["en"] == (
         "Unit 10 is active at 50% of the tokens and saturated at 0%. "
-        "It is strongest at `ˋowlˋ`, `sat`, `the` (2.00)."
+        "It is strongest at `ˋowlˋ`, `sat` (2.00)."
     )
-    assert "`ˋowlˋ`、`sat`、`the`" in said["zh"]
+    assert "`ˋowlˋ`、`sat` 处" in said["zh"]
 
 
 def test_a_unit_with_a_sign_is_strongest_where_its_size_is(monkeypatch):
@@ -162,7 +162,7 @@ def test_a_unit_with_a_sign_is_strongest_where_its_size_is(monkeypatch):
     facts = replace(TOKENS, hidden=hidden)
     assert facts.strongest["hidden"].tolist() == [-7.0, 2.0, 0.25]
     said = in_both(monkeypatch, units.says_unit, facts)
-    assert said["en"].endswith("It is strongest at `sat`, `ˋowlˋ`, `the` (-7.00).")
+    assert said["en"].endswith("It is strongest at `sat` (-7.00).")
 
 
 def test_the_width(monkeypatch: pytest.MonkeyPatch):

@@ -43,6 +43,10 @@ def test_the_largest_value_its_birth_its_end_and_both_generations(monkeypatch: p
     apart = replace(FACTS, sinks=Sinks((Sink(0, (2,), ()), Sink(1, (0,), ()))))
     two = in_both(monkeypatch, massive.says_largest, apart)["en"]
     assert two.endswith("in two generations: `owl` after layers 1 to 1; `an₁` after layers 3 to 3.")
+    again = replace(FACTS, sinks=Sinks((Sink(0, (0, 2), ()),)))
+    twice = in_both(monkeypatch, massive.says_largest, again)
+    assert twice["en"].endswith("Massive tokens: `an₁` after layers 1 to 1, 3 to 3.")
+    assert twice["zh"].endswith("巨量激活的词元：`an₁`（第 1 至 1、3 至 3 层之后）。")
     stays = replace(FACTS, traces=FACTS.traces + np.float32([[0, 0, 0, 900], [0, 0, 0, 0]]))
     assert "It stays to the last layer." in in_both(monkeypatch, massive.says_largest, stays)["en"]
     none = in_both(monkeypatch, massive.says_largest, replace(FACTS, sinks=Sinks()))["en"]

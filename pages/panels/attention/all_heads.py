@@ -109,6 +109,9 @@ def says_colors(facts: AllHeads) -> str:
         "Colors show shares from 0 to 1, and entropy and distance relative to their largest "
         "values. Only heads with a share above 0.5 are named."
     )
+    if facts.is_probed:
+        text = _("Names are those of the head probe; the cells are measured in this text.")
+        note = sentences(note, text)
     if len(facts.heads) <= MOST_HEADS:
         return note
     text = _("Shown: the first {n} of {all} heads in this order; the table lists all of them.")
@@ -118,12 +121,16 @@ def says_colors(facts: AllHeads) -> str:
 def table(run: Run) -> pd.DataFrame:
     """Every head of every layer."""
     found, first = layers.named_heads(run), sink_facts(run, 0, 0).heads
+    is_probed = probed.names_by_probe(run)
+    in_text = _("{measure}, in this text") if is_probed else "{measure}"
     return pd.DataFrame(
         {
             _("layer"): found["layer"].map(from_one),
             _("head"): found["head"].map(from_one),
-            _("name"): [probed.said(row.badge, row.badge_score) for row in each_row(found)],
-            **{_(LABELS[name]): found[name] for name in MEASURES},
+            _("by the probe") if is_probed else _("name"): [
+                probed.said(row.badge, row.badge_score) for row in each_row(found)
+            ],
+            **{in_text.format(measure=_(COLUMNS[name])): found[name] for name in MEASURES},
             _("first token's ‖v·W_O‖ / mean of the others"): first["value_ratio"],
             _("attention sink"): first["is_sink"],
         }
@@ -156,7 +163,7 @@ def all_heads(run: Run) -> None:
         note(says_colors(all_heads_facts(*values)))
     with right if is_deep else st.container():
         height = head_table.height(MOST_HEADS) if is_deep else 318
-        show_table(table(run).round(3), key="all_heads_table", n_names=2, height=height)
+        show_table(table(run).round(3), key="all_heads_table", n_names=3, height=height)
 
 
 def sort_choice(shown: str) -> None:
@@ -171,9 +178,8 @@ def sort_choice(shown: str) -> None:
 
 
 def _called(row: Row) -> str:
-    """Layer and head, and the name where it has one."""
-    name = probed.said(row.badge, row.badge_score)
-    return f"{from_one(row.layer)}·{from_one(row.head)}  {name}".strip()
+    """Layer and head, and the name where it has one: its score may be that of another text."""
+    return f"{from_one(row.layer)}·{from_one(row.head)}  {terms.head_name(row.badge)}".strip()
 
 
 def draw_colors(run: Run, layer: int, head: int, is_apart: bool, sort_by: str) -> Picture:

@@ -131,17 +131,20 @@ def _generations(facts: MassiveFacts) -> str:
     """Which tokens are massive, from where to where."""
     if not facts.generations:
         return ""
-    each = _("{tokens} after layers {first} to {last}")
+    span, stretches = _("{first} to {last}"), dict[tuple[int, ...], list[str]]()
+    for found in facts.generations:
+        layers = span.format(first=from_one(found.first), last=from_one(found.last))
+        stretches.setdefault(found.tokens, []).append(layers)
+    each = _("{tokens} after layers {layers}")
     listed = listing(
         each.format(
-            tokens=enumeration(_token(facts, token) for token in found.tokens),
-            first=from_one(found.first),
-            last=from_one(found.last),
+            tokens=enumeration(_token(facts, token) for token in tokens),
+            layers=enumeration(layers),
         )
-        for found in facts.generations
+        for tokens, layers in stretches.items()
     )
     text = _("Massive tokens: {listed}.")
-    if len(facts.generations) == 2:
+    if len(stretches) == len(facts.generations) == 2:
         text = _("Massive tokens, in two generations: {listed}.")
     return text.format(listed=listed)
 
@@ -198,7 +201,7 @@ def table_of_units(found: Writers) -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("unit"): units["unit"].map(from_one),
-            _("hidden at this token"): units["hidden"].round(2),
+            _("activation at this token"): units["hidden"].round(2),
             _("largest size elsewhere"): units["elsewhere"].round(2),
             _("weight"): units["weight"].round(3),
             _("written into the channel"): units["written"].round(2),

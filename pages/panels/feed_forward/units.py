@@ -80,7 +80,7 @@ def says_units(facts: UnitFacts) -> str:
 def says_unit(facts: UnitTokens) -> str:
     """What one unit answers to."""
     tokens = facts.strongest
-    names = dict.fromkeys(tokens["label"].head(3))
+    names = dict.fromkeys(facts.near["label"].head(3))
     text = _(
         "Unit {unit} is active at {active} of the tokens and saturated at {flat}. It is "
         "strongest at {tokens} ({hidden:.2f})."

@@ -162,7 +162,7 @@ def unit_map(facts: UnitTokens, *, _: Translate) -> Picture:
         colorscale=[list(stop) for stop in DIVERGING],
         xgap=1 if len(tokens) <= ROOMY else 0,
         ygap=1,
-        colorbar={"title": {"text": "hidden", "side": "right"}, "thickness": 10},
+        colorbar={"title": {"text": _("activations"), "side": "right"}, "thickness": 10},
     )
     height = [len(units) - 0.5, -0.5]
     outlines = [outline(-0.5, units.index(facts.unit) - 0.5, len(tokens), 1)]
@@ -228,7 +228,7 @@ def exciting(facts: UnitTokens, *, _: Translate) -> Picture:
         title=_("Tokens that activate unit {unit} most").format(unit=from_one(facts.unit)),
         **plot_room(12 + ROW * n, BOTTOM),
         xaxis={
-            "title": "hidden",
+            "title": _("activations"),
             "range": _with_room(tokens["hidden"]),
             "zeroline": True,
             "zerolinecolor": faint(palette.RESIDUAL, 0.6),
