@@ -50,8 +50,10 @@ def show(chips: Sequence[Chip], *, key: str) -> None:
 
 
 def _chip(chip: Chip) -> str:
-    note = f" :small[{literally(chip.note)}]" if chip.note else ""
-    return _colored(chip.role, literally(chip.label) + note)
+    """A token in bold before its note in gray: a digit does not run into a number beside it."""
+    label = literally(chip.label)
+    said = f"**{label}** :gray[:small[{literally(chip.note)}]]" if chip.note else label
+    return _colored(chip.role, said)
 
 
 def _colored(role: str, text: str) -> str:

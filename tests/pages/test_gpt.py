@@ -240,7 +240,7 @@ def test_markup_is_text():
     at = gpt("all", text=TEXTS["markup"])
     assert "<script" not in words_in_pictures(at)
     chips = next(m.value for m in at.markdown if m.value.startswith(":gray-badge"))
-    outside = re.sub(r"\\.", "", chips)
+    outside = re.sub(r"\\.|\*\*(?=\u2068)|(?<=\u2069)\*\*", "", chips)  # our own bold aside
     assert not re.search(r"[<>`$*]|\]\(", outside)
 
 

@@ -35,6 +35,7 @@ from pages.panels.gpt import (
     writing,
 )
 from pages.panels.gpt.leave_one_out_picture import Answer
+from pages.ui import chips
 
 SIZES = {"architecture": "gpt", "n_layers": 2, "d_model": 8, "n_heads": 4, "vocab_size": 64}
 CONFIG = ModelConfig.from_flat({**SIZES, "n_kv_heads": 2, "max_seq_len": 8})
@@ -323,3 +324,9 @@ def test_what_decides_between_two_answers(monkeypatch: pytest.MonkeyPatch):
         "layer 1, head 1 adds most for `Mary`: 0.50"
         in (in_both(monkeypatch, two_answers.says_answers, directly)["en"])
     )
+
+
+def test_a_digit_that_is_a_token_stands_out_from_the_number_beside_it():
+    said = chips.as_markdown([chips.Chip("8", "88%", "written"), chips.Chip("8", "", "written")])
+    token, number = (chips.literally(text) for text in ("8", "88%"))
+    assert said == f":violet-badge[**{token}** :gray[:small[{number}]]] :violet-badge[{token}]"
