@@ -16,7 +16,8 @@ from blocks.observe.recording import Recording
 from blocks.observe.run import Run
 
 Number = TypeVar("Number", bound=np.generic)
-MOST_ROWS, MOST_COLUMNS, DENSE = 16, 13, 7
+MOST_ROWS = 16
+ROOM, NARROW_ROOM = (13, 7), (4, 1)  # columns, and how many of them are the last layers
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +67,15 @@ def _row(logits: Tensor, final: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 class LensFacts:
     """What a run would say after each layer, and the position that is looked at (from 0).
 
-    `lens`: of the positions that are drawn; `label`: what a token id is called.
+    `lens`: of the positions that are drawn; `label`: what a token id is called; `is_narrow`: for a
+    phone, where few layers have room.
     """
 
     run: Run
     lens: Lens
     pinned: int
     label: Callable[[int], str]
+    is_narrow: bool = False
 
     @staticmethod
     def drawn_of(run: Run, pinned: int) -> Window:
@@ -112,10 +115,11 @@ class LensFacts:
     @property
     def layers(self) -> list[int]:
         """The layers that have room: the last ones, some before them, and the one that decides."""
-        if self.n_layers <= MOST_COLUMNS:
+        n_columns, n_dense = NARROW_ROOM if self.is_narrow else ROOM
+        if self.n_layers <= n_columns:
             return list(range(self.n_layers))
-        dense = self.n_layers - DENSE
-        n = MOST_COLUMNS - DENSE
+        dense = self.n_layers - n_dense
+        n = n_columns - n_dense
         some = [round(i * (dense - 1) / (n - 1)) for i in range(n)]
         if self.decided not in some and 0 < self.decided < dense:
             nearest = min(range(1, n), key=lambda i: abs(some[i] - self.decided))

@@ -10,6 +10,7 @@ import streamlit as st
 from pages.ui.chart import CANNOT_BE_DRAWN
 from pages.ui.compare import beside
 from pages.ui.language import _
+from pages.ui.phone import is_phone
 
 MOST_WRAPPED = 5  # columns, on a phone
 WIDE = 640  # pixels; a column is else at most 500 wide, however long its texts
@@ -36,6 +37,8 @@ def show_table(
         **dict.fromkeys(whole, st.column_config.NumberColumn(format="localized")),
         **dict.fromkeys(wide, st.column_config.Column(width=WIDE)),
     }
+    if is_phone():
+        st.space("small")  # the table's tools, always shown there, would cover what stands above
     st.dataframe(table, hide_index=True, key=key, column_config=columns, height=height)
 
 

@@ -204,6 +204,9 @@ def test_a_cell_of_the_lens_has_token_and_rank_and_the_pinned_row_is_said():
     many = replace(deep, lens=Lens(*lens))
     said = described(logit_lens_picture.grid(many, _=same), _=same)
     assert "embedding" in said and "layer 32" in said and said.count("position 13") == 2
+    narrow = raw(logit_lens_picture.grid(replace(many, is_narrow=True), _=same))
+    assert list(narrow["layout"]["xaxis"]["ticktext"]) == ["0", "16", "31", "32"]
+    assert not narrow["data"][0]["showscale"]
 
 
 def test_the_rank_of_the_answer_goes_up_to_the_first_place_at_the_top():

@@ -180,6 +180,8 @@ def test_the_lens(monkeypatch: pytest.MonkeyPatch):
     many = replace(facts, run=replace(RUN, input=long), lens=Lens(deep, deep, deep))
     said = in_english(monkeypatch, logit_lens.says_grid, many)
     assert "Shown: positions 1 to 16 of 40" in said and "13 of 49 layers are drawn" in said
+    narrow = in_english(monkeypatch, logit_lens.says_grid, replace(many, is_narrow=True))
+    assert "The darker a cell" in narrow and "4 of 49 layers are drawn" in narrow
 
 
 def test_the_surprise(monkeypatch: pytest.MonkeyPatch):

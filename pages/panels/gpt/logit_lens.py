@@ -13,7 +13,7 @@ from blocks.observe.run import Run
 from pages.figures.counting import from_one, told_apart
 from pages.panels.gpt import logit_lens_picture
 from pages.panels.gpt.logit_lens_picture import layer_name
-from pages.ui import cached, labelled, tokens
+from pages.ui import cached, labelled, phone, tokens
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -31,10 +31,10 @@ def lens_of(run: Run, positions: Window) -> Lens:
     return lens.logit_lens(model, seen, positions.rows)
 
 
-def lens_facts(run: Run, position: int) -> LensFacts:
+def lens_facts(run: Run, position: int, is_narrow: bool = False) -> LensFacts:
     """The lens around the position that is looked at."""
     found = lens_of(run, LensFacts.drawn_of(run, position))
-    return LensFacts(run, found, position, partial(tokens.label, run))
+    return LensFacts(run, found, position, partial(tokens.label, run), is_narrow)
 
 
 def whole_table(run: Run) -> pd.DataFrame:
@@ -77,6 +77,8 @@ def says_grid(facts: LensFacts) -> str:
             "already ranks first."
         )
     ]
+    if facts.is_narrow:
+        said.append(_("The darker a cell, the more probable its token."))
     drawn = facts.drawn
     if not drawn.is_whole:
         text = _("Shown: positions {first} to {last} of {n}; pin another token to see the others.")
@@ -90,7 +92,7 @@ def says_grid(facts: LensFacts) -> str:
 @section
 def what_each_layer_says(run: Run) -> None:
     """The sentence and the grid."""
-    values = run, labelled.pinned_token(run)
+    values = run, labelled.pinned_token(run), phone.is_phone()
     with explained(("logit_lens",), (lens.logit_lens,), key="lens"):
         say(says_decided, *values, facts=lens_facts)
     draw = logit_lens_picture.grid

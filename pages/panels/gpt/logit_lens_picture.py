@@ -17,7 +17,7 @@ from pages.figures.weights import outline
 
 ROW, TOP, BOTTOM = 38, 30, 8
 RANKS = 214
-LETTERS = 9
+LETTERS = 6  # Plotly writes as large as the longest text has room for, a square a letter
 SCALE = ((0, "rgba(204, 121, 167, 0.03)"), (1, "rgba(204, 121, 167, 0.75)"))
 
 
@@ -39,14 +39,18 @@ def grid(facts: LensFacts, *, _: Translate) -> Picture:
     hovers = list(_hovers(facts, labels, probability, rank, _))
     pinned = facts.pinned - drawn.first
     told = sorted({0, facts.layers.index(facts.decided), n_columns - 1})
+    names = [str(i) if facts.is_narrow else layer_name(i, _) for i in facts.layers]
     said = [hovers[pinned * n_columns + column] for column in told]
     targets = _targets(hovers, range(drawn.first, drawn.end), n_columns)
     return figure(
-        [_cells(probability, labels, rank, _), {**targets, "meta": {SAID: said}}],
+        [
+            _cells(probability, labels, rank, _, is_narrow=facts.is_narrow),
+            {**targets, "meta": {SAID: said}},
+        ],
         title=_("Predictions read off after each layer"),
         **plot_room(ROW * n_rows, BOTTOM, above=TOP),
         xaxis={
-            **_names([layer_name(layer, _) for layer in facts.layers]),
+            **_names(names),
             "side": "top",
             "range": [-0.5, n_columns - 0.5],
         },
@@ -89,9 +93,17 @@ def _rank_hovers(table: pd.DataFrame, _: Translate) -> Iterator[str]:
 
 
 def _cells(
-    probability: np.ndarray, labels: Sequence[Sequence[str]], rank: np.ndarray, _: Translate
+    probability: np.ndarray,
+    labels: Sequence[Sequence[str]],
+    rank: np.ndarray,
+    _: Translate,
+    *,
+    is_narrow: bool,
 ) -> dict[str, Any]:
-    """Colours, and written in them the token and the rank of the final answer."""
+    """Colours, and written in them the token and the rank of the final answer.
+
+    Where it `is_narrow`, the cells have the room of the scale.
+    """
     return marks.heat(
         small(probability),
         zmin=0,
@@ -107,6 +119,7 @@ def _cells(
         texttemplate="%{text}",
         xgap=2,
         ygap=2,
+        showscale=not is_narrow,
         colorbar=marks.color_bar(_("probability"), tickformat=".0%"),
     )
 
