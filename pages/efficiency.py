@@ -18,7 +18,12 @@ from pages.panels.efficiency.paths import which_paths
 from pages.panels.efficiency.pruning import what_can_go
 from pages.panels.efficiency.retraining import what_training_repairs
 from pages.panels.efficiency.rounding import grid_controls, what_rounding_loses
-from pages.panels.efficiency.shared import shown_variant, trained_models, ways_to_trained
+from pages.panels.efficiency.shared import (
+    shown_variant,
+    stored_rounded,
+    trained_models,
+    ways_to_trained,
+)
 from pages.ui import panel, words
 from pages.ui.frame import counted_run, show_page, subtitle
 from pages.ui.language import say_fault
@@ -34,6 +39,7 @@ def body() -> None:
         ways_to_trained()
         return
     subtitle(words.summary(run))
+    stored_rounded(run)
     shown_variant(run)
     score_text.choice(run)
     if fault := score_text.fault(run):

@@ -178,6 +178,14 @@ class _Header:
         return found
 
 
+def rounded_bytes(kind: str, shape: tuple[int, ...]) -> int:
+    """What a tensor takes in one of the formats of `ROUNDED`."""
+    from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
+
+    per_block, block_bytes = GGML_QUANT_SIZES[GGMLQuantizationType[kind]]
+    return math.prod(shape) // per_block * block_bytes
+
+
 @dataclass(frozen=True)
 class _Row:
     """A tensor as the header tells it; `kind`: the number of its format."""

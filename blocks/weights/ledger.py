@@ -14,7 +14,7 @@ from blocks.model.faults import N_, Fault
 from blocks.weights import mxfp4
 from blocks.weights.families import Layout, Plan
 from blocks.weights.folder import GGUF, Stored
-from blocks.weights.gguf_file import ROUNDED
+from blocks.weights.gguf_file import ROUNDED, rounded_bytes
 from blocks.weights.multimodal import PARTS
 
 NUMBERS = {
@@ -114,6 +114,16 @@ class Ledger:
             if row.state is State.ASIDE and row.note in PARTS.values():
                 n_tensors, n_bytes = found.get(row.note, (0, 0))
                 found[row.note] = (n_tensors + 1, n_bytes + _bytes(row))
+        return found
+
+    @property
+    def rounded(self) -> dict[str, int]:
+        """The rounded formats of GGUF that tensors lie in: how many bytes each takes in all."""
+        found: dict[str, int] = {}
+        for row in self.read:
+            if row.dtype in ROUNDED and row.shape:
+                n_bytes = rounded_bytes(row.dtype, row.shape)
+                found[row.dtype] = found.get(row.dtype, 0) + n_bytes
         return found
 
     def frame(self) -> pd.DataFrame:

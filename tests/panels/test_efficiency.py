@@ -224,7 +224,7 @@ ROUNDING = RoundingFacts(Compression(quantization=Quantization()), ROWS, 260, 10
 def test_the_matrix_that_loses_most_is_named():
     said = rounding_panel.says_rounding(ROUNDING)
     assert (
-        "layers.1.attention.q_proj: 10.0 dB" in said and "15.0 dB" in said and "4.16 bits" in said
+        "attention.q_proj in layer 2: 10.0 dB" in said and "15.0 dB" in said and "4.16 bits" in said
     )
     assert "Row 3" in rounding_panel.says_grid(ROUNDING)
     assert "2 of 4 grid points" in rounding_panel.says_grid(ROUNDING)
@@ -240,6 +240,7 @@ def test_the_pictures_of_rounding_show_the_numbers():
     assert noise.layout.shapes[0].y0 == 0.5
     assert [*noise.data[2].y] == [pytest.approx(0.72)]  # the one of two that has outliers
     assert "outliers: 1" in noise.data[1].hovertext[1]
+    assert "attention.q_proj in layer 2: " in noise.data[1].hovertext[1]
 
 
 def test_what_stands_in_no_layer_has_a_place_below_them():
@@ -277,7 +278,7 @@ COLUMNS = ColumnFacts(
 
 def test_what_gptq_and_awq_do_is_said_and_drawn():
     said = columns.says_columns(COLUMNS)
-    assert "output of layers.1.attention.q_proj has an error of **20%**" in said
+    assert "output of attention.q_proj in layer 2 has an error of **20%**" in said
     assert "to compensate: **10%**" in said and "(α = 0.5): **15%**" in said
     none = replace(COLUMNS, awq=(0.1, 0.2, 0.3))
     assert "AWQ finds no scale here" in columns.says_columns(none)
@@ -612,7 +613,7 @@ def blamed(rounded: float, kept: float, whole: float) -> BlameFacts:
 def test_what_is_to_blame_and_what_gives_it_back_is_said():
     said = blame.says_blame(blamed(0.5, 0.9, 0.75))
     assert (
-        "layers.1.attention.q_proj is most to blame: rounding it alone" in said
+        "attention.q_proj in layer 2 is most to blame: rounding it alone" in said
         and "0.5000 nats" in said
     )
     assert "(exact answers) is 100% for the original, 50%" in said and "**90%** when" in said

@@ -345,3 +345,16 @@ def test_home_leads_a_question_to_its_answer():
     at.run()
     (link,) = (each.proto for each in at.get("page_link") if each.proto.label.startswith("Ask it"))
     assert "prompt=chat" in link.query_string and "panel=writing" in link.query_string
+
+
+def test_efficiency_says_what_the_file_is_rounded_to(found, folder):
+    from streamlit.testing.v1 import AppTest
+
+    stored = sum(found.ledger.rounded.values())
+    assert stored < (folder / NAME).stat().st_size < 1.05 * stored
+    at = AppTest.from_file(str(Path(__file__).parents[2] / "app.py"), default_timeout=150)
+    at.query_params |= {"preset": f"folder:{NAME}", "panel": "int8"}
+    at.switch_page("pages/efficiency.py").run()
+    assert not at.exception
+    (said,) = (each.value for each in at.caption if "already keeps" in each.value)
+    assert "Q4_1 (66.4 MB)" in said

@@ -16,6 +16,7 @@ from blocks.weights.rounded_inputs import ActivationGrid, RoundedInput, RoundedL
 from pages.figures.units import quality_text
 from pages.panels.efficiency import activations_picture, exemption, score_text, shared
 from pages.panels.efficiency.activations_picture import GRID_NAMES
+from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.ui import link, starts
 from pages.ui.chart import columns, show
 from pages.ui.controls import pick, slider, switch
@@ -54,7 +55,7 @@ def says_channels(facts: ActivationFacts) -> str:
         "to {weights:.1f} times the median."
     )
     return text.format(
-        matrix=channels.matrix.removesuffix(".weight"),
+        matrix=matrix_name(channels.matrix, _),
         ratio=outlier(channels.inputs),
         smooth=outlier(channels.smooth_inputs),
         weights=outlier(channels.smooth_weights),
@@ -182,6 +183,6 @@ def _matrix(facts: ActivationFacts) -> None:
         "rounded_matrix",
         _("Matrix"),
         tuple(facts.rows["matrix"]),
-        label_of=lambda name: name.removesuffix(".weight"),
+        label_of=lambda name: matrix_name(name, _),
         shown=facts.channels.matrix,
     )

@@ -20,6 +20,7 @@ from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.units import quality_text
 from pages.panels.efficiency import exemption, made, rounding_picture, score_text, shared
+from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.panels.efficiency.rounding import GRID_FIELDS, chosen, rounding_control
 from pages.ui import link, starts, words
 from pages.ui.chart import show
@@ -81,7 +82,7 @@ def blame_facts(weights: str, how: Compression, kept: Compression) -> BlameFacts
 def says_blame(facts: BlameFacts) -> str:
     """Where most is lost, and what gives it back."""
     text = _("{matrix} is most to blame: rounding it alone raises the loss by {nats:.4f} nats.")
-    matrix, nats = facts.worst["matrix"].removesuffix(".weight"), facts.worst["blame"]
+    matrix, nats = matrix_name(facts.worst["matrix"], _), facts.worst["blame"]
     return sentences(
         text.format(matrix=matrix, nats=nats), _says_quality(facts), _says_given_back(facts)
     )

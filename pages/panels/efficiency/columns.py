@@ -11,6 +11,7 @@ from blocks.efficiency.column_facts import ColumnFacts
 from blocks.efficiency.quantization import Quantization
 from blocks.observe.run import Run
 from pages.panels.efficiency import columns_picture, score_text
+from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.panels.efficiency.rounding import chosen
 from pages.ui import link, starts
 from pages.ui.chart import columns, show
@@ -39,7 +40,7 @@ def says_columns(facts: ColumnFacts) -> str:
         "to compensate: **{gptq}**."
     )
     said = text.format(
-        matrix=facts.matrix.removesuffix(".weight"),
+        matrix=matrix_name(facts.matrix, _),
         nearest=percent(facts.nearest[-1]),
         gptq=percent(facts.gptq[-1]),
     )
@@ -80,7 +81,7 @@ def what_makes_up_for_errors(run: Run) -> None:
         say(says_columns, *at, facts=column_facts)
     left, right = st.columns(2)
     with left:
-        names = {name: name.removesuffix(".weight") for name in facts.matrices}
+        names = {name: matrix_name(name, _) for name in facts.matrices}
         pick(
             "rounded_matrix",
             _("Matrix"),

@@ -1,16 +1,26 @@
 """A number of every matrix of a model: layers down, parts across."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
+from blocks.efficiency.matrix_places import place_of
 from pages.figures import marks, palette
 from pages.figures.counting import from_one
 from pages.figures.theme import TITLE, Picture, Translate, figure
 
 BOTTOM, ROW = 84, 34
 PALE_TO_STRONG = ((0.0, "rgba(213, 94, 0, 0.03)"), (1.0, "rgba(213, 94, 0, 0.95)"))
+
+
+def matrix_name(matrix: str, _: Translate) -> str:
+    """What a weight is called on the screen, where layers count from 1: q_proj in layer 1."""
+    place = place_of(matrix)
+    if place["layer"] == -1:
+        return str(place["part"])
+    layer = _place(str(place["stack"]), cast(int, place["layer"]), _)
+    return _("{part} in layer {layer}").format(part=place["part"], layer=layer)
 
 
 def matrix_map(
@@ -38,7 +48,11 @@ def matrix_map(
     cells = marks.heat(table, **look, showscale=False, name=said["name"], xgap=1, ygap=1)
     named = [*zip(rows["matrix"], rows["shown"], x, y, strict=True)]
     records: list[dict[Any, Any]] = rows.to_dict("records")
-    hovers = [hover.format(**row, value=row["shown"]) for row in records]
+    names = [matrix_name(each, _) for each in rows["matrix"]]
+    hovers = [
+        hover.format(**{**row, "matrix": name}, value=row["shown"])
+        for row, name in zip(records, names, strict=True)
+    ]
     targets = marks.targets(x, y, [[name] for name, *_at in named], ROW - 6, **marks.told(hovers))
     dotted = rows[marked].to_numpy() > 0 if marked else np.zeros(len(rows), dtype=bool)
     return figure(

@@ -15,6 +15,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.efficiency import exemption, rounding_picture, score_text, shared
+from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.efficiency.rounded_score import what_it_still_can_do
 from pages.ui import link, phone, starts
@@ -86,7 +87,7 @@ def says_rounding(facts: RoundingFacts) -> str:
         bits=facts.bits_a_weight,
         before=bytes_text(facts.n_bytes_before),
         after=bytes_text(facts.n_bytes),
-        worst=facts.worst["matrix"].removesuffix(".weight"),
+        worst=matrix_name(facts.worst["matrix"], _),
         least=facts.worst["sqnr"],
         median=facts.median_sqnr,
     )
@@ -101,7 +102,7 @@ def says_grid(facts: RoundingFacts) -> str:
     )
     return text.format(
         row=from_one(grid.row),
-        matrix=grid.matrix.removesuffix(".weight"),
+        matrix=matrix_name(grid.matrix, _),
         used=grid.n_used,
         points=len(grid.points),
     )

@@ -21,10 +21,10 @@ from pages.panels.efficiency import made
 from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.efficiency.score_text import measured, measured_weights
 from pages.panels.training.shared import expected_pace
-from pages.ui import link, starts
+from pages.ui import brought, link, starts
 from pages.ui.compare import kept
 from pages.ui.explain import note
-from pages.ui.language import _, say_fault, sentences
+from pages.ui.language import _, bracketed, enumeration, say_fault, sentences
 from pages.ui.link_fields.compare import Kept
 from pages.ui.link_fields.efficiency import FIELDS
 from pages.ui.numbers import percent
@@ -145,6 +145,19 @@ def said_accuracy(variant: Variant) -> str:
     """The share of the tokens of a text that ranked first, and its standard error."""
     shares = variant.accuracy or 0.0, variant.accuracy_error
     return " ± ".join(f"{each:.1%}" for each in shares)
+
+
+def stored_rounded(run: Run) -> None:
+    """Where the opened file is rounded already: to what, and that this page starts from float32."""
+    ledger = brought.ledger_of(starts.original(run.weights))
+    if ledger is None or not ledger.rounded:
+        return
+    kinds = enumeration(bracketed(kind, bytes_text(n)) for kind, n in ledger.rounded.items())
+    text = _(
+        "The opened file already keeps its matrices rounded: {kinds}. They are unpacked to "
+        "float32; this page starts from those numbers and rounds them anew."
+    )
+    note(text.format(kinds=kinds))
 
 
 def shown_variant(run: Run) -> None:
