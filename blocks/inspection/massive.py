@@ -4,7 +4,7 @@ Sun et al. 2024, "Massive Activations in Large Language Models".
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -264,17 +264,28 @@ def as_it_was(run: Run, seen: Recording, at: Value) -> Rerun:
 
 def rerun(run: Run, model: Model, at: Value, value: float) -> Rerun:
     """Run again with one value of the stream replaced where its layer leaves it."""
-    replacing, path = dict(run.replacements(model)), f"layers.{at.layer}.resid_post"
+    place = (slice(None), at.token, at.channel)
+    return _with(run, model, at, f"layers.{at.layer}.resid_post", place, value)
+
+
+def without_unit(run: Run, model: Model, at: Value, unit: int) -> Rerun:
+    """Run again with one unit of the layer's feed-forward part at 0, at every token."""
+    return _with(run, model, at, f"layers.{at.layer}.hidden", (..., unit), 0.0)
+
+
+def _with(run: Run, model: Model, at: Value, path: str, place: Any, value: float) -> Rerun:
+    """Run again with some numbers that pass one probe replaced."""
+    replacing, left = dict(run.replacements(model)), f"layers.{at.layer}.resid_post"
     before = replacing.get(path)
 
     def replaced(x: Tensor) -> Tensor:
         x = x.clone() if before is None else before(x).clone()
-        x[:, at.token, at.channel] = value
+        x[place] = value
         return x
 
     replacing[path] = replaced
-    seen = record(model, run.values(), mask=run.build_mask(), keep=(), replace=replacing)
-    return _read(run, seen.output, value)
+    seen = record(model, run.values(), mask=run.build_mask(), keep={left}, replace=replacing)
+    return _read(run, seen.output, float(seen.tensors[left][0, at.token, at.channel]))
 
 
 def _read(run: Run, output: Tensor, value: float) -> Rerun:

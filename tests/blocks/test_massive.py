@@ -14,6 +14,7 @@ from blocks.inspection.massive import (
     massive_facts,
     rerun,
     usual_value,
+    without_unit,
     writers,
 )
 from blocks.inspection.sinks import Sink, Sinks
@@ -108,6 +109,26 @@ def test_a_value_that_is_set_passes_on_as_a_hook_of_torch_would_pass_it(shouting
     assert rerun(run, model, born, born.value) == pytest.approx(measured, rel=1e-5)
     assert can_rerun(run) and found.bits != pytest.approx(measured.bits)
     assert not can_rerun(replace(run, config=toy()))
+
+
+def test_without_a_unit_the_layer_is_that_of_a_zeroed_input_of_its_last_matrix(shouting):
+    run, model, seen = shouting
+    born = massive_facts(run, seen).born
+
+    def zeroed(_module, args):
+        (x,) = args
+        x[..., 3] = 0
+        return (x,)
+
+    hook = model.layers[LAYER].feed_forward.down_proj.register_forward_pre_hook(zeroed)
+    try:
+        logits = model(run.values(), run.build_mask())[0]
+    finally:
+        hook.remove()
+    nats = F.cross_entropy(logits[:-1], torch.tensor(IDS[1:]))
+    found = without_unit(run, model, born, 3)
+    assert found.bits == pytest.approx(float(nats.detach()) / 0.6931472, rel=1e-5)
+    assert found.value != born.value
 
 
 def test_the_usual_value_is_the_mean_over_texts_of_other_beginnings(shouting):

@@ -89,3 +89,12 @@ def test_sinks_are_named_with_their_places(monkeypatch: pytest.MonkeyPatch):
     assert sinks.set_apart(RUN, True) == (0, 1) and sinks.set_apart(RUN, False) == ()
     alone = replace(RUN, input=Input(tokens=("an", "owl")))
     assert sinks.set_apart(alone, True) == ()  # nothing would be left
+
+
+def test_the_loss_without_the_unit_stands_beside_that_with_it(monkeypatch: pytest.MonkeyPatch):
+    both = Rerun(21820, 6.09, 1, 0.9), Rerun(5630, 6.11, 1, 0.9)
+    said = in_both(monkeypatch, lambda pair: massive.says_without_unit(1229, *pair), both)
+    assert said["en"] == (
+        "Without unit 1230 the value is 5,630 instead of 21,820, and the loss 6.11 instead of 6.09 "
+        "bits per token."
+    )

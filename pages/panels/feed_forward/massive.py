@@ -77,6 +77,16 @@ def _as_zero(run: Run) -> Rerun:
         return measures.rerun(run, model, born, 0.0)
 
 
+@lru_cache(maxsize=32)
+def without_unit(run: Run) -> Rerun:
+    """The text read without the unit that writes most of the largest value."""
+    found, model = writers(run), cached.model(run)
+    assert found is not None
+    with cached.turn(run.device):
+        unit = int(found.first["unit"])
+        return measures.without_unit(run, model, massive_facts(run).born, unit)
+
+
 STATES = (_as_measured, _as_usual, _as_zero)
 
 
@@ -181,6 +191,21 @@ def says_without(found: Without) -> str:
     )
 
 
+def says_without_unit(unit: int, measured: Rerun, without: Rerun) -> str:
+    """The value and the loss without the unit, which others that write it may hold up."""
+    text = _(
+        "Without unit {unit} the value is {value} instead of {before}, and the loss {without:.2f} "
+        "instead of {bits:.2f} bits per token."
+    )
+    return text.format(
+        unit=from_one(unit),
+        value=readable(without.value),
+        before=readable(measured.value),
+        without=without.bits,
+        bits=measured.bits,
+    )
+
+
 def table_without(found: Without) -> pd.DataFrame:
     """A row for each state of the value."""
     names = (_("as measured"), _("its mean in other texts"), "0")
@@ -277,7 +302,11 @@ def _units(run: Run, facts: MassiveFacts) -> None:
     found = writers(run)
     if found is None:
         return
-    st.markdown(says_unit(found))
+    unit = int(found.first["unit"])
+    said = [says_unit(found)]
+    if measures.can_rerun(run):
+        said.append(says_without_unit(unit, in_state(run, 0), without_unit(run)))
+    st.markdown(sentences(*said))
     show_table(table_of_units(found), key="writers_table")
     way(
         _("See this unit at every token"),
@@ -285,5 +314,5 @@ def _units(run: Run, facts: MassiveFacts) -> None:
         panel="unit",
         layer=found.layer,
         token=facts.largest.token,
-        unit=int(found.first["unit"]),
+        unit=unit,
     )
