@@ -8,13 +8,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
 from blocks.model.model_input import PADDING
-from blocks.text.tokenizer import Piece, bytes_label, visible
+from blocks.text.tokenizer import Piece, byte_places, bytes_label, part_label, visible, written
 
 MASK, END = "[MASK]", "[END]"
 SPECIAL = (PADDING, MASK, END)
@@ -48,7 +47,7 @@ class BytePairTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The token ids of a text; half a surrogate pair is read as "?"."""
-        return self._model.encode(_written(text).decode()).ids
+        return self._model.encode(written(text).decode()).ids
 
     def decode(self, token_ids: Sequence[int]) -> str:
         r"""The text of some token ids; bytes that form no character are written as \xe4."""
@@ -58,12 +57,12 @@ class BytePairTokenizer:
     def pieces(self, text: str) -> tuple[Piece, ...]:
         """The tokens of a text; one that is a part of a character is labelled like 你 1/3."""
         token_ids = self.encode(text)
-        places = _byte_places(text)
+        places = byte_places(text)
         found, start = [], 0
         for token_id in token_ids:
             end = start + len(self._tokens[token_id])
             part = places[start:end]
-            found.append(Piece(token_id, part[0][0], part[-1][0] + 1, _part_label(text, part)))
+            found.append(Piece(token_id, part[0][0], part[-1][0] + 1, part_label(text, part)))
             start = end
         return tuple(found)
 
@@ -124,7 +123,7 @@ def train_bpe(texts: Iterable[str], *, vocab_size: int) -> BytePairTokenizer:
         show_progress=False,
     )
     model = _splitting(models.BPE())
-    model.train_from_iterator((_written(text).decode() for text in texts), trainer)
+    model.train_from_iterator((written(text).decode() for text in texts), trainer)
     return BytePairTokenizer(_numbered(json.loads(model.to_str())["model"]["merges"]))
 
 
@@ -162,25 +161,3 @@ BYTE_NAMES = _byte_names()
 
 def _name(token: bytes) -> str:
     return "".join(BYTE_NAMES[byte] for byte in token)
-
-
-def _written(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
-
-
-def _byte_places(text: str) -> list[tuple[int, int, int]]:
-    """For each byte of a text: its character, its number within it, and how many there are."""
-    lengths = (len(_written(character)) for character in text)
-    return [(place, number, n) for place, n in enumerate(lengths) for number in range(1, n + 1)]
-
-
-def _part_label(text: str, part: Sequence[tuple[int, int, int]]) -> str:
-    """What to show for some bytes of a text: whole characters, and parts like 你 1–2/3."""
-    labels = []
-    for place, group in groupby(part, key=lambda byte: byte[0]):
-        numbers = [(number, n) for _, number, n in group]
-        (first, n), (last, _) = numbers[0], numbers[-1]
-        shown = visible(text[place].encode("utf-8", "replace").decode())
-        which = str(first) if first == last else f"{first}–{last}"
-        labels.append(shown if len(numbers) == n else f"{shown} {which}/{n}")
-    return "".join(labels)

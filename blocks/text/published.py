@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -12,7 +13,15 @@ import tokenizers
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.text.bounds import LONGEST_TOKEN, is_bounded, normalizing, stays_short, steps_of
 from blocks.text.bpe import BYTE_NAMES
-from blocks.text.tokenizer import Piece, bytes_label, visible
+from blocks.text.tokenizer import (
+    BYTES_SIGN,
+    Piece,
+    byte_places,
+    bytes_label,
+    part_label,
+    visible,
+    written,
+)
 
 T = TypeVar("T")
 MOST_IDS = 2_000_000
@@ -39,7 +48,7 @@ class PublishedTokenizer:
         """One more than the largest token id."""
         return self._extent[0]
 
-    @property
+    @cached_property
     def special(self) -> Mapping[str, int]:
         """Tokens that stand for no text, by name."""
         added = self._model.get_added_tokens_decoder()
@@ -60,12 +69,24 @@ class PublishedTokenizer:
         if found is None:
             return ()
         pieces, at = [], 0
-        for number, (start, end), is_special in zip(
-            found.ids, found.offsets, found.special_tokens_mask, strict=True
+        labels = self._labels_in(text, zip(found.ids, found.offsets, strict=True))
+        for number, (start, end), is_special, label in zip(
+            found.ids, found.offsets, found.special_tokens_mask, labels, strict=True
         ):
             start, at = (at, at) if is_special else (start, end)
-            pieces.append(Piece(number, start, at, self.label(number)))
+            pieces.append(Piece(number, start, at, label))
         return tuple(pieces)
+
+    def _labels_in(self, text: str, found: Iterable[tuple[int, tuple[int, int]]]) -> Iterator[str]:
+        """What to show for tokens at their places: bytes as parts of a character, as é 1/2."""
+        places, raw, at = byte_places(text), written(text), 0
+        for number, (start, _end) in found:
+            label, own = self.label(number), b""
+            if label.startswith(BYTES_SIGN):
+                at, own = max(at, bisect_left(places, (start,))), self._raw(number)
+            is_there = bool(own) and raw[at : at + len(own)] == own and label == bytes_label(own)
+            yield part_label(text, places[at : at + len(own)]) if is_there else label
+            at += len(own) * is_there
 
     def control(self, template: str) -> re.Pattern[str]:
         """Finds special tokens in a text, and added ones that a template writes."""
@@ -80,8 +101,10 @@ class PublishedTokenizer:
         A token of `control` between OPEN and CLOSE is only text, as a reader typed it.
         """
         for start, part, is_typed in _parts(text, control):
-            for number, (first, last) in self._plain(part) if is_typed else self._said(part):
-                yield Piece(number, start + first, start + last, self.label(number))
+            found = self._plain(part) if is_typed else self._said(part)
+            labels = self._labels_in(part, found)
+            for (number, (first, last)), label in zip(found, labels, strict=True):
+                yield Piece(number, start + first, start + last, label)
 
     def _said(self, text: str) -> list[tuple[int, tuple[int, int]]]:
         found = self._encoded(text, is_whole=False)
@@ -109,11 +132,18 @@ class PublishedTokenizer:
             return f"#{token_id}"
         if not self._is_of_bytes or token in self.special:
             return visible(token.replace(WORD_START, " ").replace(TARGET_ONLY, ""))
-        raw = bytes(BYTES[letter] for letter in token if letter in BYTES)
+        raw = self._raw(token_id)
         try:
             return visible(raw.decode())
         except UnicodeDecodeError:
             return bytes_label(raw)
+
+    def _raw(self, token_id: int) -> bytes:
+        """The bytes of a token; none where its text is not written in the names of bytes."""
+        token = self._model.id_to_token(token_id)
+        if token is None or not self._is_of_bytes or token in self.special:
+            return b""
+        return bytes(BYTES[letter] for letter in token if letter in BYTES)
 
     def left_out(self, text: str) -> tuple[str, ...]:
         """What became the token for the unknown, each once; all of a text that cannot be read."""

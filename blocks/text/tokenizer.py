@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Protocol
 
 _SIGNS = {
     **{code: chr(0x2400 + code) for code in range(0x20)},  # Unicode's pictures of controls
     **{ord(" "): "␣", ord("\n"): "↵", ord("\t"): "⇥", 0x7F: "␡", 0xFFFD: "U+FFFD"},
 }
+BYTES_SIGN = "0x"
 
 
 @dataclass(frozen=True)
@@ -57,4 +59,27 @@ def visible(text: str) -> str:
 
 def bytes_label(raw: bytes) -> str:
     """Bytes that form no text of their own, marked as such, as 0xE4·BD."""
-    return "0x" + raw.hex(" ").upper().replace(" ", "·")
+    return BYTES_SIGN + raw.hex(" ").upper().replace(" ", "·")
+
+
+def written(text: str) -> bytes:
+    """A text in UTF-8; what cannot be written, as ?."""
+    return text.encode("utf-8", "replace")
+
+
+def byte_places(text: str) -> list[tuple[int, int, int]]:
+    """For each byte of a text: its character, its number within it, and how many there are."""
+    lengths = (len(written(character)) for character in text)
+    return [(place, number, n) for place, n in enumerate(lengths) for number in range(1, n + 1)]
+
+
+def part_label(text: str, part: Sequence[tuple[int, int, int]]) -> str:
+    """What to show for some bytes of a text: whole characters, and parts like 你 1–2/3."""
+    labels = []
+    for place, group in groupby(part, key=lambda byte: byte[0]):
+        numbers = [(number, n) for _, number, n in group]
+        (first, n), (last, _) = numbers[0], numbers[-1]
+        shown = visible(written(text[place]).decode())
+        which = str(first) if first == last else f"{first}–{last}"
+        labels.append(shown if len(numbers) == n else f"{shown} {which}/{n}")
+    return "".join(labels)

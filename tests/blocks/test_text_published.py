@@ -63,7 +63,8 @@ def test_bytes_are_encoded_placed_and_written_back(text: str):
 def test_labels_say_the_text_of_a_token():
     ours = published_tokenizer(of_bytes())
     assert [piece.label for piece in ours.pieces("b a")] == ["b", "␣a"]
-    assert [piece.label for piece in ours.pieces("é")] == ["0xC3", "0xA9"]
+    assert [piece.label for piece in ours.pieces("aé")] == ["a", "é 1/2", "é 2/2"]
+    assert [ours.label(token) for token in ours.encode("é")] == ["0xC3", "0xA9"]
     assert (ours.label(ours.special["<|end|>"]), ours.label(10**6)) == ("<|end|>", "#1000000")
     assert published_tokenizer(of_words()).label(5) == "␣c"
 
