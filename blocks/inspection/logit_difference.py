@@ -32,26 +32,35 @@ KEPT = {"pattern", "head_out", "attention_out", "feed_forward_out", "resid_pre",
 
 @dataclass(frozen=True, eq=False)
 class Direct:
-    """What each part adds to the logit of A less that of B, the final norm's scale frozen.
+    """What each part adds to the logits of A and B, the final norm's scale frozen.
 
-    `parts`: in the order of `heads_of`, NaN where a layer has no heads; whole attention holds its
-    heads and its bias. `embedding`: what the stream begins with; `constant`: biases at the end.
-    `difference`: embedding, constant and all whole parts together, before a cap on the logits.
+    `answers`: (A and B, part), less what the part adds to the mean logit of the vocabulary, which
+    changes no probability; in the order of `heads_of`, NaN where a layer has no heads; whole
+    attention holds its heads and its bias. Of A less B: `embedding`, what the stream begins with;
+    `constant`, biases at the end; `difference`, both and all whole parts together, before a cap on
+    the logits.
     """
 
-    parts: np.ndarray
+    answers: np.ndarray
     embedding: float
     constant: float
     difference: float
+
+    @property
+    def parts(self) -> np.ndarray:
+        """What each part adds to the logit of A less that of B."""
+        found: np.ndarray = self.answers[0] - self.answers[1]
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class AnswerFacts:
     """Two answers (token ids) after a position, and what each part is worth for A against B.
 
-    `labels`, `logits`, `probabilities`: of A and B. `effects`: in the order of `heads_of`, as many
-    as are measured: what a part adds (`direct`), or by how much the difference falls where it
-    writes nothing (`ablation`) or what it wrote for another text (`patching`). `direct`: the first
+    `labels`, `logits`, `probabilities`: of A and B. `answers`: (A and B, part), in the order of
+    `heads_of`, as many as are measured: what a part adds (`direct`), or by how much the logit, less
+    the mean of the vocabulary, falls where the part writes nothing (`ablation`) or what it wrote
+    for another text (`patching`); `effects`: the same of their difference. `direct`: the first
     in any case, None where the stream is no plain sum; `other`: the difference in the other text,
     None where none is read.
     """
@@ -62,9 +71,15 @@ class AnswerFacts:
     logits: tuple[float, float]
     probabilities: tuple[float, float]
     method: str
-    effects: np.ndarray
+    answers: np.ndarray
     direct: Direct | None
     other: float | None
+
+    @property
+    def effects(self) -> np.ndarray:
+        """What each part is worth for the logit of A less that of B."""
+        found: np.ndarray = self.answers[0] - self.answers[1]
+        return found
 
     @property
     def difference(self) -> float:
@@ -83,7 +98,7 @@ class AnswerFacts:
     @property
     def n_measured(self) -> int:
         """How many parts are."""
-        return len(self.effects)
+        return self.answers.shape[1]
 
     def strongest(self, *, is_head: bool, sign: int = 1) -> int | None:
         """The number of the head, or whole part, that does most for A, or (−1) for B, if any."""
@@ -108,7 +123,7 @@ def is_a_sum(config: ModelConfig) -> bool:
 
 
 def direct(run: Run, model: Encoder, position: int, a: int, b: int) -> Direct:
-    """Run the model once, and take its difference of two logits at a position apart."""
+    """Run the model once, and take its logits of two tokens at a position apart."""
     seen = record(model, run.values(), mask=run.build_mask(), keep=KEPT)
     config, last = run.config, run.config.n_layers - 1
 
@@ -117,32 +132,47 @@ def direct(run: Run, model: Encoder, position: int, a: int, b: int) -> Direct:
 
     with torch.no_grad():
         rows = model.embed.weight if model.unembed is None else model.unembed.weight
-        unembed = times(at_least_float32(rows[a]) - at_least_float32(rows[b]), model.output_scale)
+        unembed = times(at_least_float32(rows[[a, b]]) - _mean(rows), model.output_scale)
         reads, constant = through(model.final_norm, at("resid_post", last), unembed)
         if model.unembed_bias is not None:
-            constant += float(model.unembed_bias.bias[a] - model.unembed_bias.bias[b])
+            constant = constant + model.unembed_bias.bias[[a, b]]
         found: dict[tuple[str, int], Tensor] = {}
         for layer, module in enumerate(model.layers):
             writes = [Part.ATTENTION] + [Part.FEED_FORWARD] * (not config.attention_only)
             for part in writes:
                 norm = _norm_of_write(module, part)
                 wants, shift = through(norm, at(part, layer), reads)
-                found[part, layer] = at(part, layer) @ wants + shift
+                found[part, layer] = wants @ at(part, layer) + shift
                 if part is Part.ATTENTION and config.attends_in(layer):
                     weight = out_weight(cast(Attention, module.attention))
                     each = torch.einsum("hd,hdm->hm", at("head_out", layer), weight)
-                    found[Part.HEAD, layer] = each @ wants
-        start = float(at("resid_pre", 0) @ reads)
+                    found[Part.HEAD, layer] = each @ wants.T
+        start = reads @ at("resid_pre", 0)
     parts = [_worth(found, part) for part in heads_of(config)]
-    whole = [float(value) for (part, _layer), value in found.items() if part is not Part.HEAD]
-    return Direct(np.array(parts), start, constant, start + constant + sum(whole))
+    whole = [value for (part, _layer), value in found.items() if part is not Part.HEAD]
+    ends = [float(value[0] - value[1]) for value in (start, constant)]
+    difference = sum(ends) + sum(float(value[0] - value[1]) for value in whole)
+    return Direct(np.array(parts).T, ends[0], ends[1], difference)
 
 
-def _worth(found: dict[tuple[str, int], Tensor], part: Intervention) -> float:
+def centered(logits: Tensor) -> Tensor:
+    """Less their mean over the vocabulary, the last dimension: the probabilities stay."""
+    return logits.float() - logits.float().mean(-1, keepdim=True)
+
+
+def _mean(rows: Tensor) -> Tensor:
+    """Of all rows, a few thousand at a time in float32: (d_model,)."""
+    sums = [at_least_float32(some).sum(0) for some in rows.split(4096)]
+    return torch.stack(sums).sum(0) / len(rows)
+
+
+def _worth(found: dict[tuple[str, int], Tensor], part: Intervention) -> list[float]:
+    """For A and for B."""
     value = found.get((part.part, part.layer))
     if value is None:
-        return float("nan")
-    return float(value if part.head is None else value[part.head])
+        return [float("nan")] * 2
+    pair: list[float] = (value if part.head is None else value[part.head]).tolist()
+    return pair
 
 
 def _norm_of_write(layer: nn.Module, part: Part) -> nn.Module:
@@ -153,21 +183,22 @@ def _norm_of_write(layer: nn.Module, part: Part) -> nn.Module:
     return getattr(getattr(layer, name), "out_norm", nn.Identity())
 
 
-def through(norm: nn.Module, x: Tensor, wanted: Tensor) -> tuple[Tensor, float]:
-    """What a direction after a norm is before it, with the scale that `x` has there frozen.
+def through(norm: nn.Module, x: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """What directions after a norm are before it, with the scale that `x` has there frozen.
 
-    norm(x) · wanted = x · (the first) + (the second); `x` and `wanted`: (d_model,).
+    wanted · norm(x) = (the first) · x + (the second); `x`: (d_model,), `wanted`: (n, d_model).
     """
+    none = wanted.new_zeros(len(wanted))
     if not isinstance(norm, Norm):
-        return wanted, 0.0
+        return wanted, none
     scaled = wanted if norm.scale is None else wanted * norm.scale
-    shift = 0.0 if norm.bias is None else float(wanted @ at_least_float32(norm.bias))
+    shift = none if norm.bias is None else wanted @ at_least_float32(norm.bias)
     if isinstance(norm, BatchNorm):
         rate = torch.rsqrt(norm.running_var + norm.eps)
-        return scaled * rate, shift - float(norm.running_mean @ (scaled * rate))
+        return scaled * rate, shift - (scaled * rate) @ norm.running_mean
     if isinstance(norm, LayerNorm):
         rate = torch.rsqrt(x.var(correction=0) + norm.eps)
-        return (scaled - scaled.mean()) * rate, shift
+        return (scaled - scaled.mean(-1, keepdim=True)) * rate, shift
     return scaled * torch.rsqrt(x.square().mean() + norm.eps), shift
 
 

@@ -44,8 +44,8 @@ def what_if(run: Run) -> None:
         draw = partial(_controls, run)
         phone.folded(_("Change"), draw, key="change_fold", is_folded=_is_only_looked_at())
     what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run))
-    if not run.interventions:
-        st.caption(_("This change takes effect only here until you apply it."))
+    if note := _not_applied(run):
+        st.caption(note)
     switch("each_in_turn", _("Ablate every head and every whole part in turn"))
     if link.value("each_in_turn"):
         each_in_turn(run.untouched, labelled.pinned_token(run))
@@ -56,6 +56,20 @@ def _controls(run: Run) -> None:
         controls.change_controls(run)
         controls.other_text(run)
         controls.made(run)
+
+
+def _not_applied(run: Run) -> str:
+    """Where the change that the controls describe takes effect; empty once it is applied."""
+    if not run.interventions:
+        return _("This change takes effect only here until you apply it.")
+    change = controls.chosen(run)
+    if change in run.interventions or _is_only_looked_at():
+        return ""
+    text = _(
+        "This shows what is applied. The change that is chosen above ({change}) is not part of it "
+        "until you apply it too."
+    )
+    return text.format(change=words.change(run, change))
 
 
 def _is_only_looked_at() -> bool:

@@ -49,6 +49,16 @@ def test_the_parts_add_up_to_the_difference_of_the_logits(changes):
     assert heads == pytest.approx(whole, rel=1e-4)
 
 
+def test_what_a_part_does_to_each_answer_leaves_the_mean_of_all_logits_as_it_is():
+    run = run_of(norm_kind="layernorm", tie_embeddings=False)
+    model = build(run.config)
+    every = [direct(run, model, 3, token_id, 5) for token_id in range(11)]
+    total = sum(found.answers[0] for found in every)
+    assert abs(total).max() < 1e-5 * max(abs(found.answers).max() for found in every)
+    for found in every:
+        assert found.answers[1] == pytest.approx(every[5].answers[0], rel=1e-5)
+
+
 def test_a_stream_that_is_normalized_on_the_way_is_no_sum():
     assert not is_a_sum(run_of(norm_placement="post").config)
     assert not is_a_sum(run_of(residual=False).config)

@@ -305,27 +305,31 @@ def test_the_table_of_hidden_tokens_holds_what_is_left_without_each(monkeypatch)
 def test_what_decides_between_two_answers(monkeypatch: pytest.MonkeyPatch):
     config = ModelConfig.from_flat({"architecture": "gpt", "n_heads": 2, "d_model": 4})
     run = Run(config=config, input=Input(tokens=("to",), token_ids=(1,)), mask=MaskConfig())
-    direct = Direct(np.array([0.5, -0.25, 0.0, 0.5]), 0.0, 0.0, 2.0)
+    direct = Direct(np.array([[0.5, 0.0, 0.0, 0.5], [0.0, 0.25, 0.0, 0.0]]), 0.0, 0.0, 2.0)
+    answers = np.array([[-0.08, 0.2, 1.0, 0.25], [-1.58, 0.7, 0.0, 0.0]])
     facts = AnswerFacts(
         *(run, 0, ("Mary", "John"), (3.0, 1.0), (0.75, 0.1), "ablation"),
-        *(np.array([1.5, -0.5, 1.0, 0.25]), direct, None),
+        *(answers, direct, None),
     )
     said = in_both(monkeypatch, two_answers.says_answers, facts)
     assert said["en"] == (
         "After `to`: `Mary` 75%, `John` 10%. The logit of `Mary` is 2.00 above that of `John`. Of "
-        "all heads, layer 1, head 1 matters most for `Mary`: switched off, it lowers the "
-        "difference by 1.50 to 0.50. It adds 0.50 directly: later parts read it, and more is lost "
-        "than that. Of all heads, layer 1, head 2 speaks most for `John` (-0.50)."
+        "all heads, layer 1, head 1 matters most for the difference: with it switched off, the "
+        "difference falls from 2.00 to 0.50 (by 1.50). With what later parts make of it, the head "
+        "lowers `John` by 1.58 and leaves `Mary` as it is (-0.08). It adds 0.50 to the difference "
+        "directly: later parts read it, and more is lost than that. Of all heads, layer 1, head 2 "
+        "speaks most for `John` against `Mary` (-0.50). With what later parts make of it, the head "
+        "raises `John` by 0.70 and raises `Mary` by 0.20. Each logit here is taken less the mean "
+        "over the vocabulary."
     )
-    assert "0.50" in said["zh"]
-    patched = replace(facts, method="patching", other=-2.0, effects=facts.effects[:2])
+    assert "从 2.00 降到 0.50（下降 1.50）" in said["zh"]
+    assert list(two_answers.table(facts))[-2:] == ["A: Mary", "B: John"]
+    patched = replace(facts, method="patching", other=-2.0, answers=answers[:, :2])
     said = in_both(monkeypatch, two_answers.says_answers, patched)["en"]
     assert "In the other text the difference is -2.00" in said and "So far 2 of 4 parts" in said
-    directly = replace(facts, method="direct", effects=direct.parts)
-    assert (
-        "layer 1, head 1 adds most for `Mary`: 0.50"
-        in (in_both(monkeypatch, two_answers.says_answers, directly)["en"])
-    )
+    directly = replace(facts, method="direct", answers=direct.answers)
+    said = in_both(monkeypatch, two_answers.says_answers, directly)["en"]
+    assert "layer 1, head 1 adds most to the difference: 0.50. It raises `Mary` by 0.50" in said
 
 
 def test_a_digit_that_is_a_token_stands_out_from_the_number_beside_it():

@@ -295,7 +295,7 @@ def test_mary_against_john_is_taken_apart_as_by_hooks_on_transformers(recorded, 
             norm, rows = theirs.model.norm, theirs.lm_head.weight
             scale = (caught["stream"].square().mean() + norm.variance_epsilon).rsqrt()
             write = projection.weight[:, of_head] @ caught["head_out"]
-            by_hand = float((write * scale * norm.weight) @ (rows[mary] - rows[john]))
+            of_each = (rows[[mary, john]] - rows.mean(0)) @ (write * scale * norm.weight)
             is_off.append(True)
             without = theirs(run.values()).logits[0, 13]
     finally:
@@ -303,7 +303,8 @@ def test_mary_against_john_is_taken_apart_as_by_hooks_on_transformers(recorded, 
             hook.remove()
     difference, left = (float(each[mary] - each[john]) for each in (logits, without))
     assert ours.difference == pytest.approx(difference, rel=1e-3)
-    assert ours.parts[number] == pytest.approx(by_hand, rel=1e-3)
+    assert ours.answers[:, number] == pytest.approx(of_each.numpy(), rel=1e-3)
+    assert ours.answers[:, number].round(2).tolist() == [-0.08, -2.94]  # lowers John
     after = outputs_of_each(run, model, seen, parts[number : number + 1], 13)[0]
     assert float(after[mary] - after[john]) == pytest.approx(left, rel=1e-3)
     assert (round(difference, 1), round(left, 1)) == (6.1, 3.1)

@@ -30,6 +30,7 @@ from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_table
 
+LEFT_ALONE = 0.1  # of what a head does most: less is told as nothing
 N_OFFERED, MOST_OFFERED = 40, 120
 LABELS = {
     "direct": N_("direct contribution"),
@@ -93,12 +94,15 @@ def logits_with(
     watched: tuple[int, ...],
     other: Input | None,
 ) -> np.ndarray:
-    """The logits of some tokens with each of these parts changed alone: (part, token)."""
+    """The logits of some tokens with each of these parts changed alone: (part, token).
+
+    Each less the mean over the vocabulary.
+    """
     seen_other = None if other is None else other_recording(run, other)
     model, seen = cached.model(run), cached.recording(run)
     with cached.turn(run.device):
         found = outputs_of_each(run, model, seen, parts, position, other=seen_other)
-    return found[:, list(watched)].float().cpu().numpy()
+    return logit_difference.centered(found)[:, list(watched)].cpu().numpy()
 
 
 def sweep(run: Run, method: str) -> list[tuple[Intervention, ...]]:
@@ -115,18 +119,17 @@ def answer_facts(
     logits = cached.recording(run).output[0, position].float()
     probabilities = logits.softmax(-1)
     found = direct_of(run, position, a, b)
-    difference = float(logits[a] - logits[b])
     in_other = None
     if method == "direct" and found is not None:
-        effects = found.parts
+        answers = found.answers
     else:
         watched = (*offered(run, position), a, b)
         rows = [
             logits_with(run, parts, position, watched, other)
             for parts in sweep(run, method)[:n_batches]
         ]
-        both = np.concatenate(rows)[:, -2:]
-        effects = difference - (both[:, 0] - both[:, 1])
+        now = logit_difference.centered(logits)[[a, b]].cpu().numpy()
+        answers = now[:, None] - np.concatenate(rows)[:, -2:].T
     if other is not None:
         seen = other_recording(run, other).output[0]
         there = seen[min(position, len(seen) - 1)].float()
@@ -138,14 +141,14 @@ def answer_facts(
         (float(logits[a]), float(logits[b])),
         (float(probabilities[a]), float(probabilities[b])),
         method,
-        effects,
+        answers,
         found,
         in_other,
     )
 
 
 def says_answers(facts: AnswerFacts) -> str:
-    """The difference, and which head and whole part speak most for A, and for B."""
+    """The difference, which heads speak most for A and for B, and what they do to each."""
     text = _(
         "After {token}: {a} {p_a}, {b} {p_b}. The logit of {a} is {size:.2f} above that of {b}."
     )
@@ -160,7 +163,9 @@ def says_answers(facts: AnswerFacts) -> str:
         p_b=percent(facts.probabilities[1]),
         **_named(facts),
     )
-    return sentences(said, _so_far(facts), _for_a(facts), _for_b(facts))
+    heads = [_for_a(facts), _for_b(facts)]
+    taken = _("Each logit here is taken less the mean over the vocabulary.") if any(heads) else ""
+    return sentences(said, _so_far(facts), *heads, taken)
 
 
 def _named(facts: AnswerFacts) -> dict[str, str]:
@@ -182,10 +187,10 @@ def _for_a(facts: AnswerFacts) -> str:
         return ""
     effect = facts.effects[head]
     text = {
-        "direct": _("Of all heads, {head} adds most for {a}: {effect:.2f}."),
+        "direct": _("Of all heads, {head} adds most to the difference: {effect:.2f}."),
         "ablation": _(
-            "Of all heads, {head} matters most for {a}: switched off, it lowers the difference by "
-            "{effect:.2f} to {left:.2f}."
+            "Of all heads, {head} matters most for the difference: with it switched off, the "
+            "difference falls from {before:.2f} to {left:.2f} (by {effect:.2f})."
         ),
         "patching": _(
             "In the other text the difference is {other:.2f}. Of all heads, {head} moves it most: "
@@ -195,20 +200,50 @@ def _for_a(facts: AnswerFacts) -> str:
     said = text.format(
         head=words.part_called(facts.run, head),
         effect=effect,
+        before=facts.difference,
         left=facts.left(head),
         other=facts.other or 0.0,
-        **_named(facts),
     )
-    return sentences(said, _repaired(facts, head) if facts.method == "ablation" else "")
+    repaired = _repaired(facts, head) if facts.method == "ablation" else ""
+    return sentences(said, _does(facts, head), repaired)
+
+
+def _does(facts: AnswerFacts, head: int) -> str:
+    """What a head does to A and to B, what it does most first."""
+    pair = sorted(
+        zip(facts.labels, facts.answers[:, head], strict=True), key=lambda at: -abs(at[1])
+    )
+    most = abs(pair[0][1])
+    text = {
+        "direct": _("It {first} and {second}."),
+        "ablation": _("With what later parts make of it, the head {first} and {second}."),
+        "patching": _("Compared with its output from there, the head {first} and {second}."),
+    }[facts.method]
+    first, second = (_moves(label, value, most) for label, value in pair)
+    return text.format(first=first, second=second)
+
+
+def _moves(label: str, value: float, most: float) -> str:
+    """What a head does to one answer, where it does `most` to one of the two."""
+    text = _("raises {token} by {size:.2f}") if value > 0 else _("lowers {token} by {size:.2f}")
+    if abs(value) < LEFT_ALONE * most:
+        text = _("leaves {token} as it is ({value:.2f})")
+    return text.format(token=literal(label), size=abs(value), value=value)
 
 
 def _repaired(facts: AnswerFacts, head: int) -> str:
     """What it adds directly, against what is lost without it."""
     if facts.direct is None:
         return ""
-    text = _("It adds {direct:.2f} directly: later parts read it, and more is lost than that.")
+    text = _(
+        "It adds {direct:.2f} to the difference directly: later parts read it, and more is lost "
+        "than that."
+    )
     if facts.made_up[head] > 0:
-        text = _("It adds {direct:.2f} directly: other parts make up for {repaired:.2f}.")
+        text = _(
+            "It adds {direct:.2f} to the difference directly: other parts make up for "
+            "{repaired:.2f}."
+        )
     return text.format(direct=facts.direct.parts[head], repaired=facts.made_up[head])
 
 
@@ -216,9 +251,10 @@ def _for_b(facts: AnswerFacts) -> str:
     head = facts.strongest(is_head=True, sign=-1)
     if head is None:
         return ""
-    text = _("Of all heads, {head} speaks most for {b} ({effect:.2f}).")
+    text = _("Of all heads, {head} speaks most for {b} against {a} ({effect:.2f}).")
     name = words.part_called(facts.run, head)
-    return text.format(head=name, effect=facts.effects[head], **_named(facts))
+    said = text.format(head=name, effect=facts.effects[head], **_named(facts))
+    return sentences(said, _does(facts, head))
 
 
 def table(facts: AnswerFacts) -> pd.DataFrame:
@@ -238,6 +274,8 @@ def table(facts: AnswerFacts) -> pd.DataFrame:
         found[_(LABELS[facts.method])] = facts.effects.round(3)
     if facts.method == "ablation" and facts.direct is not None:
         found[_("made up for by others")] = facts.made_up.round(3)
+    for answer, label, values in zip("AB", facts.labels, facts.answers, strict=True):
+        found[f"{answer}: {label}"] = values.round(3)
     order = np.argsort(-np.abs(np.nan_to_num(facts.effects)), kind="stable")
     return pd.DataFrame(found).iloc[order].dropna()  # a layer without heads
 
