@@ -3,9 +3,13 @@
 import pages.ui.entrance  # noqa: F401
 
 from collections.abc import Callable
+from functools import partial
+
+import pandas as pd
 
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels import contribution_graph, contribution_graph_picture
 from pages.panels.attention import (
     all_heads,
@@ -38,26 +42,39 @@ TITLE = N_("Attention: where a token reads from")
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
+    tables: dict[str, Callable[[], pd.DataFrame]] = {
+        "parameters": partial(cached.parameters, run.config)
+    }
     if not run.config.has_attention:
-        take_away(
-            run.config,
-            {"parameters": cached.parameters(run.config)},
-            [],
-            words.take_away_caption(run),
-        )
+        take_away(run.config, tables, list, words.take_away_caption(run))
         return
+    at, is_apart = labelled.selection(run), sinks.is_wanted()
+    head = run, at.layer, at.head
+    counted = run, at.layer, contribution.counted_head(at.head), at.token, is_apart
+    tables |= {
+        "all_heads": partial(layers.heads, run),
+        "first_token": lambda: contribution.sink_facts(*head).heads,
+        "contribution": lambda: contribution.contribution_facts(*counted).parts.keys,
+        "scaling": partial(scaling.random_sharpness, run),
+    }
+    if shows_graph(run):
+        way = run, at.token, contribution_graph.least_share()
+        tables["contribution_graph"] = lambda: contribution_graph.graph_facts(*way).table()
+    take_away(run.config, tables, partial(pictures, run), words.take_away_caption(run))
+
+
+def shows_graph(run: Run) -> bool:
+    """Whether what each token contributes through all layers can be drawn."""
+    return run.config.attends and contribution_graph.fits(run)
+
+
+def pictures(run: Run) -> list[Picture]:
+    """All that is drawn of the head and the token that are looked at."""
     at, is_apart = labelled.selection(run), sinks.is_wanted()
     head, cell = (run, at.layer, at.head), steps.chosen_cell(run)
     scaled = *head, at.token, link.value("is_scaled")
     counted = run, at.layer, contribution.counted_head(at.head), at.token, is_apart
-    tables = {
-        "all_heads": layers.heads(run),
-        "first_token": contribution.sink_facts(*head).heads,
-        "contribution": contribution.contribution_facts(*counted).parts.keys,
-        "scaling": scaling.random_sharpness(run),
-        "parameters": cached.parameters(run.config),
-    }
-    figures = [
+    found = [
         drawn(strip_picture.strip, run, *at, is_apart, cell[0], facts=shared.drawn_facts),
         drawn(step_picture.step, run, *at, is_apart, *cell, facts=shared.drawn_facts),
         drawn(scaling_picture.curves, *scaled, facts=scaling.scaling_facts),
@@ -68,12 +85,11 @@ def what_to_take(run: Run) -> None:
         drawn(draw_all_heads, run, *at, is_apart),
         drawn(all_heads.draw_colors, *head, is_apart, link.value("sort_heads_by")),
     ]
-    if run.config.attends and contribution_graph.fits(run):
+    if shows_graph(run):
         way = run, at.token, contribution_graph.least_share()
-        tables["contribution_graph"] = contribution_graph.graph_facts(*way).table()
         draw = contribution_graph_picture.graph
-        figures.append(drawn(draw, *way, facts=contribution_graph.graph_facts))
-    take_away(run.config, tables, figures, words.take_away_caption(run))
+        found.append(drawn(draw, *way, facts=contribution_graph.graph_facts))
+    return found
 
 
 def of_a_head(name: str, title: str, draw: Callable[[Run], None], fields: tuple[str, ...]) -> Panel:

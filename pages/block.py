@@ -7,6 +7,7 @@ from functools import partial
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.block.flow import draw_bands, draw_strip, what_flows
 from pages.panels.block.stage import draw_spread, draw_token_values, what_a_stage_does
 from pages.panels.heads import draw_heads, draw_one_head, heads_of_a_layer
@@ -15,7 +16,7 @@ from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.ui import cached, labelled, link, sinks, words
 from pages.ui.chart import drawn
-from pages.ui.export import take_away
+from pages.ui.export import Tables, take_away
 from pages.ui.history import run_before
 from pages.ui.inputs import vector_controls
 from pages.ui.panel import Panel
@@ -29,24 +30,29 @@ def what_to_take(run: Run) -> None:
     at, layer = labelled.selection(run), labelled.selected_layer(run)
     stage, attends = labelled.selected_stage(run, layer), run.config.has_attention
     is_apart = sinks.is_wanted()
-    tables = {
-        "flow": cached.flow(run, layer, sinks.set_apart(run, is_apart)).drop(columns="reads"),
-        **({"heads": cached.heads(run, at.layer)} if attends else {}),
-        "parameters": cached.parameters(run.config.one_block()),
-    }
-    figures = [
-        drawn(draw_strip, run, layer, stage, is_apart),
-        drawn(draw_bands, run, layer, run_before(run), is_apart),
-        drawn(draw_spread, run, layer, stage, is_apart),
-        drawn(draw_token_values, run, layer, stage, at.token, link.value("n_dims")),
-        *(
-            [drawn(draw_heads, run, *at, is_apart), drawn(draw_one_head, run, *at)]
-            if attends
-            else []
+    tables: Tables = {
+        "flow": lambda: cached.flow(run, layer, sinks.set_apart(run, is_apart)).drop(
+            columns="reads"
         ),
-        drawn(draw_parts, run, True, facts=part_facts),
-    ]
-    take_away(run.config, tables, figures, words.take_away_caption_of_a_block(run))
+        **({"heads": partial(cached.heads, run, at.layer)} if attends else {}),
+        "parameters": partial(cached.parameters, run.config.one_block()),
+    }
+
+    def pictures() -> list[Picture]:
+        return [
+            drawn(draw_strip, run, layer, stage, is_apart),
+            drawn(draw_bands, run, layer, run_before(run), is_apart),
+            drawn(draw_spread, run, layer, stage, is_apart),
+            drawn(draw_token_values, run, layer, stage, at.token, link.value("n_dims")),
+            *(
+                [drawn(draw_heads, run, *at, is_apart), drawn(draw_one_head, run, *at)]
+                if attends
+                else []
+            ),
+            drawn(draw_parts, run, True, facts=part_facts),
+        ]
+
+    take_away(run.config, tables, pictures, words.take_away_caption_of_a_block(run))
 
 
 PANELS = (

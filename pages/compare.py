@@ -9,6 +9,7 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.compare import (
     differences,
     flow,
@@ -158,14 +159,20 @@ def what_to_take(pair: Pair) -> None:
     """Tables, pictures and configuration, to keep."""
     shown = pair, *shared.counted_with()
     found = {
-        "differences": differences.settings_table(pair),
-        "numbers": differences.numbers(shared.pair_counts(*shown)),
+        "differences": lambda: differences.settings_table(pair),
+        "numbers": lambda: differences.numbers(shared.pair_counts(*shown)),
     }
-    figures = [drawn(draw, *shown) for draw in (where.draw_parameters, where.draw_operations)]
+    take_away(pair.b.config, found, functools.partial(pictures, pair), shared.caption(pair))
+
+
+def pictures(pair: Pair) -> list[Picture]:
+    """All that is drawn, the models that were measured where there are any."""
+    shown = pair, *shared.counted_with()
+    found = [drawn(draw, *shown) for draw in (where.draw_parameters, where.draw_operations)]
     front = trade_off.candidates(pair.b), trade_off.axes()
     if not trade_off.front_facts(*front).points.empty:
-        figures.append(drawn(trade_off.draw_front, *front))
-    take_away(pair.b.config, found, figures, shared.caption(pair))
+        found.append(drawn(trade_off.draw_front, *front))
+    return found
 
 
 show_page(TITLE, body)

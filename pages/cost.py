@@ -76,10 +76,10 @@ def what_to_take(run: Run) -> None:
     step, use = shown_step(config), shown_use(run)
     training = shown_training(config)
     files = {
-        "flops": operation_rows(step_facts(*step)),
-        "memory": memory_rows(memory_facts(*use)),
-        "fits": fit_rows(fit_facts(*use)),
-        "training": cost_rows(training_facts(*training)),
+        "flops": lambda: operation_rows(step_facts(*step)),
+        "memory": lambda: memory_rows(memory_facts(*use)),
+        "fits": lambda: fit_rows(fit_facts(*use)),
+        "training": lambda: cost_rows(training_facts(*training)),
     }
     figures = [
         drawn(draw_operations, *step, facts=step_facts),
@@ -93,7 +93,7 @@ def what_to_take(run: Run) -> None:
         drawn(draw_cost, *training, facts=training_facts),
         drawn(draw_hours, *training, facts=training_facts),
     ]
-    take_away(config, files, figures, shared.caption(config, shape))
+    take_away(config, files, lambda: figures, shared.caption(config, shape))
 
 
 PANELS = (

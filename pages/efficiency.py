@@ -38,7 +38,7 @@ def body() -> None:
     if not run.weights:
         ways_to_trained()
         return
-    subtitle(words.summary(run))
+    subtitle(words.counted(words.of_any_text, run))
     stored_rounded(run)
     shown_variant(run)
     score_text.choice(run)

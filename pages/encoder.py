@@ -2,9 +2,12 @@
 
 import pages.ui.entrance  # noqa: F401
 
+from functools import partial
+
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.encoder import prediction_picture
 from pages.panels.encoder.layers import draw_layers, what_passes
 from pages.panels.encoder.prediction import prediction_facts, what_it_expects
@@ -28,19 +31,22 @@ def what_to_take(run: Run) -> None:
         return
     at = labelled.selection(run)
     tables = {
-        "layers": cached.whole_flow(run),
-        "heads": layers.heads(run),
-        "guesses": layers.guesses(run),
-        "parameters": cached.parameters(run.config),
+        "layers": partial(cached.whole_flow, run),
+        "heads": partial(layers.heads, run),
+        "guesses": partial(layers.guesses, run),
+        "parameters": partial(cached.parameters, run.config),
     }
-    figures = [
-        drawn(prediction_picture.bars, run, at.token, facts=prediction_facts),
-        drawn(draw_layers, run, run_before(run)),
-        drawn(draw_all_heads, run, *at, sinks.is_wanted()),
-        drawn(draw_one_head, run, *at),
-        drawn(draw_parts, run, False, facts=part_facts),
-    ]
-    take_away(run.config, tables, figures, words.take_away_caption(run))
+
+    def pictures() -> list[Picture]:
+        return [
+            drawn(prediction_picture.bars, run, at.token, facts=prediction_facts),
+            drawn(draw_layers, run, run_before(run)),
+            drawn(draw_all_heads, run, *at, sinks.is_wanted()),
+            drawn(draw_one_head, run, *at),
+            drawn(draw_parts, run, False, facts=part_facts),
+        ]
+
+    take_away(run.config, tables, pictures, words.take_away_caption(run))
 
 
 PANELS = (

@@ -2,6 +2,8 @@
 
 import pages.ui.entrance  # noqa: F401
 
+from functools import partial
+
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
@@ -29,7 +31,7 @@ from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.ui import cached, labelled, words
 from pages.ui.chart import drawn
-from pages.ui.export import take_away
+from pages.ui.export import Tables, take_away
 from pages.ui.panel import Panel, overflowed
 
 TITLE = N_("GPT: the next token")
@@ -41,15 +43,16 @@ def what_to_take(run: Run) -> None:
         return
     text = growing.text_so_far(run, shared.current_sampling())
     position = labelled.pinned_token(run)
-    tables = {
-        "tokens": tokens_read.read_tokens(),
-        "next_tokens": next_token.whole_vocabulary(run, position, text.sampling),
-        "written": growing.new_tokens(*text).table(),
-        "lens": logit_lens.whole_table(run),
-        "surprise": surprise.surprise_facts(run, position).table(),
-        "parameters": cached.parameters(run.config),
+    tables: Tables = {
+        "tokens": tokens_read.read_tokens,
+        "next_tokens": partial(next_token.whole_vocabulary, run, position, text.sampling),
+        "written": lambda: growing.new_tokens(*text).table(),
+        "lens": partial(logit_lens.whole_table, run),
+        "surprise": lambda: surprise.surprise_facts(run, position).table(),
+        "parameters": partial(cached.parameters, run.config),
     }
-    take_away(run.config, tables, pictures(text, position), words.take_away_caption(run))
+    figures = partial(pictures, text, position)
+    take_away(run.config, tables, figures, words.take_away_caption(run))
 
 
 def pictures(text: growing.Text, position: int) -> list[Picture]:

@@ -2,8 +2,14 @@
 
 import pages.ui.entrance  # noqa: F401
 
+from collections.abc import Callable
+from functools import partial
+
+import pandas as pd
+
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.interventions import ablation
 from pages.panels.masks import plan, shared
 from pages.panels.masks.edges import another_sequence, blind_facts, draw_blind, nothing_to_see
@@ -28,21 +34,27 @@ def looked_at(run: Run) -> tuple[int, int, int]:
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
     layer, _head, token = shown = looked_at(run)
-    attends, figures = run.config.attends, []
-    tables = {"heads": cached.heads(run, layer)} if attends else {}
-    if done := plan.found_so_far(run):
-        tables["leaks"] = plan.leak_facts(done).table
-        figures.append(drawn(draw_moved, done, token))
-        if done.followed:
-            figures.append(drawn(draw_gradient, done, token))
+    attends, done = run.config.attends, plan.found_so_far(run)
+    tables: dict[str, Callable[[], pd.DataFrame]] = {}
     if attends:
-        figures += [
-            drawn(draw_mask, run, layer, token),
-            drawn(draw_scores, run, *shown, facts=shared.step_facts),
-            drawn(draw_pattern, run, *shown, facts=shared.step_facts),
-            drawn(draw_blind, run, *shown, facts=blind_facts),
-        ]
-    take_away(run.config, tables, figures, words.take_away_caption(run))
+        tables["heads"] = partial(cached.heads, run, layer)
+    if done:
+        tables["leaks"] = lambda: plan.leak_facts(done).table
+
+    def pictures() -> list[Picture]:
+        found = [drawn(draw_moved, done, token)] if done else []
+        if done and done.followed:
+            found.append(drawn(draw_gradient, done, token))
+        if attends:
+            found += [
+                drawn(draw_mask, run, layer, token),
+                drawn(draw_scores, run, *shown, facts=shared.step_facts),
+                drawn(draw_pattern, run, *shown, facts=shared.step_facts),
+                drawn(draw_blind, run, *shown, facts=blind_facts),
+            ]
+        return found
+
+    take_away(run.config, tables, pictures, words.take_away_caption(run))
 
 
 PANELS = (

@@ -31,9 +31,9 @@ def what_to_take(run: Run) -> None:
     where = run, placements.shown_layer(run), labelled.selected_head(run), n_placements
     facts = axes.norm_facts(*norms)
     frames = {
-        "norms_per_token": facts.per_token,
-        "norms_per_feature": facts.per_feature,
-        "norms_dependence": facts.dependence,
+        "norms_per_token": lambda: facts.per_token,
+        "norms_per_feature": lambda: facts.per_feature,
+        "norms_dependence": lambda: facts.dependence,
     }
     figures = [
         drawn(axes.draw_cells, run, token),
@@ -41,12 +41,12 @@ def what_to_take(run: Run) -> None:
         drawn(axes.draw_features, *norms),
     ]
     if run.config.attends:
-        frames["placements"] = placements.placement_facts(*where).moments.reset_index()
+        frames["placements"] = lambda: placements.placement_facts(*where).moments.reset_index()
         figures += [
             drawn(placements.draw_spreads, *where, facts=placements.placement_facts),
             drawn(placements.draw_patterns, *where, token),
         ]
-    take_away(run.config, frames, figures, words.take_away_caption(run))
+    take_away(run.config, frames, lambda: figures, words.take_away_caption(run))
 
 
 PANELS = (

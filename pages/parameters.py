@@ -57,10 +57,10 @@ def what_to_take(run: Run) -> None:
     config, values = run.config, shown_values(run)
     opened = config, link.value("breakdown"), link.value("opened_piece")
     files = {
-        "parameters": shared.part_rows(count_facts(config)),
-        "weights_bytes": size_rows(count_facts(config)),
-        "changes": change_rows(changes_facts(config)),
-        "published_models": published_rows(published_facts(config)),
+        "parameters": lambda: shared.part_rows(count_facts(config)),
+        "weights_bytes": lambda: size_rows(count_facts(config)),
+        "changes": lambda: change_rows(changes_facts(config)),
+        "published_models": lambda: published_rows(published_facts(config)),
     }
     figures = [
         drawn(draw_pieces, *opened, facts=opened_facts),
@@ -70,9 +70,9 @@ def what_to_take(run: Run) -> None:
     ]
     if is_shown(*values):
         found = value_facts(*values).values
-        files |= {"weight_values": found.moments, "weight_bins": found.bins}
+        files |= {"weight_values": lambda: found.moments, "weight_bins": lambda: found.bins}
         figures.append(drawn(draw_values, *values, facts=value_facts))
-    take_away(config, files, figures, words.parameter_count(config))
+    take_away(config, files, lambda: figures, words.parameter_count(config))
 
 
 PANELS = (

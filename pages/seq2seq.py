@@ -3,10 +3,12 @@
 import pages.ui.entrance  # noqa: F401
 
 from collections.abc import Callable
+from functools import partial
 
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.inputs import input_fold
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.panels.seq2seq import architectures_picture, decoding_picture, inputs, search, shared
@@ -21,7 +23,7 @@ from pages.ui import cached, panel
 from pages.ui.chart import drawn
 from pages.ui.choices import chooses
 from pages.ui.explain import note
-from pages.ui.export import take_away
+from pages.ui.export import Tables, take_away
 from pages.ui.frame import must_fit, recorded, show_page, shown_run, subtitle
 from pages.ui.panel import Panel
 from pages.ui.words import take_away_caption
@@ -73,20 +75,23 @@ def what_it_is_made_of_here(run: Run) -> None:
 
 def what_to_take(run: Run, here: Standing) -> None:
     """Tables, pictures and configuration, to keep."""
-    tables = {
-        "search": search_facts(here).nodes,
-        "next_tokens": candidate_facts(here).candidates,
-        "flow": cached.whole_flow(run),
-        "architectures": task_facts(run).table,
-        "parameters": cached.parameters(run.config),
+    tables: Tables = {
+        "search": lambda: search_facts(here).nodes,
+        "next_tokens": lambda: candidate_facts(here).candidates,
+        "flow": partial(cached.whole_flow, run),
+        "architectures": lambda: task_facts(run).table,
+        "parameters": partial(cached.parameters, run.config),
     }
-    figures = [
-        *([drawn(decoding_picture.tree, here, facts=search_facts)] if here.n else []),
-        drawn(decoding_picture.choices, here, facts=candidate_facts),
-        drawn(architectures_picture.flops, run, facts=task_facts),
-        drawn(draw_parts, run, False, facts=part_facts),
-    ]
-    take_away(run.config, tables, figures, take_away_caption(run))
+
+    def pictures() -> list[Picture]:
+        return [
+            *([drawn(decoding_picture.tree, here, facts=search_facts)] if here.n else []),
+            drawn(decoding_picture.choices, here, facts=candidate_facts),
+            drawn(architectures_picture.flops, run, facts=task_facts),
+            drawn(draw_parts, run, False, facts=part_facts),
+        ]
+
+    take_away(run.config, tables, pictures, take_away_caption(run))
 
 
 PANELS = (

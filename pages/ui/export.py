@@ -2,6 +2,7 @@
 
 import html
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 import tomli_w
+from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
 
 from blocks import ModelConfig
 from blocks.export import activations, notebook_of
@@ -19,19 +21,21 @@ from pages.ui import cached, page_file
 from pages.ui.language import _, current_language
 
 PICTURE_FORMATS = ("png", "svg")
+Data = str | bytes
+Tables = Mapping[str, Callable[[], pd.DataFrame]]
 
 
-def _as_csv(table: pd.DataFrame) -> str:
-    return table.to_csv(index=False)
+def _as_csv(table: Callable[[], pd.DataFrame]) -> str:
+    return table().to_csv(index=False)
 
 
 def take_away(
     config: ModelConfig,
-    tables: Mapping[str, pd.DataFrame],
-    figures: Sequence[Any],
+    tables: Tables,
+    figures: Callable[[], Sequence[Any]],
     caption: str,
 ) -> None:
-    """Buttons for all of it; a file is made when its button is pressed."""
+    """Buttons for all of it; a file, and what is in it, is made when its button is pressed."""
     flat = {name: value for name, value in config.flat().items() if value is not None}
     with st.container(horizontal=True):
         for name, table in tables.items():
@@ -48,19 +52,15 @@ def take_away(
     )
 
 
-def pictures_file(figures: Sequence[Any], caption: str) -> Callable[[], str]:
-    """What writes all pictures, still alive, and what was set, into one file for no network.
-
-    Words are those of the reader who asks: when the button is pressed, no page is there to tell.
-    """
+def pictures_file(figures: Callable[[], Sequence[Any]], caption: str) -> Callable[[], str]:
+    """What writes all pictures, still alive, and what was set, into one file for no network."""
     title, language = _(st.session_state.get("title", "")), current_language()
     head = f"<h1>{html.escape(title)}</h1><p class='caption'>{html.escape(caption)}</p>"
-    said = [described(figure, _=_) for figure in figures]
 
     def write() -> str:
         parts = (
-            page_file.picture(figure.to_json(), alt, with_library=i == 0)
-            for i, (figure, alt) in enumerate(zip(figures, said, strict=True))
+            page_file.picture(figure.to_json(), described(figure, _=_), with_library=i == 0)
+            for i, figure in enumerate(figures())
         )
         return page_file.whole(title, (head, *parts), language)
 
@@ -79,14 +79,29 @@ def take_run(run: Run, panel: str) -> None:
             download("activations.safetensors", tensors, "application/octet-stream")
 
 
-def download(name: str, make: Callable[[], str | bytes], mime: str) -> None:
+def download(name: str, make: Callable[[], Data], mime: str) -> None:
     """A button that saves a file, made when it is pressed."""
     st.download_button(
         name,
-        make,
+        _as_this_reader(make),
         file_name=f"blockscope-{name}",
         mime=mime,
         key=f"save_{name.replace('.', '_')}",
         icon=":material/download:",
         on_click="ignore",
     )
+
+
+def _as_this_reader(make: Callable[[], Data]) -> Callable[[], Data]:
+    """The same in the session of now: Streamlit presses the button in a thread that has none."""
+    session = get_script_run_ctx()
+
+    def make_here() -> Data:
+        thread, before = threading.current_thread(), get_script_run_ctx(suppress_warning=True)
+        add_script_run_ctx(thread, session)
+        try:
+            return make()
+        finally:
+            add_script_run_ctx(thread, before)
+
+    return make_here

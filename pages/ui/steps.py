@@ -90,6 +90,7 @@ def in_steps(
     key: str,
     asked_by: str = "",
     rest: Sequence[Callable[[], Series[T]]] = (),
+    shows_parts: bool = True,
 ) -> Done[T]:
     """Run `steps` behind a progress bar and return their results; each step caches itself.
 
@@ -98,7 +99,8 @@ def in_steps(
     else, which is answered first. What nobody asked for pauses after a while, and the reader says
     whether it goes on. What a field asks for (`asked_by`) runs through where the reader has set it;
     where a link has, it is offered. Where it goes on, each of the `rest` is a series of one value:
-    once another process has made it, the step finds it there.
+    once another process has made it, the step finds it there. `shows_parts`: the page shows
+    something before the last step is done.
     """
     if asked_by and not link.is_set_here(asked_by):
         _offer_to_begin(len(steps), key, asked_by)
@@ -115,7 +117,14 @@ def in_steps(
                 return more.place
         return steps[i]()
 
-    return _followed(next_of, len(steps), what=what, key=key, is_asked=bool(asked_by))
+    return _followed(
+        next_of,
+        len(steps),
+        what=what,
+        key=key,
+        is_asked=bool(asked_by),
+        shows_parts=shows_parts,
+    )
 
 
 def _followed(
@@ -126,6 +135,7 @@ def _followed(
     key: str,
     is_asked: bool,
     each: str = "",
+    shows_parts: bool = True,
 ) -> Done[T]:
     """Take one value after the other; a place instead of a value says that it is still awaited."""
     shown = _Progress(n_all, what, key, each)
@@ -151,7 +161,7 @@ def _followed(
         else:
             found.append(value)
             st.session_state[f"{key}_done"] = (what, len(found))
-    shown.end(n_steps)
+    shown.end(n_steps, shows_parts=shows_parts)
     return Done(found, n_steps < n_all)
 
 
@@ -185,12 +195,16 @@ class _Progress:
             st.error(sentences(*map(say_fault, error.faults)), icon=":material/block:")
             _go_on_button(_("Try again"), ":material/refresh:", self.what, self.key)
 
-    def end(self, n_steps: int) -> None:
+    def end(self, n_steps: int, *, shows_parts: bool) -> None:
         """All is done, or the rest is offered."""
         self.place.empty()
         if n_steps < self.n_all:
             with self.place.container(horizontal=True, vertical_alignment="center"):
-                _offer_the_rest(n_steps, self.n_all, self.what, self.key)
+                is_paused = st.session_state.get(f"{self.key}_paused") == self.what
+                st.caption(
+                    says_left(n_steps, self.n_all, is_paused=is_paused, shows_parts=shows_parts)
+                )
+                _go_on_button(_("Continue"), ":material/play_arrow:", self.what, self.key)
 
 
 def _pause(n_done: int, what: Hashable, key: str) -> None:
@@ -277,15 +291,23 @@ def _offer_to_begin(n_steps: int, key: str, asked_by: str) -> None:
         )
 
 
-def _offer_the_rest(n_done: int, n_steps: int, what: Hashable, key: str) -> None:
-    text = _("Stopped after {done} of {all} steps; only the results so far are shown.")
-    if st.session_state.get(f"{key}_paused") == what:
+def says_left(n_done: int, n_all: int, *, is_paused: bool, shows_parts: bool) -> str:
+    """How far it went, and whether anything of it is shown."""
+    if is_paused and shows_parts and n_done:
         text = _(
             "Paused after {done} of {all} steps to keep the page responsive; the results so "
             "far are shown."
         )
-    st.caption(text.format(done=n_done, all=n_steps))
-    _go_on_button(_("Continue"), ":material/play_arrow:", what, key)
+    elif is_paused:
+        text = _(
+            "Paused after {done} of {all} steps to keep the page responsive. There is nothing to "
+            "show yet."
+        )
+    elif shows_parts and n_done:
+        text = _("Stopped after {done} of {all} steps; only the results so far are shown.")
+    else:
+        text = _("Stopped after {done} of {all} steps. There is nothing to show yet.")
+    return text.format(done=n_done, all=n_all)
 
 
 def _go_on_button(label: str, icon: str, what: Hashable, key: str) -> None:

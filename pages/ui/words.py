@@ -40,6 +40,12 @@ def counted(
     return f"{name} · {(alone or describe)(run)}"
 
 
+def of_any_text(run: Run) -> str:
+    """A model in one line, whatever it reads."""
+    said = f"{parameter_count(run.config)} · {terms.attention_kind(run.config)}"
+    return said + seed_of(run)
+
+
 def shape(run: Run) -> str:
     """The sizes of a model, by the names of their fields."""
     names = ("n_layers", "d_model", "n_heads", "d_ff")

@@ -7,14 +7,16 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
+from unittest.mock import MagicMock
 
 import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
 import torch
-from opened import BLOCK, PAGES, noted_runs, opened
+from opened import BLOCK, PAGES, assert_works, noted_runs, opened
 from safetensors.torch import load
+from streamlit.runtime import Runtime
 from streamlit.testing.v1 import AppTest
 
 from blocks import ModelConfig, Recording, record
@@ -22,6 +24,8 @@ from blocks.cost.parameters import total_parameters
 from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.observe.run import Run
+from pages.panels.gpt import logit_lens
+from pages.ui import chart
 
 SIZES = {"d_model": 32, "n_heads": 4, "n_layers": 2, "text": "one two three", "seed": 5}
 # Those of a training, of a sweep and of the roofline come once something was measured.
@@ -57,8 +61,7 @@ def taken(page: str, monkeypatch: pytest.MonkeyPatch, **query: object) -> Taken:
     at = opened(page, **{**SIZES, **query})
     assert not at.exception and not at.error
     with monkeypatch.context() as still:
-        still.setitem(st.session_state, "values", at.session_state["values"])
-        still.setitem(st.session_state, "default_preset", at.session_state["default_preset"])
+        still.setattr(Runtime, "_instance", MagicMock())  # a button is pressed while the app runs
         files = {name: make() for name, make in makers.items()}
     run = runs[-1]
     fits = run.has_target or run.config.architecture != "encoder-decoder"
@@ -411,6 +414,15 @@ def assert_run_is_made_again(it: Taken) -> None:
     if "activations.safetensors" in it.files:
         found = load(it.files["activations.safetensors"])
         near(found["output"], played["seen"].output)
+
+
+def test_nothing_is_made_before_its_button_is_pressed(monkeypatch: pytest.MonkeyPatch):
+    """Of a long text tables and pictures take minutes."""
+    asked: list[str] = []
+    monkeypatch.setattr(logit_lens, "whole_table", lambda _run: asked.append("lens"))
+    monkeypatch.setattr(chart, "drawn", lambda *_values, **_how: asked.append("picture"))
+    assert_works(opened("pages/gpt.py", panel="all", **SIZES))
+    assert asked == []
 
 
 def test_the_table_of_stages_is_its_file_rounded(monkeypatch: pytest.MonkeyPatch):

@@ -71,6 +71,14 @@ def test_the_surprise_of_a_token(monkeypatch: pytest.MonkeyPatch):
     assert (found["position"], found["token"]) == (2, "owl")
 
 
+def test_a_long_text_begins_with_what_surprised_most(monkeypatch: pytest.MonkeyPatch):
+    n = 40
+    bits = [1.0, *range(n - 1)]
+    tokens = pd.DataFrame({"position": [0] * n, "bits": bits, "probability": 0.25, "rank": 7})
+    found = in_both(monkeypatch, surprise.table, SurpriseFacts(RUN, tokens, 1))["en"]
+    assert found["surprisal (bits)"].tolist() == sorted(bits, reverse=True)
+
+
 def test_what_shared_keys_cost(monkeypatch: pytest.MonkeyPatch):
     shared = Shared(CONFIG.replace(n_kv_heads=2), 11, 22, 33, 44_000, Likeness(0.5, 0.25), 0.125)
     found = row(monkeypatch, sharing.table, SharingFacts((shared,), is_logits=False))

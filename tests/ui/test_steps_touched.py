@@ -36,3 +36,11 @@ def test_what_is_left_is_timed_by_the_steps_that_are_done():
     assert steps._left(steps.N_FIRST - 1, 10, 8.0, "") == "2 of 10"
     assert steps._left(4, 10, 8.0, "") == "4 of 10 · about 12 s left"
     assert steps._left(9, 10, 9.0, "of the text") == "9 of 10 parts of the text · about 1 s left"
+
+
+@pytest.mark.parametrize("is_paused", [True, False])
+def test_results_are_said_to_be_shown_only_where_some_are(is_paused: bool):
+    assert "results so far" in steps.says_left(1, 31, is_paused=is_paused, shows_parts=True)
+    for n_done, shows_parts in ((0, True), (1, False)):
+        said = steps.says_left(n_done, 31, is_paused=is_paused, shows_parts=shows_parts)
+        assert f"after {n_done} of 31" in said and "nothing to show yet" in said

@@ -180,7 +180,7 @@ def weight_and_contribution(run: Run) -> None:
 def rests_on_the_first(run: Run, *head: int) -> None:
     """Every head of the model: its weight on the first token, and what that would move."""
     layers = [partial(first_token, run, layer) for layer in run.config.attention_layers]
-    if in_steps(layers, what=run, key="first_token").is_stopped:
+    if in_steps(layers, what=run, key="first_token", shows_parts=False).is_stopped:
         return
     draw = sinks_picture.sinks
     show(draw, run, *head, facts=sink_facts, key="sinks", on_click=shared.open_head)

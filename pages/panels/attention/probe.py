@@ -124,7 +124,7 @@ def what_heads_are_for(run: Run) -> None:
         partial(probed.probe, run),
         partial(probe_facts, run, kind, *at[:2]),
     ]
-    if in_steps(steps, what=(run.untouched, kind), key="probing").is_stopped:
+    if in_steps(steps, what=(run.untouched, kind), key="probing", shows_parts=False).is_stopped:
         return
     values = run, kind, at.layer, at.head
     with place:

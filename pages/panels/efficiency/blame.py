@@ -219,7 +219,9 @@ def _traced(weights: str, how: Compression, kept: Compression) -> bool:
         lambda: made.variant(weights, without_layer(weights, how)),
     ]
     what = "blame", weights, how, kept
-    done = in_steps(steps, what=what, key="blame_steps", asked_by="trace_rounding")
+    done = in_steps(
+        steps, what=what, key="blame_steps", asked_by="trace_rounding", shows_parts=False
+    )
     return len(done.found) == len(steps)
 
 

@@ -57,7 +57,9 @@ def what_it_still_can_do(run: Run, how: Compression) -> None:
     weights, model = score_text.measured(run), shared.whole(run)
     steps = [partial(made.variant, weights, name) for name in wanted]
     what = "rounded", weights, *wanted
-    done = in_steps(steps, what=what, key="rounded_steps", asked_by="measure_rounded")
+    done = in_steps(
+        steps, what=what, key="rounded_steps", asked_by="measure_rounded", shows_parts=False
+    )
     if len(done.found) < len(steps):
         return
     score_name = model.score_name

@@ -75,9 +75,16 @@ def _without_first(facts: SurpriseFacts) -> str:
     return text.format(bits=rest)
 
 
+def is_long(facts: SurpriseFacts) -> bool:
+    """Whether there are more tokens than the picture names."""
+    return len(facts.tokens) > surprise_picture.NAMES
+
+
 def table(facts: SurpriseFacts) -> pd.DataFrame:
-    """Every token with its surprise."""
+    """Every token with its surprise; of a long text the most surprising first."""
     found = facts.table()
+    if is_long(facts):
+        found = found.sort_values("bits", ascending=False, kind="stable", ignore_index=True)
     return pd.DataFrame(
         {
             _("position"): found["position"],
@@ -123,9 +130,11 @@ def what_surprises(run: Run) -> None:
         note(said)
     with place:
         say(says_loss, *values, facts=surprise_facts)
-    left, right = columns([7, 4])
+    left, right = (st.container(), st.container()) if is_long(facts) else columns([7, 4])
     with left:
         draw = surprise_picture.bars
         show(draw, *values, facts=surprise_facts, key="surprise_bars", on_click=pin_token)
     with right:
+        if is_long(facts):
+            note(_("The table begins with the most surprising tokens."))
         show_table(table(facts), key="surprise_table", n_names=2, height=330)
