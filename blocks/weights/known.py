@@ -45,6 +45,15 @@ class RealModel(NamedTuple):
     file: str = ""
 
 
+def language_of(text: str) -> str:
+    """Which of the languages of these models a text is in, by its letters; empty: another."""
+    letters = [sign for sign in text if sign.isalpha()]
+    others = [sign for sign in letters if not sign.isascii()]
+    if 10 * len(others) <= len(letters):
+        return ENGLISH
+    return CHINESE if 2 * sum("一" <= sign <= "鿿" for sign in others) > len(others) else ""
+
+
 MODELS = (
     RealModel(
         "SmolLM2 135M Instruct",

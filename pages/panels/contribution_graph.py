@@ -122,7 +122,7 @@ def says_drawn(facts: GraphFacts) -> str:
         "Only wires of at least {least:.0%} are drawn: they carry {carried} of all that "
         "tokens take from one another."
     )
-    said = [text.format(least=facts.least, carried=percent(facts.carried)), says_window(facts)]
+    said = [says_window(facts), text.format(least=facts.least, carried=percent(facts.carried))]
     if facts.run.training:
         said.append(_("Measured in evaluation mode."))
     return sentences(*said)

@@ -13,13 +13,14 @@ from pages.figures import marks, palette
 from pages.figures.axes import plot_room
 from pages.figures.counting import from_one, read_apart
 from pages.figures.described import SAID
-from pages.figures.theme import WIDE, Picture, Translate, faint, figure, token_label
+from pages.figures.theme import SPACE, WIDE, Picture, Translate, faint, figure, token_label
 from pages.figures.token_axis import CLOSE, label_room, label_width, token_ticks
 
 LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8)  # the least share of each
 WIDTHS = (0.7, 1.1, 1.7, 2.5, 3.5, 4.6, 5.8, 7.0)
 OPACITIES = (0.3, 0.4, 0.52, 0.64, 0.74, 0.82, 0.88, 0.94)
 LIT = (0.9,) * len(WIDTHS)
+SLANTED_LABELS = 20  # so many stand apart on a phone
 LABELS, LEVEL_LABELS, ROOM, WORD, SHORT = 40, 13, 620, 8, 12  # of which the last three are pixels
 LEAST_HEIGHT, MOST_HEIGHT = 230, 560
 SMALL, LARGE = 5, 19  # pixels of a dot
@@ -90,20 +91,30 @@ def graph(facts: GraphFacts, *, _: Translate) -> Picture:
 
 def _signs(names: Sequence[str]) -> Sequence[str]:
     """Names along x; where many are single characters, as in Chinese, each is its character."""
-    return [name[0] for name in names] if _is_of_signs(names) else names
+    return [name.lstrip(SPACE)[:1] for name in names] if _is_of_signs(names) else names
 
 
 def _is_of_signs(names: Sequence[str]) -> bool:
     """Whether there are many, and most are characters that are as wide as they are high."""
-    n_wide = sum(ord(name[0]) > WIDE and label_width(name) <= 2 * SHORT for name in names)
+    n_wide = sum(ord(name[0]) > WIDE and _width(name) <= 2 * SHORT for name in names)
     return len(names) > CLOSE and 2 * n_wide > len(names)
+
+
+def _width(name: str) -> int:
+    """Pixels that a name is wide; parts of a character, as 你 1–2/3, count as the character."""
+    return label_width(name.partition(" ")[0])
 
 
 def _token_ticks(tokens: Sequence[str], pinned: int) -> dict[str, Any]:
     """The tokens along x, the pinned one marked."""
-    ticks = token_ticks(tokens, LABELS)
-    pairs = zip(ticks["tickvals"], ticks["ticktext"], strict=True)
-    return ticks | {"ticktext": [_marked(text) if at == pinned else text for at, text in pairs]}
+    is_short = max(map(label_width, tokens)) <= SHORT
+    ticks = token_ticks(tokens, LABELS if is_short else SLANTED_LABELS)
+    step = -(-len(tokens) // len(ticks["tickvals"]))
+    shown = range(pinned % step, len(tokens), step)  # the pinned one is among them
+    names = [
+        _marked(token_label(tokens[i])) if i == pinned else token_label(tokens[i]) for i in shown
+    ]
+    return ticks | {"tickvals": list(shown), "ticktext": names}
 
 
 def _wires(shares: Shares, least: float) -> list[dict[str, Any]]:

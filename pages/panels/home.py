@@ -128,7 +128,7 @@ def its_way(run: Run, token: int) -> None:
     facts = graph.graph_facts(*way)
     left, right = st.columns([6, 1])
     with left:
-        note(sentences(graph.says_how_to_read(facts), graph.says_window(facts)))
+        note(sentences(graph.says_window(facts), graph.says_how_to_read(facts)))
     with right:
         the_picture_explained()
 

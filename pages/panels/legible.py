@@ -7,10 +7,10 @@ import streamlit as st
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from blocks.text.legibility import Legibility, legibility
-from blocks.weights.known import MODELS
-from pages.ui import brought, link, opening, starts, tokens, weights
+from blocks.weights.known import MODELS, language_of
+from pages.ui import address, brought, link, opening, starts, tokens, weights
 from pages.ui.inputs import sample_buttons
-from pages.ui.language import _, sentences
+from pages.ui.language import _, enumeration, sentences
 
 
 def note_what_is_not_read(run: Run) -> None:
@@ -25,7 +25,7 @@ def note_what_is_not_read(run: Run) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", border=True, key="hardly_legible"
     ):
-        others = "" if reader else _("No model here reads it better.")
+        others = "" if reader else says_who_reads(text, may_fetch=address.serves_one_person())
         st.markdown(sentences(says_legibility(found), others), width="stretch")
         if reader:
             title, preset = reader
@@ -36,21 +36,41 @@ def note_what_is_not_read(run: Run) -> None:
                 icon=":material/swap_horiz:",
                 key="read_with",
             )
-        if weights.tells_stories():
+        is_home = address.page_here() == link.HOME_PAGE
+        if not (reader or is_home):
+            query = link.elsewhere(link.HOME_PAGE)
+            st.page_link("app.py", label=_("Real models"), query_params=query)
+        if is_home and weights.tells_stories():
             sample_buttons(run)
+
+
+def says_who_reads(text: str, *, may_fetch: bool) -> str:
+    """Which models that people know read a text that none here does, and how they get here."""
+    language = language_of(text)
+    models = [m for m in MODELS if m.architecture is Architecture.GPT and language in m.languages]
+    absent = [model.title for model in models if not opening.here(model)]
+    if not absent:
+        return _("Blockscope knows no model that reads it better: try English or Chinese.")
+    told = _(
+        "{models} can read {language}: whoever runs this server can add one in a folder that "
+        "`BLOCKSCOPE_FOLDERS` names."
+    )
+    if may_fetch:
+        told = _("{models} can read {language}: fetch one under “Real models” on Home.")
+    return told.format(models=enumeration(absent), language=_(language))
 
 
 def says_legibility(found: Legibility) -> str:
     """How much of a text is read as bytes, or in scraps."""
     if found.is_in_bytes:
         text = _(
-            "The model's vocabulary lacks {n} of these {all} characters: it reads them as single "
-            "bytes, so what it makes of them means little."
+            "The model's vocabulary lacks {n} of these {all} characters: it reads them in "
+            "pieces (bytes), so what it makes of them means little."
         )
         return text.format(n=found.as_bytes, all=found.characters)
     text = _(
-        "The model's vocabulary lacks {n} of these {all} words: it reads them in scraps of one or "
-        "two letters, so what it makes of them means little."
+        "The model's vocabulary lacks {n} of the {all} words of three letters or more: it reads "
+        "them in scraps of one or two letters, so what it makes of them means little."
     )
     return text.format(n=found.in_scraps, all=found.words)
 

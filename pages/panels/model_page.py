@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.panels.inputs import what_goes_in
+from pages.panels.legible import note_what_is_not_read
 from pages.ui import panel, words
 from pages.ui.frame import recorded, show_page, shown_run, subtitle
 from pages.ui.panel import Panel
@@ -28,6 +29,8 @@ def show_model_page(
         run = shown_run(architecture, panels)
         if panel.reads_input(panels):
             what_goes_in(run, input_of)
+            if architecture is Architecture.GPT:
+                note_what_is_not_read(run)
         recorded(run)
         if panel.is_of_this_run(panels):
             subtitle(summary(run))

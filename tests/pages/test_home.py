@@ -102,15 +102,15 @@ def test_what_a_model_has_no_tokens_for_is_counted_and_offered_to_one_that_has()
     at = home(preset="sort", text="从前有一只小猫")
     assert "lacks 7 of these 7 characters" not in said(at)  # random weights read nothing
     at = home(text="今天下午老师在教室里讲注意力机制")
-    assert "lacks 11 of these 16 characters" in said(at) and "No model here" in said(at)
+    assert "lacks 11 of these 16 characters" in said(at) and "Qwen3 0.6B" in said(at)
     at = home(locale="zh", text="The capital of France is")
-    assert "这 3 个单词中有 3 个不在模型的词表里" in said(at)
+    assert "在三个字母以上的 3 个单词中，有 3 个不在模型的词表里" in said(at)
 
 
 def test_write_on_ends_where_the_model_can_read_no_more():
     at = home(text=" red" * 200)
     assert at.button(key="write_on").disabled and "Click a word to append it" not in said(at)
-    assert len(names(at)) == 40
+    assert len(names(at)) == 20 and "red₁₂₈" in names(at)[-1]
     assert "the first 128 are used" in said(at) and "tokens 89 to 128 of 128" in said(at)
 
 
