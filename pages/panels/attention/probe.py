@@ -35,7 +35,9 @@ PLACES = {
 
 
 def probe_facts(run: Run, kind: str, layer: int, head: int) -> ProbeFacts:
-    """The heads of one kind, and the probe without them."""
+    """The heads of one kind, and the probe without them. ValueError where nothing was learned."""
+    if not probed.can_probe(run):
+        raise ValueError(run)
     probe = probed.probe(run)
     off = probe.places(kind)
     others = head_probe.as_many_others(probe.heads, off)

@@ -39,8 +39,16 @@ def _changed(now: Now) -> list[tuple[str, Any, Any]]:
     wanted, state = progress.settings_of(step), link.state()
     of_text = ("text",) if "text" in wanted and not step.own_words else ()
     names = [name for name in (*OF_THE_MODEL, *of_text) if name in {"preset", *wanted, *state}]
-    pairs = [(name, link.value_in(wanted, name), link.value(name)) for name in names]
+    pairs = [
+        (name, _or_first(name, link.value_in(wanted, name)), _or_first(name, link.value(name)))
+        for name in names
+    ]
     return [each for each in pairs if step.set and each[1] != each[2]]
+
+
+def _or_first(name: str, found: Any) -> Any:
+    """Where no layer or head was chosen, the first is shown."""
+    return 0 if name in COUNTED and found is None else found
 
 
 def _part(name: str, wanted: Any, found: Any) -> str:
