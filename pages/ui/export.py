@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 import tomli_w
 from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_run_context import SCRIPT_RUN_CONTEXT_ATTR_NAME
 
 from blocks import ModelConfig
 from blocks.export import activations, notebook_of
@@ -102,6 +103,6 @@ def _as_this_reader(make: Callable[[], Data]) -> Callable[[], Data]:
         try:
             return make()
         finally:
-            add_script_run_ctx(thread, before)
+            setattr(thread, SCRIPT_RUN_CONTEXT_ATTR_NAME, before)  # the function takes no None
 
     return make_here
