@@ -21,6 +21,8 @@ from streamlit.testing.v1 import AppTest
 from test_hard_inputs import TEXTS
 
 from blocks.model.masks import MaskKind
+from blocks.weights.pocket import pocket
+from pages.panels.gpt import two_answers
 from pages.ui.settings import MAX_CHARACTERS, MAX_NEW_TOKENS
 
 GPT = "pages/gpt.py"
@@ -319,3 +321,14 @@ def test_two_answers_are_weighed_directly_by_ablation_and_by_patching():
     assert "In the other text the difference is" in said(at)
     visit(at, preset=None, panel="two-answers", norm_placement="post")
     assert_works(at)
+
+
+def test_another_of_the_offered_answers_is_weighed_with_what_was_measured(monkeypatch):
+    cat, saw, a = pocket("stories-en-zh").tokenizer.encode(" cat saw a")
+    asked = {"text": " The cat saw a dog. The dog saw a", "answer_a": cat, "answer_b": saw}
+    at = opened(GPT, preset=None, panel="two-answers", **asked)
+    move(at, "decided_by", "ablation")
+    before = figure(at, "answer_heads")["data"][0]["z"]
+    monkeypatch.setattr(two_answers, "outputs_of_each", None)  # nothing is run again
+    move(at, "answer_b", a)
+    assert figure(at, "answer_heads")["data"][0]["z"] != before

@@ -49,21 +49,24 @@ OF_PARTS = {
 }
 
 
-def offered(run: Run, position: int) -> tuple[int, ...]:
-    """The answers to choose from: the likeliest tokens, and those of the text."""
+def offered(run: Run, position: int, *asked: int) -> tuple[int, ...]:
+    """The answers to choose from: the likeliest tokens, those of the text, those `asked` for."""
     logits = cached.recording(run).output[0, position]
     likely = logits.topk(min(N_OFFERED, len(logits))).indices.tolist()
-    return tuple(dict.fromkeys((*likely, *run.input.token_ids)))[:MOST_OFFERED]
+    found = tuple(dict.fromkeys((*likely, *run.input.token_ids)))[:MOST_OFFERED]
+    return tuple(dict.fromkeys((*found, *asked)))
 
 
 def chosen(run: Run, position: int) -> tuple[int, int]:
     """A and B: the reader's where the model has them, or else the two likeliest."""
     likely = offered(run, position)
-    asked = [link.value(name) for name in ("answer_a", "answer_b")]
-    a = asked[0] if asked[0] is not None and asked[0] < run.config.vocab_size else likely[0]
-    rest = [token_id for token_id in likely if token_id != a] or [a]
-    b = asked[1] if asked[1] is not None and asked[1] < run.config.vocab_size else rest[0]
-    return a, b
+    a = _asked("answer_a", run, likely[0])
+    return a, _asked("answer_b", run, next((each for each in likely if each != a), a))
+
+
+def _asked(name: str, run: Run, likeliest: int) -> int:
+    asked: int | None = link.value(name)
+    return likeliest if asked is None or asked >= run.config.vocab_size else asked
 
 
 @lru_cache(maxsize=64)
@@ -112,6 +115,7 @@ def sweep(run: Run, method: str) -> list[tuple[Intervention, ...]]:
     return list(batches(run, logit_difference.changes_of(run.config, method)))
 
 
+@lru_cache(maxsize=16)
 def answer_facts(
     run: Run, position: int, a: int, b: int, method: str, n_batches: int, other: Input | None
 ) -> AnswerFacts:
@@ -123,13 +127,13 @@ def answer_facts(
     if method == "direct" and found is not None:
         answers = found.answers
     else:
-        watched = (*offered(run, position), a, b)
+        watched = offered(run, position, a, b)
         rows = [
             logits_with(run, parts, position, watched, other)
             for parts in sweep(run, method)[:n_batches]
         ]
         now = logit_difference.centered(logits)[[a, b]].cpu().numpy()
-        answers = now[:, None] - np.concatenate(rows)[:, -2:].T
+        answers = now[:, None] - np.concatenate(rows)[:, [watched.index(a), watched.index(b)]].T
     if other is not None:
         seen = other_recording(run, other).output[0]
         there = seen[min(position, len(seen) - 1)].float()
@@ -295,7 +299,7 @@ def what_decides(run: Run) -> None:
             icon=":material/lightbulb:",
         )
         return
-    parts, watched = sweep(run, method), (*offered(run, position), a, b)
+    parts, watched = sweep(run, method), offered(run, position, a, b)
     steps = [partial(logits_with, run, each, position, watched, other) for each in parts]
     what = (run, position, method, other)
     done = in_steps(steps, what=what, key="deciding", asked_by="decided_by") if steps else None
@@ -322,7 +326,7 @@ def what_decides(run: Run) -> None:
 
 def choices(run: Run, position: int, a: int, b: int) -> str:
     """The two answers, and how each part is weighed."""
-    ids = tuple(dict.fromkeys((*offered(run, position), a, b)))
+    ids = offered(run, position, a, b)
     for_a, for_b, for_method = st.columns([2, 2, 4])
     for column, name, label, shown in (
         (for_a, "answer_a", _("Answer A"), a),
