@@ -44,8 +44,8 @@ def what_if(run: Run) -> None:
         draw = partial(_controls, run)
         phone.folded(_("Change"), draw, key="change_fold", is_folded=_is_only_looked_at())
     what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run))
-    if note := _not_applied(run):
-        st.caption(note)
+    if said := _not_applied(run):
+        st.caption(said)
     switch("each_in_turn", _("Ablate every head and every whole part in turn"))
     if link.value("each_in_turn"):
         each_in_turn(run.untouched, labelled.pinned_token(run))
@@ -107,9 +107,9 @@ def each_in_turn(run: Run, token: int) -> None:
     left, right = columns([5, 3])
     if has_heads(run):
         with left:
-            show(draw_head_effects, *shown, key="effects", on_click=on_click)
+            show(draw_effects, *shown, True, key="effects", on_click=on_click)
     with right:
-        show(draw_part_effects, *shown, key="part_effects", on_click=on_click)
+        show(draw_effects, *shown, False, key="part_effects", on_click=on_click)
     if has_heads(run):
         note(says_scales(run, found))
 
@@ -142,31 +142,39 @@ def says_scales(run: Run, found: Found) -> str:
     return text.format(heads=heads, parts=parts, unit=words.unit(run))
 
 
-def draw_head_effects(run: Run, token: int, found: Found, marked: tuple[int, ...]) -> Picture:
-    """All heads, each switched off alone."""
-    title = _("Change after {token} with each head ablated alone")
-    return interventions_picture.grid(
-        cells(run, found, marked, of_heads=True),
-        title=title.format(token=token_label(run.input.labels[token])),
-        across=_("head"),
-        unit=words.unit(run),
-        _=_,
-    )
-
-
-def draw_part_effects(run: Run, token: int, found: Found, marked: tuple[int, ...]) -> Picture:
-    """All whole parts, each switched off alone."""
+def draw_effects(
+    run: Run, token: int, found: Found, marked: tuple[int, ...], of_heads: bool
+) -> Picture:
+    """All heads, or all whole parts, each switched off alone."""
     title = _("Change after {token} with each whole part ablated alone")
+    if of_heads:
+        title = _("Change after {token} with each head ablated alone")
+    title = title.format(token=token_label(run.input.labels[token]))
+    return grid(run, found, marked, of_heads=of_heads, title=title, unit=words.unit(run))
+
+
+def grid(
+    run: Run,
+    found: Sequence[float],
+    marked: tuple[int, ...],
+    *,
+    of_heads: bool,
+    title: str,
+    unit: str,
+    is_signed: bool = False,
+) -> Picture:
+    """What heads, or whole parts, are worth: a cell each."""
     return interventions_picture.grid(
-        cells(run, found, marked, of_heads=False),
-        title=title.format(token=token_label(run.input.labels[token])),
-        across=_("a whole part"),
-        unit=words.unit(run),
+        _cells(run, found, marked, of_heads=of_heads),
+        title=title,
+        across=_("head") if of_heads else _("a whole part"),
+        unit=unit,
+        is_signed=is_signed,
         _=_,
     )
 
 
-def cells(
+def _cells(
     run: Run, found: Sequence[float], marked: tuple[int, ...], *, of_heads: bool
 ) -> interventions_picture.Cells:
     """What heads, or whole parts, are worth, with their names."""

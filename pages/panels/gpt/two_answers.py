@@ -18,7 +18,7 @@ from blocks.observe.run import Input, Run
 from blocks.observe.sweep import batches, outputs_of_each
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture
-from pages.panels import interventions, interventions_picture
+from pages.panels import interventions
 from pages.ui import cached, inputs, labelled, link, probed, tokens
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
@@ -312,9 +312,9 @@ def what_decides(run: Run) -> None:
     marked, on_click = words.marked(run), partial(controls.switch_off, run)
     if interventions.has_heads(run):
         with left:
-            show(draw_heads, *shown, marked, key="answer_heads", on_click=on_click)
+            show(draw_effects, *shown, marked, True, key="answer_heads", on_click=on_click)
     with right:
-        show(draw_parts, *shown, marked, key="answer_parts", on_click=on_click)
+        show(draw_effects, *shown, marked, False, key="answer_parts", on_click=on_click)
     note(
         _(
             "Blue speaks for A, orange for B. Heads and whole parts have color scales of their "
@@ -372,23 +372,16 @@ def other_input(run: Run, a: int, b: int) -> Input | None:
     return inputs.changed(run, patch).other
 
 
-def draw_heads(*shown: Any) -> Picture:
-    """All heads; last the numbers of those parts that are switched off."""
-    return _drawn(answer_facts(*shown[:-1]), shown[-1], of_heads=True)
-
-
-def draw_parts(*shown: Any) -> Picture:
-    """All whole parts; last the numbers of those that are switched off."""
-    return _drawn(answer_facts(*shown[:-1]), shown[-1], of_heads=False)
-
-
-def _drawn(facts: AnswerFacts, marked: tuple[int, ...], *, of_heads: bool) -> Picture:
-    found, title = tuple(facts.effects), (OF_HEADS if of_heads else OF_PARTS)[facts.method]
-    return interventions_picture.grid(
-        interventions.cells(facts.run, found, marked, of_heads=of_heads),
-        title=_(title),
-        across=_("head") if of_heads else _("a whole part"),
+def draw_effects(*shown: Any) -> Picture:
+    """The facts of these values as cells; the last two: the parts switched off, whether heads."""
+    *values, marked, of_heads = shown
+    facts = answer_facts(*values)
+    return interventions.grid(
+        facts.run,
+        facts.effects.tolist(),
+        marked,
+        of_heads=of_heads,
+        title=_((OF_HEADS if of_heads else OF_PARTS)[facts.method]),
         unit=_("logit difference"),
         is_signed=True,
-        _=_,
     )
