@@ -1,6 +1,7 @@
 """A text that the model has no tokens for: how much of it, and a model here that reads it."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import streamlit as st
 
@@ -18,7 +19,7 @@ def note_what_is_not_read(run: Run) -> None:
     if not run.weights:
         return
     text = link.value("text")
-    found = legibility(text, tokens.tokenizer_of(run.input.vocabulary))
+    found = _legibility(text, run.input.vocabulary)
     if found.is_good:
         return
     reader = next(readers(text), None)
@@ -91,8 +92,13 @@ def readers(text: str) -> Iterator[tuple[str, str]]:
 def _reads(preset: str, text: str) -> bool:
     if brought.is_name(preset) and not brought.is_sound(preset):
         return False
-    start = starts.start(preset)
-    return legibility(text, tokens.tokenizer_of(start.weights)).is_good
+    return _legibility(text, starts.start(preset).weights).is_good
+
+
+@lru_cache(maxsize=64)
+def _legibility(text: str, vocabulary: str) -> Legibility:
+    """Kept: every rerun asks for it, and a long text takes half a second."""
+    return legibility(text, tokens.tokenizer_of(vocabulary))
 
 
 def _read_with(preset: str, text: str) -> None:
