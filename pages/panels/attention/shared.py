@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from blocks.inspection import head_facts as heads
 from blocks.inspection import head_steps
 from blocks.inspection.head_facts import HeadFacts, Sharpest, Window
+from blocks.inspection.mask_steps import StepFacts
 from blocks.observe.run import Run
 from pages.figures import counting
 from pages.figures.counting import from_one, told_apart
@@ -81,7 +82,7 @@ def says_sharpest(found: Sharpest, labels: tuple[str, ...]) -> str:
     return text.format(head=head, share=percent(found.weight), key=labels[found.key])
 
 
-def says_window(facts: HeadFacts, drawn: Window) -> str:
+def says_window(facts: HeadFacts | StepFacts, drawn: Window) -> str:
     """Which tokens are drawn and how much of the pinned row they hold; nothing where all are."""
     if drawn.is_whole:
         return ""

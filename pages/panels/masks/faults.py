@@ -139,7 +139,7 @@ def what_it_does(facts: LeakFacts, layer: int, head: int, token: int) -> None:
             shown = run, layer, head, token, each, scale
             show(draw_planted, *shown, key=key)
             note(says_weights(shared.step_facts(*shown)))
-    if said := shared.says_window(shared.step_facts(*shown)):
+    if said := shared.says_window(shared.step_facts(run, layer, head, token, fault, scale)):
         note(said)
 
 

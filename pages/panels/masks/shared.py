@@ -7,9 +7,9 @@ from blocks.inspection.mask_faults import MaskFault
 from blocks.inspection.mask_steps import Cells, Layer, StepFacts
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
+from pages.panels.attention import shared as attention
 from pages.ui import cached
-from pages.ui.language import _, literal
-from pages.ui.numbers import percent
+from pages.ui.language import literal
 
 MOST_DRAWN = 128  # tokens on each side of a matrix, of a long text those around the pinned one
 
@@ -44,15 +44,7 @@ def step_facts(
 
 def says_window(facts: StepFacts) -> str:
     """Which tokens of a long text are drawn; empty of any other."""
-    part = facts.drawn(MOST_DRAWN)
-    if part.is_whole:
-        return ""
-    text = _(
-        "Shown: tokens {first} to {last} of {n}, around the pinned one; they receive {share} "
-        "of its weight. All numbers are computed over all tokens."
-    )
-    share = percent(facts.held(part))
-    return text.format(first=from_one(part.first), last=part.end, n=part.n, share=share)
+    return attention.says_window(facts, facts.drawn(MOST_DRAWN))
 
 
 def token(labels: tuple[str, ...], place: int) -> str:
