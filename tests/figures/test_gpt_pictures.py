@@ -30,6 +30,7 @@ from pages.panels.gpt import (
     surprise_picture,
     writing_picture,
 )
+from pages.panels.gpt.leave_one_out_picture import Answer
 
 NASTY = ("<b>x</b>", "&amp;", "球" * 40, "🤖", "\u202eabc", "a")
 
@@ -127,6 +128,7 @@ PICTURES = {
     "accepted drafts": lambda _: drafts_picture.acceptance(drafts(), _=_),
     "surprise": lambda _: surprise_picture.bars(surprise(), _=_),
     "leave one out": lambda _: leave_one_out_picture.bars(left_out(), _=_),
+    "few to hang on": lambda _: leave_one_out_picture.few(Answer(NASTY[0], left_out()), _=_),
 }
 
 

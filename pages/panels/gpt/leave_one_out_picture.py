@@ -5,18 +5,10 @@ from typing import NamedTuple
 
 from blocks.inspection.leave_one_out import LeftOut
 from pages.figures import marks, palette
-from pages.figures.axes import row_names
 from pages.figures.counting import from_one, read_apart, told_apart
-from pages.figures.theme import (
-    HIDDEN_AXIS,
-    TITLE,
-    Picture,
-    Translate,
-    figure,
-    token_label,
-    word_label,
-)
+from pages.figures.theme import Picture, Translate, figure, token_label, word_label
 from pages.figures.token_axis import columns, label_room, slanted
+from pages.panels.gpt.few_bars_picture import few_bars
 
 NAMES, BARS, TOP, N_FEW = 24, 250, 30, 5
 OF_TEXT = 0.35  # of the length of the bars: room for what is written at their ends
@@ -33,41 +25,25 @@ def few(answer: Answer, *, _: Translate) -> Picture:
     """The tokens without which a prediction loses most; a click returns the token's position."""
     facts = answer.facts
     names, shown = read_apart(facts.run.input.labels), facts.most(N_FEW)
-    rows, bits = range(len(shown)), facts.effects[shown]
+    places, bits = [facts.places[i] for i in shown], facts.effects[shown]
     low, high = min(0.0, bits.min()), max(1.0, bits.max())
     room = OF_TEXT * (high - low)
     low, high = low - room * (low < 0), high + room
-    seen = marks.lying(
+    bars = marks.lying(
         bits.tolist(),
-        rows,
+        range(len(shown)),
         **marks.written(_("{bits:.1f} bits").format(bits=each) for each in bits),
         marker={"color": _colors(bits)},
         **marks.steady(),
         hoverinfo="skip",
     )
-    targets = marks.lying(
-        [high - low] * len(shown),
-        rows,
-        base=low,
-        customdata=[[facts.places[i]] for i in shown],
-        **marks.told(_hover(facts, i, names[facts.places[i]], _) for i in shown),
-        **marks.unseen(),
-    )
-    return figure(
-        [seen, targets],
+    return few_bars(
+        bars,
+        [names[place] for place in places],
+        [_hover(facts, i, names[place], _) for i, place in zip(shown, places, strict=True)],
+        places,
         title=_("What “{token}” loses without each token").format(token=word_label(answer.label)),
-        height=TITLE + 30 * len(shown),
-        margin=(TITLE, 0),
-        barmode="overlay",
-        bargap=0.25,
-        xaxis={**HIDDEN_AXIS, "range": [low, high]},
-        yaxis=row_names(
-            [token_label(names[facts.places[i]]) for i in shown],
-            tickfont={"size": 14},
-            ticks="",
-            showgrid=False,
-            zeroline=False,
-        ),
+        reach=(low, high),
     )
 
 

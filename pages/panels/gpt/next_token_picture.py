@@ -10,15 +10,8 @@ from pages.figures import marks, palette
 from pages.figures.axes import room_under_legend, row_names
 from pages.figures.counting import read_apart
 from pages.figures.table_rows import each_row
-from pages.figures.theme import (
-    HIDDEN_AXIS,
-    TITLE,
-    Picture,
-    Translate,
-    figure,
-    token_label,
-    word_label,
-)
+from pages.figures.theme import Picture, Translate, figure, token_label, word_label
+from pages.panels.gpt.few_bars_picture import few_bars
 
 ROW, BOTTOM = 25, 44
 LEAST, N_FEW = 0.001, 5
@@ -56,57 +49,28 @@ def bars(facts: NextFacts, *, _: Translate) -> Picture:
 def few(facts: NextFacts, *, _: Translate) -> Picture:
     """A bar for each of the likeliest tokens, with its probability; a click returns its id."""
     tokens = facts.likeliest[:N_FEW]
-    whole_row = 1.25 * float(tokens["model_probability"].max())
-    return figure(
-        [_seen(tokens), _row_targets(tokens, whole_row)],
-        title=_("Next token after “{token}”").format(token=word_label(facts.after)),
-        height=TITLE + 30 * len(tokens),
-        margin=(TITLE, 0),
-        barmode="overlay",
-        bargap=0.25,
-        xaxis={**HIDDEN_AXIS, "range": [0, whole_row], "tickformat": ".1%"},
-        yaxis=row_names(
-            [*map(token_label, few_names(facts))],
-            tickfont={"size": 14},
-            ticks="",
-            showgrid=False,
-            zeroline=False,
-        ),
+    shares = tokens["model_probability"].tolist()
+    bars = marks.lying(
+        shares,
+        range(len(shares)),
+        **marks.written(f"{x:.1%}" if x >= LEAST else f"< {LEAST:.1%}" for x in shares),
+        marker={"color": palette.EMBEDDING},
+        hoverinfo="skip",
     )
-
-
-def _lying(n: int) -> dict[str, Any]:
-    return {"type": "bar", "orientation": "h", "y": list(range(n))}
+    return few_bars(
+        bars,
+        few_names(facts),
+        [token_label(label, most=40) for label in tokens["label"]],
+        tokens["token_id"].tolist(),
+        title=_("Next token after “{token}”").format(token=word_label(facts.after)),
+        reach=(0, 1.25 * max(shares)),
+        tickformat=".1%",
+    )
 
 
 def few_names(facts: NextFacts) -> tuple[str, ...]:
     """What the tokens of that picture are called."""
     return read_apart(facts.likeliest["label"][:N_FEW].tolist())
-
-
-def _seen(tokens: pd.DataFrame) -> dict[str, Any]:
-    shares = tokens["model_probability"].tolist()
-    return {
-        **_lying(len(tokens)),
-        "x": shares,
-        "text": [f"{share:.1%}" if share >= LEAST else f"< {LEAST:.1%}" for share in shares],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "marker": {"color": palette.EMBEDDING},
-        "hoverinfo": "skip",
-    }
-
-
-def _row_targets(tokens: pd.DataFrame, whole_row: float) -> dict[str, Any]:
-    """Unseen bars as long as the picture is wide."""
-    return {
-        **_lying(len(tokens)),
-        "x": [whole_row] * len(tokens),
-        "customdata": [[token_id] for token_id in tokens["token_id"].tolist()],
-        "hovertext": [token_label(label, most=40) for label in tokens["label"]],
-        "hoverinfo": "text",
-        **marks.unseen(),
-    }
 
 
 def _digits(largest: float) -> int:
