@@ -25,6 +25,8 @@ from pages.ui.tables import show_table
 from pages.ui.views import head_choice, pin_token
 from pages.ui.ways import take
 
+WIDE = 920  # pixels of a page on a desk
+
 
 def layer_heads(run: Run, layer: int, is_apart: bool = False) -> LayerHeads:
     """The measures of the heads of a layer; `is_apart`: sinks are."""
@@ -144,9 +146,6 @@ def table(facts: LayerHeads) -> pd.DataFrame:
     return pd.DataFrame(shown).round(3)
 
 
-WIDE = 920  # pixels of a page on a desk
-
-
 @section
 def heads_of_a_layer(run: Run) -> None:
     """What the heads of one block read."""
@@ -229,23 +228,22 @@ def draw_all_heads(
 ) -> Picture:
     """All heads of all layers, a row of tiles for each layer; `is_wide`: a column for each."""
     config, found = run.config, layers.labelled_tiles(run)
-    numbers = [str(from_one(each)) for each in config.attention_layers]
-    of_layers, of_heads = (
-        (numbers, _("layer")),
-        (list(map(str, range(1, config.n_heads + 1))), _("head")),
+    names = heads.Names(
+        tuple(str(from_one(layer)) for layer in config.attention_layers),
+        tuple(str(from_one(head)) for head in range(config.n_heads)),
+        _("layer"),
+        _("head"),
     )
-    down, across = (of_heads, of_layers) if is_wide else (of_layers, of_heads)
     if is_wide:
+        names = heads.Names(names.columns, names.rows, names.across, names.down)
         found = found.sort_values(["place", "layer"], kind="stable")
     return heads.overview(
         layers.head_tiles(run, sinks.set_apart(run, is_apart), is_wide),
         found,
-        columns=len(across[0]),
+        columns=len(names.columns),
         selected=layers.tile(run, layer, head, is_wide),
         pinned=labelled.row_share(run, token),
         width=WIDE if is_wide else heads.OVERVIEW_WIDTH,
-        names=heads.Names(tuple(down[0]), tuple(across[0]), down[1], across[1])
-        if config.n_layers > labelled.FEW_LAYERS
-        else None,
+        names=names if config.n_layers > labelled.FEW_LAYERS else None,
         _=_,
     )

@@ -105,17 +105,17 @@ def _named(facts: AllHeads) -> str:
 
 def says_colors(facts: AllHeads) -> str:
     """How to read the heat table."""
-    note = _(
+    said = _(
         "Colors show shares from 0 to 1, and entropy and distance relative to their largest "
         "values. Only heads with a share above 0.5 are named."
     )
     if facts.is_probed:
         text = _("Names are those of the head probe; the cells are measured in this text.")
-        note = sentences(note, text)
+        said = sentences(said, text)
     if len(facts.heads) <= MOST_HEADS:
-        return note
+        return said
     text = _("Shown: the first {n} of {all} heads in this order; the table lists all of them.")
-    return sentences(text.format(n=MOST_HEADS, all=len(facts.heads)), note)
+    return sentences(text.format(n=MOST_HEADS, all=len(facts.heads)), said)
 
 
 def table(run: Run) -> pd.DataFrame:
@@ -147,15 +147,12 @@ def all_heads(run: Run) -> None:
         say(says_heads, *values, facts=all_heads_facts)
     sinks.sinks_switch(run, "all_heads")
     is_deep = run.config.n_layers > labelled.FEW_LAYERS
-    if is_deep:
-        drawn = run, *at, is_apart, not is_phone()
+    above = st.container() if is_deep else None
+    left, right = columns(2)
+    with left if above is None else above:
+        drawn = run, *at, is_apart, is_deep and not is_phone()
         show(draw_all_heads, *drawn, key="all_head_tiles", on_click=open_tile)
         note(tiles_note(run, len(layers.heads(run)), is_apart))
-    left, right = columns(2)
-    if not is_deep:
-        with left:
-            show(draw_all_heads, run, *at, is_apart, key="all_head_tiles", on_click=open_tile)
-            note(tiles_note(run, len(layers.heads(run)), is_apart))
     with left if is_deep else right:
         sort_by = link.value("sort_heads_by")
         sort_choice(sort_by)
