@@ -1,6 +1,5 @@
 """The filmstrip of one head: from queries and keys to what is written."""
 
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -138,15 +137,15 @@ def says_drawn(facts: HeadFacts) -> str:
 @section
 def steps_of_a_head(run: Run) -> None:
     """All steps small, one of them large, and one cell of it in numbers."""
-    at, cell = labelled.selection(run), chosen_cell(run)
-    facts = shared.head_facts(run, *at, *cell)
+    at, cell, is_apart = labelled.selection(run), chosen_cell(run), sinks.is_wanted()
+    facts = shared.drawn_facts(run, *at, is_apart, *cell)
     if present.is_on():
         _on_one_screen(facts)
         return
     code = (*source.heads_source(), head_steps.attention_steps)
     with explained(("attention_steps", "attention", "attention_ideas"), code, key="filmstrip"):
         say(says_reads, run, *at, facts=shared.head_facts)
-    is_apart = sinks.sinks_switch(run, "steps")
+    sinks.sinks_switch(run, "steps")
     values = run, *at, is_apart, cell[0]
     strip = strip_picture.so_far if progress.now() else strip_picture.strip
     show(strip, *values, facts=shared.drawn_facts, key="strip", on_click=open_step)
@@ -154,7 +153,7 @@ def steps_of_a_head(run: Run) -> None:
     cell_choice(facts)
     st.markdown(says_step(facts))
     _step_large(facts)
-    if said := says_drawn(replace(facts, apart=sinks.set_apart(run, is_apart))):
+    if said := says_drawn(facts):
         note(said)
     _in_numbers(facts)
 
