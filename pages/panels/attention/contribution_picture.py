@@ -95,15 +95,20 @@ def _bars(rows: pd.DataFrame, column: str, i: int, color: str) -> dict[str, Any]
     )
 
 
-def _range(rows: pd.DataFrame, column: str) -> list[float]:
-    """From the least (0, or below where a key works against the rest) to room for a number.
+def _ends(rows: pd.DataFrame, column: str) -> tuple[float, float]:
+    """The least (0, or below where a key works against the rest) and the most.
 
     Bars of what is set apart may reach beyond.
     """
     values = rows.loc[rows["kind"] != "apart", column].dropna()
-    least, most = min(0.0, float(values.min())), max(float(values.max()), 1e-9)
-    span = most - least
-    return [least - (0.28 * span if least < 0 else 0), most + 0.28 * span]
+    return min(0.0, float(values.min())), max(float(values.max()), 1e-9)
+
+
+def _range(rows: pd.DataFrame, column: str) -> list[float]:
+    """From the least to the most, with room for a number beyond."""
+    least, most = _ends(rows, column)
+    room = 0.28 * (most - least)
+    return [least - (room if least < 0 else 0), most + room]
 
 
 def _x_axis(
@@ -125,10 +130,10 @@ def _values(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """The number at the end of each bar, where there is room for as many."""
     if len(rows) > 36:
         return []
-    ends = {column: _range(rows, column)[1] / 1.28 for column in COLUMNS}
+    most = {column: _ends(rows, column)[1] for column in COLUMNS}
     return [
         {
-            "x": min(max(0.0, float(value)), ends[column]),
+            "x": min(max(0.0, float(value)), most[column]),
             "y": row,
             "xref": f"x{i + 1 if i else ''}",
             "yref": "y",
