@@ -87,6 +87,16 @@ def planted_mixture():
     return run, model, run.record(model)
 
 
+def hooked(run, model, hook):
+    """The logits and the bits per token of one pass with this hook of torch, which is then gone."""
+    try:
+        logits = model(run.values(), run.build_mask())[0]
+    finally:
+        hook.remove()
+    nats = F.cross_entropy(logits[:-1], torch.tensor(IDS[1:]))
+    return logits, float(nats.detach()) / 0.6931472
+
+
 def test_a_value_that_is_set_passes_on_as_a_hook_of_torch_would_pass_it(shouting):
     run, model, seen = shouting
     born = massive_facts(run, seen).born
@@ -96,14 +106,9 @@ def test_a_value_that_is_set_passes_on_as_a_hook_of_torch_would_pass_it(shouting
         x[:, born.token, CHANNEL] = 0
         return x
 
-    hook = model.layers[LAYER].register_forward_hook(zeroed)
-    try:
-        logits = model(run.values(), run.build_mask())[0]
-    finally:
-        hook.remove()
-    nats = F.cross_entropy(logits[:-1], torch.tensor(IDS[1:]))
+    logits, bits = hooked(run, model, model.layers[LAYER].register_forward_hook(zeroed))
     found = rerun(run, model, born, 0.0)
-    assert found.bits == pytest.approx(float(nats.detach()) / 0.6931472, rel=1e-5)
+    assert found.bits == pytest.approx(bits, rel=1e-5)
     assert found.token_id == int(logits[-1].argmax())
     measured = as_it_was(run, seen, born)
     assert rerun(run, model, born, born.value) == pytest.approx(measured, rel=1e-5)
@@ -120,14 +125,10 @@ def test_without_a_unit_the_layer_is_that_of_a_zeroed_input_of_its_last_matrix(s
         x[..., 3] = 0
         return (x,)
 
-    hook = model.layers[LAYER].feed_forward.down_proj.register_forward_pre_hook(zeroed)
-    try:
-        logits = model(run.values(), run.build_mask())[0]
-    finally:
-        hook.remove()
-    nats = F.cross_entropy(logits[:-1], torch.tensor(IDS[1:]))
+    down = model.layers[LAYER].feed_forward.down_proj
+    _logits, bits = hooked(run, model, down.register_forward_pre_hook(zeroed))
     found = without_unit(run, model, born, 3)
-    assert found.bits == pytest.approx(float(nats.detach()) / 0.6931472, rel=1e-5)
+    assert found.bits == pytest.approx(bits, rel=1e-5)
     assert found.value != born.value
 
 
