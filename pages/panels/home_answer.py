@@ -49,14 +49,14 @@ def says_hanging(answer: Answer) -> str:
 def says_sinks(run: Run, facts: LeftOut) -> str:
     """Which of the tokens that do much are sinks: what they say may do nothing."""
     shown = {facts.places[i] for i in facts.most(leave_one_out_picture.N_FEW)}
-    tokens = tuple(token for token in sinks.found_in(run).tokens if token in shown)
-    if not tokens:
+    found = tuple(token for token in sinks.found_in(run).tokens if token in shown)
+    if not found:
         return ""
     text = _(
         "Attention rests on {tokens} whatever the text says there (a sink): hiding it disturbs "
         "many heads."
     )
-    return text.format(tokens=sinks.names(run, tokens))
+    return text.format(tokens=sinks.names(run, found))
 
 
 def _strongest(facts: LeftOut, said: dict[str, str]) -> str:

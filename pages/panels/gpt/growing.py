@@ -54,8 +54,9 @@ class Writer:
         return self.generation.is_ended
 
     def _begin(self) -> None:
-        more: dict[str, Any] = {"is_observed": True, "stop": stop(self.run)}
-        self.generation = generation(self.run, self.sampling, self.seed, **more)
+        self.generation = generation(
+            self.run, self.sampling, self.seed, is_observed=True, stop=stop(self.run)
+        )
         self.tokens: list[Written] = []
 
     def _one_more(self, n_tokens: int) -> None:
