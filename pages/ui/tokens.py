@@ -1,6 +1,6 @@
 """The reader's text as the tokens of a whole model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
@@ -56,10 +56,10 @@ def label(run: Run, token_id: int) -> str:
     return label_of(tokenizer_of(run.input.vocabulary), token_id)
 
 
-def role(run: Run, token_id: int, role: str = "read") -> str:
-    """How a token of a run is drawn: in this role, or as special where it stands for no text."""
-    special = tokenizer_of(run.input.vocabulary).special.values()
-    return SPECIAL if token_id in special else role
+def roles(run: Run, token_ids: Iterable[int], role: str = "read") -> list[str]:
+    """How tokens of a run are drawn: in this role, or as special where one stands for no text."""
+    special = {*tokenizer_of(run.input.vocabulary).special.values()}
+    return [SPECIAL if token_id in special else role for token_id in token_ids]
 
 
 def label_of(reader: Tokenizer, token_id: int) -> str:

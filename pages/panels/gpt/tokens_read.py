@@ -96,10 +96,11 @@ def what_is_read(run: Run) -> None:
     """The text as tokens with their ids; the pinned one told apart."""
     explained(("tokenization",), key="tokens").info(counted(run), icon=":material/lightbulb:")
     pinned = labelled.pinned_token(run) - run.input.text.start
-    found = zip(run.input.tokens or (), run.input.token_ids, strict=True)
+    labels, token_ids = run.input.tokens or (), run.input.token_ids
+    found = zip(labels, token_ids, tokens.roles(run, token_ids), strict=True)
     read = [
-        Chip(label, str(token_id), "pinned" if i == pinned else tokens.role(run, token_id))
-        for i, (label, token_id) in enumerate(found)
+        Chip(label, str(token_id), "pinned" if i == pinned else role)
+        for i, (label, token_id, role) in enumerate(found)
     ]
     left, right = st.columns([7, 4], gap="large")
     with left:

@@ -294,16 +294,13 @@ def show_text(text: Text, place: Any) -> None:
     """What was read, and each new token with the chance it was drawn with."""
     opened = opened_token(text)
     facts = new_tokens(*text, opened)
-    new = enumerate(zip(facts.labels, facts.found, strict=True))
-    read = [*zip(text.run.input.tokens or (), text.run.input.token_ids, strict=True)]
-    shown = read[-chips.FEW :]
-    found = [Chip(label, "", tokens.role(text.run, token_id)) for label, token_id in shown] + [
-        Chip(
-            label,
-            percent(token.probability),
-            "pinned" if i == opened else tokens.role(text.run, token.token_id, "written"),
-        )
-        for i, (label, token) in new
+    labels, token_ids = text.run.input.tokens or (), text.run.input.token_ids[-chips.FEW :]
+    read = zip(labels[-chips.FEW :], tokens.roles(text.run, token_ids), strict=True)
+    of_new = tokens.roles(text.run, [token.token_id for token in facts.found], "written")
+    new = enumerate(zip(facts.labels, facts.found, of_new, strict=True))
+    found = [Chip(label, "", role) for label, role in read] + [
+        Chip(label, percent(token.probability), "pinned" if i == opened else role)
+        for i, (label, token, role) in new
     ]
     roles = ("read", "written", "pinned")
     is_special = any(chip.role == chips.SPECIAL for chip in found)
@@ -312,7 +309,7 @@ def show_text(text: Text, place: Any) -> None:
             st.chat_message("assistant").text(_answer(facts))
         st.markdown(chips.as_markdown(found))
         legend = chips.legend((*roles, chips.SPECIAL) if is_special else roles)
-        st.caption(sentences(legend, _says_end(len(read)), _says_begun(text)))
+        st.caption(sentences(legend, _says_end(len(labels)), _says_begun(text)))
 
 
 def _says_end(n_read: int) -> str:
