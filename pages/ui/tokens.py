@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -137,7 +138,13 @@ def _put(text: str, reader: Tokenizer) -> tuple[Piece, ...]:
         return found
     start = start_token() if way == START else ""
     begin = (Piece(reader.special[start], 0, 0, start),) if start else ()
-    return (*begin, *reader.pieces(text))
+    return (*begin, *_pieces(text, vocabulary()))
+
+
+@lru_cache(maxsize=16)
+def _pieces(text: str, vocabulary: str) -> tuple[Piece, ...]:
+    """Kept: every rerun asks for it several times, and a long text takes 0.15 s."""
+    return tokenizer_of(vocabulary).pieces(text)
 
 
 def _asked(text: str, reader: Tokenizer) -> tuple[Piece, ...] | Fault:
