@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from said_in import in_both
 
 from blocks import ModelConfig
 from blocks.cost.parameters import total_parameters
@@ -29,6 +30,7 @@ from blocks.efficiency.int8_times import (
 )
 from blocks.efficiency.matrix_places import place_of
 from blocks.efficiency.names import compression_of
+from blocks.efficiency.own_text import OwnText
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.quantization import Quantization
@@ -65,6 +67,7 @@ from pages.panels.efficiency import (
     retraining_picture,
     rounded_score,
     rounding_picture,
+    score_text,
 )
 from pages.panels.efficiency import rounding as rounding_panel
 from pages.panels.efficiency.recipe_words import in_words
@@ -777,3 +780,12 @@ def test_what_full_precision_costs_and_gives_back_is_said():
     assert said.endswith("If layer 1 were rounded too, the size would be 100 B and the result 50%.")
     alone = rounded_score.says_rounded_score(replace(facts, variants=(WHOLE, plain)), frozenset())
     assert "to 100 B" in alone and "rounded too" not in alone
+
+
+def test_of_a_text_that_is_longer_no_count_is_claimed_beyond_what_is_read(monkeypatch):
+    """Of a file, only its first characters were kept: how many tokens follow is not known."""
+    said = in_both(monkeypatch, score_text.says_halves, OwnText([], [], 2048, n_left=5))
+    assert said["en"].endswith("independent. What comes after them is not read.")
+    assert said["zh"].endswith("相互独立。其后的内容没有读取。")
+    whole = in_both(monkeypatch, score_text.says_halves, OwnText([], [], 2048, n_left=0))
+    assert whole["en"].endswith("independent.") and whole["zh"].endswith("相互独立。")

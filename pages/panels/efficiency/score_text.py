@@ -13,7 +13,7 @@ from blocks.observe.run import Run
 from pages.ui import link, score_texts, starts
 from pages.ui.controls import choose
 from pages.ui.explain import note
-from pages.ui.language import _, say_fault
+from pages.ui.language import _, say_fault, sentences
 from pages.ui.link_fields.efficiency import ScoreText
 from pages.ui.settings import GIB, memory_budget
 
@@ -61,11 +61,12 @@ def fault(run: Run) -> Fault | None:
         return found
     if _chosen(weights) is ScoreText.OWN and not st.session_state.get(OWN):
         return Fault(NO_TEXT_YET)
+    model = starts.calibrated(measured(run))
     try:
-        _asked = starts.calibrated(measured(run)).examiner
+        _asked = model.examiner
     except ConfigError as error:
         return error.faults[0]
-    return _memory_fault(starts.calibrated(measured(run)))
+    return _memory_fault(model)
 
 
 def _memory_fault(model: Calibrated) -> Fault | None:
@@ -98,14 +99,13 @@ def choice(run: Run) -> None:
     if chosen is ScoreText.OWN:
         _own_text()
     if fault(run) is None:
-        _says_halves(starts.calibrated(measured(run)))
+        asked = starts.calibrated(measured(run)).examiner
+        if isinstance(asked, OwnText):
+            note(says_halves(asked))
 
 
-def _says_halves(model: Calibrated) -> None:
+def says_halves(asked: OwnText) -> str:
     """That calibration and score share no token, and what error is told."""
-    asked = model.examiner
-    if not isinstance(asked, OwnText):
-        return
     text = _(
         "The first {first:,} of its {n:,} tokens calibrate, the other {second:,} are scored "
         "({asked:,} predictions): the two parts share no token. ± is the standard error over these "
@@ -115,12 +115,7 @@ def _says_halves(model: Calibrated) -> None:
     said = text.format(
         n=asked.n_tokens, first=half, second=asked.n_tokens - half, asked=asked.n_asked
     )
-    note(said if not asked.n_left else f"{said} {_left_out(asked)}")
-
-
-def _left_out(asked: OwnText) -> str:
-    text = _("The {n:,} tokens after them are not read.")
-    return text.format(n=asked.n_left)
+    return sentences(said, _("What comes after them is not read.") if asked.n_left else "")
 
 
 def _own_text() -> None:
