@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -334,7 +334,12 @@ def compressed_config(config: ModelConfig, how: Compression) -> ModelConfig:
 
 def matrix_names(config: ModelConfig, tensors: Mapping[str, Tensor]) -> list[str]:
     """The weights of linear layers, in the order in which they run."""
-    return [name for name in linear_weights(build(config, device="meta")) if name in tensors]
+    return [name for name in _linear_weights_of(config) if name in tensors]
+
+
+@lru_cache(maxsize=64)
+def _linear_weights_of(config: ModelConfig) -> tuple[str, ...]:
+    return tuple(linear_weights(build(config, device="meta")))
 
 
 def _masked(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 import torch
 
@@ -23,6 +24,7 @@ All measured on a processor that does 85 GFLOPs a second.
 """
 
 
+@lru_cache(maxsize=64)
 def calibrated_bytes(config: ModelConfig) -> int:
     """Memory that a model takes with what its matrices read, in float32: weights and XᵀX."""
     meta = build(config, device="meta")
