@@ -1,7 +1,8 @@
 """Which layer and matrix a rounded model loses its score in, and what it takes to get it back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pandas as pd
 
@@ -77,9 +78,16 @@ def worst_layer(rows: pd.DataFrame) -> tuple[str, int]:
     return str(worst["stack"]), int(worst["layer"])
 
 
-def blame_rows(model: Calibrated, how: Compression) -> pd.DataFrame:
-    """The blame of each matrix that a recipe rounds; nothing else of it is done."""
-    found = (blame_of(model, how, names) for names in layers(model, how))
+def blame_rows(
+    model: Calibrated,
+    how: Compression,
+    of_layer: Callable[[tuple[str, ...]], dict[str, float]] | None = None,
+) -> pd.DataFrame:
+    """The blame of each matrix that a recipe rounds; nothing else of it is done.
+
+    `of_layer` gives the `blame_of` a layer.
+    """
+    found = map(of_layer or partial(blame_of, model, how), layers(model, how))
     return in_places({name: nats for each in found for name, nats in each.items()})
 
 

@@ -50,9 +50,7 @@ def blame_of(weights: str, how: Compression, names: tuple[str, ...]) -> dict[str
 @lru_cache(maxsize=32)
 def blame_rows(weights: str, how: Compression) -> pd.DataFrame:
     """The blame of each matrix."""
-    each_layer = layers(starts.calibrated(weights), how)
-    found = (blame_of(weights, how, names) for names in each_layer)
-    return facts_of.in_places({name: nats for each in found for name, nats in each.items()})
+    return facts_of.blame_rows(starts.calibrated(weights), how, partial(blame_of, weights, how))
 
 
 def without_layer(weights: str, how: Compression) -> str:
