@@ -91,9 +91,8 @@ def which_paths(run: Run) -> None:
             shared.said_time(run, asked.flops)
             return
     steps = [partial(part, *at, i) for i in range(asked.n_parts)]
-    if len(
-        in_steps(steps, what=at, key="path_parts", asked_by=asked_by, shows_parts=False).found
-    ) < len(steps):
+    done = in_steps(steps, what=at, key="path_parts", asked_by=asked_by, shows_parts=False)
+    if done.is_stopped:
         return
     with place:
         say(says_paths, *at, facts=path_facts)

@@ -11,7 +11,6 @@ from blocks.efficiency.compression import Calibrated, Compression
 from blocks.efficiency.expected import flops_per_second, variant_flops
 from blocks.efficiency.frontier import Variant
 from blocks.efficiency.names import compression_of, name_of
-from blocks.model.faults import Fault
 from blocks.observe.run import Run
 from blocks.training.spec import TrainingSpec
 from blocks.weights.pocket import pocket_names
@@ -64,11 +63,10 @@ def whole(run: Run) -> Calibrated:
 
 def needs_training(run: Run, why: str, key: str) -> bool:
     """Whether a model came without the task that an experiment trains on; then it says so."""
-    weights = starts.original(run.weights)
-    if starts.has_task(weights):
+    fault = starts.task_fault(starts.original(run.weights))
+    if fault is None:
         return False
-    reason = say_fault(starts.task_fault(weights) or Fault(""))
-    st.info(sentences(why, reason), icon=":material/lightbulb:")
+    st.info(sentences(why, say_fault(fault)), icon=":material/lightbulb:")
     trained_models(key)
     return True
 
