@@ -96,11 +96,6 @@ def in_state(run: Run, i: int) -> Rerun:
     return STATES[i](run)
 
 
-def without_it(run: Run, n_found: int) -> Without:
-    """The first of these states."""
-    return Without(run, tuple(in_state(run, i) for i in range(n_found)))
-
-
 def says_largest(facts: MassiveFacts) -> str:
     """Where the largest value is, how it comes and goes, and which tokens are massive."""
     at = facts.largest
@@ -291,7 +286,7 @@ def _loss_without(run: Run) -> None:
     done = in_steps(steps, what=("massive", run), key="without_massive")
     if not done.found:
         return
-    found = without_it(run, len(done.found))
+    found = Without(run, tuple(done.found))
     if found.has_all:
         st.markdown(says_without(found))
     show_table(table_without(found), key="without_massive_table")

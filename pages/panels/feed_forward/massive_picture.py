@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blocks.inspection.massive import MassiveFacts
 from pages.figures import marks, palette
@@ -25,16 +26,9 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 def largest_values(facts: MassiveFacts, *, _: Translate) -> Picture:
     """A row a layer, a column a token; a click returns layer and token."""
     shown = facts.shown(MOST_TOKENS)
-    sizes = np.abs(facts.values[:, shown])
     labels = [told_apart(facts.run.input.labels)[token] for token in shown]
-    n_layers, room = len(sizes), label_room(labels)
+    n_layers, room = len(facts.values), label_room(labels)
     row = TALL if n_layers <= FEW_ROWS else ROW if n_layers <= MOST_ROWS else FLAT
-    powers = np.log10(np.maximum(sizes, LEAST))
-    ends = np.floor(powers.min()), np.ceil(powers.max())
-    ticks = np.arange(ends[0], ends[1] + 1)
-    bar = marks.color_bar(
-        _("largest size"), tickvals=ticks.tolist(), ticktext=[f"{10**tick:,g}" for tick in ticks]
-    )
     at, place = facts.largest, shown.index(facts.largest.token)
     text = _("the largest is {value} at {token} after layer {layer}, in channel {channel}")
     said = text.format(
@@ -43,18 +37,9 @@ def largest_values(facts: MassiveFacts, *, _: Translate) -> Picture:
         layer=from_one(at.layer),
         channel=from_one(at.channel),
     )
-    cells = marks.heat(
-        powers.astype(np.float32),
-        zmin=ends[0],
-        zmax=ends[1],
-        colorscale=[list(stop) for stop in palette.WEIGHTS],
-        colorbar=bar,
-        xgap=1,
-        meta={SAID: [said]},
-    )
     step = -(-n_layers // TICKS)
     return figure(
-        [cells, _targets(facts, shown, labels, _)],
+        [_cells(np.abs(facts.values[:, shown]), said, _), _targets(facts, shown, labels, _)],
         title=_("Largest value of each token after each layer"),
         **plot_room(max(72, row * n_layers), BOTTOM, above=room),
         xaxis=slanted(labels, NAMES, side="top", range=[-0.5, len(labels) - 0.5]),
@@ -67,6 +52,25 @@ def largest_values(facts: MassiveFacts, *, _: Translate) -> Picture:
             "zeroline": False,
         },
         shapes=[outline(place - 0.5, at.layer - 0.5, 1, 1)],
+    )
+
+
+def _cells(sizes: NDArray[np.float32], said: str, _: Translate) -> dict[str, Any]:
+    """Colored by powers of ten."""
+    powers = np.log10(np.maximum(sizes, LEAST))
+    least, most = np.floor(powers.min()), np.ceil(powers.max())
+    ticks = np.arange(least, most + 1)
+    bar = marks.color_bar(
+        _("largest size"), tickvals=ticks.tolist(), ticktext=[f"{10**tick:,g}" for tick in ticks]
+    )
+    return marks.heat(
+        powers.astype(np.float32),
+        zmin=least,
+        zmax=most,
+        colorscale=[list(stop) for stop in palette.WEIGHTS],
+        colorbar=bar,
+        xgap=1,
+        meta={SAID: [said]},
     )
 
 
@@ -97,6 +101,7 @@ def way_of_a_channel(facts: MassiveFacts, *, _: Translate) -> Picture:
     names = told_apart(facts.run.input.labels)
     layers = list(range(len(facts.medians) + 1))
     channel = from_one(facts.largest.channel)
+    hover = _("layer {n}").format(n="%{x}") + ": %{y:.4~g}<extra></extra>"
     curves = [
         marks.line(
             layers,
@@ -105,7 +110,7 @@ def way_of_a_channel(facts: MassiveFacts, *, _: Translate) -> Picture:
             name=f"{token_label(names[token])} ({from_one(token)})",
             line={"color": color, "width": 2.5, "dash": dash},
             marker={"size": 5, "color": color},
-            hovertemplate=_("layer {n}").format(n="%{x}") + ": %{y:.4~g}<extra></extra>",
+            hovertemplate=hover,
         )
         for token, trace, color, dash in zip(
             facts.followed, facts.traces, COLORS, DASHES, strict=False
@@ -116,7 +121,7 @@ def way_of_a_channel(facts: MassiveFacts, *, _: Translate) -> Picture:
         np.maximum(facts.medians, LEAST),
         name=_("median size of all values"),
         line=marks.dashed(),
-        hovertemplate=_("layer {n}").format(n="%{x}") + ": %{y:.4~g}<extra></extra>",
+        hovertemplate=hover,
     )
     drawn = np.concatenate((facts.traces.ravel(), facts.medians))
     sizes = np.maximum(np.abs(drawn[np.isfinite(drawn)]), LEAST)
