@@ -24,7 +24,7 @@ from pages.ui.said import say
 from pages.ui.tables import show_table
 
 
-def flow_facts(run: Run, layer: int, is_apart: bool = False) -> FlowFacts:
+def flow_facts(run: Run, layer: int, is_apart: bool) -> FlowFacts:
     """Every stage of a layer, with what it is called; `is_apart`: without the sinks."""
     seen, text = cached.recording(run), run.input.text
     ends = (seen.tensor(name, layer)[:, text] for name in ("resid_pre", "resid_post"))

@@ -36,7 +36,7 @@ class Hidden(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def own_facts(run: Run, hidden: Hidden | None, is_apart: bool = False) -> OwnFacts:
+def own_facts(run: Run, hidden: Hidden | None, is_apart: bool) -> OwnFacts:
     """The layers of this run's model on its own loss, and of one with random weights.
 
     `is_apart`: and the first without its sinks, if it has some. Raises ValueError where there is
