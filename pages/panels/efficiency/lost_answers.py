@@ -56,9 +56,8 @@ def question_by_question(run: Run, best: str) -> None:
 def _answers_and_file(weights: str) -> None:
     """What it answers otherwise, where its task asks questions, and the file to keep."""
     file = st.container()
-    if facts_of.is_asked_whole(
-        starts.calibrated(score_text.measured_weights(starts.original(weights)))
-    ):
+    measured = score_text.measured_weights(starts.original(weights))
+    if facts_of.is_asked_whole(starts.calibrated(measured)):
         with file, st.spinner(_("Asking both models the same questions …")):
             say(says_answers, weights, facts=answer_facts)
         if found := answer_facts(weights).lost:

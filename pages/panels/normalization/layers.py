@@ -125,8 +125,12 @@ def measured_run(run: Run) -> Run:
     whole = run.input
     if run.config.architecture is not Architecture.GPT or len(whole.token_ids) <= MOST_TOKENS:
         return run
-    tokens, ids = (whole.tokens or ())[:MOST_TOKENS], whole.token_ids[:MOST_TOKENS]
-    return replace(run, input=replace(whole, tokens=tokens, token_ids=ids), interventions=())
+    beginning = replace(
+        whole,
+        tokens=(whole.tokens or ())[:MOST_TOKENS],
+        token_ids=whole.token_ids[:MOST_TOKENS],
+    )
+    return replace(run, input=beginning, interventions=())
 
 
 def says_beginning(run: Run) -> str:
