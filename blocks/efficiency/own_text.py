@@ -52,6 +52,12 @@ class OwnText:
     n_left: int
 
     @property
+    def halves(self) -> tuple[int, int]:
+        """Tokens that calibrate, and those that are scored."""
+        first = self.n_tokens // 2
+        return first, self.n_tokens - first
+
+    @property
     def n_asked(self) -> int:
         """Tokens that are asked for."""
         return sum(int((batch.targets != IGNORED).sum()) for batch in self.batches)

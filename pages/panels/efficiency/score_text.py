@@ -111,10 +111,8 @@ def says_halves(asked: OwnText) -> str:
         "({asked:,} predictions): the two parts share no token. ± is the standard error over these "
         "predictions, as if they were independent."
     )
-    half = asked.n_tokens // 2
-    said = text.format(
-        n=asked.n_tokens, first=half, second=asked.n_tokens - half, asked=asked.n_asked
-    )
+    first, second = asked.halves
+    said = text.format(n=asked.n_tokens, first=first, second=second, asked=asked.n_asked)
     return sentences(said, _("What comes after them is not read.") if asked.n_left else "")
 
 
