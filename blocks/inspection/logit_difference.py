@@ -27,7 +27,7 @@ from blocks.observe.run import Run
 
 METHODS = ("direct", "ablation", "patching")
 LITTLE = 0.005  # less than that is told as 0
-KEPT = {"pattern", "head_out", "attention_out", "feed_forward_out", "resid_pre", "resid_post"}
+KEPT = {"head_out", "attention_out", "feed_forward_out", "resid_pre", "resid_post"}
 
 
 @dataclass(frozen=True, eq=False)

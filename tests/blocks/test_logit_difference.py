@@ -5,6 +5,7 @@ import torch
 
 from blocks import ModelConfig, build, record
 from blocks.inspection.logit_difference import direct, is_a_sum, swapped
+from blocks.model.attention import Attention
 from blocks.model.masks import MaskConfig
 from blocks.observe.interventions import Part, heads_of
 from blocks.observe.run import Input, Run
@@ -47,6 +48,14 @@ def test_the_parts_add_up_to_the_difference_of_the_logits(changes):
         for of in (Part.HEAD, Part.ATTENTION)
     )
     assert heads == pytest.approx(whole, rel=1e-4)
+
+
+def test_no_attention_weights_are_made_of_a_text(monkeypatch):
+    """They grow with the square of its length, and nothing here reads them."""
+    run, steps = run_of(), []
+    monkeypatch.setattr(Attention, "attend_in_steps", lambda *given: steps.append(given))
+    direct(run, build(run.config), 3, 5, 2)
+    assert not steps
 
 
 def test_what_a_part_does_to_each_answer_leaves_the_mean_of_all_logits_as_it_is():

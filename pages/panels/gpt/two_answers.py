@@ -83,10 +83,9 @@ def direct_of(run: Run, position: int, a: int, b: int) -> Direct | None:
 def other_recording(run: Run, other: Input) -> Recording:
     """What every head and part wrote for another text."""
     read = replace(run, input=other)
-    keep = {"pattern", *Part}
     model = cached.model(run)
     with cached.turn(run.device):
-        return record(model, read.values(), mask=read.build_mask(), keep=keep)
+        return record(model, read.values(), mask=read.build_mask(), keep={*Part})
 
 
 @lru_cache(maxsize=1024)
