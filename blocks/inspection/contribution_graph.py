@@ -324,11 +324,14 @@ def _norm_of_the_write(layer: nn.Module, config: ModelConfig) -> nn.Module | Non
     return getattr(layer.attention_residual, name) if name else None
 
 
-def linear(norm: Norm, x: Tensor) -> Split:
+def linear(norm: nn.Module, x: Tensor) -> Split:
     """What `norm` does to a part of `x`: linear, since the statistics are those of `x`.
 
-    Shifts are left out; they come from no part. Kobayashi et al. 2021, section 3.2.
+    Nothing, where no norm stands in its place. Shifts are left out; they come from no part.
+    Kobayashi et al. 2021, section 3.2.
     """
+    if not isinstance(norm, Norm):
+        return lambda part: part
     weight = 1.0 if norm.scale is None else at_least_float32(norm.scale.detach())
     if isinstance(norm, BatchNorm):
         scale = torch.rsqrt(at_least_float32(norm.running_var) + norm.eps) * weight

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from blocks.inspection.contribution_graph import linear
 from blocks.inspection.head_steps import out_weight
 from blocks.model.attention import Attention
 from blocks.model.config import ModelConfig
@@ -20,7 +21,7 @@ from blocks.model.kinds import Architecture, NormPlacement
 from blocks.model.layers import ParallelLayer
 from blocks.model.models import Encoder
 from blocks.model.multiplier import times
-from blocks.model.normalization import BatchNorm, LayerNorm, Norm, at_least_float32
+from blocks.model.normalization import at_least_float32
 from blocks.observe.interventions import Intervention, InterventionKind, Part, heads_of
 from blocks.observe.recording import record
 from blocks.observe.run import Run
@@ -125,7 +126,7 @@ def is_a_sum(config: ModelConfig) -> bool:
 def direct(run: Run, model: Encoder, position: int, a: int, b: int) -> Direct:
     """Run the model once, and take its logits of two tokens at a position apart."""
     seen = record(model, run.values(), mask=run.build_mask(), keep=KEPT)
-    config, last = run.config, run.config.n_layers - 1
+    config = run.config
 
     def at(name: str, layer: int) -> Tensor:
         return at_least_float32(seen.tensor(name, layer)[0, ..., position, :])
@@ -133,21 +134,27 @@ def direct(run: Run, model: Encoder, position: int, a: int, b: int) -> Direct:
     with torch.no_grad():
         rows = model.embed.weight if model.unembed is None else model.unembed.weight
         unembed = times(at_least_float32(rows[[a, b]]) - _mean(rows), model.output_scale)
-        reads, constant = through(model.final_norm, at("resid_post", last), unembed)
+        end = at("resid_post", config.n_layers - 1)
+        final = linear(model.final_norm, end)
+
+        def adds(written: Tensor) -> Tensor:
+            """What a part of the stream adds to the logits: (…, d_model) to (…, A and B)."""
+            return final(written) @ unembed.T
+
+        constant = model.final_norm(end) @ unembed.T - adds(end)
         if model.unembed_bias is not None:
             constant = constant + model.unembed_bias.bias[[a, b]]
         found: dict[tuple[str, int], Tensor] = {}
         for layer, module in enumerate(model.layers):
             writes = [Part.ATTENTION] + [Part.FEED_FORWARD] * (not config.attention_only)
             for part in writes:
-                norm = _norm_of_write(module, part)
-                wants, shift = through(norm, at(part, layer), reads)
-                found[part, layer] = wants @ at(part, layer) + shift
+                norm, write = _norm_of_write(module, part), at(part, layer)
+                found[part, layer] = adds(norm(write))
                 if part is Part.ATTENTION and config.attends_in(layer):
                     weight = out_weight(cast(Attention, module.attention))
                     each = torch.einsum("hd,hdm->hm", at("head_out", layer), weight)
-                    found[Part.HEAD, layer] = each @ wants.T
-        start = reads @ at("resid_pre", 0)
+                    found[Part.HEAD, layer] = adds(linear(norm, write)(each))
+        start = adds(at("resid_pre", 0))
     parts = [_worth(found, part) for part in heads_of(config)]
     whole = [value for (part, _layer), value in found.items() if part is not Part.HEAD]
     ends = [float(value[0] - value[1]) for value in (start, constant)]
@@ -181,25 +188,6 @@ def _norm_of_write(layer: nn.Module, part: Part) -> nn.Module:
         return nn.Identity()
     name = "attention_residual" if part is Part.ATTENTION else "feed_forward_residual"
     return getattr(getattr(layer, name), "out_norm", nn.Identity())
-
-
-def through(norm: nn.Module, x: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
-    """What directions after a norm are before it, with the scale that `x` has there frozen.
-
-    wanted · norm(x) = (the first) · x + (the second); `x`: (d_model,), `wanted`: (n, d_model).
-    """
-    none = wanted.new_zeros(len(wanted))
-    if not isinstance(norm, Norm):
-        return wanted, none
-    scaled = wanted if norm.scale is None else wanted * norm.scale
-    shift = none if norm.bias is None else wanted @ at_least_float32(norm.bias)
-    if isinstance(norm, BatchNorm):
-        rate = torch.rsqrt(norm.running_var + norm.eps)
-        return scaled * rate, shift - (scaled * rate) @ norm.running_mean
-    if isinstance(norm, LayerNorm):
-        rate = torch.rsqrt(x.var(correction=0) + norm.eps)
-        return (scaled - scaled.mean(-1, keepdim=True)) * rate, shift
-    return scaled * torch.rsqrt(x.square().mean() + norm.eps), shift
 
 
 def changes_of(config: ModelConfig, method: str) -> tuple[Intervention, ...]:

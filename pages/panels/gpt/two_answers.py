@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from blocks.inspection import logit_difference
+from blocks.inspection.contribution_graph import linear
 from blocks.inspection.logit_difference import METHODS, AnswerFacts, Direct
 from blocks.model.faults import N_
 from blocks.model.models import Encoder
@@ -287,7 +288,7 @@ def table(facts: AnswerFacts) -> pd.DataFrame:
 def what_decides(run: Run) -> None:
     """The two answers, the method, the pictures, the table."""
     run, position = run.untouched, labelled.pinned_token(run)
-    code = (logit_difference.direct, logit_difference.through)
+    code = (logit_difference.direct, linear)
     place = explained(("two_answers", "interventions"), code, key="two_answers")
     a, b = chosen(run, position)
     method = choices(run, position, a, b)
