@@ -378,16 +378,25 @@ def _windows(keys: Keys, *, global_every: int = 0) -> Values:
 
 def _local_layers(keys: Keys, window: int, every: int, *, first: bool = False) -> Values:
     """Layers with this window, and every n-th, or the `first` and every n-th after it, without."""
-    n_layers = keys.size("num_hidden_layers")
-    kinds = keys.values.get("layer_types")
-    if isinstance(kinds, list):
-        found = _rhythm([kind == FULL for kind in kinds], first=first)
-        if len(kinds) != n_layers or found is None or not {*map(str, kinds)} <= {FULL, LOCAL}:
-            keys.refuse("layer_types", NO_RHYTHM, full=FULL, n=n_layers)
-        elif FULL in kinds and LOCAL not in kinds:
-            return {}
-        every = found or 0
+    told = _every_full(keys, LOCAL, first=first)
+    if told == 1:
+        return {}
+    every = every if told is None else told
     return {"local_window": window, "global_every": every, "global_first": first}
+
+
+def _every_full(keys: Keys, other: str, *, first: bool = False) -> int | None:
+    """Return n where every n-th of the `layer_types` is full attention, 0 where none is.
+
+    All else is of the `other` kind. None where the file has no such list.
+    """
+    n_layers, kinds = keys.size("num_hidden_layers"), keys.values.get("layer_types")
+    if not isinstance(kinds, list):
+        return None
+    found = _rhythm([kind == FULL for kind in kinds], first=first)
+    if len(kinds) != n_layers or found is None or not {*map(str, kinds)} <= {FULL, other}:
+        keys.refuse("layer_types", NO_RHYTHM, full=FULL, n=n_layers)
+    return found or 0
 
 
 NO_RHYTHM = N_("{name} is {value}; here {full} may be all, none or every n-th of the {n} layers")
@@ -487,20 +496,14 @@ def _qwen3_5(keys: Keys) -> Values:
         keys.must_be(name, usual)
     keys.must_be("attention_bias", False)
     keys.must_be("attn_output_gate", True)
-    n_layers, every = keys.size("num_hidden_layers"), keys.size("full_attention_interval", 4)
-    kinds = keys.values.get("layer_types")
-    if isinstance(kinds, list):
-        found = _rhythm([kind == FULL for kind in kinds])
-        if len(kinds) != n_layers or found is None or not {*map(str, kinds)} <= {FULL, LINEAR}:
-            keys.refuse("layer_types", NO_RHYTHM, full=FULL, n=n_layers)
-        every = found or 0
+    every, told = keys.size("full_attention_interval", 4), _every_full(keys, LINEAR)
     d_state = keys.size("linear_key_head_dim", 128)
     if keys.size("linear_value_head_dim", 128) != d_state:
         keys.equal("linear_value_head_dim", "linear_key_head_dim")
     return {
         **_of_llama_kind(keys),
         "token_mixer": "gated_delta",
-        "attention_every": every,
+        "attention_every": every if told is None else told,
         "n_state_heads": keys.size("linear_num_value_heads", 32),
         "n_key_heads": keys.size("linear_num_key_heads", 16),
         "d_state": d_state,
