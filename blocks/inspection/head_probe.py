@@ -14,6 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from blocks.inspection.predictions import surprise
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture
 from blocks.model.masks import causal
@@ -160,16 +161,9 @@ def _bits(model: Encoder, config: ModelConfig, recorder: Recorder) -> np.ndarray
     ids = probe_ids(config).to(device)
     with listening(recorder), torch.no_grad():
         stream = model.encode(ids, causal(ids.shape[1], device))
-        rows = [
-            _surprisal(model.unembed_logits(stream[i : i + 1])[0], ids[i]) for i in range(len(ids))
-        ]
-    return torch.stack(rows).mean(0).cpu().numpy()
-
-
-def _surprisal(logits: Tensor, ids: Tensor) -> Tensor:
-    """−log₂ p of every token but the first: (seq, vocab_size) and (seq,) to (seq − 1,)."""
-    log_p = logits[:-1].float().log_softmax(-1).gather(-1, ids[1:, None])[:, 0]
-    return -log_p / np.log(2)
+        rows = zip(stream.split(1), ids, strict=True)
+        bits = [surprise(model.unembed_logits(row)[0], own)["bits"] for row, own in rows]
+    return np.mean(bits, axis=0)
 
 
 def _shares(pattern: Tensor) -> Tensor:
