@@ -201,11 +201,6 @@ class Pattern:
         sinks = None if self.sinks is None else self.sinks[heads]
         return F.pad(attention_pattern(scores, mask, sinks), (0, self.k.shape[2] - n_keys))
 
-    @property
-    def n_bytes(self) -> int:
-        """Memory of queries and keys."""
-        return self.q.nbytes + self.k.nbytes
-
 
 def _n_keys_seen(mask: Tensor | None, n_keys: int) -> int:
     """How many keys there are up to the last one that is seen; 1 at least."""
