@@ -155,7 +155,8 @@ def _new_cache(model: Calibrated, how: CacheRounding | None) -> Callable[[], KVC
 
 def _written(model: Calibrated, reader: CachedReader) -> tuple[tuple[int, ...], ...]:
     ids, mask, n_new = beginnings(model)
-    rows, task = written_on(reader, ids, mask, n_new).tolist(), model.text is None and model.task
+    rows = written_on(reader, ids, mask, n_new).tolist()
+    task = model.task if model.text is None else None
     stop = task.marks.stop if isinstance(task, PairTask) else None
     return tuple(tuple(row[: row.index(stop)] if stop in row else row) for row in rows)
 
