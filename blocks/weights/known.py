@@ -12,10 +12,7 @@ FRANCE = "The capital of France is"
 MARY = "When Mary and John went to the store, John gave a drink to"
 WEATHER = ">>cmn_Hans<< The weather is very nice today."
 GERMANY = "The capital of Germany is"
-BROTHER, WITHOUT_BRACKET = (
-    "He called his brother (who lives in London",
-    "He called his brother who lives in London",
-)
+BROTHER = "He called his brother (who lives in London"
 ALICE = (
     "Alice was beginning to get very tired of sitting by her sister on the bank, and of having "
     "nothing to do: once or twice she had peeped into the book her sister was reading, but it had "
