@@ -52,13 +52,11 @@ def digest(
 
 def received_by_keys(seen: Recording, layer: int, queries: slice) -> Received:
     """What the keys of a layer get from some queries."""
-    n, step = seen.pattern_shape(layer)[2], queries.step or 1
-    first, end = queries.start or 0, n if queries.stop is None else queries.stop
-    some = range(first, end, step)
-    found = []
-    for rows in heads.blocks((*seen.pattern_shape(layer)[:2], len(some), n)):
+    batch, n_heads, n, n_keys = seen.pattern_shape(layer)
+    some, found = range(n)[queries], []
+    for rows in heads.blocks((batch, n_heads, len(some), n_keys)):
         block = some[rows]
-        there = slice(block.start, block.stop, step)
+        there = slice(block.start, block.stop, block.step)
         found.append(_received(there, seen.pattern(layer, queries=there)))
     return _joined(found)
 
