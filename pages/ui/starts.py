@@ -312,8 +312,14 @@ def measured_on(weights: str, text: str = "") -> str:
     Without one it is their own task, or where they came without it, what ships in their language.
     """
     if not text and not has_task(weights):
-        text = language_of(model(weights).tokenizer)
+        text = _language(weights)
     return f"{weights}{ON}{text}" if text else weights
+
+
+@lru_cache(maxsize=64)
+def _language(weights: str) -> str:
+    """The language of the text that these weights are measured on; all of it is encoded once."""
+    return language_of(model(weights).tokenizer)
 
 
 def text_on(measured: str) -> str:
