@@ -2,8 +2,8 @@
 
 import html
 import json
-import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,6 @@ import pandas as pd
 import streamlit as st
 import tomli_w
 from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_run_context import SCRIPT_RUN_CONTEXT_ATTR_NAME
 
 from blocks import ModelConfig
 from blocks.export import activations, notebook_of
@@ -94,15 +93,14 @@ def download(name: str, make: Callable[[], Data], mime: str) -> None:
 
 
 def _as_this_reader(make: Callable[[], Data]) -> Callable[[], Data]:
-    """The same in the session of now: Streamlit presses the button in a thread that has none."""
+    """The same in the session of now: Streamlit presses the button in a thread that has none.
+
+    That thread goes on to serve others, so the session is that of one which ends with the file.
+    """
     session = get_script_run_ctx()
 
     def make_here() -> Data:
-        thread, before = threading.current_thread(), get_script_run_ctx(suppress_warning=True)
-        add_script_run_ctx(thread, session)
-        try:
-            return make()
-        finally:
-            setattr(thread, SCRIPT_RUN_CONTEXT_ATTR_NAME, before)  # the function takes no None
+        with ThreadPoolExecutor(1, initializer=add_script_run_ctx, initargs=(None, session)) as own:
+            return own.submit(make).result()
 
     return make_here
