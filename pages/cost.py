@@ -9,6 +9,7 @@ import streamlit as st
 from blocks import ModelConfig
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.cost import shared
 from pages.panels.cost.fits import draw_growth, fit_facts, fit_rows, what_fits
 from pages.panels.cost.flops import (
@@ -81,19 +82,22 @@ def what_to_take(run: Run) -> None:
         "fits": lambda: fit_rows(fit_facts(*use)),
         "training": lambda: cost_rows(training_facts(*training)),
     }
-    figures = [
-        drawn(draw_operations, *step, facts=step_facts),
-        *(
-            [drawn(crossing, config, shape.n, facts=crossover_facts)]
-            if config.has_attention
-            else []
-        ),
-        drawn(draw_memory, *use, facts=memory_facts),
-        drawn(draw_growth, *use, facts=fit_facts),
-        drawn(draw_cost, *training, facts=training_facts),
-        drawn(draw_hours, *training, facts=training_facts),
-    ]
-    take_away(config, files, lambda: figures, shared.caption(config, shape))
+
+    def pictures() -> list[Picture]:
+        return [
+            drawn(draw_operations, *step, facts=step_facts),
+            *(
+                [drawn(crossing, config, shape.n, facts=crossover_facts)]
+                if config.has_attention
+                else []
+            ),
+            drawn(draw_memory, *use, facts=memory_facts),
+            drawn(draw_growth, *use, facts=fit_facts),
+            drawn(draw_cost, *training, facts=training_facts),
+            drawn(draw_hours, *training, facts=training_facts),
+        ]
+
+    take_away(config, files, pictures, shared.caption(config, shape))
 
 
 PANELS = (

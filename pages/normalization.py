@@ -5,6 +5,7 @@ import pages.ui.entrance  # noqa: F401
 from blocks.model.faults import N_
 from blocks.model.placements import possible_placements
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.interventions import ablation
 from pages.panels.model_page import show_model_page
 from pages.panels.normalization import axes, placements
@@ -29,24 +30,28 @@ def what_to_take(run: Run) -> None:
     norms, token = (run, *axes.selection(run)), labelled.pinned_token(run)
     n_placements = len(possible_placements(run.config))
     where = run, placements.shown_layer(run), labelled.selected_head(run), n_placements
-    facts = axes.norm_facts(*norms)
     frames = {
-        "norms_per_token": lambda: facts.per_token,
-        "norms_per_feature": lambda: facts.per_feature,
-        "norms_dependence": lambda: facts.dependence,
+        "norms_per_token": lambda: axes.norm_facts(*norms).per_token,
+        "norms_per_feature": lambda: axes.norm_facts(*norms).per_feature,
+        "norms_dependence": lambda: axes.norm_facts(*norms).dependence,
     }
-    figures = [
-        drawn(axes.draw_cells, run, token),
-        drawn(axes.draw_tokens, *norms, token),
-        drawn(axes.draw_features, *norms),
-    ]
     if run.config.attends:
         frames["placements"] = lambda: placements.placement_facts(*where).moments.reset_index()
-        figures += [
-            drawn(placements.draw_spreads, *where, facts=placements.placement_facts),
-            drawn(placements.draw_patterns, *where, token),
+
+    def pictures() -> list[Picture]:
+        found = [
+            drawn(axes.draw_cells, run, token),
+            drawn(axes.draw_tokens, *norms, token),
+            drawn(axes.draw_features, *norms),
         ]
-    take_away(run.config, frames, lambda: figures, words.take_away_caption(run))
+        if run.config.attends:
+            found += [
+                drawn(placements.draw_spreads, *where, facts=placements.placement_facts),
+                drawn(placements.draw_patterns, *where, token),
+            ]
+        return found
+
+    take_away(run.config, frames, pictures, words.take_away_caption(run))
 
 
 PANELS = (

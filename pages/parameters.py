@@ -6,6 +6,7 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.parameters import shared
 from pages.panels.parameters.breakdown import draw_pieces, opened_facts, size_rows, where_they_are
 from pages.panels.parameters.changes import (
@@ -62,17 +63,23 @@ def what_to_take(run: Run) -> None:
         "changes": lambda: change_rows(changes_facts(config)),
         "published_models": lambda: published_rows(published_facts(config)),
     }
-    figures = [
-        drawn(draw_pieces, *opened, facts=opened_facts),
-        drawn(draw_changes, config, facts=changes_facts),
-        *(drawn(draw, config, facts=growth_facts) for draw in OVER),
-        drawn(draw_published, config, facts=published_facts),
-    ]
-    if is_shown(*values):
-        found = value_facts(*values).values
-        files |= {"weight_values": lambda: found.moments, "weight_bins": lambda: found.bins}
-        figures.append(drawn(draw_values, *values, facts=value_facts))
-    take_away(config, files, lambda: figures, words.parameter_count(config))
+    has_values = is_shown(*values)
+    if has_values:
+        files |= {
+            "weight_values": lambda: value_facts(*values).values.moments,
+            "weight_bins": lambda: value_facts(*values).values.bins,
+        }
+
+    def pictures() -> list[Picture]:
+        return [
+            drawn(draw_pieces, *opened, facts=opened_facts),
+            drawn(draw_changes, config, facts=changes_facts),
+            *(drawn(draw, config, facts=growth_facts) for draw in OVER),
+            drawn(draw_published, config, facts=published_facts),
+            *([drawn(draw_values, *values, facts=value_facts)] if has_values else []),
+        ]
+
+    take_away(config, files, pictures, words.parameter_count(config))
 
 
 PANELS = (
