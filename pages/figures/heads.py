@@ -50,6 +50,11 @@ def overview(
     gap = codes.shape[0] // n_rows - side
     places = (divmod(i, columns) for i in range(len(heads)))
     corner = [(x * (side + 1) - 0.5, y * (side + gap) + gap - 0.5) for y, x in places]
+    across: dict[str, Any] = HIDDEN_AXIS
+    down = across
+    if names:
+        across = _ticks(names.across, names.columns, side, side + 1, 0)
+        down = _ticks(names.down, names.rows, side, side + gap, gap)
     return figure(
         [weight_map(codes, _, showscale=False), _tiles(corner, side, heads)],
         title=title or _("All heads on one color scale"),
@@ -59,12 +64,12 @@ def overview(
         + (AXIS if names else 0),
         margin=(TITLE, AXIS if names else EDGE),
         xaxis={
-            **_ticks(names and names.across, names and names.columns, side, side + 1, 0),
+            **across,
             "range": [-1.2, codes.shape[1]],
             "constrain": "domain",
         },
         yaxis={
-            **_ticks(names and names.down, names and names.rows, side, side + gap, gap),
+            **down,
             **AS_WIDE,
             "range": [codes.shape[0], -0.5],
             "constraintoward": "top",
@@ -77,12 +82,8 @@ def overview(
     )
 
 
-def _ticks(
-    title: str | None, names: Sequence[str] | None, side: int, step: int, first: int
-) -> dict[str, Any]:
-    """An axis that names each row or column of tiles in its middle; hidden without names."""
-    if not names:
-        return dict(HIDDEN_AXIS)
+def _ticks(title: str, names: Sequence[str], side: int, step: int, first: int) -> dict[str, Any]:
+    """An axis that names each row or column of tiles in its middle."""
     middles = [first + i * step + side / 2 - 0.5 for i in range(len(names))]
     return {"title": title, "tickvals": middles, "ticktext": list(names), **BARE}
 
