@@ -55,6 +55,11 @@ class Recent(Generic[K, V]):
             while self._is_full and len(self) > self.n_at_least:
                 self._drop(next(iter(self._kept)))
 
+    def find(self, key: K) -> V | None:
+        """The value where it is kept."""
+        with self._lock:
+            return self._kept[key][0] if key in self._kept else None
+
     def weight(self, key: K) -> int | None:
         """The bytes of a value that is kept, as it was weighed."""
         with self._lock:
