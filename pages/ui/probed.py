@@ -1,5 +1,6 @@
 """What the heads of a model are for: measured once a model, whatever the reader's text."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import cast
 
@@ -39,6 +40,13 @@ def _probe(built: Built) -> HeadProbe:
         return head_probe.head_probe(model, built.config)
 
 
+@lru_cache(maxsize=32)
+def _named(built: Built) -> Mapping[tuple[int, int], tuple[str, float]]:
+    """Name and score of each head that has a name, by layer and head: asked for one by one."""
+    rows = each_row(_probe(built).heads)
+    return {(row.layer, row.head): (row.name, row.score) for row in rows if row.name}
+
+
 @lru_cache(maxsize=64)
 def _bits_without(built: Built, off: Heads) -> np.ndarray:
     model = _model(built)
@@ -52,7 +60,7 @@ def _model(built: Built) -> Encoder:
 
 def names_by_probe(run: Run) -> bool:
     """Whether heads are named by the probe: else, where it finds none, by the reader's text."""
-    return can_probe(run) and bool(probe(run).n_named)
+    return can_probe(run) and bool(_named(cached.built_of(run)))
 
 
 def badges(run: Run, heads: pd.DataFrame) -> pd.DataFrame:
@@ -70,11 +78,9 @@ def badges(run: Run, heads: pd.DataFrame) -> pd.DataFrame:
 
 def badge(run: Run, layer: int, head: int) -> str:
     """What the probe calls a head, with its score; empty where it has no name."""
-    if not names_by_probe(run):
+    if not can_probe(run):
         return ""
-    heads = probe(run).heads
-    row = heads[(heads["layer"] == layer) & (heads["head"] == head)]
-    return said(*row[["name", "score"]].iloc[0]) if len(row) else ""
+    return said(*_named(cached.built_of(run)).get((layer, head), ("", 0.0)))
 
 
 def said(name: str, score: float) -> str:
