@@ -168,10 +168,10 @@ def _telling(run: Run, query: int) -> tuple[int, int]:
     layers = run.config.attention_layers
     if not layers:
         return 0, 0
-    seen = cached.recording(run)
-    apart = sinks.set_apart(run, True)
-    rows = [seen.pattern(i, queries=slice(query, query + 1)) for i in layers]
-    layer, head = head_facts.telling(rows, query, apart)
+    seen, apart = cached.recording(run), sinks.set_apart(run, True)  # which take turns of their own
+    with cached.turn(run.device):
+        rows = [seen.pattern(i, queries=slice(query, query + 1)) for i in layers]
+        layer, head = head_facts.telling(rows, query, apart)
     return layers[layer], head
 
 

@@ -23,12 +23,12 @@ def found_in(run: Run) -> Sinks:
         return find_sinks(run, seen)
 
 
-def set_apart(run: Run, is_wanted: bool) -> tuple[int, ...]:
-    """The tokens that numbers and scales leave out; none where it is not wanted, or none are found.
+def set_apart(run: Run, is_apart: bool) -> tuple[int, ...]:
+    """The tokens that numbers and scales leave out; none where they are not apart, or not found.
 
     A run of these tokens alone has nothing that could be set apart from.
     """
-    tokens = found_in(run).tokens if is_wanted else ()
+    tokens = found_in(run).tokens if is_apart else ()
     return tokens if len(tokens) < len(run.input.labels) - run.input.n_padding else ()
 
 
