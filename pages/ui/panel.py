@@ -12,7 +12,7 @@ from pages.ui import cached, everything, link, present, share, starts
 from pages.ui.choices import Choices
 from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
-from pages.ui.language import _
+from pages.ui.language import _, literal
 from pages.ui.lessons import card, own, progress, wall
 from pages.ui.mixers import attend, attend_somewhere, no_attention
 from pages.ui.phone import is_phone
@@ -145,9 +145,8 @@ def _note_no_such_panel(panels: Sequence[Panel], shown: int) -> None:
     """Say what is shown where a link names a panel that this page has not."""
     if (name := link.value("panel")) and name != panels[shown].name:
         text = _("This page has no panel {name}. It shows *{title}* instead.")
-        st.info(
-            text.format(name=f"`{name}`", title=_(panels[shown].title)), icon=":material/link_off:"
-        )
+        said = text.format(name=literal(name), title=_(panels[shown].title))
+        st.info(said, icon=":material/link_off:")
 
 
 def reads_input(panels: Sequence[Panel]) -> bool:

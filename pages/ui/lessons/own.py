@@ -49,7 +49,7 @@ def note_what_is_gone() -> None:
     """Say where the lesson is that a link names and this session has not."""
     if (name := link.value("lesson")) and not progress.is_gone():
         text = _("There is no lesson {name} here. Home lists all that there are: *Take a lesson*.")
-        st.info(text.format(name=f"`{name}`"), icon=":material/link_off:")
+        st.info(text.format(name=literal(name)), icon=":material/link_off:")
     if progress.is_gone():
         text = _(
             "This lesson came from a file, which is kept for one session only. Open it again "
