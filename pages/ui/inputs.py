@@ -101,8 +101,7 @@ def shorten(seq_len: int) -> None:
     if link.value("input_kind") == "random":
         link.change("seq_len", seq_len - n_padding)
     elif tokens.vocabulary():
-        pieces = tokens.reading().pieces[: seq_len - n_padding]
-        link.change("text", link.value("text")[: pieces[-1].end])
+        link.change("text", tokens.beginning(link.value("text"), seq_len - n_padding))
     else:
         link.change("text", first_words(link.value("text"), seq_len - n_padding))
 

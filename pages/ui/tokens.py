@@ -92,6 +92,12 @@ def reading(text: str | None = None) -> Reading:
     return Reading(pieces, len(found), reader.left_out(text))
 
 
+def beginning(text: str, n_tokens: int) -> str:
+    """As much of a text as leaves so many tokens, with what is put around it."""
+    pieces = _fitting(_put(text, tokenizer()), n_tokens)
+    return text[: max((piece.end for piece in pieces if piece.end > piece.start), default=0)]
+
+
 def chat() -> Chat | None:
     """How a published model is asked, and where it ends."""
     return starts.chat(vocabulary())
@@ -119,7 +125,7 @@ def prompts() -> tuple[str, ...]:
 def prompt() -> str:
     """The way in which it is put; on the front page as it is, where it grows by a click."""
     wanted = str(link.value("prompt"))
-    is_put = wanted != TEXT and link.page() != "app" and wanted in prompts()
+    is_put = wanted != TEXT and link.page() != link.HOME_PAGE and wanted in prompts()
     return wanted if is_put else TEXT
 
 

@@ -5,8 +5,10 @@ import pytest
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from blocks.text.bpe import MASK
+from blocks.text.tokenizer import Piece
 from blocks.weights.pocket import pocket, pocket_names
-from pages.ui import link, starts, tokens
+from pages.ui import inputs, link, starts, tokens
+from pages.ui.fields import CHAT
 
 
 def set_link(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
@@ -71,3 +73,24 @@ def test_a_mask_that_the_reader_wrote_is_a_mask(monkeypatch: pytest.MonkeyPatch)
 def test_to_a_gpt_it_is_text_like_any_other(monkeypatch: pytest.MonkeyPatch):
     set_link(monkeypatch, preset="stories-en-zh", text=" a [MASK]")
     assert MASK not in [piece.label for piece in tokens.reading().pieces]
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize(("seq_len", "left"), [(8, "abc"), (7, "ab"), (6, "a"), (5, ""), (2, "")])
+def test_a_question_is_shortened_by_as_much_as_its_template_leaves(
+    seq_len: int, left: str, monkeypatch: pytest.MonkeyPatch
+):
+    places = [(0, 0)] * 3 + [(0, 1), (1, 2), (2, 3)] + [(3, 3)] * 2
+    pieces = tuple(Piece(i, *place, "") for i, place in enumerate(places))
+    monkeypatch.setattr(tokens, "prompt", lambda: CHAT)
+    monkeypatch.setattr(tokens, "_asked", lambda _text, _reader: pieces)
+    link.become({"preset": "sort", "text": "abc"})
+    inputs.shorten(seq_len)
+    assert link.value("text") == left
+
+
+@pytest.mark.usefixtures("session")
+def test_a_text_is_shortened_to_so_many_tokens():
+    link.become({"preset": "sort", "text": "abcdef"})
+    inputs.shorten(4)
+    assert link.value("text") == "abcd"
