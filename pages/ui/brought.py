@@ -165,7 +165,7 @@ def _path(preset: str) -> Path | None:
     kind, name = _split(preset)
     if kind == HUB:
         models = (name, name.rpartition("/")[0])  # a folder, or the model of a GGUF file
-        found = [hub_model(cache, each).get(name) for cache in _hub_caches() for each in models]
+        found = (hub_model(cache, each).get(name) for cache in _hub_caches() for each in models)
         return next(filter(None, found), None)
     return _kept_here().get(name) if kind == LOCAL else places.below(_roots(kind), name)
 

@@ -29,9 +29,11 @@ def first(lang: str) -> dict[str, str]:
     """
     if told := settings.home_model():
         return {} if told == OURS else {"preset": told}
+    if not address.is_alone():
+        return {}
     lang = lang if lang in LANGUAGES else browser_language()
     models = sorted(_of_home(), key=lambda model: lang not in model.texts)
-    found = ((here(model), model) for model in models if address.is_alone())
+    found = ((here(model), model) for model in models)
     return next((_begun(name, model, lang) for name, model in found if brought.is_sound(name)), {})
 
 
