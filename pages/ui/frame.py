@@ -315,6 +315,8 @@ def _head() -> None:
     if is_hidden("menu"):
         return
     queries = link.menu(path for links in MENU for path, _label, _icon in links)
+    if progress.now():
+        queries.update([progress.way_home()])
     with st.container(horizontal=True, gap="xxsmall"):
         columns = [st.container(gap="xxsmall") for _links in MENU]
     for column, links in zip(columns, MENU, strict=True):

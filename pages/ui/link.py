@@ -34,12 +34,17 @@ from pages.ui.settings import MAX_CHARACTERS, TYPED_CHARACTERS
 
 Query = dict[str, str]
 OPENED = "is_opened"  # whether this run of the page has taken its state from a link
+BEFORE_LESSON = "before_lesson"  # what was set when the lesson was opened
 SAID_ANYWAY = "said_anyway"  # what the link of a lesson says though it be a default: its step's
 HOME_PAGE, FIRST_ON_HOME = "app", "stories-en-zh"
-TEXTS, A_MOMENT, N_NEAR = ("text", "other_text"), 0.5, 3
-FOLLOWERS = OF_A_TRAINING | OF_A_TARGET | OF_A_TRADE_OFF
-FOLLOWERS |= {"text": (*OF_A_TARGET["text"], *OF_TWO_ANSWERS["text"])} | {
-    "prompt": ("token", "new_token")
+TEXTS, A_MOMENT, N_NEAR = ("text", "other_text", "own_text"), 0.5, 3
+LONG_TEXTS, N_LONG_TEXTS = "long_texts", 16  # whole, by what links carry of them; the last few
+FOLLOWERS = {
+    **OF_A_TRAINING,
+    **OF_A_TARGET,
+    **OF_A_TRADE_OFF,
+    "text": (*OF_A_TARGET["text"], *OF_TWO_ANSWERS["text"]),
+    "prompt": ("token", "new_token"),
 }
 # What says nothing without the model that it changes: each page begins with another one.
 OF_ONE_MODEL = {*CONFIG, *CHANGES, "weights", "at_step", "kept"}
@@ -123,7 +128,7 @@ def _of_another_preset(values: Mapping[str, Any], new: str) -> dict[str, Any]:
         "weights",
         "at_step",
         "prompt",
-        *OF_A_TARGET["text"],
+        *FOLLOWERS["text"],
         *(("text", "token") if is_trained else ()),
     }
     return {name: old for name, old in values.items() if name not in gone}
@@ -323,7 +328,7 @@ def _is_just_left(query: Mapping[str, str]) -> bool:
 def write() -> None:
     """Put the state into the address bar, if it is not there."""
     all_set, written = as_query(), st.session_state.get("written")
-    query = _of_page(st.session_state.get("page", ""), all_set)
+    query = _of_page(page(), all_set)
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
     if written != query:
@@ -336,11 +341,14 @@ def write() -> None:
 def _set_elsewhere(page: str, query: Mapping[str, str]) -> dict[str, str]:
     """What was set on other pages, and stays when a link to this one is opened.
 
-    What follows another value goes with it. A lesson begins as its link says.
+    What follows another value goes with it. A lesson begins as its link says, and after it stands
+    what stood before it.
     """
     before = st.session_state.get("all_set", {})
-    if "lesson" in query or "lesson" in before:
+    if "lesson" in query:
         return {}
+    if "lesson" in before:
+        before = st.session_state.get(BEFORE_LESSON, {})
     changed = {name for name in FOLLOWERS if before.get(name) != query.get(name)}
     gone = {follower for name in changed if is_of_page(name, page) for follower in FOLLOWERS[name]}
     kept = {name: text for name, text in before.items() if name not in gone}
@@ -349,7 +357,7 @@ def _set_elsewhere(page: str, query: Mapping[str, str]) -> dict[str, str]:
 
 def as_query() -> dict[str, str]:
     """What differs from the defaults, as plain text; of what model, where another page needs it."""
-    query = {name: _as_carried(name, value) for name, value in state().items()}
+    query = {name: as_carried(name, value) for name, value in state().items()}
     if "lesson" in query:
         defaults = {name: value(name) for name in st.session_state.get(SAID_ANYWAY, ())}
         query = {n: as_text(v) for n, v in defaults.items() if v is not None} | query
@@ -360,19 +368,20 @@ def as_query() -> dict[str, str]:
     return {"preset": value("preset"), **query}
 
 
-def _as_carried(name: str, found: Any) -> str:
+def as_carried(name: str, found: Any) -> str:
     """A value as a link carries it: a long text by its beginning, which finds the whole here."""
     text = as_text(found)
     if name not in TEXTS or len(text) <= MAX_CHARACTERS:
         return text
-    beginning = text[:MAX_CHARACTERS]
-    st.session_state.setdefault("long_texts", {})[beginning] = text
+    beginning, kept = text[:MAX_CHARACTERS], dict(st.session_state.get(LONG_TEXTS, {}))
+    kept.pop(beginning, None)
+    st.session_state[LONG_TEXTS] = {**dict([*kept.items()][1 - N_LONG_TEXTS :]), beginning: text}
     return beginning
 
 
 def here() -> dict[str, str]:
     """The link of this page: what of all that is set says something on it."""
-    return _of_page(st.session_state.get("page", ""), as_query())
+    return _of_page(page(), as_query())
 
 
 def menu(paths: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -387,9 +396,13 @@ def menu(paths: Iterable[str]) -> dict[str, dict[str, str]]:
     return links
 
 
-def elsewhere(path: str) -> dict[str, str]:
-    """The link to a page with what is set for it, but for the panel that is open on this one."""
-    return _without_panel(_of_page(PurePath(path).stem, as_query()))
+def elsewhere(path: str, query: Query | None = None) -> Query:
+    """The link to a page with what is set for it, but for the panel that is open on this one.
+
+    `query`: what will be set, where that is not what is.
+    """
+    query = as_query() if query is None else query
+    return _without_panel(_of_page(PurePath(path).stem, query))
 
 
 def _of_page(page: str, query: dict[str, str]) -> dict[str, str]:
@@ -411,7 +424,7 @@ def read(query: Mapping[str, str]) -> Mended:
     """Typed, checked values out of any link at all; defaults are left out."""
     values: dict[str, Any] = {}
     faults = [Fault(UNKNOWN, {"name": _shown(name)}) for name in query if name not in FIELDS]
-    long_texts = st.session_state.get("long_texts", {})
+    long_texts = st.session_state.get(LONG_TEXTS, {})
     for name in (name for name in FIELDS if name in query):
         text = long_texts.get(query[name], query[name]) if name in TEXTS else query[name]
         try:

@@ -182,3 +182,15 @@ def test_a_link_within_a_page_is_in_the_address_and_back_leads_before_it(reader:
     settle(page)
     assert query(page)["lesson"] == "attention-by-hand"
     expect(page.get_by_role("link", name="Next lesson")).to_be_visible()
+
+
+def test_leaving_a_lesson_is_one_step_and_back_leads_into_it_again(reader: Reader):
+    page = reader.open("/attention?lesson=scaling&lesson_step=1&lang=en")
+    at(page, "leave").get_by_role("link").click()
+    expect(at(page, "left_lesson").get_by_role("link")).to_contain_text("step 2 of 6")
+    settle(page)
+    assert "lesson" not in query(page)
+    go_back(page)
+    expect(at(page, "lesson_card")).to_be_visible()
+    settle(page)
+    assert (query(page)["lesson"], query(page)["lesson_step"]) == ("scaling", "1")

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl
 
 import pytest
 from opened import assert_works, figure, move, opened, press, run, said, titles, visit
@@ -282,7 +282,9 @@ def test_who_leaves_comes_home_and_goes_on_where_the_lesson_was_left():
     at = lesson_opened(lesson_step=1, guesses="0:1=4.07", d_model=128)
     (leave,) = (e.proto for e in at.main if e.type == "page_link" and e.proto.label == "Leave")
     query = {name: each[0] for name, each in parse_qs(leave.query_string).items()}
-    assert leave.page == "" and query["guesses"] == "0:1=4.07"
+    menu = (e.proto for e in at.sidebar if e.type == "page_link")
+    assert leave.query_string in {e.query_string for e in menu if e.page == ""}
+    assert leave.page == "" and dict(parse_qsl(query["left_lesson"]))["guesses"] == "0:1=4.07"
     home = visit(at.switch_page("app.py"), **{"panel": None, **query})
     assert_works(home)
     assert "lesson" not in home.query_params and "guesses and settings are saved" in said(home)
@@ -492,6 +494,21 @@ def test_after_a_lesson_home_shows_what_stood_before_it_with_the_reader_s_senten
     assert_works(home)
     after = {name: text for name, text in home.query_params.items() if name != "left_lesson"}
     assert after == before
+
+
+def test_after_a_lesson_other_pages_have_what_was_set_on_them_before_it():
+    at = opened("pages/cost.py", preset="gpt2-small", panel=None, counted_pass="training")
+    home = visit(at.switch_page("app.py"), preset=None, panel=None, counted_pass=None)
+    assert home.session_state["all_set"]["counted_pass"] == "training"
+    way = progress_link(home, "Attention by hand")
+    at = visit(home.switch_page(ATTENTION), **{"preset": None, "panel": None, **way})
+    assert "counted_pass" not in at.session_state["all_set"]
+    (leave,) = (e.proto for e in at.main if e.type == "page_link" and e.proto.label == "Leave")
+    query = {name: each[0] for name, each in parse_qs(leave.query_string).items()}
+    home = visit(at.switch_page("app.py"), **{"preset": None, "panel": None, **query})
+    assert_works(home)
+    assert home.session_state["all_set"]["counted_pass"] == "training"
+    assert dict(home.query_params) == query
 
 
 def test_who_leaves_a_lesson_reads_on_in_the_language_of_now():

@@ -13,6 +13,7 @@ from blocks.model.masks import MaskKind
 from blocks.model.presets import PRESET_TABLE, PRESETS
 from pages.ui import link, starts
 from pages.ui.fields import CONFIG, FIELDS, RUN, SAMPLES
+from pages.ui.settings import MAX_CHARACTERS
 
 VALUES = st.one_of(
     st.text(max_size=20),
@@ -136,3 +137,21 @@ def test_a_link_of_a_moment_ago_is_no_link_that_was_opened(monkeypatch: pytest.M
     assert not link._is_just_left({"preset": "course", "d_model": "32"})
     now[0] += 1
     assert not link._is_just_left(old)
+
+
+@pytest.mark.usefixtures("session")
+def test_two_answers_are_tokens_of_one_vocabulary():
+    link.become({"preset": "stories-en-zh", "answer_a": 5, "answer_b": 7})
+    link.change("preset", "story")
+    assert not {"answer_a", "answer_b"} & link.state().keys()
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("name", link.TEXTS)
+def test_a_link_carries_the_beginning_of_a_long_text_and_finds_the_last_few_whole(name: str):
+    for i in range(2 * link.N_LONG_TEXTS):
+        text = f"{i} " + "x" * MAX_CHARACTERS
+        link.become({name: text})
+        query = link.as_query()
+        assert query[name] == text[:MAX_CHARACTERS] and link.read(query).values[name] == text
+    assert len(session.session_state[link.LONG_TEXTS]) == link.N_LONG_TEXTS

@@ -5,6 +5,7 @@ import pytest
 from blocks.lessons import shelf
 from pages.ui import link
 from pages.ui.lessons import progress
+from pages.ui.settings import MAX_CHARACTERS
 
 pytestmark = pytest.mark.usefixtures("session")
 
@@ -27,6 +28,16 @@ def test_the_first_words_of_the_reader_s_own_sentence_are_read(own: str, read: s
     assert found
     _page, query = progress.way_in(found)
     assert query["text"] == read and query.get("own_text", "") == own
+
+
+@pytest.mark.parametrize("name", shelf.names())
+def test_the_ways_into_lessons_carry_no_more_of_a_long_text_than_any_link(name: str):
+    link.sync("page")
+    link.change("text", "word " * MAX_CHARACTERS)
+    found = shelf.lesson(name, "en")
+    assert found
+    _page, query = progress.way_in(found)
+    assert max(map(len, query.values())) <= MAX_CHARACTERS
 
 
 def test_who_comes_back_to_the_first_step_finds_the_same_words():

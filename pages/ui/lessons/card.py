@@ -90,7 +90,7 @@ def _head(now: Now) -> None:
         unbroken = (text.replace(" ", "\u00a0") for text in said)
         st.caption(" · ".join([now.lesson.title, *unbroken]), width="stretch")
         with st.container(width="content", key="leave"):  # to Home, which keeps the way back
-            way, query = progress.HOME, link.elsewhere(progress.HOME)
+            way, query = progress.way_home()
             st.page_link(way, label=_("Leave"), icon=":material/close:", query_params=query)
 
 
@@ -251,7 +251,7 @@ def _on(now: Now) -> None:
         if found := _next_lesson(now):
             _lead(_("Next lesson"), icon, progress.way_in(found), found.title)
         else:
-            _lead(_("All lessons"), icon, (progress.HOME, link.elsewhere(progress.HOME)))
+            _lead(_("All lessons"), icon, progress.way_home())
     elif now.lesson.steps[now.i + 1].page == now.step.page:
         go = partial(progress.go, now.i + 1)
         st.button(label, icon=icon, type="primary", on_click=go, key=guessing.ON)

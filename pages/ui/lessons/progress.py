@@ -21,7 +21,7 @@ from pages.ui import cached, history, link, room
 from pages.ui.fields import CONFIG
 from pages.ui.language import LANGUAGES, browser_language, current_language
 from pages.ui.lessons.wanted import as_link
-from pages.ui.link_fields.lessons import FIELDS
+from pages.ui.link_fields.lessons import FIELDS, LEFT
 from pages.ui.phone import is_phone
 from pages.ui.settings import lessons_folder
 from pages.ui.turns import turns
@@ -32,7 +32,6 @@ TURN, ASKED, BLANK, DRAWN = "lesson_turn", "asked", "blank", "drawn"
 OF_ANOTHER = {*link.OF_ONE_MODEL, "mask_kind"}  # what is not for another model
 MEASURED, FAULT = "lesson_measured", "lesson_fault"  # for guesses; why nothing could be
 OF_NOW = ("lang", "hide")  # what no lesson changes
-BEFORE = "before_lesson"  # what was set when it was opened
 BROUGHT = "brought"  # the name of the lesson that this reader brought, which no other can open
 IN_A_PICTURE = (AskKind.CURVE, AskKind.CELL)  # which wants width
 TALL = (*IN_A_PICTURE, AskKind.ORDER)  # guessed with what fills a phone's screen
@@ -150,12 +149,12 @@ def completed(query: dict[str, str]) -> dict[str, str]:
     Where it names another model, the settings of the lesson's model are not for it.
     """
     language = query.get("lang", "") if query.get("lang") in LANGUAGES else browser_language()
+    before = st.session_state.get("all_set", {})
+    if "lesson" in query and "lesson" not in before:
+        st.session_state[link.BEFORE_LESSON] = before
     found = lesson(query.get("lesson", ""), language)
     if found is None:
         return query
-    before = st.session_state.get("all_set", {})
-    if "lesson" not in before:
-        st.session_state[BEFORE] = before
     i = min(link.read(query).values.get("lesson_step", 0), len(found.steps) - 1)
     begun = _begun(found, i, query.get("own_text", ""))
     st.session_state[link.SAID_ANYWAY] = tuple(begun)
@@ -248,7 +247,7 @@ def _step_link(found: Lesson, i: int, kept: Mapping[str, str]) -> tuple[str, dic
         del query["lesson_step"]
     if step.show:
         query["panel"] = step.show
-    return page_file(step.page), query
+    return page_file(step.page), {name: link.as_carried(name, each) for name, each in query.items()}
 
 
 def _set_by(step: Step, own: str) -> dict[str, str]:
@@ -409,15 +408,25 @@ def solve() -> None:
 
 
 def end() -> None:
-    """Go on with what stood before the lesson; language and own sentence are those of now.
+    """Go on with what stood before the lesson."""
+    link.become(link.read(_afterwards()).values)
+
+
+def way_home() -> tuple[str, dict[str, str]]:
+    """Home, and its link once the lesson that is open is left, so that Back leads into it again."""
+    return HOME, link.elsewhere(HOME, _afterwards())
+
+
+def _afterwards() -> dict[str, str]:
+    """What stood before the lesson; language and own sentence are those of now.
 
     The lesson can be taken up again on Home.
     """
-    before = link.read(st.session_state.get(BEFORE, {})).values
-    state = {name: value for name, value in before.items() if name not in OF_NOW}
-    state |= {name: link.value(name) for name in OF_NOW if link.value(name)}
-    state |= {"text": text} if (text := own_text()) else {}
-    link.become({**state, "left_lesson": _where_it_is_left()})
+    before, now = st.session_state.get(link.BEFORE_LESSON, {}), link.as_query()
+    query = {name: text for name, text in before.items() if name not in (*OF_NOW, *LEFT)}
+    query |= {name: now[name] for name in OF_NOW if name in now}
+    found = {"text": link.as_carried("text", own_text()), "left_lesson": _where_it_is_left()}
+    return query | {name: text for name, text in found.items() if text}
 
 
 def leave() -> None:
