@@ -1,7 +1,9 @@
 """What the panels of Efficiency share: the trained model, its variants, and the way to one."""
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import pandas as pd
 import streamlit as st
@@ -29,7 +31,7 @@ from pages.ui.link_fields.efficiency import FIELDS
 from pages.ui.numbers import percent
 from pages.ui.ways import take, way
 
-WORTH_SAYING = 10  # seconds
+WORTH_SAYING, SPEED_HOLDS = 10, 60  # seconds
 
 
 def ways_to_trained() -> None:
@@ -241,12 +243,19 @@ def expected(run: Run, recipes: Iterable[str]) -> None:
 
 def said_time(run: Run, n_flops: int) -> None:
     """About how long so much work on a text takes here, where that is no matter of seconds."""
-    seconds = 0.0 if whole(run).text is None else n_flops / flops_per_second()
+    minute = int(time.monotonic() // SPEED_HOLDS)
+    seconds = 0.0 if whole(run).text is None else n_flops / _speed(minute)
     if seconds > WORTH_SAYING:
         text = _(
             "This takes about {time} here, estimated from the current speed of matrix products."
         )
         note(text.format(time=long_duration(seconds, _=_)))
+
+
+@lru_cache(maxsize=1)
+def _speed(_minute: int) -> float:
+    """FLOPs per second here, measured once a minute: a rerun does not wait for it each time."""
+    return flops_per_second()
 
 
 def use_clicked(customdata: list[str]) -> None:
