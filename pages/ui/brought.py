@@ -328,10 +328,11 @@ def _temporary() -> "tempfile.TemporaryDirectory[str]":
 
 
 class _Key(NamedTuple):
-    """A folder as it is now: with other files in it, it is another one."""
+    """A folder as it is now, and how much a model may take: with other files it is another one."""
 
     path: str
     stamp: Stamp
+    most_bytes: int
 
 
 @once
@@ -342,7 +343,9 @@ def _opened() -> Shelf[_Key, Brought]:
 
 def _of_folder(folder: Path) -> Brought:
     stamp = places.stamp(folder)
-    return Brought(faults=UNREADABLE) if stamp is None else _opened().get(_Key(str(folder), stamp))
+    if stamp is None:
+        return Brought(faults=UNREADABLE)
+    return _opened().get(_Key(str(folder), stamp, _most_bytes()))
 
 
 def _open(key: _Key) -> Brought:
@@ -353,7 +356,7 @@ def _open(key: _Key) -> Brought:
             _check_size(weights[0])
             file = read_model_file(weights[0].read_bytes())
             return Brought(places.fingerprint(folder), "blockscope", Learned.of_file(file))
-        found = open_published(folder, budget=_most_bytes())
+        found = open_published(folder, budget=key.most_bytes)
         digest = places.fingerprint(folder)  # which reads all, so only of what fits
     except ConfigError as error:
         counted = read_config(folder) if error.faults[0].text == OVER_BUDGET else None

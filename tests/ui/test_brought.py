@@ -102,6 +102,16 @@ def test_what_is_too_large_is_refused_before_it_is_read(
         assert found is not None and any("more than the" in str(each) for each in found.faults)
 
 
+def test_what_was_too_large_is_opened_where_more_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = save_folder("gpt2", tmp_path / "folders/theirs")
+    monkeypatch.setenv("BLOCKSCOPE_FOLDERS", str(folder.parent))
+    for gib, is_sound in (("0.00001", False), ("1", True)):
+        monkeypatch.setenv("BLOCKSCOPE_MEMORY_GIB", gib)
+        assert brought.is_sound("folder:theirs") == is_sound
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
