@@ -9,7 +9,7 @@ from babel.messages.pofile import read_po
 from blocks.cost.passes import PassKind, operations
 from blocks.model.presets import PRESETS
 from blocks.text.corruption import random_spans
-from pages.ui.explain import TITLES
+from pages.ui.explain import TITLES, n_words
 from pages.ui.language import LANGUAGES, LOCALE
 from pages.ui.terms import OPTIONS
 
@@ -39,6 +39,17 @@ def test_each_concept_has_its_text_and_each_text_its_concept(lang: str):
 
 def test_no_text_is_in_another_language():
     assert {path.name for path in TEXT.iterdir()} == LANGUAGES.keys()
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_each_says_first_and_in_plain_words_what_its_subject_is(lang: str):
+    begun = {concept: text(lang, concept).split("\n\n#### ") for concept in TITLES}
+    assert {concept for concept, parts in begun.items() if len(parts) < 2} == set()
+    for concept, (opening, *_rest) in begun.items():
+        assert "\n" not in opening, concept
+        assert re.search(r"\*\*[^*]+\*\*", opening), concept  # what it is called
+        assert not re.search(r"[$`#]|^- |\d", opening) or concept == "ideas", concept
+        assert 12 <= n_words(opening) <= 60, concept
 
 
 @pytest.mark.parametrize("concept", TITLES)
