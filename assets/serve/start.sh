@@ -4,7 +4,8 @@
 #   PROCESSES   how many, at most 10 (one a core)
 #   SITE        where readers come from (":8501", or a name, for which Caddy fetches a certificate)
 #   DATA        the one folder that is written to
-#   BLOCKSCOPE_MEMORY_GIB   of a process for models and runs; where the container has a limit, what fits
+#   BLOCKSCOPE_MEMORY_GIB   of a process for models and runs, whatever the device. By default on a CPU 2, and
+#               where the container has a limit what fits; on an accelerator a part of what is free there
 set -eu
 umask 077
 cd "$(dirname "$0")/../.."
@@ -14,12 +15,12 @@ export PYTHON="${PYTHON:-python3}" FIRST_PORT="${FIRST_PORT:-860}"
 
 # A process takes 1.5 GiB with its workers, and half as much again as its models and runs may; uploads 1 GiB.
 limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null || echo max)
-if [ -n "${BLOCKSCOPE_MEMORY_GIB:-}" ] || [ "$limit" = max ]; then
-  export BLOCKSCOPE_MEMORY_GIB="${BLOCKSCOPE_MEMORY_GIB:-2}"
+if [ "$limit" = max ]; then
+  export BLOCKSCOPE_CPU_GIB=2
 else
-  BLOCKSCOPE_MEMORY_GIB=$(awk "BEGIN { gib = (($limit / 2^30 - 1) / $PROCESSES - 1.5) / 1.5
+  BLOCKSCOPE_CPU_GIB=$(awk "BEGIN { gib = (($limit / 2^30 - 1) / $PROCESSES - 1.5) / 1.5
     print gib > 2 ? 2 : gib < 0.25 ? 0.25 : gib }")
-  export BLOCKSCOPE_MEMORY_GIB
+  export BLOCKSCOPE_CPU_GIB
 fi
 
 UPSTREAMS=$(seq -s " " -f "127.0.0.1:${FIRST_PORT}%g" 0 $((PROCESSES - 1)))

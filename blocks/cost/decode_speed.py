@@ -55,12 +55,13 @@ def bytes_per_step(config: ModelConfig, setup: Setup, shape: Shape) -> int:
     Of a table that is looked up in, next to nothing is read; where it scores the vocabulary too
     (tied), all of it. Several texts may need more experts than one: at best they need the same.
     """
-    n_weights = active_parameters(config) - _looked_up(config)
+    n_weights = active_parameters(config) - looked_up(config)
     cache = device_cache_bytes(config, setup, batch=shape.batch, n=shape.n)
     return setup.share(setup.weight_bytes(n_weights)) + cache
 
 
-def _looked_up(config: ModelConfig) -> int:
+def looked_up(config: ModelConfig) -> int:
+    """Parameters of tables of which a pass reads the rows of its tokens alone."""
     table = count_parameters(config)
     names = [name for name in TABLES if not (name == "embed" and config.vocabulary.tie_embeddings)]
     return int(table["count"][table["part"].isin(names)].sum())

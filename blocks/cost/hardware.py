@@ -1,12 +1,9 @@
 """Devices that models are trained and served on: memory, speed and bandwidth, with sources."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
-import torch
+from blocks.model import devices
 
 HERE = "here"
 GB, TB, TERA = 10**9, 10**12, 10**12
@@ -18,7 +15,8 @@ class Hardware:
 
     `memory` in bytes (as on the sheet, GB = 10⁹ bytes: drivers and the decimal point take the
     rest), `bandwidth` in bytes per second, `peak` the dense FLOP/s of matrix products by number
-    format, added up in float32; what a sheet gives for sparse matrices is left out.
+    format, added up in float32; what a sheet gives for sparse matrices is left out. `driver_names`:
+    what its driver calls it, whole, for its sisters are slower.
     """
 
     title: str
@@ -26,14 +24,25 @@ class Hardware:
     bandwidth: int
     peak: Mapping[str, float]
     source: str
+    driver_names: tuple[str, ...] = ()
+
+    @property
+    def fastest_training(self) -> float:
+        """FLOP/s in the format in which a model is trained fastest here: bfloat16, else float32."""
+        return self.peak.get("bfloat16") or self.peak.get("float32", 0.0)
 
 
 def _device(
-    title: str, memory_gb: int, gb_a_second: int, tera: tuple[float, float, float], source: str
+    title: str,
+    memory_gb: int,
+    gb_a_second: int,
+    tera: tuple[float, float, float],
+    source: str,
+    *driver_names: str,
 ) -> Hardware:
     names = ("float32", "bfloat16", "float16")
     peak = {name: rate * TERA for name, rate in zip(names, tera, strict=True) if rate}
-    return Hardware(title, memory_gb * GB, gb_a_second * GB, peak, source)
+    return Hardware(title, memory_gb * GB, gb_a_second * GB, peak, source, driver_names)
 
 
 # fmt: off
@@ -41,30 +50,33 @@ def _device(
 # none), source. float32 is that of the plain units, not of TF32.
 HARDWARE: dict[str, Hardware] = {
     "t4": _device(
-        "NVIDIA T4", 16, 300, (8.1, 0, 65), "NVIDIA T4 data sheet"),
+        "NVIDIA T4", 16, 300, (8.1, 0, 65), "NVIDIA T4 data sheet", "Tesla T4"),
     "v100-sxm-32gb": _device(
-        "NVIDIA V100 SXM2 32GB", 32, 900, (15.7, 0, 125), "NVIDIA V100 data sheet"),
+        "NVIDIA V100 SXM2 32GB", 32, 900, (15.7, 0, 125), "NVIDIA V100 data sheet",
+        "Tesla V100-SXM2-32GB"),
     "rtx-3090": _device(
         "NVIDIA RTX 3090", 24, 936, (35.6, 71, 71),
-        "NVIDIA Ampere GA102 white paper, appendix A"),
+        "NVIDIA Ampere GA102 white paper, appendix A", "NVIDIA GeForce RTX 3090"),
     "rtx-4090": _device(
         "NVIDIA RTX 4090", 24, 1008, (82.6, 165.2, 165.2),
-        "NVIDIA Ada GPU architecture white paper, appendix A"),
+        "NVIDIA Ada GPU architecture white paper, appendix A", "NVIDIA GeForce RTX 4090"),
     "l4": _device(
-        "NVIDIA L4", 24, 300, (30.3, 121, 121), "NVIDIA L4 data sheet; half of the sparse"),
+        "NVIDIA L4", 24, 300, (30.3, 121, 121), "NVIDIA L4 data sheet; half of the sparse",
+        "NVIDIA L4"),
     "l40s": _device(
-        "NVIDIA L40S", 48, 864, (91.6, 362.05, 362.05), "NVIDIA L40S data sheet"),
+        "NVIDIA L40S", 48, 864, (91.6, 362.05, 362.05), "NVIDIA L40S data sheet", "NVIDIA L40S"),
     "a100-sxm-80gb": _device(
-        "NVIDIA A100 SXM 80GB", 80, 2039, (19.5, 312, 312), "NVIDIA A100 data sheet"),
+        "NVIDIA A100 SXM 80GB", 80, 2039, (19.5, 312, 312), "NVIDIA A100 data sheet",
+        "NVIDIA A100-SXM4-80GB"),
     "h100-sxm": _device(
         "NVIDIA H100 SXM", 80, 3350, (67, 989.4, 989.4),
-        "NVIDIA H100 data sheet; half of the sparse"),
+        "NVIDIA H100 data sheet; half of the sparse", "NVIDIA H100 80GB HBM3"),
     "h200-sxm": _device(
         "NVIDIA H200 SXM", 141, 4800, (67, 989.4, 989.4),
-        "NVIDIA H200 data sheet; half of the sparse"),
+        "NVIDIA H200 data sheet; half of the sparse", "NVIDIA H200"),
     "mi300x": _device(
         "AMD Instinct MI300X", 192, 5300, (163.4, 1307.4, 1307.4),
-        "AMD Instinct MI300X data sheet"),
+        "AMD Instinct MI300X data sheet", "AMD Instinct MI300X"),
     "tpu-v5e": _device(
         "Google TPU v5e", 16, 819, (0, 197, 0), "Google Cloud TPU v5e documentation"),
     "tpu-v5p": _device(
@@ -73,22 +85,9 @@ HARDWARE: dict[str, Hardware] = {
 # fmt: on
 
 
-@cache
-def memory_here(device: str) -> int:
-    """Bytes of memory of the device in front of you: all of it, free or not.
-
-    Of a CPU what the machine has, or less where this process is allowed less.
-    """
-    if device == "cuda":
-        return int(torch.cuda.get_device_properties(0).total_memory)
-    if device == "xpu":
-        return int(torch.xpu.get_device_properties(0).total_memory)
-    if not hasattr(os, "sysconf"):
-        return 0  # this system does not say
-    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    limit = Path("/sys/fs/cgroup/memory.max")
-    allowed = limit.read_text().strip() if limit.exists() else "max"
-    return min(machine, int(allowed)) if allowed.isdigit() else machine
+def data_sheet(name: str) -> Hardware | None:
+    """What the maker states of the device that its driver calls so; None where we do not know."""
+    return next((each for each in HARDWARE.values() if name in each.driver_names), None)
 
 
 def usable_memories(here: str, usable: float, n_devices: int = 1) -> dict[str, int]:
@@ -96,7 +95,7 @@ def usable_memories(here: str, usable: float, n_devices: int = 1) -> dict[str, i
 
     That one is called `HERE` and stands first.
     """
-    own = memory_here(here) if n_devices == 1 else 0
+    own = devices.memory_of(here).total if n_devices == 1 else 0
     known = ({HERE: own} if own else {}) | {name: each.memory for name, each in HARDWARE.items()}
     return {name: int(usable * memory) for name, memory in known.items()}
 

@@ -7,6 +7,7 @@ import reprlib
 import warnings
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -20,6 +21,13 @@ DTYPES = {
 }
 MOST_THREADS = 4
 NEW_OBJECTS = 10_000  # until the garbage collector looks for some among them (Python: 700)
+
+
+class DeviceMemory(NamedTuple):
+    """Bytes that nobody uses now, and all; 0 where the device does not say."""
+
+    free: int
+    total: int
 
 
 def check_dtype(dtype: object) -> None:
@@ -112,6 +120,17 @@ def settle_process() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(max(NEW_OBJECTS, gc.get_threshold()[0]))
+
+
+def memory_of(device: str) -> DeviceMemory:
+    """The memory of the device in front of you; the machine counts as free, as it gives way."""
+    if device == "cpu":
+        machine = memory_of_machine()
+        return DeviceMemory(machine, machine)
+    if device == "mps":  # which shares the machine's
+        most = torch.mps.recommended_max_memory()
+        return DeviceMemory(max(0, most - torch.mps.driver_allocated_memory()), most)
+    return DeviceMemory(*torch.accelerator.get_memory_info())
 
 
 def memory_of_machine() -> int:

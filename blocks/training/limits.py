@@ -1,5 +1,6 @@
 """How much one reader may ask of a machine that many share."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from blocks.training.memory import memory_fault, mended
 from blocks.training.spec import TrainingSpec
 
 MEBIBYTE = 2**20
+FLOPS_PER_TOKEN = 6  # of each parameter, forward and back
+REACHED = 1 / 8  # of a data sheet's FLOP/s by a training of a GPT-2 small on one H200: 11 %
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +36,14 @@ class Limits:
     max_kept: int = 20
     max_bytes: int = 1024 * MEBIBYTE
     max_snapshot_bytes: int = 32 * MEBIBYTE
+
+
+def parameters_in_time(seconds: float, flops_per_s: float) -> int:
+    """The largest model that reads a token for each of its parameters in so many seconds.
+
+    6·N FLOPs a token and N tokens; of the FLOP/s of a data sheet a training reaches an eighth.
+    """
+    return math.isqrt(int(seconds * REACHED * flops_per_s / FLOPS_PER_TOKEN))
 
 
 def limit_faults(spec: TrainingSpec, limits: Limits) -> Iterator[Fault]:

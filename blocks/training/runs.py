@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections import defaultdict, deque
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,11 +41,12 @@ class Runs:
         self,
         limits: Limits | None = None,
         *,
+        on: Mapping[str, Limits] | None = None,
         clock: Clock = time.monotonic,
         folder: Path | None = None,
         queue: Queue | None = None,
     ):
-        self.limits, self._clock = limits or Limits(), clock
+        self.limits, self._on, self._clock = limits or Limits(), on or {}, clock
         self._queue, self._owns_queue = queue or Queue(), queue is None
         self._processes = None if folder is None else Processes(folder)
         self._lock = threading.Lock()
@@ -60,13 +62,17 @@ class Runs:
 
         Runs without an owner count only in all.
         """
-        if faults := [*limit_faults(spec, self.limits)]:
+        if faults := [*limit_faults(spec, self.limits_on(spec.device))]:
             raise ConfigError(faults)
-        run = TrainingRun(spec, self.limits, owner=owner, clock=self._clock)
+        run = TrainingRun(spec, self.limits_on(spec.device), owner=owner, clock=self._clock)
         with self._lock:
             self._enqueue(run)
             self._runs[run.id] = run
         return run
+
+    def limits_on(self, device: str) -> Limits:
+        """What a run may have there: an accelerator allows more than a CPU."""
+        return self._on.get(device, self.limits)
 
     def get(self, run_id: str) -> TrainingRun:
         """The run of this id. Raises `ConfigError` where it is not kept (any more)."""

@@ -400,7 +400,7 @@ def _with_setting(fault: Fault) -> Fault:
 def _setting(n_bytes: int) -> dict[str, str]:
     """The memory of the server, and what allows a model of so many bytes, in GiB."""
     enough = math.ceil(2 * n_bytes / settings.GIB)
-    return {"gib": f"{settings.memory_budget() / settings.GIB:g}", "enough": str(enough)}
+    return {"gib": f"{settings.budget_gib():g}", "enough": str(enough)}
 
 
 def _ledger(folder: Path) -> Ledger | None:

@@ -31,7 +31,7 @@ from blocks.weights.model_file import trained
 from blocks.weights.rounded_inputs import round_inputs
 from pages.ui import brought, machine, starts
 from pages.ui.once import once
-from pages.ui.settings import memory_budget
+from pages.ui.settings import counted, memory_budget
 from pages.ui.shelf import Recent, Shelf, shelves, weighed
 from pages.ui.turns import turns
 
@@ -78,8 +78,8 @@ def writing_model(run: Run) -> Model:
     built = cast(Writing, model(run))
     key = built_of(run)
     if packed_models().find(key) is None:
-        fits = can_pack(run, built, memory_budget())
-        if not fits or not turns().take_more(packed_bytes(built)):
+        fits = can_pack(run, built, memory_budget(run.device))
+        if not fits or not turns().take_more(counted(packed_bytes(built), run.device)):
             return built
     return _held(packed_models(), key)
 
@@ -126,13 +126,13 @@ def built_of(run: Run) -> Built:
 @once
 def recordings() -> Shelf[Run, Recording]:
     """What the runs of all readers showed."""
-    return weighed(_record, lambda seen: seen.kept_bytes, 2, MOST_RECORDINGS)
+    return weighed(_record, _weight_of_recording, 2, MOST_RECORDINGS)
 
 
 @once
 def models() -> Shelf[Built, Model]:
     """The models of all readers."""
-    return weighed(_build, weight_bytes, 2, MOST_MODELS)
+    return weighed(_build, weight_of_model, 2, MOST_MODELS)
 
 
 @once
@@ -147,7 +147,7 @@ def _pack(built: Built) -> Writing:
 
 def _bytes_packed(writing: Writing) -> int:
     """With the weights, which it keeps alive."""
-    return weight_bytes(writing) + packed_bytes(writing)
+    return weight_of_model(writing) + counted(packed_bytes(writing), _device_of(writing))
 
 
 def _held(shelf: Shelf[K, V], key: K) -> V:
@@ -192,6 +192,19 @@ def _build(built: Built) -> Model:
 def weight_bytes(built: Model) -> int:
     """Of all its parameters."""
     return sum(weight.nbytes for weight in built.parameters())
+
+
+def weight_of_model(built: Model) -> int:
+    """What a model that is kept weighs on its shelf."""
+    return counted(weight_bytes(built), _device_of(built))
+
+
+def _weight_of_recording(seen: Recording) -> int:
+    return counted(seen.kept_bytes, seen.output.device.type)
+
+
+def _device_of(built: Model) -> str:
+    return next(built.parameters()).device.type
 
 
 @contextmanager

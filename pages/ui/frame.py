@@ -8,8 +8,6 @@ from typing import Any, NoReturn, ParamSpec
 import streamlit as st
 
 from blocks import ConfigError, Fault, Recording
-from blocks.cost.units import bytes_text
-from blocks.model import devices
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
@@ -18,6 +16,7 @@ from pages.ui import (
     brought,
     cached,
     controls,
+    device_line,
     link,
     metrics,
     mixers,
@@ -391,7 +390,7 @@ def _back_to_the_start() -> None:
 def recorded(run: Run) -> Recording:
     """Record the run and note its device; refuse a run that cannot be, and end the page."""
     seen = ran(run)
-    _device_line(run, seen)
+    st.sidebar.caption(device_line.says_run(run, seen))
     changes.note(run)
     _about_weights(run)
     return seen
@@ -439,9 +438,9 @@ def must_fit(run: Run) -> None:
     _must(partial(room.hold_run, run))
 
 
-def must_have(n_bytes: int) -> None:
-    """As `must_fit`, for what takes so many bytes beside the run of the page."""
-    _must(partial(room.hold_bytes, n_bytes))
+def must_have(n_bytes: int, device: str) -> None:
+    """As `must_fit`, for what takes so many bytes of its device beside the run of the page."""
+    _must(partial(room.hold_bytes, n_bytes, device))
 
 
 def _must(take: Callable[[], None]) -> None:
@@ -458,11 +457,7 @@ def refuse(faults: Sequence[Fault]) -> NoReturn:
     for i, fault in enumerate(faults):
         refused(fault, f"mend_{i}", change=_change)
     if any("budget" in fault.values for fault in faults):
-        text = _(
-            "The server’s setting BLOCKSCOPE_MEMORY_GIB ({gib:.3g} GiB) sets this limit; by "
-            "default it is a quarter of the machine’s memory."
-        )
-        st.caption(text.format(gib=settings.memory_budget() / settings.GIB))
+        st.caption(device_line.says_budget(link.value("device")))
     moves.forget_gone()
     st.stop()
 
@@ -473,16 +468,3 @@ def _change(name: str, value: Any) -> None:
         shorten(value)
     else:
         link.change(name, value)
-
-
-def _device_line(run: Run, seen: Recording) -> None:
-    """The time measured, the memory counted: the last run on this device."""
-    text = _("{device} · {dtype} · recorded in {time:.2f} ms · {memory} of activations stored")
-    st.sidebar.caption(
-        text.format(
-            device=devices.device_name(run.device),
-            dtype=run.dtype,
-            time=seen.milliseconds,
-            memory=bytes_text(seen.kept_bytes),
-        )
-    )

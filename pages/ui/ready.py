@@ -13,7 +13,7 @@ from blocks.work.plain import from_line, to_line
 from blocks.work.queue import NOTES_KEPT
 from pages.ui import cached, machine, room, runs
 from pages.ui.once import once
-from pages.ui.settings import memory_budget
+from pages.ui.settings import counted, memory_budget
 from pages.ui.shelf import Recent, shelves
 from pages.ui.turns import turns
 
@@ -69,4 +69,5 @@ def take_up() -> None:
 
 def _keep(run: Run) -> None:
     seen, built = cached.recording(run), cached.model(run)
-    _kept().use(run, (seen, built), lambda _both: seen.kept_bytes + cached.weight_bytes(built))
+    weight = counted(seen.kept_bytes + cached.weight_bytes(built), run.device)
+    _kept().use(run, (seen, built), lambda _both: weight)

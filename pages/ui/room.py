@@ -15,10 +15,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from blocks import ConfigError
 from blocks.cost.memory import Memory, run_fault, run_memory
 from blocks.cost.units import bytes_text
+from blocks.model import devices
 from blocks.observe.run import Run
 from pages.ui import cached
 from pages.ui.language import _
-from pages.ui.settings import memory_budget
+from pages.ui.settings import counted, memory_budget
 from pages.ui.turns import NotTogetherError, turns
 
 TOGETHER = "bytes_together"
@@ -26,15 +27,19 @@ TOGETHER = "bytes_together"
 
 def take_for(run: Run) -> None:
     """Hold what this run takes. Raises `ConfigError` where it cannot be."""
-    if fault := run_fault(run, memory_budget()):
+    if fault := run_fault(run, memory_budget(run.device)):
         raise ConfigError([fault])
-    _take(lambda: _need(run).activations if cached.is_at_hand(run) else _need(run).total)
+    need = _need(run)
+    _take(lambda: need.activations if cached.is_at_hand(run) else need.total, run.device)
 
 
-def _take(need: Callable[[], int]) -> None:
-    """Hold so many bytes; who waits for them is told. Raises `ConfigError` where too many wait."""
+def _take(need: Callable[[], int], device: str) -> None:
+    """Hold so many bytes of a device; who waits for them is told.
+
+    Raises `ConfigError` where too many wait.
+    """
     waiting = _Waiting(need)
-    turns().take(need, waiting.tell)
+    turns().take(lambda: counted(need(), device), waiting.tell)
     if waiting.place:
         waiting.place.empty()
 
@@ -45,17 +50,17 @@ def hold_run(run: Run) -> None:
         take_for(run)
 
 
-def hold_bytes(n_bytes: int) -> None:
-    """Hold so many bytes on a page, as `hold_run` does."""
+def hold_bytes(n_bytes: int, device: str) -> None:
+    """Hold so many bytes of a device on a page, as `hold_run` does."""
     with _all_at_once():
-        _take(lambda: n_bytes)
+        _take(lambda: n_bytes, device)
 
 
 @contextmanager
 def _all_at_once() -> Iterator[None]:
     try:
         together = st.session_state.pop(TOGETHER, 0)
-        _take(lambda: together)
+        _take(lambda: together, devices.available_devices()[0])
         yield
     except NotTogetherError as error:
         st.session_state[TOGETHER] = error.n_bytes

@@ -4,6 +4,7 @@ import secrets
 
 import streamlit as st
 
+from blocks.model import devices
 from blocks.training.limits import Limits
 from blocks.training.runs import Runs
 from blocks.training.training_run import TrainingRun
@@ -16,14 +17,21 @@ PREFIX = "run:"
 @once
 def runs() -> Runs:
     """The registry that all sessions share; a run is found by its id alone."""
+    on = {device: _limits(device) for device in devices.available_devices()}
     return Runs(
-        Limits(
-            max_seconds=settings.training_seconds(),
-            max_steps=settings.training_steps(),
-            max_parameters=settings.training_parameters(),
-        ),
+        on["cpu"],
+        on=on,
         folder=machine.folder() if settings.work_in_processes() else None,
         queue=machine.queue(),
+    )
+
+
+def _limits(device: str) -> Limits:
+    return Limits(
+        max_seconds=settings.training_seconds(),
+        max_steps=settings.training_steps(device),
+        max_parameters=settings.training_parameters(device),
+        max_bytes=settings.training_bytes(device),
     )
 
 

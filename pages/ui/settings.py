@@ -5,11 +5,17 @@ import os
 from functools import cache
 from pathlib import Path
 
+from blocks.cost.hardware import HARDWARE, data_sheet
 from blocks.model import devices
+from blocks.training.limits import parameters_in_time
+from pages.ui.once import once
 
 GIB = 2**30
+OF_MACHINE, OF_ACCELERATOR, OF_TRAINING = 4, 2, 4  # parts of the memory that runs have one of
+TRAINED_ON_CPU = 5_000_000  # parameters
+SLOWEST_ACCELERATOR = HARDWARE["t4"]
 MAX_TOKENS = 512  # of a block, of a source and its target; a model of one text reads more:
-LONGEST_TEXT = 4_096  # tokens, where its context and the memory allow them
+LONGEST_TEXT, LONGEST_ON_ACCELERATOR = 4_096, 8_192  # tokens, where context and memory allow them
 MAX_CHARACTERS = 2_000  # that a link carries: in Chinese 18 kB, near what proxies let pass
 TYPED_CHARACTERS = 40_000  # of a text that a session holds, whole
 MAX_NEW_TOKENS = 256
@@ -20,14 +26,45 @@ def corpus_characters() -> int:
     return int(os.environ.get("BLOCKSCOPE_TRAINING_CHARACTERS", "1000000"))
 
 
-def memory_budget() -> int:
-    """Bytes that all large runs may take together: `BLOCKSCOPE_MEMORY_GIB`.
+def memory_budget(device: str | None = None) -> int:
+    """Bytes that all large runs on a device may take together: `BLOCKSCOPE_MEMORY_GIB`.
 
-    By default a quarter of the memory of this machine, but at least 2 GiB.
+    By default a quarter of the memory of this machine, but at least 2 GiB (`make serve` tells each
+    process less); of an accelerator half of what others left free, divided among the processes.
+    Without a device that of the fastest: what `counted` bytes are a part of.
     """
+    device = device or devices.available_devices()[0]
     if told := os.environ.get("BLOCKSCOPE_MEMORY_GIB"):
         return int(float(told) * GIB)
-    return max(2 * GIB, devices.memory_of_machine() // 4)
+    if free := _left_free(device):
+        return free // OF_ACCELERATOR // int(os.environ.get("PROCESSES") or 1)
+    if told := os.environ.get("BLOCKSCOPE_CPU_GIB"):
+        return int(float(told) * GIB)
+    return max(2 * GIB, devices.memory_of("cpu").total // OF_MACHINE)
+
+
+def budget_gib(device: str | None = None) -> float:
+    """The same in GiB, as the setting says it."""
+    return memory_budget(device) / GIB
+
+
+def counted(n_bytes: int, device: str) -> int:
+    """So many bytes of a device as a part of the whole budget, in bytes of the fastest one.
+
+    Runs on two devices share one budget: none is ever beyond its own.
+    """
+    return n_bytes * memory_budget() // memory_budget(device)
+
+
+@once
+def _left_free(device: str) -> int:
+    """Bytes that were free on an accelerator when this process first asked; of the CPU 0."""
+    return 0 if device == "cpu" else devices.memory_of(device).free
+
+
+def longest_text(device: str) -> int:
+    """Tokens of a text that a model reads at most, where its own context is as long."""
+    return LONGEST_TEXT if device == "cpu" else LONGEST_ON_ACCELERATOR
 
 
 def training_seconds() -> float:
@@ -35,9 +72,10 @@ def training_seconds() -> float:
     return float(os.environ.get("BLOCKSCOPE_TRAINING_SECONDS", "900"))
 
 
-def training_steps() -> int:
-    """Most steps of a training: `BLOCKSCOPE_TRAINING_STEPS`, 20,000 by default."""
-    return int(os.environ.get("BLOCKSCOPE_TRAINING_STEPS", "20000"))
+def training_steps(device: str) -> int:
+    """Most steps of a training: `BLOCKSCOPE_TRAINING_STEPS`, 20,000; on an accelerator 100,000."""
+    most = 20_000 if device == "cpu" else 100_000
+    return int(os.environ.get("BLOCKSCOPE_TRAINING_STEPS") or most)
 
 
 def work_in_processes() -> bool:
@@ -56,9 +94,28 @@ def metrics_address() -> tuple[str, int] | None:
     return (host, int(port)) if port else None
 
 
-def training_parameters() -> int:
-    """Largest model that is trained: `BLOCKSCOPE_TRAINING_PARAMETERS`, 5 million by default."""
-    return int(os.environ.get("BLOCKSCOPE_TRAINING_PARAMETERS", "5000000"))
+def training_parameters(device: str) -> int:
+    """Largest model that is trained: `BLOCKSCOPE_TRAINING_PARAMETERS`, 5 million on a CPU.
+
+    On an accelerator as many as it reads a token for each of in the time of a training; one of
+    which we have no data sheet counts as a T4.
+    """
+    if told := os.environ.get("BLOCKSCOPE_TRAINING_PARAMETERS"):
+        return int(told)
+    if device == "cpu":
+        return TRAINED_ON_CPU
+    sheet = data_sheet(devices.device_name(device)) or SLOWEST_ACCELERATOR
+    return max(TRAINED_ON_CPU, parameters_in_time(training_seconds(), sheet.fastest_training))
+
+
+def training_bytes(device: str) -> int:
+    """Memory of a training: `BLOCKSCOPE_TRAINING_GIB`, 1 GiB on a CPU.
+
+    Of an accelerator a quarter of what others left free: one trains there at a time.
+    """
+    if told := os.environ.get("BLOCKSCOPE_TRAINING_GIB"):
+        return int(float(told) * GIB)
+    return _left_free(device) // OF_TRAINING or GIB
 
 
 def folders() -> tuple[Path, ...]:

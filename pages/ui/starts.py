@@ -360,7 +360,8 @@ def _is_sound_task(weights: str) -> bool:
         found = calibrated(weights)
         spec = replace(found.spec, config=found.file.config, teaching=None)
         task = build_task_once(spec.task)
-        faults = [*spec_faults(spec.config, task), training_memory_fault(spec, memory_budget())]
+        too_large = training_memory_fault(spec, memory_budget(spec.device))
+        faults = [*spec_faults(spec.config, task), too_large]
     except (ConfigError, KeyError, TypeError, ValueError, AttributeError):
         return False
     return not any(faults) and task.tokenizer.to_json() == found.file.tokenizer.to_json()

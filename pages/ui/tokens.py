@@ -21,7 +21,7 @@ from blocks.text.tokenizers import shipped_tokenizer
 from pages.ui import brought, link, starts
 from pages.ui.chips import SPECIAL
 from pages.ui.fields import CHAT, START, TEXT
-from pages.ui.settings import LONGEST_TEXT, MAX_TOKENS
+from pages.ui.settings import MAX_TOKENS, longest_text
 
 EMPTY = "∅"
 BETWEEN_TEXTS = "<|endoftext|>"  # of GPT-2 and those that learned from texts in one row
@@ -80,7 +80,7 @@ def text_of(reader: Tokenizer, token_ids: Sequence[int]) -> str:
 def most_tokens() -> int:
     """As many as the model reads at once, and as are read here."""
     is_one = starts.start(link.value("preset")).config.architecture is Architecture.GPT
-    most = LONGEST_TEXT if is_one else MAX_TOKENS
+    most = longest_text(link.value("device")) if is_one else MAX_TOKENS
     return max(1, min(most, link.config().max_seq_len - link.value("n_padding")))
 
 

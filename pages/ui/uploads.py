@@ -21,7 +21,7 @@ def bound_those_of_readers() -> None:
     manager = Runtime.instance().uploaded_file_mgr if Runtime.exists() else None
     if isinstance(manager, MemoryUploadedFileManager):
         of_one = max(OF_ONE, 2 * config.get_option("server.maxUploadSize") * 2**20)
-        of_all = max(of_one, settings.memory_budget() // SHARE_OF_ALL)
+        of_all = max(of_one, settings.memory_budget("cpu") // SHARE_OF_ALL)
         bound(manager, of_one=of_one, of_all=of_all)
 
 

@@ -7,7 +7,7 @@ from toy import toy
 
 from blocks import PRESETS, ModelConfig
 from blocks.cost.fit import n_parameters
-from blocks.cost.hardware import GB, HARDWARE, TB, TERA, memory_here
+from blocks.cost.hardware import GB, HARDWARE, TB, TERA, data_sheet
 from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.cost.training_cost import (
     HOUR,
@@ -16,6 +16,7 @@ from blocks.cost.training_cost import (
     fewest_devices,
     training_cost,
 )
+from blocks.model import devices
 
 BILLION = 10**9
 
@@ -169,4 +170,12 @@ def test_a_device_is_what_its_sheet_says_without_sparsity(name: str):
 
 
 def test_this_device_has_memory():
-    assert memory_here("cpu") > GB
+    assert devices.memory_of("cpu").total > GB
+
+
+def test_a_driver_names_its_device_whole():
+    assert data_sheet("NVIDIA H200") is HARDWARE["h200-sxm"]
+    assert data_sheet("NVIDIA H200 NVL") is None  # which computes more slowly
+    assert data_sheet("AMD EPYC") is None
+    named = [name for each in HARDWARE.values() for name in each.driver_names]
+    assert len({*named}) == len(named)

@@ -129,7 +129,7 @@ def test_every_kind_of_model_is_measured(at, changes: dict):
 
 
 def test_what_would_take_too_much_is_only_estimated(at, monkeypatch):
-    monkeypatch.setattr(roofline, "memory_budget", lambda: 2.3 * 2**20)
+    monkeypatch.setattr(roofline, "memory_budget", lambda _device: 2.3 * 2**20)
     visit(at, **{**MEASURED, "context_len": 64})
     assert_works(at, warnings=1)
     assert "only estimated: " in at.warning[0].value
@@ -172,7 +172,7 @@ def test_a_size_doubles(at, monkeypatch, changes: dict):
 
 
 def test_a_sweep_refuses_what_does_not_fit(at, monkeypatch):
-    monkeypatch.setattr(sweeps, "memory_budget", lambda: 2**20)
+    monkeypatch.setattr(sweeps, "memory_budget", lambda _device: 2**20)
     visit(at, **{**SMALL, "measure_sweep": 3})
     assert_works(at)
     assert "more than a single run may use" in said(at)

@@ -126,7 +126,7 @@ def test_the_width_sweep_is_exact():
 
 def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch):
     at = page(panel="width", **SMALL)
-    monkeypatch.setattr("pages.panels.feed_forward.width.memory_budget", lambda: 60_000)
+    monkeypatch.setattr("pages.panels.feed_forward.width.memory_budget", lambda _device: 60_000)
     visit(at, seed=5, panel="width", **SMALL)
     assert_works(at)
     assert "need more memory" in said(at)

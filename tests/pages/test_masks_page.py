@@ -263,7 +263,7 @@ def test_both_are_trained_here_where_the_reader_asks(monkeypatch):
 
 
 def test_a_machine_without_memory_for_it_says_so(monkeypatch):
-    monkeypatch.setattr(peeking, "memory_budget", lambda: 1000)
+    monkeypatch.setattr(peeking, "memory_budget", lambda _device: 1000)
     asked = {"train_peeking": True, "panel": "peeking", "seed": 2}
     at = opened(MASKS, pressed=asked, **SMALL, **asked)
     assert at.error[0].value.startswith("This training needs about")

@@ -18,8 +18,8 @@ def page() -> None:
 
     from pages.ui import room
 
-    room.hold_bytes(2**30)
-    room.hold_bytes(2**31)
+    room.hold_bytes(2**30, "cpu")
+    room.hold_bytes(2**31, "cpu")
     st.write("drawn")
 
 

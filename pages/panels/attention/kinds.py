@@ -260,7 +260,7 @@ def growth_series(run: Run) -> GrowthSeries | None:
         for n in LENGTHS
         for kind in AttentionKind
         if estimate_peak(kind, n, n_heads=n_heads, d_head=d_head, itemsize=itemsize)
-        <= memory_budget()
+        <= memory_budget(run.device)
     )
     if {kind for kind, n in fit if n <= LENGTHS[2]} != set(AttentionKind):
         return None

@@ -90,7 +90,7 @@ def names(found: Pair) -> tuple[str, str]:
 def faults(found: Pair) -> tuple[tuple[str, str], ...]:
     """Which of the two cannot run on this device, and why, with the numbers."""
     sides = zip(names(found), found.both, strict=True)
-    wrong = [(name, run_fault(run, memory_budget())) for name, run in sides]
+    wrong = [(name, run_fault(run, memory_budget(run.device))) for name, run in sides]
     return tuple((name, say_fault(fault)) for name, fault in wrong if fault is not None)
 
 

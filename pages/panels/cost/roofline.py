@@ -329,7 +329,7 @@ def how_fast_here(run: Run) -> None:
 
 def measured_operations(run: Run, case: Case, peak: DevicePeak) -> None:
     """Hollow and filled dots, as far as they are measured."""
-    budget = memory_budget()
+    budget = memory_budget(run.device)
     refused = {each.operation for each in facts_of.left_out(case, peak, budget)}
     wanted = tuple(name for name in case.counted()["operation"] if name not in refused)
     done = in_series(

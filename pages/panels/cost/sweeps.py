@@ -307,7 +307,8 @@ def which_attention_pays(run: Run) -> None:
 
 def measured(wanted: tuple[Sweep, ...], key: str, asked_by: str) -> Found:
     """As far as they are measured."""
-    done = in_series(facts_of.Sweeps(wanted, memory_budget()), key=key, asked_by=asked_by)
+    budget = memory_budget(wanted[0].place.device)
+    done = in_series(facts_of.Sweeps(wanted, budget), key=key, asked_by=asked_by)
     found = wanted, tuple(done.found)
     if said := says_skipped(sweep_facts(*found)):
         note(said)

@@ -202,7 +202,7 @@ def what_a_teacher_adds(run: Run) -> None:
     except ConfigError as error:
         _cannot_be(error.faults[0])
         return
-    if too_large := training_memory_fault(spec, memory_budget()):
+    if too_large := training_memory_fault(spec, memory_budget(spec.device)):
         _cannot_be(too_large)
         return
     if faults := [*teaching_faults(spec.config, spec.task.seq_len, teaching)]:
@@ -271,7 +271,7 @@ def _trained(weights: str, size: Size, teaching: Teaching) -> tuple[Student, ...
         size=size,
         how=teaching.how,
         seeds=SEEDS[:N_LIVE],
-        budget=memory_budget(),
+        budget=memory_budget("cpu"),
     )
     n, timing = len(Way) * N_LIVE, TeachingTime(series)
     times = in_series(timing, key="teaching_time", asked_by=asked_by, n_after=n).found

@@ -167,7 +167,7 @@ def _size(facts: RetrainingFacts) -> str:
 
 def _trained(weights: str, removed: Removed) -> tuple[Repaired, ...]:
     """As far as they have come."""
-    series = Retraining(origin=teacher_of(weights), removed=removed, budget=memory_budget())
+    series = Retraining(origin=teacher_of(weights), removed=removed, budget=memory_budget("cpu"))
     return tuple(in_series(series, key="retraining_steps", asked_by="measure_retraining").found)
 
 

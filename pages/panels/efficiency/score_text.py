@@ -71,7 +71,7 @@ def fault(run: Run) -> Fault | None:
 
 def _memory_fault(model: Calibrated) -> Fault | None:
     """Whether a variant fits beside the model itself, counted before any is made."""
-    need, budget = variant_bytes(model.file.config), memory_budget()
+    need, budget = variant_bytes(model.file.config), memory_budget("cpu")
     if need <= budget:
         return None
     text = N_(

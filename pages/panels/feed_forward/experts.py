@@ -49,7 +49,8 @@ def layout_facts(config: ModelConfig) -> LayoutFacts:
 def can_show_mixture(run: Run) -> bool:
     """Whether the demonstration fits into the memory of this server."""
     dtype, config = devices.DTYPES[run.dtype], routing.mixture(run.config)
-    return run.config.n_experts > 1 or ratios.is_affordable(config, dtype, memory_budget())
+    budget = memory_budget(run.device)
+    return run.config.n_experts > 1 or ratios.is_affordable(config, dtype, budget)
 
 
 def says_routes(facts: RoutingFacts) -> str:
@@ -213,7 +214,8 @@ def mixture_of_experts(run: Run) -> None:
         place.caption(text)
         return
     if run.config.n_experts == 1:
-        must_have(ratios.bytes_to_build(routing.mixture(run.config), devices.DTYPES[run.dtype]))
+        config, dtype = routing.mixture(run.config), devices.DTYPES[run.dtype]
+        must_have(ratios.bytes_to_build(config, dtype), run.device)
     shown = run, at.layer, at.expert, at.token
     facts = routing_facts(*shown)
     with place:

@@ -24,7 +24,7 @@ from pages.ui.tables import show_table
 
 def affordable_ratios(run: Run) -> tuple[int, ...]:
     """The ratios whose layer fits into the memory of this server."""
-    return _affordable(run.config, run.dtype, memory_budget())
+    return _affordable(run.config, run.dtype, memory_budget(run.device))
 
 
 @lru_cache(maxsize=64)
@@ -109,7 +109,7 @@ def other_widths(run: Run) -> None:
         text = _("Ratios above {most} need more memory than this server allows and are left out.")
         note(text.format(most=max(wanted, default=0)))
     if wanted:
-        must_have(bytes_of_widest(run))
+        must_have(bytes_of_widest(run), run.device)
     steps = [lambda ratio=ratio: at_ratio(run, layer, ratio) for ratio in wanted]
     done = in_steps(steps, what=("ratios", run, layer), key="ratios")
     if not done.found:

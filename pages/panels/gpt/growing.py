@@ -79,7 +79,7 @@ def _writers() -> Shelf[_Asked, Writer]:
     """The texts of all readers. Each keeps its model alive, and that is what it weighs."""
     return weighed(
         lambda asked: Writer(*asked),
-        lambda writer: cached.weight_bytes(writer.generation.model),
+        lambda writer: cached.weight_of_model(writer.generation.model),
         4,
         MOST_TEXTS,
     )

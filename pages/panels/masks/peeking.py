@@ -139,7 +139,7 @@ def what_if_it_could_peek(run: Run) -> None:
 
 def _trained(specs: Pair) -> tuple[Learned, ...] | None:
     """As far as both have come; none before the first updates."""
-    series = PeekingRace(specs, training.N_UPDATES, AT_ONCE, memory_budget())
+    series = PeekingRace(specs, training.N_UPDATES, AT_ONCE, memory_budget(specs[0].device))
     found = in_series(series, key="peeking_steps", asked_by="train_peeking").found
     return series.learned(found) if len(found) >= len(specs) else None
 

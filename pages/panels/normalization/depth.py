@@ -194,7 +194,7 @@ def what_depth_does(run: Run) -> None:
     """One stack for each placement and seed: every measure of every layer on one axis."""
     place = explained(("placement_depth", "residual"), stacks.CODE, key="depth_story")
     wanted = stacks.wanted(run, link.value("depth"))
-    if fault := wanted[0].fault(memory_budget()):
+    if fault := wanted[0].fault(memory_budget(run.device)):
         refused(fault, "mend_depth")
         return
     n_done = stacks.measured(wanted, "depth_work")

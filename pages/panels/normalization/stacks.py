@@ -63,7 +63,7 @@ def wanted(run: Run, n_layers: int) -> Stacks:
 
 def measured(stacks: Stacks, key: str) -> int:
     """Measure one after the other; how many of them are done."""
-    must_have(max(each.n_bytes for each in stacks))
+    must_have(max(each.n_bytes for each in stacks), stacks[0].run.device)
     steps = [partial(depth_pass, each) for each in stacks]
     rest = [partial(series, each) for each in stacks]
     try:

@@ -137,7 +137,7 @@ def how_it_scales(run: Run) -> None:
     """Stacks of 1, 2, 4, … layers up to the chosen depth."""
     place = explained(("why_pre_norm",), stacks.CODE, key="scaling_story")
     depth = link.value("depth")
-    if stacks.wanted(run, depth)[0].fault(memory_budget()):
+    if stacks.wanted(run, depth)[0].fault(memory_budget(run.device)):
         return
     depths = measures.depths_below(depth)
     wanted = tuple(each for n_layers in depths for each in stacks.wanted(run, n_layers))

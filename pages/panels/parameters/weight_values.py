@@ -50,7 +50,7 @@ def value_facts(run: Run, is_wanted: bool) -> ValueFacts:
 
 def is_shown(run: Run, is_wanted: bool) -> bool:
     """Whether the weights are looked at: they fit, and are few or were asked for."""
-    fits = can_build(run.config) and need(run).total <= memory_budget()
+    fits = can_build(run.config) and need(run).total <= memory_budget(run.device)
     return fits and (is_wanted or is_small(run))
 
 
@@ -227,7 +227,7 @@ def shown_values(run: Run) -> tuple[Run, bool]:
 def how_they_are_spread(run: Run) -> None:
     """Histograms of the weights; a large model is built when the reader asks."""
     place = explained(("weight_values",), (measures.weight_values,), key="values_story")
-    if too_large := says_too_large(run, memory_budget()):
+    if too_large := says_too_large(run, memory_budget(run.device)):
         place.info(too_large, icon=":material/block:")
     elif not is_small(run):
         note(says_building(run))
@@ -235,7 +235,7 @@ def how_they_are_spread(run: Run) -> None:
     shown = shown_values(run)
     if not is_shown(*shown):
         return
-    must_have(need(run).total)
+    must_have(need(run).total, run.device)
     try:
         with st.spinner(_("Building the model and counting its weights …"), show_time=True):
             facts = value_facts(*shown)

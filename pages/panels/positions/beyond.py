@@ -225,7 +225,7 @@ def beyond_the_length(run: Run) -> None:
     length = trained.length(run)
     if is_too_long(run, length):
         return
-    must_have(memory_needed(run, length))
+    must_have(memory_needed(run, length), run.device)
     work = [(each, factor) for each in shared.order(run) for factor in FACTORS]
     steps = [partial(spread, run, each, layer, length, factor) for each, factor in work]
     found = in_steps(steps, what=(run, layer, length, kind), key="beyond_steps").found
@@ -261,7 +261,7 @@ def memory_needed(run: Run, trained_len: int) -> int:
 
 def is_too_long(run: Run, length: int) -> bool:
     """Where four times the length would not fit into memory: said, with a length that does."""
-    fitting, budget = length, memory_budget()
+    fitting, budget = length, memory_budget(run.device)
     while fitting > 2 and memory_needed(run, fitting) > budget:
         fitting //= 2
     if fitting == length:

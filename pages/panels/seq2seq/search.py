@@ -77,7 +77,7 @@ class Writer:
 @once
 def _writers() -> Shelf[Search, Writer]:
     """Those who write for all readers. Each keeps its model alive, and that is what it weighs."""
-    return weighed(Writer, lambda writer: cached.weight_bytes(writer.model), 4, MOST_WRITERS)
+    return weighed(Writer, lambda writer: cached.weight_of_model(writer.model), 4, MOST_WRITERS)
 
 
 def writer(asked: Search) -> Writer:

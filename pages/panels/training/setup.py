@@ -24,7 +24,7 @@ from pages.panels.training import own_text, setup_picture, shared
 from pages.panels.training.setup_picture import plan
 from pages.panels.training.shared import expected_pace
 from pages.panels.training.wanted import STORY_TASKS, row_bounds, wanted, wanted_recipe
-from pages.ui import chips, everything, link, runs, terms
+from pages.ui import chips, device_line, everything, link, runs, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, slider
 from pages.ui.explain import explained, note
@@ -160,6 +160,8 @@ def start_row() -> None:
     for i, fault in enumerate((*asked.faults, *st.session_state.pop("refused", ()))):
         st.info(say_fault(fault), icon=":material/block:")
         _mend(fault, key=f"mend_{i}")
+    if any({"most", "budget"} & {*fault.values} for fault in asked.faults):
+        note(device_line.says_training(link.value("device")))
     with st.container(horizontal=True, vertical_alignment="center", key="expected"):
         st.button(
             _("Start training"),

@@ -45,7 +45,7 @@ def wanted() -> Wanted:
         seed=link.value("seed"),
         device=link.value("device"),
     )
-    return Wanted(spec, task, (*faults, *_beyond_limits(spec, runs.runs().limits)))
+    return Wanted(spec, task, (*faults, *_beyond_limits(spec, runs.runs().limits_on(spec.device))))
 
 
 def wanted_recipe() -> tuple[Recipe, tuple[Fault, ...]]:
