@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures.theme import HEIGHT, ROOMY, Picture, below_title
+from pages.figures.theme import HEIGHT, PRESENTED, ROOMY, Picture, below_title
 from pages.figures.theme import TITLE as HEAD
 
 LEAST, TITLE = 16, 18  # pixels
@@ -27,7 +27,7 @@ def enlarged(picture: Picture) -> Picture:
     """
     given = picture.parts["data"]
     layout = {**_unsaid_axes(given), **picture.parts["layout"]}
-    if "height" in layout:
+    if PRESENTED not in (layout.get("meta") or {}) and "height" in layout:
         layout["height"] = _height(given, layout)
     traces = [_trace(trace, layout) for trace in given]
     return Picture({"data": traces, "layout": _layout(layout)})
@@ -138,7 +138,8 @@ def _has_room(trace: dict[str, Any], layout: dict[str, Any]) -> bool:
     axis = layout.get("xaxis" + trace.get("xaxis", "x")[1:]) or {}
     low, high = axis.get("domain") or (0, 1)
     longest = max((len(str(text)) for text in texts.flat), default=0)
-    return columns * (SIGN * longest + BETWEEN) <= WIDTH * (high - low)
+    width = (layout.get("meta") or {}).get(PRESENTED, WIDTH)
+    return columns * (SIGN * longest + BETWEEN) <= width * (high - low)
 
 
 def _barred(holder: dict[str, Any]) -> dict[str, Any]:

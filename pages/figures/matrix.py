@@ -124,9 +124,9 @@ def outliers(matrix: Matrix, place: Place) -> list[dict[str, Any]]:
     ]
 
 
-def numbered(values: np.ndarray) -> dict[str, Any]:
+def numbered(values: np.ndarray, up_to: int = NUMBERS_UP_TO) -> dict[str, Any]:
     """What writes the values in the cells of a heatmap, where there is room."""
-    if max(values.shape) > NUMBERS_UP_TO:
+    if max(values.shape) > up_to:
         return {}
     text = [["" if np.isnan(x) else short(x) for x in row] for row in values]
     return {"text": text, "texttemplate": "%{text}"}

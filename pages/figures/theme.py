@@ -22,6 +22,7 @@ BESIDE_TOOLS, TOOLS = 270, 28  # pixels that tools leave of a line on a phone; h
 HEIGHT = 450  # of a picture that says none, as Plotly has it
 SPACE = "␣"  # in the label of a token: the space before a word
 ROOMY = "roomy"  # in the meta of a layout: its rows have more room than they need
+PRESENTED = "presented"  # in the meta: made for a projector, and for so many pixels of its width
 
 
 class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from blocks.model.faults import N_
+from pages.ui import present
 from pages.ui.hidden import is_hidden
 from pages.ui.language import _, explanation
 from pages.ui.lessons import progress
@@ -110,9 +111,10 @@ TITLES = {
 def explained(concepts: Sequence[str], code: Sequence[Callable[..., Any]] = (), *, key: str) -> Any:
     """The explanations and the source of a panel; returned is the place at their left.
 
-    There stands the sentence, or what is chosen first. In a lesson its card explains.
+    There stands the sentence, or what is chosen first. In a lesson its card explains, in front of
+    a class who presents does.
     """
-    if progress.now():
+    if progress.now() or present.is_on():
         return st.container()
     place, right = st.columns([5, 1])
     with right, st.container(horizontal=True, gap="xsmall", key=f"{key}_explained"):

@@ -2,6 +2,8 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -10,6 +12,7 @@ from pages.ui import link
 from pages.ui.chips import literally
 from pages.ui.language import _
 
+STYLE = Path("assets/present.css")
 BACK, ON, OUT = "PageUp", "PageDown", "esc"  # the first two are sent by remote controls too
 # Where the title of the page stands that this script draws: a panel puts its own there.
 TITLE: ContextVar[Any] = ContextVar("title")
@@ -21,13 +24,22 @@ def is_on() -> bool:
 
 
 def head(title: str) -> None:
-    """The title of the page, until its panel is known, and the keys."""
-    with st.container(horizontal=True, vertical_alignment="bottom", key="page_head"):
+    """The title of the page, until its panel is known, and the keys; all of it large."""
+    _large()()
+    with st.container(horizontal=True, vertical_alignment="center", key="page_head"):
         with st.container(width="stretch"):
             place = st.empty()
         place.title(title)
         TITLE.set(place)
-        _keys()
+        with st.container(horizontal=True, width="content", key="present_keys"):
+            _keys()
+
+
+@lru_cache(maxsize=1)
+def _large() -> Any:
+    """What gives the page the sizes of a projector for as long as it stands there."""
+    style = STYLE.read_text(encoding="utf-8")
+    return st.components.v2.component("blockscope_large", css=style, isolate_styles=False)
 
 
 def note_panels(names: tuple[str, ...], shown: str, title: str, model: str) -> None:

@@ -6,7 +6,10 @@ from served import Reader
 from told import at, expect_query, opened_title, plot, settle
 
 SCREEN = {"width": 1280, "height": 720}
-LEAST = 16  # pixels
+LEAST, LEAST_SAID = 16, 22  # pixels, of labels and of sentences
+SAID = """[...document.querySelectorAll("[data-testid='stMain'] p")]
+    .filter(text => text.getBoundingClientRect().width && !text.closest('button'))
+    .map(text => parseFloat(getComputedStyle(text).fontSize))"""
 SIZES = """[...chart.querySelectorAll('text')]
     .filter(text => text.textContent.trim() && text.getBoundingClientRect().width)
     .map(text => parseFloat(getComputedStyle(text).fontSize))"""
@@ -45,6 +48,7 @@ def test_in_on_back_and_out(speaker: Reader):
     expect(page.get_by_test_id("stExpandSidebarButton")).to_have_count(0)
     settle(page)
     assert "present" not in page.url
+    assert min(page.evaluate(SAID)) < LEAST_SAID
 
 
 def test_each_step_of_a_head_stands_on_one_screen_with_its_arithmetic(speaker: Reader):
@@ -53,6 +57,7 @@ def test_each_step_of_a_head_stands_on_one_screen_with_its_arithmetic(speaker: R
     for _step in range(10):
         assert max(bottom(page, "step"), bottom(page, "in_numbers")) <= 720
         assert min(plot(page, "step", SIZES)) >= LEAST
+        assert min(page.evaluate(SAID)) >= LEAST_SAID
         if on.is_disabled():
             break
         page.keyboard.press("n")

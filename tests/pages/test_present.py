@@ -1,5 +1,6 @@
 """Present: one panel a screen, in the link, led by keys."""
 
+import pytest
 from opened import assert_works, figure, opened, press, visit
 
 
@@ -19,6 +20,15 @@ def test_the_step_and_its_arithmetic_stand_alone():
     assert any("▸ **Softmax over each row**" in each.value for each in at.markdown)
     press(at, "step_on")
     assert at.query_params["attention_step"] == "mix"
+    assert not at.get("popover")
+
+
+@pytest.mark.parametrize("step", ["qkv", "scores", "write"])
+def test_of_four_tokens_every_matrix_has_its_numbers(step: str):
+    small = {"preset": "course", "d_model": 16, "n_heads": 4, "text": "a b c d"}
+    at = presented("pages/attention.py", panel="steps", attention_step=step, **small)
+    maps = [trace for trace in figure(at, "step")["data"] if trace["type"] == "heatmap"]
+    assert len(maps) == 3 and all(len(trace["text"]) == 4 for trace in maps)
 
 
 def test_the_same_picture_is_large_only_where_it_is_presented():

@@ -1,5 +1,7 @@
 """One cell of a head, written out in numbers, step by step."""
 
+from collections.abc import Callable
+
 from blocks.inspection.head_facts import Cell, HeadFacts, steps_taken
 from blocks.inspection.head_steps import Products
 from blocks.model.kinds import PositionKind
@@ -19,6 +21,15 @@ def written_out(facts: HeadFacts) -> str:
     lines = [f"**{from_one(i)}** → {LINES[s](facts, cell)}" for i, s in enumerate(before)]
     title, line = _(STEP_TITLES[facts.step]), LINES[facts.step](facts, cell)
     return "  \n".join((*lines, f":orange[▸ **{title}** →] {line}"))
+
+
+def in_short(facts: HeadFacts, between: str) -> str:
+    """The current step of the cell in full, after what came of each before it."""
+    cell, steps = facts.cell, steps_taken(facts.run.config)
+    before = steps[: steps.index(facts.step)]
+    came = [f"{_(STEP_TITLES[s])} → **{RESULTS[s](cell)}**" for s in before if s in RESULTS]
+    title, line = _(STEP_TITLES[facts.step]), LINES[facts.step](facts, cell)
+    return "  \n".join((*filter(None, [between.join(came)]), f":orange[▸ **{title}** →] {line}"))
 
 
 def _projected(facts: HeadFacts, _cell: Cell) -> str:
@@ -123,6 +134,17 @@ LINES = {
     "mix": _mixed,
     "gate": _gated,
     "write": _written,
+}
+
+RESULTS: dict[str, Callable[[Cell], str]] = {
+    "scores": lambda cell: number(cell.raw),
+    "scaled": lambda cell: number(cell.scaled),
+    "cap": lambda cell: number(cell.capped),
+    "bias": lambda cell: number(cell.biased),
+    "mask": lambda cell: number(cell.softmax.score) if cell.softmax else "−∞",
+    "softmax": lambda cell: number(cell.softmax.weight) if cell.softmax else "0",
+    "mix": lambda cell: number(cell.mixed.total),
+    "gate": lambda cell: number(cell.gated),
 }
 
 

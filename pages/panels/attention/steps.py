@@ -1,5 +1,6 @@
 """The filmstrip of one head: from queries and keys to what is written."""
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -9,9 +10,11 @@ from blocks.inspection.head_facts import HeadFacts, steps_taken
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one, told_apart
+from pages.figures.theme import Picture
 from pages.panels.attention import arithmetic, matrices, shared, step_picture, strip_picture
 from pages.panels.attention.arithmetic import number
 from pages.panels.attention.matrices import STEP_TITLES
+from pages.panels.attention.step_parts import size_of
 from pages.ui import labelled, link, present, sinks
 from pages.ui.brought import whose_weights
 from pages.ui.chart import show
@@ -152,36 +155,41 @@ def steps_of_a_head(run: Run) -> None:
     step_choice(facts)
     cell_choice(facts)
     st.markdown(says_step(facts))
-    _step_large(facts)
+    _step_large(facts, step_picture.step)
     if said := says_drawn(facts):
         note(said)
-    _in_numbers(facts)
+    _in_numbers(arithmetic.written_out(facts))
 
 
 def _on_one_screen(facts: HeadFacts) -> None:
-    """For a projector: one step, and beside it the cell in numbers; keys lead through the steps."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+    """For a projector: one step, and the cell in numbers; keys lead through the steps."""
+    keys, sentence = st.columns([1, 4], vertical_alignment="center")
+    with keys, st.container(horizontal=True):
         step_keys(facts)
-        st.markdown(says_step(facts), width="stretch")
-    left, right = st.columns([7, 5], vertical_alignment="center")
-    with left:
-        _step_large(facts)
-    with right:
-        _in_numbers(facts)
+    sentence.markdown(says_step(facts))
+    if size_of(len(facts.labels), facts.widest).is_in_full:
+        _step_large(facts, step_picture.presented)
+        _in_numbers(arithmetic.in_short(facts, " · "))
+    else:
+        left, right = st.columns([7, 5], vertical_alignment="center")
+        with left:
+            _step_large(facts, step_picture.presented)
+        with right:
+            _in_numbers(arithmetic.in_short(facts, "  \n"))
     with st.sidebar:
         cell_choice(facts)
 
 
-def _step_large(facts: HeadFacts) -> None:
+def _step_large(facts: HeadFacts, draw: Callable[..., Picture]) -> None:
     at, cell = (facts.layer, facts.head, facts.query), (facts.step, facts.key, facts.feature)
     values = facts.run, *at, sinks.is_wanted(), *cell
-    show(step_picture.step, *values, facts=shared.drawn_facts, key="step", on_click=open_cell)
+    show(draw, *values, facts=shared.drawn_facts, key="step", on_click=open_cell)
 
 
-def _in_numbers(facts: HeadFacts) -> None:
-    """Every step of the chosen cell, the current one marked."""
+def _in_numbers(text: str) -> None:
+    """The steps of the chosen cell, the current one marked."""
     with st.container(border=True, key="in_numbers"):
-        st.markdown(arithmetic.written_out(facts))
+        st.markdown(text)
 
 
 def step_choice(facts: HeadFacts) -> None:

@@ -1,0 +1,118 @@
+"""What the pictures of a step share: how large they are, and what rows and columns are called."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pages.figures.large import GROWTH
+from pages.figures.matrix import Matrix, Place, Returns, numbered
+from pages.figures.theme import PRESENTED, Picture, Translate
+from pages.figures.token_axis import label_room, label_width, token_ticks
+from pages.panels.attention.matrices import MOST_TOKENS, SQUARES
+
+KEYS_NAMED, SYMBOL, BAR = 12, 40, 60  # keys; pixels of a symbol, and of a scale below a matrix
+NARROW = 350  # pixels: on a phone
+FEW, WIDEST = 6, 16  # tokens and features whose numbers are all shown
+IN_FULL, BESIDE = (1180, 380), (680, 490)  # pixels of a projector's screen
+
+
+class Chosen(NamedTuple):
+    """The cell that is written out, counted within what is drawn; None: not drawn."""
+
+    query: int
+    key: int | None
+    feature: int | None
+
+
+class Size(NamedTuple):
+    """How wide and high a picture is in pixels where it is presented; (0, 0): as its page has it.
+
+    Presented, all texts and the room for them are larger by `GROWTH`.
+    """
+
+    width: int = 0
+    height: int = 0
+
+    @property
+    def growth(self) -> float:
+        """How many times larger its texts are."""
+        return GROWTH if self.width else 1
+
+    @property
+    def is_in_full(self) -> bool:
+        """Whether there is room for the numbers of all matrices."""
+        return self == IN_FULL
+
+    def given_to(self, picture: Picture) -> Picture:
+        """The picture with this size."""
+        if not self.width:
+            return picture
+        return picture.with_layout(height=self.height, meta={PRESENTED: self.width})
+
+
+def size_of(n_tokens: int, n_features: int) -> Size:
+    """Of a step that is presented: few tokens have the whole width, others that of a column."""
+    return Size(*(IN_FULL if n_tokens <= FEW and n_features <= WIDEST else BESIDE))
+
+
+def returns(matrix: Matrix, tokens: Sequence[int]) -> Returns:
+    """What a click on a cell of this matrix gives (see `cells`); `tokens`: those drawn."""
+    is_square = matrix.name in SQUARES
+    return tokens, tokens if is_square else range(matrix.values.shape[1]), int(is_square)
+
+
+def written(matrix: Matrix, size: Size) -> dict[str, Any]:
+    """The numbers in the cells of a matrix that is read, where all can be shown."""
+    return numbered(matrix.values, WIDEST) if size.is_in_full else {}
+
+
+def named_scale(matrix: Matrix, bar: dict[str, Any], _: Translate) -> dict[str, Any]:
+    """The scale of scores is called so, since a head has values, too."""
+    if matrix.is_weights or matrix.name not in SQUARES:
+        return bar
+    return {**bar, "title": {**bar.get("title", {}), "text": _("scores")}}
+
+
+def height_of(n_rows: int) -> int:
+    """Pixels of a matrix with so many rows, on a page."""
+    return max(260, min(560, 24 * n_rows + 20))
+
+
+def query_names(tokens: Sequence[str], is_shown: bool) -> dict[str, Any]:
+    """The tokens at the left of a matrix."""
+    shown = {"showticklabels": True, "automargin": True}
+    return {**token_ticks(tokens, MOST_TOKENS), **shown} if is_shown else {}
+
+
+def key_names(matrix: Matrix, place: Place, size: Size) -> dict[str, Any]:
+    """The tokens over a matrix of scores: upright where each has room, else slanted."""
+    if matrix.name not in SQUARES:
+        return {}
+    names = token_ticks(matrix.columns, KEYS_NAMED)
+    angle = 0 if are_upright(matrix.columns, place, size) else -55
+    shown = {"showticklabels": True, "side": "top", "tickangle": angle, "automargin": False}
+    return {**names, **shown}
+
+
+def are_upright(tokens: Sequence[str], place: Place, size: Size) -> bool:
+    """Whether names of tokens stand side by side over a matrix without touching."""
+    room = (size.width or NARROW) * (place.x[1] - place.x[0]) / min(len(tokens), KEYS_NAMED)
+    return size.growth * max(map(label_width, tokens)) + 4 <= room
+
+
+def room_above(matrix: Matrix, place: Place, size: Size) -> int:
+    """Pixels for the symbol of a matrix and the names of its columns."""
+    if matrix.name not in SQUARES:
+        return SYMBOL
+    is_upright = are_upright(matrix.columns, place, size)
+    return SYMBOL + (18 if is_upright else label_room(matrix.columns))
+
+
+def row_sums(matrix: Matrix) -> dict[str, Any]:
+    """What the weights of each query come to, as names of the rows at the right."""
+    if not matrix.is_weights:
+        return {}
+    sums = [f"Σ {total:.3f}" for total in np.nansum(matrix.values, axis=1)]
+    names = {**token_ticks(sums, MOST_TOKENS), "tickfont": {"size": 10}, "automargin": False}
+    return {**names, "showticklabels": True, "side": "right"}
