@@ -102,8 +102,6 @@ def _show_one(figure: Any, *, key: str, alt: str, on_click: OnClick = None) -> N
         selection_mode="points",
         on_select=(lambda: _clicked(key, on_click)) if on_click else "ignore",
     )
-    if on_click and is_phone():  # Plotly takes a tap for that on which the tap before has pointed
-        st.caption(_("Tap an item in the picture twice to choose it."))
 
 
 def _show_two(

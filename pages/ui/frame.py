@@ -42,6 +42,7 @@ from pages.ui.interventions import controls as changes
 from pages.ui.language import LANGUAGES, _, current_language, enumeration, literal, say_fault
 from pages.ui.lessons import progress
 from pages.ui.panel import Panel
+from pages.ui.phone import fingers_point
 from pages.ui.share import what_to_share
 from pages.ui.turns import one_at_a_time
 from pages.ui.ways import refused, way
@@ -301,16 +302,9 @@ def _ways_to_the_nearest(fault: Fault) -> None:
 
 
 def _head() -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("### Blockscope", width="stretch")
-        st.segmented_control(
-            _("Language"),
-            list(LANGUAGES),
-            format_func=LANGUAGES.__getitem__,
-            required=True,
-            label_visibility="collapsed",
-            **link.view("lang", current_language()),
-        )
+    with st.container(gap=None):
+        _name_and_language()
+        fingers_point()
     if is_hidden("menu"):
         return
     queries = link.menu(path for links in MENU for path, _label, _icon in links)
@@ -321,6 +315,19 @@ def _head() -> None:
     for column, links in zip(columns, MENU, strict=True):
         for path, label, icon in links:
             column.page_link(_page(path, icon), label=_(label), query_params=queries[path])
+
+
+def _name_and_language() -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("### Blockscope", width="stretch")
+        st.segmented_control(
+            _("Language"),
+            list(LANGUAGES),
+            format_func=LANGUAGES.__getitem__,
+            required=True,
+            label_visibility="collapsed",
+            **link.view("lang", current_language()),
+        )
 
 
 @functools.lru_cache(maxsize=sum(map(len, MENU)))

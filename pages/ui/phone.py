@@ -1,12 +1,16 @@
-"""Phones: what stands beside another thing on a wide window stands elsewhere on them."""
+"""Phones: what stands beside another thing on a wide window stands elsewhere, and fingers point."""
 
+import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from pages.ui.fold import fold
+
+TOUCH = Path("assets/touch.js")
 
 
 def is_phone() -> bool:
@@ -35,3 +39,18 @@ def folded(label: str, draw: Callable[[], None], *, key: str, is_folded: bool = 
     with (own := fold(label, key=key, icon=":material/tune:")):
         if own.open:
             draw()
+
+
+def fingers_point() -> None:
+    """Let a tap on a picture act on what is under the finger, and a finger scroll the page there.
+
+    Plotly chooses what was pointed at last, which is what the tap before has touched, and holds
+    the page.
+    """
+    _touch()()
+
+
+@functools.cache
+def _touch() -> Callable[..., Any]:
+    """The script, as Streamlit puts it on a page."""
+    return st.components.v2.component("blockscope_touch", js=TOUCH.read_text(encoding="utf-8"))

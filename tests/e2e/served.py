@@ -18,6 +18,12 @@ ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 # What moves for its own sake keeps a processor busy for as long as a page takes.
 DESK = {"viewport": {"width": 1400, "height": 900}, "locale": "en-GB", "reduced_motion": "reduce"}
+PHONE = {
+    "viewport": {"width": 390, "height": 844},
+    "is_mobile": True,
+    "has_touch": True,
+    "user_agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148",
+}
 # The page with the least on it, by which one comes from a page to another link of it.
 BETWEEN = "/compare?panel=kept"
 # What the browser does where the reader goes back to an entry of its history.

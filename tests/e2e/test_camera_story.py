@@ -1,15 +1,9 @@
 """A picture is saved from its own corner."""
 
 from playwright.sync_api import Browser, Locator, Page, expect
-from served import Reader
+from served import PHONE, Reader
 from told import at, settle
 
-PHONE = {
-    "viewport": {"width": 390, "height": 844},
-    "is_mobile": True,
-    "has_touch": True,
-    "user_agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148",
-}
 COVERED = """chart => {
     const tools = chart.querySelector('.modebar').getBoundingClientRect();
     const title = chart.querySelector('.gtitle').getBoundingClientRect();

@@ -174,6 +174,13 @@ def click_mark(page: Page, key: str, x: float, y: float) -> None:
     raise AssertionError(f"{key} has nothing to point at in ({x}, {y})")
 
 
+def tap_mark(page: Page, key: str, x: float, y: float) -> None:
+    """Touch a chart once where its axes say (x, y)."""
+    expect(at(page, key)).to_have_count(1)
+    at(page, key).scroll_into_view_if_needed()
+    page.touchscreen.tap(*_place_of_mark(page, key, x, y))
+
+
 def _place_of_mark(page: Page, key: str, x: float, y: float) -> tuple[float, float]:
     """Where on the screen a chart draws (x, y)."""
     return plot(

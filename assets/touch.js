@@ -1,0 +1,38 @@
+// Plotly selects what its last hover has found, and before a finger touches nothing hovers: each
+// tap would act on what the tap before has touched. And it holds the page that a finger scrolls.
+// So touches are kept from it, and a tap comes to it as a mouse would: it points, presses, releases.
+const SLIP = 10; // pixels that a finger may move within a tap
+const GESTURE = ["mousemove", "mousedown", "mouseup"];
+
+export default () => {
+  let began = null;
+
+  const begin = (event) => {
+    began = null;
+    if (!event.target.closest?.(".js-plotly-plot .drag")) return;
+    event.stopPropagation();
+    const [{ clientX, clientY }] = event.touches;
+    if (event.touches.length === 1) began = { clientX, clientY };
+  };
+
+  const end = (event) => {
+    if (!began) return;
+    event.stopPropagation();
+    const [{ clientX, clientY }] = event.changedTouches;
+    const isTap = Math.hypot(clientX - began.clientX, clientY - began.clientY) < SLIP;
+    if (!isTap || !event.cancelable) return; // the page scrolls
+    event.preventDefault(); // or the browser would send events of a mouse as well
+    document.activeElement?.blur(); // what is being typed is taken over
+    for (const type of GESTURE) {
+      event.target.dispatchEvent(new MouseEvent(type, { clientX, clientY, bubbles: true }));
+    }
+  };
+
+  const early = { capture: true };
+  window.addEventListener("touchstart", begin, { ...early, passive: true });
+  window.addEventListener("touchend", end, early);
+  return () => {
+    window.removeEventListener("touchstart", begin, early);
+    window.removeEventListener("touchend", end, early);
+  };
+};

@@ -1,0 +1,58 @@
+"""A finger chooses what it touches, the first time."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from served import PHONE
+from told import PATIENCE, at, expect_query, settle, tap_mark
+
+TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
+
+
+@pytest.fixture(scope="module")
+def phone(browser: Browser) -> Iterator[Page]:
+    """A phone, whose browser says so."""
+    with browser.new_context(**PHONE) as context:
+        context.set_default_timeout(PATIENCE)
+        yield context.new_page()
+
+
+def test_a_tap_chooses_cells_and_dots(phone: Page, server: str):
+    phone.goto(f"{server}/attention?preset=course&panel=pattern")
+    settle(phone)
+    for key, column, row in (("head_map", 0, 1), ("head_map", 0, 5), ("bipartite", 0, 2)):
+        tap_mark(phone, key, column, row)
+        expect_query(phone, token=str(row))
+
+
+def test_a_finger_scrolls_the_page_and_chooses_nothing(phone: Page, server: str):
+    phone.goto(f"{server}/attention?preset=course&panel=pattern&token=3")
+    settle(phone)
+    at(phone, "head_map").scroll_into_view_if_needed()
+    before, box = phone.evaluate(TOP), at(phone, "head_map").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    finger = phone.context.new_cdp_session(phone)
+    for kind, moved in (("touchStart", 0), ("touchMove", 60), ("touchMove", 120)):
+        at_once = {"type": kind, "touchPoints": [{"x": x, "y": y - moved}]}
+        finger.send("Input.dispatchTouchEvent", at_once)
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    phone.wait_for_function(f"{TOP} > {before}")
+    expect_query(phone, token="3")
+
+
+def test_a_tap_chooses_bars(phone: Page, server: str):
+    phone.goto(f"{server}/gpt?panel=surprise")
+    settle(phone)
+    for bar in (4, 2):
+        tap_mark(phone, "surprise_bars", bar, 0.1)
+        expect_query(phone, token=str(bar + 1))
+
+
+def test_a_tap_sets_a_point_of_a_line(phone: Page, server: str):
+    phone.goto(f"{server}/parameters?panel=changes&lesson=heads")
+    settle(phone)
+    points = at(phone, "guess_points").locator("input")
+    for place, factor in ((1, "1"), (0, "2")):
+        tap_mark(phone, "guess_curve", place, float(factor))
+        expect(points.nth(place)).to_have_value(factor)
