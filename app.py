@@ -2,7 +2,7 @@
 
 import pages.ui.entrance  # noqa: F401
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -14,98 +14,16 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.panels.gallery import gallery
 from pages.panels.home import reading
+from pages.panels.questions import ARCHITECTURES, EXPERIMENTS, questions
 from pages.panels.real_models import real_models
-from pages.ui import brought, link, opening, runs, weights
-from pages.ui.frame import MENU, PAGE_OF_PART, recorded, section, show_page, shown_run
+from pages.ui import brought, glossary, link, opening, runs, weights
+from pages.ui.frame import MENU, recorded, section, show_page, shown_run
 from pages.ui.language import LANGUAGES, _, current_language, literal, ngettext
 from pages.ui.lessons import own, progress, wall
-from pages.ui.link_fields.compare import Kept, text_of
 
 TITLE = N_("Watch a Transformer read your sentence")
-HOME, BLOCK, ENCODER, GPT = "app.py", "pages/block.py", "pages/encoder.py", "pages/gpt.py"
-PARAMETERS, COST = "pages/parameters.py", "pages/cost.py"
-TRAINING = "pages/training.py"
-COURSE, SHARED_HEADS = {"preset": "course"}, {"preset": "llama-3.1-8b"}
-Way = tuple[str, str, dict[str, Any]]
-EXPERIMENTS: tuple[Way, ...] = (
-    (N_("What comes next? A small GPT tells a story"), GPT, {"panel": "next"}),
-    (N_("Why this word? Hide one token at a time"), GPT, {"panel": "leave-one-out"}),
-    (N_("Which word is hidden? An encoder guesses"), ENCODER, {"panel": "prediction"}),
-    (
-        N_("How does a model translate? Watch it align two languages"),
-        "pages/seq2seq.py",
-        {"panel": "decoding"},
-    ),
-    (
-        N_("Where does a word read from? Step by step"),
-        PAGE_OF_PART["attention"],
-        {"panel": "steps"},
-    ),
-    (
-        N_("How does a head find what came before? Induction"),
-        BLOCK,
-        {"preset": "induction", "layer": "1", "token": "26", "panel": "heads"},
-    ),
-    (N_("Train a model yourself and watch it learn"), TRAINING, {}),
-    (
-        N_("How small can a model be and still do its job?"),
-        "pages/efficiency.py",
-        {"preset": "translator", "panel": "frontier"},
-    ),
-    (
-        N_("Why does pre-norm train deeper?"),
-        PAGE_OF_PART["norm"],
-        {**COURSE, "panel": "theory"},
-    ),
-    (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {"panel": "leaks"}),
-    (
-        N_("Why must a GPT not peek? Training with and without the mask"),
-        "pages/masks.py",
-        {"panel": "peeking"},
-    ),
-    (
-        N_("How does word order get into the model?"),
-        PAGE_OF_PART["position"],
-        {"panel": "kinds"},
-    ),
-    (
-        N_("Mixture of experts: which token goes where?"),
-        PAGE_OF_PART["feed_forward"],
-        {**COURSE, "n_experts": "8", "n_active_experts": "2", "panel": "experts"},
-    ),
-    (
-        N_("Do more heads cost more parameters?"),
-        BLOCK,
-        {**COURSE, "n_heads": "16", "panel": "parameters"},
-    ),
-    (
-        N_("Where do GPT-2's 124 million parameters sit? Part by part"),
-        PARAMETERS,
-        {"preset": "gpt2-small", "panel": "breakdown"},
-    ),
-    (
-        N_("What does it take to train GPT-2?"),
-        COST,
-        {"preset": "gpt2-small", "panel": "training"},
-    ),
-    (
-        N_("MHA or GQA? Two models side by side"),
-        "pages/compare.py",
-        {
-            **SHARED_HEADS,
-            "kept": text_of((Kept("MHA", (*SHARED_HEADS.items(), ("n_kv_heads", "32"))),)),
-            "context_len": "32768",
-            "panel": "differences",
-        },
-    ),
-)
-N_FIRST = 3
-ARCHITECTURES: tuple[Way, ...] = (
-    (N_("Parameters of GPT-2, Llama, Qwen and more"), PARAMETERS, {"panel": "published"}),
-    (N_("Paste a config.json"), PARAMETERS, {"panel": "config-json"}),
-    (N_("FLOPs, memory and run time"), COST, {"panel": "flops"}),
-    (N_("Two models side by side"), "pages/compare.py", {"panel": "differences"}),
-)
+HOME = "app.py"
+N_FIRST, N_ASKED = 3, 9
 
 
 def body() -> None:
@@ -191,25 +109,38 @@ def left_lesson() -> None:
 def front_page() -> None:
     """The sentence and the doors, which lead on with what is typed."""
     reading()
+    doors()
     gallery()
-    doors = st.columns(3, gap="small")
-    with doors[0], door(_("Take a lesson"), key="start"):
-        names = progress.names()
-        lessons(names[:N_FIRST])
-        with st.container(horizontal=True, gap="small"):
-            if more := names[N_FIRST:]:
-                with st.popover(_("More lessons"), type="tertiary", key="lessons"):
-                    lessons(more)
-            with st.popover(_("Join a class"), type="tertiary", key="join_class"):
-                wall.way_to_join()
-            with st.popover(_("Bring your own lesson"), type="tertiary", key="bring_lesson"):
-                own.way_to_bring()
-    with doors[1], door(_("Look around"), key="look_around"):
+
+
+def doors() -> None:
+    """A question, a lesson, or a page: what most people look for stands first."""
+    left, middle, right = st.columns(3, gap="small")
+    with left, door(_("Start with a question"), key="ask"):
+        questions(EXPERIMENTS[:N_ASKED])
+        with st.popover(_("More questions"), type="tertiary", key="questions"):
+            questions(EXPERIMENTS[N_ASKED:])
+    with middle:
+        with door(_("Take a lesson"), key="start"):
+            some_lessons(progress.names())
+        with door(_("Evaluate an architecture"), key="weigh"):
+            questions(ARCHITECTURES)
+    with right, door(_("Look around"), key="look_around"):
         all_pages()
-        with st.popover(_("Start with a question"), type="tertiary", key="questions"):
-            questions(EXPERIMENTS)
-    with doors[2], door(_("Evaluate an architecture"), key="weigh"):
-        questions(ARCHITECTURES)
+        glossary.offer_all(key="glossary")
+
+
+def some_lessons(names: Sequence[str]) -> None:
+    """The first ones; the others, a class and a reader's own behind their names."""
+    lessons(names[:N_FIRST])
+    with st.container(horizontal=True, gap="small"):
+        if more := names[N_FIRST:]:
+            with st.popover(_("More lessons"), type="tertiary", key="lessons"):
+                lessons(more)
+        with st.popover(_("Join a class"), type="tertiary", key="join_class"):
+            wall.way_to_join()
+        with st.popover(_("Bring your own lesson"), type="tertiary", key="bring_lesson"):
+            own.way_to_bring()
 
 
 def door(title: str, *, key: str) -> Any:
@@ -225,15 +156,6 @@ def lessons(names: Iterable[str]) -> None:
         path, query = progress.way_in(found)
         label = _("{title} · {n} min").format(title=found.title, n=found.minutes)
         st.page_link(path, label=label, query_params=query, help=found.summary)
-
-
-def questions(ways: Iterable[Way]) -> None:
-    """Each leads to the panel that answers it."""
-    state = link.as_query()
-    for question, page, values in ways:
-        names = ("lang",) if "preset" in values or page == TRAINING else ("lang", "text")
-        kept = {name: state[name] for name in names if name in state}
-        st.page_link(page, label=_(question), query_params={**kept, **values})
 
 
 def all_pages() -> None:

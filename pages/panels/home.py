@@ -19,14 +19,15 @@ from pages.panels.gpt import growing, next_token_picture
 from pages.panels.gpt.next_token import next_facts
 from pages.panels.gpt.writing import AN_ANSWER
 from pages.panels.home_answer import what_it_hangs_on
+from pages.panels.home_words import in_three_sentences
 from pages.panels.legible import note_what_is_not_read
-from pages.ui import cached, labelled, link, tokens
+from pages.ui import cached, glossary, labelled, link, tokens
 from pages.ui.chart import show
 from pages.ui.explain import explained_at, note
 from pages.ui.fields import CHAT
 from pages.ui.frame import link_to_part, must_fit, ran
 from pages.ui.inputs import current_run, length_note, written
-from pages.ui.language import _, literal, sentences
+from pages.ui.language import _, explanation, literal, sentences
 from pages.ui.mixers import attend, no_attention
 from pages.ui.panel import overflowed
 from pages.ui.views import pin_token
@@ -50,6 +51,7 @@ def reading() -> None:
     ran(run)
     if overflowed(run):
         return
+    in_three_sentences(run, next_facts(run, labelled.last_token(run), AS_IT_IS))
     left, right = st.columns([7, 3], gap="medium")
     with left:
         its_way(run, labelled.pinned_token(run))
@@ -135,8 +137,11 @@ def its_way(run: Run, token: int) -> None:
 
 def the_picture_explained() -> None:
     """What the graph shows, and the page that takes it apart."""
-    with explained_at(("contribution_graph",), _("Explained"), key="graph"):
-        link_to_part("attention", panel="contribution-graph")
+    concept = "contribution_graph"
+    with st.container(horizontal=True, gap="xsmall", key="graph_explained"):
+        with explained_at((concept,), _("Explained"), key="graph"):
+            link_to_part("attention", panel="contribution-graph")
+        glossary.offer(explanation(concept), key="graph_words")
 
 
 def pin(customdata: list[Any]) -> None:

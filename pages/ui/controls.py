@@ -25,10 +25,11 @@ from blocks.model.kinds import (
 )
 from blocks.model.legal import divisors
 from blocks.training.recipe import WeightDtype
+from blocks.weights.pocket import pocket_names
 from pages.ui import bringing, brought, link, runs, starts, terms, weights
 from pages.ui.fields import FIELDS, WEIGHTS
 from pages.ui.fold import fold
-from pages.ui.language import _, current_language, enumeration
+from pages.ui.language import _, bracketed, current_language, enumeration, ngettext
 from pages.ui.readers import Between
 
 WIDTHS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 576, 768, 1024, 1536, 2048, 3072, 4096)
@@ -176,10 +177,18 @@ def _preset(shipped: Iterable[str]) -> None:
 
 
 def preset_label(name: str) -> str:
-    """What something to start from is called in a list, with its sizes."""
+    """What something to start from is called in a list: whether it is trained, how deep it is."""
     start = starts.start(name)
-    sizes = f"{start.config.d_model} / {start.config.n_heads} / {start.config.d_ff}"
-    return " · ".join(filter(None, (_(start.title), start.recipe, sizes)))
+    trained = _("trained") if start.weights in pocket_names() else ""
+    told = enumeration(filter(None, (trained, start.recipe, layers_of(start.config))))
+    return bracketed(_(start.title), told)
+
+
+def layers_of(config: ModelConfig) -> str:
+    """How many layers there are; of an encoder–decoder, on either side."""
+    if config.architecture is Architecture.ENCODER_DECODER:
+        return _("{n} + {m} layers").format(n=config.n_layers, m=config.n_decoder_layers)
+    return ngettext("{n} layer", "{n} layers", config.n_layers).format(n=config.n_layers)
 
 
 def _weights(shown: Architecture | None) -> None:

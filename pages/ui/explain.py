@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from blocks.model.faults import N_
-from pages.ui import present
+from pages.ui import glossary, present
 from pages.ui.hidden import is_hidden
 from pages.ui.language import _, explanation
 from pages.ui.lessons import progress
@@ -153,6 +153,7 @@ def _ways_deeper(concepts: Sequence[str], code: Sequence[Callable[..., Any]], ke
     if is_hidden("explanations"):
         return
     explained_at(concepts, _("Explained"), key=key)
+    glossary.offer(*map(explanation, concepts), key=f"{key}_words")
     if code:
         _source(code, key)
 

@@ -40,12 +40,12 @@ from pages.ui.settings import memory_budget
 from pages.ui.shelf import Shelf, weighed
 
 POCKET_TITLES = {
-    "stories-en-zh": N_("Stories · trained"),
-    "stories-mtp": N_("Stories, three tokens at once · trained"),
-    "induction": N_("Induction · trained"),
-    "sort": N_("Sorting · trained"),
-    "masked-words": N_("Masked words · trained"),
-    "translator": N_("Translator · trained"),
+    "stories-en-zh": N_("Stories"),
+    "stories-mtp": N_("Stories, three tokens at once"),
+    "induction": N_("Induction"),
+    "sort": N_("Sorting"),
+    "masked-words": N_("Masked words"),
+    "translator": N_("Translator"),
 }
 
 

@@ -198,7 +198,7 @@ def test_a_student_is_the_model_of_all_pages_alone_and_beside_its_teacher(kept):
     at = opened("pages/encoder.py", preset=f"run:{run_id}", panel="stream")
     assert_works(at)
     said = " ".join(each.value for each in at.sidebar.caption)
-    assert "for 3 steps. Distilled from Sorting · trained (seed 0)." in said
+    assert "for 3 steps. Distilled from Sorting (seed 0)." in said
 
 
 def test_a_student_teaches_in_its_turn(kept, monkeypatch):
@@ -218,7 +218,7 @@ def test_a_student_that_was_taken_away_opens_again_and_teaches(kept, tmp_path, m
     assert_works(at)
     assert "not trained beforehand" in at.info[0].value
     said = " ".join(each.value for each in at.sidebar.caption)
-    assert "Opened: `mine`" in said and "Distilled from Sorting · trained (seed 0)" in said
+    assert "Opened: `mine`" in said and "Distilled from Sorting (seed 0)" in said
     at = opened("pages/encoder.py", preset="folder:mine~int4", panel="stream")
     assert_works(at)
     assert at.query_params["preset"] == "folder:mine~int4"
@@ -235,7 +235,7 @@ def test_a_pruned_model_that_was_trained_on_says_where_it_comes_from(patched):
     assert_works(opened(PAGE, preset="sort", panel="retraining", run=run.id))
     at = opened("pages/encoder.py", preset=f"run:{run.id}", panel="stream")
     said = " ".join(each.value for each in at.sidebar.caption)
-    assert "Trained further, starting from Sorting · trained · `sparse70` (seed 0)." in said
+    assert "Trained further, starting from Sorting · `sparse70` (seed 0)." in said
     at = opened("pages/training.py", preset="sort", run=run.id)
     assert_works(at)
     assert "Do the same in a terminal" not in [each.label for each in at.expander]

@@ -1,5 +1,6 @@
 """Home: a line to type into, what moves with it, and doors that lead on."""
 
+import re
 from urllib.parse import parse_qs
 
 import pytest
@@ -51,6 +52,19 @@ def test_what_is_typed_moves_the_graph_and_what_follows(lang: str):
     assert at.query_params["text"] == text
     assert "ball" in names(at)[-1] or "猫" in names(at)[-1]
     assert figure(at, "following")["data"][0]["x"] != before[1]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_three_words_are_explained_with_the_numbers_of_the_run(lang: str):
+    at = home(lang=lang)
+    told = next(each.value for each in at.markdown if "**Transformer**" in each.value)
+    assert [*re.findall(r"\*\*(.+?)\*\*", told)][1:] == {
+        "en": ["tokens", "layers"],
+        "zh": ["词元", "层"],
+    }[lang]
+    assert [*map(int, re.findall(r" (\d+) ", told))] == [len(names(at)), 4]
+    top = figure(at, "following")["layout"]["yaxis"]["ticktext"][0]
+    assert f"`{top}`" in told
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
@@ -139,6 +153,11 @@ def test_all_pages_are_behind_the_doors_and_take_the_text_along():
     assert {f"pages/{link.page}.py" for link in links} >= set(PAGES) - {HOME}
     to_gpt = next(link for link in links if link.page == "gpt" and "panel" not in link.query_string)
     assert parse_qs(to_gpt.query_string)["text"] == [" a red ball"]
+
+
+def test_questions_stand_before_the_names_of_pages():
+    labels = [way.label for way in ways(home())]
+    assert labels.index("What comes next? A small GPT tells a story") < labels.index("One block")
 
 
 def test_every_question_leads_to_a_panel_that_its_page_has():

@@ -12,7 +12,7 @@ from blocks.lessons.lesson import Ask, AskKind, Lesson
 from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
 from pages.figures.guess import Guessed
-from pages.ui import link
+from pages.ui import glossary, link
 from pages.ui.address import page_here
 from pages.ui.chart import show
 from pages.ui.language import _, say_fault, sentences
@@ -89,9 +89,15 @@ def _head(now: Now) -> None:
             said.append(_("Room {code}").format(code=code))
         unbroken = (text.replace(" ", "\u00a0") for text in said)
         st.caption(" · ".join([now.lesson.title, *unbroken]), width="stretch")
+        glossary.offer(now.step.before, *_told_after(now), key="lesson_words")
         with st.container(width="content", key="leave"):  # to Home, which keeps the way back
             way, query = progress.way_home()
             st.page_link(way, label=_("Leave"), icon=":material/close:", query_params=query)
+
+
+def _told_after(now: Now) -> tuple[str, ...]:
+    """What is read once a step is through: its words would give the answer away before."""
+    return (now.step.after,) if now.is_through else ()
 
 
 def _way_back(now: Now) -> None:

@@ -1,0 +1,57 @@
+"""For somebody who knows nothing yet: what a Transformer, a token and a layer are, on this text."""
+
+import streamlit as st
+
+from blocks.inspection.next_token import NextFacts
+from blocks.observe.run import Run
+from pages.figures.counting import read_apart
+from pages.ui.language import _, literal, ngettext, sentences
+from pages.ui.numbers import percent
+
+
+def in_three_sentences(run: Run, facts: NextFacts) -> None:
+    """Said where the text is typed, above the picture that shows it."""
+    st.markdown(says_what_this_is(run, facts))
+
+
+def says_what_this_is(run: Run, facts: NextFacts) -> str:
+    """A sentence for each of the three words, with the numbers of this run."""
+    return sentences(_transformer(run, facts), _tokens(run), _layers(run))
+
+
+def _transformer(run: Run, facts: NextFacts) -> str:
+    text = _(
+        "A **Transformer** is a network that guesses how a text goes on; this one has learned "
+        "nothing yet, so it guesses blindly."
+    )
+    if run.weights:
+        text = _(
+            "A **Transformer** is a network that has learned from many texts to guess how a text "
+            "goes on: after {token} this one expects {next} first ({chance})."
+        )
+    names = read_apart((facts.after, facts.likeliest["label"][0]))
+    after, following = map(literal, names)
+    chance = percent(float(facts.likeliest["model_probability"][0]))
+    return text.format(token=after, next=following, chance=chance)
+
+
+def _tokens(run: Run) -> str:
+    text = ngettext(
+        "It reads neither letters nor words but **tokens**, pieces of text from a fixed list; "
+        "yours has {n} of them, the column below.",
+        "It reads neither letters nor words but **tokens**, pieces of text from a fixed list; "
+        "yours has {n} of them, the columns below.",
+        run.input.shape[1],
+    )
+    return text.format(n=run.input.shape[1])
+
+
+def _layers(run: Run) -> str:
+    text = ngettext(
+        "In its {n} **layer**, every token takes in something of the tokens before it, so that "
+        "the last one can guess what follows.",
+        "In each of its {n} **layers**, from the bottom up, every token takes in something of the "
+        "tokens before it, until the last one can guess what follows.",
+        run.config.n_layers,
+    )
+    return text.format(n=run.config.n_layers)

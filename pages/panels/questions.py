@@ -1,0 +1,105 @@
+"""Questions that people have, each with the panel that answers it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import streamlit as st
+
+from blocks.model.faults import N_
+from pages.ui import link
+from pages.ui.frame import PAGE_OF_PART
+from pages.ui.language import _
+from pages.ui.link_fields.compare import Kept, text_of
+
+BLOCK, ENCODER, GPT = "pages/block.py", "pages/encoder.py", "pages/gpt.py"
+PARAMETERS, COST = "pages/parameters.py", "pages/cost.py"
+TRAINING = "pages/training.py"
+COURSE, SHARED_HEADS = {"preset": "course"}, {"preset": "llama-3.1-8b"}
+Way = tuple[str, str, dict[str, Any]]
+EXPERIMENTS: tuple[Way, ...] = (
+    (N_("What comes next? A small GPT tells a story"), GPT, {"panel": "next"}),
+    (N_("Why this word? Hide one token at a time"), GPT, {"panel": "leave-one-out"}),
+    (N_("Which word is hidden? An encoder guesses"), ENCODER, {"panel": "prediction"}),
+    (
+        N_("How does a model translate? Watch it align two languages"),
+        "pages/seq2seq.py",
+        {"panel": "decoding"},
+    ),
+    (
+        N_("Where does a word read from? Step by step"),
+        PAGE_OF_PART["attention"],
+        {"panel": "steps"},
+    ),
+    (
+        N_("How does a head find what came before? Induction"),
+        BLOCK,
+        {"preset": "induction", "layer": "1", "token": "26", "panel": "heads"},
+    ),
+    (N_("Train a model yourself and watch it learn"), TRAINING, {}),
+    (
+        N_("How small can a model be and still do its job?"),
+        "pages/efficiency.py",
+        {"preset": "translator", "panel": "frontier"},
+    ),
+    (
+        N_("Why does pre-norm train deeper?"),
+        PAGE_OF_PART["norm"],
+        {**COURSE, "panel": "theory"},
+    ),
+    (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {"panel": "leaks"}),
+    (
+        N_("Why must a GPT not peek? Training with and without the mask"),
+        "pages/masks.py",
+        {"panel": "peeking"},
+    ),
+    (
+        N_("How does word order get into the model?"),
+        PAGE_OF_PART["position"],
+        {"panel": "kinds"},
+    ),
+    (
+        N_("Mixture of experts: which token goes where?"),
+        PAGE_OF_PART["feed_forward"],
+        {**COURSE, "n_experts": "8", "n_active_experts": "2", "panel": "experts"},
+    ),
+    (
+        N_("Do more heads cost more parameters?"),
+        BLOCK,
+        {**COURSE, "n_heads": "16", "panel": "parameters"},
+    ),
+    (
+        N_("Where do GPT-2's 124 million parameters sit? Part by part"),
+        PARAMETERS,
+        {"preset": "gpt2-small", "panel": "breakdown"},
+    ),
+    (
+        N_("What does it take to train GPT-2?"),
+        COST,
+        {"preset": "gpt2-small", "panel": "training"},
+    ),
+    (
+        N_("MHA or GQA? Two models side by side"),
+        "pages/compare.py",
+        {
+            **SHARED_HEADS,
+            "kept": text_of((Kept("MHA", (*SHARED_HEADS.items(), ("n_kv_heads", "32"))),)),
+            "context_len": "32768",
+            "panel": "differences",
+        },
+    ),
+)
+ARCHITECTURES: tuple[Way, ...] = (
+    (N_("Parameters of GPT-2, Llama, Qwen and more"), PARAMETERS, {"panel": "published"}),
+    (N_("Paste a config.json"), PARAMETERS, {"panel": "config-json"}),
+    (N_("FLOPs, memory and run time"), COST, {"panel": "flops"}),
+    (N_("Two models side by side"), "pages/compare.py", {"panel": "differences"}),
+)
+
+
+def questions(ways: Iterable[Way]) -> None:
+    """Each leads to the panel that answers it."""
+    state = link.as_query()
+    for question, page, values in ways:
+        names = ("lang",) if "preset" in values or page == TRAINING else ("lang", "text")
+        kept = {name: state[name] for name in names if name in state}
+        st.page_link(page, label=_(question), query_params={**kept, **values})
