@@ -46,10 +46,10 @@ from blocks.export.values import (
 from blocks.export.written import text_of
 from blocks.model.attention import repeat_kv
 from blocks.model.config import ModelConfig, check_config
+from blocks.model.draws import InTurn
 from blocks.model.dropout import Dropout
 from blocks.model.initialize import drawn_values
 from blocks.model.kinds import TokenMixer
-from blocks.model.randomness import generator
 
 HEAD = '''"""{title}: {sizes}.
 
@@ -289,7 +289,7 @@ class _File:
         """Ones or zeros where weights begin as these; small random numbers where not."""
         sizes = [expression(each) for each in shape]
         tiny = torch.empty((2,) * len(shape))
-        values = drawn_values(tiny, module, f"x.{name}", self.config, generator(0, "code"))
+        values = drawn_values(tiny, module, f"x.{name}", self.config, InTurn(0, "code"))
         if values.numel() and bool((values == values.flatten()[0]).all()):
             return _call(f"torch.{'ones' if values.flatten()[0] == 1 else 'zeros'}", *sizes)
         return ast.BinOp(ast.Constant(0.02), ast.Mult(), _call("torch.randn", *sizes))

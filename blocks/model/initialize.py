@@ -6,10 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from blocks.model.config import ModelConfig
+from blocks.model.draws import ByPlace, Draws, InTurn
 from blocks.model.kinds import Initialization
-from blocks.model.randomness import generator
 
 GPT2_STD = 0.02
+MOST_IN_TURN = 200_000_000  # parameters of a model that is drawn one number after the other
 DECAYS = ("decay_rate", "decay_bias")
 LARGEST_RATE, STEP_SIZES = 16.0, (1e-3, 1e-1)
 RESIDUAL_WRITES = ("out_proj", "down_proj")
@@ -23,7 +24,11 @@ def initialize(
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
 ) -> None:
-    """Give every parameter and buffer of a model, which need no memory yet, its first values."""
+    """Give every parameter and buffer of a model, which need no memory yet, its first values.
+
+    Of more than `MOST_IN_TURN` parameters each number is drawn by its place, on the device.
+    """
+    is_large = sum(each.numel() for each in model.parameters()) > MOST_IN_TURN
     for module_name, module in model.named_modules():
         for name, buffer in [*module.named_buffers(recurse=False)]:
             kind = dtype if buffer.is_floating_point() else buffer.dtype
@@ -31,7 +36,8 @@ def initialize(
             setattr(module, name, torch.full(buffer.shape, first, dtype=kind, device=device))
         for name, parameter in [*module.named_parameters(recurse=False)]:
             path = f"{module_name}.{name}"
-            drawn = drawn_values(parameter, module, path, config, generator(seed, path))
+            draws = ByPlace(seed, path, device) if is_large else InTurn(seed, path)
+            drawn = drawn_values(parameter, module, path, config, draws)
             setattr(module, name, nn.Parameter(drawn.to(device, dtype)))
             del drawn  # before the next one is drawn
 
@@ -41,33 +47,33 @@ def drawn_values(
     module: nn.Module,
     path: str,
     config: ModelConfig,
-    random: torch.Generator,
+    draws: Draws,
 ) -> Tensor:
-    """What one parameter of a module begins with, by its path: of its shape, on the CPU."""
-    values = torch.empty(parameter.shape, dtype=torch.float32, device="cpu")
+    """What one parameter of a module begins with, by its path: of its shape, in float32."""
+    values = draws.empty(parameter.shape)
     if isinstance(module, nn.Linear):
-        return _draw_linear(values, module.in_features, path, config, random)
+        return _draw_linear(values, module.in_features, path, config, draws)
     if isinstance(module, nn.Conv1d):
-        return _draw_linear(values, module.kernel_size[0], path, config, random)
+        return _draw_linear(values, module.kernel_size[0], path, config, draws)
     if isinstance(module, nn.Embedding):
-        return values.normal_(0, _embedding_std(config), generator=random)
+        return draws.normal_(values, _embedding_std(config))
     if parameter.dim() == 2:  # a table of positions or of distances
-        return values.normal_(0, GPT2_STD, generator=random)
+        return draws.normal_(values, GPT2_STD)
     if path.endswith(DECAYS):
-        return _draw_decay(values, path, random)
+        return _draw_decay(values, path, draws)
     is_scale = path.endswith("weight") and not getattr(module, "offset", False)
     return values.fill_(1.0 if is_scale else 0.0)  # norms
 
 
-def _draw_decay(values: Tensor, path: str, random: torch.Generator) -> Tensor:
+def _draw_decay(values: Tensor, path: str, draws: Draws) -> Tensor:
     """How fast the heads of a gated delta rule forget: some at once, some after hundreds of tokens.
 
     log U(0, 16), and the softplus of the bias between 0.001 and 0.1, as in Mamba-2 (Dao and Gu
     2024), whose code Yang et al. 2024 follow.
     """
     if path.endswith(DECAYS[0]):
-        return values.uniform_(1e-2, LARGEST_RATE, generator=random).log_()
-    step = values.uniform_(*map(math.log, STEP_SIZES), generator=random).exp_()
+        return draws.uniform_(values, 1e-2, LARGEST_RATE).log_()
+    step = draws.uniform_(values, *map(math.log, STEP_SIZES)).exp_()
     return step + (-(-step).expm1()).log()
 
 
@@ -87,7 +93,7 @@ def _draw_linear(
     fan_in: int,
     path: str,
     config: ModelConfig,
-    random: torch.Generator,
+    draws: Draws,
 ) -> Tensor:
     """PyTorch: U(±1/√fan_in). Xavier: U(±√(6/(fan_in+fan_out))). Normal: N(0, 0.02²), as GPT-2.
 
@@ -103,14 +109,16 @@ def _draw_linear(
             return values.zero_()
         case Initialization.PYTORCH | Initialization.ZERO_WRITES:
             bound = 1 / math.sqrt(fan_in)
-            return values.uniform_(-bound, bound, generator=random)
+            return draws.uniform_(values, -bound, bound)
         case _ if is_bias:
             return values.zero_()
         case Initialization.XAVIER_UNIFORM:
-            return nn.init.xavier_uniform_(values, generator=random)
+            fans = values.size(0) + values[0].numel()
+            bound = math.sqrt(3.0) * math.sqrt(2.0 / fans)
+            return draws.uniform_(values, -bound, bound)
         case Initialization.NORMAL:
             n_writes = _n_writes(path, config) if is_write else 1
-            return values.normal_(0, GPT2_STD / math.sqrt(n_writes), generator=random)
+            return draws.normal_(values, GPT2_STD / math.sqrt(n_writes))
 
 
 def _n_writes(path: str, config: ModelConfig) -> int:

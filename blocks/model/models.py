@@ -362,6 +362,8 @@ def build(
 ) -> Model:
     """The model of a configuration, its weights drawn from `seed`; the same on every device.
 
+    Up to 200 million parameters each weight is drawn by torch's generator; beyond, each number by
+    the hash of its place.
     No global random state is touched. The model is in evaluation mode and may be shared between
     threads: nothing that `record` does changes it.
     """
