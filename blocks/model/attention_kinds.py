@@ -177,5 +177,13 @@ def pairs_scored(kind: AttentionKind, reach: Reach, n: int) -> int:
             return n * (n + 1) // 2
         case AttentionKind.LINEAR:
             return n
-        case _:
-            return int(mask_of(kind, reach, n).sum())
+        case AttentionKind.WINDOW:
+            return _pairs_within(reach.window, n)
+        case AttentionKind.STRIDED:
+            return _pairs_within(reach.stride, n) + sum(i // reach.stride for i in range(n))
+
+
+def _pairs_within(window: int, n: int) -> int:
+    """Pairs of each query with the last `window` keys, its own included."""
+    window = min(window, n)
+    return n * window - window * (window - 1) // 2

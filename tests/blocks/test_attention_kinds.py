@@ -75,6 +75,13 @@ def test_weights_sum_to_one_and_none_looks_ahead(kind: AttentionKind):
     assert (pattern.triu(1) == 0).all()
 
 
+@given(n=st.integers(1, 80), window=st.integers(1, 100), stride=st.integers(1, 20))
+def test_as_many_pairs_are_scored_as_the_mask_holds(n: int, window: int, stride: int):
+    reach = Reach(window, stride)
+    for kind in {*AttentionKind} - {AttentionKind.LINEAR}:
+        assert pairs_scored(kind, reach, n) == mask_of(kind, reach, n).sum()
+
+
 def test_pairs_are_counted():
     reach = Reach(window=4, stride=6)
     full_pairs = N * (N + 1) // 2
