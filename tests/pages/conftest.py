@@ -8,7 +8,8 @@ import pytest
 from streamlit import config
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
-from streamlit.testing.v1 import local_script_runner
+from streamlit.runtime.scriptrunner_utils import script_run_context
+from streamlit.testing.v1 import app_test, local_script_runner
 
 from blocks import Recording
 from blocks.cost import timing
@@ -36,6 +37,28 @@ def compiled_once() -> Iterator[None]:
     scripts = ScriptCache()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_script_runner, "ScriptCache", lambda: scripts)
+        yield
+
+
+class PlainServer:
+    """What pages ask of a server in AppTest, which mocks all of it anew at each run: nobody is
+    connected to it, so a reader has sent no headers."""
+
+    uploaded_file_mgr = None
+
+    def __init__(self, spec: type):
+        """As a mock is made; AppTest sets what it has itself."""
+
+    def get_client(self, session_id: str) -> None:
+        """The browser of a session: none."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_for_a_browser() -> Iterator[None]:
+    """Neither a mock of a server, nor hashes of messages, of which a browser keeps some."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app_test, "MagicMock", PlainServer)
+        patch.setattr(script_run_context, "populate_hash_if_needed", lambda message: None)
         yield
 
 
