@@ -3,6 +3,7 @@
 Whoever shows, compares or offers settings asks here.
 """
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -150,7 +151,9 @@ def _without_effect_in_position(config: ModelConfig) -> Iterator[str]:
     is_rope = config.has_attention and position.position_kind is PositionKind.ROPE
     if not is_rope:
         yield "nope_every"
-    turning = [layer for layer in _attending(config) if config.turns(layer)] if is_rope else []
+    period = math.lcm(max(1, position.nope_every), max(1, config.attention.global_every))
+    layers = _attending(config)[:period] if is_rope else []  # those after them repeat these
+    turning = [layer for layer in layers if config.turns(layer)]
     local = [layer for layer in turning if config.window_of(layer)]
     if not turning:
         yield "rotary_share"

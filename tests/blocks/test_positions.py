@@ -1,6 +1,7 @@
 """Positions against the formulas of their papers."""
 
 import math
+from itertools import product
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from transformers import LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 
-from blocks import ConfigError, build
+from blocks import ConfigError, ModelConfig, build
 from blocks.model.in_use import settings_in_use
 from blocks.model.kinds import RopeScaling
 from blocks.model.positions import (
@@ -267,6 +268,19 @@ def test_factors_of_other_pairs_do_nothing():
     assert rope_of(four).long_factors == (1, 2, 3, 4) and rope_of(three).long_factors == ()
     assert "rope_long_factors" in settings_in_use(four)
     assert settings_in_use(three) == settings_in_use(config)
+
+
+def test_of_a_million_layers_those_are_asked_that_repeat(monkeypatch: pytest.MonkeyPatch):
+    asked, turns = [], ModelConfig.turns
+    monkeypatch.setattr(ModelConfig, "turns", lambda *of: asked.append(of) or turns(*of))
+    for nope, every, window, base in product((0, 1, 3), (0, 1, 2), (0, 4), (0.0, 100.0)):
+        more = {"nope_every": nope, "global_every": every, "local_window": window}
+        few = toy(
+            architecture="gpt", position_kind="rope", n_layers=12, local_rope_base=base, **more
+        )
+        many = settings_in_use(few.replace(n_layers=10**6))
+        assert many == settings_in_use(few) | {"n_layers": 10**6}
+    assert len(asked) < 1000
 
 
 def test_a_text_that_outgrows_longrope_is_read_again():
