@@ -52,6 +52,7 @@ HOME = "app.py"
 MENU = (
     (
         (HOME, N_("Home"), ":material/home:"),
+        ("pages/forward_pass.py", N_("One pass"), ":material/animation:"),
         ("pages/block.py", N_("One block"), ":material/view_agenda:"),
         ("pages/gpt.py", N_("GPT"), ":material/edit_note:"),
         ("pages/encoder.py", N_("Encoder"), ":material/layers:"),

@@ -1,0 +1,255 @@
+/* What the reader does, and the words around the picture. */
+
+function listen(view) {
+  const { parts } = view;
+  parts.play.addEventListener("click", () => view.play(!view.isPlaying));
+  parts.back.addEventListener("click", () => view.step(-1));
+  parts.on.addEventListener("click", () => view.step(1));
+  parts.out.addEventListener("click", () => view.zoomOut());
+  parts.in.addEventListener("click", () => view.zoomIn());
+  parts.next.addEventListener("click", () => {
+    view.writes = true;
+    view.tellWrote();
+  });
+  parts.speed.addEventListener("change", () => (view.speed = Number(parts.speed.value)));
+  parts.scrub.addEventListener("input", () => scrubTo(view, Number(parts.scrub.value)));
+  parts.canvas.addEventListener("keydown", (event) => onKey(view, event));
+  parts.canvas.addEventListener("wheel", (event) => onWheel(view, event), { passive: false });
+  listenToFingers(view);
+}
+
+const KEYS = {
+  " ": (view) => view.play(!view.isPlaying),
+  ArrowRight: (view) => view.step(1),
+  ArrowLeft: (view) => view.step(-1),
+  ArrowDown: (view) => view.changeHead(1),
+  ArrowUp: (view) => view.changeHead(-1),
+  Enter: (view) => view.zoomIn(),
+  "+": (view) => view.zoomIn(),
+  "-": (view) => view.zoomOut(),
+  Escape: (view) => view.zoomOut(),
+  Home: (view) => scrubTo(view, 0),
+  End: (view) => scrubTo(view, view.lastSeen + 1),
+};
+
+function onKey(view, event) {
+  const act = KEYS[event.key];
+  if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  event.stopPropagation();
+  act(view);
+}
+
+/* A place of the scrubber: the move, and how far it has come. */
+function scrubTo(view, place) {
+  const at = Math.min(view.lastSeen, Math.floor(place));
+  view.isPlaying = view.isStepping = false;
+  view.place.cell = null;
+  if (view.place.zoom === "cell") view.place.zoom = "head";
+  view.moment = { at, share: Math.min(1, place - at) };
+  view.tell();
+  view.wake();
+}
+
+/* A page scrolls under the wheel; with Ctrl, as a trackpad sends a pinch, the picture zooms. */
+function onWheel(view, event) {
+  if (!event.ctrlKey && !event.metaKey) return;
+  event.preventDefault();
+  view.turned = (view.turned || 0) + event.deltaY;
+  if (Math.abs(view.turned) < 24) return;
+  const isIn = view.turned < 0;
+  view.turned = 0;
+  if (performance.now() - (view.zoomed || 0) < 500) return;
+  view.zoomed = performance.now();
+  if (isIn) zoomInto(view, ...placeIn(view, event));
+  else view.zoomOut();
+}
+
+function placeIn(view, event) {
+  const box = view.parts.canvas.getBoundingClientRect();
+  return [event.clientX - box.left, event.clientY - box.top];
+}
+
+/* One finger along the picture moves time, two zoom, a tap goes into what is tapped. */
+function listenToFingers(view) {
+  const { canvas, tip } = view.parts;
+  const down = new Map();
+  canvas.addEventListener("pointerdown", (event) => {
+    down.set(event.pointerId, { x: event.clientX, y: event.clientY, first: event.clientX, low: event.clientY });
+    view.spread = spreadOf(down);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const finger = down.get(event.pointerId);
+    if (finger) Object.assign(finger, { x: event.clientX, y: event.clientY });
+    if (down.size === 2) pinch(view, down);
+    else point(view, event);
+  });
+  const lift = (event) => {
+    const finger = down.get(event.pointerId);
+    const isTap = finger && down.size === 1 && Math.hypot(event.clientX - finger.first, event.clientY - finger.low) < 8;
+    down.delete(event.pointerId);
+    if (isTap && event.type === "pointerup") zoomInto(view, ...placeIn(view, event));
+  };
+  canvas.addEventListener("pointerup", lift);
+  canvas.addEventListener("pointercancel", lift);
+  canvas.addEventListener("pointerleave", () => {
+    view.pointed = null;
+    tip.hidden = true;
+    view.wake();
+  });
+}
+
+function spreadOf(down) {
+  const [a, b] = [...down.values()];
+  return b ? Math.hypot(a.x - b.x, a.y - b.y) : 0;
+}
+
+function pinch(view, down) {
+  const now = spreadOf(down);
+  const share = now / (view.spread || now);
+  if (share < 1.35 && share > 0.74) return;
+  view.spread = now;
+  const fingers = [...down.values()];
+  const middle = { clientX: (fingers[0].x + fingers[1].x) / 2, clientY: (fingers[0].y + fingers[1].y) / 2 };
+  if (share > 1) zoomInto(view, ...placeIn(view, middle));
+  else view.zoomOut();
+}
+
+/* Into what lies there: a layer, a head of it, a cell. */
+function zoomInto(view, x, y) {
+  const p = view.painted;
+  if (!p) return;
+  const at = { x: p.camera.x + x / p.zoom, y: p.camera.y + y / p.zoom };
+  const cell = cellAt(p, x, y);
+  view.isPlaying = false;
+  if (view.place.zoom === "model") {
+    const group = p.layout.groups.find((each) => each.start && at.x >= each.x && at.x < each.x + each.w);
+    if (!group) return;
+    const last = p.scene.moves.indexOf(group.moves.at(-1));
+    view.moment = { at: last, share: 1 };
+    return view.setZoom("layer");
+  }
+  const head = [...p.layout.heads.values()].find((each) => each.alpha > 0.5 && isInside(at, each));
+  if (view.place.zoom === "layer" && head) {
+    const move = head.group.moves.findLast((each) => each.inHead && each.stage.startsWith("cross_") === (head.cross !== ""));
+    view.moment = { at: p.scene.moves.indexOf(move), share: 1 };
+    return view.setZoom("head", { head: head.head });
+  }
+  if (!cell) return;
+  view.moment = { at: p.scene.moves.indexOf(cell.move), share: 1 };
+  view.setZoom("cell", { head: cell.head, cell: { path: cell.move.path, row: cell.row, col: cell.col } });
+}
+
+/* The number under the pointer, with the words that belong to it. */
+function point(view, event) {
+  if (!view.painted) return;
+  const { tip, stage } = view.parts;
+  const [x, y] = placeIn(view, event);
+  const cell = cellAt(view.painted, x, y);
+  view.pointed = cell;
+  tip.hidden = !cell;
+  if (cell) {
+    tip.textContent = sayCell(view.scene, cell);
+    const room = stage.clientWidth - tip.offsetWidth - 8;
+    tip.style.left = `${Math.max(4, Math.min(x + 14, room))}px`;
+    tip.style.top = `${y > 70 ? y - tip.offsetHeight - 12 : y + 22}px`;
+  }
+  view.wake();
+}
+
+function sayCell(scene, cell) {
+  const { move, matrix, head, row, col } = cell;
+  const words = scene.words;
+  const rows = scene.tokens[matrix.rowsOf];
+  const value = matrix.value(cell.given, row, col);
+  const where = matrix.colsOf === null ? `${words.feature} ${col + 1}` : `${words.key} ${scene.tokens[matrix.colsOf][col]}`;
+  const who = matrix.colsOf === null ? rows[row] : `${words.query} ${rows[row]}`;
+  const named = move.inHead ? `${move.title}, ${words.head} ${head + 1}` : move.title;
+  const shown = Number.isNaN(value) ? words.masked : `≈ ${shownNumber(value)}`;
+  return `${named} · ${who} · ${where} · ${shown}`;
+}
+
+function fillWords(view) {
+  const { parts, scene } = view;
+  const { words } = scene;
+  for (const [name, text] of Object.entries(words.buttons)) {
+    if (!parts[name]) continue;
+    parts[name].setAttribute("aria-label", text);
+    parts[name].title = text;
+  }
+  parts.next.textContent = words.buttons.next;
+  parts.next.hidden = !scene.writes;
+  parts.scrub.max = scene.moves.length;
+  parts.scrub.style.setProperty("--parts", partsOf(view));
+  parts.canvas.setAttribute("aria-label", words.picture);
+}
+
+/* The scrubber shows the whole pass: a colour for each part. */
+function partsOf(view) {
+  const { moves } = view.scene;
+  const colors = colorsOf(view);
+  const stops = moves.map((move, i) => {
+    const color = move.kind === "logits" || move.kind === "choose" || move.kind === "next" ? colors.logits : colors[move.part];
+    return `${color} ${(100 * i) / moves.length}% ${(100 * (i + 1)) / moves.length}%`;
+  });
+  return `linear-gradient(90deg, ${stops.join(", ")})`;
+}
+
+/* After each picture: the scrubber goes along, and the sentence of the moment stands below. */
+function follow(view) {
+  const { parts, moment, move } = view;
+  if (view.root.activeElement !== parts.scrub || view.isPlaying) parts.scrub.value = moment.at + moment.share;
+  const icon = view.isPlaying ? "❚❚" : "▶";
+  if (parts.play.textContent !== icon) parts.play.textContent = icon;
+  if (view.saying === move && view.sayingIn === view.scene) return;
+  view.saying = move;
+  view.sayingIn = view.scene;
+  parts.title.textContent = move.title;
+  parts.said.textContent = move.says;
+  parts.scrub.setAttribute("aria-valuetext", move.title);
+  showPlace(view);
+}
+
+/* Where the reader is: each word leads back out. */
+function showPlace(view) {
+  const { crumbs, out } = view.parts;
+  const { words, layers } = view.scene;
+  const { zoom, head } = view.place;
+  const layer = layers.find((each) => each.start === view.move.start);
+  const depth = ZOOMS.indexOf(zoom);
+  const names = [words.model, layer?.title, view.move.inHead || depth > 2 ? `${words.head} ${head + 1}` : null, words.cell];
+  const shown = names.slice(0, depth + 1).map((name, i) => [name, ZOOMS[i]]).filter(([name]) => name);
+  const key = JSON.stringify(shown);
+  out.disabled = zoom === "model";
+  view.parts.in.disabled = depth >= 2;
+  if (view.crumbs === key) return;
+  view.crumbs = key;
+  crumbs.replaceChildren(
+    ...shown.map(([name, level], i) => {
+      const button = document.createElement("button");
+      button.textContent = name;
+      button.disabled = i === shown.length - 1;
+      button.addEventListener("click", () => view.setZoom(level));
+      return button;
+    }),
+  );
+}
+
+/* Roles of Python's palette; paper and text of the page's theme. */
+function colorsOf(view) {
+  const now = performance.now();
+  if (view.colors && now - view.colored < 500 && view.coloredFor === view.scene) return view.colors;
+  const style = getComputedStyle(view.parts.stage);
+  const own = (name, other) => style.getPropertyValue(name).trim() || other;
+  view.colored = now;
+  view.coloredFor = view.scene;
+  const text = own("--st-text-color", "#1e293b");
+  view.colors = {
+    ...view.scene.colors,
+    paper: own("--st-background-color", "#ffffff"),
+    text,
+    quiet: `color-mix(in srgb, ${text} 62%, transparent)`,
+    lane: `color-mix(in srgb, ${view.scene.colors.residual} 45%, transparent)`,
+  };
+  return view.colors;
+}

@@ -1,0 +1,261 @@
+/* Words and numbers on the picture, all in one size whatever the zoom; and what lies under the pointer. */
+
+const LEAST_PITCH = 9;
+const CELL_WITH_NUMBER = 34;
+
+function font(p, size, weight = 400) {
+  p.context.font = `${weight} ${size}px ${FONT}`;
+}
+
+/* What the model says at the end: a bar for each token that may come next. */
+function paintEnds(p) {
+  const { context, scene, layout } = p;
+  if (!scene.ends.length) return;
+  const box = screen(p, layout.ends);
+  const [logits, choose] = ["logits", "choose"].map((kind) => progress(p, scene.moves.findIndex((m) => m.kind === kind)));
+  const pitch = Math.min(box.h / scene.ends.length, 46);
+  const top = box.y + (box.h - pitch * scene.ends.length) / 2;
+  const most = scene.ends[0].logit - scene.ends.at(-1).logit || 1;
+  font(p, 12);
+  context.textBaseline = "middle";
+  scene.ends.forEach((end, i) => {
+    const y = top + pitch * (i + 0.5);
+    const score = 0.25 + (0.75 * (end.logit - scene.ends.at(-1).logit)) / most;
+    const share = mix(score, end.probability / scene.ends[0].probability, ease(choose));
+    context.globalAlpha = logits;
+    context.fillStyle = choose > 0 && i === 0 ? p.colors.pinned : p.colors.logits;
+    context.globalAlpha = 0.85 * logits;
+    context.fillRect(box.x, y + 3, Math.max(1, share * box.w * logits), Math.max(3, pitch * 0.16));
+    context.globalAlpha = logits;
+    context.fillStyle = p.colors.text;
+    context.textAlign = "left";
+    context.fillText(fitted(context, end.label, box.w - 44), box.x, y - 7);
+    context.textAlign = "right";
+    context.fillText(choose > 0.5 ? end.percent : end.score, box.x + box.w, y - 7);
+  });
+  context.globalAlpha = 1;
+  paintJoining(p, box, top + pitch / 2 - 7);
+}
+
+/* The word that comes next goes to the end of the sentence. */
+function paintJoining(p, box, y) {
+  const { context, scene, layout } = p;
+  const share = progress(p, scene.moves.findIndex((move) => move.kind === "next"));
+  if (!share) return;
+  const column = labelColumns(p).at(-1);
+  const n = scene.tokens[column.stack].length;
+  const t = ease(share);
+  const end = { x: column.x - 10, y: column.y + column.h + 2 };
+  const x = mix(box.x + 40, end.x, t);
+  font(p, 13, 600);
+  context.fillStyle = p.colors.pinned;
+  context.textAlign = "right";
+  context.fillText(scene.ends[0].label, x, mix(y, Math.min(end.y, p.height - 6), t) - Math.sin(Math.PI * t) * 60);
+  void layout, n;
+}
+
+/* The places where tokens are written: before the first strip of each text. */
+function labelColumns(p) {
+  return p.scene.moves
+    .filter((move) => move.kind === "embed")
+    .map((move) => ({ ...screen(p, p.layout.boxes.get(move.path)), stack: move.stack }));
+}
+
+function paintLabels(p) {
+  const { scene, layout, context } = p;
+  for (const column of labelColumns(p)) {
+    rowLabels(p, column, column.stack, { align: "right", x: column.x - 12, room: layout.labels - 8 });
+  }
+  for (const box of layout.heads.values()) if (box.alpha > 0.5) headLabels(p, box);
+  for (const group of layout.groups) {
+    if (group.e < 0.6) continue;
+    const move = group.moves.find((each) => !each.is_stream && !each.inHead);
+    const box = move && layout.boxes.get(move.path);
+    if (!box || p.zoom > 1.6) continue;
+    context.globalAlpha = group.e;
+    rowLabels(p, screen(p, box), group.stack, { align: "right", x: screen(p, box).x - 5, room: 74 });
+    context.globalAlpha = 1;
+  }
+}
+
+function rowLabels(p, box, stack, { align, x, room }) {
+  const { context } = p;
+  const labels = p.scene.tokens[stack];
+  const pitch = box.h / labels.length;
+  context.textAlign = align;
+  context.textBaseline = "middle";
+  labels.forEach((label, row) => {
+    const isPinned = row === p.scene.pinned[stack];
+    if (pitch < LEAST_PITCH && !isPinned) return;
+    font(p, Math.max(10, Math.min(14, pitch * 0.8)), isPinned ? 700 : 400);
+    context.fillStyle = isPinned ? p.colors.pinned : p.colors.text;
+    context.fillText(fitted(context, label, room), x, rowMiddle(box, labels.length, row));
+  });
+}
+
+/* Of a head: its name, its tokens where there is room, and what each of its matrices is. */
+function headLabels(p, box) {
+  const { context, scene } = p;
+  if (!isInView(p, box)) return;
+  const at = screen(p, box);
+  const size = Math.max(9, Math.min(14, at.h * 0.07));
+  context.globalAlpha = box.alpha;
+  font(p, size, 600);
+  context.textBaseline = "top";
+  context.textAlign = "left";
+  context.fillStyle = p.colors.text;
+  if (at.w > 70) context.fillText(`${scene.words.head} ${box.head + 1}`, at.x, at.y);
+  if (at.w > 260) partTitles(p, box, size);
+  const q = screen(p, box.parts.q);
+  const queries = scene.tokens[box.group.stack];
+  const keys = box.cross ? scene.tokens.encoder : queries;
+  if (q.h / queries.length >= LEAST_PITCH) {
+    rowLabels(p, q, box.group.stack, { align: "right", x: q.x - 4, room: 90 });
+    turnedLabels(p, screen(p, box.parts.pattern), keys);
+  }
+  context.globalAlpha = 1;
+}
+
+function partTitles(p, box, size) {
+  const { context, scene } = p;
+  const words = scene.words.parts;
+  font(p, size);
+  context.textAlign = "center";
+  context.textBaseline = "bottom";
+  context.fillStyle = p.colors.quiet;
+  for (const [name, part] of Object.entries(box.parts)) {
+    const at = screen(p, part);
+    const isBeside = name === "pattern" && at.h / scene.tokens[box.group.stack].length >= LEAST_PITCH;
+    if (name === "scores" || isBeside) {
+      context.textBaseline = "top";
+      context.fillText(words[name], at.x + at.w / 2, at.y + at.h + 2);
+      context.textBaseline = "bottom";
+    } else context.fillText(words[name], at.x + at.w / 2, at.y - 2);
+  }
+}
+
+function turnedLabels(p, box, labels) {
+  const { context } = p;
+  const pitch = box.w / labels.length;
+  if (pitch < LEAST_PITCH) return;
+  font(p, Math.min(13, pitch * 0.8));
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.fillStyle = p.colors.quiet;
+  labels.forEach((label, col) => {
+    context.save();
+    context.translate(box.x + (col + 0.5) * pitch, box.y - 4);
+    context.rotate(-Math.PI / 2);
+    context.fillText(fitted(context, label, box.h * 0.6), 0, 0);
+    context.restore();
+  });
+}
+
+/* What stands in a column: layers above a folded model, stages in an unfolded layer. */
+function paintTitles(p) {
+  const { context, scene, layout } = p;
+  context.textBaseline = "alphabetic";
+  context.textAlign = "center";
+  for (const layer of scene.layers) {
+    const groups = layout.groups.filter((group) => group.start === layer.start);
+    const box = screen(p, around(groups, 0));
+    if (p.zoom > 1.6) continue;
+    const isNow = p.scene.moves[p.at]?.start === layer.start && p.share < 1;
+    font(p, 12, isNow ? 700 : 400);
+    context.fillStyle = isNow ? p.colors.text : p.colors.quiet;
+    const title = [layer.title, `${layer.number}`].find((text) => context.measureText(text).width < box.w - 4);
+    const middle = Math.max(box.x, 0) / 2 + Math.min(box.x + box.w, p.width) / 2;
+    if (title && box.x < p.width && box.x + box.w > 0) context.fillText(title, middle, 16);
+  }
+  for (const move of scene.moves) {
+    const box = layout.boxes.get(move.path);
+    if (!box || box.heads || p.zoom > 3) continue;
+    const group = layout.groups.find((each) => each.start === move.start);
+    const alpha = move.start ? group.e : 1;
+    const at = screen(p, box);
+    if (alpha < 0.5 || at.x > p.width || at.x + at.w < 0) continue;
+    font(p, 11);
+    context.globalAlpha = alpha;
+    context.fillStyle = p.colors.quiet;
+    if (context.measureText(move.short).width < at.w + (move.start ? 30 : 6)) {
+      context.fillText(move.short, at.x + at.w / 2, move.start ? at.y - 5 : 16);
+    }
+  }
+  context.globalAlpha = 1;
+}
+
+function fitted(context, text, room) {
+  if (context.measureText(text).width <= room) return text;
+  let end = text.length;
+  while (end > 1 && context.measureText(text.slice(0, end) + "…").width > room) end--;
+  return `${text.slice(0, end)}…`;
+}
+
+/* The cell under a place of the screen: which matrix, head, row and column; the smallest box wins. */
+function cellAt(p, x, y) {
+  const at = { x: p.camera.x + x / p.zoom, y: p.camera.y + y / p.zoom };
+  for (const move of [...p.scene.moves].reverse()) {
+    const box = p.layout.boxes.get(move.path);
+    const matrix = p.scene.matrices.get(move.path);
+    if (!box || !matrix || box.alpha < 0.5 || progressOf(p, move.path) < 1) continue;
+    const all = box.heads || [box];
+    const head = all.findIndex((each) => each.w > 1 && isInside(at, each));
+    if (head < 0) continue;
+    const own = all[head];
+    const [across, down] = [(at.x - own.x) / own.w, (at.y - own.y) / own.h];
+    const [row, col] = own.isTurned ? [across, down] : [down, across];
+    const given = Math.floor((head * matrix.heads) / all.length);
+    return { move, matrix, head, given, box: own, row: Math.floor(row * matrix.rows), col: Math.floor(col * matrix.cols) };
+  }
+  return null;
+}
+
+function isInside(at, box) {
+  return at.x >= box.x && at.x < box.x + box.w && at.y >= box.y && at.y < box.y + box.h;
+}
+
+function cellBox(cell) {
+  const { box, matrix, row, col } = cell;
+  if (box.isTurned) return columnBox(rowBox(box, matrix.cols, col), matrix.rows, row);
+  return columnBox(rowBox(box, matrix.rows, row), matrix.cols, col);
+}
+
+/* The cell under the pointer is outlined; close by, every cell shows its number. */
+function paintPointed(p) {
+  const { context } = p;
+  if (p.cell) paintNumbers(p, p.cell);
+  for (const cell of [p.cell, p.pointed]) {
+    if (!cell) continue;
+    const at = screen(p, cellBox(cell));
+    context.strokeStyle = p.colors.pinned;
+    context.lineWidth = 2;
+    context.strokeRect(at.x, at.y, Math.max(at.w, 2), Math.max(at.h, 2));
+  }
+}
+
+function paintNumbers(p, chosen) {
+  const { context } = p;
+  const box = screen(p, chosen.box);
+  const { matrix, given } = chosen;
+  const [nRows, nCols] = chosen.box.isTurned ? [matrix.cols, matrix.rows] : [matrix.rows, matrix.cols];
+  const [w, h] = [box.w / nCols, box.h / nRows];
+  if (w < CELL_WITH_NUMBER || h < 12) return;
+  font(p, Math.min(15, w / 4));
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillStyle = p.colors.text;
+  for (let i = 0; i < nRows; i++) {
+    for (let j = 0; j < nCols; j++) {
+      const [x, y] = [box.x + (j + 0.5) * w, box.y + (i + 0.5) * h];
+      if (x < 0 || y < 0 || x > p.width || y > p.height) continue;
+      const [row, col] = chosen.box.isTurned ? [j, i] : [i, j];
+      context.fillText(shownNumber(matrix.value(given, row, col)), x, y);
+    }
+  }
+}
+
+function shownNumber(value) {
+  if (Number.isNaN(value)) return "×";
+  const digits = Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0;
+  return value.toFixed(digits).replace("-", "−");
+}

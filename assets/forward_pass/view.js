@@ -1,0 +1,375 @@
+/* The component: time, camera, keys and fingers. Python is told where the reader is (`place`), and asked
+   for what was not sent: the inside of another layer, the numbers of one cell, the next word. */
+
+const ZOOMS = ["model", "layer", "head", "cell"];
+const TRAVEL = 750; // milliseconds that the camera takes
+const SETTLED = 450; // of rest, until Python is told
+const views = new WeakMap();
+
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+  const view = views.get(parentElement) || new View(parentElement);
+  views.set(parentElement, view);
+  Object.assign(view, { tellPlace: (place) => setStateValue("place", place), tellWrote: () => setTriggerValue("wrote", Date.now()) });
+  view.show(data instanceof Uint8Array ? data : new Uint8Array(data));
+  return () => view.rest();
+}
+
+class View {
+  constructor(root) {
+    this.root = root;
+    const find = (name) => root.querySelector(`[data-part="${name}"]`);
+    this.parts = Object.fromEntries(
+      ["stage", "canvas", "tip", "play", "back", "on", "scrub", "speed", "out", "in", "crumbs", "title", "said", "next"].map((name) => [name, find(name)]),
+    );
+    this.context = this.parts.canvas.getContext("2d");
+    this.open = new Map();
+    this.speed = 1;
+    this.isPlaying = false;
+    this.moment = { at: 0, share: 1 };
+    this.place = { zoom: "model", head: 0, cell: null };
+    this.camera = null;
+    this.still = matchMedia("(prefers-reduced-motion: reduce)");
+    listen(this);
+    new ResizeObserver(() => this.resize()).observe(this.parts.stage);
+  }
+
+  /* A new message: the first opens its place; later ones go on where the reader is. */
+  show(bytes) {
+    const name = fingerprint(bytes);
+    if (name === this.shown) return;
+    const before = this.scene;
+    this.shown = name;
+    this.scene = readScene(bytes);
+    fillWords(this);
+    const isNewText = before && before.text !== this.scene.text;
+    if (isNewText && this.writes) this.begin();
+    else if (!before || this.scene.place_id !== before.place_id) this.goTo(this.scene.place);
+    else if (isNewText) this.goTo({ ...this.scene.place, zoom: this.place.zoom });
+    else this.keepMoment(before);
+    this.resize();
+  }
+
+  keepMoment(before) {
+    const path = before.moves[this.moment.at].path;
+    const { start } = before.moves[this.moment.at];
+    const exact = this.scene.index.get(path);
+    const first = this.scene.moves.findIndex((move) => move.start === start);
+    this.moment.at = exact ?? Math.max(0, first);
+    this.place.cell = null;
+    this.waits = false;
+    this.tell();
+  }
+
+  begin() {
+    this.writes = false;
+    this.moment = { at: 0, share: 0 };
+    this.play(true);
+  }
+
+  goTo(place) {
+    const at = this.scene.index.get(place.moment);
+    this.moment = { at: at ?? this.scene.moves.length - 1, share: 1 };
+    this.place = { zoom: place.zoom, head: place.head, cell: place.cell };
+    if (this.scene.moves[this.moment.at].kind === "next") this.moment.at -= 1;
+    this.tell();
+    this.wake();
+  }
+
+  get move() {
+    return this.scene.moves[this.moment.at];
+  }
+
+  play(isPlaying) {
+    this.isPlaying = isPlaying;
+    if (isPlaying && this.isAtEnd) this.moment = { at: 0, share: 0 };
+    this.place.cell = null;
+    if (isPlaying && this.place.zoom === "cell") this.place.zoom = "head";
+    this.stepped = performance.now();
+    this.tell();
+    this.wake();
+  }
+
+  get isAtEnd() {
+    return this.moment.at === this.lastSeen && this.moment.share >= 1;
+  }
+
+  get lastSeen() {
+    return this.scene.moves.length - 1;
+  }
+
+  /* One move on or back; on the way on it is seen. */
+  step(direction) {
+    this.isPlaying = false;
+    this.place.cell = null;
+    if (direction > 0) {
+      const next = this.nextSeen(this.moment.share < 1 ? this.moment.at : this.moment.at + 1);
+      if (next !== null) this.run(next);
+    } else {
+      let at = this.moment.at - 1;
+      while (at > 0 && !secondsOf(this, this.scene.moves[at])) at--;
+      this.moment = { at: Math.max(0, at), share: 1 };
+    }
+    this.tell();
+    this.wake();
+  }
+
+  run(at) {
+    this.moment = { at, share: this.still.matches ? 1 : 0 };
+    this.isStepping = !this.still.matches;
+  }
+
+  nextSeen(at) {
+    while (at < this.scene.moves.length && !secondsOf(this, this.scene.moves[at])) at++;
+    return at < this.scene.moves.length ? at : null;
+  }
+
+  setZoom(zoom, changes = {}) {
+    Object.assign(this.place, { zoom, ...changes });
+    if (zoom !== "cell") this.place.cell = null;
+    if (zoom === "layer" || zoom === "head") this.enterLayer(zoom);
+    this.tell();
+    this.wake();
+  }
+
+  /* Whoever zooms in between two layers, or at their end, sees a layer. */
+  enterLayer(zoom) {
+    const wanted = (move) => (zoom === "head" ? move.inHead : move.start !== "");
+    if (wanted(this.move)) return;
+    const own = this.move.start;
+    const all = [...this.scene.moves.keys()].filter((i) => wanted(this.scene.moves[i]));
+    const near = all.filter((i) => !own || this.scene.moves[i].start === own);
+    const at = (near.length ? near : all).filter((i) => i <= this.moment.at).at(-1) ?? near[0] ?? all[0];
+    if (at !== undefined) this.moment = { at, share: 1 };
+    else if (zoom === "head") this.place.zoom = "layer";
+  }
+
+  zoomIn() {
+    const next = ZOOMS[Math.min(ZOOMS.indexOf(this.place.zoom) + 1, 2)];
+    this.setZoom(next);
+  }
+
+  zoomOut() {
+    this.setZoom(ZOOMS[Math.max(0, ZOOMS.indexOf(this.place.zoom) - 1)]);
+  }
+
+  changeHead(by) {
+    const n = this.scene.heads;
+    if (this.place.zoom === "layer" || this.place.zoom === "model") return this.changeLayer(by);
+    this.setZoom("head", { head: (this.place.head + by + n) % n });
+  }
+
+  changeLayer(by) {
+    const starts = this.scene.layers.map((layer) => layer.start);
+    const next = starts[starts.indexOf(this.move.start) + by];
+    if (!next) return;
+    const at = this.scene.moves.findLastIndex((move) => move.start === next);
+    this.moment = { at, share: 1 };
+    this.setZoom("layer");
+  }
+
+  resize() {
+    const { stage, canvas } = this.parts;
+    if (!this.scene || !stage.clientWidth) return;
+    this.width = stage.clientWidth;
+    this.height = this.width < 640 ? 500 : Math.max(440, Math.min(620, this.width * 0.46));
+    this.ratio = Math.min(devicePixelRatio || 1, 2);
+    canvas.style.height = `${this.height}px`;
+    canvas.width = this.width * this.ratio;
+    canvas.height = this.height * this.ratio;
+    this.wake();
+  }
+
+  rest() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+  }
+
+  wake() {
+    if (!this.frame && this.width) this.frame = requestAnimationFrame((now) => this.draw(now));
+  }
+
+  draw(now) {
+    const passed = Math.min(50, now - (this.before || now));
+    this.before = now;
+    this.frame = 0;
+    const isMoving = advance(this, passed, now);
+    const isTraveling = travel(this, now);
+    paint(this.picture());
+    follow(this);
+    if (isMoving || isTraveling) this.wake();
+    else this.before = 0;
+  }
+
+  picture() {
+    const { scene, layout, camera, context, ratio, width, height, pointed } = this;
+    const cell = this.place.zoom === "cell" ? this.cell() : null;
+    this.painted = { scene, layout, camera, context, ratio, width, height, pointed, cell, colors: colorsOf(this), ...this.moment };
+    return this.painted;
+  }
+
+  /* The chosen cell, where it stands now. */
+  cell() {
+    const { cell, head } = this.place;
+    const index = cell && this.scene.index.get(cell.path);
+    const matrix = cell && this.scene.matrices.get(cell.path);
+    const box = matrix && this.layout.boxes.get(cell.path);
+    if (!box) return null;
+    const all = box.heads || [box];
+    const at = box.heads ? head : 0;
+    const given = Math.floor((at * matrix.heads) / all.length);
+    return { move: this.scene.moves[index], matrix, head: at, given, box: all[at], row: cell.row, col: cell.col };
+  }
+
+  /* Python writes it into the link, once the reader rests; and sends the layer that is wanted. */
+  tell() {
+    showPlace(this);
+    clearTimeout(this.telling);
+    if (!this.scene.sends) return;
+    const { start } = this.move;
+    const isMissing = this.place.zoom !== "model" && start && !this.scene.opened.has(start);
+    if (this.isPlaying && !isMissing) return;
+    this.waits = isMissing;
+    this.telling = setTimeout(() => this.tellPlace(placeOf(this)), isMissing ? 0 : SETTLED);
+  }
+}
+
+function placeOf(view) {
+  const { zoom, head, cell } = view.place;
+  const { path, layer, stack } = view.move;
+  const moment = view.isAtEnd || ["choose", "next"].includes(view.move.kind) ? "" : path;
+  return { zoom, head, cell, moment, layer, stack };
+}
+
+/* How long a move takes: from afar only what can be seen from there, close by all of it. */
+function secondsOf(view, move) {
+  const { zoom } = view.place;
+  const n = view.scene.layers.length;
+  if (move.kind === "next") return 1.4;
+  if (["embed", "logits", "choose"].includes(move.kind)) return 1.2;
+  if (zoom === "model") {
+    const hurry = Math.min(1, 6 / n);
+    if (move.is_stream) return Math.max(0.22, 0.7 * hurry);
+    if (["attend", "join", "carry"].includes(move.kind)) return Math.max(0.3, 1.5 * hurry);
+    if (["feed", "narrow"].includes(move.kind)) return Math.max(0.22, 0.7 * hurry);
+    return move.start ? 0 : 0.8;
+  }
+  const isClose = zoom === "head";
+  const long = { scores: isClose ? 6 : 3, mix: isClose ? 6 : 3, softmax: isClose ? 3 : 2, mask: 1.6, join: 2 };
+  return long[move.kind] || 1.3;
+}
+
+/* Time goes on: true while something moves. */
+function advance(view, passed, now) {
+  if (view.waits || !(view.isPlaying || view.isStepping)) return false;
+  if (view.still.matches) return advanceInSteps(view, now);
+  const seconds = secondsOf(view, view.move);
+  view.moment.share = seconds ? Math.min(1, view.moment.share + (passed / 1000 / seconds) * view.speed) : 1;
+  if (view.moment.share < 1) return true;
+  if (view.isStepping) {
+    view.isStepping = false;
+    view.tell();
+    return false;
+  }
+  return nextMove(view);
+}
+
+function nextMove(view) {
+  const at = view.nextSeen(view.moment.at + 1);
+  if (at === null) {
+    view.moment.at = view.lastSeen;
+    view.play(false);
+    return false;
+  }
+  view.moment = { at, share: view.still.matches ? 1 : 0 };
+  view.tell();
+  return true;
+}
+
+/* Where motion is not wanted, a picture after the other. */
+function advanceInSteps(view, now) {
+  if (now - view.stepped < (1000 * secondsOf(view, view.move)) / view.speed) return true;
+  view.stepped = now;
+  return nextMove(view);
+}
+
+/* The camera goes to what is looked at; layers unfold on the way. True until it is there. */
+function travel(view, now) {
+  const { scene, move, place } = view;
+  const isOpen = place.zoom !== "model" && move.start;
+  const wanted = new Map(isOpen ? [[move.start, 1]] : []);
+  const target = `${place.zoom}|${isOpen ? focusName(view) : ""}|${JSON.stringify(place.cell)}|${view.width}`;
+  if (target !== view.target) {
+    const isFirst = !view.camera || view.still.matches;
+    Object.assign(view, { from: { open: new Map(view.open), focus: view.focus, camera: view.camera }, target, wanted, started: isFirst ? now - TRAVEL : now });
+    view.isNewFocus = true;
+  }
+  const t = ease(clamp((now - view.started) / TRAVEL));
+  for (const { start } of scene.layers) {
+    view.open.set(start, mix(view.from.open.get(start) || 0, view.wanted.get(start) || 0, t));
+  }
+  view.layout = layoutOf(scene, view.width, view.height, view.open);
+  view.focus = focusOf(view);
+  const to = framed(view, view.focus(view.layout));
+  const old = view.from.focus && t < 1 ? framed(view, view.from.focus(view.layout)) : to;
+  view.camera = mixBox(old, to, t);
+  return t < 1;
+}
+
+function focusName(view) {
+  const { move, place } = view;
+  if (view.width < 640 && place.zoom === "layer") return move.path;
+  if (place.zoom === "layer") return view.layout?.groups.find((g) => g.moves.includes(move))?.moves[0].path || move.path;
+  return `${place.head}|${move.inHead ? move.start + move.stage.startsWith("cross_") : move.path}`;
+}
+
+/* What is looked at, as a function of the layout: it moves while layers unfold. */
+function focusOf(view) {
+  const { move, place, scene, width, height } = view;
+  if (place.zoom === "model" || !move.start) return () => ({ x: 0, y: 0, w: width, h: height });
+  if (place.zoom === "cell" && view.place.cell) {
+    const cell = { ...view.place };
+    return (layout) => cellFocus(layout, scene, cell);
+  }
+  const cross = move.stage.startsWith("cross_") ? "cross_" : "";
+  if (place.zoom !== "layer" && move.inHead) {
+    const name = `${move.start}${cross}${place.head}`;
+    return (layout) => (layout.heads.has(name) ? around([layout.heads.get(name)], 34) : partFocus(layout, move, width));
+  }
+  return (layout) => partFocus(layout, move, width);
+}
+
+function partFocus(layout, move, width) {
+  const group = layout.groups.find((each) => each.moves.includes(move));
+  const boxes = group.moves.flatMap((each) => boxesOf(layout, each.path));
+  if (width >= 640) return { ...around(boxes, 0), x: group.x - 56, w: group.w + 60, y: 0, h: layout.height };
+  const own = [move.path, ...move.reads].flatMap((path) => boxesOf(layout, path));
+  return around(own.length ? own : boxes, 30);
+}
+
+function boxesOf(layout, path) {
+  const box = layout.boxes.get(path);
+  return box ? box.heads || [box] : [];
+}
+
+function cellFocus(layout, scene, { cell, head }) {
+  const boxes = boxesOf(layout, cell.path);
+  const box = boxes[Math.min(head, boxes.length - 1)];
+  if (!box) return { x: 0, y: 0, w: layout.width, h: layout.height };
+  const at = cellBox({ box, matrix: scene.matrices.get(cell.path), row: cell.row, col: cell.col });
+  const size = Math.max(at.w, at.h) * 9;
+  return { x: at.x + at.w / 2 - size / 2, y: at.y + at.h / 2 - size / 4, w: size, h: size / 2 };
+}
+
+/* The same with the shape of the canvas. */
+function framed(view, box) {
+  const shape = view.width / view.height;
+  const w = Math.max(box.w, box.h * shape);
+  return { x: box.x + box.w / 2 - w / 2, y: box.y + box.h / 2 - w / shape / 2, w, h: w / shape };
+}
+
+/* A number by which two messages are told apart. */
+function fingerprint(bytes) {
+  let found = bytes.length;
+  for (let i = 0; i < bytes.length; i++) found = (Math.imul(found, 31) + bytes[i]) | 0;
+  return found;
+}

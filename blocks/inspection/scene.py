@@ -1,0 +1,259 @@
+"""One pass as a picture that moves: what flows where, and every number of it, small enough to send.
+
+A number is sent in one byte: −127 to 127 times a step that its row has for itself, so that a token whose
+numbers are huge takes nothing from the others; `MASKED` is a pair that the mask forbids. Wide matrices
+are sent with their first columns, and of a deep model one layer is opened: of the others the stream,
+what is written to it, and who reads from whom are sent.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from blocks.inspection.scene_moves import CROSS, Move, MoveKind, layer_path, moves, stacks
+from blocks.model.attention import Pattern, attention_scores
+from blocks.model.config import ModelConfig
+from blocks.model.models import Model
+from blocks.model.normalization import at_least_float32
+from blocks.observe.recording import Recording, record
+from blocks.observe.run import PATTERNS, Run
+from blocks.observe.wiring import kept_stages
+
+ZERO, MASKED = 127, 255
+MOST_COLUMNS, MOST_CLOSED, MOST_TOKENS = 256, 48, 32
+BUDGET = 240_000  # bytes of the opened layers, of about 300,000 in all
+SHARE_IN_COLOR = 0.99  # of the sizes of a matrix: those above have its strongest colour
+INSIDE = ("q", "k", "v", "head_out", "hidden", "router_probs")
+ENDS = ("embedding", "final_norm", "logits")
+READING = "reading"  # the weights of a layer, the mean of its heads
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Numbers of a run: `codes` (heads, rows, columns), a byte each; `steps` (heads, rows).
+
+    A number is (code − 127) · step. `of`: how many columns there are, of which the first are here;
+    `rows`, `columns`: whose they are, the name of a stack or of none (features); `strong`: the size
+    from which on the colour is the strongest.
+    """
+
+    codes: NDArray[np.uint8]
+    steps: NDArray[np.float32]
+    of: int
+    rows: str
+    columns: str | None
+    strong: float
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The numbers as the picture has them, NaN where masked: (heads, rows, columns)."""
+        found = (self.codes.astype(float) - ZERO) * self.steps[..., None]
+        return np.where(self.codes == MASKED, np.nan, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """All moves of a pass with what they make, by path; `readings` by how a layer's paths begin.
+
+    `windows`: the tokens that are drawn, by stack; `seen`: the recording that all of it is of.
+    """
+
+    moves: tuple[Move, ...]
+    matrices: Mapping[str, Matrix]
+    readings: Mapping[str, Matrix]
+    opened: frozenset[str]
+    windows: Mapping[str, slice]
+    seen: Recording
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """Of all numbers, with the step of each row."""
+        each = (*self.matrices.values(), *self.readings.values())
+        return sum(matrix.codes.nbytes + matrix.steps.nbytes for matrix in each)
+
+
+def scene(run: Run, model: Model, opened: frozenset[str], token: int) -> Scene:
+    """Pass once through the model and keep what is drawn.
+
+    `opened`: the layers whose inside is drawn (see `opened_layers`); of a long text the tokens are
+    drawn that lead to `token`.
+    """
+    windows = token_windows(run, token)
+    seen = _recorded(run, model, opened)
+    making = _Making(run, seen, opened, windows)
+    found = {m.path: made for m in moves(run.config, opened) if (made := making.matrix(m))}
+    found_moves = tuple(m for m in moves(run.config, opened) if making.is_there(m, found))
+    return Scene(found_moves, found, dict(making.readings()), opened, windows, seen)
+
+
+def opened_layers(run: Run, layer: int, stack: str = "") -> frozenset[str]:
+    """How the paths of the layers begin that are opened: all, or one where all are too much."""
+    config = run.config
+    n_tokens = max(_length(window) for window in token_windows(run, 0).values())
+    every = [layer_path(i, name) for name, n in stacks(config).items() for i in range(n)]
+    if len(every) * _opened_bytes(config, n_tokens) <= BUDGET:
+        return frozenset(every)
+    wanted = layer_path(layer, stack)
+    return frozenset([wanted if wanted in every else every[0]])
+
+
+def _opened_bytes(config: ModelConfig, n_tokens: int) -> int:
+    """About what one layer takes: five strips, hidden features, and of each head four matrices."""
+    strips = 5 * min(config.d_model, MOST_COLUMNS) + min(config.d_ff, MOST_COLUMNS)
+    heads = (2 * config.n_heads + 2 * config.n_kv_heads) * config.d_head
+    return n_tokens * (strips + heads + 2 * config.n_heads * n_tokens)
+
+
+def token_windows(run: Run, token: int) -> dict[str, slice]:
+    """Of each text the tokens that are drawn."""
+    lengths = {"": run.input.shape[1]}
+    if run.has_target:
+        lengths = {"encoder": run.input.shape[1], "decoder": run.target_or_start.shape[1]}
+    return {stack: _window(n, token if stack != "decoder" else n - 1) for stack, n in lengths.items()}
+
+
+def _window(n: int, token: int) -> slice:
+    first = max(0, min(token - MOST_TOKENS + 1, n - MOST_TOKENS))
+    return slice(first, min(n, first + MOST_TOKENS))
+
+
+def _length(window: slice) -> int:
+    return int(window.stop - window.start)
+
+
+def _recorded(run: Run, model: Model, opened: Collection[str]) -> Recording:
+    """The run once more, with what happens inside the opened layers."""
+    inside = {start + cross + name for start in opened for name in INSIDE for cross in ("", CROSS)}
+    ends = {f"{stack}.{name}" if stack else name for stack in stacks(run.config) for name in ENDS}
+    return record(
+        model,
+        run.values(),
+        mask=run.build_mask(),
+        keep={*kept_stages(run.config), *inside, *ends, "logits"},
+        replace=run.replacements(model),
+        training_seed=run.seed if run.training else None,
+        later=PATTERNS,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Making:
+    run: Run
+    seen: Recording
+    opened: Collection[str]
+    windows: Mapping[str, slice]
+
+    def is_there(self, move: Move, found: Mapping[str, Matrix]) -> bool:
+        """What a move makes was seen; the mask and the end make nothing of their own."""
+        return move.path in found or move.kind in (MoveKind.MASK, MoveKind.LOGITS, MoveKind.CHOOSE)
+
+    def matrix(self, move: Move) -> Matrix | None:
+        """What a move makes, or None where nothing of it is drawn."""
+        match move.kind:
+            case MoveKind.SCORES:
+                return self.scores(move)
+            case MoveKind.SOFTMAX:
+                return self.weights(move)
+            case MoveKind.MASK | MoveKind.LOGITS | MoveKind.CHOOSE:
+                return None
+        if move.path not in self.seen.tensors:
+            return None
+        found = self.seen.tensors[move.path][0]
+        rows = self.rows(move)
+        found = found[None] if found.ndim == 2 else found
+        most = MOST_COLUMNS if self.is_opened(move) else MOST_CLOSED
+        drawn = found[:, self.windows[rows], :most]
+        return quantized(drawn, of=found.shape[-1], rows=rows)
+
+    def rows(self, move: Move) -> str:
+        """Whose rows a matrix has: keys and values of cross-attention are the source's."""
+        is_source = move.stage in (f"{CROSS}k", f"{CROSS}v")
+        return "encoder" if is_source else move.stack
+
+    def is_opened(self, move: Move) -> bool:
+        return move.layer is None or layer_path(move.layer, move.stack) in self.opened
+
+    def scores(self, move: Move) -> Matrix | None:
+        """Every pair, before the mask: (n_heads, query, key)."""
+        made = self.seen.patterns.get(move.path.replace("scores", "pattern"))
+        if made is None:  # weights that were put there have no scores
+            return None
+        found = pair_scores(made)[0]
+        queries, keys = self.pairs(move)
+        drawn = found[:, self.windows[queries], self.windows[keys]]
+        return quantized(drawn, of=found.shape[-1], rows=queries, columns=keys)
+
+    def weights(self, move: Move) -> Matrix:
+        """What the softmax makes of them: (n_heads, query, key)."""
+        layer, name = move.layer or 0, move.stage
+        found = self.seen.pattern(layer, stack=move.stack, name=name)[0]
+        queries, keys = self.pairs(move)
+        at = self.windows[queries], self.windows[keys]
+        mask = self.mask(layer, move.stage.startswith(CROSS), move.stack)
+        hidden = None if mask is None else ~mask.expand(found[:1].shape)[:, at[0], at[1]]
+        drawn = found[:, at[0], at[1]]
+        return quantized(drawn, hidden, of=found.shape[-1], rows=queries, columns=keys, strong=1.0)
+
+    def pairs(self, move: Move) -> tuple[str, str]:
+        """Whose the queries are, and whose the keys."""
+        return move.stack, "encoder" if move.stage.startswith(CROSS) else move.stack
+
+    def mask(self, layer: int, is_cross: bool, stack: str) -> Tensor | None:
+        """Of the first sequence, True where a query may see a key: (1, query, key)."""
+        found = self.run.build_mask(layer)
+        if stack:
+            found = found.cross if is_cross else found.source if stack == "encoder" else found.target
+        return None if found is None else found.reshape(-1, *found.shape[-2:])[:1]
+
+    def readings(self) -> Iterator[tuple[str, Matrix]]:
+        """Who reads from whom in each layer, the mean of its heads."""
+        every = {path.rpartition(".") for path in (*self.seen.patterns, *self.seen.tensors)}
+        for start, dot, name in sorted(every):
+            if name not in PATTERNS:
+                continue
+            cross = CROSS if name.startswith(CROSS) else ""
+            stack, _, rest = start.rpartition("layers.")
+            move = Move("", name, MoveKind.SOFTMAX, None, (), int(rest), stack.rstrip("."))  # type: ignore[arg-type]
+            yield start + dot + cross + READING, self.mean(move)
+
+    def mean(self, move: Move) -> Matrix:
+        """The mean of the weights of all heads."""
+        queries, keys = self.pairs(move)
+        found = self.seen.pattern(move.layer or 0, stack=move.stack, name=move.stage)[0]
+        drawn = found.mean(0, keepdim=True)[:, self.windows[queries], self.windows[keys]]
+        return quantized(drawn, of=found.shape[-1], rows=queries, columns=keys, strong=1.0)
+
+
+@torch.no_grad()
+def pair_scores(made: Pattern) -> Tensor:
+    """QKᵀ/√d_head, capped, with what a bias adds, of every pair: (batch, n_heads, query, key)."""
+    bias = None if made.bias is None else made.bias(*made.shape[2:]).to(made.q)
+    return attention_scores(made.q, made.k, None, bias, made.softcap)
+
+
+def quantized(
+    values: Tensor,
+    hidden: Tensor | None = None,
+    *,
+    of: int,
+    rows: str,
+    columns: str | None = None,
+    strong: float | None = None,
+) -> Matrix:
+    """One byte a number, (heads, rows, columns), with a step for each row; `hidden`: masked."""
+    values = at_least_float32(values)
+    step = values.abs().amax(-1).nan_to_num() / ZERO
+    shares = values / step.clamp(min=torch.finfo(step.dtype).tiny)[..., None]
+    codes = (shares.nan_to_num().round() + ZERO).to(torch.uint8)
+    if hidden is not None:
+        codes = codes.masked_fill(hidden, MASKED)
+    if strong is None:
+        strong = float(values.abs().flatten().double().nan_to_num().quantile(SHARE_IN_COLOR))
+    return Matrix(
+        codes.cpu().numpy(), step.float().cpu().numpy(), of, rows, columns, strong or 1.0
+    )

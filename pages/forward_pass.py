@@ -1,0 +1,21 @@
+"""One pass as a moving picture, from the sentence to the next word."""
+
+import pages.ui.entrance  # noqa: F401
+
+from blocks.model.faults import N_
+from pages.panels.forward_pass.watch import the_pass
+from pages.panels.model_page import show_model_page
+from pages.ui.panel import Panel
+
+TITLE = N_("One pass, from the sentence to the next word")
+PANELS = (
+    Panel(
+        "watch",
+        N_("How does a sentence become the next word?"),
+        the_pass,
+        of_predictions=True,
+        fields=("n_layers", "n_heads", "d_model", "norm_placement"),
+    ),
+)
+
+show_model_page(TITLE, PANELS)

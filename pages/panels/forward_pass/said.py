@@ -1,0 +1,207 @@
+"""What is said of each move of a pass: a title, a short name in the picture, and one sentence."""
+
+from dataclasses import dataclass
+
+from blocks.inspection.next_token import NextFacts
+from blocks.inspection.scene_facts import MoveFacts
+from blocks.inspection.scene_moves import CROSS, Move, MoveKind
+from blocks.model.faults import N_
+from blocks.observe.run import Run
+from pages.figures.counting import from_one
+from pages.figures.numbers import readable
+from pages.ui import terms
+from pages.ui.language import _, sentences
+from pages.ui.numbers import percent
+
+NAMES = {
+    "embedding": N_("embedding"),
+    "q": N_("queries"),
+    "k": N_("keys"),
+    "v": N_("values"),
+    "scores": N_("scores"),
+    "mask": N_("mask"),
+    "pattern": N_("attention weights"),
+    "head_out": N_("weighted values"),
+    "hidden": N_("hidden features"),
+    "router_probs": N_("router"),
+    "final_norm": N_("final norm"),
+    "logits": N_("logits"),
+    "probs": N_("probabilities"),
+    "cross_attention_norm": N_("norm before cross-attention"),
+    "cross_attention_out": N_("cross-attention"),
+    "cross_attention_sum": N_("cross-attention + residual"),
+    "resid_cross": N_("+ cross-attention"),
+}
+PROJECTED = {
+    "q": N_(
+        "Each of {of} heads makes a query of {n} numbers for every token: what the token looks for."
+    ),
+    "k": N_(
+        "Each of {of} key heads makes a key of {n} numbers for every token: what the token can be "
+        "found by."
+    ),
+    "v": N_(
+        "Each of {of} value heads makes a value of {n} numbers for every token: what the token "
+        "hands on."
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Telling:
+    """What a sentence is of: the numbers, and how tokens and head are called.
+
+    `token`: the one that is looked at; `key`: the one that the facts name; `ends`: what the model says.
+    """
+
+    run: Run
+    facts: MoveFacts
+    token: str
+    key: str
+    head: int
+    n_tokens: int
+    ends: NextFacts | None = None
+
+
+def title(run: Run, move: Move) -> str:
+    """What a move is called, with its layer."""
+    name = short_name(run, move)
+    if move.layer is None:
+        return name
+    text = _("layer {layer} · {name}")
+    if move.stack == "encoder":
+        text = _("encoder layer {layer} · {name}")
+    if move.stack == "decoder":
+        text = _("decoder layer {layer} · {name}")
+    return text.format(layer=from_one(move.layer), name=name)
+
+
+def short_name(run: Run, move: Move) -> str:
+    """What it is called where its layer is known."""
+    stage = move.stage if move.stage in NAMES else move.stage.removeprefix(CROSS)
+    if stage in NAMES:
+        return _(NAMES[stage])
+    return terms.stage(move.stage, run.config, move.layer or 0)
+
+
+def says_move(told: Telling) -> str:
+    """One sentence with the numbers of this run."""
+    facts, config = told.facts, told.run.config
+    text = _(_template(told))
+    return text.format(
+        token=told.token,
+        key=told.key,
+        head=from_one(told.head),
+        n=f"{facts.n:,}",
+        of=f"{facts.of:,}",
+        d_model=f"{config.d_model:,}",
+        tokens=told.n_tokens,
+        before=readable(facts.before),
+        after=readable(facts.after),
+        number=readable(facts.number).replace("-", "−"),
+        share=percent(facts.number),
+        expert=from_one(facts.key),
+        mixer=terms.option(config.token_mixer),
+    )
+
+
+def _template(told: Telling) -> str:
+    facts, config = told.facts, told.run.config
+    match facts.move.kind:
+        case MoveKind.PROJECT:
+            return PROJECTED[facts.move.stage.removeprefix(CROSS)]
+        case MoveKind.MASK if not facts.n:
+            return NOTHING_MASKED
+        case MoveKind.ADD if not config.norm.residual:
+            return NO_RESIDUAL
+        case MoveKind.JOIN if not config.attends_in(facts.move.layer or 0):
+            return TEMPLATES[MoveKind.CARRY]
+        case kind:
+            return TEMPLATES[kind]
+
+
+NOTHING_MASKED = N_("The mask rules out no pair here: every token may see every other one.")
+NO_RESIDUAL = N_(
+    "This model has no residual connection: what was written takes the place of the stream "
+    "(RMS {after} at “{token}”)."
+)
+TEMPLATES = {
+    MoveKind.EMBED: N_("Each of the {tokens} tokens enters as {d_model} numbers of its own."),
+    MoveKind.POSITION: N_(
+        "A vector for each position is added, so that word order can matter: at “{token}” the RMS "
+        "goes from {before} to {after}."
+    ),
+    MoveKind.NORM: N_(
+        "The norm brings every token to a similar size: the numbers of “{token}” had an RMS (root "
+        "mean square) of {before} and now have {after}."
+    ),
+    MoveKind.SCORES: N_(
+        "Each query meets each key, and their scaled product is the score. In head {head}, "
+        "“{token}” and “{key}” score {number}."
+    ),
+    MoveKind.MASK: N_("The mask rules out {n} of {of} pairs: these scores become −∞."),
+    MoveKind.SOFTMAX: N_(
+        "The softmax turns each row of scores into weights that sum to 1. In head {head}, “{token}” "
+        "gives most to “{key}”: {share}."
+    ),
+    MoveKind.MIX: N_(
+        "Each token takes in the values in these shares. In head {head}, {n} of {of} tokens have 90% "
+        "of the weight that “{token}” gives."
+    ),
+    MoveKind.JOIN: N_(
+        "The {of} heads are joined and projected to {d_model} numbers for each token. This is what "
+        "attention writes: RMS {after} at “{token}”."
+    ),
+    MoveKind.ATTEND: N_(
+        "Tokens read from each other. Averaged over the heads of this layer, “{token}” reads most "
+        "from “{key}”: {share}."
+    ),
+    MoveKind.CARRY: N_(
+        "{mixer} hands a state on from each token to the next; no token reads from another "
+        "directly. The state itself is not drawn. What is written has an RMS of {after} at “{token}”."
+    ),
+    MoveKind.ROUTE: N_(
+        "The router chooses experts for each token: of {of}, “{token}” prefers expert {expert} "
+        "({share}). What happens inside the experts is not drawn."
+    ),
+    MoveKind.WIDEN: N_(
+        "Now each token is alone: its {d_model} numbers become {of} hidden features, of which {n} are "
+        "above 0 at “{token}”."
+    ),
+    MoveKind.NARROW: N_(
+        "From these, {d_model} numbers are made again: what the feed-forward layer writes, with an "
+        "RMS of {after} at “{token}”."
+    ),
+    MoveKind.FEED: N_(
+        "Each token passes through the feed-forward layer alone, which writes an RMS of {after} at "
+        "“{token}”."
+    ),
+    MoveKind.ADD: N_(
+        "What was written is added to the residual stream: at “{token}” its RMS goes from {before} to "
+        "{after}."
+    ),
+}
+
+
+def says_logits(after: str, first: str, logit: str, vocab_size: int) -> str:
+    """How the last stream is compared with the vocabulary."""
+    text = _(
+        "What has become of “{token}” is compared with each of {n} tokens of the vocabulary. "
+        "“{first}” gets the largest logit: {logit}."
+    )
+    return text.format(token=after, first=first, logit=logit, n=f"{vocab_size:,}")
+
+
+def says_probabilities(first: str, second: str, shares: tuple[str, str], is_random: bool) -> str:
+    """What the softmax makes of the logits."""
+    text = _("The softmax turns logits into probabilities: “{first}” {one}, then “{second}” {two}.")
+    said = text.format(first=first, second=second, one=shares[0], two=shares[1])
+    if not is_random:
+        return said
+    return sentences(said, _("The weights are random, so these mean nothing yet."))
+
+
+def says_next(first: str) -> str:
+    """The last move."""
+    text = _("“{first}” joins the sentence, and the next pass reads one more token.")
+    return text.format(first=first)

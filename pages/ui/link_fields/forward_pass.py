@@ -1,0 +1,28 @@
+"""What a link carries for the page of one pass."""
+
+import re
+
+from pages.ui.readers import Field, UnreadableError, choice
+
+ZOOMS = ("model", "layer", "head", "cell")
+
+
+def moment(text: str) -> str:
+    """Read the path of a move, or nothing: the end of the pass."""
+    if not re.fullmatch("[a-z0-9_.]{0,60}", text):
+        raise UnreadableError
+    return text
+
+
+def cell(text: str) -> str:
+    """Read a row and a column, or nothing."""
+    if not re.fullmatch(r"(\d{1,4},\d{1,4})?", text):
+        raise UnreadableError
+    return text
+
+
+FIELDS: dict[str, Field] = {
+    "zoom": Field(choice(ZOOMS), "model"),
+    "moment": Field(moment, ""),
+    "cell": Field(cell, ""),
+}

@@ -1,0 +1,87 @@
+"""The picture that moves: our own component, and where in it the reader is.
+
+The place stands in the link. The picture tells it while it rests; it is told only where the link says
+another one than it did itself: a place that goes back and forth would set it back in mid-motion.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
+
+from pages.ui import link
+from pages.ui.fields import FIELDS
+from pages.ui.readers import UnreadableError
+
+ASSETS = Path(__file__).parent.parent.parent / "assets" / "forward_pass"
+SCRIPTS = ("scene", "layout", "paint", "moving", "labels", "hands", "view")
+KEY = "forward_pass"
+NAMES = ("zoom", "moment", "cell", "layer", "head")
+TOLD, SENT = "place_told", "place_sent"
+
+
+@lru_cache(maxsize=1)
+def component() -> ComponentRenderer:
+    """Registered once a process: what the browser draws with, as it stands in our own files."""
+    read = {path.name: path.read_text(encoding="utf-8") for path in ASSETS.iterdir()}
+    return st.components.v2.component(
+        "blockscope_forward_pass",
+        html=read["page.html"],
+        css=read["style.css"],
+        js="\n".join(read[f"{name}.js"] for name in SCRIPTS),
+    )
+
+
+def begin() -> None:
+    """The page is drawn anew: the picture is told its place."""
+    st.session_state.pop(TOLD, None)
+
+
+def moving_picture(message_at: Callable[[dict[str, Any]], bytes], write: Callable[[], None]) -> None:
+    """Draw it; `message_at` makes what is sent, of the place; `write` appends the next word."""
+    here = tuple(link.value(name) for name in NAMES)
+    if here != st.session_state.get(TOLD):
+        number = st.session_state.get(SENT, (0, None))[0] + 1
+        st.session_state[SENT] = (number, dict(zip(NAMES, here, strict=True)))
+        st.session_state[TOLD] = here
+    number, place = st.session_state[SENT]
+    component()(
+        key=KEY,
+        data=message_at({"place_id": number, "place": _for_the_picture(place)}),
+        on_place_change=_note_place,
+        on_wrote_change=write,
+    )
+
+
+def _for_the_picture(place: dict[str, Any]) -> dict[str, Any]:
+    row, _comma, column = place["cell"].partition(",")
+    cell = {"path": place["moment"], "row": int(row), "col": int(column)} if column else None
+    return {**place, "head": place["head"] or 0, "cell": cell}
+
+
+def _note_place() -> None:
+    """Where the reader has come goes into the link; what is no place is left aside."""
+    told = st.session_state[KEY].get("place")
+    if not isinstance(told, dict):
+        return
+    cell = told.get("cell") or {}
+    values = {
+        "zoom": told.get("zoom"),
+        "moment": told.get("moment"),
+        "cell": f"{cell.get('row')},{cell.get('col')}" if cell else "",
+        "layer": told.get("layer"),
+        "head": told.get("head"),
+    }
+    for name, new in values.items():
+        if new is not None:
+            _change(name, str(new))
+    st.session_state[TOLD] = tuple(link.value(name) for name in NAMES)
+
+
+def _change(name: str, text: str) -> None:
+    with suppress(UnreadableError):
+        link.change(name, FIELDS[name].read(text))
