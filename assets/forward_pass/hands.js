@@ -136,7 +136,6 @@ function zoomInto(view, x, y) {
     return view.setZoom("head", { head: head.head });
   }
   if (!cell) return;
-  view.moment = { at: p.scene.moves.indexOf(cell.move), share: 1 };
   view.setZoom("cell", { head: cell.head, cell: { path: cell.move.path, row: cell.row, col: cell.col } });
 }
 
@@ -149,7 +148,7 @@ function point(view, event) {
   view.pointed = cell;
   tip.hidden = !cell;
   if (cell) {
-    tip.textContent = sayCell(view.scene, cell);
+    tip.textContent = sayCell(view.painted, cell);
     const room = stage.clientWidth - tip.offsetWidth - 8;
     tip.style.left = `${Math.max(4, Math.min(x + 14, room))}px`;
     tip.style.top = `${y > 70 ? y - tip.offsetHeight - 12 : y + 22}px`;
@@ -157,7 +156,8 @@ function point(view, event) {
   view.wake();
 }
 
-function sayCell(scene, cell) {
+function sayCell(p, cell) {
+  const { scene } = p;
   const { move, matrix, head, row, col } = cell;
   const words = scene.words;
   const rows = scene.tokens[matrix.rowsOf];
@@ -165,7 +165,8 @@ function sayCell(scene, cell) {
   const where = matrix.colsOf === null ? `${words.feature} ${col + 1}` : `${words.key} ${scene.tokens[matrix.colsOf][col]}`;
   const who = matrix.colsOf === null ? rows[row] : `${words.query} ${rows[row]}`;
   const named = move.inHead ? `${move.title}, ${words.head} ${head + 1}` : move.title;
-  const shown = Number.isNaN(value) ? words.masked : `≈ ${shownNumber(value)}`;
+  const isOut = Number.isNaN(value) || isRuledOut(p, cell, row, col);
+  const shown = isOut ? words.masked : `≈ ${shownNumber(value)}`;
   return `${named} · ${who} · ${where} · ${shown}`;
 }
 
@@ -199,8 +200,7 @@ function partsOf(view) {
 function follow(view) {
   const { parts, moment, move } = view;
   if (view.root.activeElement !== parts.scrub || view.isPlaying) parts.scrub.value = moment.at + moment.share;
-  const icon = view.isPlaying ? "❚❚" : "▶";
-  if (parts.play.textContent !== icon) parts.play.textContent = icon;
+  parts.play.classList.toggle("playing", view.isPlaying);
   if (view.saying === move && view.sayingIn === view.scene) return;
   view.saying = move;
   view.sayingIn = view.scene;

@@ -89,7 +89,12 @@ function rowLabels(p, box, stack, { align, x, room }) {
     if (pitch < LEAST_PITCH && !isPinned) return;
     font(p, Math.max(10, Math.min(14, pitch * 0.8)), isPinned ? 700 : 400);
     context.fillStyle = isPinned ? p.colors.pinned : p.colors.text;
-    context.fillText(fitted(context, label, room), x, rowMiddle(box, labels.length, row));
+    const text = fitted(context, label, room);
+    const y = rowMiddle(box, labels.length, row);
+    context.lineWidth = 4;
+    context.strokeStyle = p.colors.paper;
+    context.strokeText(text, x, y);
+    context.fillText(text, x, y);
   });
 }
 
@@ -249,9 +254,17 @@ function paintNumbers(p, chosen) {
       const [x, y] = [box.x + (j + 0.5) * w, box.y + (i + 0.5) * h];
       if (x < 0 || y < 0 || x > p.width || y > p.height) continue;
       const [row, col] = chosen.box.isTurned ? [j, i] : [i, j];
-      context.fillText(shownNumber(matrix.value(given, row, col)), x, y);
+      context.fillText(isRuledOut(p, chosen, row, col) ? "−∞" : shownNumber(matrix.value(given, row, col)), x, y);
     }
   }
+}
+
+/* A score that the mask has taken. */
+function isRuledOut(p, cell, row, col) {
+  if (cell.move.kind !== "scores") return false;
+  const start = cell.move.path.slice(0, -"scores".length);
+  const weights = p.scene.matrices.get(`${start}pattern`);
+  return progressOf(p, `${start}mask`) >= 1 && weights.isMasked(Math.min(cell.given, weights.heads - 1), row, col);
 }
 
 function shownNumber(value) {

@@ -67,7 +67,7 @@ function placeGroup(found, scene, group, at) {
   const closed = closedBoxes(group, at);
   const opened = at.e > 0 ? openBoxes(scene, group, at) : closed;
   const region = { x: at.x, y: 0, w: at.w, h: found.height };
-  found.groups.push({ ...region, start: group.start, e: at.e, moves: group.moves });
+  found.groups.push({ ...region, start: group.start, stack: group.stack, e: at.e, moves: group.moves });
   for (const move of group.moves) {
     if (move.inHead) continue;
     const box = mixBox(closed.get(move.path), opened.get(move.path), at.e);
@@ -102,7 +102,7 @@ function openBoxes(scene, group, { x, w, lanes }) {
   const items = [];
   for (const move of group.moves) {
     if (move.inHead) {
-      if (items.at(-1)?.kind !== "heads") items.push({ kind: "heads", weight: 7, paths: [] });
+      if (items.at(-1)?.kind !== "heads") items.push({ kind: "heads", weight: 8, paths: [] });
       items.at(-1).paths.push(move.path);
     } else {
       const weight = { widen: 4, route: 1.6, attend: 3, carry: 3, feed: 3 }[move.kind] || 1;
@@ -110,15 +110,15 @@ function openBoxes(scene, group, { x, w, lanes }) {
     }
   }
   const total = items.reduce((sum, item) => sum + item.weight, 0);
-  const unit = Math.min((w - GAP * (items.length + 1)) / total, 170);
-  const trunk = { y: lanes.y + 4, h: lanes.h * 0.3 };
-  const branch = { y: lanes.y + lanes.h * 0.4, h: lanes.h * 0.6 };
+  const unit = Math.min((w - GAP * (items.length + 1)) / total, 130);
+  const trunk = { y: lanes.y + 14, h: lanes.h * 0.2 };
+  const branch = { y: lanes.y + lanes.h * 0.3, h: lanes.h * 0.7 };
   const spread = items.reduce((sum, item) => sum + item.weight * unit, 0);
   const gap = (w - spread) / (items.length + 1);
   let at = x + gap;
   for (const item of items) {
     const row = item.isStream ? trunk : branch;
-    const inset = item.kind === "heads" ? 0 : row.h * (item.isStream ? 0 : 0.14);
+    const inset = item.kind === "heads" ? 0 : row.h * (item.isStream ? 0 : 0.16);
     const box = { x: at, y: row.y + inset, w: item.weight * unit, h: row.h - 2 * inset };
     item.paths.forEach((path) => boxes.set(path, box));
     at += item.weight * unit + gap;

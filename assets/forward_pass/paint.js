@@ -66,7 +66,7 @@ function paintLanes(p) {
     for (const read of move.reads) {
       const from = layout.boxes.get(read);
       const source = scene.moves[scene.index.get(read)];
-      if (!from || !source.is_stream || source.stack !== move.stack) continue;
+      if (!from || !source?.is_stream || source.stack !== move.stack) continue;
       lanesBetween(context, from, box, scene.tokens[move.stack].length);
     }
     if (move.kind === "embed") lanesBetween(context, labelBox(p, move, box), box, scene.tokens[move.stack].length);
@@ -80,12 +80,13 @@ function labelBox(p, move, box) {
 
 function lanesBetween(context, from, to, n) {
   const [x, end] = [from.x + from.w, to.x];
-  const middle = (x + end) / 2;
+  const bend = x + Math.min(110, end - x);
+  const middle = (x + bend) / 2;
   for (let row = 0; row < n; row++) {
     const [y, z] = [rowMiddle(from, n, row), rowMiddle(to, n, row)];
     context.moveTo(x, y);
-    if (Math.abs(y - z) < 0.5) context.lineTo(end, z);
-    else context.bezierCurveTo(middle, y, middle, z, end, z);
+    if (Math.abs(y - z) > 0.5) context.bezierCurveTo(middle, y, middle, z, bend, z);
+    context.lineTo(end, z);
   }
 }
 
@@ -106,11 +107,11 @@ function bandsBetween(p, move, read) {
   const { layout, scene } = p;
   const [from, to] = [layout.boxes.get(read), layout.boxes.get(move.path)];
   const source = scene.moves[scene.index.get(read)];
-  if (!from || !to || (source.is_stream && move.is_stream)) return;
+  if (!from || !to || (source?.is_stream && move.is_stream)) return;
   if (from.heads && to.heads) return;
-  for (const start of from.heads || [from]) {
-    for (const end of to.heads || [to]) band(p.context, start, end);
-  }
+  if (to.heads && move.kind !== "project") return;
+  const isFirst = !to.heads || ["q", "cross_k"].includes(move.stage);
+  if (isFirst) band(p.context, from.heads ? around(from.heads, 0) : from, to.heads ? around(to.heads, 0) : to);
 }
 
 function band(context, from, to) {
@@ -309,7 +310,6 @@ function paintMask(p, move, head, box) {
   const share = progressOf(p, `${prefix}mask`);
   const weights = scene.matrices.get(`${prefix}pattern`);
   if (!share || !weights) return;
-  context.fillStyle = p.colors.masked;
   const alpha = context.globalAlpha;
   const far = weights.rows + weights.cols;
   for (let row = 0; row < weights.rows; row++) {
@@ -317,8 +317,12 @@ function paintMask(p, move, head, box) {
       if (!weights.isMasked(head, row, col)) continue;
       const own = clamp(share * 2 - (weights.cols - col + row) / far);
       if (!own) continue;
-      context.globalAlpha = alpha * own;
       const cell = columnBox(rowBox(box, weights.rows, row), weights.cols, col);
+      context.globalAlpha = alpha * own;
+      context.fillStyle = p.colors.paper;
+      context.fillRect(cell.x, cell.y, cell.w + 0.02, cell.h + 0.02);
+      context.globalAlpha = alpha * own * 0.2;
+      context.fillStyle = p.colors.masked;
       context.fillRect(cell.x, cell.y, cell.w + 0.02, cell.h + 0.02);
     }
   }

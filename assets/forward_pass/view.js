@@ -36,7 +36,7 @@ class View {
   /* A new message: the first opens its place; later ones go on where the reader is. */
   show(bytes) {
     const name = fingerprint(bytes);
-    if (name === this.shown) return;
+    if (name === this.shown) return this.wake();
     const before = this.scene;
     this.shown = name;
     this.scene = readScene(bytes);
@@ -171,7 +171,7 @@ class View {
     const { stage, canvas } = this.parts;
     if (!this.scene || !stage.clientWidth) return;
     this.width = stage.clientWidth;
-    this.height = this.width < 640 ? 500 : Math.max(440, Math.min(620, this.width * 0.46));
+    this.height = this.width < 640 ? 500 : Math.max(460, Math.min(620, this.width * 0.52));
     this.ratio = Math.min(devicePixelRatio || 1, 2);
     canvas.style.height = `${this.height}px`;
     canvas.width = this.width * this.ratio;
@@ -181,7 +181,7 @@ class View {
 
   rest() {
     cancelAnimationFrame(this.frame);
-    this.frame = 0;
+    this.frame = this.before = 0;
   }
 
   wake() {
@@ -333,7 +333,7 @@ function focusOf(view) {
   const cross = move.stage.startsWith("cross_") ? "cross_" : "";
   if (place.zoom !== "layer" && move.inHead) {
     const name = `${move.start}${cross}${place.head}`;
-    return (layout) => (layout.heads.has(name) ? around([layout.heads.get(name)], 34) : partFocus(layout, move, width));
+    return (layout) => (layout.heads.has(name) ? around([layout.heads.get(name)], 0.05 * layout.heads.get(name).w) : partFocus(layout, move, width));
   }
   return (layout) => partFocus(layout, move, width);
 }

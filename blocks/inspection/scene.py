@@ -1,9 +1,9 @@
-"""One pass as a picture that moves: what flows where, and every number of it, small enough to send.
+"""One pass as a picture that moves: what flows where, with all numbers, small enough to send.
 
-A number is sent in one byte: −127 to 127 times a step that its row has for itself, so that a token whose
-numbers are huge takes nothing from the others; `MASKED` is a pair that the mask forbids. Wide matrices
-are sent with their first columns, and of a deep model one layer is opened: of the others the stream,
-what is written to it, and who reads from whom are sent.
+A number is sent in one byte: −127 to 127 times a step that its row has for itself, so that a token
+whose numbers are huge takes nothing from the others; `MASKED` is a pair that the mask forbids. Wide
+matrices are sent with their first columns, and of a deep model one layer is opened: of the others
+the stream, and who reads from whom.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -30,6 +30,11 @@ BUDGET = 240_000  # bytes of the opened layers, of about 300,000 in all
 SHARE_IN_COLOR = 0.99  # of the sizes of a matrix: those above have its strongest colour
 INSIDE = ("q", "k", "v", "head_out", "hidden", "router_probs")
 ENDS = ("embedding", "final_norm", "logits")
+# These are drawn without numbers of their own: in a layer that is not opened, and at the end.
+MADE_OF_OTHERS = {
+    *(MoveKind.MASK, MoveKind.ATTEND, MoveKind.CARRY, MoveKind.FEED),
+    *(MoveKind.LOGITS, MoveKind.CHOOSE),
+}
 READING = "reading"  # the weights of a layer, the mean of its heads
 
 
@@ -114,7 +119,9 @@ def token_windows(run: Run, token: int) -> dict[str, slice]:
     lengths = {"": run.input.shape[1]}
     if run.has_target:
         lengths = {"encoder": run.input.shape[1], "decoder": run.target_or_start.shape[1]}
-    return {stack: _window(n, token if stack != "decoder" else n - 1) for stack, n in lengths.items()}
+    return {
+        stack: _window(n, token if stack != "decoder" else n - 1) for stack, n in lengths.items()
+    }
 
 
 def _window(n: int, token: int) -> slice:
@@ -149,8 +156,8 @@ class _Making:
     windows: Mapping[str, slice]
 
     def is_there(self, move: Move, found: Mapping[str, Matrix]) -> bool:
-        """What a move makes was seen; the mask and the end make nothing of their own."""
-        return move.path in found or move.kind in (MoveKind.MASK, MoveKind.LOGITS, MoveKind.CHOOSE)
+        """What a move makes is drawn, or the move itself is: from far, or of what is there."""
+        return move.path in found or move.kind in MADE_OF_OTHERS
 
     def matrix(self, move: Move) -> Matrix | None:
         """What a move makes, or None where nothing of it is drawn."""
@@ -159,9 +166,8 @@ class _Making:
                 return self.scores(move)
             case MoveKind.SOFTMAX:
                 return self.weights(move)
-            case MoveKind.MASK | MoveKind.LOGITS | MoveKind.CHOOSE:
-                return None
-        if move.path not in self.seen.tensors:
+        is_drawn = self.is_opened(move) or move.is_stream
+        if move.path not in self.seen.tensors or move.stage == "logits" or not is_drawn:
             return None
         found = self.seen.tensors[move.path][0]
         rows = self.rows(move)
@@ -207,7 +213,9 @@ class _Making:
         """Of the first sequence, True where a query may see a key: (1, query, key)."""
         found = self.run.build_mask(layer)
         if stack:
-            found = found.cross if is_cross else found.source if stack == "encoder" else found.target
+            found = (
+                found.cross if is_cross else found.source if stack == "encoder" else found.target
+            )
         return None if found is None else found.reshape(-1, *found.shape[-2:])[:1]
 
     def readings(self) -> Iterator[tuple[str, Matrix]]:
@@ -254,6 +262,4 @@ def quantized(
         codes = codes.masked_fill(hidden, MASKED)
     if strong is None:
         strong = float(values.abs().flatten().double().nan_to_num().quantile(SHARE_IN_COLOR))
-    return Matrix(
-        codes.cpu().numpy(), step.float().cpu().numpy(), of, rows, columns, strong or 1.0
-    )
+    return Matrix(codes.cpu().numpy(), step.float().cpu().numpy(), of, rows, columns, strong or 1.0)

@@ -1,4 +1,4 @@
-"""What is to be said of each move of a scene: the numbers of its sentence, for the token that is looked at."""
+"""The numbers of the sentence about each move of a scene, for the token that is looked at."""
 
 from dataclasses import dataclass
 
@@ -16,9 +16,9 @@ from blocks.observe.run import Run
 class MoveFacts:
     """The numbers of one sentence, of one token.
 
-    `before`: the RMS of what is read first; `after`: that of what is made. Of a head `number` is its
-    largest score or weight and `key` the token that has it; elsewhere `number` is a share. `n` counts what
-    the sentence counts (features, masked pairs, keys, experts), `of` all there are.
+    `before`: the RMS of what is read first; `after`: that of what is made. Of a head `number` is
+    the weight of the key that is read most, or its score, and `key` the token; elsewhere `number`
+    is a share. `n` counts what the sentence does (features, masked pairs, keys), `of` all of them.
     """
 
     move: Move
@@ -62,7 +62,7 @@ def _sizes(seen: Scene, move: Move, token: int, config: ModelConfig) -> MoveFact
 
 
 def _rms(x: Tensor, token: int) -> float:
-    rows = at_least_float32(x[0])
+    rows = x[0].double()
     rows = rows if rows.ndim == 2 else rows.transpose(0, 1).flatten(1)
     return float(rows[min(token, len(rows) - 1)].square().mean().sqrt())
 
@@ -109,7 +109,7 @@ class _OfHead:
         return MoveFacts(self.move, n=int(hidden.sum()), of=hidden.numel())
 
     def weight(self) -> MoveFacts:
-        """The key that the head reads most; of a layer that is not opened, the mean of its heads."""
+        """The key that is read most: by the head, or by the mean of heads that are not drawn."""
         is_mean = self.move.kind is MoveKind.ATTEND
         row = self.weights.mean(0) if is_mean else self.weights[self.head]
         key = int(row.argmax())

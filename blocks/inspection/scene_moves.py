@@ -1,8 +1,8 @@
 """What flows where in one pass of a model: every move, in the order in which it is computed.
 
-A move makes one matrix of others: the norm of a stream, the queries of a head, the sum of stream and
-sub-layer. It has the name of the probe that sees what it makes, and names those that it reads. The
-moves of a layer are its `wiring`; of a layer that is `opened`, what happens inside its parts as well.
+A move makes one matrix of others: the norm of a stream, the queries of a head, the sum of stream
+and sub-layer. It has the name of the probe that sees what it makes, and names those that it reads.
+The moves of a layer are its `wiring`; of a layer that is opened, all inside its parts as well.
 """
 
 from collections.abc import Collection, Iterator
@@ -142,9 +142,7 @@ class _Moves:
             case _:
                 return MoveKind.ADD
 
-    def inside(
-        self, step: Step, reads: tuple[str, ...], layer: int, stack: str
-    ) -> Iterator[Move]:
+    def inside(self, step: Step, reads: tuple[str, ...], layer: int, stack: str) -> Iterator[Move]:
         """What happens between what a part reads and what it writes, in a layer that is opened."""
         start = layer_path(layer, stack)
         if start not in self.opened:
@@ -166,9 +164,7 @@ class _Moves:
         self, start: str, reads: tuple[str, ...], memory: tuple[str, ...]
     ) -> tuple[tuple[str, MoveKind, tuple[str, ...]], ...]:
         """softmax(QKᵀ/√d_head + mask)·V, a move each."""
-        q, k, v, scores, pattern = (
-            start + name for name in ("q", "k", "v", "scores", "pattern")
-        )
+        q, k, v, scores, pattern = (start + name for name in ("q", "k", "v", "scores", "pattern"))
         return (
             (q, MoveKind.PROJECT, reads),
             (k, MoveKind.PROJECT, memory),

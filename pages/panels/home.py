@@ -161,8 +161,16 @@ def what_follows(run: Run) -> None:
     facts = next_facts(*values)
     shown = *read_apart(run.input.labels), *next_token_picture.few_names(facts)
     note(sentences(says_openness(facts, is_last=is_last, may_grow=may_grow), says_space(shown)))
+    way_to_the_pass()
     if attend(run.config):
         what_it_hangs_on(run, token)
+
+
+def way_to_the_pass() -> None:
+    """To the moving picture of how this answer is computed."""
+    path = "pages/forward_pass.py"
+    label = _("Watch it flow, step by step")
+    st.page_link(path, label=label, icon=":material/animation:", query_params=link.elsewhere(path))
 
 
 def write_after(run: Run, customdata: list[Any]) -> None:

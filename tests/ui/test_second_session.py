@@ -24,6 +24,7 @@ TEXTS = (
         "5.17",
         "pre",
         "head_out.0.0:zero",
+        "layers.0.scores:1,1",
         "A=n_heads%3D4",
         painted_text(causal(3)),
         "AB23CD",

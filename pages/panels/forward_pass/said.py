@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from blocks.inspection.next_token import NextFacts
 from blocks.inspection.scene_facts import MoveFacts
 from blocks.inspection.scene_moves import CROSS, Move, MoveKind
 from blocks.model.faults import N_
@@ -51,7 +50,7 @@ PROJECTED = {
 class Telling:
     """What a sentence is of: the numbers, and how tokens and head are called.
 
-    `token`: the one that is looked at; `key`: the one that the facts name; `ends`: what the model says.
+    `token`: the one that is looked at; `key`: the one that the facts name.
     """
 
     run: Run
@@ -60,7 +59,6 @@ class Telling:
     key: str
     head: int
     n_tokens: int
-    ends: NextFacts | None = None
 
 
 def title(run: Run, move: Move) -> str:
@@ -141,12 +139,12 @@ TEMPLATES = {
     ),
     MoveKind.MASK: N_("The mask rules out {n} of {of} pairs: these scores become −∞."),
     MoveKind.SOFTMAX: N_(
-        "The softmax turns each row of scores into weights that sum to 1. In head {head}, “{token}” "
-        "gives most to “{key}”: {share}."
+        "The softmax turns each row of scores into weights that sum to 1. In head {head}, "
+        "“{token}” gives most to “{key}”: {share}."
     ),
     MoveKind.MIX: N_(
-        "Each token takes in the values in these shares. In head {head}, {n} of {of} tokens have 90% "
-        "of the weight that “{token}” gives."
+        "Each token takes in the values in these shares. In head {head}, {n} of {of} tokens have "
+        "90% of the weight that “{token}” gives."
     ),
     MoveKind.JOIN: N_(
         "The {of} heads are joined and projected to {d_model} numbers for each token. This is what "
@@ -158,15 +156,16 @@ TEMPLATES = {
     ),
     MoveKind.CARRY: N_(
         "{mixer} hands a state on from each token to the next; no token reads from another "
-        "directly. The state itself is not drawn. What is written has an RMS of {after} at “{token}”."
+        "directly. The state itself is not drawn. What is written has an RMS of {after} "
+        "at “{token}”."
     ),
     MoveKind.ROUTE: N_(
         "The router chooses experts for each token: of {of}, “{token}” prefers expert {expert} "
         "({share}). What happens inside the experts is not drawn."
     ),
     MoveKind.WIDEN: N_(
-        "Now each token is alone: its {d_model} numbers become {of} hidden features, of which {n} are "
-        "above 0 at “{token}”."
+        "Now each token is alone: its {d_model} numbers become {of} hidden features, of which {n} "
+        "are above 0 at “{token}”."
     ),
     MoveKind.NARROW: N_(
         "From these, {d_model} numbers are made again: what the feed-forward layer writes, with an "
@@ -177,8 +176,8 @@ TEMPLATES = {
         "“{token}”."
     ),
     MoveKind.ADD: N_(
-        "What was written is added to the residual stream: at “{token}” its RMS goes from {before} to "
-        "{after}."
+        "What was written is added to the residual stream: at “{token}” its RMS goes from {before} "
+        "to {after}."
     ),
 }
 

@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any
 
+import streamlit as st
+
+from blocks.cost.breakdown import Kind
 from blocks.inspection import next_token
 from blocks.inspection import scene as scenes
 from blocks.inspection.next_token import NextFacts
@@ -15,11 +18,11 @@ from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.figures import palette
 from pages.figures.counting import from_one, read_apart
-from pages.panels.forward_pass import said
+from pages.figures.theme import word_of
+from pages.panels.forward_pass import moving, said
 from pages.panels.forward_pass.message import Packed, message, packed
 from pages.panels.home import append_word
-from pages.ui import cached, labelled, link, moving, tokens
-from pages.ui.explain import note
+from pages.ui import cached, labelled, link, tokens
 from pages.ui.frame import section
 from pages.ui.inputs import current_run
 from pages.ui.language import _, current_language
@@ -42,13 +45,14 @@ def picture(run: Run) -> None:
     opened = scenes.opened_layers(run, layer)
     made = partial(_message, run, opened, head, token, writes=_may_grow(run))
     moving.moving_picture(made, _write)
-    note(how_to_read())
+    st.caption(how_to_read())
 
 
 def how_to_read() -> str:
+    """What colours mean, and which keys lead where."""
     return _(
-        "Blue is above 0, orange below, and the stronger the larger; what is masked is gray. Every "
-        "square is a number of this run. Click to go in, Esc to come out; Space plays, ← and → step."
+        "Blue is above 0, orange below, and the stronger the larger. Every square is a number of "
+        "this run. Click to go in, Esc to come out; Space plays, ← and → step."
     )
 
 
@@ -101,7 +105,7 @@ def head_of(
         "colors": {
             **palette.PART_COLORS,
             "pinned": palette.PINNED,
-            "logits": palette.KIND_COLORS["output"],
+            "logits": palette.KIND_COLORS[Kind.OUTPUT],
             "masked": palette.BEFORE,
         },
     }
@@ -130,7 +134,7 @@ def ends_of(run: Run, token: int) -> NextFacts | None:
 def _ends(facts: NextFacts) -> Iterator[dict[str, Any]]:
     first = facts.likeliest[:N_ENDS]
     for label, logit, share in zip(
-        first["label"], first["logit"], first["model_probability"], strict=True
+        read_apart(list(first["label"])), first["logit"], first["model_probability"], strict=True
     ):
         yield {
             "label": label,
@@ -165,7 +169,7 @@ def _moves(
         yield {**_plain(move), **_named(run, move), "says": told}
     if ends is not None and run.config.architecture is Architecture.GPT:
         name = _("next word")
-        first = ends.likeliest["label"].iloc[0]
+        first = word_of(ends.likeliest["label"].iloc[0])
         yield {
             **{"path": "next", "stage": "next", "kind": "next", "part": "embedding"},
             **{"reads": ["probs"], "layer": None, "stack": "", "is_stream": False},
@@ -201,9 +205,12 @@ def _end_said(run: Run, move: Move, ends: NextFacts | None) -> str | None:
     first, second = (row for _i, row in ends.likeliest[:2].iterrows())
     if move.kind is MoveKind.LOGITS:
         logit = f"{first['logit']:.1f}".replace("-", "−")
-        return said.says_logits(ends.after, first["label"], logit, run.config.vocab_size)
+        return said.says_logits(
+            word_of(ends.after), word_of(first["label"]), logit, run.config.vocab_size
+        )
     shares = percent(first["model_probability"]), percent(second["model_probability"])
-    return said.says_probabilities(first["label"], second["label"], shares, not run.weights)
+    both = word_of(first["label"]), word_of(second["label"])
+    return said.says_probabilities(*both, shares, not run.weights)
 
 
 def _words() -> dict[str, Any]:

@@ -15,8 +15,8 @@ def moment(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """Read a row and a column, or nothing."""
-    if not re.fullmatch(r"(\d{1,4},\d{1,4})?", text):
+    """Read what a move makes and a row and a column of it, or nothing: layers.1.scores:3,2."""
+    if not re.fullmatch(r"([a-z0-9_.]{1,60}:\d{1,4},\d{1,4})?", text):
         raise UnreadableError
     return text
 

@@ -1,7 +1,7 @@
 """The picture that moves: our own component, and where in it the reader is.
 
-The place stands in the link. The picture tells it while it rests; it is told only where the link says
-another one than it did itself: a place that goes back and forth would set it back in mid-motion.
+The place stands in the link. The picture tells it while it rests; it is told only where the link
+says another one than it did itself: to be told its own would set it back in mid-motion.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from pages.ui import link
 from pages.ui.fields import FIELDS
 from pages.ui.readers import UnreadableError
 
-ASSETS = Path(__file__).parent.parent.parent / "assets" / "forward_pass"
+ASSETS = Path(__file__).parents[3] / "assets" / "forward_pass"
 SCRIPTS = ("scene", "layout", "paint", "moving", "labels", "hands", "view")
 KEY = "forward_pass"
 NAMES = ("zoom", "moment", "cell", "layer", "head")
@@ -41,7 +41,9 @@ def begin() -> None:
     st.session_state.pop(TOLD, None)
 
 
-def moving_picture(message_at: Callable[[dict[str, Any]], bytes], write: Callable[[], None]) -> None:
+def moving_picture(
+    message_at: Callable[[dict[str, Any]], bytes], write: Callable[[], None]
+) -> None:
     """Draw it; `message_at` makes what is sent, of the place; `write` appends the next word."""
     here = tuple(link.value(name) for name in NAMES)
     if here != st.session_state.get(TOLD):
@@ -58,8 +60,9 @@ def moving_picture(message_at: Callable[[dict[str, Any]], bytes], write: Callabl
 
 
 def _for_the_picture(place: dict[str, Any]) -> dict[str, Any]:
-    row, _comma, column = place["cell"].partition(",")
-    cell = {"path": place["moment"], "row": int(row), "col": int(column)} if column else None
+    path, _colon, at = place["cell"].partition(":")
+    row, _comma, column = at.partition(",")
+    cell = {"path": path, "row": int(row), "col": int(column)} if column else None
     return {**place, "head": place["head"] or 0, "cell": cell}
 
 
@@ -69,12 +72,14 @@ def _note_place() -> None:
     if not isinstance(told, dict):
         return
     cell = told.get("cell") or {}
+    zoom = told.get("zoom")
+    is_close = zoom in ("head", "cell")
     values = {
-        "zoom": told.get("zoom"),
+        "zoom": zoom,
         "moment": told.get("moment"),
-        "cell": f"{cell.get('row')},{cell.get('col')}" if cell else "",
-        "layer": told.get("layer"),
-        "head": told.get("head"),
+        "cell": f"{cell.get('path')}:{cell.get('row')},{cell.get('col')}" if cell else "",
+        "layer": None if zoom == "model" else told.get("layer"),
+        "head": told.get("head") if is_close else None,
     }
     for name, new in values.items():
         if new is not None:
