@@ -29,7 +29,7 @@ function paintEnds(p) {
     context.globalAlpha = logits;
     context.fillStyle = p.colors.text;
     context.textAlign = "left";
-    context.fillText(fitted(context, end.label, box.w - 44), box.x, y - 7);
+    context.fillText(fitted(context, end.label, box.w - 34), box.x, y - 7);
     context.textAlign = "right";
     context.fillText(choose > 0.5 ? end.percent : end.score, box.x + box.w, y - 7);
   });

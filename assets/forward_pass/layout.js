@@ -11,7 +11,7 @@ function layoutOf(scene, width, height, open) {
   const plan = planOf(scene);
   const isNarrow = width < 640;
   const labels = Math.min(isNarrow ? 74 : 104, width * 0.22);
-  const ends = scene.ends.length ? (isNarrow ? 96 : 190) : 24;
+  const ends = scene.ends.length ? (isNarrow ? 108 : 190) : 24;
   const lanes = { y: TOP, h: height - TOP - BOTTOM };
   const units = plan.reduce((sum, group) => sum + group.units, 0);
   const unit = Math.min((width - labels - ends - 16) / units, isNarrow ? 60 : 64);

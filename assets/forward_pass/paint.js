@@ -165,7 +165,7 @@ function paintReading(p, zone, color, share) {
   const isMoving = share < 1;
   for (const curve of curves) {
     context.globalAlpha = zone.alpha * (0.12 + 0.75 * curve.weight) * (isMoving ? 0.35 : 1);
-    context.lineWidth = Math.max(0.7 / p.zoom, curve.weight * Math.min(9, curve.pitch * 0.7));
+    context.lineWidth = Math.max(0.7 / p.zoom, curve.weight * Math.min(9, curve.pitch * 0.7, zone.w * 0.16));
     context.beginPath();
     context.moveTo(zone.x, curve.from);
     context.bezierCurveTo(zone.x + zone.w * 0.5, curve.from, zone.x + zone.w * 0.5, curve.to, zone.x + zone.w, curve.to);

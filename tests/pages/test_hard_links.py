@@ -48,7 +48,7 @@ def tries() -> list[tuple[str, Link]]:
 # Kinds that have led to an error on some page, or that differ most from each other.
 TELLING = (
     *("html", "400 digits", "10,000 characters", "400 digits", "0", "path", "nan", "template"),
-    *("emoji", "right to left", "1e308", "-1", "a query", "2", "javascript"),
+    *("emoji", "right to left", "1e308", "-1", "a query", "2", "javascript", "html"),
 )
 OF_A_MODEL = ("pages/block.py", "pages/encoder.py", "pages/positions.py")
 TRIES = tries()

@@ -78,7 +78,7 @@ def assert_goes_from_panel_to_panel(at: AppTest, **query: object) -> None:
         assert_works(at, warnings=None)
         assert_short(at)
         seen.add(question)
-    assert len(seen) == wanted > 1
+    assert len(seen) == wanted > 0
 
 
 def assert_is_presented(at: AppTest, page: str, **query: object) -> None:

@@ -51,8 +51,8 @@ def picture(run: Run) -> None:
 def how_to_read() -> str:
     """What colours mean, and which keys lead where."""
     return _(
-        "Blue is above 0, orange below, and the stronger the larger. Every square is a number of "
-        "this run. Click to go in, Esc to come out; Space plays, ← and → step."
+        "Each square is a number of this run: blue above 0, orange below. Click to go in, Esc to "
+        "come out; Space plays, ← and → step."
     )
 
 
