@@ -54,8 +54,8 @@ TITLE = N_("Cost")
 def body() -> None:
     """The model that is counted, how it is used, and the questions."""
     run = counted_run(PANELS)
-    st.caption(words.counted(what_is_counted, run))
     with present.aside():
+        st.caption(words.counted(what_is_counted, run))
         shape_controls()
     panel.show(PANELS, run, files=what_to_take)
 

@@ -2,6 +2,10 @@
 
 import pages.ui.entrance  # noqa: F401
 
+from contextlib import nullcontext
+
+import streamlit as st
+
 from blocks.model.faults import N_
 from blocks.training.training_run import TrainingRun
 from pages.panels.training import shared
@@ -10,10 +14,9 @@ from pages.panels.training.links import how_links_come_to_be
 from pages.panels.training.model import what_it_became
 from pages.panels.training.setup import how_it_is_learned, start_row, what_is_learned
 from pages.panels.training.watch import curves_panel, samples_panel, state
-from pages.ui import link, panel, starts
+from pages.ui import link, panel, present, starts
 from pages.ui.choices import chooses
 from pages.ui.everything import is_all
-from pages.ui.explain import note
 from pages.ui.frame import live_section, show_page, with_settings
 from pages.ui.language import _
 from pages.ui.mixers import no_attention
@@ -33,10 +36,13 @@ def body() -> None:
         start_row()
         panel.show(SETTINGS, None)
     else:
-        shared.run_choice()
-        state(run)
+        with present.aside():
+            shared.run_choice()
+        with present.aside() if not run.state.is_active else nullcontext():
+            state(run)
         if not (run.state.is_active or is_all() or panel.opened(PANELS) in SETTINGS):
-            start_row()  # the next one; elsewhere it stands with its settings
+            with present.aside():
+                start_row()  # the next one; elsewhere it stands with its settings
         panel.show(PANELS, run)
     runs().warm(link.value("device"))
 
@@ -79,7 +85,7 @@ def kept(run_id: str) -> TrainingRun | None:
     """A run with weights that can be looked at; says so where there are none yet."""
     run = find(run_id)
     if run is None or not run.snapshots.steps:
-        note(_("The first results will appear here in a moment."))
+        st.caption(_("The first results will appear here in a moment."))
         return None
     return run
 

@@ -42,8 +42,8 @@ def _height(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> int:
     height = layout["height"]
     is_map = any(trace.get("type") == "heatmap" for trace in traces)
     is_roomy = (layout.get("meta") or {}).get(ROOMY, False)
-    least = SQUEEZED * height if is_map or is_roomy else height
-    return round(max(least, min(GROWTH * height, ONE_SCREEN)))
+    least = ONE_SCREEN if is_map else SQUEEZED * height if is_roomy else height
+    return round(max(min(least, height), min(GROWTH * height, ONE_SCREEN)))
 
 
 def _unsaid_axes(traces: Sequence[dict[str, Any]]) -> dict[str, Any]:

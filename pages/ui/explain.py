@@ -123,7 +123,12 @@ def explained(concepts: Sequence[str], code: Sequence[Callable[..., Any]] = (), 
 
 
 def note(text: str) -> None:
-    """A line beside a picture: as much of it as is read at a glance, the rest at its mark."""
+    """A line beside a picture: as much of it as is read at a glance, the rest at its mark.
+
+    In front of a class it is left out, as explanations are.
+    """
+    if present.is_on():
+        return
     shown, rest = at_a_glance(text)
     st.caption(shown, help=rest or None)
 

@@ -56,7 +56,7 @@ LEAKING = {
     "after_softmax": {},
     "off_by_one": {},
     "additive_1e4": {"mask_kind": "causal_padding", "padding_side": "left"},
-    "padding_attended": {"mask_kind": "causal_padding", "padding_side": "left"},
+    "padding_attended": {},  # what it takes comes with it
 }
 
 

@@ -1,7 +1,9 @@
 """Present: one panel a screen, in the link, led by keys."""
 
 import pytest
-from opened import assert_works, figure, opened, press, visit
+from opened import assert_works, figure, opened, press, said, visit
+
+from pages.figures import palette
 
 
 def presented(page: str, **query: object):
@@ -29,6 +31,19 @@ def test_of_four_tokens_every_matrix_has_its_numbers(step: str):
     at = presented("pages/attention.py", panel="steps", attention_step=step, **small)
     maps = [trace for trace in figure(at, "step")["data"] if trace["type"] == "heatmap"]
     assert len(maps) == 3 and all(len(trace["text"]) == 4 for trace in maps)
+
+
+def test_the_circle_of_rope_ends_where_the_model_turns_a_pair_to():
+    at = presented("pages/positions.py", panel="kinds", position_kind="rope", token=2)
+    (arrow,) = [
+        note
+        for note in figure(at, "position_circle")["layout"]["annotations"]
+        if note.get("arrowcolor") == palette.PINNED
+    ]
+    assert "turned by k ×" in said(at)
+    visit(at, panel="kinds", position_kind="rope", token=2)
+    sine, cosine = (curve["y"][2] for curve in figure(at, "position_curves")["data"][:2])
+    assert [arrow["x"], arrow["y"]] == pytest.approx([cosine, sine], rel=1e-4)
 
 
 def test_the_same_picture_is_large_only_where_it_is_presented():

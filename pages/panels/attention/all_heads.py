@@ -14,7 +14,7 @@ from pages.figures.theme import Picture
 from pages.panels.attention import shared
 from pages.panels.attention.contribution import sink_facts
 from pages.panels.heads import draw_all_heads, open_tile, tiles_note
-from pages.ui import labelled, layers, link, probed, sinks, terms
+from pages.ui import labelled, layers, link, present, probed, sinks, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -155,9 +155,12 @@ def all_heads(run: Run) -> None:
         note(tiles_note(run, len(layers.heads(run)), is_apart))
     with left if is_deep else right:
         sort_by = link.value("sort_heads_by")
-        sort_choice(sort_by)
+        with present.aside():
+            sort_choice(sort_by)
         show(draw_colors, *values, sort_by, key="head_measures", on_click=shared.open_head)
         note(says_colors(all_heads_facts(*values)))
+    if present.is_on():
+        return
     with right if is_deep else st.container():
         height = head_table.height(MOST_HEADS) if is_deep else 318
         show_table(table(run).round(3), key="all_heads_table", n_names=3, height=height)

@@ -15,7 +15,7 @@ from blocks.model.faults import N_
 from pages.figures import units
 from pages.figures.theme import Picture, Translate
 from pages.panels.cost import flops_picture, shared
-from pages.ui import link
+from pages.ui import link, present
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -233,7 +233,8 @@ def pass_choice(config: ModelConfig) -> None:
 def how_much_is_computed(config: ModelConfig) -> None:
     """FLOPs by operation: forward and back, of a prompt, of one more token."""
     place = explained(("flops", "backward_flops"), (operations,), key="operations")
-    pass_choice(config)
+    with present.aside():
+        pass_choice(config)
     shown = shown_step(config)
     with place:
         say(says_flops, *shown, facts=step_facts)

@@ -17,11 +17,12 @@ from blocks.observe.run import PaddingSide, Run
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture
 from pages.panels.masks import plan, shared, steps_picture
+from pages.ui import link
 from pages.ui.chart import columns, show
 from pages.ui.explain import note
 from pages.ui.language import _
 from pages.ui.link_fields.masks import MOST_SCALE
-from pages.ui.ways import way
+from pages.ui.ways import take, way
 
 A_BIT_MORE = 1.2
 NAMES = {
@@ -130,9 +131,6 @@ def what_it_does(facts: LeakFacts, layer: int, head: int, token: int) -> None:
     st.markdown(_(WHAT_IT_DOES[fault]))
     if fault is MaskFault.ADDITIVE:
         st.markdown(says_lead(lead(run), run.dtype))
-    if facts.is_clean is not False:
-        st.markdown(says_no_leak(facts))
-        where_it_leaks(run, fault)
     planted = ((MaskFault.NONE, "clean_pattern"), (fault, "faulty_pattern"))
     for column, (each, key) in zip(columns(2), planted, strict=True):
         with column:
@@ -141,6 +139,39 @@ def what_it_does(facts: LeakFacts, layer: int, head: int, token: int) -> None:
             note(says_weights(shared.step_facts(*shown)))
     if said := shared.says_window(shared.step_facts(run, layer, head, token, fault, scale)):
         note(said)
+
+
+def fault_choice(run: Run) -> None:
+    """Which fault is planted; one that lets padding in comes with padding that a mask hides."""
+    view = link.view("planted_fault", link.value("planted_fault"))
+    moved = view.pop("on_change")
+
+    def chosen(*args: Any) -> None:
+        moved(*args)
+        if plan.planted_fault() is MaskFault.PADDING_ATTENDED and not _hides_padding(run):
+            take(_left_padding(run))
+
+    st.segmented_control(
+        _("Plant a fault"),
+        list(map(str, MaskFault)),
+        format_func=name,
+        required=True,
+        wrap=True,
+        on_change=chosen,
+        **view,
+    )
+
+
+def _hides_padding(run: Run) -> bool:
+    """Whether there is padding and a mask against it."""
+    return bool(run.input.n_padding) and run.mask.mask_kind.hides_padding
+
+
+def way_to_a_leak(facts: LeakFacts) -> None:
+    """Why a fault does nothing here, and buttons to where it does; nothing where it leaks."""
+    if facts.is_clean is not False:
+        st.markdown(says_no_leak(facts))
+        where_it_leaks(facts.test.run, facts.test.fault)
 
 
 def where_it_leaks(run: Run, fault: MaskFault) -> None:

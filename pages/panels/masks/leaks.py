@@ -10,7 +10,7 @@ from blocks.observe.run import Run
 from pages.figures.theme import Picture
 from pages.panels.masks import faults, leaks_picture, plan, shared
 from pages.panels.masks.plan import Plan, leak_facts
-from pages.ui import link
+from pages.ui import link, present
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, slider
 from pages.ui.explain import explained, note
@@ -165,6 +165,9 @@ def does_it_hold(run: Run, layer: int, head: int, token: int) -> None:
     if clean is None:
         return
     shown = clean if fault is MaskFault.NONE else _tested(run, fault) or clean
+    if present.is_on():
+        _on_one_screen(clean, shown, token)
+        return
     _verdicts(run, clean, shown)
     facts = leak_facts(shown)
     left, right = st.columns(2)
@@ -179,6 +182,17 @@ def does_it_hold(run: Run, layer: int, head: int, token: int) -> None:
     note(says_how(facts))
     if facts.test.fault is not MaskFault.NONE:
         faults.what_it_does(facts, layer, head, token)
+
+
+def _on_one_screen(clean: Plan, shown: Plan, token: int) -> None:
+    """For a projector: the verdicts, and beside them what moved."""
+    left, right = st.columns([2, 3])
+    with left:
+        _verdict(leak_facts(clean), _("This model as configured"), "verdict")
+        if shown is not clean:
+            _verdict_of_fault(shown)
+    with right:
+        show(draw_moved, shown, token, key="moved", on_click=pin_token)
 
 
 def _tested(run: Run, fault: MaskFault) -> Plan | None:
@@ -200,11 +214,16 @@ def _verdicts(run: Run, clean: Plan, shown: Plan) -> None:
         with left:
             _verdict(facts, _("This model as configured"), "verdict")
         with right:
-            name = faults.name(shown.test.fault)
-            title = _("With the fault: {fault}").format(fault=name)
-            _verdict(leak_facts(shown), title, "fault_verdict")
+            _verdict_of_fault(shown)
     path = says_path(run, link.value("attention_path"), fault)
     note(sentences(says_reach(facts), path))
+
+
+def _verdict_of_fault(shown: Plan) -> None:
+    name = faults.name(shown.test.fault)
+    title = _("With the fault: {fault}").format(fault=name)
+    _verdict(leak_facts(shown), title, "fault_verdict")
+    faults.way_to_a_leak(leak_facts(shown))
 
 
 def _verdict(facts: LeakFacts, title: str, key: str) -> None:
@@ -226,8 +245,13 @@ def _verdict(facts: LeakFacts, title: str, key: str) -> None:
 
 def controls(run: Run) -> None:
     """Which fault is planted, how attention is computed, and how much is tested."""
-    choose("planted_fault", _("Plant a fault"), MaskFault, label_of=faults.name)
-    fault = plan.planted_fault()
+    faults.fault_choice(run)
+    with present.aside():
+        _amount(run, plan.planted_fault())
+
+
+def _amount(run: Run, fault: MaskFault) -> None:
+    """How attention is computed, and how much is tested."""
     if fault is MaskFault.ADDITIVE:
         slide("score_scale", _("Multiply QKᵀ by"), SCALES, link.value("score_scale"))
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -15,7 +15,7 @@ from blocks.training.sample import TEMPERATURE
 from blocks.training.spec import TrainingSpec
 from pages.figures.theme import Picture, Translate
 from pages.panels.masks import peeking_picture
-from pages.ui import cached, link, words
+from pages.ui import cached, link, present, words
 from pages.ui.chart import show
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
@@ -26,7 +26,7 @@ from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
 
-AT_ONCE = 5
+AT_ONCE, IN_CLASS = 5, 60  # updates; signs of a text that is presented
 NAMES = {"masked": N_("causal mask"), "peeking": N_("no mask")}
 Pair = tuple[TrainingSpec, TrainingSpec]
 """With the mask, and without it."""
@@ -118,7 +118,7 @@ def what_if_it_could_peek(run: Run) -> None:
     """The recorded pair, or the same trained here and now."""
     code = (StoryTask.batch, peeking_spec, training.writing_loss)
     place = explained(("peeking", "masks"), code, key="peeking")
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with present.aside(), st.container(horizontal=True, vertical_alignment="center"):
         switch("train_peeking", _("Train both models here"))
         estimate = st.empty()
     is_live = link.value("train_peeking")
@@ -129,12 +129,20 @@ def what_if_it_could_peek(run: Run) -> None:
     shown = both, specs[0].config.vocab_size
     with place:
         say(says_peeking, *shown, facts=peeking_facts)
-    show(draw_losses, *shown, facts=peeking_facts, key="peeking_losses")
-    note(says_run(specs, is_recorded=not is_live))
-    both_texts(peeking_facts(*shown))
+    curves, texts = st.columns([3, 2]) if present.is_on() else (st.container(), st.container())
+    with curves:
+        show(draw_losses, *shown, facts=peeking_facts, key="peeking_losses")
+        note(says_run(specs, is_recorded=not is_live))
+    with texts:
+        both_texts(peeking_facts(*shown))
     if not is_live:
         text = _("takes about {n:.0f} s")
         estimate.caption(text.format(n=max(1, len(specs) * _seconds(specs[0]))))
+
+
+def shorten(text: str, most: int) -> str:
+    """The beginning of a text."""
+    return text if len(text) <= most else f"{text[:most].rstrip()} …"
 
 
 def _trained(specs: Pair) -> tuple[Learned, ...] | None:
@@ -147,9 +155,11 @@ def _trained(specs: Pair) -> tuple[Learned, ...] | None:
 def both_texts(facts: Peeking) -> None:
     """What each has written at the latest look, side by side."""
     looks = (facts.masked, facts.peeking)
-    for column, name, look in zip(st.columns(2), names().values(), looks, strict=True):
+    places = [st.container(), st.container()] if present.is_on() else st.columns(2)
+    for column, name, look in zip(places, names().values(), looks, strict=True):
         with column:
             text = _("**{model}** after {n} steps: {share} of its sentences are grammatical")
             share = percent(look.grammatical)
             st.markdown(text.format(model=name, n=look.step, share=share))
-            st.code(look.text, language=None, wrap_lines=True)
+            shown = shorten(look.text, IN_CLASS) if present.is_on() else look.text
+            st.code(shown, language=None, wrap_lines=True)

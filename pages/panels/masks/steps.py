@@ -19,7 +19,7 @@ from blocks.observe.run import Run
 from pages.figures import heads
 from pages.figures.theme import Picture, Translate
 from pages.panels.masks import painting, shared, steps_picture
-from pages.ui import labelled, terms
+from pages.ui import labelled, present, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.language import _, enumeration, sentences
@@ -136,18 +136,8 @@ def draw_pattern(facts: StepFacts, *, _: Translate) -> Picture:
 def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
     """All masks small; the chosen one, the scores before it and the pattern after it large."""
     place = explained(("masks", "local_attention", "attention"), CODE, key="mask_steps")
-    left, right = columns(2)
-    with left:
-        alt, key = says_small_masks, "mask_kinds"
-        show(draw_kinds, run, token, key=key, alt=alt, on_click=choose_kind)
-        note(says_kinds(run))
-        if not run.input.n_padding:
-            way(_("Add 3 padding tokens"), "use_some_padding", n_padding=3)
-    with right:
-        title, in_lesson = _("Paint a mask by hand"), bool(progress.now())
-        folded(title, partial(_painting, run, title), key="paint_fold", is_folded=in_lesson)
-    layer_choice(run)
-    head_choice(run, head)
+    with present.aside():
+        _choices(run, head, token)
     shown = run, layer, head, token
     first, second, third = columns(3)
     with first:
@@ -162,6 +152,22 @@ def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
         note(said)
     with place:
         say(says_steps, *shown, facts=shared.step_facts)
+
+
+def _choices(run: Run, head: int, token: int) -> None:
+    """All masks small, one painted by hand, and the layer and head that are looked at."""
+    left, right = columns(2)
+    with left:
+        alt, key = says_small_masks, "mask_kinds"
+        show(draw_kinds, run, token, key=key, alt=alt, on_click=choose_kind)
+        note(says_kinds(run))
+        if not run.input.n_padding:
+            way(_("Add 3 padding tokens"), "use_some_padding", n_padding=3)
+    with right:
+        title, in_lesson = _("Paint a mask by hand"), bool(progress.now())
+        folded(title, partial(_painting, run, title), key="paint_fold", is_folded=in_lesson)
+    layer_choice(run)
+    head_choice(run, head)
 
 
 def _painting(run: Run, title: str) -> None:

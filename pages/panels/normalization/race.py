@@ -25,7 +25,7 @@ from blocks.training.recorded import Learned, recorded
 from blocks.training.spec import TrainingSpec
 from pages.figures.theme import Picture, Translate
 from pages.panels.normalization import race_picture, shared
-from pages.ui import cached, link, terms, words
+from pages.ui import cached, link, present, terms, words
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, switch
 from pages.ui.explain import explained, note
@@ -197,7 +197,8 @@ def who_learns(run: Run) -> None:
     """The same stack with its norm in each place, trained on the same batches."""
     code = (training.race_spec, Racer)
     place = explained(("race", "residual"), code, key="race_story")
-    left, middle, right, last = st.columns([4, 4, 3, 4], vertical_alignment="center")
+    with present.aside():
+        left, middle, right, last = st.columns([4, 4, 3, 4], vertical_alignment="center")
     with left:
         slide("race_depth", _("Layers per model"), RACE_DEPTHS, link.value("race_depth"))
     with middle:

@@ -19,9 +19,9 @@ from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture, Translate
-from pages.panels.positions import matrix_picture, shared
+from pages.panels.positions import circle_picture, matrix_picture, shared
 from pages.panels.positions.matrix_picture import first_number
-from pages.ui import labelled, link, terms
+from pages.ui import labelled, link, present, terms
 from pages.ui.chart import columns, show
 from pages.ui.controls import slide, slider
 from pages.ui.explain import explained, note
@@ -160,12 +160,27 @@ def says_pair(facts: PairFacts) -> str:
                 "links the table's rows."
             )
             return text.format(position=facts.position, values=values)
+    if facts.kind is PositionKind.ROPE:
+        return _turned(facts)
     text = _(
         "Pair {pair} turns once in {wave:,.1f} positions; at position {position}, it has "
         "made {turns:.2f} turns (sine and cosine {values})."
     )
     turned = {"wave": facts.length, "turns": facts.turns}
     return text.format(pair=facts.pair, position=facts.position, values=values, **turned)
+
+
+def _turned(facts: PairFacts) -> str:
+    """How far RoPE turns a pair, and what is left of it in a score."""
+    text = _(
+        "RoPE turns pair {pair} of a query or key at position {position} by {position} × "
+        "{step:.3g}° = {angle:,.4g}°. A query and a key that are k positions apart are turned by "
+        "k × {step:.3g}° against each other, wherever they stand: their score depends on the "
+        "distance."
+    )
+    step = 360 / facts.length
+    angle = facts.position * step
+    return text.format(pair=facts.pair, position=facts.position, step=step, angle=angle)
 
 
 def says_scale(facts: KindFacts) -> str:
@@ -256,7 +271,8 @@ def the_positions(run: Run) -> None:
     kind = shared.kind(run)
     code = (*source.positions_source(kind), position_tables.similarity)
     place = explained(("positions", "rope_scaling"), code, key="positions")
-    left, right = st.columns([7, 4])
+    with present.aside():
+        left, right = st.columns([7, 4])
     with left:
         shared.kind_choice(run)
     with right:
@@ -266,24 +282,36 @@ def the_positions(run: Run) -> None:
         return
     n = shared.n_positions(run)
     with place:
-        say(says_kind, run, kind, n, facts=kind_facts)
+        if kind is PositionKind.ROPE and present.is_on():
+            say(says_pair, *looked_at(run, kind, n), facts=pair_facts)
+        else:
+            say(says_kind, run, kind, n, facts=kind_facts)
     if kind is not PositionKind.NONE:
         four_sides(run, kind, n)
 
 
+def looked_at(run: Run, kind: PositionKind, n: int) -> tuple[Run, PositionKind, int, int, int]:
+    """What is shown of how many positions, with the position and the pair that are pinned."""
+    return run, kind, n, min(labelled.pinned_token(run), n - 1), chosen_pair(run)
+
+
 def four_sides(run: Run, kind: PositionKind, n: int) -> None:
     """The table, one pair, all wavelengths, and how alike positions are."""
-    position = min(labelled.pinned_token(run), n - 1)
-    shown = run, kind, n, position, chosen_pair(run)
+    shown = looked_at(run, kind, n)
     left, right = columns([6, 5])
     with left:
         draw = draw_table
         show(draw, *shown, facts=table_facts, key="position_table", on_click=pin_and_choose)
         note(says_table(table_facts(*shown), link.value("n_positions")))
     with right:
-        pair_choice(run)
-        show(matrix_picture.pair, *shown, facts=pair_facts, key="position_curves")
-        st.markdown(says_pair(pair_facts(*shown)))
+        with present.aside():
+            pair_choice(run)
+        is_turned = kind is PositionKind.ROPE
+        if is_turned:
+            show(circle_picture.circle, *shown, facts=pair_facts, key="position_circle")
+        if not (is_turned and present.is_on()):
+            show(matrix_picture.pair, *shown, facts=pair_facts, key="position_curves")
+            st.markdown(says_pair(pair_facts(*shown)))
     left, right = st.columns(2)
     with left:
         _scale(*shown)

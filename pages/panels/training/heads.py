@@ -23,7 +23,7 @@ from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.panels.heads import one_head
 from pages.panels.training import births_picture, shared
-from pages.ui import cached, labelled, layers, link, runs, starts, terms
+from pages.ui import cached, labelled, layers, link, present, runs, starts, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide
 from pages.ui.explain import explained, note
@@ -137,13 +137,15 @@ def birth_facts(
 
 def how_heads_come_to_be(run: TrainingRun) -> None:
     """All heads at a kept step, one of them large, and all of them over all kept steps."""
-    with explained(("heads", "induction"), (head_measures.frame,), key="births"):
+    with explained(("heads", "induction"), (head_measures.frame,), key="births"), present.aside():
         _input_choice()
     step = step_choice(run)
     seen = looked_at(run, step)
     layer, head = labelled.attending_layer(seen), labelled.selected_head(seen)
     st.info(habits_sentence(seen), icon=":material/lightbulb:")
     _all_and_one(seen, layer, head, labelled.pinned_token(seen))
+    if present.is_on():
+        return
     choose("head_measure", _("Where attention weight goes"), HEAD_MEASURES)
     row, measure = read_tokens(run.spec.task), link.value("head_measure")
     selected = layer * run.spec.config.n_heads + head

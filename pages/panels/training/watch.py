@@ -338,11 +338,11 @@ def draw_samples(run_id: str) -> None:
     run = runs.find(run_id)
     samples = () if run is None else run.view().samples
     if not samples:
-        note(_("The first results will appear here in a moment."))
+        st.caption(_("The first results will appear here in a moment."))
         return
     with st.container(height=560, key="samples"):
         for sample in reversed(samples):
-            note(sample_sentence(sample))
+            st.caption(sample_sentence(sample))
             if sample.answers:
                 st.table(answers_table(sample.answers), hide_index=True)
             else:
