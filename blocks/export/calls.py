@@ -45,6 +45,7 @@ from blocks.export.values import (
 )
 from blocks.model.dropout import in_training_mode, updates_statistics
 from blocks.model.faults import N_
+from blocks.model.masks import causal, is_shared_causal, shared_causal
 
 
 class Calling(Expressions):
@@ -100,6 +101,11 @@ class Calling(Expressions):
         value = function.value.value
         if value is N_:
             return args[0]
+        if value is is_shared_causal:
+            return Found(Known(False), ast.Constant(False))
+        if value is shared_causal:
+            plain = Found(Known(causal), ast.Name(causal.__name__))
+            return self.of_targets(plain, [(Target(None, causal), (), {})], args, keywords)
         if value in (in_training_mode, updates_statistics):
             return Found(SOME, ast.Attribute(ast.Name("self"), "training"))
         if value is functools.partial:
@@ -187,7 +193,7 @@ class Calling(Expressions):
         if line is not None:
             return Found(value, line)
         function = Found(value, ast.Attribute(ast.Name("self"), name_of(target)))
-        return self.of_targets(function, [(target, (), {})], args, keywords, for_effect=False)
+        return self.of_targets(function, [(target, (), {})], args, keywords)
 
     def of_targets(
         self,
@@ -196,7 +202,7 @@ class Calling(Expressions):
         args: list[Found],
         keywords: dict[str, Found],
         *,
-        for_effect: bool,
+        for_effect: bool = False,
     ) -> Found:
         """Call one of several functions of ours, with the arguments that any of them reads."""
         values, places = self._run_each(calls, args, keywords)

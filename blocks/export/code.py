@@ -50,6 +50,7 @@ from blocks.model.draws import InTurn
 from blocks.model.dropout import Dropout
 from blocks.model.initialize import drawn_values
 from blocks.model.kinds import TokenMixer
+from blocks.model.masks import causal
 
 HEAD = '''"""{title}: {sizes}.
 
@@ -57,6 +58,8 @@ Written by Blockscope for this one configuration; it needs torch alone. Names of
 of Blockscope, so a state dict fits both. Without one, weights begin as torch draws them.
 """
 '''
+# What stands in the place of something that the source names.
+ELSEWHERE = {"torch": torch, "F": nn.functional, "causal": causal}
 ENTRIES = {  # what else a whole model answers, and the part that it takes
     "pooled": "pooler",
     "logits_ahead": "mtp",
@@ -176,8 +179,8 @@ class _File:
                 continue
             if name in globals_:
                 self.add(name, globals_[name])
-            elif name in ("torch", "F"):
-                self.add(name, {"torch": torch, "F": nn.functional}[name])
+            elif name in ELSEWHERE:
+                self.add(name, ELSEWHERE[name])
 
     def add(self, name: str, thing: Any) -> None:
         """Import it, write its definition, or its number."""

@@ -125,7 +125,7 @@ def is_a_sum(config: ModelConfig) -> bool:
 
 def direct(run: Run, model: Encoder, position: int, a: int, b: int) -> Direct:
     """Run the model once, and take its logits of two tokens at a position apart."""
-    seen = record(model, run.values(), mask=run.build_mask(), keep=KEPT)
+    seen = record(model, run.values(), mask=run.pass_mask(), keep=KEPT)
     config = run.config
 
     def at(name: str, layer: int) -> Tensor:

@@ -284,7 +284,7 @@ def _with(run: Run, model: Model, at: Value, path: str, place: Any, value: float
         return x
 
     replacing[path] = replaced
-    seen = record(model, run.values(), mask=run.build_mask(), keep={left}, replace=replacing)
+    seen = record(model, run.values(), mask=run.pass_mask(), keep={left}, replace=replacing)
     return _read(run, seen.output, float(seen.tensors[left][0, at.token, at.channel]))
 
 
@@ -308,6 +308,6 @@ def usual_value(run: Run, model: Model, at: Value) -> float:
         begun = (ids[shift:] + ids[:shift])[: place + 1]
         text = Input(tokens=tuple(map(str, begun)), token_ids=begun)
         other = replace(run.untouched, input=text)
-        seen = record(model, other.values(), mask=other.build_mask(), keep={path})
+        seen = record(model, other.values(), mask=other.pass_mask(), keep={path})
         found.append(float(seen.tensors[path][0, place, at.channel]))
     return float(np.mean(found))

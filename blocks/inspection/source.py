@@ -59,5 +59,5 @@ def heads_source() -> tuple[Source, ...]:
 
 def positions_source(kind: PositionKind) -> tuple[Source, ...]:
     """How a kind tells positions; `none` has no code."""
-    inside = (positions.wave_angles, positions.rotate_pairs) if kind is PositionKind.ROPE else ()
+    inside = (positions.turns, positions.turn_pairs) if kind is PositionKind.ROPE else ()
     return tuple(source for source in (POSITIONS.get(kind), *inside) if source is not None)

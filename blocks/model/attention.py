@@ -12,9 +12,8 @@ from blocks.model.config import ModelConfig
 from blocks.model.dropout import Dropout
 from blocks.model.kinds import PositionKind
 from blocks.model.kv_cache import CrossCache, LayerCache
-from blocks.model.masks import within
+from blocks.model.masks import is_shared_causal, rows_that_see, within
 from blocks.model.multiplier import times
-from blocks.model.normalization import rms_normal
 from blocks.model.positions import NoPosition, RelativeBias, Rotary, alibi_bias, rope_of
 from blocks.model.probe import PatternProbe, Probe
 
@@ -278,10 +277,8 @@ class HeadNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Divide by the RMS of each head, then scale: (…, d_head) to the same."""
-        normal = rms_normal(x, self.eps)
-        if self.weight is None:
-            return normal
-        return normal * (1 + self.weight if self.offset else self.weight)
+        scale = 1 + self.weight if self.offset and self.weight is not None else self.weight
+        return F.rms_norm(x, x.shape[-1:], scale, self.eps)
 
 
 class WholeNorm(HeadNorm):
@@ -346,10 +343,8 @@ def attention_pattern(
     if sinks is not None:
         column = sinks[:, None, None].to(scores).expand(*scores.shape[:-1], 1)
         return torch.cat((scores, column), dim=-1).softmax(dim=-1)[..., :-1]
-    if mask is None:
-        return scores.softmax(dim=-1)
-    sees_some = mask.any(dim=-1, keepdim=True)
-    if sees_some.all():
+    sees_some = None if mask is None else rows_that_see(mask)
+    if sees_some is None:
         return scores.softmax(dim=-1)
     finite = torch.where(sees_some, scores, 0)  # a row of −∞ would give NaN, backwards too
     return torch.where(sees_some, finite.softmax(dim=-1), 0)
@@ -366,15 +361,18 @@ def attend(
     """softmax(QKᵀ/√d_head + bias + mask)·V by the fused kernel: (batch, n_heads, query, d_head).
 
     A query that may see no key gives zeros, whatever the kernel makes of it. A sink is one more key
-    of zeros, with its score as the mask's and a value of zeros.
+    of zeros, with its score as the mask's and a value of zeros. A plain causal mask is not read.
     """
+    grouped = k.shape[1] != q.shape[1]
+    if bias is None and sinks is None and mask is not None and is_shared_causal(mask):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=grouped)
     seen = mask if bias is None else additive_mask(mask, bias[None], q.dtype)  # kernels want 4 axes
     if sinks is not None:
         seen = with_sinks(seen, sinks, q, k)
         k, v = F.pad(k, (0, 0, 0, 1)), F.pad(v, (0, 0, 0, 1))
-    grouped = k.shape[1] != q.shape[1]
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, enable_gqa=grouped)
-    return out if mask is None else out.masked_fill(~mask.any(dim=-1, keepdim=True), 0)
+    sees_some = None if mask is None else rows_that_see(mask)
+    return out if sees_some is None else out.masked_fill(~sees_some, 0)
 
 
 def with_sinks(mask: Tensor | None, sinks: Tensor, q: Tensor, k: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from blocks.model.config import CONV_WIDTH, ModelConfig
 from blocks.model.kinds import PositionKind, RopeScaling, TokenMixer
+from blocks.model.masks import shared_causal
 
 LEAST_ROOM = 64
 
@@ -76,6 +77,8 @@ class LayerCache:
         """
         if n_new == 1:
             return None
+        if self.n_kept == 0 and self.window_size is None:
+            return shared_causal(n_new, torch.device(device))
         n_keys = self.n_kept + n_new
         mask = torch.ones(n_new, n_keys, dtype=torch.bool, device=device).tril(self.n_kept)
         return mask if self.window_size is None else mask.triu(self.n_kept + 1 - self.window_size)

@@ -7,6 +7,7 @@ import base64
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -78,6 +79,33 @@ def everyone(seq_len: int, device: torch.device | str = "cpu") -> Tensor:
 def causal(seq_len: int, device: torch.device | str = "cpu") -> Tensor:
     """Each token sees itself and what came before: (query, key)."""
     return everyone(seq_len, device).tril()
+
+
+@lru_cache(maxsize=4)
+def shared_causal(seq_len: int, device: torch.device) -> Tensor:
+    """`causal`, one tensor for all passes, which nobody writes into: (query, key).
+
+    That it is this one can be known without reading it.
+    """
+    with torch.inference_mode(False):
+        return causal(seq_len).to(device)
+
+
+def is_shared_causal(mask: Tensor) -> bool:
+    """Whether it is the mask that `shared_causal` gives."""
+    is_square = mask.dim() == 2 and mask.shape[0] == mask.shape[1]
+    return is_square and mask is shared_causal(len(mask), mask.device)
+
+
+def rows_that_see(mask: Tensor) -> Tensor | None:
+    """Which queries may see a key: (…, query, 1), or None where all are known to.
+
+    Of a mask on an accelerator that is not asked, since the answer would have to be waited for.
+    """
+    if is_shared_causal(mask):
+        return None
+    sees_some = mask.any(dim=-1, keepdim=True)
+    return None if mask.is_cpu and sees_some.all() else sees_some
 
 
 def sliding_window(seq_len: int, window_size: int, device: torch.device | str = "cpu") -> Tensor:

@@ -16,7 +16,7 @@ from blocks.model.initialize import initialize
 from blocks.model.kinds import Architecture
 from blocks.model.kv_cache import KVCache
 from blocks.model.layers import DecoderLayer, encoder_layer
-from blocks.model.masks import causal
+from blocks.model.masks import shared_causal
 from blocks.model.mtp import MTPModule
 from blocks.model.multiplier import times
 from blocks.model.normalization import build_final_norm, build_norm
@@ -160,7 +160,7 @@ class GPT(Encoder):
         if cache is not None:
             return self.forward_cached(token_ids, cache)
         if mask is None:
-            mask = causal(token_ids.shape[-1], token_ids.device)
+            mask = shared_causal(token_ids.shape[-1], token_ids.device)
         return super().forward(token_ids, mask)
 
     def forward_cached(self, token_ids: Tensor, cache: KVCache) -> Tensor:
@@ -181,7 +181,7 @@ class GPT(Encoder):
         token i, which knows the k tokens after it, of what follows them. DeepSeek-V3, section 2.2.
         """
         if mask is None:
-            mask = causal(token_ids.shape[-1], token_ids.device)
+            mask = shared_causal(token_ids.shape[-1], token_ids.device)
         hidden = self.encode(token_ids, mask)
         logits = [self.unembed_logits(hidden)]
         embedded = self.embed_scale * self.embed(token_ids)
@@ -314,7 +314,7 @@ class EncoderDecoder(nn.Module):
         source. With a `cache` the ids are those that follow, and the cache remembers them too.
         """
         if mask is None and cache is None:
-            mask = causal(target_ids.shape[-1], target_ids.device)
+            mask = shared_causal(target_ids.shape[-1], target_ids.device)
         x = self.embed_scale * self.embed(target_ids)
         return _logits(self, self.decoder(x, memory, mask, memory_mask, cache))
 

@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
 
 from blocks.model.config import ModelConfig
 from blocks.model.dropout import in_training_mode, updates_statistics
@@ -69,12 +70,6 @@ class Norm(nn.Module):
         """What multiplies each feature, where that is learned."""
         return 1 + self.weight if self.offset and self.weight is not None else self.weight
 
-    def scaled(self, normal: Tensor) -> Tensor:
-        """normal · scale + bias, as far as they are learned."""
-        if (scale := self.scale) is not None:
-            normal = normal * scale
-        return self.out(normal if self.bias is None else normal + self.bias)
-
 
 class LayerNorm(Norm):
     """(x − mean) / √(var + eps) · weight + bias, over the features of one token.
@@ -84,10 +79,7 @@ class LayerNorm(Norm):
 
     def forward(self, x: Tensor) -> Tensor:
         """Give every token mean 0 and variance 1, then scale and shift."""
-        exact = at_least_float32(x)
-        var, mean = torch.var_mean(exact, dim=-1, correction=0, keepdim=True)
-        normal = (exact - mean) * torch.rsqrt(var + self.eps)
-        return self.scaled(normal.to(x.dtype))
+        return self.out(F.layer_norm(x, x.shape[-1:], self.scale, self.bias, self.eps))
 
 
 class RMSNorm(Norm):
@@ -100,13 +92,7 @@ class RMSNorm(Norm):
 
     def forward(self, x: Tensor) -> Tensor:
         """Give every token RMS 1, then scale; the mean stays."""
-        return self.scaled(rms_normal(x, self.eps))
-
-
-def rms_normal(x: Tensor, eps: float) -> Tensor:
-    """x / √(mean(x²) + eps) over the last axis: any shape, the same out."""
-    mean_square = at_least_float32(x).square().mean(dim=-1, keepdim=True)
-    return (x * torch.rsqrt(mean_square + eps)).to(x.dtype)
+        return self.out(F.rms_norm(x, x.shape[-1:], self.scale, self.eps))
 
 
 class BatchNorm(Norm):
@@ -141,8 +127,10 @@ class BatchNorm(Norm):
             var, mean = torch.var_mean(at_least_float32(x), dim=(0, 1), correction=0)
         if updates_statistics():
             self.follow(mean.detach(), var.detach(), n=x.shape[0] * x.shape[1])
-        normal = (x - mean) * torch.rsqrt(var + self.eps)
-        return self.scaled(normal.to(x.dtype))
+        normal = ((x - mean) * torch.rsqrt(var + self.eps)).to(x.dtype)
+        if (scale := self.scale) is not None:
+            normal = normal * scale
+        return self.out(normal if self.bias is None else normal + self.bias)
 
     def follow(self, mean: Tensor, var: Tensor, n: int) -> None:
         """Move the running statistics a tenth of the way; the variance as of a sample of n."""

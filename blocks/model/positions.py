@@ -285,9 +285,9 @@ class Rotary(nn.Module):
 
     def turned(self, x: Tensor, start: int, speeds: tuple[float, ...]) -> Tensor:
         """Turn at these speeds."""
-        positions = torch.arange(x.shape[-2], device=x.device, dtype=torch.float32) + start
-        angles = torch.outer(positions, torch.tensor(speeds, device=x.device, dtype=torch.float32))
-        return rotate_pairs(x, angles, self.size)
+        end = start + x.shape[-2]
+        cos, sin = turns(_power_of_2(end), speeds, self.size, x.device, x.dtype)
+        return turn_pairs(x, cos[start:end], sin[start:end])
 
 
 class LongRotary(Rotary):
@@ -316,9 +316,36 @@ def rotate_pairs(x: Tensor, angles: Tensor, size: float = 1.0) -> Tensor:
     `width` stays as it is.
     """
     cos, sin = (size * angles.cos()).to(x.dtype), (size * angles.sin()).to(x.dtype)
-    n_pairs = angles.shape[-1]
+    return turn_pairs(x, cos, sin)
+
+
+def turn_pairs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Turn each pair (i, i + width/2) of x: (…, seq, d_head) to the same.
+
+    `cos` and `sin` of the angles are (seq, width / 2). What x has beyond `width` stays as it is.
+    """
+    n_pairs = cos.shape[-1]
     first, second, rest = x[..., :n_pairs], x[..., n_pairs : 2 * n_pairs], x[..., 2 * n_pairs :]
     return torch.cat((first * cos - second * sin, second * cos + first * sin, rest), dim=-1)
+
+
+@lru_cache(maxsize=16)
+def turns(
+    n: int, speeds: tuple[float, ...], size: float, device: torch.device, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """Cosines and sines for the first `n` positions, computed once for all layers and passes.
+
+    (n, width / 2) each; `size` multiplies them.
+    """
+    with torch.inference_mode(False):  # may be wanted where gradients are
+        positions = torch.arange(n, device=device, dtype=torch.float32)
+        angles = torch.outer(positions, torch.tensor(speeds, device=device, dtype=torch.float32))
+        return (size * angles.cos()).to(dtype), (size * angles.sin()).to(dtype)
+
+
+def _power_of_2(n: int) -> int:
+    """The least one that is not below n: a text that grows rarely outgrows what was computed."""
+    return 1 << (n - 1).bit_length()
 
 
 def alibi_bias(
@@ -332,8 +359,14 @@ def alibi_bias(
     positions = torch.arange(seq_len, device=device)
     queries = positions if n_queries is None else positions[seq_len - n_queries :]
     distance = (queries[:, None] - positions).abs()
-    slopes = torch.tensor(alibi_slopes(n_heads), device=device, dtype=torch.float32)
-    return -slopes[:, None, None] * distance
+    return -_slopes(n_heads, torch.device(device))[:, None, None] * distance
+
+
+@lru_cache(maxsize=16)
+def _slopes(n_heads: int, device: torch.device) -> Tensor:
+    """The slopes of all heads, sent to the device once."""
+    with torch.inference_mode(False):  # may be wanted where gradients are
+        return torch.tensor(alibi_slopes(n_heads), device=device, dtype=torch.float32)
 
 
 def alibi_slopes(n_heads: int) -> list[float]:
@@ -365,9 +398,9 @@ class RelativeBias(nn.Module):
 def _rows(n_queries: int, n_keys: int, is_causal: bool, device: torch.device) -> Tensor:
     """The row of the table for each query and key, computed once for all layers of a pass."""
     with torch.inference_mode(False):  # may be wanted where gradients are
-        positions = torch.arange(n_keys, device=device)
+        positions = torch.arange(n_keys)
         distance = positions - positions[n_keys - n_queries :, None]  # key − query
-        return distance_buckets(distance, is_causal=is_causal)
+        return distance_buckets(distance, is_causal=is_causal).to(device)
 
 
 def distance_buckets(distance: Tensor, *, is_causal: bool) -> Tensor:

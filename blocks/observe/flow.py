@@ -49,8 +49,9 @@ class StageMoments:
     def rows(self) -> Tensor:
         """One row per stage: (n_stages, len(MOMENTS))."""
         self._sum_up()
-        place = {row: i for i, row in enumerate(self._summed)}
-        return torch.cat(self._batches)[[place[row] for row in self._rows]]
+        summed = (row for batch in self._batches for row in batch.unbind())
+        by_row = dict(zip(self._summed, summed, strict=True))
+        return torch.stack([by_row[row] for row in self._rows])
 
     def _sum_up(self) -> None:
         for waiting in self._waiting.values():

@@ -13,7 +13,16 @@ from blocks.model.config import ModelConfig
 from blocks.model.embedding import embed_words, random_tensor
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Architecture
-from blocks.model.masks import MaskConfig, build_mask, cross_padding, everyone, padding, within
+from blocks.model.masks import (
+    MaskConfig,
+    MaskKind,
+    build_mask,
+    cross_padding,
+    everyone,
+    padding,
+    shared_causal,
+    within,
+)
 from blocks.model.model_input import PADDING
 from blocks.model.models import Model, build
 from blocks.model.probe import Replacement
@@ -149,6 +158,12 @@ class Run:
             cross=found.cross,
         )
 
+    def pass_mask(self) -> Any:
+        """`build_mask` for a pass that only reads it: of a plain causal one, that of all passes."""
+        if self.mask.mask_kind is MaskKind.CAUSAL and not self.has_target:
+            return shared_causal(self.input.shape[1], torch.empty(0, device=self.device).device)
+        return self.build_mask()
+
     def _whole_mask(self) -> Any:
         if self.has_target:
             return self._source_target_mask()
@@ -191,7 +206,7 @@ class Run:
         return record(
             model,
             self.values(),
-            mask=self.build_mask(),
+            mask=self.pass_mask(),
             keep=kept_stages(self.config),
             replace=self.replacements(model),
             training_seed=self.seed if self.training else None,
@@ -204,7 +219,7 @@ class Run:
         if not paths or self.other is None:
             return replacements(self.interventions)
         run = replace(self.untouched, input=self.other)
-        seen = record(model, run.values(), mask=run.build_mask(), keep=paths)
+        seen = record(model, run.values(), mask=run.pass_mask(), keep=paths)
         return replacements(self.interventions, seen)
 
 

@@ -65,7 +65,7 @@ def _from_the_start(
     seen = record(
         model,
         run.values(),
-        mask=run.build_mask(),
+        mask=run.pass_mask(),
         keep=(),
         replace=replacements(part, other),
         training_seed=run.seed if run.training else None,
@@ -82,7 +82,7 @@ def _from_their_layer(
     other: Recording | None,
 ) -> Tensor:
     """The layers from that of the parts on, one row for each part."""
-    layer, mask = parts[0].layer, run.build_mask()
+    layer, mask = parts[0].layer, run.pass_mask()
     mask = mask[:1] if mask is not None and mask.dim() > 2 else mask
     x = seen.tensor("resid_pre", layer)[:1].expand(len(parts), -1, -1)
     changes = _EachInItsRow(parts, other)

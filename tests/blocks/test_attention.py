@@ -32,7 +32,7 @@ from blocks.model.attention import (
     split_heads,
 )
 from blocks.model.dropout import training_mode
-from blocks.model.masks import MaskConfig, build_mask, causal
+from blocks.model.masks import MaskConfig, build_mask, causal, is_shared_causal, shared_causal
 from blocks.model.positions import alibi_bias
 
 EMPTY_ROW = 2
@@ -213,3 +213,14 @@ def test_a_pass_that_nobody_observes_leaves_scores_and_bias_alone():
     before = bias.clone()
     attention_scores(q, k, causal(SEQ_LEN), bias)
     assert torch.equal(bias, before)
+
+
+def test_the_shared_causal_mask_is_known_and_changes_nothing():
+    q, k, v = (draw(BATCH, N_HEADS, SEQ_LEN, D_HEAD, seed=seed) for seed in range(3))
+    shared, own = shared_causal(SEQ_LEN, q.device), causal(SEQ_LEN)
+    assert torch.equal(shared, own)
+    assert is_shared_causal(shared)
+    assert not is_shared_causal(own)  # its owner may write into it
+    assert_near(attend(q, k, v, shared), attend(q, k, v, own))
+    scores = attention_scores(q, k, own)
+    assert torch.equal(attention_pattern(scores, shared), attention_pattern(scores, own))

@@ -1,0 +1,120 @@
+"""No pass stops for the host: what a CUDA graph could not hold is refused here, without a GPU.
+
+Tensors of the meta device stand for an accelerator's: they have no values, so what would wait for
+one fails by itself; what is made of Python numbers or sent from the host fails here.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+import torch
+from drawn_configs import N_SEEDS, drawn
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from blocks import PRESETS, ModelConfig
+from blocks.model.experts import MixtureOfExperts
+from blocks.model.kinds import Architecture
+from blocks.model.kv_cache import KVCache
+from blocks.model.masks import MaskConfig, MaskKind, build_mask
+from blocks.model.models import Encoder, Model, _unfilled
+from blocks.model.probe import listening, name_probes
+from blocks.model.source_target import SourceTarget, SourceTargetMask
+from blocks.observe.recording import Recorder
+from blocks.observe.run import PATTERNS
+from blocks.observe.wiring import kept_stages
+
+META = torch.device("meta")
+N_TOKENS = 8
+SENT = {torch.tensor, torch.as_tensor, torch.asarray, torch.from_numpy}
+
+
+class NothingMade(TorchFunctionMode):
+    """Refuses tensors that are made of Python values."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if func in SENT:
+            pytest.fail(f"{func.__name__} makes a tensor of Python values")
+        return func(*args, **(kwargs or {}))
+
+
+class NothingSent(TorchDispatchMode):
+    """Refuses operations that read a tensor of the host, or bring one to another device."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        out = func(*args, **(kwargs or {}))
+        read = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
+        if hosts := {x.device for x in [*read, *_tensors(out)]} - {META}:
+            pytest.fail(f"{func} meets a tensor of {hosts}")
+        return out
+
+
+def _tensors(out: Any) -> Iterable[Tensor]:
+    return (x for x in tree_leaves(out) if isinstance(x, Tensor))
+
+
+def small(config: ModelConfig) -> ModelConfig:
+    """Fewer layers, of every kind that it has."""
+    n = min(config.n_layers, 6)
+    return config.replace(n_layers=n, dropout=0.0)
+
+
+def some_input(config: ModelConfig, n: int = N_TOKENS) -> Any:
+    if config.architecture is Architecture.BLOCK:
+        return torch.empty(1, n, config.d_model, device=META)
+    ids = torch.empty(1, n, dtype=torch.long, device=META)
+    return SourceTarget(ids, ids) if config.architecture is Architecture.ENCODER_DECODER else ids
+
+
+def some_mask(config: ModelConfig, kind: MaskKind) -> Any:
+    is_token = torch.empty(1, N_TOKENS, dtype=torch.bool, device=META)
+    mask = build_mask(MaskConfig(mask_kind=kind), is_token)
+    is_two = config.architecture is Architecture.ENCODER_DECODER
+    return SourceTargetMask(target=mask) if is_two else mask
+
+
+def run_all_ways(model: Model, config: ModelConfig) -> None:
+    """Plain, recorded as a page does, with every tensor, padded, and token by token."""
+    x, kept = some_input(config), kept_stages(config)
+    recorders = [Recorder(kept, {}, PATTERNS), Recorder(None, {})]
+    for recorder in recorders:
+        with listening(recorder):
+            model(x, some_mask(config, MaskKind.CAUSAL_PADDING))
+        assert len(recorder.moments.rows()) == len(recorder.stages)
+    model(x)
+    if isinstance(model, Encoder) and config.architecture is Architecture.GPT:
+        cache = KVCache(config)
+        for n in (N_TOKENS - 1, 1):
+            model(some_input(config, n), cache=cache)
+
+
+def check(config: ModelConfig) -> None:
+    model = _unfilled(config)
+    name_probes(model)
+    with torch.no_grad():
+        run_all_ways(model, config)  # what is kept for later passes is sent in the first
+        with NothingMade(), NothingSent():
+            run_all_ways(model, config)
+
+
+@pytest.fixture(autouse=True)
+def _experts_set_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which tokens an expert reads is a shape that the router decides: see its class."""
+    monkeypatch.setattr(MixtureOfExperts, "mixed", lambda self, x, *_: x)
+
+
+def test_no_preset_stops_for_the_host():
+    for name in PRESETS:
+        check(small(PRESETS[name]))
+
+
+def test_no_configuration_stops_for_the_host():
+    for seed in range(N_SEEDS):
+        check(drawn(seed).replace(dropout=0.0))
