@@ -29,6 +29,7 @@ from blocks.observe.wiring import kept_stages
 
 META = torch.device("meta")
 N_TOKENS = 8
+PADDED = MaskKind.CAUSAL_PADDING
 SENT = {torch.tensor, torch.as_tensor, torch.asarray, torch.from_numpy}
 
 
@@ -61,9 +62,10 @@ def _tensors(out: Any) -> Iterable[Tensor]:
 
 
 def small(config: ModelConfig) -> ModelConfig:
-    """Fewer layers, of every kind that it has."""
-    n = min(config.n_layers, 6)
-    return config.replace(n_layers=n, dropout=0.0)
+    """Two layers, and few experts."""
+    few = {"n_layers": 2, "n_decoder_layers": 2, "n_experts": 4, "n_active_experts": 2}
+    changes = {name: n for name, n in few.items() if (config.plain(name) or 0) > n}
+    return config.nearest(**changes, dropout=0.0)[0]
 
 
 def some_input(config: ModelConfig, n: int = N_TOKENS) -> Any:
@@ -81,14 +83,13 @@ def some_mask(config: ModelConfig, kind: MaskKind) -> Any:
 
 
 def run_all_ways(model: Model, config: ModelConfig) -> None:
-    """Plain, recorded as a page does, with every tensor, padded, and token by token."""
+    """Recorded as a page does, with every tensor and padded, and token by token."""
     x, kept = some_input(config), kept_stages(config)
-    recorders = [Recorder(kept, {}, PATTERNS), Recorder(None, {})]
-    for recorder in recorders:
+    ways = [(Recorder(kept, {}, PATTERNS), MaskKind.CAUSAL), (Recorder(None, {}), PADDED)]
+    for recorder, kind in ways:
         with listening(recorder):
-            model(x, some_mask(config, MaskKind.CAUSAL_PADDING))
+            model(x, some_mask(config, kind))
         assert len(recorder.moments.rows()) == len(recorder.stages)
-    model(x)
     if isinstance(model, Encoder) and config.architecture is Architecture.GPT:
         cache = KVCache(config)
         for n in (N_TOKENS - 1, 1):
@@ -99,7 +100,7 @@ def check(config: ModelConfig) -> None:
     model = _unfilled(config)
     name_probes(model)
     with torch.no_grad():
-        run_all_ways(model, config)  # what is kept for later passes is sent in the first
+        model(some_input(config))  # what is kept for later passes is sent in the first
         with NothingMade(), NothingSent():
             run_all_ways(model, config)
 
