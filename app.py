@@ -19,7 +19,7 @@ from pages.panels.real_models import real_models
 from pages.ui import brought, glossary, link, opening, runs, weights
 from pages.ui.frame import MENU, recorded, section, show_page, shown_run
 from pages.ui.language import LANGUAGES, _, current_language, literal, ngettext
-from pages.ui.lessons import own, progress, wall
+from pages.ui.lessons import joining, own, progress
 
 TITLE = N_("Watch a Transformer read your sentence")
 HOME = "app.py"
@@ -28,6 +28,8 @@ N_FIRST, N_ASKED = 3, 9
 
 def body() -> None:
     """Ten seconds: what this is, and what to do first."""
+    if not progress.now():
+        joining.come_in()
     run = shown_run(Architecture.GPT)
     if progress.now():
         progress.end()
@@ -138,7 +140,7 @@ def some_lessons(names: Sequence[str]) -> None:
             with st.popover(_("More lessons"), type="tertiary", key="lessons"):
                 lessons(more)
         with st.popover(_("Join a class"), type="tertiary", key="join_class"):
-            wall.way_to_join()
+            joining.by_code()
         with st.popover(_("Bring your own lesson"), type="tertiary", key="bring_lesson"):
             own.way_to_bring()
 

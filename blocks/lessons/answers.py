@@ -142,6 +142,21 @@ def ranked(truth: Values) -> tuple[int, ...]:
     return tuple(sorted(range(len(truth)), key=lambda i: -truth[i]))
 
 
+def right_guess(ask: Ask, truth: Values) -> Values:
+    """The guess that would have been right; empty where no option holds."""
+    match ask.kind:
+        case AskKind.CHOICE:
+            place = true_option(ask, truth)
+            return () if place is None else (float(place),)
+        case AskKind.ORDER:
+            return tuple(map(float, ranked(truth)))
+        case AskKind.TOKEN:
+            return (float(ranked(truth)[0]),)
+        case AskKind.CELL:
+            return truth[:2]
+    return truth
+
+
 def farthest(answer: Answer) -> tuple[int, float]:
     """Which point of a guessed curve is farthest from what was measured, and by how much."""
     gaps = [abs(y - truth) for y, truth in zip(answer.guess, answer.truth, strict=True)]

@@ -1,14 +1,15 @@
 """Rooms: a class that guesses together, without names.
 
 A room has a short code and a lesson. Of a learner it keeps a random number that means nothing
-elsewhere, and a guess for each step. It ends after a day. One SQLite file for all processes that
-serve readers, as the queue is one.
+elsewhere, and a guess for each step; of who leads it, the step that is open and the answers that
+are shown. It ends after a day. One SQLite file for all processes that serve readers, as the queue
+is one.
 """
 
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,10 @@ CREATE TABLE IF NOT EXISTS rooms (code TEXT PRIMARY KEY, lesson TEXT, link TEXT,
 CREATE TABLE IF NOT EXISTS guesses (
     code TEXT, learner TEXT, step INTEGER, guess TEXT, PRIMARY KEY (code, learner, step)
 );
+CREATE TABLE IF NOT EXISTS leads (code TEXT PRIMARY KEY, leader TEXT, step INTEGER, held INTEGER);
+CREATE TABLE IF NOT EXISTS shown (code TEXT, step INTEGER, PRIMARY KEY (code, step));
 """
+OF_A_ROOM = ("guesses", "leads", "shown")  # what goes with it
 TOO_MANY = N_("{n} rooms are open here, which is the limit: try again tomorrow")
 TOO_MANY_OF_ONE = N_("You have opened {n} rooms today, which is the limit: go back to one of them")
 NO_ROOM = N_("There is no room {code}, or it has ended: rooms last a day")
@@ -46,18 +50,37 @@ class Room:
         return self.guesses.get(step, ())
 
 
+@dataclass(frozen=True)
+class Lead:
+    """Where the one who leads a room is: the step, and those whose answers are shown.
+
+    `is_held`: learners wait for them.
+    """
+
+    lesson: str
+    step: int
+    is_held: bool
+    shown: frozenset[int]
+
+    def holds(self, step: int) -> bool:
+        """Whether learners wait for the answer of a step."""
+        return self.is_held and step not in self.shown
+
+
 class Rooms:
     """The rooms of a file."""
 
     def __init__(self, file: Path | None = None, *, clock: Callable[[], float] = time.time):
         self._clock, self._file = clock, SharedFile(file, TABLES)
 
-    def open(self, lesson: str, link: str = "", mine: Sequence[str] = ()) -> str:
+    def open(
+        self, lesson: str, link: str = "", mine: Sequence[str] = (), *, leader: str = ""
+    ) -> str:
         """A new room for a lesson; its code. Raises `ConfigError` where there are too many.
 
         `link`: what its leader has set, which learners open too; `mine`: rooms that the leader has
-        opened before. Where there are too many in all, those that nobody has joined for an hour
-        give way.
+        opened before; `leader`: a word that only the leader knows, without which nobody leads.
+        Where there are too many in all, those that nobody has joined for an hour give way.
         """
         with self._file.writing():
             self._forget()
@@ -69,7 +92,53 @@ class Rooms:
             code = "".join(secrets.choice(SIGNS) for _sign in range(N_SIGNS))
             values = (code, lesson, link[:LONGEST_LINK], self._clock())
             self._file.execute("INSERT INTO rooms VALUES (?, ?, ?, ?)", values)
+            if leader:
+                self._file.execute("INSERT INTO leads VALUES (?, ?, 0, 1)", (code, leader))
         return code
+
+    def is_led_by(self, code: str, leader: str) -> bool:
+        """Whether this word is that of the leader."""
+        found = "SELECT 1 FROM leads WHERE code = ? AND leader = ?"
+        return bool(self._file.rows(found, (code, leader)))
+
+    def lead(self, code: str) -> Lead | None:
+        """Where its leader is; None where there is none, or no such room."""
+        found = "SELECT lesson, step, held FROM rooms JOIN leads USING (code) WHERE code = ?"
+        rows = self._file.rows(f"{found} AND opened > ?", (code, self._clock() - ENDS_AFTER))
+        if not rows:
+            return None
+        (lesson, step, held) = rows[0]
+        shown = self._file.rows("SELECT step FROM shown WHERE code = ?", (code,))
+        return Lead(str(lesson), step, bool(held), frozenset(each for (each,) in shown))
+
+    def go_to(self, code: str, leader: str, step: int) -> None:
+        """The leader opens a step: the answers of those before it wait for nobody."""
+        with self._led(code, leader) as is_led:
+            if is_led:
+                values = (step, code)
+                self._file.execute("UPDATE leads SET step = ? WHERE code = ?", values)
+                before = ((code, each) for each in range(step))
+                self._file.execute_each("INSERT OR IGNORE INTO shown VALUES (?, ?)", before)
+
+    def show(self, code: str, leader: str, step: int) -> None:
+        """The leader shows the answer of a step."""
+        with self._led(code, leader) as is_led:
+            if is_led:
+                self._file.execute("INSERT OR IGNORE INTO shown VALUES (?, ?)", (code, step))
+
+    def hold(self, code: str, leader: str, *, is_held: bool) -> None:
+        """The leader says whether learners wait for answers."""
+        with self._led(code, leader) as is_led:
+            if is_led:
+                values = (is_held, code)
+                self._file.execute("UPDATE leads SET held = ? WHERE code = ?", values)
+
+    @contextmanager
+    def _led(self, code: str, leader: str) -> Iterator[bool]:
+        """A transaction, and whether it is the leader's."""
+        with self._file.writing():
+            found = "SELECT 1 FROM leads WHERE code = ? AND leader = ?"
+            yield bool(self._file.execute(found, (code, leader)).fetchone())
 
     def lesson_of(self, code: str) -> str | None:
         """What a room is about; None where there is no such room, or it has ended."""
@@ -110,6 +179,14 @@ class Rooms:
         n_learners = len({learner for learner, _step, _text in rows})
         return Room(code, lesson, n_learners, {i: tuple(each) for i, each in by_step.items()})
 
+    def sheet(self, code: str) -> list[tuple[int, int, Values]]:
+        """All guesses of a room: the learner, counted from 0 as they came, the step, the guess."""
+        found = "SELECT learner, step, guess FROM guesses WHERE code = ? ORDER BY rowid"
+        rows = self._file.rows(found, (code,))
+        seats = {learner: i for i, learner in enumerate(dict.fromkeys(each[0] for each in rows))}
+        read = ((seats[learner], step, numbers_of(text)) for learner, step, text in rows)
+        return sorted((i, step, guess) for i, step, guess in read if guess is not None)
+
     def has_seat(self, code: str, learner: str) -> bool:
         """Whether this learner has guessed in a room already."""
         found = "SELECT 1 FROM guesses WHERE code = ? AND learner = ?"
@@ -118,12 +195,15 @@ class Rooms:
     def _forget_the_empty(self) -> int:
         """Let go of rooms in which nobody has guessed for an hour; how many there were."""
         empty = "opened <= ? AND code NOT IN (SELECT code FROM guesses)"
-        before = (self._clock() - EMPTY_FOR,)
-        return self._file.execute(f"DELETE FROM rooms WHERE {empty}", before).rowcount
+        return self._forget_where(empty, self._clock() - EMPTY_FOR)
 
     def _forget(self) -> None:
         """Let go of what is over."""
-        before = (self._clock() - ENDS_AFTER,)
-        ended = "SELECT code FROM rooms WHERE opened <= ?"
-        self._file.execute(f"DELETE FROM guesses WHERE code IN ({ended})", before)
-        self._file.execute("DELETE FROM rooms WHERE opened <= ?", before)
+        self._forget_where("opened <= ?", self._clock() - ENDS_AFTER)
+
+    def _forget_where(self, condition: str, before: float) -> int:
+        """Let go of these rooms and what belongs to them; how many there were."""
+        ended = f"SELECT code FROM rooms WHERE {condition}"
+        for table in OF_A_ROOM:
+            self._file.execute(f"DELETE FROM {table} WHERE code IN ({ended})", (before,))
+        return self._file.execute(f"DELETE FROM rooms WHERE {condition}", (before,)).rowcount

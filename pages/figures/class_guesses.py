@@ -4,17 +4,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from blocks.lessons.answers import Values, ranked, true_option
+from blocks.lessons.answers import Values, right_guess
 from blocks.lessons.lesson import Ask, AskKind
-from pages.figures import guess_cell, marks
+from pages.figures import class_dots, guess_cell, marks
+from pages.figures.class_dots import FONT, HEIGHT, N_TICKS
 from pages.figures.guess_cell import GUESS, TRUTH, Table
 from pages.figures.marks import line
 from pages.figures.theme import Picture, Translate, faint, figure, legend, line_label, token_label
 
-BAR, MOST_BARS, N_BINS, HEIGHT, LABEL = 36, 8, 12, 300, 36
-FONT, N_TICKS = {"size": 15}, 5  # it is read from the back row
+BAR, MOST_BARS, LABEL = 36, 8, 36
 
 
 class ClassGuesses(NamedTuple):
@@ -34,7 +32,7 @@ def picture(found: ClassGuesses, *, _: Translate) -> Picture:
     """How many guessed what."""
     match found.ask.kind:
         case AskKind.NUMBER:
-            return _histogram(found, _)
+            return _dots(found, _)
         case AskKind.CURVE:
             return _curves(found, _)
         case AskKind.CELL:
@@ -103,15 +101,8 @@ def _answers(found: ClassGuesses) -> list[tuple[int, ...]]:
 
 
 def _true_answer(found: ClassGuesses) -> tuple[int, ...] | None:
-    if not found.truth:
-        return None
-    match found.ask.kind:
-        case AskKind.CHOICE:
-            place = true_option(found.ask, found.truth)
-            return None if place is None else (place,)
-        case AskKind.TOKEN:
-            return ranked(found.truth)[:1]
-    return ranked(found.truth)
+    guess = right_guess(found.ask, found.truth) if found.truth else ()
+    return tuple(map(int, guess)) or None
 
 
 def _namer(found: ClassGuesses) -> Callable[[tuple[int, ...]], str]:
@@ -136,35 +127,10 @@ def _title(found: ClassGuesses, _: Translate) -> str:
     return _("What the class guessed; blue: what was measured")
 
 
-def _histogram(found: ClassGuesses, _: Translate) -> Picture:
-    values = np.array([guess[0] for guess in found.guesses] or [0.0])
-    n, edges = np.histogram(values, bins=min(N_BINS, max(1, len({*values.tolist()}))))
-    n = n if found.guesses else n * 0
-    bars = marks.bars(
-        (edges[:-1] + edges[1:]) / 2,
-        n,
-        width=np.diff(edges),
-        marker={"color": faint(GUESS, 0.7)},
-        name=_("guessed"),
-    )
-    return figure(
-        [bars, *_truth_mark(found, float(n.max(initial=1)), _)],
-        title=_title(found, _),
-        margin=(64, 40),
-        height=HEIGHT,
-        xaxis={"title": found.ask.unit},
-        yaxis={"title": _("learners"), **_whole(int(n.max(initial=0)))},
-        font=FONT,
-        **legend(),
-    )
-
-
-def _truth_mark(found: ClassGuesses, top: float, _: Translate) -> list[dict[str, Any]]:
-    if not found.truth:
-        return []
-    x = found.truth[0]
-    solid = {"color": TRUTH, "width": 3}
-    return [line([x, x], [0, top], name=_("measured"), mode="lines", line=solid)]
+def _dots(found: ClassGuesses, _: Translate) -> Picture:
+    numbers = [guess[0] for guess in found.guesses]
+    measured = found.truth[0] if found.truth else None
+    return class_dots.picture(numbers, measured, found.ask.unit, _title(found, _), _=_)
 
 
 def _curves(found: ClassGuesses, _: Translate) -> Picture:

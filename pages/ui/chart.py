@@ -135,10 +135,16 @@ def _show_two(
         _show_one(b, key=key, alt=alt_b, on_click=on_click)
 
 
-def show_now(figure: Any, *, key: str, alt: str = "", on_click: OnClick = None) -> None:
-    """Show a picture of something that goes on, so that no two are alike: none is kept."""
-    text = alt or closed_up(described(figure, _=_))
-    _show_one(_look().given_to(figure), key=key, alt=text, on_click=on_click)
+def show_now(
+    figure: Any, *, key: str, alt: str = "", on_click: OnClick = None, is_large: bool = False
+) -> None:
+    """Show a picture of something that goes on, so that no two are alike: none is kept.
+
+    `is_large`: it is for the back row, though nothing is presented.
+    """
+    text, look = alt or closed_up(described(figure, _=_)), _look()
+    look = look._replace(is_large=look.is_large or is_large)
+    _show_one(look.given_to(figure), key=key, alt=text, on_click=on_click)
 
 
 def drawn(draw: Draw, *values: Hashable, facts: Facts | None = None) -> Any:

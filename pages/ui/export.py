@@ -83,7 +83,7 @@ def download(name: str, make: Callable[[], Data], mime: str) -> None:
     """A button that saves a file, made when it is pressed."""
     st.download_button(
         name,
-        _as_this_reader(make),
+        as_this_reader(make),
         file_name=f"blockscope-{name}",
         mime=mime,
         key=f"save_{name.replace('.', '_')}",
@@ -92,7 +92,7 @@ def download(name: str, make: Callable[[], Data], mime: str) -> None:
     )
 
 
-def _as_this_reader(make: Callable[[], Data]) -> Callable[[], Data]:
+def as_this_reader(make: Callable[[], Data]) -> Callable[[], Data]:
     """The same in the session of now: Streamlit presses the button in a thread that has none.
 
     That thread goes on to serve others, so the session is that of one which ends with the file.

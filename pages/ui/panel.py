@@ -13,7 +13,7 @@ from pages.ui.choices import Choices
 from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
 from pages.ui.language import _, literal
-from pages.ui.lessons import card, own, progress, wall
+from pages.ui.lessons import card, following, led, own, progress, wall
 from pages.ui.mixers import attend, attend_somewhere, no_attention
 from pages.ui.phone import is_phone
 
@@ -84,9 +84,12 @@ def show(
         return
     shown = panels.index(opened(panels))
     share.note_panel(panels[shown].name)
-    if present.is_on():
+    lesson = progress.now()
+    if present.is_on() and lesson and led.is_wall():
+        _present_the_wall(lesson, panels[shown], values)
+    elif present.is_on():
         _present(panels, shown, values)
-    elif lesson := progress.now():
+    elif lesson:
         _beside_a_lesson(lesson, panels, shown, values)
     else:
         own.note_what_is_gone()
@@ -107,14 +110,30 @@ def _open(
         goes_on()
 
 
+def _judged(lesson: progress.Now, values: Sequence[Any]) -> tuple[progress.Now, Run | None]:
+    """Where the reader stands, with what comes of a guess, and the run that it is measured on."""
+    run = values[0] if values and isinstance(values[0], Run) else None
+    return (progress.judged(lesson, run) if run else lesson), run
+
+
+def _present_the_wall(lesson: progress.Now, shown: Panel, values: Sequence[Any]) -> None:
+    """What a class guesses, alone; the panel of the step follows where it is not withheld."""
+    if progress.is_turned():
+        return
+    lesson, run = _judged(lesson, values)
+    wall.present_it(lesson, run)
+    if lesson.step.show and lesson.is_through:
+        _alone(shown, values)
+
+
 def _beside_a_lesson(
     lesson: progress.Now, panels: Sequence[Panel], shown: int, values: Sequence[Any]
 ) -> None:
     """The card of the lesson, and the panel that it shows or withholds."""
     if progress.is_turned():
         return
-    run = values[0] if values and isinstance(values[0], Run) else None
-    lesson = progress.judged(lesson, run) if run else lesson
+    lesson, run = _judged(lesson, values)
+    following.watch(lesson)
     wide = 6 if lesson.asks_for_settings else 5  # beside the sidebar there is less room for both
     side, main = st.columns([wide, 15 - wide], gap="medium")
     with main:

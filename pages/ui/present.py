@@ -77,8 +77,9 @@ def way_in() -> None:
 
 def _keys() -> None:
     """On, back, and out of it: by button, by key, by the remote control of a projector."""
-    _lead(-1, _("Previous panel"), ":material/arrow_back:", BACK, "panel_back")
-    _lead(1, _("Next panel"), ":material/arrow_forward:", ON, "panel_on")
+    if not link.value("wall"):  # there the keys lead the class
+        _lead(-1, _("Previous panel"), ":material/arrow_back:", BACK, "panel_back")
+        _lead(1, _("Next panel"), ":material/arrow_forward:", ON, "panel_on")
     st.button(
         _("Exit"),
         icon=":material/close:",

@@ -9,7 +9,7 @@ import streamlit as st
 from blocks.model.faults import N_, ConfigError
 from pages.ui import address, cached, hidden, link, ready
 from pages.ui.language import _, say_fault
-from pages.ui.link_fields.lessons import LEFT
+from pages.ui.link_fields.lessons import LEFT, OF_THE_LEADER
 
 REACH = {
     "machine": N_(
@@ -73,7 +73,7 @@ def _asked_for(found: address.Address) -> str:
 def _query() -> dict[str, str]:
     page, panel = st.session_state.get("open_panel", (None, ""))
     named = {"panel": panel} if panel and page == st.session_state.get("page") else {}
-    own = {name: text for name, text in link.here().items() if name not in LEFT}
+    own = {name: text for name, text in link.here().items() if name not in (*LEFT, *OF_THE_LEADER)}
     return {**named, **own, **hidden.query_for_others()}
 
 

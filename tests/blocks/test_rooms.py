@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from blocks.lessons import rooms
-from blocks.lessons.rooms import ENDS_AFTER, N_SIGNS, SIGNS, Rooms
+from blocks.lessons.rooms import ENDS_AFTER, N_SIGNS, SIGNS, Lead, Rooms
 from blocks.model.faults import ConfigError
 
 
@@ -140,3 +140,43 @@ def test_a_seat_is_known_by_its_guess():
     kept.guess(code, "a", 0, (1.0,))
     assert kept.has_seat(code, "a") and not kept.has_seat(code, "b")
     assert not kept.has_seat(other, "a")
+
+
+def test_who_leads_shows_answers_and_opens_steps_for_every_process(tmp_path: Path):
+    one, other = Rooms(tmp_path / "rooms.sqlite"), Rooms(tmp_path / "rooms.sqlite")
+    code = one.open("scaling", leader="secret")
+    assert one.is_led_by(code, "secret") and not other.is_led_by(code, "guessed")
+    assert other.lead(code) == Lead("scaling", 0, True, frozenset())
+    for word, step in (("guessed", 2), ("", 2), ("secret", 0)):
+        one.show(code, word, step)
+    found = other.lead(code)
+    assert found is not None and not found.holds(0) and found.holds(1)
+    one.go_to(code, "secret", 2)
+    one.go_to(code, "guessed", 3)
+    found = other.lead(code)
+    assert found is not None and found.step == 2
+    assert [found.holds(i) for i in range(4)] == [False, False, True, True]  # it went over 1
+    one.hold(code, "guessed", is_held=False)
+    assert other.lead(code) == found
+    one.hold(code, "secret", is_held=False)
+    assert not other.lead(code).holds(3)  # type: ignore[union-attr]
+
+
+def test_a_room_without_a_leader_holds_nobody_and_what_is_over_is_forgotten():
+    clock = Clock()
+    kept = Rooms(clock=clock)
+    assert kept.lead(kept.open("scaling")) is None and kept.lead("ABCDEF") is None
+    code = kept.open("scaling", leader="secret")
+    kept.show(code, "secret", 0)
+    clock.now += ENDS_AFTER + 1
+    assert kept.lead(code) is None
+    kept.open("heads")
+    assert [kept._file.rows(f"SELECT * FROM {table}") for table in rooms.OF_A_ROOM] == [[], [], []]
+
+
+def test_the_sheet_of_a_class_has_every_guess_and_no_name():
+    kept = Rooms()
+    code = kept.open("scaling")
+    for learner, step, guess in (("zoe", 0, 2.0), ("abe", 0, 0.0), ("zoe", 1, 0.5)):
+        kept.guess(code, learner, step, (guess,))
+    assert kept.sheet(code) == [(0, 0, (2.0,)), (0, 1, (0.5,)), (1, 0, (0.0,))]

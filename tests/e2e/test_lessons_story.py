@@ -104,7 +104,7 @@ def scrolled(page: Page) -> int:
     return page.get_by_test_id("stMain").evaluate("main => main.scrollTop")
 
 
-def test_a_guess_in_another_browser_comes_to_the_wall_by_itself(
+def test_a_guess_comes_to_the_wall_and_the_answer_to_the_learner_by_itself(
     reader: Reader, other_reader: Reader
 ):
     leader = reader.open(f"{FIRST}&lang=en")
@@ -114,15 +114,20 @@ def test_a_guess_in_another_browser_comes_to_the_wall_by_itself(
     settle(leader)
     assert set(plot(leader, "wall_picture", COUNTED)) == {"0", ","}
     code = parse_qs(urlsplit(leader.url).query)["room"][0]
-    learner = other_reader.open(f"{FIRST}&room={code}")
-    guess(learner, 1)
-    leader.wait_for_function(
-        "() => document.querySelector('.st-key-wall_picture .js-plotly-plot').data[0].x[1] == 1"
-    )
     at(leader, "join").get_by_role("button").click()
     dialog = leader.get_by_test_id("stDialog")
     expect(dialog.get_by_role("img")).to_be_visible()
-    expect(dialog.get_by_role("heading", name=f"Room {code}")).to_be_visible()
-    joining = dialog.get_by_test_id("stCode").inner_text().strip()
-    assert parse_qs(urlsplit(joining).query)["room"] == [code]
-    assert "wall" not in joining
+    joining = urlsplit(dialog.get_by_test_id("stCode").inner_text().strip())
+    assert (joining.path, joining.query) == ("/", f"room={code}")
+    leader.keyboard.press("Escape")
+    learner = other_reader.load(f"/?room={code}")  # leads to the lesson
+    learner.get_by_role("radiogroup").locator("label").nth(1).click()
+    at(learner, "lesson_on").get_by_role("button").click()
+    leader.wait_for_function(
+        "() => document.querySelector('.st-key-wall_picture .js-plotly-plot').data[0].x[1] == 1"
+    )
+    expect(learner.get_by_text("你的猜测：约 4 倍。等老师公布后，你会看到答案。")).to_be_visible()
+    at(leader, "without_guess").get_by_role("button").click()
+    expect(at(learner, "lesson_verdict")).to_be_visible()  # by itself
+    at(leader, "lesson_on").get_by_role("button").click()
+    learner.wait_for_url("**lesson_step=1**")

@@ -99,6 +99,24 @@ def test_a_class_is_counted_option_by_option_and_the_true_one_is_blue_once_it_is
     assert [color == TRUTH for color in shown.marker.color] == [False, True, False]
 
 
+def test_numbers_are_dots_on_a_line_that_a_joke_does_not_squeeze():
+    guesses = ((0.07,), (0.13,), (0.07,), (0.05,), (1e9,))
+    hidden, shown = (
+        class_guesses.picture(ClassGuesses(NUMBER, guesses, truth), _=str) for truth in ((), (0.2,))
+    )
+    (dots,) = hidden.data
+    assert len(dots.x) == len(guesses) and max(dots.x) == 0.13
+    assert [place for place in zip(dots.x, dots.y, strict=True) if place[0] == 0.07] == [
+        (0.07, 0.5),
+        (0.07, 1.5),
+    ]
+    assert [symbol == "circle" for symbol in dots.marker.symbol] == [True] * 4 + [False]
+    assert dots.customdata[-1].startswith("1 × 10⁹")  # what was typed is told under the cursor
+    line, dots = shown.data
+    assert {*line.x} == {0.2} and line.line.color == TRUTH and "0.2×" in line.name
+    assert shown.layout.xaxis.range[1] > 0.2 > hidden.layout.xaxis.range[1]
+
+
 def test_people_are_whole():
     for n in (0, 1, 2, 7, 300):
         found = ClassGuesses(CHOICE, ((0.0,),) * n)

@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from blocks import ConfigError
 from blocks.lessons.answers import is_right
 from blocks.lessons.lesson import Ask, AskKind, Lesson
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
 from pages.figures.guess import Guessed
@@ -16,10 +17,21 @@ from pages.ui import glossary, link
 from pages.ui.address import page_here
 from pages.ui.chart import show
 from pages.ui.language import _, say_fault, sentences
-from pages.ui.lessons import guessing, handed_in, progress, set_back, verdict, wall
+from pages.ui.lessons import (
+    following,
+    guessing,
+    handed_in,
+    progress,
+    set_back,
+    sheet,
+    verdict,
+    wall,
+)
 from pages.ui.lessons.progress import Now
 from pages.ui.phone import at_hand, folded, is_phone
 from pages.ui.tables import show_whole
+
+WAITING = N_("You see the answer when the teacher shows it.")
 
 
 def draw(now: Now, run: Run | None, place: DeltaGenerator) -> None:
@@ -34,6 +46,7 @@ def draw(now: Now, run: Run | None, place: DeltaGenerator) -> None:
             _way_back(now)
             return
         handed_in.note_changes(now)
+        following.switch(now)
         _ways(now)
         if now.guess is None:
             st.markdown(now.step.before)
@@ -50,14 +63,16 @@ def head(now: Now, run: Run | None, title: str) -> None:
     One button ends the guessing and then leads on.
     """
     is_below = guessing.is_at_hand(now.step.ask)
+    is_asked = not (now.is_through or now.is_waiting)
     has_frame = now.is_withheld or (now.is_asked_beside and not is_below)
     with st.container(border=has_frame, key="lesson_veil"):
         if now.is_withheld:
             text = _("The picture appears once you have guessed.")
+            text = _(WAITING) if now.is_waiting else text
             st.caption(f":material/visibility_off: {text}")
         else:
             st.empty()  # what follows keeps its place
-        if not now.is_through and now.step.ask and run is not None and _is_here(now):
+        if is_asked and now.step.ask and run is not None and _is_here(now):
             guessing.ask_for(now, now.step.ask, run)
         elif now.is_through:
             st.fragment(_title)(now, title)
@@ -121,6 +136,12 @@ def _question(now: Now, ask: Ask, run: Run) -> None:
 
     Of a curve the picture says what came of it, and stands first.
     """
+    if now.guess and now.is_waiting:
+        st.markdown(f"**{ask.question}**")
+        guess = sheet.in_words(ask, now.guess, progress.labels(ask, run))
+        text = sentences(_("Your guess: {guess}.").format(guess=guess), _(WAITING))
+        st.info(text, icon=":material/hourglass:")
+        return
     if now.answer is None:
         if fault := now.guess is not None and st.session_state.pop(progress.FAULT, None):
             st.warning(say_fault(fault))

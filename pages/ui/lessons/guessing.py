@@ -21,7 +21,7 @@ from pages.figures.theme import Picture
 from pages.ui import link
 from pages.ui.chart import show
 from pages.ui.language import _, bracketed, say_fault
-from pages.ui.lessons import progress, set_back, wall
+from pages.ui.lessons import led, progress, set_back, wall
 from pages.ui.lessons.progress import Now
 from pages.ui.phone import at_hand, is_phone
 
@@ -84,7 +84,8 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
         guess = WAYS[ask.kind](ask, run, key)
     with row:
         typed = key if ask.kind is AskKind.NUMBER else ""
-        _buttons(run, guess, _still_lacking(now, ask.kind, guess), typed=typed)
+        lacking = _still_lacking(now, ask.kind, guess)
+        _buttons(run, guess, lacking, typed=typed, is_held=now.is_held)
     if fault := st.session_state.pop(progress.FAULT, None):
         st.warning(say_fault(fault))
         if not now.step.set:  # otherwise offered above
@@ -98,22 +99,28 @@ def _still_lacking(now: Now, kind: AskKind, guess: Values | None) -> str:
     return _(STILL_LACKING[kind]) if guess is None and kind in STILL_LACKING else ""
 
 
-def _buttons(run: Run, guess: Values | None, lacking: str, *, typed: str) -> None:
+def _buttons(run: Run, guess: Values | None, lacking: str, *, typed: str, is_held: bool) -> None:
     """To keep the guess, or why it cannot be kept yet; or to be shown without one.
+
+    `is_held`: the answer waits for the leader of the class.
 
     A number that is being typed (into the widget `typed`) arrives with the click that ends it.
     """
-    if not wall.is_on():  # who leads the class shows the answer, and guesses nothing
-        st.button(
-            _("That is my guess"),
-            type="primary",
-            disabled=bool(lacking) or (guess is None and not typed),
-            on_click=_answer,
-            args=(run, guess, typed),
-            key=ON,
-        )
-    st.button(_("Show me"), type="tertiary", on_click=_answer, args=(run, ()), key="without_guess")
-    if lacking and not wall.is_on():
+    if led.is_wall():  # who leads the class shows the answer, and guesses nothing
+        wall.way_to_show(run)
+        return
+    st.button(
+        _("That is my guess"),
+        type="primary",
+        disabled=bool(lacking) or (guess is None and not typed),
+        on_click=_answer,
+        args=(run, guess, typed),
+        key=ON,
+    )
+    if not is_held:
+        look: dict[str, Any] = {"type": "tertiary", "key": "without_guess"}
+        st.button(_("Show me"), on_click=_answer, args=(run, ()), **look)
+    if lacking:
         st.caption(lacking, width="stretch")
 
 

@@ -20,6 +20,7 @@ from blocks.text.words import first_words, words
 from pages.ui import cached, history, link, room
 from pages.ui.fields import CONFIG
 from pages.ui.language import LANGUAGES, browser_language, current_language
+from pages.ui.lessons import led
 from pages.ui.lessons.wanted import as_link
 from pages.ui.link_fields.lessons import FIELDS, LEFT
 from pages.ui.phone import is_phone
@@ -36,7 +37,7 @@ BROUGHT = "brought"  # the name of the lesson that this reader brought, which no
 IN_A_PICTURE = (AskKind.CURVE, AskKind.CELL)  # which wants width
 TALL = (*IN_A_PICTURE, AskKind.ORDER)  # guessed with what fills a phone's screen
 A_MOMENT = 0.05  # seconds after which a browser that has drawn the blank page asks for the rest
-KEPT = ("lang", "text", "hide", *FIELDS)  # what goes on from step to step
+KEPT = ("lang", "text", "hide", "present", *FIELDS)  # what goes on from step to step
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,14 @@ class Now:
     """Where the reader stands in a lesson.
 
     `guesses`: what the link says, by step. `answers`: beside each what this session has measured.
+    `is_held`: the answer of the open step waits until the leader of the class shows it.
     """
 
     lesson: Lesson
     i: int
     guesses: Mapping[int, Values]
     answers: Mapping[int, Answer]
+    is_held: bool = False
 
     @property
     def step(self) -> Step:
@@ -69,8 +72,13 @@ class Now:
 
     @property
     def is_through(self) -> bool:
-        """Whether nothing is asked here, or it was answered."""
-        return not self.step.ask or self.guess is not None
+        """Whether nothing is asked here, or it was answered and the answer waits for nobody."""
+        return not self.step.ask or (self.guess is not None and not self.is_held)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a guess was made, and the answer waits."""
+        return self.guess is not None and self.is_held
 
     @property
     def is_last(self) -> bool:
@@ -79,8 +87,8 @@ class Now:
 
     @property
     def is_withheld(self) -> bool:
-        """Whether the panel waits for the guess."""
-        return self.step.withhold and self.guess is None
+        """Whether the panel waits for the guess, or for the leader of the class."""
+        return self.step.withhold and not self.is_through
 
     @property
     def is_asked_beside(self) -> bool:
@@ -100,7 +108,12 @@ def now() -> Now | None:
         return None
     i = min(link.value("lesson_step"), len(found.steps) - 1)
     guesses = answering.read(link.value("guesses"))
-    return Now(found, i, guesses, _measured(found, guesses))
+    answers = {n: each for n, each in _measured(found, guesses).items() if not _is_held(found, n)}
+    return Now(found, i, guesses, answers, _is_held(found, i))
+
+
+def _is_held(found: Lesson, i: int) -> bool:
+    return bool(found.steps[i].ask) and led.holds(found.id, i)
 
 
 def _measured(found: Lesson, guesses: Mapping[int, Values]) -> dict[int, Answer]:
@@ -124,7 +137,7 @@ def judged(found: Now, run: Run) -> Now:
     anew or a link is opened. Where nothing can be measured, the fault is kept for the card.
     """
     ask, guess, is_opened = found.step.ask, found.guess, st.session_state.pop(link.OPENED, False)
-    if ask is None or guess is None or (found.answer and not is_opened):
+    if ask is None or guess is None or found.is_held or (found.answer and not is_opened):
         return found
     try:
         answer = _judge(found, ask, guess, run)
@@ -423,7 +436,8 @@ def _afterwards() -> dict[str, str]:
     The lesson can be taken up again on Home.
     """
     before, now = st.session_state.get(link.BEFORE_LESSON, {}), link.as_query()
-    query = {name: text for name, text in before.items() if name not in (*OF_NOW, *LEFT)}
+    gone = (*OF_NOW, *LEFT, *FIELDS)  # a room that was joined leads back to its lesson
+    query = {name: text for name, text in before.items() if name not in gone}
     query |= {name: now[name] for name in OF_NOW if name in now}
     found = {"text": link.as_carried("text", own_text()), "left_lesson": _where_it_is_left()}
     return query | {name: text for name, text in found.items() if text}

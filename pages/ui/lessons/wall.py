@@ -1,30 +1,28 @@
 """A class that guesses together: a room with a code, and the wall on which all guesses stand."""
 
 import secrets
-from urllib.parse import parse_qsl, urlencode, urljoin
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from blocks import ConfigError
 from blocks.lessons import answers
 from blocks.lessons.answers import Values
-from blocks.lessons.lesson import Lesson
 from blocks.lessons.rooms import MOST_LEARNERS, Room
 from blocks.observe.run import Run
 from pages.figures import class_guesses
 from pages.figures.class_guesses import ClassGuesses
-from pages.ui import address, hidden, link, machine, share
+from pages.ui import address, hidden, link, machine, present, share
 from pages.ui.chart import show_now
+from pages.ui.chips import literally
 from pages.ui.language import _, ngettext, say_fault
-from pages.ui.lessons import progress
+from pages.ui.lessons import following, joining, led, progress, sheet
 from pages.ui.lessons.progress import Now
 
 EVERY = 1.5  # seconds between two looks at what was guessed
-
-
-def is_on() -> bool:
-    """Whether this reader leads a class."""
-    return bool(link.value("wall") and link.value("room"))
+LED_AT = "led_at"  # the room and the step that its leader has opened
 
 
 def open_room() -> None:
@@ -32,28 +30,33 @@ def open_room() -> None:
     found = progress.now()
     if found is None:
         return
-    shared = urlencode(progress.way_in(found.lesson)[1], errors="replace")
+    query = progress.way_in(found.lesson)[1] | hidden.query_for_others()
+    word = led.new_word()
     try:
         mine = st.session_state.setdefault("my_rooms", [])
-        code = machine.rooms().open(found.lesson.id, shared, mine)
+        shared = urlencode(query, errors="replace")
+        code = machine.rooms().open(found.lesson.id, shared, mine, leader=word)
         mine.append(code)
     except ConfigError as error:
         st.session_state["room_fault"] = error.faults[0]
         return
-    link.change("room", code)
-    link.change("wall", True)
+    for name, value in (("room", code), ("wall", True), ("seat", word)):
+        link.change(name, value)
     link.redraw_everything()
 
 
 def guessed(now: Now, guess: Values) -> None:
     """Bring a learner's guess to the wall of a class on this lesson; its leader guesses nothing.
 
-    Raises `ConfigError` where the room is full.
+    One that comes after the answer was shown counts for nothing. Raises `ConfigError` where the
+    room is full.
     """
     code = link.value("room")
-    if not code or is_on() or not guess or machine.rooms().lesson_of(code) != now.lesson.id:
+    if not code or led.is_wall() or not guess or machine.rooms().lesson_of(code) != now.lesson.id:
         return
-    machine.rooms().guess(code, _seat(code), now.i, guess)
+    found = led.look(now.lesson.id)
+    if found is None or found.holds(now.i) or not found.is_held:
+        machine.rooms().guess(code, _seat(code), now.i, guess)
 
 
 def _seat(code: str) -> str:
@@ -72,49 +75,107 @@ def _seat(code: str) -> str:
 
 def draw(now: Now, run: Run | None) -> None:
     """The wall of the open step, live; nothing for a learner."""
-    if not is_on():
+    if not led.is_wall():
         return
+    _note_step(now)
     with st.container(border=True, key="wall"):
-        _head(now)
+        st.markdown(f"## {_address()}")
+        with st.container(horizontal=True, vertical_alignment="center", key="wall_head"):
+            _tools(now, run)
         st.fragment(_live, run_every=EVERY)(now, run)
 
 
-def _head(now: Now) -> None:
+def present_it(now: Now, run: Run | None) -> None:
+    """The wall alone, for the back row: the address above, the question, and keys that lead on."""
+    _note_step(now)
+    present.note_panels((), "", _address(), "")
     with st.container(horizontal=True, vertical_alignment="center", key="wall_head"):
-        st.markdown(f"### {_called()}", width="stretch")
-        if st.button(_("Join"), icon=":material/qr_code:", key="join"):
-            st.dialog(_("Join"))(_join)(now)
+        said = now.step.ask.question if now.step.ask else now.step.title
+        st.markdown(f"# {said}", width="stretch")
+        _keys(now, run)
+    if now.is_withheld or not now.is_through:
+        st.markdown(now.step.before)
+    if fault := st.session_state.pop(progress.FAULT, None):
+        st.warning(say_fault(fault))
+    st.fragment(_live, run_every=EVERY)(now, run)
 
 
-def _called() -> str:
-    return _("Room {code}").format(code=link.value("room"))
+def _keys(now: Now, run: Run | None) -> None:
+    """Back, and on: first to the answer, then to the next step."""
+    if now.i:
+        st.button(
+            _("Back"),
+            icon=":material/arrow_back:",
+            on_click=following.to,
+            args=(now.i - 1,),
+            shortcut=present.BACK,
+            key="wall_back",
+        )
+    if not now.is_through and run:
+        way_to_show(run, shortcut=present.ON)
+    elif not now.is_last:
+        st.button(
+            _("Next step"),
+            icon=":material/arrow_forward:",
+            type="primary",
+            on_click=following.to,
+            args=(now.i + 1,),
+            shortcut=present.ON,
+            key="wall_on",
+        )
 
 
-def _join(now: Now) -> None:
-    """The link and the code for those who take part."""
-    whole = link_to_join(now)
-    st.markdown(f"# {_called()}")  # the dialog covers where the wall says it
-    st.caption(_("Join with the code (Home → Take a lesson → Join a class) or with this link:"))
-    st.code(whole, language=None, wrap_lines=True)
-    if reach := share.REACH[address.of_this_page().reach]:
-        st.caption(_(reach))
-    st.image(share.qr_code(whole), width=share.SIDE, alt=_("QR code of the link above"))
+def _address() -> str:
+    """Where learners go, as text within a heading."""
+    return literally(joining.typed(joining.address_of(link.value("room"))))
 
 
-def link_to_join(now: Now) -> str:
-    """What learners open: the first step, in this room."""
-    path, query = _way_in(now.lesson, link.value("room"))
-    query |= hidden.query_for_others()
-    page = path.rpartition("/")[2].removesuffix(".py")
-    return f"{urljoin(address.of_this_page().text, page)}?{urlencode(query)}"
+def _tools(now: Now, run: Run | None) -> None:
+    code = link.value("room")
+    called = _("Room {code}").format(code=code)
+    st.markdown(f"**{called}**", width="content")
+    if st.button(_("Join"), icon=":material/qr_code:", key="join"):
+        st.dialog(called)(joining.show)(code)
+    sheet.offer(now, run)
+    if led.is_leader() and (found := machine.rooms().lead(code)):
+        label, help_ = _("Answers wait for me"), _("Learners see an answer when you show it.")
+        st.toggle(label, value=found.is_held, on_change=_hold, help=help_, key="hold_answers")
+    if address.of_this_page().reach == "machine":
+        st.caption(_(share.REACH["machine"]))
 
 
-def _way_in(lesson: Lesson, code: str) -> tuple[str, dict[str, str]]:
-    """The first step in a room, with what its leader had set; the learner's own language."""
-    path, query = progress.way_in(lesson)
-    led = dict(parse_qsl(machine.rooms().link_of(code)))
-    spoken = {name: query[name] for name in ("lang",) if name in query}
-    return path, {**query, **led, **spoken, "room": code}
+def _hold() -> None:
+    with suppress(ConfigError):
+        code, word = link.value("room"), link.value("seat")
+        machine.rooms().hold(code, word, is_held=st.session_state["hold_answers"])
+
+
+def _note_step(now: Now) -> None:
+    """Tell those who follow which step is open."""
+    code = link.value("room")
+    if st.session_state.get(LED_AT) == (code, now.i):
+        return
+    with suppress(ConfigError):
+        machine.rooms().go_to(code, link.value("seat"), now.i)
+        st.session_state[LED_AT] = (code, now.i)
+
+
+def way_to_show(run: Run, **more: Any) -> None:
+    """The button that shows the answer, to those who wait for it too."""
+    label = _("Show the answer")
+    st.button(label, type="primary", on_click=_show, args=(run,), key="without_guess", **more)
+
+
+def _show(run: Run) -> None:
+    found = progress.now()
+    if found is None:
+        return
+    try:
+        progress.answer(run, ())
+        machine.rooms().show(link.value("room"), link.value("seat"), found.i)
+        link.redraw_everything()
+    except ConfigError as error:
+        st.session_state[progress.FAULT] = error.faults[0]
 
 
 def _live(now: Now, run: Run | None) -> None:
@@ -124,50 +185,25 @@ def _live(now: Now, run: Run | None) -> None:
     except ConfigError as error:
         st.warning(say_fault(error.faults[0]))
         return
-    st.caption(_how_far(now, room))
+    st.markdown(f"## {_counted(now, room)}")
     if ask := now.step.ask:
         rows, labels = progress.labels(ask, run) if run else ((), ())
         truth = now.answer.truth if now.answer else ()
         sides = answers.sides(ask, truth) if truth else (max(1, len(rows)), max(1, len(labels)))
         fitting = tuple(g for g in room.of(now.i) if g and answers.fits(ask, g, sides))
         found = ClassGuesses(ask, fitting, truth, labels, rows)
-        show_now(class_guesses.picture(found, _=_), key="wall_picture")
+        show_now(class_guesses.picture(found, _=_), key="wall_picture", is_large=True)
 
 
-def _how_far(now: Now, room: Room) -> str:
+def _counted(now: Now, room: Room) -> str:
+    """How many have guessed here, and how many there are."""
     n = room.n_learners
     said = ngettext("{n} learner", "{n} learners", n).format(n=n)
-    steps = [
-        _("step {i}: {n}").format(i=i + 1, n=len(room.of(i)))
-        for i, step in enumerate(now.lesson.steps)
-        if step.ask
-    ]
-    return f"{said} · {' · '.join(steps)}"
-
-
-def way_to_join() -> None:
-    """Where a code is typed; it leads to the lesson of the room."""
-    code = st.text_input(
-        _("Room code"),
-        max_chars=6,
-        key="room_code",
-        help=_("Six letters and digits, shown by your teacher."),
-    )
-    typed = code.strip().upper()
-    if not typed:
-        return
-    try:
-        name = machine.rooms().lesson_of(typed)
-    except ConfigError as error:
-        st.warning(say_fault(error.faults[0]))
-        return
-    found = progress.lesson(name) if name else None
-    if found is None:
-        st.warning(_("No open room has this code. Rooms last a day."))
-        return
-    path, query = _way_in(found, typed)
-    label = _("Join: {title}").format(title=found.title)
-    st.page_link(path, label=label, icon=":material/login:", query_params=query)
+    if not now.step.ask:
+        return said
+    n = len(room.of(now.i))
+    here = ngettext("{n} guess", "{n} guesses", n).format(n=n)
+    return f"{here} · {said}"
 
 
 def way_to_open() -> None:
@@ -179,8 +215,9 @@ def way_to_open() -> None:
     label, icon = _("Open a room for a class"), ":material/groups:"
     with st.popover(label, icon=icon, type="tertiary", key="for_a_class"):
         text = _(
-            "Learners join anonymously with a code; their guesses appear on your screen. A "
-            "room holds up to {n} learners and ends after a day."
+            "Learners join anonymously with a code; their guesses appear on your screen, and "
+            "they see an answer when you show it. A room holds up to {n} learners and ends "
+            "after a day."
         )
         st.markdown(text.format(n=MOST_LEARNERS))
         st.button(_("Open it"), on_click=open_room, key="open_room")

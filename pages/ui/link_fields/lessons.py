@@ -37,6 +37,7 @@ def left(text: str) -> str:
     return urlencode([each for each in found if each[0] != "left_lesson"], errors="replace")
 
 
+OF_THE_LEADER = ("wall", "seat")  # what is not shared: who has it leads the class
 LEFT = {"left_lesson": Field(left, "")}
 FIELDS = {
     "lesson": Field(identifier, ""),
@@ -45,6 +46,7 @@ FIELDS = {
     "room": Field(code, ""),
     "wall": Field(flag, False),
     "seat": Field(identifier, ""),
+    "follow": Field(flag, True),
     "own_text": Field(sentence, ""),
 }
 """All of them: who leaves a lesson leaves the rest of the state as it is."""

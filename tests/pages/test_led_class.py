@@ -1,0 +1,111 @@
+"""A class that is led: it joins by a short address, waits for answers, and follows."""
+
+import pytest
+from opened import assert_works, figure, opened, press, run, said, visit
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import machine
+from pages.ui.lessons import joining
+
+ATTENTION, LESSON = "pages/attention.py", "scaling"
+
+
+def led(**query: object) -> tuple[AppTest, str]:
+    """Who leads a class, and the code of its room."""
+    leader = opened(ATTENTION, panel=None, lesson=LESSON, **query)
+    press(leader, "open_room")
+    assert_works(leader)
+    return leader, leader.query_params["room"]
+
+
+def joined(code: str, **query: object) -> AppTest:
+    return opened(ATTENTION, panel=None, lesson=LESSON, room=code, **query)
+
+
+def guess(at: AppTest, place: int) -> AppTest:
+    next(each for each in at.radio if (each.key or "").startswith("guess_")).set_value(place)
+    return press(run(at), "lesson_on")
+
+
+def buttons(at: AppTest) -> set[str | None]:
+    return {button.key for button in at.button}
+
+
+def test_learners_wait_for_the_answer_that_the_leader_shows_and_follow_to_the_next_step():
+    leader, code = led()
+    one, other, alone = joined(code), joined(code), joined(code, follow=False)
+    assert "without_guess" not in buttons(one)
+    for at in (one, alone):
+        guess(at, 0)
+        assert_works(at)
+        assert "You see the answer when the teacher shows it." in said(at)
+        assert "Measured" not in said(at) and "lesson_on" not in buttons(at)
+    assert figure(run(leader), "wall_picture")["data"][0]["x"] == [2, 0, 0]
+    press(leader, "without_guess")
+    for at in (one, other, alone):  # `other` has not guessed, and sees what all see
+        assert_works(run(at), warnings=None)
+    assert all("Measured: 4.07" in said(at) for at in (one, other))
+    assert "Measured: 4.07" in said(alone)
+    run(press(leader, "lesson_on"))  # a blank page first
+    for at in (one, other, alone):
+        run(run(at))
+        assert_works(at, warnings=None)
+    steps = [at.query_params.get("lesson_step", "0") for at in (leader, one, other, alone)]
+    assert steps == ["1", "1", "1", "0"]
+    press(one, "lesson_back")
+    assert "lesson_step" not in run(run(one)).query_params  # who looks back stays there
+
+
+def test_answers_wait_for_nobody_where_the_leader_says_so_or_only_claims_to_lead():
+    leader, code = led()
+    claims = joined(code, wall=True, seat="mine")
+    press(claims, "without_guess")
+    learner = guess(joined(code), 0)
+    assert "You see the answer" in said(learner)
+    leader.toggle(key="hold_answers").set_value(False)
+    run(leader)
+    assert "Measured: 4.07" in said(run(learner))
+    assert "without_guess" in buttons(joined(code))
+
+
+def test_a_guess_after_the_answer_was_shown_is_not_counted():
+    leader, code = led()
+    late = joined(code, follow=False)
+    press(leader, "without_guess")
+    guess(late, 0)
+    assert machine.rooms().room(code).n_learners == 0 and "Measured" in said(late)
+
+
+def test_the_short_address_leads_to_the_lesson_of_the_room():
+    _leader, code = led(text="four quiet words here", lang="en")
+    with pytest.MonkeyPatch.context() as patch:
+        went = list[tuple[str, dict[str, str]]]()
+        patch.setattr(
+            joining.st, "switch_page", lambda path, query_params: went.append((path, query_params))
+        )
+        opened("app.py", preset=None, panel=None, room=code.lower())
+    path, query = went[0]
+    assert (path, query["lesson"], query["room"]) == (ATTENTION, LESSON, code)
+    assert query["text"] == "four quiet words here" and "lang" not in query
+    at = opened(ATTENTION, **{"panel": None, "preset": None, **query})
+    assert_works(at)
+    (leave,) = [e.proto for e in at.main if e.type == "page_link" and e.proto.label == "Leave"]
+    assert f"room={code}" not in leave.query_string.partition("left_lesson")[0]
+    home = opened("app.py", preset=None, panel=None, room="ABCDEF")
+    assert_works(home, warnings=1)
+    assert "No open room has this code" in said(home)
+
+
+def test_presented_the_wall_keeps_address_question_and_count():
+    leader, code = led()
+    guess(joined(code), 0)
+    at = visit(leader, **leader.query_params, present=True)
+    assert_works(at)
+    assert f"room\\={code}" in at.title[0].value and "1 guess · 1 learner" in said(at)
+    assert "How much wider do the scores spread" in said(at)
+    press(at, "without_guess")
+    assert_works(at)
+    press(at, "wall_on")
+    assert_works(run(at))
+    assert at.query_params["present"] and at.query_params["lesson_step"] == "1"
+    assert machine.rooms().lead(code).step == 1
