@@ -91,13 +91,14 @@ def present_it(now: Now, run: Run | None) -> None:
     present.note_panels((), "", _address(), "")
     with st.container(horizontal=True, vertical_alignment="center", key="wall_head"):
         said = now.step.ask.question if now.step.ask else now.step.title
-        st.markdown(f"# {said}", width="stretch")
-        _keys(now, run)
-    if now.is_withheld or not now.is_through:
-        st.markdown(now.step.before)
+        st.markdown(f"## {said}", width="stretch")
+        with st.container(horizontal=True, width="content", key="wall_keys"):
+            _keys(now, run)
     if fault := st.session_state.pop(progress.FAULT, None):
         st.warning(say_fault(fault))
     st.fragment(_live, run_every=EVERY)(now, run)
+    if not now.is_through:
+        st.markdown(now.step.before)
 
 
 def _keys(now: Now, run: Run | None) -> None:
@@ -185,7 +186,8 @@ def _live(now: Now, run: Run | None) -> None:
     except ConfigError as error:
         st.warning(say_fault(error.faults[0]))
         return
-    st.markdown(f"## {_counted(now, room)}")
+    size = "##" if present.is_on() else "####"
+    st.markdown(f"{size} {_counted(now, room)}")
     if ask := now.step.ask:
         rows, labels = progress.labels(ask, run) if run else ((), ())
         truth = now.answer.truth if now.answer else ()
