@@ -71,6 +71,14 @@ VALUES: dict[str, list[Any]] = {
 SMALL = {name: values[0] for name, values in VALUES.items()}
 
 
+def small(config: ModelConfig) -> ModelConfig:
+    """What tells a configuration from others, in few numbers; many differ in their sizes alone."""
+    few = {"n_layers": 2, "n_decoder_layers": 2, "d_model": 32, "n_heads": 4, "d_ff": 24}
+    few |= {"vocab_size": 40, "max_seq_len": 16, "n_experts": 4, "n_active_experts": 2}
+    changes = {name: n for name, n in few.items() if (config.plain(name) or 0) > n}
+    return config.nearest(**changes, dropout=0.0)[0]
+
+
 def values_of(name: str) -> list[Any]:
     """What a field may be in a drawn configuration."""
     kind = FIELDS[name]
