@@ -16,6 +16,7 @@ from pages.panels.gallery import gallery
 from pages.panels.home import reading
 from pages.panels.questions import ARCHITECTURES, EXPERIMENTS, questions
 from pages.panels.real_models import real_models
+from pages.panels.she_or_he import she_or_he
 from pages.ui import brought, glossary, link, opening, runs, weights
 from pages.ui.frame import MENU, recorded, section, show_page, shown_run
 from pages.ui.language import LANGUAGES, _, current_language, literal, ngettext
@@ -111,6 +112,7 @@ def left_lesson() -> None:
 def front_page() -> None:
     """The sentence and the doors, which lead on with what is typed."""
     reading()
+    she_or_he()
     doors()
     gallery()
 

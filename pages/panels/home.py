@@ -128,7 +128,7 @@ def its_way(run: Run, token: int) -> None:
     way, draw = (run, token, graph.least_share()), contribution_graph_picture.graph
     show(draw, *way, facts=graph.graph_facts, key="graph", on_click=pin)
     facts = graph.graph_facts(*way)
-    left, right = st.columns([6, 1])
+    left, right = st.columns([4, 1])
     with left:
         note(sentences(graph.says_window(facts), graph.says_how_to_read(facts)))
     with right:

@@ -20,6 +20,7 @@ from pages.ui.link_fields import (
     efficiency,
     feed_forward,
     forward_pass,
+    home,
     lessons,
     masks,
     normalization,
@@ -199,7 +200,7 @@ FORMAT = {
 }
 # What the panels of a page are set by, page by page: a link to that page says it, no other does.
 OF_PAGES: Mapping[str, Mapping[str, Field]] = {
-    "app": {**attention.GRAPH, **lessons.LEFT},
+    "app": {**attention.GRAPH, **lessons.LEFT, **home.FIELDS},
     "block": {"n_dims": Field(whole(1, 128), 20)},
     "gpt": {**SAMPLING, "new_token": Field(whole(0, MAX_NEW_TOKENS), 0)},
     "encoder": {},

@@ -67,6 +67,24 @@ def test_three_words_are_explained_with_the_numbers_of_the_run(lang: str):
     assert f"`{top}`" in told
 
 
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_name_is_she_or_he_until_one_head_is_off(lang: str):
+    def chances(at: AppTest) -> list[float]:
+        return figure(at, "she_or_he_bars")["data"][-1]["x"]
+
+    at = home(lang=lang)
+    before = chances(at)
+    at.toggle(key="without_head").set_value(True)
+    run(at)
+    assert_works(at)
+    assert (before[0] > before[1]) != (chances(at)[0] > chances(at)[1])
+    assert figure(at, "she_or_he_bars")["data"][0]["x"] == before
+    at.text_input(key="friend_live").set_value(" Zoë <b> ")
+    run(at)
+    assert_works(at)
+    assert sum("`Zoë <b>`" in each.value for each in at.markdown) == 1
+
+
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
 def test_any_text_can_be_typed(text: str):
     at = typed(home(), text)

@@ -1,0 +1,35 @@
+"""She or he: two bars, and what they were with the whole model."""
+
+from blocks.inspection.known_names import Asked
+from pages.figures import marks, palette
+from pages.figures.axes import BARE, row_names
+from pages.figures.theme import HIDDEN_AXIS, TITLE, Picture, Translate, figure, word_label
+
+ROW, LEAST = 44, 0.001
+
+
+def two_bars(facts: Asked, *, _: Translate) -> Picture:
+    """How likely each is; behind them in gray what they were before the head was switched off."""
+    bars = marks.lying(
+        [*facts.chances],
+        range(2),
+        **marks.written(f"{x:.0%}" if x >= LEAST else f"< {LEAST:.1%}" for x in facts.chances),
+        marker={"color": [palette.EMBEDDING, palette.ATTENTION]},
+        hoverinfo="skip",
+    )
+    before = marks.lying(
+        [*facts.facts.whole],
+        range(2),
+        marker={"color": palette.BEFORE, "opacity": 0.35},
+        hoverinfo="skip",
+    )
+    return figure(
+        [before, bars] if facts.is_off else [bars],
+        title=_("What follows “{name}”").format(name=word_label(facts.facts.name)),
+        height=TITLE + ROW * 2,
+        margin=(TITLE, 0),
+        barmode="overlay",
+        bargap=0.3,
+        xaxis={**HIDDEN_AXIS, "range": [0, 1.2], "tickformat": ".0%"},
+        yaxis=row_names([*facts.story.words], tickfont={"size": 16}, **BARE),
+    )
