@@ -16,21 +16,20 @@ SAID = "said"  # in the meta of a trace: what it shows that no axis tells
 HEADING = "heading"  # in the same place: the title that stands above its axes
 STOPS = ".。"
 FEW, FEW_CELLS = 8, 64  # values that are said one by one
-MOST_TOLD, FIRST_TOLD = 16, 2  # sentences about marks; of more than that
+MOST_TOLD, FIRST_TOLD = 8, 2  # parts of the sentence about marks; of more than that
 TAG = re.compile("<[^>]*>")
 NUMBER = re.compile(r"-?[\d.]+(e[+-]\d+)?")
 Part = dict[str, Any]
 
 
 def described(picture: Picture, *, _: Translate) -> str:
-    """Title, axes, and of every trace its values, or from where to where they go."""
+    """Three sentences: the title, the axes, and of every trace its values or where they go."""
     layout, traces = picture.parts["layout"], picture.parts["data"]
     title = _plain((layout.get("title") or {}).get("text") or "")
-    said = [title, *_axes(layout, _)]
     texts = [text for trace in traces for text in (trace.get("meta") or {}).get(SAID, ())]
     told = [_plain(text).rstrip(STOPS) for text in texts]
     told += [text for trace in traces if _is_seen(trace) for text in _trace(trace, layout, _)]
-    said += _some(told, _)
+    said = (title, _axes(layout, _), _("; ").join(filter(None, _some(told, _))))
     return " ".join(_("{said}.").format(said=part) for part in said if part)
 
 
@@ -46,10 +45,14 @@ def _plain(text: object) -> str:
     return " ".join(html.unescape(TAG.sub(" ", str(text))).split())
 
 
-def _axes(layout: Part, _: Translate) -> Iterator[str]:
-    for letter, text in (("x", _("Horizontal axis: {names}")), ("y", _("Vertical axis: {names}"))):
-        if names := _titles(layout, letter):
-            yield text.format(names=_(", ").join(names))
+def _axes(layout: Part, _: Translate) -> str:
+    """What both axes are, or the one that has a title."""
+    x, y = (_(", ").join(_titles(layout, letter)) for letter in "xy")
+    if x and y:
+        return _("Horizontal axis: {x}; vertical axis: {y}").format(x=x, y=y)
+    if x:
+        return _("Horizontal axis: {names}").format(names=x)
+    return _("Vertical axis: {names}").format(names=y) if y else ""
 
 
 def _titles(layout: Part, letter: str) -> list[str]:

@@ -21,7 +21,7 @@ def share(**more):
 
 def test_a_few_values_are_said_one_by_one_by_their_names():
     picture = figure([bars(y=[0.25, 0.5])], title="Units", xaxis=TOKENS, yaxis=share())
-    said = "Units. Horizontal axis: token. Vertical axis: share. dead: <b> 25.0%; a 50.0%."
+    said = "Units. Horizontal axis: token; vertical axis: share. dead: <b> 25.0%; a 50.0%."
     assert described(picture, _=same) == said
 
 
@@ -46,7 +46,7 @@ def test_marks_that_wait_for_the_cursor_are_not_said_and_a_level_is_its_name():
 
 def test_its_own_words_are_translated():
     picture = figure([bars()], xaxis=TOKENS, yaxis=share())
-    words = ("⟦Horizontal axis: token⟧", "⟦Vertical axis: share⟧", "⟦dead: <b> 25.0%⟧")
+    words = ("⟦Horizontal axis: token; vertical axis: share⟧", "⟦dead: <b> 25.0%⟧")
     assert described(picture, _=marked) == " ".join(f"⟦{each}.⟧" for each in words)
 
 
@@ -54,7 +54,7 @@ def test_of_several_axes_each_trace_names_its_own():
     lines = [bars(yaxis="y"), bars(yaxis="y2")]
     axes = {"yaxis": share(), "yaxis2": {"title": {"text": "slope"}}}
     said = described(figure(lines, **axes), _=same)
-    assert said == "Vertical axis: share, slope. dead, share: 0 25.0%. dead, slope: 0 0.25."
+    assert said == "Vertical axis: share, slope. dead, share: 0 25.0%; dead, slope: 0 0.25."
 
 
 def test_what_marks_rows_is_its_name_and_what_is_empty_is_nothing():
@@ -76,7 +76,7 @@ def test_colors_are_said_as_the_values_that_they_stand_for():
 
 def test_what_no_axis_tells_is_said_by_the_trace():
     tiles = {"type": "scatter", "marker": {"opacity": 0}, "meta": {"said": ["head &lt;1", "two"]}}
-    assert described(figure([tiles], title="Heads"), _=same) == "Heads. head <1. two."
+    assert described(figure([tiles], title="Heads"), _=same) == "Heads. head <1; two."
 
 
 def test_numbers_in_cells_are_not_said_by_the_places_where_they_stand():
@@ -110,7 +110,7 @@ def test_what_stands_at_the_ends_of_bars_is_said_with_their_names():
     large = bars(x=["a"], y=[2.5e9])
     axis = {"title": {"text": "bytes"}, "tickformat": "~s", "ticksuffix": "B"}
     said = described(figure([large, ends], yaxis=axis), _=same)
-    assert said == "Vertical axis: bytes. dead: a 2.5 GB. a <b> 2 GB."
+    assert said == "Vertical axis: bytes. dead: a 2.5 GB; a <b> 2 GB."
     written = {"type": "bar", "orientation": "h", "x": [90], "y": ["T4"], "text": ["2 min"]}
     assert described(figure([written]), _=same) == "T4 2 min."
 
@@ -139,9 +139,9 @@ def test_of_many_things_some_are_said_and_the_rest_is_counted():
     heads = [f"head {i}" for i in range(270)]
     tiles = {"type": "scatter", "marker": {"opacity": 0}, "meta": {"said": heads}}
     said = described(figure([tiles], title="Heads"), _=same)
-    assert said == "Heads. head 0. head 1. and 268 more, in the table."
+    assert said == "Heads. head 0; head 1; and 268 more, in the table."
     few = {**tiles, "meta": {"said": heads[:8]}}
-    assert described(figure([few], title="Heads"), _=same).endswith("head 6. head 7.")
+    assert described(figure([few], title="Heads"), _=same).endswith("head 6; head 7.")
     curves = [bars(name=f"layer {i}") for i in range(30)]
     said = described(figure(curves, title="Layers"), _=same)
-    assert said == "Layers. layer 0: 0 0.25. layer 1: 0 0.25. and 28 more, in the table."
+    assert said == "Layers. layer 0: 0 0.25; layer 1: 0 0.25; and 28 more, in the table."

@@ -38,7 +38,7 @@ def test_bars_stand_two_by_two():
     a, b = checked(picture).data
     assert list(a.x) == [1, 0] and list(b.x) == [3, 2]
     assert list(a.text) == [" 1", " –"]
-    alt = "given. Horizontal axis: given. A · given <b>: given <b> 1; given & given –."
+    alt = "given. Horizontal axis: given. A · given <b>: given <b> 1; given & given –;"
     assert described(picture, _=same).startswith(alt)
     assert a.marker.pattern.shape == "/" and a.name == "A · given &lt;b&gt;"
     assert "given &lt;b&gt;" in picture.layout.yaxis.ticktext

@@ -53,7 +53,7 @@ def test_text_on_a_piece_is_text_and_numbers_stand_where_there_is_room():
 
 def test_what_is_opened_and_its_pieces_are_said():
     said = described(pieces(), _=same)
-    assert "given <b> given. given thin given; given given; given & given given" in said
+    assert "given <b> given; given thin given; given given; given & given given" in said
 
 
 def test_every_size_can_be_drawn():
@@ -182,7 +182,7 @@ def test_each_kind_has_a_panel_with_mean_and_sigma():
     assert [shape.x0 for shape in picture.layout.shapes] == [0.0, -0.1, 0.1, 1.0, 1.0, 1.0]
     domains = picture.layout.yaxis.domain, picture.layout.yaxis2.domain
     assert domains[0][0] > domains[1][1] > domains[1][0] >= 0
-    assert "given: 0 ± 0.1. given: 1 ± 0" in described(picture, _=same)
+    assert "given: 0 ± 0.1; given: 1 ± 0" in described(picture, _=same)
 
 
 @pytest.mark.parametrize(
