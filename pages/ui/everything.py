@@ -1,7 +1,7 @@
 """Everything on a page: panel by panel, and as one file to hand in."""
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from urllib.parse import urlsplit
 
@@ -16,9 +16,10 @@ ALL = "all"  # in the link, in the place of a panel
 ABOUT = ("preset", "weights", "mask_kind", "seed", "device", "dtype")
 MEGABYTE = 1e6
 WHAT_IT_HOLDS = N_(
-    "Saves all panels as shown here, with settings, input, seed and link, to one file that "
-    "opens offline."
+    "One file that opens offline: questions, pictures, sentences, explanations and formulas as "
+    "shown here, with settings, input, seed and link."
 )
+ASKED = "one_file_asked"
 Draw = Callable[[], Callable[[], None] | None]
 
 
@@ -32,27 +33,57 @@ def in_turn(panels: Sequence[tuple[str, str, Draw]]) -> list[Callable[[], None]]
 
     `panels`: the title of each, the anchor that leads to it, and what draws it.
     """
-    is_asked = st.session_state.pop("one_file_asked", False)
     place, bar, goes_on, seen = st.container(), st.empty(), [], []
     for i, (title, anchor, draw) in enumerate(panels):
         text = _("Panel {n} of {all}: {title}")
         bar.progress(i / len(panels), text.format(n=i + 1, all=len(panels), title=title))
-        panel = page_file.Panel(title, Node())
         st.subheader(title, anchor=anchor)
-        with noted(panel.seen) if is_asked else nullcontext():
+        with seen_if_asked(title) as panel:
             goes_on.append(draw())
         seen.append(panel)
     bar.empty()
-    with place.container(horizontal=True, vertical_alignment="center", key="one_file_row"):
-        if is_asked:
-            _offer(seen)
-        _ask(is_asked)
+    with place:
+        handout(seen)
     return [each for each in goes_on if each]
+
+
+@contextmanager
+def seen_if_asked(title: str) -> Iterator[page_file.Panel]:
+    """A panel, and what is drawn of it where a handout is asked for."""
+    panel = page_file.Panel(title, Node())
+    with noted(panel.seen) if st.session_state.get(ASKED) else nullcontext():
+        yield panel
+
+
+def handout(panels: Sequence[page_file.Panel]) -> None:
+    """The way to one file of these panels, or of those among them that are chosen."""
+    is_asked = st.session_state.pop(ASKED, False)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="one_file_row"):
+        chosen = _chosen(panels) if len(panels) > 1 else panels
+        if is_asked:
+            _offer(chosen)
+        _ask(is_asked)
+
+
+def _chosen(panels: Sequence[page_file.Panel]) -> Sequence[page_file.Panel]:
+    """Those that the reader has chosen; all of them before."""
+    found = st.multiselect(
+        _("Panels of the handout"),
+        range(len(panels)),
+        format_func=lambda i: panels[i].title,
+        placeholder=_("all"),
+        key=f"one_file_panels_{_page()}",
+    )
+    return [panels[i] for i in sorted(found)] or panels
+
+
+def _page() -> str:
+    return urlsplit(st.context.url or "").path.strip("/") or "page"
 
 
 def _ask(is_again: bool) -> None:
     st.button(
-        _("Export again") if is_again else _("Export everything to one file"),
+        _("Make it again") if is_again else _("Make a handout"),
         icon=":material/description:",
         help=_(WHAT_IT_HOLDS),
         on_click=_asked,
@@ -61,14 +92,14 @@ def _ask(is_again: bool) -> None:
 
 
 def _asked() -> None:
-    st.session_state["one_file_asked"] = True
+    st.session_state[ASKED] = True
 
 
 def _offer(panels: Sequence[page_file.Panel]) -> None:
     """The file, of the page as it stands now; how large it is, and when it was made."""
     made = datetime.now().astimezone()
     written = page_file.page_file(_head(made), panels).encode("utf-8", "replace")
-    name = urlsplit(st.context.url or "").path.strip("/") or "page"
+    name = _page()
     st.download_button(
         f"blockscope-{name}.html",
         written,

@@ -12,6 +12,7 @@ import pandas as pd
 from markdown_it import MarkdownIt
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
+from blocks.export.mathml import as_mathml
 from pages.figures.page_file import as_html
 from pages.ui.language import _, current_language
 from pages.ui.seen import Node
@@ -21,6 +22,8 @@ MOST_CHARTS = 30_000_000  # characters of all pictures; the library comes on top
 ICON = re.compile(r":material/\w+:\s*")
 COLORED = re.compile(r":[a-z]+(?:-badge|-background)?\[((?:[^\[\]]|\[[^\]]*\])*)\]")
 TAG = re.compile("<[^>]*>")
+FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$(?!\$)", re.DOTALL)
+PLACE = re.compile("\ue000(\\d+)\ue001")  # of a formula, in signs that no text has
 PAGE = Path("assets/page.html")
 
 
@@ -45,7 +48,7 @@ def page_file(head: Head, panels: Sequence[Panel]) -> str:
     """One HTML file that needs nothing beside it."""
     writer = _Writer()
     parts = [part for panel in panels for part in writer.panel(panel)]
-    return whole(head.title, (*_head(head), *parts), current_language())
+    return whole(head.title, (*_head(head), *parts, _settings(head)), current_language())
 
 
 def whole(title: str, parts: Iterable[str], language: str) -> str:
@@ -66,8 +69,14 @@ def _head(head: Head) -> Iterator[str]:
     made = _("Made with Blockscope on {date}").format(date=f"{head.made:%Y-%m-%d %H:%M %z}")
     link = html.escape(head.link, quote=True)
     yield f"<p class='caption'>{html.escape(made)} · <a href='{link}'>{link}</a></p>"
-    for title, inside in ((_("Input"), _written(head.text)), (_("All settings"), _set(head))):
-        yield f"<details open><summary>{html.escape(title)}</summary>{inside}</details>"
+    title = html.escape(_("Input"))
+    yield f"<h4>{title}</h4>{_written(head.text)}"
+
+
+def _settings(head: Head) -> str:
+    """At the end, and folded: a few of a hundred are looked up."""
+    title = html.escape(_("All settings"))
+    return f"<details><summary>{title}</summary>{_set(head)}</details>"
 
 
 def _set(head: Head) -> str:
@@ -80,10 +89,15 @@ class _Writer:
     def __init__(self) -> None:
         self.n_charts = 0
         self.left = MOST_CHARTS
+        self.told: set[str] = set()
+        self.explains: list[str] = []
 
     def panel(self, panel: Panel) -> Iterator[str]:
+        """The question, what was seen, and below it what explains it."""
         yield f"<h2>{html.escape(panel.title)}</h2>"
+        self.explains = []
         yield from self.node(panel.seen)
+        yield from self.explains
 
     def node(self, node: Node) -> Iterator[str]:
         if node.element is not None:
@@ -91,12 +105,25 @@ class _Writer:
         block = node.block
         kind = block.WhichOneof("type") if block is not None else None
         if kind == "popover":
+            if block.popover.label == _("Explained"):  # and nothing of the others
+                self.explains.append(self.explanation(node))
             return
         before, after = _around(block, kind)
         yield before
         for _place, child in sorted(node.inside.items()):
             yield from self.node(child)
         yield after
+
+    def explanation(self, node: Node) -> str:
+        """What explains a panel, once in a file."""
+        texts = [text for text in _texts(node) if text not in self.told]
+        self.told.update(texts)
+        if not texts:
+            said = html.escape(_("Explained above."))
+            return f"<p class='caption'>{said}</p>"
+        inside = "".join(_rendered(_marked().render, text) for text in texts)
+        label = html.escape(_("Explained"), quote=True)
+        return f"<section class='explained' aria-label='{label}'>{inside}</section>"
 
     def element(self, element: Any) -> str:
         kind = element.WhichOneof("type")
@@ -111,6 +138,14 @@ class _Writer:
             return f"<p class='caption'>{html.escape(chart.alt)}</p>"
         self.n_charts += 1
         return picture(chart.spec, chart.alt, with_library=self.n_charts == 1)
+
+
+def _texts(node: Node) -> Iterator[str]:
+    """All that is said in a place."""
+    if node.element is not None and node.element.WhichOneof("type") == "markdown":
+        yield node.element.markdown.body
+    for _place, child in sorted(node.inside.items()):
+        yield from _texts(child)
 
 
 def _around(block: Any, kind: str | None) -> tuple[str, str]:
@@ -139,13 +174,25 @@ def _marked() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
+def _rendered(render: Callable[[str], str], text: str) -> str:
+    """Text as HTML, its formulas as MathML."""
+    formulas: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        formulas.append(as_mathml(found[1] or found[2], is_apart=bool(found[1])))
+        return f"\ue000{len(formulas) - 1}\ue001"
+
+    written = render(_plain_markdown(FORMULA.sub(keep, text)))
+    return PLACE.sub(lambda place: formulas[int(place[1])], written)
+
+
 def _inline(text: str) -> str:
-    return _marked().renderInline(_plain_markdown(text))
+    return _rendered(_marked().renderInline, text)
 
 
 def _markdown(element: Any) -> str:
     is_caption = element.element_type == element.Type.CAPTION
-    body = _marked().render(_plain_markdown(element.body))
+    body = _rendered(_marked().render, element.body)
     return f"<div class='caption'>{body}</div>" if is_caption else body
 
 
@@ -154,7 +201,7 @@ def _heading(element: Any) -> str:
 
 
 def _alert(element: Any) -> str:
-    return f"<div class='note'>{_marked().render(_plain_markdown(element.body))}</div>"
+    return f"<div class='note'>{_rendered(_marked().render, element.body)}</div>"
 
 
 def _code(element: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from blocks.observe.run import Run
-from pages.ui import cached, everything, link, present, share, starts
+from pages.ui import cached, everything, link, page_file, present, share, starts
 from pages.ui.choices import Choices
 from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
@@ -103,9 +103,10 @@ def _open(
 ) -> None:
     """The first of these panels, and the way to the next."""
     with st.container():
-        goes_on = _drawn(panels[0], values)
+        with everything.seen_if_asked(_(panels[0].title)) as seen:
+            goes_on = _drawn(panels[0], values)
         _ways_on(panels)
-        _taking_away(values, files, panels[0].name)
+        _taking_away(values, files, panels[0].name, seen)
     if goes_on:
         goes_on()
 
@@ -285,8 +286,10 @@ def _each_field_once(choices: Iterable[Choices]) -> Iterator[Choices]:
         drawn.update(each.fields)
 
 
-def _taking_away(values: Sequence[Any], files: Callable[..., None] | None, name: str) -> None:
-    """Tables, pictures and configuration; made when the reader asks for them."""
+def _taking_away(
+    values: Sequence[Any], files: Callable[..., None] | None, name: str, seen: page_file.Panel
+) -> None:
+    """A handout of the panel, tables, pictures, configuration; made when the reader asks."""
     if not files:
         return
     fold = st.expander(
@@ -298,6 +301,7 @@ def _taking_away(values: Sequence[Any], files: Callable[..., None] | None, name:
     )
     if fold.open:
         with fold:
+            everything.handout([seen])
             _files(values, files, name)
 
 

@@ -28,5 +28,10 @@ def test_the_file_opens_without_a_network(reader: Reader, browser: Browser, tmp_
         alone.on("console", lambda said: said.type == "error" and errors.append(said.text))
         alone.goto(file.as_uri())
         expect(alone.locator("figure .plot-container")).to_have_count(n_charts)
+        formula = alone.locator("math mfrac").first
+        assert (
+            formula.bounding_box()["height"]
+            > alone.locator("math mn").first.bounding_box()["height"]
+        )
         expect(alone.locator("pre").first).to_have_text("a <b>b</b> c")
         assert (asked, errors) == ([file.as_uri()], [])

@@ -52,6 +52,26 @@ def test_all_that_is_seen_is_in_the_file(monkeypatch: pytest.MonkeyPatch, lang: 
     assert any("MB" in each.value for each in at.caption)
 
 
+def test_a_handout_explains_each_concept_once_with_its_formulas(monkeypatch: pytest.MonkeyPatch):
+    at, written = one_file(monkeypatch, "pages/masks.py", text="a b")
+    texts = {each.value for each in at.markdown if "#### " in each.value}
+    assert texts and all("\n$$" in text for text in texts if "$$" in text)
+    assert written.count("<h4>Source</h4>") == sum("#### Source" in text for text in texts)
+    n_formulas = sum(len(page_file.FORMULA.findall(text)) for text in texts)
+    assert written.count("<math") >= n_formulas > 10
+    assert "$$" not in re.sub("<script.*?</script>", "", written, flags=re.DOTALL)
+
+
+def test_a_handout_holds_the_panels_that_are_chosen(monkeypatch: pytest.MonkeyPatch):
+    at, found = opened("pages/masks.py", preset=None, panel="all", text="a b"), []
+    monkeypatch.setattr(st, "download_button", lambda _label, data, **_how: found.append(data))
+    first, second = (title.value for title in at.subheader[:2])
+    at.multiselect[0].set_value([1]).run()
+    press(at, "one_file_ask")
+    (written,) = (data.decode() for data in found if isinstance(data, bytes))
+    assert f"<h2>{second}</h2>" in written and f"<h2>{first}</h2>" not in written
+
+
 def test_text_of_a_reader_is_text(monkeypatch: pytest.MonkeyPatch):
     _at, written = one_file(monkeypatch, "pages/attention.py", text=EVIL)
     assert "<b>x</b>" not in written and "a </script>" not in written
