@@ -128,7 +128,8 @@ class MixtureOfExperts(nn.Module):
         tokens, index, weight = x.flatten(0, -2), index.flatten(0, -2), weight.flatten(0, -2)
         out = torch.zeros_like(tokens)
         for i, expert in enumerate(self.experts):
-            token, choice = torch.where((index == i) & kept.flatten(0, -2))
+            mine = (index == i) & kept.flatten(0, -2)
+            token, choice = torch.where(mine)  # as many as there are: the device is waited for
             said = weight[token, choice, None] * expert(tokens[token])
             out = out.index_add(0, token, said)
         return out.view_as(x)

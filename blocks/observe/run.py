@@ -1,6 +1,6 @@
 """One run, said whole: what is built, what goes in, who may see whom, on which device."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -229,10 +229,12 @@ def out_of_memory_fault() -> Fault:
     return Fault(text)
 
 
-def guarded_record(run: Run, model: Model) -> Recording:
-    """`run.record`, with an out-of-memory turned into a `ConfigError` and the memory freed."""
+def guarded_record(
+    run: Run, model: Model, record: Callable[[Run, Model], Recording] = Run.record
+) -> Recording:
+    """`record`, with an out-of-memory turned into a `ConfigError` and the memory freed."""
     try:
-        return run.record(model)
+        return record(run, model)
     except (torch.OutOfMemoryError, RuntimeError) as error:
         if not devices.is_out_of_memory(error):
             raise

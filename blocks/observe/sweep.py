@@ -9,10 +9,13 @@ from torch import Tensor
 
 from blocks.model.models import Encoder, Model
 from blocks.model.probe import Probe, Replacement, listening
+from blocks.observe.captured import can_capture
 from blocks.observe.interventions import Intervention, replacements
 from blocks.observe.recording import Recorder, Recording, record
+from blocks.observe.replay import Replay, is_gain
 from blocks.observe.run import Run
 
+MOST_REPLAYS = 256  # of which each takes milliseconds
 MOST_NUMBERS = 2**22  # that the rows of one batch have at a time, about
 
 
@@ -36,10 +39,13 @@ def outputs_of_each(
     and from the start, where rows would not be alone: dropout is drawn, experts have room for few,
     or two texts are read. Raises `ConfigError` where a part is not there.
     """
+    if not run.training and _are_replayed(run, parts):
+        return _replayed(run, model, parts, position)
     if run.training or run.has_target or _rows_meet(model):
         return torch.stack([_from_the_start(run, model, part, position, other) for part in parts])
     outputs = [
-        _from_their_layer(run, model, seen, batch, position, other) for batch in batches(run, parts)
+        _from_their_layer(run, model, seen, batch, position, other)
+        for batch in _of_one_layer(run, parts)
     ]
     return torch.cat(outputs)
 
@@ -50,7 +56,25 @@ def _rows_meet(model: Model) -> bool:
 
 
 def batches(run: Run, parts: Sequence[Intervention]) -> Iterator[tuple[Intervention, ...]]:
-    """Parts of one layer that are changed at the same time: as many as take about a second."""
+    """Parts that are changed at the same time: as many as take about a second."""
+    if not _are_replayed(run, parts):
+        return _of_one_layer(run, parts)
+    return (tuple(parts[i : i + MOST_REPLAYS]) for i in range(0, len(parts), MOST_REPLAYS))
+
+
+def _are_replayed(run: Run, parts: Sequence[Intervention]) -> bool:
+    """Whether one pass is run again for each of them, so that it matters little how many are."""
+    return can_capture(run.config, run.device) and all(map(is_gain, parts))
+
+
+def _replayed(run: Run, model: Model, parts: Sequence[Intervention], position: int) -> Tensor:
+    x, mask = run.values(), run.pass_mask()
+    again = Replay(model, x, mask, keep=(), gained=True)
+    return torch.stack([again(x, mask, (part,)).output[0, position] for part in parts])
+
+
+def _of_one_layer(run: Run, parts: Sequence[Intervention]) -> Iterator[tuple[Intervention, ...]]:
+    """Parts of one layer: as many as take about a second."""
     config, n = run.config, run.input.shape[1]
     of_a_token = config.n_heads * n + 4 * (config.d_ff + config.d_model)
     size = max(1, MOST_NUMBERS // (n * of_a_token + config.vocab_size))

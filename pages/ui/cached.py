@@ -26,6 +26,7 @@ from blocks.model.models import Encoder, EncoderDecoder, Model, assemble, build
 from blocks.model.packed_rows import packed_bytes, with_packed_rows
 from blocks.observe import wiring
 from blocks.observe.flow import MOMENTS
+from blocks.observe.replay import Passes
 from blocks.observe.run import Run, guarded_record, warm_up
 from blocks.weights.model_file import trained
 from blocks.weights.rounded_inputs import round_inputs
@@ -168,7 +169,13 @@ def _own() -> Recent[Hashable, Any]:
 def _record(run: Run) -> Recording:
     built = model(run)
     with turn(run.device):
-        return guarded_record(run, built)
+        return guarded_record(run, built, passes().record)
+
+
+@once
+def passes() -> Passes:
+    """Passes that come again on an accelerator that can hold them; elsewhere it holds none."""
+    return Passes(memory_budget() // 4)
 
 
 def _build(built: Built) -> Model:

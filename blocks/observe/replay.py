@@ -1,0 +1,242 @@
+"""Recorded passes that run again: other texts of one length, other parts switched off.
+
+A pass of fixed shapes reads its input, its mask and what parts are multiplied by from tensors that
+stay, and leaves what probes saw in tensors that stay. So on CUDA it is one graph (see `captured`):
+switching a head off writes one number, and captures nothing anew.
+"""
+
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import replace
+from threading import Lock
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from blocks.model import devices
+from blocks.model.masks import is_shared_causal
+from blocks.model.models import Model
+from blocks.model.probe import Probe, listening
+from blocks.observe.captured import can_capture, captured, reserved_bytes
+from blocks.observe.interventions import Intervention, InterventionKind, Part
+from blocks.observe.recording import Recorder, Recording
+from blocks.observe.run import PATTERNS, Run
+from blocks.observe.wiring import kept_stages
+
+MOST_ASKED = 64  # passes that are remembered, to know one that comes twice
+GAINED = {part for part in Part if part is not Part.STREAM}
+
+
+def is_gain(change: Intervention) -> bool:
+    """Whether it switches a part off at all tokens: what the part writes, times 0."""
+    is_off = change.kind is InterventionKind.ZERO and change.token is None
+    return is_off and change.part in GAINED
+
+
+class Replay:
+    """One recorded pass of fixed shapes, to be run again with other values; by any thread.
+
+    `gained`: parts can be switched off. The model is not kept alive.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        x: Any,
+        mask: Any,
+        *,
+        keep: Collection[str],
+        later: Collection[str] = (),
+        gained: bool = False,
+    ):
+        self.model = weakref.ref(model)
+        own = _Own()
+        self._x, self._mask = own(x), own(mask)
+        self._keep, self._later = keep, later
+        self._gains: dict[str, Tensor] | None = {} if gained else None
+        self._off: list[Tensor] = []
+        self._lock = Lock()
+        before = reserved_bytes(x.device)
+        self.again = captured(self._run, x.device)
+        self.nbytes = max(self._left_bytes(), reserved_bytes(x.device) - before)
+
+    def _run(self) -> None:
+        model = self.model()
+        assert model is not None
+        recorder = _Gaining(self._keep, self._later, self._gains)
+        with listening(recorder), torch.no_grad():
+            output = model(self._x, self._mask)
+        self._seen = recorder, output, recorder.moments.rows()
+
+    def __call__(self, x: Any, mask: Any, off: Sequence[Intervention] = ()) -> Recording:
+        """What `record` shows of the same pass, in tensors of its own."""
+        with self._lock:  # what this one writes, no other overwrites until it is read
+            _fill(self._x, x)
+            _fill(self._mask, mask)
+            self._switch_off(off)
+            devices.synchronize(x.device)
+            start = time.perf_counter()
+            self.again()
+            devices.synchronize(x.device)
+            milliseconds = 1000 * (time.perf_counter() - start)
+            return self._recording(milliseconds)
+
+    def _switch_off(self, off: Sequence[Intervention]) -> None:
+        for gain in self._off:
+            gain.fill_(1)
+        gains = self._gains or {}
+        self._seen[0].check_passed([each.path for each in off], {path: path for path in gains})
+        heads = [(gains[each.path], each.head) for each in off]
+        self._off = [gain if head is None else gain[head] for gain, head in heads]
+        for gain in self._off:
+            gain.fill_(0)
+
+    def _recording(self, milliseconds: float) -> Recording:
+        recorder, output, moments = self._seen
+        own = _Own()
+        patterns = {
+            path: replace(each, q=own(each.q), k=own(each.k), mask=own(each.mask))
+            for path, each in recorder.patterns.items()
+        }
+        return Recording(
+            stages=tuple(recorder.stages),
+            moments=own(moments),
+            tensors={path: own(x) for path, x in recorder.tensors.items()},
+            output=own(output),
+            milliseconds=milliseconds,
+            patterns=patterns,
+        )
+
+    def _left_bytes(self) -> int:
+        recorder, output, moments = self._seen
+        left = (output, moments, *recorder.tensors.values())
+        made_of = [(each.q, each.k) for each in recorder.patterns.values()]
+        return sum(x.nbytes for x in (*left, *(x for pair in made_of for x in pair)))
+
+
+class _Gaining(Recorder):
+    """Multiplies what parts write by numbers that stay where they are: 1 until one is switched."""
+
+    def __init__(
+        self, keep: Collection[str], later: Collection[str], gains: dict[str, Tensor] | None
+    ):
+        super().__init__(keep, {}, later)
+        self._gains = gains
+
+    def see(self, probe: Probe, x: Tensor) -> Tensor:
+        """Record what passes, as much of it as is on."""
+        name = probe.path.rpartition(".")[2]
+        if self._gains is not None and name in GAINED:
+            if probe.path not in self._gains:
+                shape = (x.shape[1], 1, 1) if Part(name).is_head else ()
+                self._gains[probe.path] = x.new_ones(shape)
+            x = x * self._gains[probe.path]
+        return super().see(probe, x)
+
+
+class _Own:
+    """Copies of tensors; one that comes twice is copied once."""
+
+    def __init__(self) -> None:
+        self._copies: dict[int, Tensor] = {}
+
+    def __call__(self, x: Any) -> Any:
+        """A copy of a tensor, or of each in a tuple; the shared mask, which stays, as it is."""
+        if isinstance(x, tuple):
+            return type(x)(*map(self, x))
+        if x is None or (x.dtype is torch.bool and is_shared_causal(x)):
+            return x
+        if id(x) not in self._copies:
+            self._copies[id(x)] = x.clone()
+        return self._copies[id(x)]
+
+
+def _fill(there: Any, new: Any) -> None:
+    """Write new values into tensors, or tuples of them, of the same shapes."""
+    if isinstance(there, tuple):
+        for each, other in zip(there, new, strict=True):
+            _fill(each, other)
+    elif there is not None and there is not new:
+        there.copy_(new)
+
+
+class Passes:
+    """Replays of the passes that came twice: the last ones, as many as have room.
+
+    Where a device holds no graphs, and of what is asked for once, the recorder runs as ever.
+    """
+
+    def __init__(self, most_bytes: int):
+        self.most_bytes = most_bytes
+        self.asked: OrderedDict[Hashable, str] = OrderedDict()  # why one is not held, if refused
+        self._replays: OrderedDict[Hashable, Replay] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def held(self) -> tuple[Replay, ...]:
+        """Those whose model is alive, the last used at the end."""
+        for key in [key for key, each in self._replays.items() if each.model() is None]:
+            del self._replays[key]
+        return tuple(self._replays.values())
+
+    def record(self, run: Run, model: Model) -> Recording:
+        """As `run.record`: what a pass of this run shows."""
+        is_plain = not run.training and all(map(is_gain, run.interventions))
+        if not is_plain or not can_capture(run.config, run.device):
+            return run.record(model)
+        x, mask, gained = run.values(), run.pass_mask(), bool(run.interventions)
+        key = id(model), _shape(x), _shape(mask), gained
+        with self._lock:
+            found = self._found(key, model) or self._made(key, run, model)
+        return run.record(model) if found is None else found(x, mask, run.interventions)
+
+    def _found(self, key: Hashable, model: Model) -> Replay | None:
+        found = self._replays.get(key) if self.held else None
+        if found is None or found.model() is not model:
+            return None
+        self._replays.move_to_end(key)
+        return found
+
+    def _made(self, key: Hashable, run: Run, model: Model) -> Replay | None:
+        """One that is new, where the same was asked for before and not refused."""
+        if (refused := self.asked.get(key)) is None or refused:
+            self._note(key, refused or "")
+            return None
+        keep, gained = kept_stages(run.config), bool(run.interventions)
+        x, mask = run.values(), run.pass_mask()
+        try:
+            made = Replay(model, x, mask, keep=keep, later=PATTERNS, gained=gained)
+        except RuntimeError as error:  # no memory, or an operation that no graph can hold
+            self._note(key, str(error).partition("\n")[0] or type(error).__name__)
+        else:
+            self._replays[key] = made
+            self._make_room()
+            return made
+        devices.free_memory()
+        return None
+
+    def _note(self, key: Hashable, refused: str) -> None:
+        self.asked[key] = refused
+        self.asked.move_to_end(key)
+        if len(self.asked) > MOST_ASKED:
+            self.asked.popitem(last=False)
+
+    def _make_room(self) -> None:
+        """Let go of the oldest until the rest has room; the newest stays."""
+        held = self.held
+        n_bytes = sum(each.nbytes for each in held)
+        for each in held[:-1]:
+            if n_bytes > self.most_bytes:
+                n_bytes -= each.nbytes
+                self._replays.popitem(last=False)
+
+
+def _shape(x: Any) -> Hashable:
+    """What two inputs have alike that one graph serves."""
+    if isinstance(x, tuple):
+        return tuple(map(_shape, x))
+    is_shared = x is not None and x.dtype is torch.bool and is_shared_causal(x)
+    return None if x is None else (*x.shape, x.dtype, is_shared)
