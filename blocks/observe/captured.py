@@ -66,7 +66,7 @@ class ReadFromOutside(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.tensors: list[Tensor] = []
-        self._known = WeakTensorKeyDictionary()
+        self._known = WeakTensorKeyDictionary()  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None

@@ -8,7 +8,7 @@ from tests.bench.report import report_machine
 
 PARTS = (
     *("tensors", "generation", "seq2seq", "training", "depth", "parameters", "text", "reruns"),
-    *("real", "browser"),
+    *("real", "browser", "gpu"),
 )
 
 options = argparse.ArgumentParser()
@@ -58,3 +58,7 @@ if "browser" in chosen.parts:
     from tests.bench import browser
 
     browser.measure()
+if "gpu" in chosen.parts:
+    from tests.bench import gpu
+
+    gpu.measure()

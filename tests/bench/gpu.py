@@ -1,0 +1,305 @@
+"""What an accelerator makes of it: recordings, pictures, ablations, texts and trainings.
+
+`python -m tests.bench gpu`: minutes, ratios in one run, milliseconds too, the card named. Without
+an accelerator the same at toy sizes, which shows that it runs and nothing else.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from blocks import PRESETS, ModelConfig, build, record
+from blocks.inspection import tiles
+from blocks.model import devices
+from blocks.model.layout import pack_weights_for_decoding
+from blocks.model.masks import MaskConfig, MaskKind
+from blocks.model.models import Model
+from blocks.observe.captured import captured
+from blocks.observe.interventions import heads_of
+from blocks.observe.replay import Passes, Replay
+from blocks.observe.run import Input, Run
+from blocks.observe.sweep import batches, outputs_of_each
+from blocks.text.generation import Generation
+from blocks.text.sampling import SamplingConfig
+from blocks.training.events import Step
+from blocks.training.fast_model import fast_config
+from blocks.training.loop import Training
+from blocks.training.recipe import RECIPES
+from blocks.training.spec import TrainingSpec
+from blocks.training.tasks import TaskConfig, TaskKind, build_task
+from tests.bench.report import report
+
+MOST_SECONDS = 440  # after that no part is begun
+TOY = {"n_layers": 2, "d_model": 32, "n_heads": 4, "d_ff": 64, "vocab_size": 256}
+SIZES = {"gpt2-small": (24, 512), "gpt2-xl": (512,), "llama-3-8b": (512,)}
+DTYPE = "bfloat16"
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where it is measured, and how much."""
+
+    device: str
+    is_toy: bool
+    start: float = dataclasses.field(default_factory=time.perf_counter)
+
+    def config(self, name: str) -> ModelConfig:
+        """A preset, of toy size where that is asked for."""
+        config = PRESETS[name].replace(dropout=0.0)
+        return config.nearest(**TOY, n_kv_heads=None, d_head=None)[0] if self.is_toy else config
+
+    def length(self, n: int) -> int:
+        """Tokens of a text."""
+        return min(n, 16) if self.is_toy else n
+
+    def model(self, config: ModelConfig, dtype: str = DTYPE) -> Model:
+        """With weights that nobody trained."""
+        return build(config, device=self.device, dtype=devices.DTYPES[dtype])
+
+    def run(self, config: ModelConfig, n: int, shift: int = 0) -> Run:
+        """A text of `n` tokens, causal."""
+        ids = tuple((i + shift) % config.vocab_size for i in range(self.length(n)))
+        text = Input(tokens=tuple(map(str, ids)), token_ids=ids)
+        mask = MaskConfig(mask_kind=MaskKind.CAUSAL)
+        return Run(config=config, input=text, mask=mask, device=self.device, dtype=DTYPE)
+
+    def milliseconds(self, work: Callable[[], object], n: int = 5) -> float:
+        """The fastest of some calls: whatever else the machine does only adds time."""
+        return min(self._once(work) for _ in range(1 if self.is_toy else n))
+
+    def _once(self, work: Callable[[], object]) -> float:
+        devices.synchronize(torch.device(self.device))
+        start = time.perf_counter()
+        work()
+        devices.synchronize(torch.device(self.device))
+        return 1000 * (time.perf_counter() - start)
+
+
+def measure(*, toy: bool | None = None) -> None:
+    """Print (a) to (d); what fails is said, and the next part goes on."""
+    device = devices.available_devices()[0]
+    place = Place(device, is_toy=device == "cpu" if toy is None else toy)
+    print(f"card: {devices.device_name(device)}{', toy sizes' if place.is_toy else ''}")
+    for part in parts(place):
+        if time.perf_counter() - place.start > MOST_SECONDS:
+            report("    no time left", "", "")
+            return
+        try:
+            part()
+        except Exception as error:  # an accelerator's minutes are short: the rest is measured
+            if place.is_toy:
+                raise
+            report(f"    failed: {type(error).__name__}", str(error)[:120], "")
+        devices.free_memory()
+
+
+def parts(place: Place) -> Iterator[Callable[[], None]]:
+    """The cheapest and most telling first."""
+    yield lambda: of_a_model(place, "gpt2-small")
+    yield lambda: generation(place, "gpt2-small", "≥ 800 tokens/s")
+    yield lambda: training(place, "the page's model", 64, 12, {}, "≥ 350,000 tokens/s, ≥ 2.5")
+    yield lambda: of_a_model(place, "gpt2-xl")
+    wide = {"n_layers": 12, "d_model": 768, "n_heads": 12, "d_ff": 3072}
+    yield lambda: training(place, "12 × 768", 512, 32, wide, "≥ 1.0")
+    yield lambda: of_a_model(place, "llama-3-8b")
+    yield lambda: generation(place, "llama-3-8b", "≥ 120 tokens/s")
+
+
+def of_a_model(place: Place, name: str) -> None:
+    """(a) and (b) of one model, whose weights are drawn once."""
+    config = place.config(name)
+    start = time.perf_counter()
+    model = place.model(config)
+    devices.synchronize(torch.device(place.device))
+    report(f"weights of {name}", f"{time.perf_counter() - start:.2f} s", "8 B: ≤ 2 s")
+    for n in SIZES[name]:
+        recorded_against_plain(place, f"{name}, {n} tokens, {DTYPE}", model, place.run(config, n))
+    first_picture(place, name, model, config)
+    ablations(place, name, model, config)
+
+
+def recorded_against_plain(place: Place, name: str, model: Model, run: Run) -> None:
+    """(a): both captured, and both from Python as they are now."""
+    x, mask = run.values(), run.pass_mask()
+    with torch.no_grad():
+        plain = captured(lambda: model(x, mask), x.device)
+        bare = place.milliseconds(plain)
+        eager = place.milliseconds(lambda: model(x, mask))
+        report(f"(a) plain, {name}: graph", f"{bare:.2f} ms, eager {eager:.2f}", "8 B: ≤ 15 ms")
+        for what, kept, aim in (
+            ("statistics", (), "≤ 1.08, 24 tokens ≤ 1.03"),
+            ("and all patterns", ("pattern",), "≤ 1.15"),
+        ):
+            again = Replay(model, x, mask, keep=kept)
+            seen = place.milliseconds(again.again)
+            today = place.milliseconds(lambda: record(model, x, mask=mask, keep=kept))  # noqa: B023
+            found = f"{seen / bare:.2f}  ({seen:.2f} / {bare:.2f} ms; eager {today:.2f})"
+            report(f"(a) recorded / plain, {name}, {what}", found, aim)
+            is_same = torch.allclose(again(x, mask).output, model(x, mask), atol=1e-2, rtol=1e-2)
+            report("    the same logits", str(is_same), "True")
+
+
+def first_picture(place: Place, name: str, model: Model, config: ModelConfig) -> None:
+    """(b): what a page waits for after another text of the same length: eager, then held."""
+    passes = Passes(2**34)
+    for what in ("first", "second, captured", "third, replayed"):
+        run = place.run(config, 512, shift=len(what))
+        start = time.perf_counter()
+        seen = passes.record(run, model)
+        seen.flow()
+        flow = 1000 * (time.perf_counter() - start)
+        start = time.perf_counter()
+        tiles.encode(seen.pattern(0, heads=slice(1))[:1], run.build_mask()).cpu()
+        head = 1000 * (time.perf_counter() - start)
+        report(f"(b) {what} pass of {name}", f"flow {flow:.1f}, map {head:.1f} ms", "≤ 150, ≤ 30")
+    for why in filter(None, passes.asked.values()):
+        report("    not held", why[:120], "")
+
+
+def ablations(place: Place, name: str, model: Model, config: ModelConfig) -> None:
+    """(b): each head off in turn; of a large model the first of them, and what all would take."""
+    run = place.run(config, 64 if name.startswith("gpt2") else 128)
+    heads = [part for part in heads_of(config) if part.head is not None]
+    seen = run.record(model)
+    start = time.perf_counter()
+    done = 0
+    for batch in batches(run, heads[:256]):
+        outputs_of_each(run, model, seen, batch, 3)
+        done += len(batch)
+    devices.synchronize(torch.device(place.device))
+    seconds = (time.perf_counter() - start) * len(heads) / done
+    aim = "GPT-2 small ≤ 0.2 s, 8 B ≤ 20 s"
+    report(f"(b) all {len(heads)} heads of {name} off in turn", f"{seconds:.2f} s", aim)
+
+
+def generation(place: Place, name: str, aim: str) -> None:
+    """(c): tokens a second, and of GPT-2 small beside `transformers`, in the same run."""
+    config = place.config(name)
+    model = pack_weights_for_decoding(place.model(config))
+    n = 4 if place.is_toy else 64
+    ids = [i % config.vocab_size for i in range(n)]
+
+    def ours() -> None:
+        Generation(model, config, ids, SamplingConfig(temperature=0)).advance(n)
+
+    place.milliseconds(ours, 1)
+    speed = 1000 * n / place.milliseconds(ours, 3)
+    report(f"(c) {name} writes, {DTYPE}", f"{speed:.0f} tokens/s", aim)
+    if name == "gpt2-small":
+        theirs = 1000 * n / _their_milliseconds(place, ids, n)
+        report("(c) … / transformers", f"{speed / theirs:.2f}  ({theirs:.0f} tokens/s)", "≥ 4")
+
+
+def _their_milliseconds(place: Place, ids: list[int], n: int) -> float:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    sizes = {"n_layer": 2, "n_embd": 32, "n_head": 4} if place.is_toy else {}
+    model = GPT2LMHeadModel(GPT2Config(**sizes)).eval().to(place.device, torch.bfloat16)
+    x = torch.tensor([ids], device=place.device)
+    how: dict[str, Any] = {"max_new_tokens": n, "min_new_tokens": n, "pad_token_id": 0}
+    how |= {"attention_mask": torch.ones_like(x), "do_sample": False, "use_cache": True}
+
+    def work() -> None:
+        with torch.inference_mode():
+            model.generate(x, **how)
+
+    place.milliseconds(work, 1)
+    return place.milliseconds(work, 3)
+
+
+def training(
+    place: Place, name: str, seq_len: int, n_texts: int, change: dict[str, int], aim: str
+) -> None:
+    """(d): tokens a second with events on, beside torch's own layers, compiled where it can."""
+    n_steps = 12 if place.is_toy else 40
+    seq_len, n_texts = (16, 2) if place.is_toy else (seq_len, n_texts)
+    task = TaskConfig(kind=TaskKind.TEXT, seq_len=seq_len)
+    config = fast_config(build_task(task), **({} if place.is_toy else change))
+    recipe = RECIPES["fast"].replace(
+        dtype=DTYPE, n_steps=n_steps, batch_size=n_texts, eval_every=n_steps
+    )
+    spec = TrainingSpec(config=config, task=task, recipe=recipe, device=place.device)
+    times = [each.seconds for each in Training(spec).events() if isinstance(each, Step)]
+    half = len(times) // 2
+    ours = seq_len * n_texts * (len(times) - 1 - half) / (times[-1] - times[half])
+    usual = Usual(config, seq_len).to(place.device)
+    steps = {"eager": usual} if place.is_toy else {"eager": usual, "compiled": torch.compile(usual)}
+    for how, model in steps.items():
+        step = usual_step(model, usual, config.vocab_size, n_texts, seq_len, place.device)
+        for _ in range(3):
+            step()
+        theirs = 1000 * seq_len * n_texts / place.milliseconds(step, 10)
+        found = f"{ours / theirs:.2f}  ({ours:,.0f} / {theirs:,.0f} tokens/s)"
+        report(f"(d) {name}, {DTYPE} / torch's own layers, {how}", found, aim)
+
+
+class Usual(nn.Module):
+    """A GPT of torch's own layers, as many would write it."""
+
+    def __init__(self, config: ModelConfig, seq_len: int):
+        super().__init__()
+        width = config.d_model
+        self.embed, self.place = (
+            nn.Embedding(config.vocab_size, width),
+            nn.Embedding(seq_len, width),
+        )
+        self.layers = nn.ModuleList(
+            UsualLayer(width, config.n_heads) for _ in range(config.n_layers)
+        )
+        self.norm, self.unembed = nn.LayerNorm(width), nn.Linear(width, config.vocab_size)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Token ids to logits."""
+        x = self.embed(ids) + self.place.weight
+        for layer in self.layers:
+            x = layer(x)
+        return self.unembed(self.norm(x))
+
+
+class UsualLayer(nn.Module):
+    """Attention and a feed-forward layer, each behind a norm."""
+
+    def __init__(self, width: int, n_heads: int):
+        super().__init__()
+        self.n_heads = n_heads
+        self.norm, self.wide_norm = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, seq, width) to the same."""
+        q, k, v = (
+            each.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+            for each in self.qkv(self.norm(x)).chunk(3, -1)
+        )
+        read = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(read.transpose(1, 2).flatten(2))
+        return x + self.down(F.gelu(self.up(self.wide_norm(x))))
+
+
+def usual_step(
+    model: Callable[[Tensor], Tensor],
+    weights: nn.Module,
+    vocab_size: int,
+    n_texts: int,
+    seq_len: int,
+    device: str,
+) -> Callable[[], None]:
+    """One update with AdamW in mixed precision."""
+    optimizer = torch.optim.AdamW(weights.parameters())
+    draw = torch.Generator().manual_seed(0)
+    ids = torch.randint(vocab_size, (n_texts, seq_len), generator=draw).to(device)
+
+    def step() -> None:
+        with torch.autocast(device, torch.bfloat16):
+            loss = F.cross_entropy(model(ids).flatten(0, 1), ids.flatten())
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
