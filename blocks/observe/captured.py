@@ -64,9 +64,9 @@ class ReadFromOutside(TorchDispatchMode):
     """Collects the tensors that operations read and that none of them made: weights, tables."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.tensors: list[Tensor] = []
-        self._known = WeakTensorKeyDictionary()  # type: ignore[no-untyped-call]
+        self._known = WeakTensorKeyDictionary()
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
