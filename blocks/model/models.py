@@ -364,6 +364,7 @@ def build(
 
     Up to 200 million parameters each weight is drawn by torch's generator; beyond, each number by
     the hash of its place.
+
     No global random state is touched. The model is in evaluation mode and may be shared between
     threads: nothing that `record` does changes it.
     """

@@ -22,6 +22,7 @@ from pages.ui.interventions import controls, measured, words
 from pages.ui.language import _
 from pages.ui.lessons import progress
 from pages.ui.panel import Panel
+from pages.ui.passes import says_each_part
 from pages.ui.said import tell
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
@@ -47,7 +48,10 @@ def what_if(run: Run) -> None:
     if said := _not_applied(run):
         st.caption(said)
     switch("each_in_turn", _("Ablate every head and every whole part in turn"))
-    if link.value("each_in_turn"):
+    if not link.value("each_in_turn"):
+        if said := says_each_part(run):
+            st.caption(said)
+    else:
         each_in_turn(run.untouched, labelled.pinned_token(run))
 
 

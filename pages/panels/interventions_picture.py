@@ -15,7 +15,7 @@ from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import behind
 
 NAMES, BARS, CHANGED_ROW, CHANGED_BOTTOM = 24, 210, 26, 44
-LEAST_SCALE = 1e-6
+LEAST_SCALE, LEAST_READ = 1e-6, 0.002
 
 
 def tokens(
@@ -53,6 +53,7 @@ def candidates(table: pd.DataFrame, *, token: str, _: Translate) -> Picture:
     """
     rows = list(range(len(table)))
     before, after = table["p_before"], table["p_after"]
+    most = _longest(max(before.max(), after.max()))
     return figure(
         [
             _joined(before, after),
@@ -63,8 +64,8 @@ def candidates(table: pd.DataFrame, *, token: str, _: Translate) -> Picture:
         **room_under_legend(CHANGED_ROW * len(table), CHANGED_BOTTOM),
         xaxis={
             "title": _("probability"),
-            "tickformat": ".0%",
-            "range": [-0.02, 1.08 * max(0.05, before.max(), after.max())],
+            "tickformat": ".3~%",
+            "range": [-0.02 * most, 1.08 * most],
             "zeroline": False,
         },
         yaxis={
@@ -73,6 +74,11 @@ def candidates(table: pd.DataFrame, *, token: str, _: Translate) -> Picture:
             "range": [len(table) - 0.5, -0.5],
         },
     )
+
+
+def _longest(most: float) -> float:
+    """The end of the axis; where weights are random and tokens many, all are below a percent."""
+    return max(0.05, most) if most > LEAST_READ else most
 
 
 def _joined(before: pd.Series, after: pd.Series) -> dict[str, Any]:

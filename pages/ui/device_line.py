@@ -7,6 +7,7 @@ from blocks.cost.units import bytes_text, prefixed
 from blocks.model import devices
 from blocks.observe.recording import Recording
 from blocks.observe.run import Run
+from pages.figures.units import duration
 from pages.ui import settings
 from pages.ui.language import _, sentences
 from pages.ui.numbers import percent
@@ -15,13 +16,13 @@ from pages.ui.numbers import percent
 def says_run(run: Run, seen: Recording) -> str:
     """The device, the time measured, the memory counted, and the share of its data sheet."""
     text = _(
-        "{device} · {dtype} · recorded in {time:.2f} ms · {memory} of activations stored · runs "
+        "{device} · {dtype} · recorded in {time} · {memory} of activations stored · runs "
         "may use {budget}"
     )
     said = text.format(
         device=devices.device_name(run.device),
         dtype=run.dtype,
-        time=seen.milliseconds,
+        time=duration(_seconds(seen)),
         memory=bytes_text(seen.kept_bytes),
         budget=bytes_text(settings.memory_budget(run.device)),
     )
@@ -35,8 +36,12 @@ def _reached(run: Run, seen: Recording) -> SheetShare | None:
     if sheet is None or run.has_target:
         return None
     batch, n = run.input.shape
-    seconds = seen.milliseconds / 1000
+    seconds = _seconds(seen)
     return sheet_share(run.config, sheet, batch=batch, n=n, dtype=run.dtype, seconds=seconds)
+
+
+def _seconds(seen: Recording) -> float:
+    return seen.milliseconds / 1000
 
 
 def _says_share(reached: SheetShare) -> str:

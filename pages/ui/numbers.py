@@ -3,6 +3,11 @@
 LEAST = 0.001
 
 
+def fine_percent(share: float) -> str:
+    """A share to compare with another: a tenth of a percent, of less than one two digits."""
+    return f"{share:.1%}" if share >= 0.01 or share == 0 else f"{100 * share:.2g}%"
+
+
 def percent(share: float) -> str:
     """A share with as many digits as it needs; a tiny one is said to be tiny, not nought."""
     if 0 < share < LEAST:

@@ -18,6 +18,7 @@ from blocks import ConfigError
 from blocks.work.job import Series
 from blocks.work.queue import Place
 from blocks.work.works import Works
+from pages.figures.units import long_duration
 from pages.ui import cached, link, machine, runs, settings
 from pages.ui.language import _, say_fault, sentences
 from pages.ui.once import once
@@ -148,7 +149,7 @@ def _followed(
             return Done(found, is_stopped=True)
         if shown.elapsed > A_WHILE and not may_go_on:
             n_steps = len(found)
-            _pause(n_steps, what, key)
+            _pause(n_steps, what, key, shown.elapsed / max(1, n_steps) * (n_all - n_steps))
             break
         shown.note(len(found))
         try:
@@ -200,16 +201,21 @@ class _Progress:
         self.place.empty()
         if n_steps < self.n_all:
             with self.place.container(horizontal=True, vertical_alignment="center"):
-                is_paused = st.session_state.get(f"{self.key}_paused") == self.what
-                st.caption(
-                    says_left(n_steps, self.n_all, is_paused=is_paused, shows_parts=shows_parts)
-                )
+                paused, seconds = st.session_state.get(f"{self.key}_paused", (None, 0.0))
+                is_paused = paused == self.what
+                said = says_left(n_steps, self.n_all, is_paused=is_paused, shows_parts=shows_parts)
+                st.caption(sentences(said, _says_rest(seconds) if is_paused else ""))
                 _go_on_button(_("Continue"), ":material/play_arrow:", self.what, self.key)
 
 
-def _pause(n_done: int, what: Hashable, key: str) -> None:
+def _pause(n_done: int, what: Hashable, key: str, seconds_left: float) -> None:
     st.session_state[f"{key}_stopped"] = (what, n_done)
-    st.session_state[f"{key}_paused"] = what
+    st.session_state[f"{key}_paused"] = (what, seconds_left)
+
+
+def _says_rest(seconds: float) -> str:
+    """How long it takes to go on to the end, where it has taken a while already."""
+    return _("The rest takes about {time}.").format(time=long_duration(seconds, _=_))
 
 
 def says_place(place: Place) -> str:

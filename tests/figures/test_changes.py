@@ -55,6 +55,13 @@ def test_each_candidate_goes_from_its_probability_before_to_that_after():
     assert (before["x"], after["x"]) == ([0.75, 0.125], [0.5, 0.25])
 
 
+@pytest.mark.parametrize(("factor", "end"), [(1e-3, 1e-3), (0.01, 0.05), (1, 1)])
+def test_small_probabilities_of_random_weights_have_an_axis_of_their_own(factor: float, end: float):
+    small = TABLE.assign(p_before=factor, p_after=factor / 2)
+    axis = raw(interventions_picture.candidates(small, token="a", _=same))["layout"]["xaxis"]
+    assert axis["range"] == pytest.approx([-0.02 * end, 1.08 * end])
+
+
 def test_a_click_on_a_cell_returns_the_number_of_its_part():
     picture = raw(interventions_picture.grid(CELLS, **SAID, _=same))
     heat, marks = picture["data"]

@@ -190,6 +190,7 @@ def test_depth_that_takes_long_pauses_and_its_rest_is_long_work(monkeypatch):
     steps.works.clear()
     at = opened(PAGE, preset=None, d_model=16, n_heads=2, depth=3, n_depth_seeds=2, panel="depth")
     assert "Paused after" in said(at) and "to keep the page responsive" in said(at)
+    assert "The rest takes about" in said(at)
     press(at, "depth_work_go_on")
     assert_works(at)
     assert "Paused" not in said(at)

@@ -29,9 +29,10 @@ from pages.ui.language import _, bracketed, enumeration, say_fault, sentences
 from pages.ui.link_fields.compare import Kept
 from pages.ui.link_fields.efficiency import FIELDS
 from pages.ui.numbers import percent
+from pages.ui.passes import WORTH_SAYING
 from pages.ui.ways import take, way
 
-WORTH_SAYING, SPEED_HOLDS = 10, 60  # seconds
+SPEED_HOLDS = 60  # seconds
 
 
 def ways_to_trained() -> None:

@@ -15,12 +15,14 @@ from blocks.model.kinds import TokenMixer
 from blocks.model.kv_cache import KVCache, StateCache, kv_cache_bytes_per_token, state_shapes
 from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
+from pages.figures.units import long_duration
 from pages.panels.gpt import kv_cache_picture, shared, writing
 from pages.panels.gpt.growing import Text, generation, text_so_far, window_size, writer_of
 from pages.ui import cached, link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.language import _, sentences
+from pages.ui.passes import WORTH_SAYING, seconds_of
 from pages.ui.said import tell
 
 N_TIMED = 32
@@ -221,7 +223,10 @@ def what_it_saves(text: Text) -> None:
             "Generates {n} tokens twice on this device, with the cache and without it, and "
             "times both runs."
         )
-        note(said.format(n=N_TIMED))
+        seconds = seconds_of(text.run, 2 * N_TIMED)  # one token may take as long as all
+        expected = _("That takes at most about {time}.").format(time=long_duration(seconds, _=_))
+        is_long = seconds >= WORTH_SAYING
+        note(sentences(said.format(n=N_TIMED), expected if is_long else ""))
         return
     measured = (*text[:3], attempt)
     with st.spinner(_("Measuring …")):

@@ -27,6 +27,7 @@ from pages.ui.frame import section
 from pages.ui.interventions import controls, words
 from pages.ui.language import _, current_language, literal, sentences
 from pages.ui.numbers import percent
+from pages.ui.passes import says_each_part
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_table
@@ -346,6 +347,8 @@ def choices(run: Run, position: int, a: int, b: int) -> str:
             required=True,
             **link.view("decided_by", method, (methods, current_language())),
         )
+        if said := says_each_part(run) if method == "direct" else "":
+            st.caption(said)
     return method
 
 

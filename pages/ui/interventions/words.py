@@ -4,9 +4,11 @@ from blocks.model.faults import N_
 from blocks.observe.interventions import Intervention, InterventionKind, Part, heads_of
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
+from pages.figures.table_rows import each_row
 from pages.ui import probed, tokens
 from pages.ui.interventions import measured, state
 from pages.ui.language import _, bracketed, listing, literal, ngettext, sentences
+from pages.ui.numbers import fine_percent
 from pages.ui.terms import STACKS
 
 PARTS = {
@@ -109,19 +111,18 @@ def _at_pinned(run: Run, token: int) -> str:
     before, after = int(row["top_before"]), int(row["top_after"])
     if before == after:
         text = _(
-            "At the pinned token, {before} is still the top prediction: {p_before:.1%} → "
-            "{p_after:.1%}."
+            "At the pinned token, {before} is still the top prediction: {p_before} → {p_after}."
         )
     else:
         text = _(
             "At the pinned token, the top prediction is now {after} instead of {before}, "
-            "whose probability changes from {p_before:.1%} to {p_after:.1%}."
+            "whose probability changes from {p_before} to {p_after}."
         )
     return text.format(
         before=literal(tokens.label(run, before)),
         after=literal(tokens.label(run, after)),
-        p_before=row["p_before"],
-        p_after=row["p_after"],
+        p_before=fine_percent(row["p_before"]),
+        p_after=fine_percent(row["p_after"]),
     )
 
 
@@ -191,8 +192,8 @@ def moved_alt(run: Run, token: int) -> str:
 def candidates_alt(run: Run, token: int) -> str:
     """Write the alt text of the candidates."""
     rows = listing(
-        f"{row.label} {row.p_before:.1%} → {row.p_after:.1%}"
-        for row in measured.candidates(run, token).itertuples()
+        f"{row.label} {fine_percent(row.p_before)} → {fine_percent(row.p_after)}"
+        for row in each_row(measured.candidates(run, token))
     )
     text = _("Probabilities at {token} before and after the change: {rows}.")
     return text.format(token=run.input.labels[token], rows=rows)

@@ -1,0 +1,29 @@
+"""How long what a reader may ask for will take: said beforehand where that is long."""
+
+from blocks.observe.interventions import heads_of
+from blocks.observe.run import Run
+from pages.figures.units import long_duration
+from pages.ui import cached
+from pages.ui.language import _
+
+WORTH_SAYING = 10  # seconds
+
+
+def seconds_of(run: Run, n_passes: float) -> float:
+    """So many passes of a run that was recorded, as long as that took."""
+    return n_passes * cached.recording(run).milliseconds / 1000
+
+
+def passes_of_each_part(run: Run) -> float:
+    """Every head and whole part changed in turn: layers before a change are not run again."""
+    n_layers = run.config.n_layers
+    return sum(max(0.0, 1 - part.layer / n_layers) for part in heads_of(run.config))
+
+
+def says_each_part(run: Run) -> str:
+    """How long that takes; empty where it is a matter of seconds."""
+    seconds = seconds_of(run, passes_of_each_part(run))
+    if seconds < WORTH_SAYING:
+        return ""
+    text = _("Changing each of the {n:,} heads and whole parts in turn takes about {time} here.")
+    return text.format(n=len(heads_of(run.config)), time=long_duration(seconds, _=_))
