@@ -137,11 +137,15 @@ def direct(run: Run, model: Encoder, position: int, a: int, b: int) -> Direct:
         end = at("resid_post", config.n_layers - 1)
         final = linear(model.final_norm, end)
 
+        def passed(norm: nn.Module, x: Tensor) -> Tensor:
+            """Through a norm, in the number format of its weights."""
+            return at_least_float32(norm(x.to(rows.dtype)))
+
         def adds(written: Tensor) -> Tensor:
             """What a part of the stream adds to the logits: (…, d_model) to (…, A and B)."""
             return final(written) @ unembed.T
 
-        constant = model.final_norm(end) @ unembed.T - adds(end)
+        constant = passed(model.final_norm, end) @ unembed.T - adds(end)
         if model.unembed_bias is not None:
             constant = constant + model.unembed_bias.bias[[a, b]]
         found: dict[tuple[str, int], Tensor] = {}
@@ -149,7 +153,7 @@ def direct(run: Run, model: Encoder, position: int, a: int, b: int) -> Direct:
             writes = [Part.ATTENTION] + [Part.FEED_FORWARD] * (not config.attention_only)
             for part in writes:
                 norm, write = _norm_of_write(module, part), at(part, layer)
-                found[part, layer] = adds(norm(write))
+                found[part, layer] = adds(passed(norm, write))
                 if part is Part.ATTENTION and config.attends_in(layer):
                     weight = out_weight(cast(Attention, module.attention))
                     each = torch.einsum("hd,hdm->hm", at("head_out", layer), weight)

@@ -44,8 +44,8 @@ from blocks.weights import read_config_json
 from blocks.weights.config_write import config_json
 
 N_TOKENS, N_CHANGES = 9, 4
-# Of numbers that no control sets; and what these do is seen in long texts, in few mixtures, or where
-# the router is not sure: without norms its first choice has all the weight there is.
+# Of numbers that no control sets; and what these do is seen in long texts, in few mixtures, or
+# where the router is not sure: without norms its first choice has all the weight there is.
 NOT_ALWAYS_SEEN = {"max_seq_len", "n_active_groups", "n_expert_groups", "normalize_top_k"}
 seeds = pytest.mark.parametrize("seed", range(N_SEEDS))
 

@@ -50,6 +50,16 @@ def test_the_parts_add_up_to_the_difference_of_the_logits(changes):
     assert heads == pytest.approx(whole, rel=1e-4)
 
 
+@pytest.mark.parametrize("placement", ["pre", "sandwich"])
+def test_in_a_narrow_format_norms_compute_in_that_of_their_weights(placement: str):
+    run = run_of(norm_placement=placement, norm_kind="layernorm")
+    model = build(run.config, dtype=torch.bfloat16)
+    logits = record(model, run.values(), mask=run.pass_mask(), keep=()).output[0, 3].float()
+    found = direct(run, model, 3, 5, 2)
+    error = 8 * torch.finfo(torch.bfloat16).eps * logits.abs().max()
+    assert found.difference == pytest.approx(float(logits[5] - logits[2]), abs=float(error))
+
+
 def test_no_attention_weights_are_made_of_a_text(monkeypatch):
     """They grow with the square of its length, and nothing here reads them."""
     run, steps = run_of(), []
