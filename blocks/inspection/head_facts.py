@@ -21,7 +21,11 @@ from blocks.model.kinds import PositionKind
 from blocks.model.positions import alibi_slopes
 from blocks.observe.run import Run
 
-STEPS = ("qkv", "scores", "scaled", "cap", "bias", "mask", "softmax", "mix", "gate", "write")
+STEPS = (
+    *("project", "qkv", "scores", "scaled", "cap", "bias", "mask", "softmax", "mix", "gate"),
+    *("write", "heads"),
+)
+WITH_FEATURES = ("project", "mix", "gate", "write", "heads")  # one of whose features is written out
 OF_SCORES = ("scaled", "cap", "bias", "mask", "softmax")  # no vectors of features in these steps
 MUCH, MOST_OF_IT = 0.05, 0.5
 OPEN_ENDED = ("entropy_bits", "distance_tokens")
@@ -33,6 +37,8 @@ def steps_taken(config: ModelConfig) -> tuple[str, ...]:
         "cap": config.attention.score_softcap > 0,
         "bias": config.position.position_kind is PositionKind.ALIBI,
         "gate": config.gate_width > 0,
+        "project": not config.is_latent,
+        "heads": config.n_heads > 1,
     }
     return tuple(step for step in STEPS if is_taken.get(step, True))
 
@@ -138,7 +144,13 @@ class HeadFacts:
 
     def length(self, name: str) -> float:
         """The length of the query's vector."""
-        return float(np.linalg.norm(getattr(self.steps, name)[self.query]))
+        return float(np.linalg.norm(self.matrix(name)[self.query]))
+
+    def matrix(self, name: str) -> Array:
+        """One matrix of the head, or of what is around it."""
+        holder = self.steps if hasattr(self.steps, name) else self.steps.around
+        found: Array = getattr(holder, name)
+        return found
 
     def drawn(self, most: int) -> Window:
         """Up to `most` tokens around the query."""
@@ -158,11 +170,15 @@ class HeadFacts:
         """Numbers in the longest vector that the step reads or gives; 0 of scores alone."""
         if self.step in OF_SCORES:
             return 0
+        if self.step in ("project", "heads"):
+            read = max(self.run.config.d_model, self.steps.around.concat.shape[1])
+            return max(read, self.steps.d_head)
         return max(self.steps.d_head, self.last_column(self.step) + 1)
 
     def last_column(self, step: str) -> int:
         """The last feature of what a step gives."""
-        return (self.run.config.d_model if step == "write" else self.steps.d_head) - 1
+        is_written = step in ("write", "heads")
+        return (self.run.config.d_model if is_written else self.steps.d_head) - 1
 
     def column(self, step: str) -> int:
         """The feature that is written out of a step."""

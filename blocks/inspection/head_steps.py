@@ -8,8 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blocks.model.attention import Attention, repeat_kv, soft_cap
+from blocks.model.attention import Attention, join_heads, repeat_kv, soft_cap
 from blocks.model.config import ModelConfig
+from blocks.model.latent_attention import LatentAttention
 from blocks.model.masks import within
 from blocks.model.models import Model
 from blocks.model.multiplier import times
@@ -32,7 +33,9 @@ class AttentionSteps:
     `head_out`, (n_heads, seq, 1 or d_head), or None. `bias` (ALiBi or None),
     `scores`, `pattern`: (n_heads, query, key); `mask`: (query, key), True where a query may see a
     key. `out`: (seq, d_model), what the layer writes before any dropout; `out_weight`: (n_heads,
-    d_head, d_model), each head's part of the output projection; `out_bias`: (d_model,).
+    d_head, d_model), each head's part of the output projection; `out_bias`: (d_model,). `x`: (seq,
+    d_model), what the layer reads; `q_weight`: (n_heads, d_model, d_head), what makes queries of it
+    before norm and RoPE, with `q_bias` (n_heads, 1, d_head); None in latent attention.
     """
 
     q: Tensor
@@ -49,6 +52,9 @@ class AttentionSteps:
     out: Tensor
     out_weight: Tensor
     out_bias: Tensor
+    x: Tensor
+    q_weight: Tensor | None
+    q_bias: Tensor
 
 
 def attention_steps(
@@ -89,6 +95,8 @@ def attention_steps(
         out=at_least_float32(again.output[0]),
         out_weight=out_weight(attention),
         out_bias=out_bias(attention),
+        x=at_least_float32(x[0]),
+        **_queries_made_by(attention),
     )
 
 
@@ -101,6 +109,17 @@ def _as_model(attention: Attention) -> Callable[..., Tensor]:
     """The module as something that can be recorded: its write is a stage."""
     write = Stage("attention_out")
     return lambda x, mask: write(attention(x, mask))
+
+
+def _queries_made_by(attention: Attention) -> dict[str, Tensor | None]:
+    """Weight and bias of the queries, each head's part; no weight where they are made otherwise."""
+    made = attention.q_proj
+    bias = torch.zeros(1) if made.bias is None else at_least_float32(made.bias.detach())
+    weight = at_least_float32(made.weight.detach()).unflatten(0, (attention.n_heads, -1)).mT
+    return {
+        "q_weight": None if isinstance(attention, LatentAttention) else weight,
+        "q_bias": bias.expand(weight.shape[0] * weight.shape[2]).reshape(len(weight), 1, -1),
+    }
 
 
 def out_weight(attention: Attention) -> Tensor:
@@ -119,6 +138,22 @@ def out_bias(attention: Attention) -> Tensor:
 
 
 @dataclass(frozen=True, eq=False)
+class Around:
+    """What a head begins with, and what becomes of all heads together; on the host.
+
+    `x`: (seq, d_model), what the layer reads; `q_weight`: (d_model, d_head) or None, as in
+    `AttentionSteps`; `projected`: x · `q_weight` and the bias, (seq, d_head). `concat`: the outputs
+    of all heads side by side, (seq, n_heads · d_head); `together`: `concat` · W_O, (seq, d_model).
+    """
+
+    x: Array
+    q_weight: Array | None
+    projected: Array | None
+    concat: Array
+    together: Array
+
+
+@dataclass(frozen=True, eq=False)
 class HeadSteps:
     """The steps of one head, on the host.
 
@@ -127,6 +162,7 @@ class HeadSteps:
     (None without ALiBi): (query, key), every pair; `masked` (the scores that enter the softmax, one
     more of them a learned `sink`), `pattern`: the same, NaN where masked. `out_weight`: (d_head,
     d_model); `written`: (seq, d_model), what the head writes into the stream, without the bias.
+    `layer`: all heads, on their device.
     """
 
     q: Array
@@ -143,6 +179,13 @@ class HeadSteps:
     gated: Array | None
     out_weight: Array
     written: Array
+    around: Around
+    layer: AttentionSteps
+
+    def shares(self, query: int, feature: int) -> Array:
+        """What each head adds to one feature of what a query writes: (n_heads,)."""
+        out, weight = self.layer.head_out[:, query], self.layer.out_weight[:, :, feature]
+        return _host((out * weight).sum(-1))
 
     @property
     def d_head(self) -> int:
@@ -179,6 +222,21 @@ def head_steps(steps: AttentionSteps, head: int) -> HeadSteps:
         gated=None if steps.gate is None else _host(head_out),
         out_weight=_host(out_weight),
         written=_host(head_out @ out_weight),
+        around=_around(steps, head),
+        layer=steps,
+    )
+
+
+def _around(steps: AttentionSteps, head: int) -> Around:
+    concat = join_heads(steps.head_out[None])[0]
+    weight = None if steps.q_weight is None else steps.q_weight[head]
+    projected = None if weight is None else steps.x @ weight + steps.q_bias[head]
+    return Around(
+        x=_host(steps.x),
+        q_weight=None if weight is None else _host(weight),
+        projected=None if projected is None else _host(projected),
+        concat=_host(concat),
+        together=_host(concat @ steps.out_weight.flatten(0, 1)),
     )
 
 

@@ -50,7 +50,26 @@ def one_head(query: int = 3, **cell) -> tuple[HeadFacts, torch.Tensor]:
 
 def test_only_alibi_adds_a_bias():
     assert "bias" in steps_taken(toy(position_kind="alibi"))
-    assert steps_taken(toy()) == ("qkv", "scores", "scaled", "mask", "softmax", "mix", "write")
+    seven = ("qkv", "scores", "scaled", "mask", "softmax", "mix", "write")
+    assert steps_taken(toy()) == ("project", *seven, "heads")
+    assert steps_taken(toy(n_heads=1)) == ("project", *seven)
+
+
+def test_all_heads_together_write_what_each_writes_alone():
+    _run, seen, layer = ran(layer=0)
+    heads = [head_steps.head_steps(layer, head) for head in range(4)]
+    written = seen.tensor("attention_out", 0)[0] - layer.out_bias
+    assert_near(torch.as_tensor(heads[1].around.together).float(), written)
+    alone = [steps.written[3, 9] for steps in heads]
+    assert heads[0].shares(3, 9) == pytest.approx(np.array(alone), rel=1e-4)
+
+
+def test_queries_begin_as_what_is_read_times_their_weight():
+    _run, _seen, layer = ran(layer=0, position_kind="learned")
+    steps = head_steps.head_steps(layer, 1)
+    assert_near(torch.as_tensor(steps.around.projected).float(), layer.q[1])
+    product = steps.around.x @ steps.around.q_weight
+    assert_near(torch.as_tensor(product).float() + layer.q_bias[1], layer.q[1])
 
 
 def test_a_window_lies_around_a_token():

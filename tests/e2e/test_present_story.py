@@ -63,4 +63,4 @@ def test_each_step_of_a_head_stands_on_one_screen_with_its_arithmetic(speaker: R
         page.keyboard.press("n")
         settle(page)
     expect(on).to_be_disabled()
-    assert _step == 6
+    assert _step == 7

@@ -1,7 +1,7 @@
 """The pictures of the page of attention: every number at its place, every word translated."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from drawn import (
 from blocks import ModelConfig
 from blocks.inspection.contribution import Contribution, ContributionFacts, SinkFacts
 from blocks.inspection.head_facts import HeadFacts
-from blocks.inspection.head_steps import HeadSteps
+from blocks.inspection.head_steps import Around, AttentionSteps, HeadSteps
 from blocks.inspection.scaling import (
     Divisor,
     ScalingFacts,
@@ -72,7 +72,10 @@ def steps() -> HeadSteps:
         mixed,
         None,
     )  # no cap, bias, sink, gate
-    return HeadSteps(q, k, v, *made, out_weight=numbers(4)[:4], written=mixed)
+    around = Around(numbers(4, 5), numbers(4, 6)[:4], q, mixed, mixed)
+    layer = cast(AttentionSteps, None)  # no picture draws it
+    weight = numbers(4)[:4]
+    return HeadSteps(q, k, v, *made, out_weight=weight, written=mixed, around=around, layer=layer)
 
 
 STEPS = steps()
@@ -197,17 +200,18 @@ def heatmaps(picture: Any) -> list[dict[str, Any]]:
 def test_the_strip_has_every_frame_and_tells_its_step():
     data = raw(strip())["data"]
     assert [np.asarray(z["z"]).shape for z in heatmaps(strip())] == (
-        [(5, 4)] * 3 + [(5, 5)] * 4 + [(5, 4)] * 2
+        [(5, 4)] * 4 + [(5, 5)] * 4 + [(5, 4)] * 2
     )
     targets = [trace["customdata"][0][0] for trace in data if trace["type"] == "scatter"]
-    assert targets == ["qkv"] * 3 + ["scores", "scaled", "mask", "softmax", "mix", "write"]
+    later = ["scores", "scaled", "mask", "softmax", "mix", "write"]
+    assert targets == ["project", *["qkv"] * 3, *later]
     faint = [strip_picture.FAINT] * 5
-    assert [z.get("opacity") for z in heatmaps(strip())] == [1, 1, 1, 1, *faint]
+    assert [z.get("opacity") for z in heatmaps(strip())] == [1, 1, 1, 1, 1, *faint]
 
 
 def test_a_strip_so_far_holds_nothing_of_later_steps():
     early = strip_picture.so_far(one_head("scores"), _=same)
-    assert [z["name"] for z in heatmaps(early)] == [z["name"] for z in heatmaps(strip())[:4]]
+    assert [z["name"] for z in heatmaps(early)] == [z["name"] for z in heatmaps(strip())[:5]]
     assert "0 to 1" not in described(early, _=same)
     targets = [t["customdata"][0][0] for t in raw(early)["data"] if t["type"] == "scatter"]
     assert targets == [t["customdata"][0][0] for t in cells(strip())]
@@ -248,16 +252,16 @@ def test_where_sinks_are_set_apart_each_matrix_has_colors_of_its_own_and_dots_be
     assert [len(each["x"]) for each in dots] == beyond and sum(beyond) >= 3
     small = strip_picture.strip(facts, _=same)
     most = [z["meta"]["most"] for z in heatmaps(small) if "most" in z.get("meta", {})]
-    assert most[3] != most[4]  # raw and divided, each on its own
+    assert most[4] != most[5]  # raw and divided, each on its own
 
 
 def test_frames_that_are_current_are_framed_and_bold():
     frame = raw(strip(current="qkv"))["layout"]["shapes"][0]
     other = raw(strip(current="softmax"))["layout"]["shapes"][0]
-    assert frame["x0"] < 0.01 and frame["x1"] == pytest.approx(1 / 3, abs=0.02)
-    assert 6 / 9 < other["x0"] < other["x1"] < 7 / 9 + 0.01
+    assert [frame["x0"], frame["x1"]] == pytest.approx([0.1, 0.4], abs=0.02)
+    assert 7 / 10 < other["x0"] < other["x1"] < 8 / 10 + 0.01
     titles = [a["text"] for a in raw(strip())["layout"]["annotations"]]
-    assert [text.startswith("<b>") for text in titles] == [False] * 3 + [True] + [False] * 5
+    assert [text.startswith("<b>") for text in titles] == [False] * 4 + [True] + [False] * 5
 
 
 def cells(picture: Any) -> list[dict[str, Any]]:

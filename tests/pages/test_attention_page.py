@@ -59,18 +59,18 @@ def test_the_first_view_reads_a_trained_model_and_says_so():
 
 
 def test_the_steps_are_walked_by_a_button_and_kept_in_the_link(at):
-    visit(at, **SMALL)
+    visit(at, **SMALL, attention_step="project")
     assert at.button(key="step_back").disabled
-    for step in ("scores", "scaled", "mask", "softmax", "mix", "write"):
+    for step in ("qkv", "scores", "scaled", "mask", "softmax", "mix", "write", "heads"):
         press(at, "step_on")
         assert_works(at)
         assert settings(at)["attention_step"] == step
     assert at.button(key="step_on").disabled
     press(at, "step_back")
-    assert settings(at)["attention_step"] == "mix"
+    assert settings(at)["attention_step"] == "write"
 
 
-@pytest.mark.parametrize("step", ["qkv", "bias", "softmax", "write"])
+@pytest.mark.parametrize("step", ["project", "bias", "softmax", "write"])
 def test_a_link_opens_at_a_step(at, step: str):
     visit(at, **SMALL, attention_step=step, position_kind="alibi")
     assert_works(at)

@@ -1,10 +1,13 @@
 """What the panels of attention say: facts filled in by hand, each case read."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from said_in import in_both
 
 from blocks import ModelConfig
@@ -14,7 +17,7 @@ from blocks.inspection.contribution import Contribution, ContributionFacts, Sink
 from blocks.inspection.contribution_graph import ContributionGraph, GraphFacts
 from blocks.inspection.head_facts import AllHeads, HeadFacts, Sharpest, Window
 from blocks.inspection.head_probe import KINDS, HeadProbe, ProbeFacts
-from blocks.inspection.head_steps import HeadSteps
+from blocks.inspection.head_steps import Around, AttentionSteps, HeadSteps
 from blocks.inspection.other_attention import KindsFacts
 from blocks.inspection.scaling import (
     Divisor,
@@ -48,11 +51,17 @@ RUN = Run(config=CONFIG, input=Input(tokens=TOKENS), mask=MaskConfig(), seed=3)
 PAIR = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 WEIGHTS = np.array([[1, np.nan, np.nan], [0.25, 0.75, np.nan], [0.9, 0.06, 0.04]])
 MASKED = np.where(np.isnan(WEIGHTS), np.nan, PAIR @ PAIR.T / 2)
+LAYER = cast(
+    AttentionSteps,
+    SimpleNamespace(head_out=torch.ones(2, 3, 2), out_weight=torch.ones(2, 2, 4)),
+)
 STEPS = HeadSteps(
     *(PAIR, PAIR, PAIR, PAIR @ PAIR.T, PAIR @ PAIR.T / 2, None, None, MASKED, None),
     *(WEIGHTS, PAIR, None),
     out_weight=np.ones((2, 4)),
     written=np.ones((3, 4)),
+    around=Around(np.ones((3, 4)), np.ones((4, 2)), PAIR, np.ones((3, 4)), np.ones((3, 4))),
+    layer=LAYER,
 )
 HEAD = HeadFacts(RUN, 1, 0, 2, STEPS, "softmax", key=1)
 BLIND = replace(HEAD, steps=replace(STEPS, masked=STEPS.masked * np.nan, pattern=WEIGHTS * np.nan))
@@ -60,6 +69,16 @@ BLIND = replace(HEAD, steps=replace(STEPS, masked=STEPS.masked * np.nan, pattern
 
 def in_english(monkeypatch: pytest.MonkeyPatch, says, *facts) -> str:
     return in_both(monkeypatch, says, *facts)["en"]
+
+
+def test_the_first_step_and_the_last_are_written_out(monkeypatch: pytest.MonkeyPatch):
+    first, last = (replace(HEAD, step=step, feature=1) for step in ("project", "heads"))
+    said = in_english(monkeypatch, arithmetic.written_out, first)
+    assert "(x · W_Q)[1] = 1.000 × 1.000 + 1.000 × 1.000 + 1.000 × 1.000 + 1.000 × 1.000" in said
+    assert "= **4.000**; with the bias −3.000: **1.000**" in said
+    said = in_english(monkeypatch, arithmetic.written_out, last)
+    assert "**7** → write[1]" in said
+    assert "(Concat · W_O)[1] = Σ over the heads = 2.000 + 2.000 = **1.000**" in said
 
 
 def test_where_a_head_reads(monkeypatch: pytest.MonkeyPatch):
@@ -102,8 +121,8 @@ def test_what_is_not_drawn(monkeypatch: pytest.MonkeyPatch):
     ("d_head", "d_model", "cut"),
     [
         (2, 4, set()),
-        (2, 128, {"write"}),
-        (128, 4, {"qkv", "scores", "mix", "gate", "write"}),
+        (2, 128, {"project", "write", "heads"}),
+        (128, 4, {"project", "qkv", "scores", "mix", "gate", "write", "heads"}),
     ],
 )
 def test_features_are_left_out_where_a_step_draws_them(
@@ -122,24 +141,24 @@ def test_features_are_left_out_where_a_step_draws_them(
 
 def test_a_cell_in_numbers(monkeypatch: pytest.MonkeyPatch):
     lines = in_english(monkeypatch, arithmetic.written_out, HEAD).split("  \n")
-    assert lines[4].startswith(":orange[▸ **Softmax over each row** →]")
-    assert "q(`the₂`) = (1.000, 1.000); k and v likewise" in lines[0]
-    assert "q(`the₂`) · k(`owl`) = 1.000 × 0 + 1.000 × 2.000 = **2.000**" in lines[1]
-    assert "2.000 / √2 = 2.000 / 1.414 = **1.000**" in lines[2]
-    assert "lets this score through unchanged: 1.000" in lines[3]
+    assert lines[5].startswith(":orange[▸ **Softmax over each row** →]")
+    assert "q(`the₂`) = (1.000, 1.000); k and v likewise" in lines[1]
+    assert "q(`the₂`) · k(`owl`) = 1.000 × 0 + 1.000 × 2.000 = **2.000**" in lines[2]
+    assert "2.000 / √2 = 2.000 / 1.414 = **1.000**" in lines[3]
+    assert "lets this score through unchanged: 1.000" in lines[4]
     masked = in_english(monkeypatch, arithmetic.written_out, replace(HEAD, query=0))
     assert "the score becomes −∞" in masked and "no weight at all" in masked
     assert "row is all zeros" in in_english(monkeypatch, arithmetic.written_out, BLIND)
 
 
-@pytest.mark.parametrize(("step", "n_lines"), [("qkv", 1), ("softmax", 5), ("write", 7)])
+@pytest.mark.parametrize(("step", "n_lines"), [("qkv", 2), ("softmax", 6), ("write", 8)])
 def test_a_cell_is_in_numbers_up_to_its_step(
     monkeypatch: pytest.MonkeyPatch, step: str, n_lines: int
 ):
     said = in_english(monkeypatch, arithmetic.written_out, replace(HEAD, step=step))
     lines = said.split("  \n")
     assert len(lines) == n_lines and "▸" in lines[-1]
-    assert [line[:7] for line in lines[:-1]] == [f"**{i}** →" for i in range(1, n_lines)]
+    assert [line[:7] for line in lines[:-1]] == [f"**{i}** →" for i in range(n_lines - 1)]
 
 
 def test_the_model_s_own_ways_are_named(monkeypatch: pytest.MonkeyPatch):

@@ -3,14 +3,17 @@
 from collections.abc import Callable
 
 from blocks.inspection.head_facts import Cell, HeadFacts, steps_taken
-from blocks.inspection.head_steps import Products
+from blocks.inspection.head_steps import Products, products
 from blocks.model.kinds import PositionKind
 from pages.figures.counting import from_one
 from pages.panels.attention import shared
-from pages.panels.attention.matrices import STEP_TITLES
+from pages.panels.attention.matrices import STEP_TITLES, number_of
 from pages.ui import terms
 from pages.ui.language import _, sentences
 
+MOST_HEADS = 8  # whose shares are written out
+MOST_RESULTS = 5  # of earlier steps, beside a step that is presented
+ROUNDING = 1e-4
 MINUS = str.maketrans("-", "−")
 
 
@@ -18,7 +21,7 @@ def written_out(facts: HeadFacts) -> str:
     """A line for the current step, after one for each that led to it, by number."""
     cell, steps = facts.cell, steps_taken(facts.run.config)
     before = steps[: steps.index(facts.step)]
-    lines = [f"**{from_one(i)}** → {LINES[s](facts, cell)}" for i, s in enumerate(before)]
+    lines = [f"**{number_of(s, steps)}** → {LINES[s](facts, cell)}" for s in before]
     title, line = _(STEP_TITLES[facts.step]), LINES[facts.step](facts, cell)
     return "  \n".join((*lines, f":orange[▸ **{title}** →] {line}"))
 
@@ -29,7 +32,36 @@ def in_short(facts: HeadFacts, between: str) -> str:
     before = steps[: steps.index(facts.step)]
     came = [f"{_(STEP_TITLES[s])} → **{RESULTS[s](cell)}**" for s in before if s in RESULTS]
     title, line = _(STEP_TITLES[facts.step]), LINES[facts.step](facts, cell)
-    return "  \n".join((*filter(None, [between.join(came)]), f":orange[▸ **{title}** →] {line}"))
+    return "  \n".join(
+        (*filter(None, [between.join(came[-MOST_RESULTS:])]), f":orange[▸ **{title}** →] {line}")
+    )
+
+
+def _by_weight(facts: HeadFacts, _cell: Cell) -> str:
+    """One feature of the query, as W_Q makes it; a bias is added where there is one."""
+    feature, around = facts.column("project"), facts.steps.around
+    if around.q_weight is None or around.projected is None:
+        return ""
+    found = products(around.x[facts.query], around.q_weight[:, feature])
+    line = f"(x · W_Q)[{feature}] = {_sum(found)}"
+    whole = float(around.projected[facts.query, feature])
+    bias = whole - found.total
+    if abs(bias) <= ROUNDING * max(1.0, abs(whole)):
+        return line
+    text = _("{line}; with the bias {bias}: **{whole}**")
+    return text.format(line=line, bias=number(bias), whole=number(whole))
+
+
+def _of_all_heads(facts: HeadFacts, _cell: Cell) -> str:
+    """What each head adds to one feature, and their sum."""
+    feature = facts.column("heads")
+    shares = facts.steps.shares(facts.query, feature)
+    shown = " + ".join(number(share) for share in shares[:MOST_HEADS])
+    n_more = len(shares) - MOST_HEADS
+    more = _(" + {n} more").format(n=n_more) if n_more > 0 else ""
+    whole = number(float(facts.steps.around.together[facts.query, feature]))
+    text = _("(Concat · W_O)[{feature}] = Σ over the heads = {shares} = **{whole}**")
+    return text.format(feature=feature, shares=f"{shown}{more}", whole=whole)
 
 
 def _projected(facts: HeadFacts, _cell: Cell) -> str:
@@ -124,6 +156,7 @@ def _written(facts: HeadFacts, cell: Cell) -> str:
 
 
 LINES = {
+    "project": _by_weight,
     "qkv": _projected,
     "scores": _scores,
     "scaled": _scaled,
@@ -134,6 +167,7 @@ LINES = {
     "mix": _mixed,
     "gate": _gated,
     "write": _written,
+    "heads": _of_all_heads,
 }
 
 RESULTS: dict[str, Callable[[Cell], str]] = {
@@ -145,6 +179,7 @@ RESULTS: dict[str, Callable[[Cell], str]] = {
     "softmax": lambda cell: number(cell.softmax.weight) if cell.softmax else "0",
     "mix": lambda cell: number(cell.mixed.total),
     "gate": lambda cell: number(cell.gated),
+    "write": lambda cell: number(cell.written.total),
 }
 
 

@@ -8,10 +8,13 @@ from pages.figures.counting import told_apart
 from pages.figures.matrix import Matrix
 from pages.figures.theme import Translate
 
-MOST_TOKENS, MOST_FEATURES = 32, 64
+MOST_TOKENS, MOST_FEATURES, MOST_OF_ALL_HEADS = 32, 64, 256
 SQUARES = ("raw", "scaled", "capped", "biased", "masked", "pattern")
 
+WEIGHTS = ("q_weight", "out_weight")  # whose rows are no tokens
+
 STEP_TITLES = {
+    "project": N_("Multiply by W_Q"),
     "qkv": N_("Queries, keys, values"),
     "scores": N_("Scores q · k"),
     "scaled": N_("Divide by √d_head"),
@@ -22,8 +25,10 @@ STEP_TITLES = {
     "mix": N_("Weights times values"),
     "gate": N_("Gate the output"),
     "write": N_("Output projection"),
+    "heads": N_("All heads side by side"),
 }
 MADE_BY = {
+    "project": ("x",),
     "qkv": ("q", "k", "v"),
     "scores": ("raw",),
     "scaled": ("scaled",),
@@ -34,8 +39,14 @@ MADE_BY = {
     "mix": ("mixed",),
     "gate": ("gated",),
     "write": ("written",),
+    "heads": ("together",),
 }
 NAMES = {
+    "x": ("X", N_("What attention reads: a vector for each token")),
+    "q_weight": ("W_Q", N_("Query projection: this head's part")),
+    "projected": ("X · W_Q", N_("Queries as W_Q makes them")),
+    "concat": ("Concat", N_("The outputs of all heads side by side")),
+    "together": ("Concat · W_O", N_("What all heads add to the stream together")),
     "q": ("Q", N_("Queries: what each token looks for")),
     "k": ("K", N_("Keys: what each token can be found by")),
     "v": ("V", N_("Values: what each token passes on")),
@@ -54,10 +65,11 @@ NAMES = {
 
 def matrix_of(facts: HeadFacts, name: str, _: Translate) -> Matrix:
     """One matrix of the head, cut to the tokens and features that are drawn."""
-    rows, values = facts.drawn(MOST_TOKENS).rows, getattr(facts.steps, name)
+    rows, values = facts.drawn(MOST_TOKENS).rows, facts.matrix(name)
+    most = MOST_OF_ALL_HEADS if name == "concat" else MOST_FEATURES
     tokens, (symbol, title) = told_apart(facts.labels)[rows], NAMES[name]
-    values = values[:MOST_FEATURES] if name == "out_weight" else values[rows]
-    values = values[:, rows] if name in SQUARES else values[:, :MOST_FEATURES]
+    values = values[:MOST_FEATURES] if name in WEIGHTS else values[rows]
+    values = values[:, rows] if name in SQUARES else values[:, :most]
     is_weights = name == "pattern"
     down, across = (tuple(f"[{i}]" for i in range(n)) for n in values.shape)
     return Matrix(
@@ -65,11 +77,16 @@ def matrix_of(facts: HeadFacts, name: str, _: Translate) -> Matrix:
         _(symbol),
         _(title),
         values,
-        down if name == "out_weight" else tokens,
+        down if name in WEIGHTS else tokens,
         tokens if name in SQUARES else across,
         is_weights=is_weights,
         end=quantile(values) if facts.apart and not is_weights else None,
     )
+
+
+def number_of(step: str, steps: tuple[str, ...]) -> int:
+    """What a step counts as: the first is that which takes queries, keys and values."""
+    return steps.index(step) - steps.index("qkv") + 1
 
 
 def quantile(values: np.ndarray) -> float | None:

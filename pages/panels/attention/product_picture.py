@@ -53,12 +53,14 @@ def product(
     own: that of the left stands below it, the others beside theirs.
     """
     left, right, result = matrices
-    split, floor = _split(left, result, size), _floor(right, result, size)
+    split = _split(left, result, size)
     at_left, at_right = (0, split - GAP / 2), (split + GAP / 2, 1)
     top = room_above(result, Place(2, at_right, (0, 1)), size)
     height = size.height or height_of(len(left.rows)) + 170 + top + BAR
     foot = 0 if size.is_in_full else BAR
-    below = (0, floor - BETWEEN * size.growth / (height - size.growth * (top + 34 + foot)))
+    gap = BETWEEN * size.growth / (height - size.growth * (top + 34 + foot))
+    floor = _floor(right, result, size, gap)
+    below = (0, floor - gap)
     places = Place(1, at_left, below), Place(2, at_right, (floor, 1)), Place(3, at_right, below)
     column = chosen.key if result.name in SQUARES else chosen.feature
     return figure(
@@ -141,10 +143,11 @@ def _product_titles(
 def _split(left: Matrix, result: Matrix, size: Size) -> float:
     """Where the left matrix ends, in shares of the width."""
     a, b = left.values.shape[1], result.values.shape[1]
-    return float(np.clip(a / (a + b), 0.2 if size.is_in_full else 0.28, 0.42))
+    return float(np.clip(a / (a + b), *((0.2, 0.75) if size.is_in_full else (0.28, 0.42))))
 
 
-def _floor(right: Matrix, result: Matrix, size: Size) -> float:
+def _floor(right: Matrix, result: Matrix, size: Size, gap: float) -> float:
     """Where the upper matrix begins, in shares of the height."""
     a, b = right.values.shape[0], result.values.shape[0]
-    return 1 - float(np.clip(a / (a + b), 0.26, 0.5 if size.is_in_full else 0.34))
+    share = a / (a + b)
+    return 1 - ((1 - gap) * share if size.is_in_full else float(np.clip(share, 0.26, 0.34)))

@@ -14,7 +14,7 @@ from pages.panels.attention.matrices import MOST_TOKENS, SQUARES
 KEYS_NAMED, SYMBOL, BAR = 12, 40, 60  # keys; pixels of a symbol, and of a scale below a matrix
 NARROW = 350  # pixels: on a phone
 FEW, WIDEST = 6, 16  # tokens and features whose numbers are all shown
-IN_FULL, BESIDE = (1180, 380), (680, 490)  # pixels of a projector's screen
+IN_FULL, LOW, HIGH, BESIDE = 1180, 380, 455, (680, 490)  # pixels of a projector's screen
 
 
 class Chosen(NamedTuple):
@@ -42,7 +42,7 @@ class Size(NamedTuple):
     @property
     def is_in_full(self) -> bool:
         """Whether there is room for the numbers of all matrices."""
-        return self == IN_FULL
+        return self.width == IN_FULL
 
     def given_to(self, picture: Picture) -> Picture:
         """The picture with this size."""
@@ -51,9 +51,14 @@ class Size(NamedTuple):
         return picture.with_layout(height=self.height, meta={PRESENTED: self.width})
 
 
-def size_of(n_tokens: int, n_features: int) -> Size:
-    """Of a step that is presented: few tokens have the whole width, others that of a column."""
-    return Size(*(IN_FULL if n_tokens <= FEW and n_features <= WIDEST else BESIDE))
+def size_of(n_tokens: int, n_features: int, *, is_high: bool) -> Size:
+    """Of a step that is presented: few tokens have the whole width, others that of a column.
+
+    `is_high`: a matrix in it has a row for each feature of the model.
+    """
+    if n_tokens > FEW or n_features > WIDEST:
+        return Size(*BESIDE)
+    return Size(IN_FULL, HIGH if is_high else LOW)
 
 
 def returns(matrix: Matrix, tokens: Sequence[int]) -> Returns:
@@ -103,6 +108,8 @@ def are_upright(tokens: Sequence[str], place: Place, size: Size) -> bool:
 
 def room_above(matrix: Matrix, place: Place, size: Size) -> int:
     """Pixels for the symbol of a matrix and the names of its columns."""
+    if matrix.name == "concat":
+        return SYMBOL + 18
     if matrix.name not in SQUARES:
         return SYMBOL
     is_upright = are_upright(matrix.columns, place, size)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from blocks.inspection.head_facts import HeadFacts
+from pages.figures import palette
+from pages.figures.counting import from_one
 from pages.figures.matrix import (
     Matrix,
     Place,
@@ -42,13 +44,17 @@ from pages.panels.attention.step_parts import (
     written,
 )
 
-GAP, SUMS_FROM = 0.03, 0.92
+GAP, SUMS_FROM, HEADS_NAMED = 0.03, 0.92, 6
 PRODUCTS = {
+    "project": ("x", "q_weight", "projected"),
     "scores": ("q", "k", "raw"),
     "mix": ("pattern", "v", "mixed"),
     "write": ("mixed", "out_weight", "written"),
 }
-READS = {"scaled": "raw", "cap": "scaled", "softmax": "masked", "gate": "mixed"}
+READS = {
+    **{"scaled": "raw", "cap": "scaled", "softmax": "masked", "gate": "mixed"},
+    "heads": "concat",
+}
 
 
 def step(facts: HeadFacts, *, _: Translate) -> Picture:
@@ -58,8 +64,13 @@ def step(facts: HeadFacts, *, _: Translate) -> Picture:
 
 def presented(facts: HeadFacts, *, _: Translate) -> Picture:
     """The same for a projector: on one screen with its sentence and its numbers."""
-    size = size_of(len(facts.labels), facts.widest)
+    size = presented_size(facts)
     return size.given_to(_drawn(facts, size, _))
+
+
+def presented_size(facts: HeadFacts) -> Size:
+    """How large the step is there."""
+    return size_of(len(facts.labels), facts.widest, is_high=facts.step == "project")
 
 
 def _drawn(facts: HeadFacts, size: Size, _: Translate) -> Picture:
@@ -81,7 +92,28 @@ def _drawn(facts: HeadFacts, size: Size, _: Translate) -> Picture:
     made = MADE_BY[facts.step]
     read = () if facts.step == "qkv" else (_read_by(facts),)
     matrices = [matrix_of(facts, name, _) for name in (*read, *made)]
-    return side_by_side(matrices, chosen, numbers, title=title, size=size, _=_)
+    picture = side_by_side(matrices, chosen, numbers, title=title, size=size, _=_)
+    return _with_heads(picture, facts, matrices[0], _) if facts.step == "heads" else picture
+
+
+def _with_heads(picture: Picture, facts: HeadFacts, concat: Matrix, _: Translate) -> Picture:
+    """Where one head ends and the next begins, and which is which."""
+    layout, d_head, n = picture.parts["layout"], facts.steps.d_head, concat.values.shape[1]
+    there = range(-(-n // d_head))
+    step = -(-len(there) // HEADS_NAMED)
+    names = {
+        "tickvals": [(head + 0.5) * d_head - 0.5 for head in there[::step]],
+        "ticktext": [_("head {head}").format(head=from_one(head)) for head in there[::step]],
+        **{"showticklabels": True, "side": "top", "tickangle": 0},
+    }
+    place = Place(1, (0, 0), (0, 0))
+    between = [
+        outlined(place, head * d_head, 0, d_head, len(concat.rows), thick=head == facts.head)
+        for head in there
+    ]
+    lines = [{**each, "line": {**each["line"], "color": palette.RESIDUAL}} for each in between]
+    shapes = [*lines, *layout["shapes"]]
+    return picture.with_layout(shapes=shapes, xaxis={**layout["xaxis"], **names})
 
 
 def _read_by(facts: HeadFacts) -> str:
@@ -105,14 +137,10 @@ def side_by_side(
     The pinned row is outlined in each, and the chosen cell where the columns are keys. Scores and
     weights have a scale each, below; all else has one in common.
     """
-    n, width = len(matrices), 1 / len(matrices)
-    end = SUMS_FROM if matrices[-1].is_weights else 1
-    places = [
-        Place(i + 1, (end * i * width + (GAP if i else 0), end * (i + 1) * width), (0, 1))
-        for i in range(n)
-    ]
+    is_stacked = size.is_in_full and matrices[0].name == "concat"
+    places = _below() if is_stacked else _beside(matrices)
     tokens = matrices[0].rows
-    top = room_above(matrices[-1], places[-1], size)
+    top = max(room_above(*each, size) for each in zip(matrices, places, strict=True))
     traces, most = [], common_scale(matrices)
     bars = _bars(matrices, places, _)
     foot = BAR if bars[0] else 0
@@ -122,7 +150,7 @@ def side_by_side(
         traces.append({**colors, **numbered(matrix.values), **written(matrix, size)})
         traces += outliers(matrix, place)
         traces += cells(matrix, place, returns(matrix, numbers), _)
-        rows = query_names(tokens, i == 0) | row_sums(matrix)
+        rows = query_names(tokens, is_stacked or i == 0) | row_sums(matrix)
         layout |= axes(matrix, place, x=key_names(matrix, place, size), y=rows)
     marks = [
         mark
@@ -138,6 +166,21 @@ def side_by_side(
         annotations=_titles(matrices, places, top),
         **layout,
     )
+
+
+def _beside(matrices: Sequence[Matrix]) -> list[Place]:
+    """Places from left to right."""
+    width = 1 / len(matrices)
+    end = SUMS_FROM if matrices[-1].is_weights else 1
+    return [
+        Place(i + 1, (end * i * width + (GAP if i else 0), end * (i + 1) * width), (0, 1))
+        for i in range(len(matrices))
+    ]
+
+
+def _below() -> list[Place]:
+    """Two places, one below the other."""
+    return [Place(1, (0, 1), (0.6, 1)), Place(2, (0, 1), (0, 0.4))]
 
 
 def _bars(
@@ -164,6 +207,6 @@ def _marks(matrix: Matrix, place: Place, chosen: Chosen) -> list[dict[str, Any]]
         return [] if chosen.key is None else [outlined(place, 0, chosen.key, n_columns, 1)]
     row = [outlined(place, 0, chosen.query, n_columns, 1)]
     column = chosen.key if matrix.name in SQUARES else chosen.feature
-    if column is None or matrix.name == "q":
+    if column is None or matrix.name in ("q", "concat"):
         return row
     return [*row, outlined(place, column, chosen.query, 1, 1, thick=True)]

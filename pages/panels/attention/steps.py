@@ -6,15 +6,14 @@ from typing import Any
 import streamlit as st
 
 from blocks.inspection import head_steps, source
-from blocks.inspection.head_facts import HeadFacts, steps_taken
+from blocks.inspection.head_facts import WITH_FEATURES, HeadFacts, steps_taken
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one, told_apart
 from pages.figures.theme import Picture
 from pages.panels.attention import arithmetic, matrices, shared, step_picture, strip_picture
 from pages.panels.attention.arithmetic import number
-from pages.panels.attention.matrices import STEP_TITLES
-from pages.panels.attention.step_parts import size_of
+from pages.panels.attention.matrices import STEP_TITLES, number_of
 from pages.ui import labelled, link, present, sinks
 from pages.ui.brought import whose_weights
 from pages.ui.chart import show
@@ -69,6 +68,10 @@ def says_reads(facts: HeadFacts) -> str:
 
 
 STEP_SENTENCES = {
+    "project": N_(
+        "Attention reads a vector x of {d_model} numbers for every token; times W_Q it becomes a "
+        "query of {d_head} numbers. Keys and values are made by W_K and W_V in the same way."
+    ),
     "qkv": N_(
         "Every token has three vectors of {d_head} numbers: a query (what it looks for), a key "
         "(what it can be found by) and a value (what it passes on)."
@@ -94,6 +97,10 @@ STEP_SENTENCES = {
         "The output projection maps {d_head} numbers to d_model = {d_model}: this head adds "
         "a vector of length {written}; the vectors of all heads are summed."
     ),
+    "heads": N_(
+        "All {n_heads} heads stand side by side: Concat(head 1 … head {n_heads}) · W_O is the sum "
+        "of what each head writes alone, here a vector of length {together}."
+    ),
 }
 
 
@@ -108,6 +115,8 @@ def says_step(facts: HeadFacts) -> str:
         mixed=f"{facts.length('mixed'):.3f}",
         gated=f"{facts.length('passed_on'):.3f}",
         written=f"{facts.length('written'):.3f}",
+        together=f"{facts.length('together'):.3f}",
+        n_heads=facts.run.config.n_heads,
         d_head=facts.steps.d_head,
         d_model=facts.run.config.d_model,
     )
@@ -163,11 +172,11 @@ def steps_of_a_head(run: Run) -> None:
 
 def _on_one_screen(facts: HeadFacts) -> None:
     """For a projector: one step, and the cell in numbers; keys lead through the steps."""
-    keys, sentence = st.columns([1, 4], vertical_alignment="center")
+    keys, sentence = st.columns([5, 17], vertical_alignment="center")
     with keys, st.container(horizontal=True):
         step_keys(facts)
     sentence.markdown(says_step(facts))
-    if size_of(len(facts.labels), facts.widest).is_in_full:
+    if step_picture.presented_size(facts).is_in_full:
         _step_large(facts, step_picture.presented)
         _in_numbers(arithmetic.in_short(facts, " · "))
     else:
@@ -201,7 +210,7 @@ def step_choice(facts: HeadFacts) -> None:
         st.pills(
             _("Step"),
             steps,
-            format_func=lambda name: f"{from_one(steps.index(name))} · {_(STEP_TITLES[name])}",
+            format_func=lambda name: f"{number_of(name, steps)} · {_(STEP_TITLES[name])}",
             required=True,
             wrap=True,
             label_visibility="collapsed",
@@ -241,7 +250,7 @@ def cell_choice(facts: HeadFacts) -> None:
             **link.view("key", facts.key, labels),
         )
     last = facts.last_column(facts.step)
-    if facts.step in ("mix", "gate", "write") and last > 0:
+    if facts.step in WITH_FEATURES and last > 0:
         with right:
             label = _("Feature · the column written out below")
             slider("feature", label, facts.column(facts.step), most=last)
