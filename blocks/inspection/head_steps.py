@@ -82,6 +82,7 @@ def attention_steps(
     q, k = again.tensor("q", layer), again.tensor("k", layer)
     with torch.no_grad():
         bias, gate = attention.bias(q, k), attention.gate(x)
+    weight, bias_of_q = _queries_made_by(attention)
     everyone = torch.ones_like(found["scores"][0], dtype=torch.bool)
     shared = {name: repeat_kv(found.pop(name)[None], len(found["q"]))[0] for name in "kv"}
     return AttentionSteps(
@@ -96,7 +97,8 @@ def attention_steps(
         out_weight=out_weight(attention),
         out_bias=out_bias(attention),
         x=at_least_float32(x[0]),
-        **_queries_made_by(attention),
+        q_weight=weight,
+        q_bias=bias_of_q,
     )
 
 
@@ -111,15 +113,13 @@ def _as_model(attention: Attention) -> Callable[..., Tensor]:
     return lambda x, mask: write(attention(x, mask))
 
 
-def _queries_made_by(attention: Attention) -> dict[str, Tensor | None]:
+def _queries_made_by(attention: Attention) -> tuple[Tensor | None, Tensor]:
     """Weight and bias of the queries, each head's part; no weight where they are made otherwise."""
     made = attention.q_proj
     bias = torch.zeros(1) if made.bias is None else at_least_float32(made.bias.detach())
     weight = at_least_float32(made.weight.detach()).unflatten(0, (attention.n_heads, -1)).mT
-    return {
-        "q_weight": None if isinstance(attention, LatentAttention) else weight,
-        "q_bias": bias.expand(weight.shape[0] * weight.shape[2]).reshape(len(weight), 1, -1),
-    }
+    bias = bias.expand(weight.shape[0] * weight.shape[2]).reshape(len(weight), 1, -1)
+    return None if isinstance(attention, LatentAttention) else weight, bias
 
 
 def out_weight(attention: Attention) -> Tensor:

@@ -75,7 +75,7 @@ def test_the_first_step_and_the_last_are_written_out(monkeypatch: pytest.MonkeyP
     first, last = (replace(HEAD, step=step, feature=1) for step in ("project", "heads"))
     said = in_english(monkeypatch, arithmetic.written_out, first)
     assert "(x · W_Q)[1] = 1.000 × 1.000 + 1.000 × 1.000 + 1.000 × 1.000 + 1.000 × 1.000" in said
-    assert "= **4.000**; with the bias −3.000: **1.000**" in said
+    assert "= **4.000**; plus the bias −3.000: **1.000**" in said
     said = in_english(monkeypatch, arithmetic.written_out, last)
     assert "**7** → write[1]" in said
     assert "(Concat · W_O)[1] = Σ over the heads = 2.000 + 2.000 = **1.000**" in said

@@ -48,7 +48,7 @@ def _by_weight(facts: HeadFacts, _cell: Cell) -> str:
     bias = whole - found.total
     if abs(bias) <= ROUNDING * max(1.0, abs(whole)):
         return line
-    text = _("{line}; with the bias {bias}: **{whole}**")
+    text = _("{line}; plus the bias {bias}: **{whole}**")
     return text.format(line=line, bias=number(bias), whole=number(whole))
 
 

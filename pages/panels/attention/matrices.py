@@ -45,7 +45,7 @@ NAMES = {
     "x": ("X", N_("What attention reads: a vector for each token")),
     "q_weight": ("W_Q", N_("Query projection: this head's part")),
     "projected": ("X · W_Q", N_("Queries as W_Q makes them")),
-    "concat": ("Concat", N_("The outputs of all heads side by side")),
+    "concat": (N_("Concat"), N_("The outputs of all heads side by side")),
     "together": ("Concat · W_O", N_("What all heads add to the stream together")),
     "q": ("Q", N_("Queries: what each token looks for")),
     "k": ("K", N_("Keys: what each token can be found by")),

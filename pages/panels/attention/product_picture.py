@@ -58,7 +58,7 @@ def product(
     top = room_above(result, Place(2, at_right, (0, 1)), size)
     height = size.height or height_of(len(left.rows)) + 170 + top + BAR
     foot = 0 if size.is_in_full else BAR
-    gap = BETWEEN * size.growth / (height - size.growth * (top + 34 + foot))
+    gap = BETWEEN * size.growth / (height - size.growth * (top + size.room_for_title + 8 + foot))
     floor = _floor(right, result, size, gap)
     below = (0, floor - gap)
     places = Place(1, at_left, below), Place(2, at_right, (floor, 1)), Place(3, at_right, below)
@@ -71,7 +71,7 @@ def product(
         ],
         title=title,
         height=height,
-        margin=(top + 26, 8 + foot),
+        margin=(top + size.room_for_title, 8 + foot),
         shapes=_meeting(matrices, places, chosen.query, column),
         annotations=[
             *_product_titles(matrices, places, top),

@@ -14,7 +14,7 @@ from pages.panels.attention.matrices import MOST_TOKENS, SQUARES
 KEYS_NAMED, SYMBOL, BAR = 12, 40, 60  # keys; pixels of a symbol, and of a scale below a matrix
 NARROW = 350  # pixels: on a phone
 FEW, WIDEST = 6, 16  # tokens and features whose numbers are all shown
-IN_FULL, LOW, HIGH, BESIDE = 1180, 380, 455, (680, 490)  # pixels of a projector's screen
+IN_FULL, LOW, HIGH, BESIDE = 1180, 350, 425, (680, 490)  # pixels of a projector's screen
 
 
 class Chosen(NamedTuple):
@@ -38,6 +38,11 @@ class Size(NamedTuple):
     def growth(self) -> float:
         """How many times larger its texts are."""
         return GROWTH if self.width else 1
+
+    @property
+    def room_for_title(self) -> int:
+        """Pixels above the symbols of the matrices, as they are before they grow."""
+        return 4 if self.width else 26
 
     @property
     def is_in_full(self) -> bool:

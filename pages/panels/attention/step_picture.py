@@ -74,7 +74,8 @@ def presented_size(facts: HeadFacts) -> Size:
 
 
 def _drawn(facts: HeadFacts, size: Size, _: Translate) -> Picture:
-    drawn, title = facts.drawn(MOST_TOKENS), _(STEP_TITLES[facts.step])
+    drawn = facts.drawn(MOST_TOKENS)
+    title = "" if size.width else _(STEP_TITLES[facts.step])  # which the numbers beside it have
     column = facts.column(facts.step)
     chosen = Chosen(
         facts.query - drawn.first,
@@ -161,7 +162,7 @@ def side_by_side(
         traces,
         title=title,
         height=height_of(len(tokens)) + top + foot,
-        margin=(top + 26, 8 + foot),
+        margin=(top + size.room_for_title, 8 + foot),
         shapes=marks,
         annotations=_titles(matrices, places, top),
         **layout,
@@ -195,7 +196,7 @@ def _bars(
 
 def _titles(matrices: Sequence[Matrix], places: Sequence[Place], top: int) -> list[dict[str, Any]]:
     return [
-        titled(f"<b>{matrix.symbol}</b>", place, shift=top - 34)
+        titled(f"<b>{matrix.symbol}</b>", place, shift=top - 34 if place.y[1] == 1 else 2)
         for matrix, place in zip(matrices, places, strict=True)
     ]
 
