@@ -62,6 +62,10 @@ class TrainingFacts:
         """The exact count as a multiple of 6·N·D."""
         return self.cost.exact / self.cost.rule
 
+    def seconds_at(self, flops_per_s: float) -> float:
+        """How long all of it takes at this speed, without a pause."""
+        return (self.cost.exact + self.cost.recomputed) / flops_per_s
+
     @property
     def chosen(self) -> OnDevice | None:
         """The planned device; None where it does not compute in this number format."""

@@ -3,12 +3,27 @@
 import atexit
 import shutil
 import tempfile
+import time
+from functools import lru_cache
 from pathlib import Path
 
+from blocks.efficiency.expected import flops_per_second
 from blocks.lessons.rooms import Rooms
 from blocks.work import Queue, Turns
 from pages.ui import settings
 from pages.ui.once import once
+
+SPEED_HOLDS = 60  # seconds
+
+
+def speed() -> float:
+    """FLOPs per second here, measured once a minute: a rerun does not wait for it each time."""
+    return _speed(int(time.monotonic() // SPEED_HOLDS))
+
+
+@lru_cache(maxsize=1)
+def _speed(_minute: int) -> float:
+    return flops_per_second()
 
 
 @once

@@ -211,7 +211,7 @@ def test_the_step_is_one_piece_and_the_next_lesson_is_named_where_it_is_not_cut(
     at = lesson_opened(lesson_step=5)
     assert any("step\u00a06\u00a0of\u00a06" in each.value for each in at.caption)
     ways = [way.proto for way in at.get("page_link") if "Next lesson" in way.proto.label]
-    assert [way.help for way in ways] == ["Many heads, same price"]
+    assert [way.help for way in ways] == ["How many heads should a layer have?"]
 
 
 def test_a_sentence_of_fewer_words_than_a_lesson_reads_is_said_to_be_short():

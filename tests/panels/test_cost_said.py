@@ -310,6 +310,9 @@ def test_the_hours(monkeypatch: pytest.MonkeyPatch):
     assert said["en"].startswith("One NVIDIA T4 at 50% of 65 TFLOP/s takes 1 hour. Weights")
     few = replace(PLANNED, devices=(OnDevice("t4", 65e12, 1.0, 1.0, 8, is_enough=False),))
     assert ". But weights" in in_both(monkeypatch, training.says_hours, few)["en"]
+    n_flops = PLANNED.cost.exact + PLANNED.cost.recomputed
+    here = in_both(monkeypatch, training.says_here, PLANNED, n_flops / 86400 / 250)["en"]
+    assert "the same training would take 250 days without a pause" in here
     none = in_both(monkeypatch, training.says_hours, replace(PLANNED, devices=()))["en"]
     assert none == "NVIDIA T4 does not compute in bfloat16: choose another number format."
 

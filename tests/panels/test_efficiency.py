@@ -88,7 +88,7 @@ FRONTIER = FrontierFacts(
 def test_the_smallest_file_that_is_good_enough_is_named():
     said = frontier.says_frontier(FRONTIER)
     assert (
-        "**int4** (4 bits per weight, one grid per row)" in said
+        "**4 bits per weight, one grid per row** (`int4`)" in said
         and "4.0 times smaller" in said
         and "99%" in said
     )
@@ -105,8 +105,8 @@ def test_where_the_score_is_no_share_the_loss_decides():
     assert "2.0 times smaller" in frontier.says_frontier(as_good)
     assert "keeps the original score" not in frontier.says_frontier(as_good)
     both = replace(as_good, variants=(*as_good.variants, variant("sparse50.int8", 400, 0.99)))
-    assert "is **sparse50.int8** (50% of the weights set to 0" in frontier.says_frontier(both)
-    still = "original score is **int8** (8 bits per weight, one grid per row): 2.0 times smaller"
+    assert "is **50% of the weights set to 0 (the smallest)" in frontier.says_frontier(both)
+    still = "original score is **8 bits per weight, one grid per row** (`int8`): 2.0 times smaller"
     assert still in frontier.says_frontier(both)
     assert frontier_picture.front(of_a_text, _=str).layout.yaxis.title.text == "held-out loss, nats"
 

@@ -15,7 +15,7 @@ from blocks.model.faults import N_
 from pages.figures.theme import Picture, Translate
 from pages.figures.units import flops, long_duration
 from pages.panels.cost import shared, training_picture
-from pages.ui import link, phone
+from pages.ui import link, machine, phone
 from pages.ui.chart import columns, show
 from pages.ui.controls import pick, slide, slider
 from pages.ui.explain import explained, note
@@ -105,6 +105,16 @@ def says_hours(facts: TrainingFacts) -> str:
             "{fewest:,} of these devices (using {usable:.0%} of their memory)."
         )
     return sentences(said, text.format(fewest=found.fewest, usable=plan.usable))
+
+
+def says_here(facts: TrainingFacts, flops_per_s: float) -> str:
+    """What all of it would take on the machine that serves this page, without a pause."""
+    text = _(
+        "On the machine that serves this page, whose matrix products reach {rate}/s in float32 "
+        "now, the same training would take {time} without a pause, if it fitted."
+    )
+    time = long_duration(facts.seconds_at(flops_per_s), _=_)
+    return text.format(rate=flops(flops_per_s), time=time)
 
 
 def term(name: str, facts: TrainingFacts) -> str:
@@ -211,6 +221,7 @@ def what_training_takes(config: ModelConfig) -> None:
         draw = partial(plan_controls, facts.plan, facts.optimal_tokens)
         phone.folded(says_plan(facts.plan), draw, key="plan_fold")
     say(says_hours, *shown, facts=training_facts)
+    note(says_here(facts, machine.speed()))
     left, right = columns(2)
     with left:
         show(draw_cost, *shown, facts=training_facts, key="cost_waterfall")

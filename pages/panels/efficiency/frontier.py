@@ -76,7 +76,7 @@ def says_frontier(facts: FrontierFacts) -> str:
     best = facts.smallest(MOST_LOST)
     text = _(
         "Of {n} files, the smallest whose score (or loss) is worse by at most {most} is "
-        "**{name}** ({words}): {size} instead of {original}, {ratio:.1f} times smaller."
+        "**{words}** (`{name}`): {size} instead of {original}, {ratio:.1f} times smaller."
     )
     said = text.format(
         n=len(facts.variants),
@@ -136,12 +136,12 @@ def _says_lossless(facts: FrontierFacts) -> str:
     if best == facts.smallest(MOST_LOST):
         return ""
     text = _(
-        "The smallest file without a higher loss is **{name}** ({words}), {ratio:.1f} times "
+        "The smallest file without a higher loss is **{words}** (`{name}`), {ratio:.1f} times "
         "smaller."
     )
     if facts.is_share:
         text = _(
-            "The smallest file that keeps the original score is **{name}** ({words}): "
+            "The smallest file that keeps the original score is **{words}** (`{name}`): "
             "{ratio:.1f} times smaller, with a held-out loss of {loss:.3f}."
         )
     return text.format(

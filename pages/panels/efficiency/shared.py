@@ -1,16 +1,14 @@
 """What the panels of Efficiency share: the trained model, its variants, and the way to one."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import pandas as pd
 import streamlit as st
 
 from blocks.cost.units import bytes_text
 from blocks.efficiency.compression import Calibrated, Compression
-from blocks.efficiency.expected import flops_per_second, variant_flops
+from blocks.efficiency.expected import variant_flops
 from blocks.efficiency.frontier import Variant
 from blocks.efficiency.names import compression_of, name_of
 from blocks.observe.run import Run
@@ -22,7 +20,7 @@ from pages.panels.efficiency import made
 from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.efficiency.score_text import measured, measured_weights
 from pages.panels.training.shared import expected_pace
-from pages.ui import brought, link, starts
+from pages.ui import brought, link, machine, starts
 from pages.ui.compare import kept
 from pages.ui.explain import note
 from pages.ui.language import _, bracketed, enumeration, say_fault, sentences
@@ -31,8 +29,6 @@ from pages.ui.link_fields.efficiency import FIELDS
 from pages.ui.numbers import percent
 from pages.ui.passes import WORTH_SAYING
 from pages.ui.ways import take, way
-
-SPEED_HOLDS = 60  # seconds
 
 
 def ways_to_trained() -> None:
@@ -244,19 +240,12 @@ def expected(run: Run, recipes: Iterable[str]) -> None:
 
 def said_time(run: Run, n_flops: int) -> None:
     """About how long so much work on a text takes here, where that is no matter of seconds."""
-    minute = int(time.monotonic() // SPEED_HOLDS)
-    seconds = 0.0 if whole(run).text is None else n_flops / _speed(minute)
+    seconds = 0.0 if whole(run).text is None else n_flops / machine.speed()
     if seconds > WORTH_SAYING:
         text = _(
             "This takes about {time} here, estimated from the current speed of matrix products."
         )
         note(text.format(time=long_duration(seconds, _=_)))
-
-
-@lru_cache(maxsize=1)
-def _speed(_minute: int) -> float:
-    """FLOPs per second here, measured once a minute: a rerun does not wait for it each time."""
-    return flops_per_second()
 
 
 def use_clicked(customdata: list[str]) -> None:

@@ -208,25 +208,27 @@ def how_long() -> None:
 
 
 def _one_minute(n_steps: int) -> None:
-    """As many updates as a minute holds here, of those that are offered."""
+    """Start as many updates as a minute holds here, of those that are offered."""
     most = max((n for n in N_STEPS if n <= n_steps), default=N_STEPS[0])
-    text = _("One minute: {n:,} updates")
+    if most == link.value("n_steps"):
+        return
+    text = _("Start with {n:,} updates, about a minute")
     st.button(
         text.format(n=most),
         icon=":material/timer:",
         type="tertiary",
         key="one_minute",
-        disabled=most == link.value("n_steps"),
         on_click=_for_a_minute,
         args=(most,),
     )
 
 
 def _for_a_minute(n_steps: int) -> None:
-    """With a warm-up that leaves time to learn."""
+    """Start, with a warm-up that leaves time to learn."""
     link.change("n_steps", n_steps)
     if link.value("warmup_steps") > n_steps // 5:
         link.change("warmup_steps", max(n for n in WARMUPS if n <= n_steps // 5))
+    _start()
 
 
 def task_controls() -> None:
