@@ -39,19 +39,17 @@ function paintEnds(p) {
 
 /* The word that comes next goes to the end of the sentence. */
 function paintJoining(p, box, y) {
-  const { context, scene, layout } = p;
-  const share = progress(p, scene.moves.findIndex((move) => move.kind === "next"));
-  if (!share) return;
+  const { context, scene } = p;
+  const index = scene.moves.findIndex((move) => move.kind === "next");
+  if (index < 0 || !progress(p, index)) return;
   const column = labelColumns(p).at(-1);
-  const n = scene.tokens[column.stack].length;
-  const t = ease(share);
+  const t = ease(progress(p, index));
   const end = { x: column.x - 10, y: column.y + column.h + 2 };
   const x = mix(box.x + 40, end.x, t);
   font(p, 13, 600);
   context.fillStyle = p.colors.pinned;
   context.textAlign = "right";
   context.fillText(scene.ends[0].label, x, mix(y, Math.min(end.y, p.height - 6), t) - Math.sin(Math.PI * t) * 60);
-  void layout, n;
 }
 
 /* The places where tokens are written: before the first strip of each text. */

@@ -278,15 +278,21 @@ function rowShare(row, n, share) {
   return clamp((share - start) / SPAN);
 }
 
-function rowsDone(p, image, box, n, share) {
+/* How many rows have arrived. */
+function nDone(n, share) {
+  if (share >= 1) return n;
   let done = 0;
   while (done < n && rowShare(done, n, share) >= 1) done++;
+  return done;
+}
+
+function rowsDone(p, image, box, n, share) {
+  const done = nDone(n, share);
   if (done) p.context.drawImage(image, 0, 0, image.width, done, box.x, box.y, box.w, (box.h * done) / n);
 }
 
 function columnsDone(p, image, box, n, share) {
-  let done = 0;
-  while (done < n && rowShare(done, n, share) >= 1) done++;
+  const done = nDone(n, share);
   if (done) p.context.drawImage(image, 0, 0, done, image.height, box.x, box.y, (box.w * done) / n, box.h);
 }
 

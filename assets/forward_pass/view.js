@@ -339,10 +339,11 @@ function focusOf(view) {
 }
 
 function partFocus(layout, move, width) {
-  const group = layout.groups.find((each) => each.moves.includes(move));
+  const group = layout.groups.find((each) => each.moves.some((own) => own.path === move.path));
+  if (!group) return { x: 0, y: 0, w: layout.width, h: layout.height };
   const boxes = group.moves.flatMap((each) => boxesOf(layout, each.path));
   if (width >= 640) return { ...around(boxes, 0), x: group.x - 56, w: group.w + 60, y: 0, h: layout.height };
-  const heads = [...layout.heads.values()].filter((head) => head.group.moves.includes(move));
+  const heads = [...layout.heads.values()].filter((head) => head.group.moves.some((own) => own.path === move.path));
   if (move.inHead && heads.length) return around(heads, 12);
   const own = [move.path, ...move.reads].flatMap((path) => boxesOf(layout, path));
   return around(own.length ? own : boxes, 30);

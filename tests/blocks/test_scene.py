@@ -11,6 +11,7 @@ from toy import scramble
 from blocks import PRESETS, ModelConfig, build, record
 from blocks.inspection import scene_moves
 from blocks.inspection.scene import BUDGET, MASKED, ZERO, Matrix, opened_layers, scene
+from blocks.inspection.scene_cell import cell_facts
 from blocks.inspection.scene_facts import move_facts
 from blocks.inspection.scene_moves import Move, MoveKind, layer_path, stacks
 from blocks.model.kinds import Architecture
@@ -133,3 +134,22 @@ def test_one_byte_holds_a_number_to_half_a_step_of_its_row():
     codes = found.matrices["embedding"].codes
     assert codes.dtype == np.uint8 and codes.max() <= 2 * ZERO
     assert isinstance(found.moves[0], Move) and found.moves[0].kind is MoveKind.EMBED
+
+
+@pytest.mark.parametrize("seed", range(0, 20, 2))
+def test_a_number_written_out_is_the_one_that_passed(seed: int):
+    run, model, seen = case(seed)
+    found = scene(run, model, opened_layers(run, 0), N_TOKENS - 1)
+    for move in found.moves:
+        if move.path not in found.matrices:
+            continue
+        facts = cell_facts(found, move.path, 1, 2, 0)
+        exact = seen.tensors[move.path][0]
+        exact = exact if exact.ndim == 2 else exact[len(exact) // run.config.n_heads]
+        assert facts is not None
+        if not (facts.is_masked and move.kind is MoveKind.SCORES):
+            assert facts.exact == pytest.approx(float(exact[2, 0]), rel=1e-4, abs=1e-6), move
+        if facts.softmax is not None:
+            assert facts.softmax.weight == pytest.approx(facts.exact, rel=1e-3)
+        if facts.added:
+            assert sum(facts.added) == pytest.approx(facts.exact, rel=1e-3, abs=1e-5)

@@ -95,7 +95,7 @@ def _of_this_model(facts: HeadFacts) -> list[str]:
 
 def _scores(facts: HeadFacts, cell: Cell) -> str:
     query, key = (shared.token(facts.run, i) for i in (facts.query, facts.key))
-    return _("q({query}) · k({key}) = {sum}").format(query=query, key=key, sum=_sum(cell.score))
+    return _("q({query}) · k({key}) = {sum}").format(query=query, key=key, sum=sum_text(cell.score))
 
 
 def _scaled(facts: HeadFacts, cell: Cell) -> str:
@@ -142,7 +142,7 @@ def _softmax(facts: HeadFacts, cell: Cell) -> str:
 def _mixed(facts: HeadFacts, cell: Cell) -> str:
     """The heaviest keys first."""
     text = _("head_out[{feature}] = Σ weight × v[{feature}] = {sum}")
-    return text.format(feature=facts.column("mix"), sum=_sum(cell.mixed))
+    return text.format(feature=facts.column("mix"), sum=sum_text(cell.mixed))
 
 
 def _gated(facts: HeadFacts, cell: Cell) -> str:
@@ -152,7 +152,7 @@ def _gated(facts: HeadFacts, cell: Cell) -> str:
 
 def _written(facts: HeadFacts, cell: Cell) -> str:
     text = _("write[{feature}] = head_out · W_O[:, {feature}] = {sum}")
-    return text.format(feature=facts.column("write"), sum=_sum(cell.written))
+    return text.format(feature=facts.column("write"), sum=sum_text(cell.written))
 
 
 LINES = {
@@ -183,7 +183,8 @@ RESULTS: dict[str, Callable[[Cell], str]] = {
 }
 
 
-def _sum(found: Products) -> str:
+def sum_text(found: Products) -> str:
+    """A sum of products, its first terms written out."""
     terms_shown = " + ".join(f"{number(a)} × {number(b)}" for a, b in found.terms) or "0"
     more = _(" + {n} more").format(n=found.n_more) if found.n_more else ""
     return f"{terms_shown}{more} = **{number(found.total)}**"

@@ -59,11 +59,22 @@ def moving_picture(
     )
 
 
-def _for_the_picture(place: dict[str, Any]) -> dict[str, Any]:
-    path, _colon, at = place["cell"].partition(":")
+def chosen_cell() -> tuple[str, int, int] | None:
+    """What the reader has zoomed to: the path of a matrix, a row and a column of it."""
+    is_there = link.value("zoom") == "cell"
+    return _cell(link.value("cell")) if is_there else None
+
+
+def _cell(text: str) -> tuple[str, int, int] | None:
+    path, _colon, at = text.partition(":")
     row, _comma, column = at.partition(",")
-    cell = {"path": path, "row": int(row), "col": int(column)} if column else None
-    return {**place, "head": place["head"] or 0, "cell": cell}
+    return (path, int(row), int(column)) if column else None
+
+
+def _for_the_picture(place: dict[str, Any]) -> dict[str, Any]:
+    cell = _cell(place["cell"])
+    named = dict(zip(("path", "row", "col"), cell, strict=True)) if cell else None
+    return {**place, "head": place["head"] or 0, "cell": named}
 
 
 def _note_place() -> None:

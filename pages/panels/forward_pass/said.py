@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+from blocks.inspection.scene_cell import CellFacts
 from blocks.inspection.scene_facts import MoveFacts
 from blocks.inspection.scene_moves import CROSS, Move, MoveKind
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.numbers import readable
+from pages.panels.attention.arithmetic import number, sum_text
 from pages.ui import terms
 from pages.ui.language import _, sentences
 from pages.ui.numbers import percent
@@ -84,6 +86,25 @@ def short_name(run: Run, move: Move) -> str:
 
 def says_move(told: Telling) -> str:
     """One sentence with the numbers of this run."""
+    return sentences(_filled(told), *_beside(told))
+
+
+def _beside(told: Telling) -> list[str]:
+    """What else happens in this model, and what of it is not drawn."""
+    config, stage = told.run.config, told.facts.move.stage
+    said = []
+    if stage == "q" and config.turns(told.facts.move.layer or 0):
+        said.append(_("RoPE has rotated q and k by their positions."))
+    if stage == "k" and config.is_latent:
+        said.append(
+            _("Keys and values are made from one latent vector per token, which is not drawn.")
+        )
+    if stage == "head_out" and config.gate_width:
+        said.append(_("A gate has then decided how much of them is passed on."))
+    return said
+
+
+def _filled(told: Telling) -> str:
     facts, config = told.facts, told.run.config
     text = _(_template(told))
     return text.format(
@@ -180,6 +201,31 @@ TEMPLATES = {
         "to {after}."
     ),
 }
+
+
+def says_cell(facts: CellFacts, place: str) -> str:
+    """One number, exactly, and how it came about; `place`: whose it is."""
+    said = _("{place}: {how}").format(place=place, how=_how(facts))
+    if facts.is_masked and facts.move.kind is MoveKind.SCORES:
+        return _("{said}, before the mask rules this pair out").format(said=said)
+    return said
+
+
+def _how(facts: CellFacts) -> str:
+    exact = number(facts.exact)
+    if facts.is_masked and facts.move.kind is MoveKind.SOFTMAX:
+        return _("exp(−∞) = 0: a masked key gets no weight at all.")
+    if facts.softmax is not None:
+        text = "exp({score} − {largest}) / Σ = {exp} / {total} = **{exact}**"
+        names = ("score", "largest", "exp", "total")
+        return text.format(**{n: number(getattr(facts.softmax, n)) for n in names}, exact=exact)
+    if facts.summed is not None and facts.move.kind is MoveKind.SCORES:
+        return f"q · k = {sum_text(facts.summed)}, × {number(facts.scaled_by)} = **{exact}**"
+    if facts.summed is not None:
+        return sum_text(facts.summed)
+    if facts.added:
+        return f"{' + '.join(map(number, facts.added))} = **{exact}**"
+    return f"**{exact}**" if facts.before is None else f"{number(facts.before)} → **{exact}**"
 
 
 def says_logits(after: str, first: str, logit: str, vocab_size: int) -> str:

@@ -10,7 +10,8 @@ from blocks.cost.breakdown import Kind
 from blocks.inspection import next_token
 from blocks.inspection import scene as scenes
 from blocks.inspection.next_token import NextFacts
-from blocks.inspection.scene import Scene
+from blocks.inspection.scene import Matrix, Scene
+from blocks.inspection.scene_cell import CellFacts, cell_facts
 from blocks.inspection.scene_facts import move_facts
 from blocks.inspection.scene_moves import Move, MoveKind, layer_path, stacks
 from blocks.model.kinds import Architecture
@@ -25,10 +26,11 @@ from pages.panels.home import append_word
 from pages.ui import cached, labelled, link, tokens
 from pages.ui.frame import section
 from pages.ui.inputs import current_run
-from pages.ui.language import _, current_language
+from pages.ui.language import _, bracketed, current_language, literal
 from pages.ui.numbers import percent
 
 N_ENDS = 8
+OF_HEADS = (MoveKind.PROJECT, MoveKind.SCORES, MoveKind.SOFTMAX, MoveKind.MIX)
 
 
 def the_pass(run: Run) -> None:
@@ -45,7 +47,34 @@ def picture(run: Run) -> None:
     opened = scenes.opened_layers(run, layer)
     made = partial(_message, run, opened, head, token, writes=_may_grow(run))
     moving.moving_picture(made, _write)
+    if cell := moving.chosen_cell():
+        written_out(run, opened, head, token, cell)
     st.caption(how_to_read())
+    n_drawn, n = scenes.token_windows(run, token), len(run.input.labels)
+    if (window := next(iter(n_drawn.values()))).stop - window.start < n:
+        text = _("Tokens {first} to {last} of {n} are drawn; the model reads all of them.")
+        st.caption(text.format(first=from_one(window.start), last=window.stop, n=n))
+
+
+def written_out(
+    run: Run, opened: frozenset[str], head: int, token: int, cell: tuple[str, int, int]
+) -> None:
+    """The number that the reader has zoomed to, as arithmetic."""
+    facts = cell_facts(scene_of(run, opened, token), cell[0], head, *cell[1:])
+    if facts is not None:
+        st.markdown(said.says_cell(facts, _place(run, facts)))
+
+
+def _place(run: Run, facts: CellFacts) -> str:
+    """Which matrix, which head, whose row, which column."""
+    move, labels = facts.move, labels_of(run)
+    rows = labels["encoder" if move.stage in ("cross_k", "cross_v") else move.stack]
+    column = _("feature {n}").format(n=from_one(facts.column))
+    if move.kind in (MoveKind.SCORES, MoveKind.SOFTMAX):
+        column = literal(labels[_keys_of(move)][facts.column])
+    is_head = move.kind in OF_HEADS
+    head = _("head {n}").format(n=from_one(facts.head)) if is_head else ""
+    return " · ".join(filter(None, (said.title(run, move), head, literal(rows[facts.row]), column)))
 
 
 def how_to_read() -> str:
@@ -166,7 +195,7 @@ def _moves(
             key = of_keys[facts.key] if facts.key < len(of_keys) else ""
             about = said.Telling(run, facts, labels[move.stack][token], key, head, len(of_keys))
             told = said.says_move(about)
-        yield {**_plain(move), **_named(run, move), "says": told}
+        yield {**_plain(move), **_named(run, move, seen.matrices.get(move.path)), "says": told}
     if ends is not None and run.config.architecture is Architecture.GPT:
         name = _("next word")
         first = word_of(ends.likeliest["label"].iloc[0])
@@ -194,8 +223,13 @@ def _plain(move: Move) -> dict[str, Any]:
     }
 
 
-def _named(run: Run, move: Move) -> dict[str, str]:
-    return {"title": said.title(run, move), "short": said.short_name(run, move)}
+def _named(run: Run, move: Move, made: Matrix | None) -> dict[str, str]:
+    """A title, and a short name, which says how much of what is made is drawn."""
+    short = said.short_name(run, move)
+    if made is not None and made.columns is None and made.codes.shape[-1] < made.of:
+        drawn = _("{n} of {of} drawn").format(n=made.codes.shape[-1], of=made.of)
+        short = bracketed(short, drawn)
+    return {"title": said.title(run, move), "short": short}
 
 
 def _end_said(run: Run, move: Move, ends: NextFacts | None) -> str | None:
