@@ -1,0 +1,74 @@
+"""The moving picture in front of a reader: played, dragged through, zoomed into, and true."""
+
+import re
+
+import torch
+from playwright.sync_api import Page, expect
+from served import Reader
+from told import expect_query
+
+from blocks import record
+from blocks.weights.pocket import pocket
+
+TEXT = "Once there was a shy owl called Nora. She had a"
+LINK = f"/forward_pass?preset=stories-en-zh&text={TEXT}"
+
+
+def part(page: Page, name: str):
+    return page.locator(f"[data-part={name}]")
+
+
+def test_the_pass_is_played_dragged_through_and_opened_down_to_a_number(reader: Reader):
+    page = reader.load(f"{LINK}&zoom=head&moment=layers.1.head_out&layer=1&head=1")
+    canvas, title = part(page, "canvas"), part(page, "title")
+    expect(title).to_have_text("layer 2 · weighted values")
+    expect(part(page, "said")).to_contain_text("In head 2")
+
+    box = canvas.bounding_box()
+    canvas.hover(position={"x": box["width"] * 0.14, "y": box["height"] * 0.7})
+    expect(part(page, "tip")).to_contain_text("queries, head 2")
+    assert_is_recorded(part(page, "tip").inner_text())
+
+    canvas.click(position={"x": box["width"] * 0.14, "y": box["height"] * 0.7})
+    expect_query(page, zoom="cell")
+    expect(page.get_by_text(re.compile("layer 2 · queries · head 2.*feature"))).to_be_visible()
+    canvas.press("Escape")
+    canvas.press("Escape")
+    expect_query(page, zoom="layer", layer="1")
+
+    canvas.press("ArrowRight")
+    expect(title).to_have_text("layer 2 · attention")
+    canvas.press("ArrowLeft")
+    expect(title).to_have_text("layer 2 · weighted values")
+    canvas.press("Home")
+    expect(title).to_have_text("embedding")
+    canvas.press(" ")
+    expect(title).not_to_have_text("embedding")
+    canvas.press("End")
+    expect(title).to_have_text("next word")
+    part(page, "next").click()
+    expect_query(page, text=f"{TEXT} red")
+
+
+def assert_is_recorded(told: str) -> None:
+    """The number under the pointer is the one that passed there, as far as it is told."""
+    words = re.fullmatch(r".*layer 2 · queries, head 2 · (\S+) · feature (\d+) · ≈ (.*)", told)
+    assert words is not None, told
+    model = pocket("stories-en-zh")
+    tokens = model.tokenizer.encode(TEXT)
+    seen = record(model.build(), torch.tensor([tokens]))
+    places = [
+        i for i, piece in enumerate(tokens) if model.tokenizer.decode([piece]).strip() == words[1]
+    ]
+    exact = seen.tensor("q", 1)[0, 1, :, int(words[2]) - 1]
+    shown = float(words[3].replace("−", "-"))
+    step = seen.tensor("q", 1)[0, 1].abs().max().item() / 127
+    assert any(abs(exact[i].item() - shown) < step + 0.005 for i in places), told
+
+
+def test_a_chinese_reader_sees_it_on_a_phone(other_reader: Reader):
+    page = other_reader.open("/forward_pass?lang=zh")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(part(page, "title")).to_have_text("概率")
+    assert part(page, "canvas").bounding_box()["width"] < 390
+    assert part(page, "play").get_attribute("aria-label").startswith("播放")

@@ -1,0 +1,89 @@
+"""The sentences of the moving picture, and what is sent to it."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from said_in import in_both
+
+from blocks import ModelConfig, build
+from blocks.inspection.scene import MASKED, opened_layers, scene
+from blocks.inspection.scene_cell import cell_facts
+from blocks.inspection.scene_facts import MoveFacts, move_facts
+from blocks.inspection.scene_moves import Move, MoveKind
+from blocks.model.masks import MaskConfig, MaskKind
+from blocks.observe.run import Input, Run
+from blocks.observe.wiring import PartKind
+from pages.panels.forward_pass import said
+from pages.panels.forward_pass.message import message, packed
+
+CONFIG = ModelConfig(architecture="gpt", n_layers=1, d_model=16, n_heads=2, vocab_size=32)
+RUN = Run(
+    config=CONFIG,
+    input=Input(tokens=("the", "owl", "naps"), token_ids=(1, 2, 3)),
+    mask=MaskConfig(mask_kind=MaskKind.CAUSAL),
+)
+SCENE = scene(RUN, build(CONFIG), opened_layers(RUN, 0), 2)
+
+
+def telling(facts: MoveFacts, run: Run = RUN) -> said.Telling:
+    return said.Telling(run, facts, token="naps", key="{owl}", head=1, n_tokens=3)
+
+
+def facts_of(kind: MoveKind, stage: str, **numbers: float) -> MoveFacts:
+    move = Move(f"layers.0.{stage}", stage, kind, PartKind.ATTENTION, (), 0)
+    return MoveFacts(move, **numbers)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("facts", "has"),
+    [
+        (facts_of(MoveKind.PROJECT, "q", n=8, of=2), ["2", "8"]),
+        (facts_of(MoveKind.SCORES, "scores", number=-1.5, n=8), ["−1.5", "naps", "{owl}"]),
+        (facts_of(MoveKind.MASK, "mask", n=3, of=9), ["3", "9", "−∞"]),
+        (facts_of(MoveKind.SOFTMAX, "pattern", number=0.61), ["61%", "2"]),
+        (facts_of(MoveKind.MIX, "head_out", n=2, of=3), ["90%", "2", "3"]),
+        (facts_of(MoveKind.ADD, "resid_mid", before=1, after=1.25), ["1", "1.25"]),
+        (facts_of(MoveKind.CARRY, "attention_out", after=0.5), ["0.5"]),
+        (facts_of(MoveKind.ROUTE, "router_probs", number=0.5, key=3, of=8), ["4", "50%"]),
+    ],
+)
+def test_a_sentence_has_its_numbers_in_both_languages(monkeypatch, facts: MoveFacts, has: list):
+    for text in in_both(monkeypatch, said.says_move, telling(facts)).values():
+        assert all(each in text for each in has), text
+
+
+def test_every_move_has_a_sentence_a_title_and_cells_written_out(monkeypatch):
+    assert {*said.TEMPLATES, MoveKind.PROJECT, MoveKind.LOGITS, MoveKind.CHOOSE} == {*MoveKind}
+    for move in SCENE.moves[:-2]:
+        told = telling(move_facts(SCENE, RUN, move, 1, 2))
+        english, chinese = in_both(monkeypatch, said.says_move, told).values()
+        assert english != chinese and said.title(RUN, move)
+        if facts := cell_facts(SCENE, move.path, 1, 2, 1):
+            assert "**" in said.says_cell(facts, "here") or "0" in said.says_cell(facts, "here")
+
+
+def test_what_is_not_so_is_not_said():
+    nothing = said.says_move(telling(facts_of(MoveKind.MASK, "mask", n=0, of=9)))
+    assert "no pair" in nothing
+    alone = Run(config=CONFIG.replace(residual=False), input=RUN.input, mask=RUN.mask)
+    assert "no residual" in said.says_move(telling(facts_of(MoveKind.ADD, "resid_mid"), alone))
+    masked = cell_facts(SCENE, "layers.0.scores", 0, 0, 2)
+    assert masked is not None and masked.is_masked and "mask" in said.says_cell(masked, "here")
+
+
+def test_what_is_sent_can_be_read_back():
+    sent = message(packed(SCENE), {"moves": ["␣ and more"]})
+    (n_head,) = struct.unpack("<I", sent[:4])
+    head, numbers = json.loads(sent[4 : 4 + n_head]), sent[4 + n_head :]
+    assert n_head % 4 == 0 and head["moves"] == ["␣ and more"]
+    steps = np.frombuffer(numbers[: 4 * head["n_steps"]], np.float32)
+    codes = np.frombuffer(numbers[4 * head["n_steps"] :], np.uint8)
+    for path, matrix in SCENE.matrices.items():
+        told = head["matrices"][path]
+        n_heads, n_rows, _n_columns = told["shape"]
+        own = codes[told["codes_at"] :][: matrix.codes.size].reshape(told["shape"])
+        step = steps[told["steps_at"] :][: n_heads * n_rows].reshape(n_heads, n_rows, 1)
+        read = np.where(own == MASKED, np.nan, (own.astype(float) - 127) * step)
+        np.testing.assert_array_equal(read, matrix.values)
