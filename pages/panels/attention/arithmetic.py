@@ -43,7 +43,7 @@ def _by_weight(facts: HeadFacts, _cell: Cell) -> str:
     if around.q_weight is None or around.projected is None:
         return ""
     found = products(around.x[facts.query], around.q_weight[:, feature])
-    line = f"(x · W_Q)[{feature}] = {_sum(found)}"
+    line = f"(x · W_Q)[{feature}] = {sum_text(found)}"
     whole = float(around.projected[facts.query, feature])
     bias = whole - found.total
     if abs(bias) <= ROUNDING * max(1.0, abs(whole)):
