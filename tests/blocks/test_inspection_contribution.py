@@ -36,6 +36,9 @@ def by_hand(**changes: Any) -> AttentionSteps:
         "pattern": torch.tensor([[[1.0, 0], [0.9, 0.1]], [[1.0, 0], [0.5, 0.5]]]),
         "out_weight": torch.tensor([[[1.0, 0]], [[0, 2.0]]]),
         "out_bias": torch.tensor([0.0, 4.0]),
+        "x": torch.ones(2, 2),
+        "q_weight": None,
+        "q_bias": torch.zeros(2, 1, 1),
     }
     given |= changes
     given["head_out"] = given["pattern"] @ given["v"]
@@ -137,8 +140,9 @@ def test_the_first_query_and_those_that_may_not_see_the_first_token_do_not_count
 
 def test_a_single_token_is_no_sink():
     one = by_hand()
+    kept = ("out_weight", "out_bias", "x", "q_weight", "q_bias")
     alone = AttentionSteps(
-        **{name: value for name, value in vars(one).items() if name in ("out_weight", "out_bias")},
+        **{name: value for name, value in vars(one).items() if name in kept},
         **{name: getattr(one, name)[:, :1] for name in ("q", "k", "v", "head_out")},
         **{name: getattr(one, name)[:, :1, :1] for name in ("scores", "pattern")},
         mask=one.mask[:1, :1],
