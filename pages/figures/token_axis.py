@@ -1,5 +1,6 @@
 """Tokens along an axis: as many names as there is room for, and all of them under the cursor."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -7,6 +8,8 @@ from pages.figures import marks
 from pages.figures.theme import WIDE, token_label
 
 CLOSE, CROWDED = 16, 24  # so many names get smaller, so that they stand apart on a phone
+FULL, ACROSS = 12, 240  # pixels of few names, and of all of them from left to right on a phone
+FEW_CHARACTERS = 36  # pixels
 
 
 def label_room(tokens: Sequence[str]) -> int:
@@ -28,24 +31,64 @@ def token_ticks(
     tokens: Sequence[str], at_most: int, label: Callable[[str], str] = token_label
 ) -> dict[str, Any]:
     """As many tokens as there is room for; `label` writes what stands there, of other names too."""
-    step = -(-len(tokens) // at_most)
+    return _ticks(tokens, -(-len(tokens) // at_most), label)
+
+
+def _ticks(tokens: Sequence[str], step: int, label: Callable[[str], str]) -> dict[str, Any]:
     shown = range(0, len(tokens), step)
-    size = 12 if len(tokens) <= CLOSE else 10 if len(tokens) <= CROWDED else 9
     return {
         "tickmode": "array",
         "tickvals": list(shown),
         "ticktext": [label(tokens[i]) for i in shown],
-        "tickfont": {"size": size},
+        "tickfont": {"size": _size(len(tokens))},
         "showgrid": False,
         "zeroline": False,
     }
 
 
+def _size(n: int) -> int:
+    """Pixels of so many names."""
+    return FULL if n <= CLOSE else 10 if n <= CROWDED else 9
+
+
 def slanted(
     tokens: Sequence[str], at_most: int, *, angle: int = -55, **more: Any
 ) -> dict[str, Any]:
-    """Tokens from left to right, in margins that leave their names room (see `label_room`)."""
-    return {**token_ticks(tokens, at_most), "tickangle": angle, "automargin": False, **more}
+    """Tokens from left to right, in margins that leave their names room (see `label_room`).
+
+    Upright where two lines have room for them, and where they are short and Chinese, which nobody
+    reads aslant; otherwise slanted, no more than `at_most`.
+    """
+    step = _upright_step(tokens)
+    if step > 1 and not _are_characters(tokens):
+        return {**token_ticks(tokens, at_most), "tickangle": angle, "automargin": False, **more}
+    ticks = _ticks(tokens, step, token_label)
+    if _lines(tokens, step) > 1:
+        ticks["ticktext"] = in_two_lines(ticks["ticktext"], is_above=more.get("side") == "top")
+    return {**ticks, "tickangle": 0, "automargin": False, **more}
+
+
+def in_two_lines(labels: Sequence[str], *, is_above: bool = False) -> list[str]:
+    """Every second label a line further from the axis, so that none touches the next."""
+    further = "{}<br>\u00a0" if is_above else "\u00a0<br>{}"
+    return [further.format(label) if i % 2 else label for i, label in enumerate(labels)]
+
+
+def _are_characters(tokens: Sequence[str]) -> bool:
+    """Whether there is Chinese among them, and none is longer than a few characters."""
+    is_wide = any(ord(sign) > WIDE for token in tokens for sign in token)
+    return is_wide and max(map(label_width, tokens)) <= FEW_CHARACTERS
+
+
+def _upright_step(tokens: Sequence[str]) -> int:
+    """Every which of them has room upright, in two lines."""
+    return max(1, -(-_lines(tokens, 1) // 2))
+
+
+def _lines(tokens: Sequence[str], step: int) -> int:
+    """In how many lines so many of them have room upright on a phone."""
+    widest = max(map(label_width, tokens), default=0) * _size(len(tokens)) / FULL
+    return math.ceil(widest * math.ceil(len(tokens) / step) / ACROSS)
 
 
 def columns(hovers: Sequence[str], returns: Sequence[int], height: float) -> dict[str, Any]:

@@ -14,7 +14,14 @@ from pages.figures.axes import plot_room
 from pages.figures.counting import from_one, read_apart
 from pages.figures.described import SAID
 from pages.figures.theme import SPACE, WIDE, Picture, Translate, faint, figure, token_label
-from pages.figures.token_axis import CLOSE, label_room, label_width, token_ticks
+from pages.figures.token_axis import (
+    CLOSE,
+    CROWDED,
+    in_two_lines,
+    label_room,
+    label_width,
+    token_ticks,
+)
 
 LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8)  # the least share of each
 WIDTHS = (0.7, 1.1, 1.7, 2.5, 3.5, 4.6, 5.8, 7.0)
@@ -114,6 +121,8 @@ def _token_ticks(tokens: Sequence[str], pinned: int) -> dict[str, Any]:
     names = [
         _marked(token_label(tokens[i])) if i == pinned else token_label(tokens[i]) for i in shown
     ]
+    if is_short and len(names) > CROWDED:
+        names = in_two_lines(names)
     return ticks | {"tickvals": list(shown), "ticktext": names}
 
 
