@@ -12,6 +12,7 @@ from blocks.cost.parameters import total_parameters
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.panels import course_map
 from pages.panels.gallery import gallery
 from pages.panels.home import reading
 from pages.panels.questions import ARCHITECTURES, EXPERIMENTS, questions
@@ -114,6 +115,7 @@ def front_page() -> None:
     reading()
     she_or_he()
     doors()
+    course_map.offer()
     gallery()
 
 

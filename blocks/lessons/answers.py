@@ -15,7 +15,6 @@ from blocks.lessons.place import Place
 from blocks.model.faults import N_, ConfigError, Fault
 
 DIGITS, LONGEST, MOST_VALUES, MOST_STEPS = 4, 2_000, 64, 12
-ROUNDED = 0.05  # what is computed by hand has few digits
 NEAR, UNSEEN = 0.1, 0.001  # of the height of a chart
 # Older links also say what was measured, which anybody can write: it is passed over.
 ENTRY = re.compile(r"(\d{1,2}):([-+.\de_]*)(?:=[-+.\de_]*)?", re.ASCII)
@@ -173,7 +172,7 @@ def closeness(ask: Ask, answer: Answer) -> Closeness:
 
 
 def is_right(ask: Ask, answer: Answer) -> bool | None:
-    """Whether a guess was right, a number within 5 %; None of a curve, or without a guess."""
+    """Whether a guess was right, a number within its tolerance; None of a curve, or none."""
     if not answer.was_guessed:
         return None
     match ask.kind:
@@ -186,7 +185,7 @@ def is_right(ask: Ask, answer: Answer) -> bool | None:
         case AskKind.CELL:
             return answer.guess == answer.truth[:2]
         case AskKind.NUMBER:
-            return abs(answer.guess[0] - answer.truth[0]) <= ROUNDED * abs(answer.truth[0])
+            return abs(answer.guess[0] - answer.truth[0]) <= ask.tolerance * abs(answer.truth[0])
     return None
 
 

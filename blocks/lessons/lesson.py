@@ -6,6 +6,7 @@ from enum import StrEnum
 from blocks.lessons.formula import Formula
 
 LARGEST = 1e12  # of the numbers of a lesson, and of a guess
+ROUNDED = 0.05  # what is computed by hand has few digits
 
 
 class AskKind(StrEnum):
@@ -44,6 +45,7 @@ class Ask:
     `truths`: one measurement; of an order one for each of `labels`. `xs`: where a curve is
     guessed. `unit` stands behind the numbers; `least` and `most` bound a number or a curve.
     `given`: what is measured and told with the question, so that nobody has to read it off.
+    `tolerance`: by which share of the truth a number may be off.
     """
 
     question: str
@@ -57,6 +59,7 @@ class Ask:
     given: tuple[tuple[str, Formula], ...] = ()
     least: float = 0.0
     most: float = 1.0
+    tolerance: float = ROUNDED
 
     @property
     def x_name(self) -> str:

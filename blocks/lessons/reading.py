@@ -32,11 +32,12 @@ from urllib.parse import parse_qsl
 
 from blocks.lessons import formula
 from blocks.lessons.formula import Formula
-from blocks.lessons.lesson import LARGEST, Ask, AskKind, Lesson, Option, Step
+from blocks.lessons.lesson import LARGEST, ROUNDED, Ask, AskKind, Lesson, Option, Step
 from blocks.model.faults import N_, ConfigError, Fault
 
 ENDS, MOST_MINUTES, MOST_OWN_WORDS = (-inf, inf), 600, 64
 LONGEST, MOST_STEPS, MOST_OPTIONS, MOST_XS, MOST_CHARACTERS = 60_000, 12, 6, 8, 2_000
+TOLERANCES = (0.001, 0.5)
 MOST_FAULTS = 200  # that are noted: each is looked for in the file
 HEAD = re.compile(r"\A\s*\+\+\+\n(?P<head>.*?)\n\+\+\+\n(?P<rest>.*)\Z", re.DOTALL)
 STEP = re.compile(r"^## (?P<title>[^\n]+)\n(?P<body>.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
@@ -70,6 +71,7 @@ STEP_KEYS = {
     "xs": list,
     "unit": str,
     "range": list,
+    "tolerance": float,
     "task": str,
     "done": str,
     "solution": str,
@@ -175,14 +177,25 @@ class _Reader:
         )
 
     def bound(
-        self, values: Mapping[str, Any], name: str, where: str, least: int, most: int
+        self, values: Mapping[str, Any], name: str, where: str, least: float, most: float
     ) -> None:
         if not least <= values.get(name, least) <= most:
             self.fault(OUT_OF_BOUNDS, name, where=where, name=name, least=least, most=most)
 
     def need_a_question(self, values: Mapping[str, Any], where: str) -> None:
         """What belongs to a question, or to a task, says nothing without it."""
-        asked = ("kind", "truth", "given", "options", "x", "xs", "unit", "range", "withhold")
+        asked = (
+            "kind",
+            "truth",
+            "given",
+            "options",
+            "x",
+            "xs",
+            "unit",
+            "range",
+            "tolerance",
+            "withhold",
+        )
         for name in asked:
             if name in values and "ask" not in values:
                 self.fault(NOT_ASKED, name, where=where, name=name)
@@ -216,7 +229,12 @@ class _Reader:
             given=self.told(values, "given", where),
             least=bounds[0],
             most=bounds[1],
+            tolerance=self.tolerance(values, where),
         )
+
+    def tolerance(self, values: Mapping[str, Any], where: str) -> float:
+        self.bound(values, "tolerance", where, *TOLERANCES)
+        return float(values.get("tolerance", ROUNDED))
 
     def answers(
         self, kind: AskKind, values: Mapping[str, Any], where: str

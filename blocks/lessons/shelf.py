@@ -27,6 +27,7 @@ ORDER = (
     "induction",
     "translation",
 )
+HOMEWORK = "homework-"  # how the names of assignments begin
 NAME = re.compile(r"([a-z0-9-]{1,40})\.(en|zh)\.md")
 
 
@@ -34,7 +35,13 @@ def names(folder: Path = OURS) -> tuple[str, ...]:
     """All lessons of a folder: ours in the order in which they build on each other."""
     matches = (NAME.fullmatch(path.name) for path in sorted(folder.glob("*.md")))
     found = dict.fromkeys(match[1] for match in matches if match)
-    return (*(n for n in ORDER if n in found), *(n for n in found if n not in ORDER))
+    lessons = [name for name in found if not name.startswith(HOMEWORK)]
+    return (*(n for n in ORDER if n in lessons), *(n for n in lessons if n not in ORDER))
+
+
+def assignments() -> tuple[str, ...]:
+    """What is worked out at home: lessons of one question, whose number a run gives."""
+    return tuple(sorted({path.name.partition(".")[0] for path in OURS.glob(f"{HOMEWORK}*.md")}))
 
 
 def lesson(name: str, language: str, folder: Path = OURS) -> Lesson | None:

@@ -523,12 +523,36 @@ def test_recorded_races_are_those_of_the_course():
 
 
 def test_every_lesson_is_there_in_both_languages_with_the_same_steps():
-    for name in shelf.names():
+    for name in (*shelf.names(), *shelf.assignments()):
         english, chinese = (shelf.lesson(name, language) for language in ("en", "zh"))
         assert english and chinese, name
         assert (english.language, chinese.language) == ("en", "zh"), name
         for one, other in zip(english.steps, chinese.steps, strict=True):
             assert _without_words(one) == _without_words(other), (name, one.title)
+
+
+def test_the_numbers_of_assignments_are_those_that_are_worked_out_on_paper():
+    d, n_layers, width, n_tokens = 1600, 48, 4288, 1024
+    weights = n_layers * (4 * d * d + 3 * d * width)
+    embedded = (50257 + 1024) * d
+    pairs = n_layers * 2 * 2 * n_tokens**2 * d
+    passed = 2 * n_tokens * weights + pairs
+    small = 12 * 2 * (12 * 768**2), 12 * 2 * 2 * 768  # a token; a pair
+    longer, shorter = (n * small[0] + n * n * small[1] for n in (2048, 1024))
+    on_paper = {
+        "parameters": (weights + embedded) / 1e6,
+        "flops": passed / 1e12,
+        "kv-cache": 2 * 32 * (32 - 8) * 128 * 2 * 8192 / 2**30,
+        "length": longer / shorter,
+        "scaling": 12.0,
+    }
+    for name, number in on_paper.items():
+        lesson = shelf.lesson(f"{shelf.HOMEWORK}{name}", "en")
+        assert lesson
+        ask, preset = lesson.steps[0].ask, dict(lesson.steps[0].set)["preset"]
+        assert ask
+        at = Place(Run(config=PRESETS[preset], input=ONE_BLOCK.input, mask=CAUSAL))
+        assert answers.is_right(ask, Answer((number,), answers.measured(ask, at))), name
 
 
 def _without_words(step: Step) -> object:
@@ -540,7 +564,7 @@ def _without_words(step: Step) -> object:
         [(option.least, option.most) for option in ask.options],
         len(ask.labels),
         ask.xs,
-        (ask.least, ask.most),
+        (ask.least, ask.most, ask.tolerance),
     )
     names = [[name for name, _text in link] for link in (step.set, step.solution)]
     return asked, names, step.page, step.show, step.withhold, _without_texts(step.done)

@@ -10,7 +10,7 @@ import streamlit as st
 from blocks import ConfigError
 from blocks.lessons.answers import Values, told
 from blocks.lessons.formula import Formula
-from blocks.lessons.lesson import LARGEST, Ask, AskKind
+from blocks.lessons.lesson import LARGEST, ROUNDED, Ask, AskKind
 from blocks.lessons.maps import MOST_SIDE
 from blocks.model.faults import N_, Fault
 from blocks.observe.run import Run
@@ -79,6 +79,9 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
         if not is_at_hand(ask):  # else the fold is called so
             st.markdown(f"**{asked(ask)}**")
         given(ask.given, run)
+        if ask.tolerance != ROUNDED:
+            text = _("Right within {share:.0%} of what is measured here.")
+            st.caption(text.format(share=ask.tolerance))
     key = f"guess_{now.lesson.id}_{now.i}"
     with nullcontext() if is_picture else above:  # a picture below the buttons, all else above
         guess = WAYS[ask.kind](ask, run, key)

@@ -1,0 +1,195 @@
+"""A course of sixteen weeks: for each its lessons, panels to show, and homework."""
+
+from typing import NamedTuple
+
+import streamlit as st
+
+from blocks.model.faults import N_
+from pages.ui import link
+from pages.ui.fold import fold
+from pages.ui.language import _
+from pages.ui.lessons import progress
+
+Shown = tuple[str, str, str]  # the title of a panel, its page, its name
+
+
+class Week(NamedTuple):
+    """What a week is about, lessons, panels, and an assignment where there is one."""
+
+    topic: str
+    lessons: tuple[str, ...]
+    panels: tuple[Shown, ...]
+    homework: str = ""
+
+
+WEEKS = (
+    Week(
+        N_("Text and tokens"),
+        ("tokens",),
+        ((N_("What does it read?"), "gpt", "tokens"), (N_("What comes next?"), "gpt", "next")),
+        "code-length",
+    ),
+    Week(
+        N_("Attention, step by step"),
+        ("attention-by-hand",),
+        (
+            (N_("What does a head do?"), "attention", "steps"),
+            (N_("Who reads whom?"), "attention", "pattern"),
+        ),
+        "entropy",
+    ),
+    Week(
+        N_("Scores and softmax"),
+        ("scaling",),
+        ((N_("How do scores grow with d?"), "attention", "random-scores"),),
+        "scaling",
+    ),
+    Week(
+        N_("Many heads"),
+        ("heads",),
+        (
+            (N_("All heads"), "attention", "heads"),
+            (N_("Sharing keys and values"), "attention", "kv-heads"),
+        ),
+        "kv-cache",
+    ),
+    Week(
+        N_("Masks"),
+        ("leaking-mask",),
+        (
+            (N_("What does a mask do?"), "masks", "steps"),
+            (N_("What if it could peek?"), "masks", "peeking"),
+        ),
+        "window",
+    ),
+    Week(
+        N_("Word order"),
+        ("order",),
+        (
+            (N_("How is word order encoded?"), "positions", "kinds"),
+            (N_("Do common claims hold?"), "positions", "claims"),
+        ),
+    ),
+    Week(
+        N_("Residual stream and norms"),
+        ("residual", "pre-or-post"),
+        (
+            (N_("What flows through it?"), "block", "flow"),
+            (N_("Why pre-norm?"), "normalization", "theory"),
+        ),
+        "warm-up",
+    ),
+    Week(
+        N_("The feed-forward network"),
+        ("feed-forward",),
+        (
+            (N_("What is a gate?"), "feed_forward", "gate"),
+            (N_("Which units never fire?"), "feed_forward", "dead-units"),
+        ),
+        "parameters",
+    ),
+    Week(
+        N_("A whole GPT"),
+        ("next-word",),
+        (
+            (N_("How does a sentence become the next word?"), "forward_pass", "watch"),
+            (N_("How does it write?"), "gpt", "writing"),
+        ),
+        "ablation",
+    ),
+    Week(
+        N_("Encoders and translation"),
+        ("translation",),
+        (
+            (N_("What does it predict?"), "encoder", "prediction"),
+            (N_("How is the target generated?"), "seq2seq", "decoding"),
+            (N_("Which architecture?"), "seq2seq", "architectures"),
+        ),
+    ),
+    Week(
+        N_("Training"),
+        (),
+        (
+            (N_("What it learns"), "training", "task"),
+            (N_("How it learns"), "training", "recipe"),
+            (N_("Which norm placement trains best?"), "normalization", "race"),
+        ),
+    ),
+    Week(
+        N_("What heads and layers are for"),
+        ("induction",),
+        (
+            (N_("What is each head for?"), "attention", "head-probe"),
+            (N_("Logit lens"), "gpt", "logit-lens"),
+            (N_("Why this answer and not that?"), "gpt", "two-answers"),
+        ),
+    ),
+    Week(
+        N_("Counting parameters and FLOPs"),
+        (),
+        (
+            (N_("Where are the parameters?"), "parameters", "breakdown"),
+            (N_("How many FLOPs?"), "cost", "flops"),
+            (N_("Cost of training"), "cost", "training"),
+        ),
+        "flops",
+    ),
+    Week(
+        N_("Long texts and the KV cache"),
+        (),
+        (
+            (N_("KV cache"), "gpt", "kv-cache"),
+            (N_("When does n² dominate?"), "cost", "crossover"),
+            (N_("Beyond the trained length?"), "positions", "beyond"),
+        ),
+        "length",
+    ),
+    Week(
+        N_("Smaller models"),
+        (),
+        (
+            (N_("What is lost by rounding?"), "efficiency", "rounding"),
+            (N_("Which weights can go?"), "efficiency", "pruning"),
+            (N_("What does a teacher add?"), "efficiency", "distillation"),
+        ),
+    ),
+    Week(
+        N_("Mixtures of experts and other architectures"),
+        (),
+        (
+            (N_("Which expert?"), "feed_forward", "experts"),
+            (N_("Other attention variants"), "attention", "kinds"),
+            (N_("How large are other models?"), "parameters", "published"),
+        ),
+    ),
+)
+
+
+def offer() -> None:
+    """The whole map, once it is opened."""
+    label = _("A course of sixteen weeks, with homework")
+    with (own := fold(label, key="course_map", icon=":material/calendar_month:")):
+        if own.open:
+            for i, week in enumerate(WEEKS):
+                _draw_week(i, week)
+
+
+def _draw_week(i: int, week: Week) -> None:
+    with st.container(border=True, gap="xxsmall", key=f"week_{i}"):
+        st.markdown(f"**{i + 1} · {_(week.topic)}**")
+        with st.container(horizontal=True, gap="small"):
+            for name in week.lessons:
+                _lesson(name, ":material/school:")
+            for title, page, panel in week.panels:
+                path = progress.page_file(page)
+                lang = link.as_query().get("lang")
+                query = {"panel": panel, **({"lang": lang} if lang else {})}
+                st.page_link(path, label=_(title), query_params=query)
+            if week.homework:
+                _lesson(f"homework-{week.homework}", ":material/assignment:")
+
+
+def _lesson(name: str, icon: str) -> None:
+    if found := progress.lesson(name):
+        path, query = progress.way_in(found)
+        st.page_link(path, label=found.title, icon=icon, query_params=query, help=found.summary)
