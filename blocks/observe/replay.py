@@ -1,8 +1,7 @@
 """Recorded passes that run again: other texts of one length, other parts switched off.
 
-A pass of fixed shapes reads its input, its mask and what parts are multiplied by from tensors that
-stay, and leaves what probes saw in tensors that stay. So on CUDA it is one graph (see `captured`):
-switching a head off writes one number, and captures nothing anew.
+Of a pass of fixed shapes the input, the mask, what parts are multiplied by, and what probes saw,
+are in tensors that stay. So on CUDA it is one graph: switching a head off writes one number.
 """
 
 import time
@@ -39,7 +38,8 @@ def is_gain(change: Intervention) -> bool:
 class Replay:
     """One recorded pass of fixed shapes, to be run again with other values; by any thread.
 
-    `gained`: parts can be switched off. The model is not kept alive.
+    `gained`: parts can be switched off; `summed`: stages are summed up, or else the output is all
+    that it shows. The model is not kept alive.
     """
 
     def __init__(
@@ -51,11 +51,12 @@ class Replay:
         keep: Collection[str],
         later: Collection[str] = (),
         gained: bool = False,
+        summed: bool = True,
     ):
         self.model = weakref.ref(model)
         own = _Own()
         self._x, self._mask = own(x), own(mask)
-        self._keep, self._later = keep, later
+        self._keep, self._later, self._summed = keep, later, summed
         self._gains: dict[str, Tensor] | None = {} if gained else None
         self._off: list[Tensor] = []
         self._lock = Lock()
@@ -66,10 +67,11 @@ class Replay:
     def _run(self) -> None:
         model = self.model()
         assert model is not None
-        recorder = _Gaining(self._keep, self._later, self._gains)
+        recorder = _Gaining(self._keep, self._later, self._gains, summed=self._summed)
         with listening(recorder), torch.no_grad():
             output = model(self._x, self._mask)
-        self._seen = recorder, output, recorder.moments.rows()
+        moments = recorder.moments.rows() if self._summed else output.new_empty(0)
+        self._seen = recorder, output, moments
 
     def __call__(self, x: Any, mask: Any, off: Sequence[Intervention] = ()) -> Recording:
         """What `record` shows of the same pass, in tensors of its own."""
@@ -121,10 +123,15 @@ class _Gaining(Recorder):
     """Multiplies what parts write by numbers that stay where they are: 1 until one is switched."""
 
     def __init__(
-        self, keep: Collection[str], later: Collection[str], gains: dict[str, Tensor] | None
+        self,
+        keep: Collection[str],
+        later: Collection[str],
+        gains: dict[str, Tensor] | None,
+        *,
+        summed: bool,
     ):
         super().__init__(keep, {}, later)
-        self._gains = gains
+        self._gains, self._summed = gains, summed
 
     def see(self, probe: Probe, x: Tensor) -> Tensor:
         """Record what passes, as much of it as is on."""
@@ -134,7 +141,8 @@ class _Gaining(Recorder):
                 shape = (x.shape[1], 1, 1) if Part(name).is_head else ()
                 self._gains[probe.path] = x.new_ones(shape)
             x = x * self._gains[probe.path]
-        return super().see(probe, x)
+        self.passed.add(probe.path)
+        return super().see(probe, x) if self._summed else x
 
 
 class _Own:

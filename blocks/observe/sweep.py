@@ -1,6 +1,7 @@
 """Each of many parts changed alone: what comes out at one position, measured for many at once."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import groupby, islice
 
@@ -37,10 +38,12 @@ def outputs_of_each(
     with what `seen`, the recording of the untouched run, kept as `resid_pre` of that layer: layers
     before a change are not run again. Only the position is unembedded. One part after the other,
     and from the start, where rows would not be alone: dropout is drawn, experts have room for few,
-    or two texts are read. Raises `ConfigError` where a part is not there.
+    or two texts are read. On CUDA, where parts are switched off, the whole pass is replayed for
+    each of them (see `replay`). Raises `ConfigError` where a part is not there.
     """
     if not run.training and _are_replayed(run, parts):
-        return _replayed(run, model, parts, position)
+        with suppress(RuntimeError):  # no memory, or an operation that no graph can hold
+            return _replayed(run, model, parts, position)
     if run.training or run.has_target or _rows_meet(model):
         return torch.stack([_from_the_start(run, model, part, position, other) for part in parts])
     outputs = [
@@ -69,7 +72,7 @@ def _are_replayed(run: Run, parts: Sequence[Intervention]) -> bool:
 
 def _replayed(run: Run, model: Model, parts: Sequence[Intervention], position: int) -> Tensor:
     x, mask = run.values(), run.pass_mask()
-    again = Replay(model, x, mask, keep=(), gained=True)
+    again = Replay(model, x, mask, keep=(), gained=True, summed=False)
     return torch.stack([again(x, mask, (part,)).output[0, position] for part in parts])
 
 

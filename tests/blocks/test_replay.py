@@ -15,6 +15,7 @@ from drawn_configs import N_SEEDS, drawn, small
 from toy import assert_near, scramble
 
 from blocks import PRESETS, ModelConfig, Recording
+from blocks.model.faults import ConfigError
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.model.models import Model
 from blocks.model.positions import turns
@@ -142,6 +143,8 @@ def test_a_sweep_by_replays_is_the_sweep(monkeypatch: pytest.MonkeyPatch):
     seen = run.record(model)
     assert [len(batch) for batch in batches(run, parts)] == [len(parts)]
     found = outputs_of_each(run, model, seen, parts, position=4)
+    with pytest.raises(ConfigError, match="nearest"):
+        outputs_of_each(run, model, seen, (replace(parts[0], layer=9),), position=4)
     monkeypatch.setattr(sweep, "can_capture", lambda *_: False)
     assert_near(found, outputs_of_each(run, model, seen, parts, position=4))
 
