@@ -9,6 +9,7 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
+from pages.panels.forward_pass.watch import the_pass
 from pages.panels.inputs import input_fold
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.panels.seq2seq import architectures_picture, decoding_picture, inputs, search, shared
@@ -107,6 +108,12 @@ PANELS = (
         of_a_run(who_reads_whom),
         two_tokens,
         fields=("n_layers", "n_decoder_layers", "n_heads", "n_kv_heads", "position_kind"),
+    ),
+    Panel(
+        "watch",
+        N_("How does it flow through both halves?"),
+        of_a_run(the_pass),
+        fields=("n_layers", "n_decoder_layers", "n_heads"),
     ),
     Panel(
         "alignment",

@@ -5,6 +5,7 @@ const TOP = 34;
 const BOTTOM = 14;
 const GAP = 34;
 const CLOSED_UNITS = { embed: 1.1, position: 1.1, norm: 1, stream: 1, attend: 3.2, feed: 1.7 };
+const LABEL_UNITS = 3; // before the second text
 const HEAD_SHAPE = { strip: 0.75, square: 1, gap: 0.2, title: 0.16 };
 
 function layoutOf(scene, width, height, open) {
@@ -37,7 +38,9 @@ function planOf(scene) {
   scene.moves.forEach((move, i) => {
     if (["logits", "choose", "next"].includes(move.kind)) return;
     if (!group || group.start !== move.start || group.isDone || group.stack !== move.stack) {
-      group = { start: move.start, stack: move.stack, moves: [], units: 0, isDone: false };
+      const isSecond = groups.length > 0 && groups.at(-1).stack !== move.stack;
+      const lead = isSecond ? LABEL_UNITS : 0;
+      group = { start: move.start, stack: move.stack, moves: [], units: lead, lead, isDone: false };
       groups.push(group);
     }
     group.moves.push(move);
@@ -85,7 +88,7 @@ function isZone(move) {
 /* A folded layer: strips as high as the lanes, with room between them for who reads from whom. */
 function closedBoxes(group, { x, unit, lanes }) {
   const boxes = new Map();
-  let at = x;
+  let at = x + group.lead * unit;
   for (const move of group.moves) {
     const w = unitsOf(move) * unit;
     const isStrip = w > 0 && !isZone(move);

@@ -205,7 +205,12 @@ OF_PAGES: Mapping[str, Mapping[str, Field]] = {
     "gpt": {**SAMPLING, "new_token": Field(whole(0, MAX_NEW_TOKENS), 0)},
     "encoder": {},
     "forward_pass": forward_pass.FIELDS,
-    "seq2seq": {**seq2seq.FIELDS, **seq2seq.ATTENTION_FIELDS, **attention.LINES},
+    "seq2seq": {
+        **seq2seq.FIELDS,
+        **seq2seq.ATTENTION_FIELDS,
+        **attention.LINES,
+        **forward_pass.FIELDS,
+    },
     "training": {**TRAINING, **WATCHED, **seq2seq.WHO_READS_WHOM, **attention.LINES},
     "attention": {**attention.FIELDS, **attention.KINDS_FIELDS},
     "feed_forward": feed_forward.FIELDS,

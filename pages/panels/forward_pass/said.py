@@ -86,7 +86,8 @@ def short_name(run: Run, move: Move) -> str:
 
 def says_move(told: Telling) -> str:
     """One sentence with the numbers of this run."""
-    return sentences(_filled(told), *_beside(told))
+    beside = _beside(told)
+    return sentences(_filled(told), *beside) if beside else _filled(told)
 
 
 def _beside(told: Telling) -> list[str]:

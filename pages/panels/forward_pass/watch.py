@@ -239,9 +239,8 @@ def _end_said(run: Run, move: Move, ends: NextFacts | None) -> str | None:
     first, second = (row for _i, row in ends.likeliest[:2].iterrows())
     if move.kind is MoveKind.LOGITS:
         logit = f"{first['logit']:.1f}".replace("-", "−")
-        return said.says_logits(
-            word_of(ends.after), word_of(first["label"]), logit, run.config.vocab_size
-        )
+        after = labels_of(run)[move.stack][ends.position]
+        return said.says_logits(after, word_of(first["label"]), logit, run.config.vocab_size)
     shares = percent(first["model_probability"]), percent(second["model_probability"])
     both = word_of(first["label"]), word_of(second["label"])
     return said.says_probabilities(*both, shares, not run.weights)
