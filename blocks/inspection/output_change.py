@@ -5,6 +5,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
+AT_ONCE = 2**24  # numbers of the outputs that are compared at a time: copies of more take gigabytes
+
 
 def output_change(before: Tensor, after: Tensor, *, is_logits: bool) -> pd.DataFrame:
     """One row per token: position, cosine, relative; of logits also kl_bits and the top tokens.
@@ -14,18 +16,24 @@ def output_change(before: Tensor, after: Tensor, *, is_logits: bool) -> pd.DataF
     distributions, in bits; top_before, top_after: the likeliest token ids, p_before and p_after:
     how likely `top_before` is, delta_logit: by how much its logit moved.
     """
-    before, after = before.float(), after.float()
+    n_rows = max(1, AT_ONCE // before.shape[-1])
+    pairs = zip(before.split(n_rows), after.split(n_rows), strict=True)
+    some = [_columns(one.float(), other.float(), is_logits=is_logits) for one, other in pairs]
+    numbers = torch.cat([torch.stack([*each.values()], dim=1) for each in some]).cpu().numpy()
+    table = pd.DataFrame(numbers, columns=list(some[0]))
+    table.insert(0, "position", range(len(table)))
+    top = [name for name in ("top_before", "top_after") if name in table]
+    return table.astype(dict.fromkeys(top, int))
+
+
+def _columns(before: Tensor, after: Tensor, *, is_logits: bool) -> dict[str, Tensor]:
     columns = {
         "cosine": F.cosine_similarity(before, after, dim=-1),
         "relative": (after - before).norm(dim=-1) / before.norm(dim=-1).clamp(min=1e-12),
     }
     if is_logits:
         columns |= _of_distributions(before, after)
-    numbers = torch.stack([column.double() for column in columns.values()], dim=1).cpu().numpy()
-    table = pd.DataFrame(numbers, columns=list(columns))
-    table.insert(0, "position", range(len(table)))
-    top = [name for name in ("top_before", "top_after") if name in table]
-    return table.astype(dict.fromkeys(top, int))
+    return {name: column.double() for name, column in columns.items()}
 
 
 def _of_distributions(before: Tensor, after: Tensor) -> dict[str, Tensor]:

@@ -1,11 +1,11 @@
 """Heads that share keys and values (GQA, MQA): made of a model's own, and how alike they read."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F  # noqa: N812
 
 from blocks.cost import count_parameters
 from blocks.model import devices
@@ -22,17 +22,20 @@ class Likeness(NamedTuple):
     across: float | None
 
 
-def likeness(pattern: Tensor, n_kv_heads: int) -> Likeness:
+def likeness(some: Iterable[Tensor], n_kv_heads: int) -> Likeness:
     """How alike heads read that share keys and values, and heads that do not.
 
-    `pattern`: (batch, n_heads, query, key); the query heads of one group stand side by side.
+    `some`: queries of a pattern at a time, (batch, n_heads, query, key); the query heads of one
+    group stand side by side.
     """
-    n_heads = pattern.shape[1]
-    flat = F.normalize(pattern.float().transpose(0, 1).flatten(1), dim=-1)
-    cosine = flat @ flat.T
-    group = torch.arange(n_heads, device=pattern.device) // (n_heads // n_kv_heads)
+    each = (pattern.float().transpose(0, 1).flatten(1) for pattern in some)
+    products = torch.stack([flat @ flat.T for flat in each]).sum(0)
+    lengths = products.diagonal().sqrt()
+    cosine = products / (lengths[:, None] * lengths).clamp(min=1e-12)
+    n_heads, device = len(products), products.device
+    group = torch.arange(n_heads, device=device) // (n_heads // n_kv_heads)
     is_alike = group[:, None] == group
-    is_pair = ~torch.eye(n_heads, dtype=torch.bool, device=pattern.device)
+    is_pair = ~torch.eye(n_heads, dtype=torch.bool, device=device)
     return Likeness(_mean(cosine[is_alike & is_pair]), _mean(cosine[~is_alike]))
 
 
@@ -146,8 +149,8 @@ def kv_head_counts(config: ModelConfig) -> tuple[int, ...]:
     return tuple(dict.fromkeys((n, *middle, 1)))
 
 
-def shared_by(run: Run, n_kv_heads: int, pattern: Tensor, moved: float) -> Shared:
-    """What a model of so many keys and values takes; `pattern`: (1, n_heads, query, key)."""
+def shared_by(run: Run, n_kv_heads: int, alike: Likeness, moved: float) -> Shared:
+    """What a model of so many keys and values takes, and what became of its maps and output."""
     config = run.config.replace(n_kv_heads=n_kv_heads)
     itemsize = devices.DTYPES[run.dtype].itemsize
     parts = count_parameters(config).set_index("part")["count"]
@@ -157,6 +160,6 @@ def shared_by(run: Run, n_kv_heads: int, pattern: Tensor, moved: float) -> Share
         parameters=int(parts.sum()),
         cache_bytes=kv_cache_bytes_per_token(config, itemsize),
         full_cache_bytes=kv_cache_bytes(config, itemsize, config.max_seq_len),
-        likeness=likeness(pattern, n_kv_heads),
+        likeness=alike,
         moved=moved,
     )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from toy import N_HEADS, SEQ_LEN, assert_near, scramble, toy, toy_input, toys
 
 from blocks import build, record
+from blocks.inspection import output_change as of_outputs
 from blocks.inspection.output_change import kl_bits, moved_most, output_change
 from blocks.model.kinds import NormPlacement
 from blocks.model.masks import MaskConfig
@@ -232,3 +233,11 @@ def test_a_stack_that_is_not_there_does_not_fit():
     assert not Intervention(part=Part.HEAD, layer=0, head=0).fits(toy(**TWO), 5)
     with pytest.raises(ValueError, match="cross"):
         read_interventions("encoder.cross_attention_out.0:zero")
+
+
+def test_long_outputs_are_compared_some_tokens_at_a_time(monkeypatch):
+    random = torch.Generator().manual_seed(0)
+    before, after = torch.randn(2, 7, 5, generator=random)
+    at_once = output_change(before, after, is_logits=True)
+    monkeypatch.setattr(of_outputs, "AT_ONCE", 15)  # three tokens
+    assert output_change(before, after, is_logits=True).equals(at_once)

@@ -36,9 +36,12 @@ def test_there_is_a_map_for_each_kind():
 def test_heads_of_one_group_that_are_alike():
     one, other = torch.eye(6), torch.ones(6, 6).tril(-1)
     pattern = torch.stack([one, one, other, other])[None]
-    assert likeness(pattern, 2) == pytest.approx((1.0, 0.0))
-    assert likeness(pattern, 4).within is None
-    assert likeness(pattern, 1).across is None
+    assert likeness([pattern], 2) == pytest.approx((1.0, 0.0))
+    assert likeness(pattern.split(1, dim=2), 4).within is None
+    assert likeness([pattern], 1).across is None
+    drawn = torch.rand(1, 4, 6, 6, generator=torch.Generator().manual_seed(0))
+    some = drawn.split([1, 2, 3], dim=2)
+    assert likeness(some, 2) == pytest.approx(likeness([drawn], 2), rel=1e-5)
 
 
 @pytest.mark.parametrize("position_kind", PositionKind)

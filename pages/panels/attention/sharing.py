@@ -1,7 +1,7 @@
 """MHA, GQA and MQA side by side: what sharing saves, and what becomes of the maps."""
 
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from blocks import ModelConfig
 from blocks.cost.units import bytes_text
-from blocks.inspection import sharing, tiles
+from blocks.inspection import digest, sharing
 from blocks.inspection.output_change import output_change
 from blocks.inspection.sharing import CachedKinds, Shared, SharingFacts, kv_head_counts
 from blocks.model import devices
 from blocks.model.attention import repeat_kv
+from blocks.observe.heads import blocks
 from blocks.observe.recording import record
 from blocks.observe.run import Run
 from pages.figures import heads
@@ -34,12 +35,17 @@ if TYPE_CHECKING:
 MOST_HEADS = 12  # of more, no map would have room for its name
 
 
-@lru_cache(maxsize=6)
-def read_with(run: Run, n_kv_heads: int, layer: int) -> tuple["Tensor", float]:
-    """The pattern of a layer where keys and values are averaged in all, and how the output moved.
+class Read(NamedTuple):
+    """How alike the heads read, small maps of the first of them, and how far the output moved."""
 
-    (1, n_heads, query, key), and the mean over the tokens.
-    """
+    alike: sharing.Likeness
+    codes: "Tensor"
+    moved: float
+
+
+@lru_cache(maxsize=6)
+def read_with(run: Run, n_kv_heads: int, layer: int) -> Read:
+    """A layer where keys and values are averaged in all, and how far the output moved."""
     model, untouched = cached.model(run), run.untouched
     before = cached.recording(untouched).output[0]  # takes a turn of its own
     places = [f"layers.{i}.{name}" for i in run.config.attention_layers for name in "kv"]
@@ -47,21 +53,25 @@ def read_with(run: Run, n_kv_heads: int, layer: int) -> tuple["Tensor", float]:
         seen = record(
             model,
             untouched.values(),
-            mask=untouched.build_mask(),
-            keep={f"layers.{layer}.pattern"},
+            mask=untouched.pass_mask(),
+            keep=(),
+            later={f"layers.{layer}.pattern"},
             replace=dict.fromkeys(places, partial(sharing.pooled, n_kv_heads=n_kv_heads)),
         )
         change = output_change(before, seen.output[0], is_logits=reads_tokens(run))
+        shape = seen.pattern_shape(layer)
+        some = (seen.pattern(layer, queries=rows)[:1] for rows in blocks(shape))
+        alike = sharing.likeness(some, n_kv_heads)
+        codes = digest.small_codes(seen, layer, run.build_mask(layer))[:MOST_HEADS]
     measure = "kl_bits" if reads_tokens(run) else "relative"
-    return seen.pattern(layer)[:1], float(change[measure].mean())
+    return Read(alike, codes, float(change[measure].mean()))
 
 
 @lru_cache(maxsize=16)
 def sharing_facts(run: Run, layer: int) -> SharingFacts:
     """The layer with each number of keys and values."""
-    rows = (
-        sharing.shared_by(run, n, *read_with(run, n, layer)) for n in kv_head_counts(run.config)
-    )
+    found = ((n, read_with(run, n, layer)) for n in kv_head_counts(run.config))
+    rows = (sharing.shared_by(run, n, read.alike, read.moved) for n, read in found)
     return SharingFacts(tuple(rows), reads_tokens(run))
 
 
@@ -69,9 +79,7 @@ def sharing_facts(run: Run, layer: int) -> SharingFacts:
 def shared_tiles(run: Run, layer: int) -> NDArray[np.uint8]:
     """The first heads with each number of keys and values, a row of tiles each, a byte per cell."""
     counts = kv_head_counts(run.config)
-    patterns = [read_with(run, n, layer)[0][:, :MOST_HEADS] for n in counts]
-    codes = tiles.encode_layers(patterns, [run.build_mask(layer)] * len(patterns))
-    return tiles.tile(tiles.shrink(codes), patterns[0].shape[1])
+    return digest.tiled([read_with(run, n, layer).codes for n in counts], n_drawn(run.config))
 
 
 def says_sharing(facts: SharingFacts) -> str:
