@@ -17,6 +17,7 @@ from pages.ui import (
     cached,
     controls,
     device_line,
+    lecture,
     link,
     metrics,
     mixers,
@@ -126,6 +127,7 @@ def _surround(title: str, *, is_calm: bool) -> None:
         ready.listen()
     st.session_state["title"] = title
     following.begin_page()
+    lecture.begin_page()
     link.sync(page_here(), _completed)
     progress.begin_page()
     st.set_page_config(

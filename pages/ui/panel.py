@@ -83,7 +83,7 @@ def show(
         _show_all(panels, values, files)
         return
     shown = panels.index(opened(panels))
-    share.note_panel(panels[shown].name)
+    share.note_panel(panels[shown].name, _(panels[shown].title))
     lesson = progress.now()
     if present.is_on() and lesson and led.is_wall():
         _present_the_wall(lesson, panels[shown], values)

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import link
+from pages.ui import lecture, link
 from pages.ui.chips import literally
 from pages.ui.language import _
 
@@ -47,7 +47,8 @@ def note_panels(names: tuple[str, ...], shown: str, title: str, model: str) -> N
 
     `model`: what it shows, where that is the model of the page.
     """
-    TITLE.get().title(f"{title} :small[:gray[{literally(model)}]]" if model else title)
+    said = f"{lecture.place()} {title}".strip()
+    TITLE.get().title(f"{said} :small[:gray[{literally(model)}]]" if model else said)
     st.session_state["panels"] = (names, shown)
 
 
@@ -83,11 +84,15 @@ def _keys() -> None:
     st.button(
         _("Exit"),
         icon=":material/close:",
-        on_click=link.change,
-        args=("present", False),
+        on_click=_end,
         shortcut=OUT,
         key="end_present",
     )
+
+
+def _end() -> None:
+    lecture.end()
+    link.change("present", False)
 
 
 def _lead(step: int, label: str, icon: str, shortcut: str, key: str) -> None:
@@ -96,6 +101,8 @@ def _lead(step: int, label: str, icon: str, shortcut: str, key: str) -> None:
 
 def _go(step: int) -> None:
     """To the panel after or before; beyond the last and the first, it stays."""
+    if lecture.turn(step):
+        return
     names, shown = st.session_state.get("panels", ((), ""))
     place = names.index(shown) + step if shown in names else -1
     if 0 <= place < len(names):

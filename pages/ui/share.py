@@ -7,7 +7,7 @@ import segno
 import streamlit as st
 
 from blocks.model.faults import N_, ConfigError
-from pages.ui import address, cached, hidden, link, ready
+from pages.ui import address, cached, hidden, lecture, link, ready
 from pages.ui.language import _, say_fault
 from pages.ui.link_fields.lessons import LEFT, OF_THE_LEADER
 
@@ -23,9 +23,10 @@ LONGEST = 1273  # bytes in a code of 117 × 117 squares: beyond, a camera at the
 SIDE = 380  # pixels: large enough for the back row, and a popover fits a screen of 900
 
 
-def note_panel(name: str) -> None:
+def note_panel(name: str, title: str) -> None:
     """The panel that is open now: a link names it, though the page would open it by itself."""
     st.session_state["open_panel"] = (st.session_state.get("page"), name)
+    st.session_state["open_title"] = title
 
 
 def what_to_share() -> None:
@@ -40,6 +41,9 @@ def what_to_share() -> None:
     hidden.choice()
     st.link_button(_("Preview"), whole, icon=":material/open_in_new:", type="tertiary")
     _for_a_class()
+    query = _query()
+    if panel := query.get("panel"):
+        lecture.draw(st.session_state["open_title"], panel, query)
 
 
 def _for_a_class() -> None:
