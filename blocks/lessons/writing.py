@@ -1,7 +1,7 @@
 """Write a lesson that shows and asks nothing: a lecture, as a file that `reading` reads."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from blocks.lessons.lesson import Step
@@ -19,6 +19,6 @@ def _step(step: Step) -> str:
     return "\n".join([f"## {' '.join(step.title.split())}", "", step.before, "", *block, ""])
 
 
-def _table(values: dict[str, str | int]) -> list[str]:
+def _table(values: Mapping[str, str | int]) -> list[str]:
     """Lines of TOML, whose strings are written as those of JSON."""
     return [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
