@@ -29,10 +29,9 @@ test-all: export BLOCKSCOPE_SEEDS := 500
 test-all: test   ## the same, with the cases marked `exhaustive` and 500 random configurations
 
 check:           ## lint, types and all tests, beside each other: a red one hides no other
-	@$(MAKE) --no-print-directory --jobs 3 --keep-going lint types tests
+	@$(MAKE) --no-print-directory --jobs 4 --keep-going lint types unit e2e
 
-tests:           ## all tests
-	$(PYTEST) --numprocesses auto
+tests: unit e2e  ## all tests
 
 lint:            ## style
 	$(BIN)/ruff check .

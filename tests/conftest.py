@@ -30,8 +30,8 @@ for state in ("scriptrunner_utils.script_run_context", "state.session_state_prox
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores: the one with the browser waits most of its time."""
-    return min(8, devices.available_cpus() + 1)
+    """A process for each core; the stories of the browser are told beside them (`make e2e`)."""
+    return min(8, devices.available_cpus())
 
 
 class CasesTogether(LoadGroupScheduling):
@@ -49,11 +49,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Schedulin
         return None
     config.option.loadscopereorder = False
     return CasesTogether(config, log)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The stories, which one process tells one after the other, begin at once, or it ends last."""
-    items.sort(key=lambda item: item.get_closest_marker("e2e") is None)
 
 
 def pytest_collection_finish() -> None:
