@@ -122,12 +122,12 @@ def test_its_text_part_says_in_text_what_the_whole_model_says(name: str, tmp_pat
         assert_near(seen.pattern(layer), pattern)
     prompt = ids[0].tolist()
     text = Generation(found.build(), found.config, prompt, SamplingConfig(temperature=0))
-    text.advance(64)
+    text.advance(24)
     written = theirs.generate(
         ids[:1],
         attention_mask=torch.ones_like(ids[:1]),
         do_sample=False,
-        max_new_tokens=64,
+        max_new_tokens=24,
         pad_token_id=0,
         eos_token_id=None,
     )

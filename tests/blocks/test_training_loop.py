@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from daily import some_daily
 from torch.nn import functional as F  # noqa: N812
 from toy import assert_near
 from training_toy import ended, evaluations, losses, toy_spec
@@ -270,15 +271,21 @@ def test_beyond_the_budget_nothing_is_built_and_the_mend_fits(
     assert training_memory_fault(mended, budget) is None
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "muon", "sgd"])
+KEEPING = (
+    {"dropout": 0.1, "n_heads": 8},
+    {"dropout": 0.0, "activation": "swiglu", "position_kind": "alibi"},
+    {"dropout": 0.0, "d_model": 128, "norm_placement": "sandwich"},
+    {"dropout": 0.1, "n_experts": 4, "activation": "swiglu"},
+)
+OPTIMIZERS = ("adamw", "muon", "sgd")
+
+
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"dropout": 0.1, "n_heads": 8},
-        {"dropout": 0.0, "activation": "swiglu", "position_kind": "alibi"},
-        {"dropout": 0.0, "d_model": 128, "norm_placement": "sandwich"},
-        {"dropout": 0.1, "n_experts": 4, "activation": "swiglu"},
-    ],
+    ("optimizer", "changes"),
+    some_daily(
+        itertools.product(OPTIMIZERS, KEEPING),
+        daily=[*zip(itertools.cycle(OPTIMIZERS), KEEPING, strict=False)],
+    ),
     ids=str,
 )
 def test_a_training_takes_no_more_than_estimated_and_not_much_less(

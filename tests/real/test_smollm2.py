@@ -36,6 +36,19 @@ def found(folder):
 
 
 @pytest.fixture(scope="module")
+def model(found):
+    """No test changes it."""
+    return found.build()
+
+
+@pytest.fixture(scope="module")
+def their_tokenizer(folder):
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder, gguf_file=NAME)
+
+
+@pytest.fixture(scope="module")
 def theirs(folder):
     from transformers import AutoModelForCausalLM
 
@@ -44,54 +57,48 @@ def theirs(folder):
     ).eval()
 
 
-def test_text_becomes_the_same_tokens(found, folder):
-    from transformers import AutoTokenizer
-
-    reference = AutoTokenizer.from_pretrained(folder, gguf_file=NAME)
+def test_text_becomes_the_same_tokens(found, their_tokenizer):
     for text in TEXTS:
-        assert found.tokenizer.encode(text) == reference.encode(text)
+        assert found.tokenizer.encode(text) == their_tokenizer.encode(text)
 
 
-def test_logits_and_patterns_are_those_of_transformers(found, theirs):
+def test_logits_and_patterns_are_those_of_transformers(found, model, theirs):
     from blocks import record
 
     ids = torch.tensor([found.tokenizer.encode(TEXTS[1])])
     with torch.no_grad():
         expected = theirs(ids, output_attentions=True)
-    seen = record(found.build(), ids)
+    seen = record(model, ids)
     scale = expected.logits.abs().max()
     assert (seen.output - expected.logits).abs().max() < 1e-4 * scale
     for layer, pattern in enumerate(expected.attentions):
         torch.testing.assert_close(seen.pattern(layer), pattern, rtol=1e-3, atol=1e-5)
 
 
-def test_greedy_text_is_the_same_token_for_token(found, theirs):
+def test_greedy_text_is_the_same_token_for_token(found, model, theirs):
     from blocks.text import Generation, SamplingConfig
 
     prompt = found.tokenizer.encode(TEXTS[0])
-    ours = Generation(found.build(), found.config, prompt, SamplingConfig(top_k=1), seed=0)
-    ours.advance(64)
+    ours = Generation(model, found.config, prompt, SamplingConfig(top_k=1), seed=0)
+    ours.advance(32)
     given = torch.tensor([prompt])
-    theirs.generation_config.eos_token_id = None  # 64 tokens, whatever they are
+    theirs.generation_config.eos_token_id = None  # 32 tokens, whatever they are
     expected = theirs.generate(
         given,
         attention_mask=torch.ones_like(given),
         do_sample=False,
-        max_new_tokens=64,
+        max_new_tokens=32,
     )
     assert list(ours.token_ids) == expected[0].tolist()
 
 
-def test_a_question_is_put_as_transformers_puts_it_and_answered_to_the_end(found, folder):
-    from transformers import AutoTokenizer
-
+def test_a_question_is_put_as_transformers_puts_it_and_answered_to_the_end(found, their_tokenizer):
     from blocks.text import SamplingConfig
 
     question = "What is the capital of France? <|im_end|>"
-    reference = AutoTokenizer.from_pretrained(folder, gguf_file=NAME)
     asked = [{"role": "user", "content": question}]
     more = {"return_dict": False, "sanitize_control_tokens": True}
-    assert found.prompt(question) == reference.apply_chat_template(
+    assert found.prompt(question) == their_tokenizer.apply_chat_template(
         asked, add_generation_prompt=True, **more
     )
     answer = found.answer(question.split("<")[0].strip(), sampling=SamplingConfig(temperature=0))
@@ -101,25 +108,24 @@ def test_a_question_is_put_as_transformers_puts_it_and_answered_to_the_end(found
 @pytest.mark.parametrize(
     ("text", "answer", "share"), [(TEXTS[0], " Paris", 0.77), (TEXTS[1], " Mary", 0.92)]
 )
-def test_it_knows_what_it_is_said_to_know(text, answer, share, found):
+def test_it_knows_what_it_is_said_to_know(text, answer, share, found, model):
     from blocks import record
 
     ids = torch.tensor([found.tokenizer.encode(text)])
-    probs = record(found.build(), ids).output[0, -1].softmax(-1)
+    probs = record(model, ids).output[0, -1].softmax(-1)
     best = int(probs.argmax())
     assert found.tokenizer.decode([best]) == answer
     assert float(probs[best]) == pytest.approx(share, abs=0.02)
 
 
 @pytest.fixture(scope="module")
-def recorded(found):
+def recorded(found, model):
     from blocks.model.masks import MaskConfig
     from blocks.observe.run import Input, Run
 
     ids = tuple(found.tokenizer.encode(TEXTS[1]))
     text = Input(tokens=tuple(found.tokenizer.decode([i]) for i in ids), token_ids=ids)
     run = Run(config=found.config, input=text, mask=MaskConfig(mask_kind="causal"), weights="x")
-    model = found.build()
     return run, model, run.record(model)
 
 
@@ -209,10 +215,9 @@ def test_one_unit_writes_the_value_that_the_text_hangs_on(recorded, theirs):
     assert massive.rerun(run, model, facts.born, usual).bits == pytest.approx(measured, rel=0.05)
 
 
-def test_random_tokens_find_the_induction_heads_and_the_second_copy_needs_them(found):
+def test_random_tokens_find_the_induction_heads_and_the_second_copy_needs_them(found, model):
     from blocks.inspection.head_probe import as_many_others, head_probe, probe_bits
 
-    model = found.build()
     probe = head_probe(model, found.config)
     off = probe.places("induction")
     assert {*off} >= {(18, 6), (17, 3), (17, 4), (17, 5), (18, 7)} and len(off) < 9
@@ -233,13 +238,13 @@ def on_paragraph(found):
     return on_text(found, paragraph("en"))
 
 
-def test_its_perplexity_on_half_a_text_is_that_of_transformers(on_paragraph, found, theirs):
+def test_its_perplexity_on_half_a_text_is_that_of_transformers(on_paragraph, found, model, theirs):
     from blocks.corpora.paragraphs import paragraph
 
     ids = torch.tensor([found.tokenizer.encode(paragraph("en"))[413:826]])
     with torch.no_grad():
         expected = float(theirs(ids, labels=ids).loss)
-    asked = on_paragraph.asked(found.build())
+    asked = on_paragraph.asked(model)
     assert asked.held_out_loss == pytest.approx(expected, rel=1e-4)
     assert len(asked.scores) == 412 and 0.3 < asked.accuracy < 0.6
 
