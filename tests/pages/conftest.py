@@ -17,6 +17,7 @@ from blocks.efficiency import int8_passes, teaching_time
 from blocks.observe.run import Run
 from blocks.training import pace
 from pages.ui import cached, link
+from pages.ui.fields import FIELDS
 
 pytest.register_assert_rewrite("opened")
 
@@ -80,6 +81,13 @@ def little_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(timing.measure_times.__kwdefaults__, "repeats", 2)
     for module in (teaching_time, int8_passes):
         monkeypatch.setattr(module, "ROUNDS", 2)
+
+
+@pytest.fixture
+def shallow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stacks of Norms are deep where a link does not say how deep, and take a second each."""
+    for name, default in {"depth": 4, "n_depth_seeds": 2}.items():
+        monkeypatch.setitem(FIELDS, name, FIELDS[name]._replace(default=default))
 
 
 @pytest.fixture(autouse=True)

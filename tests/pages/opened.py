@@ -33,6 +33,7 @@ FROM_0 = re.compile(
     r"|^<b>0</b>|\bkv 0\b|^0·<b>|^\d+·(?:<b>)?0(?!\d)",
     re.IGNORECASE,
 )
+WRITTEN = ("text", "ticktext", "name")  # in the specification of a picture
 HOVER = re.compile(r'"hovertext":\s*\[(.*?)\]')
 COUNTED = ("Head", "头", "Layer", "层", "Expert", "专家", "head", "in layer", "所在层")
 QUOTED = re.compile("`[^`\n]*`")
@@ -159,10 +160,10 @@ def _texts(node: Any, name: str = "") -> Iterator[str]:
         for key, child in node.items():
             yield from _texts(child, key)
     elif isinstance(node, list):
-        for child in node:  # of numbers, without a call for each
-            if isinstance(child, str | list | dict):
+        if name in WRITTEN or not (node and isinstance(node[0], float | int)):
+            for child in node:
                 yield from _texts(child, name)
-    elif isinstance(node, str) and name in ("text", "ticktext", "name"):
+    elif isinstance(node, str) and name in WRITTEN:
         yield node
 
 
@@ -209,7 +210,8 @@ def assert_works(at: AppTest, *, warnings: int | None = 0) -> None:
         assert [line for line in ours if LOOSE.search(line)] == []
     for table in [each.value for each in (*at.dataframe, *at.table)]:
         assert np.isfinite(table.select_dtypes("number").to_numpy(float)).all()
-        assert not table.astype("string").isin(["nan", "inf", "-inf", "None"]).any(axis=None)
+        words = table.select_dtypes(exclude="number").to_numpy(object).ravel()
+        assert not {*map(str, words)} & {"nan", "inf", "-inf", "None", "<NA>", "NaT"}
     pickle.dumps({key: value for key, value in at.session_state.items() if is_ours(key, value)})
 
 

@@ -5,6 +5,8 @@ from opened import assert_works, figure, opened, press, run, visit
 
 from pages.ui.link_fields.compare import Kept, text_of
 
+pytestmark = pytest.mark.usefixtures("shallow")
+
 # Other heads, so that a picture of B's last head cannot be drawn of A.
 OTHER = {"preset": "course", "n_heads": "2", "norm_placement": "post", "norm_kind": "rmsnorm"}
 A = text_of((Kept("<b>mine</b>", tuple(OTHER.items())),))

@@ -9,6 +9,8 @@ from opened import assert_works, opened, press
 
 from pages.ui import page_file
 
+pytestmark = pytest.mark.usefixtures("shallow")
+
 EVIL = "a </script><b>x</b> `c`"
 LIBRARY = "plotly.js v"
 

@@ -47,17 +47,18 @@ def test_a_model_of_attention_alone_has_a_way_to_a_wide_layer():
 
 
 CASES = {
-    "activations": [{"activation": kind} for kind in ("relu", "glu")],
-    "gates": [{"activation": kind} for kind in ("reglu", "swiglu")],
-    "placements": [{"norm_placement": kind} for kind in ("post", "sandwich", "parallel")],
-    "no norm, no residual": [{"norm_kind": "none"}, {"residual": False}],
+    "activations, placements": [
+        {"activation": "relu", "norm_placement": "post", "position_kind": "alibi"},
+        {"activation": "glu", "norm_placement": "sandwich"},
+        {"activation": "reglu", "norm_placement": "parallel"},
+        {"activation": "swiglu", "norm_kind": "none"},
+    ],
+    "no residual": [{"residual": False}],
     "batch norm": [{"norm_kind": "batchnorm", "training": True, "dropout": 0.5}],
-    "positions": [{"position_kind": kind} for kind in ("alibi",)],
-    "start": [{"initialization": kind} for kind in ("zero_writes",)],
-    "number formats": [{"dtype": kind} for kind in ("bfloat16", "float16")],
-    "batch": [{**RANDOM, "batch": 3, "seq_len": 5}],
+    "start": [{"initialization": "zero_writes"}],
+    "number formats": [{"dtype": "bfloat16", **RANDOM, "batch": 3, "seq_len": 5}],
+    "rows without a key": [{"dtype": "float16", **NO_KEY}],
     "long": [{**RANDOM, "seq_len": 256}],
-    "rows without a key": [NO_KEY],
     "narrow": [{"d_ff": 1}, {"d_model": 1, "n_heads": 1}],
     "one token": [{"text": "a"}, {"text": "a", "n_experts": 4}, {"text": ""}],
     "experts": [
@@ -68,8 +69,7 @@ CASES = {
         {"n_experts": 4, "norm_placement": "parallel", "training": True, "dropout": 0.1},
     ],
     "views": [{"unit": 10**6, "expert": 63, "token": 10**6, "layer": 9, "n_experts": 2}],
-    "Chinese": [{"lang": "zh", "n_experts": 4}],
-    "markup": [{"text": "<b>x</b> & <s> `a`", "n_experts": 4}],
+    "Chinese, markup": [{"lang": "zh", "text": "<b>x</b> & <s> `a`", "n_experts": 4}],
 }
 
 

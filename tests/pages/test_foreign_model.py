@@ -14,6 +14,8 @@ from blocks.weights.pocket import pocket, pocket_names
 from pages.ui import everything
 from pages.ui.starts import POCKET_TITLES
 
+pytestmark = pytest.mark.usefixtures("shallow")
+
 TEXT = "the small robot sees the red ball"
 # They train, or measure against, models of their own, and name them.
 OF_OTHERS = {"ideas", "trade-off", "peeking", "race"}

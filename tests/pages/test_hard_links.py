@@ -16,6 +16,8 @@ from opened import PAGES, assert_works, opened, run, said, settings
 
 from pages.ui import steps
 
+pytestmark = pytest.mark.usefixtures("shallow")
+
 MIB = 2**20
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 IS_WHOLE = os.environ.get("BLOCKSCOPE_HARD_LINKS") == "all"

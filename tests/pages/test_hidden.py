@@ -4,6 +4,8 @@ import pytest
 from opened import BLOCK, PAGES, assert_works, control, opened, press, run
 from streamlit.testing.v1 import AppTest
 
+pytestmark = pytest.mark.usefixtures("shallow")
+
 LINK = {"preset": "course", "panel": None}
 
 

@@ -3,6 +3,8 @@
 import pytest
 from opened import PAGES, assert_works, opened, press, said, settings
 
+pytestmark = pytest.mark.usefixtures("shallow")
+
 SMALL = {"preset": "course", "d_model": 32, "n_heads": 4, "n_layers": 2, "text": "the red ball"}
 MIXERS = ["gru", "gated_delta"]
 NO_PATTERN = "No attention pattern: tokens are mixed by a"

@@ -4,6 +4,8 @@ import pytest
 from opened import as_text, assert_works, opened, said, settings
 from streamlit.testing.v1 import AppTest
 
+pytestmark = pytest.mark.usefixtures("shallow")
+
 LATENT = {"preset": "course", "d_model": 32, "n_heads": 4, "d_kv_latent": 16}
 FINE = {
     **{"preset": "course", "d_model": 32, "n_heads": 4, "n_layers": 2, "n_experts": 8},

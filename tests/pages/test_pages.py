@@ -31,6 +31,8 @@ from blocks.weights.pocket import pocket_names
 from pages.ui import starts, steps
 from pages.ui.language import LANGUAGES
 
+pytestmark = pytest.mark.usefixtures("shallow")
+
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,11 +154,9 @@ def in_turns(**choices) -> list[dict[str, object]]:
 
 
 CHOICES = {
-    "activation": every(activation=Activation),
+    "parts": in_turns(activation=Activation, position_kind=PositionKind, norm_kind=NormKind),
     "norm": in_turns(norm_kind=NormKind, norm_placement=NormPlacement),
-    "position": every(position_kind=PositionKind),
-    "mask": every(mask_kind=MaskKind, n_padding=[2]),
-    "start": every(initialization=Initialization),
+    "mask, start": in_turns(mask_kind=MaskKind, initialization=Initialization, n_padding=[2]),
     "device": [
         {"device": device, "dtype": dtype}
         for device in available_devices()

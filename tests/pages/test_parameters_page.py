@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from daily import some_daily
 from opened import assert_works, control, figure, move, opened, press, run, said, settings, visit
 from streamlit.testing.v1 import AppTest
 
@@ -91,9 +92,14 @@ def test_opening_and_going_back(at: AppTest):
     assert len(table_with(at, "formula")) == 12
 
 
+CHANGES = {n: [v.name for v in variations(TABLE[n].config)] for n in ("gpt2-small", "qwen3-0.6b")}
+EVERY_CHANGE = [(preset, name) for preset in CHANGES for name in CHANGES[preset]]
+EACH_ONCE = {name: (preset, name) for preset, name in EVERY_CHANGE}
+
+
 @pytest.mark.parametrize(
     ("preset", "name"),
-    [(n, v.name) for n in ("gpt2-small", "qwen3-0.6b") for v in variations(TABLE[n].config)],
+    some_daily(EVERY_CHANGE, daily=EACH_ONCE.values()),
 )
 def test_every_change_can_be_taken_over(at: AppTest, preset: str, name: str):
     config = TABLE[preset].config

@@ -86,18 +86,21 @@ def test_each_control_works_at_both_ends(name: str, ends: tuple[int, int]):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"text": "a"},
-        {"text": "", "shown_position": "learned"},
+        {"text": "a", "dtype": "bfloat16", "position_kind": "alibi"},
+        {"text": "", "shown_position": "learned", "n_positions": 2},
         {"text": "word " * 256, "n_positions": 8},
         {"mask_kind": "causal_padding", "n_padding": 5, "padding_side": "left"},
-        {"norm_kind": "batchnorm", "training": True},
-        {"dtype": "bfloat16", "position_kind": "alibi"},
         {"residual": False, "norm_kind": "none", "initialization": "zero_writes"},
         {"position_kind": "learned", "max_seq_len": 2, "text": "two words"},
         {"position_kind": "learned", "max_seq_len": 12, "text": "two words"},
         {"d_model": 8, "n_heads": 8, "shown_position": "sinusoidal"},
-        {"input_kind": "random", "batch": 3, "seq_len": 5},
-        {"n_positions": 2, "shown_position": "learned"},
+        {
+            "input_kind": "random",
+            "batch": 3,
+            "seq_len": 5,
+            "norm_kind": "batchnorm",
+            "training": True,
+        },
         {"mask_kind": "sliding_window", "window_size": 1},
     ],
 )
