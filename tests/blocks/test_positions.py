@@ -273,13 +273,15 @@ def test_factors_of_other_pairs_do_nothing():
 def test_of_a_million_layers_those_are_asked_that_repeat(monkeypatch: pytest.MonkeyPatch):
     asked, turns = [], ModelConfig.turns
     monkeypatch.setattr(ModelConfig, "turns", lambda *of: asked.append(of) or turns(*of))
-    for nope, every, window, base in product((0, 1, 3), (0, 1, 2), (0, 4), (0.0, 100.0)):
+    for nope, every, window, base in product((0, 1, 3), (0, 1, 3), (0, 4), (0.0, 100.0)):
         more = {"nope_every": nope, "global_every": every, "local_window": window}
-        few = toy(
-            architecture="gpt", position_kind="rope", n_layers=12, local_rope_base=base, **more
-        )
-        many = settings_in_use(few.replace(n_layers=10**6))
-        assert many == settings_in_use(few) | {"n_layers": 10**6}
+        sizes = {"architecture": "gpt", "position_kind": "rope", "n_layers": 10**6}
+        config = toy(**sizes, local_rope_base=base, **more)
+        found = settings_in_use(config).keys()
+        turning = [layer for layer in range(9) if turns(config, layer)]
+        local = [layer for layer in turning if config.window_of(layer)]
+        assert ("local_rope_base" in found) == bool(local)
+        assert ("rope_base" in found) == (len(turning) > (len(local) if base > 1 else 0))
     assert len(asked) < 1000
 
 
