@@ -19,6 +19,6 @@ def _step(step: Step) -> str:
     return "\n".join([f"## {' '.join(step.title.split())}", "", step.before, "", *block, ""])
 
 
-def _table(values: Mapping[str, str | int]) -> list[str]:
+def _table(values: Mapping[str, object]) -> list[str]:
     """Lines of TOML, whose strings are written as those of JSON."""
     return [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
