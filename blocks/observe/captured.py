@@ -44,7 +44,7 @@ def captured(work: Callable[[], None], device: torch.device) -> Callable[[], Non
         work()  # kernels are loaded, and what later passes share is sent
     torch.cuda.current_stream(device).wait_stream(side)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # other threads go on
+    with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):  # others go on
         work()
     return Replayed(graph, read.tensors)
 
