@@ -34,7 +34,7 @@ from pages.panels.interventions import ablation
 from pages.panels.model_page import show_model_page
 from pages.ui import cached, labelled, layers, link, sinks, words
 from pages.ui.chart import drawn
-from pages.ui.export import take_away
+from pages.ui.export import from_one, take_away
 from pages.ui.panel import Panel
 
 TITLE = N_("Attention: where a token reads from")
@@ -52,8 +52,8 @@ def what_to_take(run: Run) -> None:
     head = run, at.layer, at.head
     counted = run, at.layer, contribution.counted_head(at.head), at.token, is_apart
     tables |= {
-        "all_heads": partial(layers.heads, run),
-        "first_token": lambda: contribution.sink_facts(*head).heads,
+        "all_heads": from_one(partial(layers.heads, run), "layer", "head"),
+        "first_token": from_one(lambda: contribution.sink_facts(*head).heads, "layer", "head"),
         "contribution": lambda: contribution.contribution_facts(*counted).parts.keys,
         "scaling": partial(scaling.random_sharpness, run),
     }

@@ -16,7 +16,7 @@ from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.ui import cached, labelled, link, sinks, words
 from pages.ui.chart import drawn
-from pages.ui.export import Tables, take_away
+from pages.ui.export import Tables, from_one, take_away
 from pages.ui.history import run_before
 from pages.ui.inputs import vector_controls
 from pages.ui.panel import Panel
@@ -31,12 +31,19 @@ def what_to_take(run: Run) -> None:
     stage, attends = labelled.selected_stage(run, layer), run.config.has_attention
     is_apart = sinks.is_wanted()
     tables: Tables = {
-        "flow": lambda: cached.flow(run, layer, sinks.set_apart(run, is_apart)).drop(
-            columns="reads"
+        "flow": from_one(
+            lambda: cached.flow(run, layer, sinks.set_apart(run, is_apart)).drop(columns="reads"),
+            "layer",
         ),
-        **({"heads": partial(cached.heads, run, at.layer)} if attends else {}),
+        **(
+            {"heads": from_one(partial(cached.heads, run, at.layer), "layer", "head")}
+            if attends
+            else {}
+        ),
         "parameters": partial(cached.parameters, run.config.one_block()),
     }
+    if attends:
+        tables["heads"] = from_one(partial(cached.heads, run, at.layer), "layer", "head")
 
     def pictures() -> list[Picture]:
         return [

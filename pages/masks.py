@@ -19,7 +19,7 @@ from pages.panels.masks.steps import draw_mask, draw_pattern, draw_scores, what_
 from pages.panels.model_page import show_model_page
 from pages.ui import cached, labelled, words
 from pages.ui.chart import drawn
-from pages.ui.export import take_away
+from pages.ui.export import from_one, take_away
 from pages.ui.panel import Panel
 
 TITLE = N_("Masks: who may attend to whom")
@@ -37,9 +37,9 @@ def what_to_take(run: Run) -> None:
     attends, done = run.config.attends, plan.found_so_far(run)
     tables: dict[str, Callable[[], pd.DataFrame]] = {}
     if attends:
-        tables["heads"] = partial(cached.heads, run, layer)
+        tables["heads"] = from_one(partial(cached.heads, run, layer), "layer", "head")
     if done:
-        tables["leaks"] = lambda: plan.leak_facts(done).table
+        tables["leaks"] = from_one(lambda: plan.leak_facts(done).table, "output", "token")
 
     def pictures() -> list[Picture]:
         found = [drawn(draw_moved, done, token)] if done else []

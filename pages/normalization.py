@@ -19,7 +19,7 @@ from pages.panels.normalization.stacks import stack_choice
 from pages.panels.normalization.theory import how_it_scales
 from pages.ui import labelled, words
 from pages.ui.chart import drawn
-from pages.ui.export import take_away
+from pages.ui.export import from_one, take_away
 from pages.ui.panel import Panel
 
 TITLE = N_("Norms: what they do for depth")
@@ -31,7 +31,7 @@ def what_to_take(run: Run) -> None:
     n_placements = len(possible_placements(run.config))
     where = run, placements.shown_layer(run), labelled.selected_head(run), n_placements
     frames = {
-        "norms_per_token": lambda: axes.norm_facts(*norms).per_token,
+        "norms_per_token": from_one(lambda: axes.norm_facts(*norms).per_token, "token"),
         "norms_per_feature": lambda: axes.norm_facts(*norms).per_feature,
         "norms_dependence": lambda: axes.norm_facts(*norms).dependence,
     }

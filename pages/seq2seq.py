@@ -24,7 +24,7 @@ from pages.ui import cached, panel
 from pages.ui.chart import drawn
 from pages.ui.choices import chooses
 from pages.ui.explain import note
-from pages.ui.export import Tables, take_away
+from pages.ui.export import Tables, from_one, take_away
 from pages.ui.frame import must_fit, recorded, show_page, shown_run, subtitle
 from pages.ui.panel import Panel
 from pages.ui.words import take_away_caption
@@ -79,7 +79,7 @@ def what_to_take(run: Run, here: Standing) -> None:
     tables: Tables = {
         "search": lambda: search_facts(here).nodes,
         "next_tokens": lambda: candidate_facts(here).candidates,
-        "flow": partial(cached.whole_flow, run),
+        "flow": from_one(partial(cached.whole_flow, run), "layer"),
         "architectures": lambda: task_facts(run).table,
         "parameters": partial(cached.parameters, run.config),
     }

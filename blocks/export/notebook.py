@@ -2,11 +2,15 @@
 
 import dataclasses
 import json
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
 from blocks.model.config import DEFAULTS, ModelConfig
+from blocks.model.faults import N_
 from blocks.observe.run import Run
+
+Translate = Callable[[str], str]
 
 IMPORTS = """\
 from blocks import ModelConfig, count_parameters
@@ -26,19 +30,21 @@ FACTS = {
     "parameters": "count_parameters(run.config)",
     "breakdown": "count_parameters(run.config)",
 }
-HEAD = "# {panel}\n\nNeeds `blocks`: `pip install .` in a clone of Blockscope. Seed {seed}."
+HEAD = N_("Needs `blocks`: `pip install .` in a clone of Blockscope. Seed {seed}.")
 FLOW = "seen.flow()"
 
 
-def notebook(run: Run, panel: str = "", *, is_pocket: bool = False) -> str:
+def notebook(
+    run: Run, panel: str = "", *, is_pocket: bool = False, title: str = "", _: Translate = str
+) -> str:
     """The notebook as JSON: the run, its recording, and what the panel of this name shows.
 
     `is_pocket`: the weights of the run are those of a model that ships with the package; others
-    are drawn from the seed.
+    are drawn from the seed. `title`: what stands above, with a line in the language of `_`.
     """
     weights = OF_WEIGHTS.format(name=run.weights) if is_pocket else "model = run.build()"
     cells = [
-        _said(HEAD.format(panel=panel or "Blockscope", seed=run.seed)),
+        _said(f"# {title or panel or 'Blockscope'}\n\n{_(HEAD).format(seed=run.seed)}"),
         _code(IMPORTS),
         _code(f"run = {written(run)}"),
         _code(weights),

@@ -18,7 +18,7 @@ from blocks.observe.run import Run
 from blocks.weights.pocket import pocket_names
 from pages.figures.described import described
 from pages.ui import cached, page_file
-from pages.ui.language import _, current_language
+from pages.ui.language import _, current_language, translation
 
 PICTURE_FORMATS = ("png", "svg")
 Data = str | bytes
@@ -27,6 +27,16 @@ Tables = Mapping[str, Callable[[], pd.DataFrame]]
 
 def _as_csv(table: Callable[[], pd.DataFrame]) -> str:
     return table().to_csv(index=False)
+
+
+def from_one(make: Callable[[], pd.DataFrame], *columns: str) -> Callable[[], pd.DataFrame]:
+    """What makes a table whose `columns` count from 1, as the screen does."""
+
+    def made() -> pd.DataFrame:
+        table = make()
+        return table.assign(**{name: table[name] + 1 for name in columns})
+
+    return made
 
 
 def take_away(
@@ -43,6 +53,8 @@ def take_away(
         download("config.toml", lambda: tomli_w.dumps(flat), "application/toml")
         download("config.json", lambda: json.dumps(flat, indent=2), "application/json")
         download("pictures.html", pictures_file(figures, caption), "text/html")
+    if tables:
+        st.caption(_("Tables count layers, heads and tokens from 1, as the screen does."))
     st.segmented_control(
         _("File format for the camera button above each picture"),
         PICTURE_FORMATS,
@@ -67,12 +79,14 @@ def pictures_file(figures: Callable[[], Sequence[Any]], caption: str) -> Callabl
     return write
 
 
-def take_run(run: Run, panel: str) -> None:
+def take_run(run: Run, panel: str, title: str) -> None:
     """The run of the open panel as a notebook, and what it showed as tensors."""
     is_pocket = run.weights in pocket_names()
     with st.container(horizontal=True, key="take_run"):
         if is_pocket or not run.weights:
-            make = partial(notebook_of, run, panel, is_pocket=is_pocket)
+            make = partial(
+                notebook_of, run, panel, is_pocket=is_pocket, title=title, _=translation()
+            )
             download("run.ipynb", make, "application/x-ipynb+json")
         if cached.is_recorded(run):
             tensors = partial(activations, cached.recording(run))

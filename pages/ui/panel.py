@@ -272,7 +272,7 @@ def _show_all(
     )
     if files:
         st.subheader(_("Save the results"))
-        _files(values, files, "")
+        _files(values, files, "", "")
     for each in goes_on:
         each()
 
@@ -302,11 +302,11 @@ def _taking_away(
     if fold.open:
         with fold:
             everything.handout([seen])
-            _files(values, files, name)
+            _files(values, files, name, seen.title)
 
 
-def _files(values: Sequence[Any], files: Callable[..., None], name: str) -> None:
+def _files(values: Sequence[Any], files: Callable[..., None], name: str, title: str) -> None:
     """What the page gives, and the run itself."""
     files(*values)
     if values and isinstance(run := values[0], Run):
-        take_run(run, name)
+        take_run(run, name, title)

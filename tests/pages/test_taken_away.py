@@ -102,7 +102,7 @@ def moments(it: Taken, name: str) -> None:
         stack = getattr(row, "stack", "")
         if stack == "decoder":
             continue
-        layer = 0 if pd.isna(row.layer) else int(row.layer)
+        layer = 0 if pd.isna(row.layer) else int(row.layer) - 1
         path = f"{stack}.{row.stage}" if stack and pd.isna(row.layer) else row.stage
         x = it.seen.tensor(path, layer, stack=stack)
         wanted = (x.mean(), x.std(correction=0), x.min(), x.max(), x.square().mean().sqrt())
@@ -113,8 +113,8 @@ def moments(it: Taken, name: str) -> None:
 def heads(it: Taken, name: str) -> None:
     table = it.table(name)
     layers = sorted(set(table["layer"]))
-    assert len(table) == len(layers) * it.run.config.n_heads
-    patterns = torch.cat([it.seen.pattern(layer)[0] for layer in layers]).double()
+    assert len(table) == len(layers) * it.run.config.n_heads and min(layers) == 1
+    patterns = torch.cat([it.seen.pattern(layer - 1)[0] for layer in layers]).double()
     bits = -(patterns * patterns.clamp_min(1e-30).log2()).sum(-1).mean(-1)
     near(table["entropy_bits"], bits)
     near(table["first_token"], patterns[..., 0].mean(-1))
@@ -176,7 +176,7 @@ def first_token(it: Taken, name: str) -> None:
     table = it.table(name)
     patterns = torch.cat([it.seen.pattern(layer)[0] for layer in range(2)])
     near(table["weight"], patterns[:, 1:, 0].mean(-1))  # the first sees nothing else
-    assert table["head"].tolist() == [0, 1, 2, 3] * 2
+    assert table["head"].tolist() == [1, 2, 3, 4] * 2
 
 
 def contribution(it: Taken, name: str) -> None:
