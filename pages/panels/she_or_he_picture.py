@@ -5,7 +5,7 @@ from pages.figures import marks, palette
 from pages.figures.axes import BARE, row_names
 from pages.figures.theme import HIDDEN_AXIS, TITLE, Picture, Translate, figure, word_label
 
-ROW, LEAST = 44, 0.001
+ROW, FEW, LEAST = 44, 0.1, 0.001
 
 
 def two_bars(facts: Asked, *, _: Translate) -> Picture:
@@ -13,7 +13,7 @@ def two_bars(facts: Asked, *, _: Translate) -> Picture:
     bars = marks.lying(
         [*facts.chances],
         range(2),
-        **marks.written(f"{x:.0%}" if x >= LEAST else f"< {LEAST:.1%}" for x in facts.chances),
+        **marks.written(map(_share, facts.chances)),
         marker={"color": [palette.EMBEDDING, palette.ATTENTION]},
         hoverinfo="skip",
     )
@@ -33,3 +33,10 @@ def two_bars(facts: Asked, *, _: Translate) -> Picture:
         xaxis={**HIDDEN_AXIS, "range": [0, 1.2], "tickformat": ".0%"},
         yaxis=row_names([*facts.story.words], tickfont={"size": 16}, **BARE),
     )
+
+
+def _share(share: float) -> str:
+    """A percentage, small ones to a tenth."""
+    if share < LEAST:
+        return f"< {LEAST:.1%}"
+    return f"{share:.0%}" if share >= FEW else f"{share:.1%}"

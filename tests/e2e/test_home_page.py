@@ -58,9 +58,9 @@ def test_each_way_leads_to_its_page_and_state(reader: Reader):
     doors = page.get_by_test_id("stMain").get_by_test_id("stPageLink").get_by_role("link")
     more = page.get_by_test_id("stPopoverBody").get_by_role("link")
     goals = []
-    for links, n in ((doors, 20), (more, 10)):
+    for links, n in ((doors, 30), (more, 8)):
         if links is more:
-            page.get_by_role("button", name="Start with a question").click()
+            page.get_by_role("button", name="More questions").click()
         expect(links.nth(n - 1)).to_be_visible()
         goals += [urlsplit(link.get_attribute("href")) for link in links.all()]
         links.last.click()
@@ -71,4 +71,5 @@ def test_each_way_leads_to_its_page_and_state(reader: Reader):
         go_back(page)
         expect(page.locator("h1")).to_have_text(TITLE)
         settle(page)
-    assert len(set(goals)) == len(goals) > 30
+    # the moving picture has a link of its own, and one among the pages
+    assert len(set(goals)) == len(goals) - 1 > 30

@@ -484,14 +484,13 @@ REPAIRED = RetrainingFacts(
 
 def test_what_training_on_gives_back_is_said_against_the_model_that_was_trained_on_as_long():
     said = retraining.says_retraining(REPAIRED)
-    assert "Keeping 95% of its score (exact answers), the model can lose 50%" in said
-    assert "without retraining, 80% with 100 updates afterwards" in said
-    assert "80% when they are removed gradually" in said and "from 98% to 100%" in said
+    assert "keeps 95% of its score (exact answers) while it loses up to 50%" in said
+    assert "retrained for 100 updates afterwards, it can lose 80%." in said
+    assert "gradually during these updates, it can lose 80%." in said and "from 98% to 100%" in said
     of_a_text = replace(REPAIRED, is_share=False)
-    assert (
-        "within 5.0% of the original's, the model can lose 0% of its weights without retraining, "
-        "50% with" in retraining.says_retraining(of_a_text)
-    )
+    said = retraining.says_retraining(of_a_text)
+    assert "within 5.0% of the original's while it loses up to 0% of its weights and is" in said
+    assert "afterwards, it can lose 50%." in said
     assert "from 0.500 to 0.400" in retraining.says_retraining(of_a_text)
     assert [*retraining.retraining_table(REPAIRED).score][:3] == [0.98, 1.0, 0.96]
 

@@ -57,10 +57,10 @@ def says_retraining(facts: RetrainingFacts) -> str:
     """How much can go without training, with it, and little by little."""
     once, after, gradual = (percent(facts.kept_up_to(repair, LEAST_KEPT)) for repair in Repair)
     text = _(
-        "Keeping {kept}, the model can lose {once} of its {parts} without retraining, "
-        "{after} with {n} updates afterwards, and {gradual} when they are removed "
-        "gradually during these updates. With nothing removed, the same updates change "
-        "the result from {before} to {control}, the reference here."
+        "The model keeps {kept} while it loses up to {once} of its {parts} and is not retrained. "
+        "If it is retrained for {n} updates afterwards, it can lose {after}. If the parts are "
+        "removed gradually during these updates, it can lose {gradual}. With nothing removed, "
+        "the same updates change the result from {before} to {control}, the reference here."
     )
     return text.format(
         parts=_(REMOVED_NAMES[facts.removed]),
