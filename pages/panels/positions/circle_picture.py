@@ -55,5 +55,5 @@ def _arrow(angle: float, name: str, color: str) -> list[dict[str, Any]]:
     (x, y), (x_name, y_name) = _point(angle), _point(angle, 1.17)
     look = {"showarrow": True, "arrowhead": 2, "arrowwidth": 3, "arrowcolor": color, "text": ""}
     tail = {"ax": 0, "ay": 0, "axref": "x", "ayref": "y"}
-    label = {"x": x_name, "y": y_name, "text": f"<b>{name}</b>", "font": {"color": color}}
+    label = {"x": x_name, "y": y_name, "text": f"<b>p = {name}</b>", "font": {"color": color}}
     return [{"x": x, "y": y, **tail, **look}, label]
