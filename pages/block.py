@@ -42,8 +42,6 @@ def what_to_take(run: Run) -> None:
         ),
         "parameters": partial(cached.parameters, run.config.one_block()),
     }
-    if attends:
-        tables["heads"] = from_one(partial(cached.heads, run, at.layer), "layer", "head")
 
     def pictures() -> list[Picture]:
         return [

@@ -17,7 +17,7 @@ from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.ui import cached, labelled, layers, sinks, words
 from pages.ui.chart import drawn
-from pages.ui.export import from_one, take_away
+from pages.ui.export import Tables, from_one, take_away
 from pages.ui.history import run_before
 from pages.ui.panel import Panel, overflowed
 from pages.ui.views import layer_choice
@@ -30,7 +30,7 @@ def what_to_take(run: Run) -> None:
     if overflowed(run):
         return
     at = labelled.selection(run)
-    tables = {
+    tables: Tables = {
         "layers": from_one(partial(cached.whole_flow, run), "layer"),
         "heads": from_one(partial(layers.heads, run), "layer", "head"),
         "guesses": partial(layers.guesses, run),
