@@ -26,4 +26,9 @@ def says_each_part(run: Run) -> str:
     if seconds < WORTH_SAYING:
         return ""
     text = _("Changing each of the {n:,} heads and whole parts in turn takes about {time} here.")
-    return text.format(n=len(heads_of(run.config)), time=long_duration(seconds, _=_))
+    return text.format(n=len(heads_of(run.config)), time=about(seconds))
+
+
+def about(seconds: float) -> str:
+    """An estimate, in two digits."""
+    return long_duration(float(f"{seconds:.2g}"), _=_)

@@ -18,10 +18,10 @@ from blocks import ConfigError
 from blocks.work.job import Series
 from blocks.work.queue import Place
 from blocks.work.works import Works
-from pages.figures.units import long_duration
 from pages.ui import cached, link, machine, runs, settings
 from pages.ui.language import _, say_fault, sentences
 from pages.ui.once import once
+from pages.ui.passes import about
 
 A_MOMENT, A_WHILE, SECONDS_BETWEEN_LOOKS = 0.3, 5.0, 0.2
 N_FIRST = 3  # steps that say too little about how long the others take
@@ -215,7 +215,7 @@ def _pause(n_done: int, what: Hashable, key: str, seconds_left: float) -> None:
 
 def _says_rest(seconds: float) -> str:
     """How long it takes to go on to the end, where it has taken a while already."""
-    return _("The rest takes about {time}.").format(time=long_duration(seconds, _=_))
+    return _("The rest takes about {time}.").format(time=about(seconds))
 
 
 def says_place(place: Place) -> str:

@@ -9,6 +9,7 @@ import torch
 
 from blocks import PRESETS, ModelConfig, build, count_parameters, record
 from blocks.model import devices
+from blocks.model.draws import ByPlace, Draws, InTurn
 from blocks.model.masks import causal
 from blocks.observe.run import PATTERNS
 from blocks.observe.wiring import kept_stages
@@ -23,6 +24,7 @@ def measure() -> None:
     """Print (a) and (d)."""
     for device in devices.available_devices():
         recorded_against_plain(device)
+        drawn(device)
     counting()
 
 
@@ -34,6 +36,23 @@ def milliseconds(work: Callable[[], object], device: str) -> float:
     work()
     devices.synchronize(torch.device(device))
     return 1000 * (clock() - start)
+
+
+def drawn(device: str) -> None:
+    """A weight of GPT-2 XL, drawn by the hash of each place there, and in turn and sent there."""
+    shape = torch.Size((6400, 1600))
+
+    def draw(source: Draws) -> object:
+        return source.normal_(source.empty(shape), 0.02).to(device)
+
+    pairs = []
+    for _ in range(ROUNDS):
+        place = milliseconds(lambda: draw(ByPlace(0, "up_proj", device)), device)
+        turn = milliseconds(lambda: draw(InTurn(0, "up_proj")), device)
+        pairs.append((place, turn))
+    report(
+        f"drawn by place / in turn, a matrix of GPT-2 XL, {device}", in_pairs(pairs[2:]), "≤ 1.0"
+    )
 
 
 def recorded_against_plain(device: str) -> None:

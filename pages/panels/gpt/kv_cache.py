@@ -15,14 +15,13 @@ from blocks.model.kinds import TokenMixer
 from blocks.model.kv_cache import KVCache, StateCache, kv_cache_bytes_per_token, state_shapes
 from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
-from pages.figures.units import long_duration
 from pages.panels.gpt import kv_cache_picture, shared, writing
 from pages.panels.gpt.growing import Text, generation, text_so_far, window_size, writer_of
 from pages.ui import cached, link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.language import _, sentences
-from pages.ui.passes import WORTH_SAYING, seconds_of
+from pages.ui.passes import WORTH_SAYING, about, seconds_of
 from pages.ui.said import tell
 
 N_TIMED = 32
@@ -224,7 +223,7 @@ def what_it_saves(text: Text) -> None:
             "times both runs."
         )
         seconds = seconds_of(text.run, 2 * N_TIMED)  # one token may take as long as all
-        expected = _("That takes at most about {time}.").format(time=long_duration(seconds, _=_))
+        expected = _("That takes at most about {time}.").format(time=about(seconds))
         is_long = seconds >= WORTH_SAYING
         note(sentences(said.format(n=N_TIMED), expected if is_long else ""))
         return
