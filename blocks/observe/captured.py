@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakTensorKeyDictionary
@@ -30,7 +30,7 @@ def reserved_bytes(device: torch.device) -> int:
 
 
 def captured(work: Callable[[], None], device: torch.device) -> Callable[[], None]:
-    """`work`, to be called any number of times; it is run once or twice before this returns.
+    """`work`, to be called any number of times; it is run before this returns.
 
     It must leave what it finds in tensors that its owner can reach. Raises RuntimeError where the
     device cannot hold it as a graph, and nothing is lost by that.
@@ -40,17 +40,20 @@ def captured(work: Callable[[], None], device: torch.device) -> Callable[[], Non
         return work
     side, read = torch.cuda.Stream(device), ReadFromOutside()
     side.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(side), read:
-        work()  # kernels are loaded, and what later passes share is sent
+    with torch.cuda.stream(side):
+        work()  # kernels are loaded, and what later passes share is made: now it is from outside
+        with read:
+            work()
     torch.cuda.current_stream(device).wait_stream(side)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):  # others go on
         work()
-    return Replayed(graph, read.tensors)
+    kept = [each for each in read.tensors if not isinstance(each, nn.Parameter)]
+    return Replayed(graph, kept)
 
 
 class Replayed:
-    """A graph, and what it reads: tables that a cache lets go of would be overwritten."""
+    """A graph, and what it reads beside weights: what a cache lets go of would be overwritten."""
 
     def __init__(self, graph: "torch.cuda.CUDAGraph", read: list[Tensor]):
         self.graph, self.read = graph, read
