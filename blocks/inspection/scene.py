@@ -27,6 +27,7 @@ from blocks.observe.wiring import kept_stages
 ZERO, MASKED = 127, 255
 MOST_COLUMNS, MOST_CLOSED, MOST_TOKENS = 256, 48, 32
 BUDGET = 240_000  # bytes of the opened layers, of about 300,000 in all
+MOST_KEPT = 128 * 2**20  # bytes of one pass
 SHARE_IN_COLOR = 0.99  # of the sizes of a matrix: those above have its strongest colour
 INSIDE = ("q", "k", "v", "head_out", "hidden", "router_probs")
 ENDS = ("embedding", "final_norm", "logits")
@@ -94,6 +95,12 @@ def scene(run: Run, model: Model, opened: frozenset[str], token: int) -> Scene:
     found = {m.path: made for m in moves(run.config, opened) if (made := making.matrix(m))}
     found_moves = tuple(m for m in moves(run.config, opened) if making.is_there(m, found))
     return Scene(found_moves, found, dict(making.readings()), opened, windows, seen)
+
+
+def most_tokens(config: ModelConfig) -> int:
+    """How long a text may be of which all numbers are kept: about ten vectors a token and layer."""
+    each = 10 * 4 * config.d_model * sum(stacks(config).values())
+    return max(MOST_TOKENS, MOST_KEPT // each)
 
 
 def opened_layers(run: Run, layer: int, stack: str = "") -> frozenset[str]:

@@ -10,7 +10,16 @@ from toy import scramble
 
 from blocks import PRESETS, ModelConfig, build, record
 from blocks.inspection import scene_moves
-from blocks.inspection.scene import BUDGET, MASKED, ZERO, Matrix, opened_layers, scene
+from blocks.inspection.scene import (
+    BUDGET,
+    MASKED,
+    MOST_KEPT,
+    ZERO,
+    Matrix,
+    opened_layers,
+    scene,
+)
+from blocks.inspection.scene import most_tokens as scene_most
 from blocks.inspection.scene_cell import cell_facts
 from blocks.inspection.scene_facts import move_facts
 from blocks.inspection.scene_moves import Move, MoveKind, layer_path, stacks
@@ -116,6 +125,14 @@ def test_a_scene_is_small_enough_to_send(config: ModelConfig, n_opened: int):
     found = scene(run, build(config), opened, 23)
     assert found.n_bytes < 300_000 - 40_000  # and the words, in JSON
     assert BUDGET < 300_000
+
+
+def test_a_text_may_be_as_long_as_its_numbers_have_room():
+    config = ModelConfig(architecture="gpt", n_layers=2, d_model=16, n_heads=2, vocab_size=8)
+    assert scene_most(PRESETS["smollm2-135m"]) < 300 < scene_most(config)
+    n = 40
+    found = scene(run_of(config, n), build(config), opened_layers(run_of(config, n), 0), 0)
+    assert found.seen.kept_bytes < 2 * MOST_KEPT * n / scene_most(config)
 
 
 def test_of_a_long_text_the_tokens_before_the_pinned_one_are_drawn():

@@ -25,7 +25,7 @@ from pages.panels.forward_pass.message import Packed, message, packed
 from pages.panels.home import append_word
 from pages.ui import cached, labelled, link, tokens
 from pages.ui.frame import section
-from pages.ui.inputs import current_run
+from pages.ui.inputs import current_run, shorten
 from pages.ui.language import _, bracketed, current_language, literal
 from pages.ui.numbers import percent
 
@@ -34,9 +34,19 @@ OF_HEADS = (MoveKind.PROJECT, MoveKind.SCORES, MoveKind.SOFTMAX, MoveKind.MIX)
 
 
 def the_pass(run: Run) -> None:
-    """The picture, and how it is read."""
+    """The picture, and how it is read; of a text whose numbers are too many, the way to fewer."""
     moving.begin()
-    picture(run)
+    most, n = scenes.most_tokens(run.config), run.input.shape[1]
+    if n <= most:
+        picture(run)
+        return
+    text = _(
+        "The moving picture keeps every number of a pass. For this model it has room for {most:,} "
+        "tokens, and the text has {n:,}: shorten the text."
+    )
+    st.info(text.format(most=most, n=n), icon=":material/content_cut:")
+    label = _("Use the first {n:,} tokens").format(n=most)
+    st.button(label, key="shorten_for_the_pass", on_click=shorten, args=(most,))
 
 
 @section
@@ -99,7 +109,7 @@ def _message(
     return message(numbers, {**words, **place, "writes": writes, "sends": True})
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def scene_of(run: Run, opened: frozenset[str], token: int) -> Scene:
     """One pass with what is drawn of it."""
     model = cached.model(run)
