@@ -133,8 +133,16 @@ def made(run: Run) -> None:
 
 
 def switch_off(run: Run, customdata: list[Any]) -> None:
-    """A part in the grid of effects was clicked: it is switched off, or on again."""
+    """A part in the grid of effects was clicked: it is switched off, or on again.
+
+    The controls describe it from then on.
+    """
     part = heads_of(run.config)[int(customdata[0])]
+    link.change("change_part", str(part.part))
+    link.change("change_layer", part.layer)
+    link.change("change_head", part.head or 0)
+    link.change("change_kind", str(part.kind))
+    link.change("change_here", False)
     if part in state.asked():
         state.remove(part)
     else:
