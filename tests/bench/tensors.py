@@ -10,7 +10,7 @@ import torch
 from blocks import PRESETS, ModelConfig, build, count_parameters, record
 from blocks.model import devices
 from blocks.model.draws import ByPlace, Draws, InTurn
-from blocks.model.masks import causal
+from blocks.model.masks import shared_causal
 from blocks.observe.run import PATTERNS
 from blocks.observe.wiring import kept_stages
 from blocks.weights.pocket import pocket
@@ -88,7 +88,7 @@ def recorded(
     rounds: int = ROUNDS,
 ) -> None:
     """As a page records it, unless `keep` says otherwise; in turn, pair by pair."""
-    model, mask = build(config, device=device), causal(x.shape[1], device)
+    model, mask = build(config, device=device), shared_causal(x.shape[1], x.device)
     kept = kept_stages(config) if keep is None else keep
     pairs = []
     with torch.no_grad():
