@@ -227,7 +227,7 @@ def test_a_student_that_was_taken_away_opens_again_and_teaches(kept, tmp_path, m
 def test_a_pruned_model_that_was_trained_on_says_where_it_comes_from(patched):
     at = opened(PAGE, preset="sort", panel="retraining")
     assert_works(at)
-    assert "of its weights without retraining" in at.info[0].value
+    assert "of its weights and is not retrained" in at.info[0].value
     at.button(key="train_repair").click().run()
     run = ended(at)
     masked = run.weights(3)["layers.0.attention.q_proj.weight"] == 0
@@ -250,7 +250,7 @@ def test_retraining_is_done_here_where_it_was_not_recorded(kept, monkeypatch):
     query = {"measure_retraining": "true", "retrained_without": "heads"}
     at = opened(PAGE, preset=preset, panel="retraining", pressed=["measure_retraining"], **query)
     assert_works(at)
-    assert "of its heads without retraining" in at.info[0].value
+    assert "of its heads and is not retrained" in at.info[0].value
     assert "The model becomes smaller" in said(at)
 
 
@@ -446,7 +446,7 @@ def test_a_model_of_which_nothing_is_recorded_leads_to_those_of_which_it_is(kept
     assert "Training takes about" in at.info[0].value
     at.button(key="retraining_of_sort").click().run()
     assert_works(at)
-    assert "of its weights without retraining" in at.info[0].value
+    assert "of its weights and is not retrained" in at.info[0].value
 
 
 def test_some_of_a_model_stays_at_full_precision_and_shows_what_that_gives():
