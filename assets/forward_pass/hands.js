@@ -75,13 +75,16 @@ function listenToFingers(view) {
   const { canvas, tip } = view.parts;
   const down = new Map();
   canvas.addEventListener("pointerdown", (event) => {
-    down.set(event.pointerId, { x: event.clientX, y: event.clientY, first: event.clientX, low: event.clientY });
+    const { at, share } = view.moment;
+    const start = { first: event.clientX, low: event.clientY, place: at + share };
+    down.set(event.pointerId, { x: event.clientX, y: event.clientY, ...start });
     view.spread = spreadOf(down);
   });
   canvas.addEventListener("pointermove", (event) => {
     const finger = down.get(event.pointerId);
     if (finger) Object.assign(finger, { x: event.clientX, y: event.clientY });
     if (down.size === 2) pinch(view, down);
+    else if (finger && Math.abs(finger.x - finger.first) > 12) drag(view, finger);
     else point(view, event);
   });
   const lift = (event) => {
@@ -97,6 +100,12 @@ function listenToFingers(view) {
     tip.hidden = true;
     view.wake();
   });
+}
+
+/* Across the whole picture lies the whole pass. */
+function drag(view, finger) {
+  const place = finger.place + ((finger.x - finger.first) / view.width) * view.scene.moves.length;
+  scrubTo(view, Math.max(0, Math.min(view.lastSeen + 1, place)));
 }
 
 function spreadOf(down) {
