@@ -11,7 +11,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.table_rows import each_row
 from pages.panels.attention import contribution_picture, shared, sinks_picture
-from pages.ui import labelled, link, sinks
+from pages.ui import labelled, link, present, sinks
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -156,13 +156,14 @@ def weight_and_contribution(run: Run) -> None:
     with explained(("contribution",), code, key="contribution"):
         say(says_contribution, *shown, facts=contribution_facts)
     sinks.sinks_switch(run, "contribution")
-    st.segmented_control(
-        _("Heads included"),
-        COUNTED,
-        format_func=lambda name: _(COUNTED_LABELS[name]),
-        required=True,
-        **link.view("counted", link.value("counted"), current_language()),
-    )
+    with present.aside():
+        st.segmented_control(
+            _("Heads included"),
+            COUNTED,
+            format_func=lambda name: _(COUNTED_LABELS[name]),
+            required=True,
+            **link.view("counted", link.value("counted"), current_language()),
+        )
     left, right = columns([7, 5])
     with left:
         show(

@@ -8,7 +8,7 @@ from pages.figures.counting import told_apart
 from pages.figures.theme import Picture
 from pages.panels.attention import shared
 from pages.panels.heads import one_head
-from pages.ui import labelled, link
+from pages.ui import labelled, link, present
 from pages.ui.chart import columns, show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
@@ -71,7 +71,8 @@ def line_choice(run: Run) -> int:
     """Choose how many."""
     most, n_lines = min(MOST_LINES, len(run.input.labels)), chosen_lines(run)
     if most > 1:
-        slider("edges", _("Lines per token"), n_lines, most=most)
+        with present.aside():
+            slider("edges", _("Lines per token"), n_lines, most=most)
     return n_lines
 
 

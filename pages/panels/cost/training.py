@@ -15,7 +15,7 @@ from blocks.model.faults import N_
 from pages.figures.theme import Picture, Translate
 from pages.figures.units import flops, long_duration
 from pages.panels.cost import shared, training_picture
-from pages.ui import link, machine, phone
+from pages.ui import link, machine, phone, present
 from pages.ui.chart import columns, show
 from pages.ui.controls import pick, slide, slider
 from pages.ui.explain import explained, note
@@ -217,7 +217,7 @@ def what_training_takes(config: ModelConfig) -> None:
     code = (training_cost.training_cost, training_cost.device_seconds)
     shown = shown_training(config)
     facts = training_facts(*shown)
-    with explained(("training_cost", "devices"), code, key="training_cost"):
+    with explained(("training_cost", "devices"), code, key="training_cost"), present.aside():
         draw = partial(plan_controls, facts.plan, facts.optimal_tokens)
         phone.folded(says_plan(facts.plan), draw, key="plan_fold")
     say(says_hours, *shown, facts=training_facts)

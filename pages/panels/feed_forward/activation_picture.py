@@ -12,6 +12,7 @@ from pages.figures import marks, palette
 from pages.figures.axes import plot_room, row_names
 from pages.figures.counting import from_one
 from pages.figures.theme import (
+    ROOMY,
     TITLE_AND_LEGEND,
     Picture,
     Translate,
@@ -56,6 +57,7 @@ def bends(facts: ActivationFacts, names: Sequence[str], *, _: Translate) -> Pict
         [*traces, _count_bars(facts.spread, _)],
         title=_("Activation, its slope, and this run's inputs"),
         height=HEIGHT,
+        meta={ROOMY: True},
         margin=(TITLE_AND_LEGEND + 18, CURVES_BOTTOM),
         bargap=0,
         **legend(),
