@@ -11,7 +11,7 @@ from pages.figures.theme import TITLE as HEAD
 
 LEAST, TITLE = 16, 18  # pixels
 GROWTH, SQUEEZED = 4 / 3, 3 / 4  # of the texts and their room; the lowest that a picture gets
-ONE_SCREEN = 400  # pixels that a panel leaves for its picture at 1280 × 720
+ONE_SCREEN = 440  # pixels that a panel leaves for its picture at 1280 × 720
 WIDTH, SIGN, BETWEEN, LINE = 600, 9, 6, 18  # pixels of a picture, a sign, two labels, a row
 FEW = 16  # texts that stand freely
 FINE_PRINT = re.compile(r"<br><span style='font-size:\d+px'>[^<]*</span>")

@@ -14,7 +14,7 @@ from pages.figures import heads, pattern
 from pages.figures.counting import from_one, told_apart
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
-from pages.ui import cached, labelled, layers, link, probed, sinks, terms
+from pages.ui import cached, labelled, layers, link, present, probed, sinks, terms
 from pages.ui.brought import whose_weights
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
@@ -200,7 +200,8 @@ def one_head(run: Run, layer: int, head: int, token: int) -> None:
             "move the window."
         )
         note(text.format(first=from_one(drawn.start), last=drawn.stop, n=n))
-    st.markdown(says_measures(layer_heads(run, layer), head, token))
+    if not present.is_on():
+        st.markdown(says_measures(layer_heads(run, layer), head, token))
 
 
 def draw_one_head(run: Run, layer: int, head: int, token: int) -> Picture:

@@ -56,8 +56,8 @@ def test_no_text_is_small_and_all_have_their_room():
 def test_a_high_picture_is_squeezed_and_labels_that_no_longer_fit_are_left_out():
     axes = {"yaxis": TICKS, "xaxis": {**TICKS, "domain": [0, 0.5]}}
     found = enlarged(figure([{"type": "heatmap", "z": np.eye(40)}], height=800, **axes))
-    assert found.layout.height == 400
-    assert found.layout.yaxis.ticktext == (*NAMES[::3],)
+    assert found.layout.height == 440
+    assert found.layout.yaxis.ticktext == (*NAMES[1::2],)
     assert len(found.layout.xaxis.ticktext) <= 16 and found.layout.xaxis.ticktext[-1] == NAMES[-1]
 
 
