@@ -62,6 +62,12 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types
         """The same with its tools on this colour, whatever lies below them."""
         return self.with_layout(modebar={"bgcolor": color})
 
+    @property
+    def leaves_room_for_tools(self) -> bool:
+        """Whether there is a line above it, with room beside its title in half a window too."""
+        title = self._parts["layout"].get("title") or {}
+        return 0 < _width(title.get("text", "")) <= BESIDE_TOOLS
+
     def below_its_tools(self) -> "Picture":
         """The same, on a phone: a title that fills the line there stands below the tools.
 

@@ -97,7 +97,7 @@ def _show_one(figure: Any, *, key: str, alt: str, on_click: OnClick = None) -> N
     st.plotly_chart(
         figure,
         key=key,
-        config=_config(key),
+        config=_config(key, figure),
         alt=alt,
         selection_mode="points",
         on_select=(lambda: _clicked(key, on_click)) if on_click else "ignore",
@@ -194,10 +194,13 @@ def _described(work: Work, alt: Describe | None, values: Values, language: str, 
     return closed_up(said)
 
 
-def _config(key: str) -> dict[str, Any]:
+def _config(key: str, figure: Any) -> dict[str, Any]:
+    """The tools in the corner: always seen, but where they would cover a title or a projector."""
+    is_narrow = present.is_on() or progress.now() or not figure.leaves_room_for_tools
+    tools = "hover" if is_narrow else True
     return {
         "displaylogo": False,
-        "displayModeBar": False if key in WITHOUT_TOOLS else "hover",
+        "displayModeBar": False if key in WITHOUT_TOOLS else tools,
         "modeBarButtonsToRemove": HIDDEN_TOOLS,
         "toImageButtonOptions": {
             "format": st.session_state.get("picture_format", "png"),

@@ -24,8 +24,6 @@ def groups(page: Page, key: str) -> Locator:
 def test_a_picture_is_saved_by_the_camera_in_its_corner(reader: Reader):
     page = reader.open("/attention?preset=course&panel=pattern")
     page.mouse.move(0, 0)  # where the story before has left it, may be anywhere
-    expect(groups(page, "head_map")).to_have_css("opacity", "0")
-    at(page, "head_map").hover()
     expect(groups(page, "head_map")).to_have_css("opacity", "1")
     camera = tools(page, "head_map").and_(page.locator("[data-title*='PNG']"))
     titles = tools(page, "head_map").evaluate_all("all => all.map(each => each.dataset.title)")
