@@ -34,6 +34,9 @@ def what_to_share() -> None:
     found = address.of_this_page()
     whole = _asked_for(found)
     st.markdown(_("This link opens this panel as you see it, with its settings, input and seed."))
+    if link.value("run"):
+        text = _("Whoever opens it watches this same training run as it goes on: nobody waits.")
+        st.caption(text)
     if reach := REACH[found.reach]:
         st.caption(_(reach))
     _code_for_a_camera(whole)
