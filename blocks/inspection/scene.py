@@ -1,34 +1,28 @@
 """One pass as a picture that moves: what flows where, with all numbers, small enough to send.
 
-A number is sent in one byte: −127 to 127 times a step that its row has for itself, so that a token
-whose numbers are huge takes nothing from the others; `MASKED` is a pair that the mask forbids. Wide
-matrices are sent with their first columns, and of a deep model one layer is opened: of the others
-the stream, and who reads from whom.
+Wide matrices are sent with their first columns, and of a deep model one layer is opened: of the
+others the stream, and who reads from whom.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from blocks.inspection.scene_matrix import Matrix, quantized
 from blocks.inspection.scene_moves import CROSS, Move, MoveKind, layer_path, moves, stacks
 from blocks.model.attention import Pattern, attention_scores
 from blocks.model.config import ModelConfig
 from blocks.model.models import Model
-from blocks.model.normalization import at_least_float32
 from blocks.observe.recording import Recording, record
 from blocks.observe.run import PATTERNS, Run
 from blocks.observe.wiring import kept_stages
 
-ZERO, MASKED = 127, 255
 MOST_COLUMNS, MOST_CLOSED, MOST_TOKENS = 256, 48, 32
 BUDGET = 240_000  # bytes of the opened layers, of about 300,000 in all
 MOST_KEPT = 128 * 2**20  # bytes of one pass
-SHARE_IN_COLOR = 0.99  # of the sizes of a matrix: those above have its strongest colour
 INSIDE = ("q", "k", "v", "head_out", "hidden", "router_probs")
 ENDS = ("embedding", "final_norm", "logits")
 # These are drawn without numbers of their own: in a layer that is not opened, and at the end.
@@ -37,29 +31,6 @@ MADE_OF_OTHERS = {
     *(MoveKind.LOGITS, MoveKind.CHOOSE),
 }
 READING = "reading"  # the weights of a layer, the mean of its heads
-
-
-@dataclass(frozen=True, eq=False)
-class Matrix:
-    """Numbers of a run: `codes` (heads, rows, columns), a byte each; `steps` (heads, rows).
-
-    A number is (code − 127) · step. `of`: how many columns there are, of which the first are here;
-    `rows`, `columns`: whose they are, the name of a stack or of none (features); `strong`: the size
-    from which on the colour is the strongest.
-    """
-
-    codes: NDArray[np.uint8]
-    steps: NDArray[np.float32]
-    of: int
-    rows: str
-    columns: str | None
-    strong: float
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """The numbers as the picture has them, NaN where masked: (heads, rows, columns)."""
-        found = (self.codes.astype(float) - ZERO) * self.steps[..., None]
-        return np.where(self.codes == MASKED, np.nan, found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,24 +220,3 @@ def pair_scores(made: Pattern) -> Tensor:
     """QKᵀ/√d_head, capped, with what a bias adds, of every pair: (batch, n_heads, query, key)."""
     bias = None if made.bias is None else made.bias(*made.shape[2:]).to(made.q)
     return attention_scores(made.q, made.k, None, bias, made.softcap)
-
-
-def quantized(
-    values: Tensor,
-    hidden: Tensor | None = None,
-    *,
-    of: int,
-    rows: str,
-    columns: str | None = None,
-    strong: float | None = None,
-) -> Matrix:
-    """One byte a number, (heads, rows, columns), with a step for each row; `hidden`: masked."""
-    values = at_least_float32(values)
-    step = values.abs().amax(-1).nan_to_num() / ZERO
-    shares = values / step.clamp(min=torch.finfo(step.dtype).tiny)[..., None]
-    codes = (shares.nan_to_num().round() + ZERO).to(torch.uint8)
-    if hidden is not None:
-        codes = codes.masked_fill(hidden, MASKED)
-    if strong is None:
-        strong = float(values.abs().flatten().double().nan_to_num().quantile(SHARE_IN_COLOR))
-    return Matrix(codes.cpu().numpy(), step.float().cpu().numpy(), of, rows, columns, strong or 1.0)

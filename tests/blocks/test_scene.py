@@ -10,18 +10,11 @@ from toy import scramble
 
 from blocks import PRESETS, ModelConfig, build, record
 from blocks.inspection import scene_moves
-from blocks.inspection.scene import (
-    BUDGET,
-    MASKED,
-    MOST_KEPT,
-    ZERO,
-    Matrix,
-    opened_layers,
-    scene,
-)
+from blocks.inspection.scene import BUDGET, MOST_KEPT, opened_layers, scene
 from blocks.inspection.scene import most_tokens as scene_most
 from blocks.inspection.scene_cell import cell_facts
 from blocks.inspection.scene_facts import move_facts
+from blocks.inspection.scene_matrix import MASKED, ZERO, Matrix
 from blocks.inspection.scene_moves import Move, MoveKind, layer_path, stacks
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskConfig, MaskKind

@@ -8,9 +8,10 @@ import pytest
 from said_in import in_both
 
 from blocks import ModelConfig, build
-from blocks.inspection.scene import MASKED, opened_layers, scene
+from blocks.inspection.scene import opened_layers, scene
 from blocks.inspection.scene_cell import cell_facts
 from blocks.inspection.scene_facts import MoveFacts, move_facts
+from blocks.inspection.scene_matrix import MASKED
 from blocks.inspection.scene_moves import Move, MoveKind
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.run import Input, Run

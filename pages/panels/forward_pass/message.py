@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blocks.inspection.scene import Matrix, Scene
+from blocks.inspection.scene import Scene
+from blocks.inspection.scene_matrix import Matrix
 
 ALIGNED = 4  # bytes: where float32 may begin
 
