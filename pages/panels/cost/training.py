@@ -110,8 +110,8 @@ def says_hours(facts: TrainingFacts) -> str:
 def says_here(facts: TrainingFacts, flops_per_s: float) -> str:
     """What all of it would take on the machine that serves this page, without a pause."""
     text = _(
-        "On the machine that serves this page, whose matrix products reach {rate}/s in float32 "
-        "now, the same training would take {time} without a pause, if it fitted."
+        "At the {rate}/s in float32 that the serving machine reaches now, the same training would "
+        "take {time} without a pause, if it fitted."
     )
     time = long_duration(facts.seconds_at(flops_per_s), _=_)
     return text.format(rate=flops(flops_per_s), time=time)
