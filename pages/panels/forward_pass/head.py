@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from blocks.cost.breakdown import Kind
 from blocks.inspection import next_token
@@ -22,19 +22,38 @@ from pages.panels.forward_pass import said
 from pages.ui import cached, labelled, tokens
 from pages.ui.language import _, bracketed
 from pages.ui.numbers import percent
+from pages.ui.once import once
+from pages.ui.shelf import Shelf, weighed
 
-N_ENDS = 8
+N_ENDS, MOST_SCENES = 8, 64
 
 
-@lru_cache(maxsize=2)
+class _Asked(NamedTuple):
+    """What decides a scene."""
+
+    run: Run
+    opened: frozenset[str]
+    token: int
+
+
 def scene_of(run: Run, opened: frozenset[str], token: int) -> Scene:
     """One pass with what is drawn of it."""
-    model = cached.model(run)
-    with cached.turn(run.device):
-        return scenes.scene(run, model, opened, token)
+    return _scenes().get(_Asked(run, opened, token))
 
 
-@lru_cache(maxsize=16)
+@once
+def _scenes() -> Shelf[_Asked, Scene]:
+    """Those of all readers."""
+    return weighed(_drawn, lambda found: found.n_bytes + found.seen.kept_bytes, 8, MOST_SCENES)
+
+
+def _drawn(asked: _Asked) -> Scene:
+    model = cached.model(asked.run)
+    with cached.turn(asked.run.device):
+        return scenes.scene(asked.run, model, asked.opened, asked.token)
+
+
+@lru_cache(maxsize=64)
 def head_of(
     run: Run, opened: frozenset[str], head: int, token: int, language: str
 ) -> dict[str, Any]:

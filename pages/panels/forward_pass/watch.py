@@ -99,7 +99,7 @@ def _message(
     return message(numbers, {**words, **place, "writes": writes, "sends": True})
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def numbers_of(run: Run, opened: frozenset[str], token: int) -> Packed:
     """All numbers of it, packed."""
     return packed(scene_of(run, opened, token))
