@@ -1,9 +1,9 @@
 """Activation memory saved for backward: bytes by formula, for the modules that run here.
 
 In the spirit of Korthikanti et al. 2022 (section 4.1), but term by term for these modules: norms
-written out in steps keep two or three tensors where a fused kernel keeps one. Left out: what is
-smaller by a factor of d_model (statistics of a row, log-sums, indices), what a kernel uses inside
-itself, and what an allocator rounds up.
+that are no single kernel keep two or three tensors where one keeps its input. Left out: what is
+smaller by a factor of d_model (statistics of a row, log-sums, indices), angles of RoPE that all
+layers and passes share, what a kernel uses inside itself, and what an allocator rounds up.
 """
 
 from collections.abc import Iterable, Iterator
@@ -231,8 +231,7 @@ def _layer(
         yield Part(ATTENTION_NORMS, "norm", _of_norms(config, 1, 1, is_narrow=is_narrow))
     if n_normed and (norms := _norms(config, n_normed, is_narrow=is_narrow)):
         yield Part("norms", "norm", norms)
-    is_causal = is_decoder or config.architecture is Architecture.GPT
-    is_masked = is_causal or config.local_window > 0
+    is_masked = config.local_window > 0  # a plain causal mask is not read
     if config.attends:
         yield from _attention(config, fused=fused, is_masked=is_masked, is_narrow=is_narrow)
     else:
@@ -263,19 +262,24 @@ def _norms(config: ModelConfig, n_sublayers: int, *, is_narrow: bool) -> tuple[P
 def _of_norms(
     config: ModelConfig, n_norms: int, n_inputs: int, *, is_narrow: bool
 ) -> tuple[Product, ...]:
-    """Their inputs; those minus the mean; and what a learned scale multiplies.
+    """Their inputs; where a norm is no single kernel, also what comes between.
 
-    Statistics are taken in float32: from narrower numbers each norm makes a copy, which is kept.
+    Of an RMSNorm, on a CPU, that is what a learned scale multiplies, and of narrower numbers both
+    are float32; a batch norm keeps what it has centered, too.
     """
-    scaled = ((n_norms, *ROW),) if config.norm.norm_affine else ()
-    copies = ((n_norms, *EXACT_ROW),) if is_narrow else ()
+    exact = EXACT_ROW if is_narrow else ROW
+    n_copies = n_norms if is_narrow else n_inputs
+    is_scaled = config.norm.norm_affine
     match config.norm.norm_kind:
         case NormKind.NONE:
             return ()
+        case NormKind.LAYER_NORM:
+            return ((n_inputs, *ROW),)
         case NormKind.RMS_NORM:
-            return (*copies, (n_inputs, *ROW), *scaled)
-        case _:
-            return (*(copies or ((n_inputs, *EXACT_ROW),)), (n_norms, *EXACT_ROW), *scaled)
+            return ((n_copies, *exact), *(((n_norms, *exact),) if is_scaled else ()))
+        case NormKind.BATCH_NORM:
+            scaled = ((n_norms, *ROW),) if is_scaled else ()
+            return ((n_copies, *EXACT_ROW), (n_norms, *EXACT_ROW), *scaled)
 
 
 def _attention(
@@ -296,8 +300,6 @@ def _attention(
         yield Part("q_k_v", "attention", (QUERIES, (2, *keys)))
     if config.attention.qk_norm and not config.is_latent:
         yield _qk_norm(config, is_narrow=is_narrow)
-    if config.position.position_kind is PositionKind.ROPE and not is_cross:
-        yield Part("rotation", "attention", ((2, "n", "rotary_width", "bytes"),))
     if not is_fused:
         kept = (3, *PAIRS) if config.dropout else PAIRS  # itself, what is dropped, what is left
         yield Part("pattern", "attention", (kept,))
@@ -307,9 +309,10 @@ def _attention(
         yield Part("mask", "attention", (("n", "n", "bytes"),))
     if config.attention.score_softcap:
         yield Part("soft_cap", "attention", (PAIRS,))
-    is_cleared = is_fused and is_masked  # rows without a key, in a copy
+    is_turned = config.position.position_kind is PositionKind.ROPE and not is_cross
+    is_joined = is_fused and is_turned  # turned queries lie head by head, and so does what is read
     heads: Product = (*TOKENS, "n_heads", "d_value", "bytes")
-    yield Part("head_out", "attention", ((2, *heads) if is_cleared else heads,))
+    yield Part("head_out", "attention", ((2, *heads) if is_joined else heads,))
     if gate := GATE_WIDTHS.get(config.attention.attention_gate):
         yield Part("out_gate", "attention", (QUERIES, (*TOKENS, *gate, "bytes")))
 
@@ -365,11 +368,10 @@ def _has_relative_bias(config: ModelConfig) -> bool:
 
 
 def _qk_norm(config: ModelConfig, *, is_narrow: bool) -> Part:
-    exact = [(*each[:-1], "exact_bytes") for each in (QUERIES, KEYS)] if is_narrow else []
-    both: tuple[Product, ...] = (QUERIES, KEYS)
-    if config.attention.qk_norm_scale:  # what it multiplies too
-        both = ((2, *QUERIES), (2, *KEYS))
-    return Part("qk_norm", "attention", (*both, *exact))
+    kept = "exact_bytes" if is_narrow else "bytes"
+    times = (2,) if config.attention.qk_norm_scale else ()  # what it multiplies too
+    both = tuple((*times, *each[:-1], kept) for each in (QUERIES, KEYS))
+    return Part("qk_norm", "attention", both)
 
 
 def _feed_forward(config: ModelConfig) -> Iterator[Part]:
