@@ -23,8 +23,8 @@ def check_input(model: object, x: object) -> None:
 def vocabulary_fault(token_id: int, vocab_size: int) -> Fault:
     """What to say where the text has tokens that the model does not know."""
     text = N_(
-        "The text contains token id {token_id}, but vocab_size is {vocab_size}: set "
-        "vocab_size to {mend}"
+        "The text contains token id {token_id}, but vocab_size is {vocab_size}: use "
+        "vocab_size {mend}"
     )
     values = {"token_id": token_id, "vocab_size": vocab_size, "mend": token_id + 1}
     return Fault(text, values, {"vocab_size": token_id + 1})

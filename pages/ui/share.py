@@ -34,7 +34,7 @@ def what_to_share() -> None:
     found = address.of_this_page()
     whole = _asked_for(found)
     st.markdown(_("This link opens this panel as you see it, with its settings, input and seed."))
-    if link.value("run"):
+    if "run" in (query := _query()):
         text = _("Whoever opens it watches this same training run as it goes on: nobody waits.")
         st.caption(text)
     if reach := REACH[found.reach]:
@@ -44,8 +44,7 @@ def what_to_share() -> None:
     hidden.choice()
     st.link_button(_("Preview"), whole, icon=":material/open_in_new:", type="tertiary")
     _for_a_class()
-    query = _query()
-    if panel := query.get("panel"):
+    if (panel := _open_panel()) and query["panel"] == panel:  # or all are open
         lecture.draw(st.session_state["open_title"], panel, query)
 
 
@@ -77,9 +76,14 @@ def _asked_for(found: address.Address) -> str:
     return f"{found.text}?{query}" if query else found.text
 
 
-def _query() -> dict[str, str]:
+def _open_panel() -> str:
+    """The one that was last open on this page."""
     page, panel = st.session_state.get("open_panel", (None, ""))
-    named = {"panel": panel} if panel and page == st.session_state.get("page") else {}
+    return str(panel) if page == st.session_state.get("page") else ""
+
+
+def _query() -> dict[str, str]:
+    named = {"panel": panel} if (panel := _open_panel()) else {}
     own = {name: text for name, text in link.here().items() if name not in (*LEFT, *OF_THE_LEADER)}
     return {**named, **own, **hidden.query_for_others()}
 

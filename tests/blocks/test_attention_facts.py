@@ -233,7 +233,10 @@ def test_keys_and_values_that_are_shared():
     run, seen, _steps = ran()
     assert sharing.kv_head_counts(run.config) == (4, 2, 1)
     assert sharing.kv_head_counts(toy(n_kv_heads=1)) == (1,)
-    rows = tuple(sharing.shared_by(run, n, seen.pattern(0), moved=0.5) for n in (4, 2, 1))
+    rows = tuple(
+        sharing.shared_by(run, n, sharing.likeness([seen.pattern(0)], n), moved=0.5)
+        for n in (4, 2, 1)
+    )
     assert [row.cache_bytes for row in rows] == [
         4 * rows[2].cache_bytes,
         2 * rows[2].cache_bytes,

@@ -72,7 +72,7 @@ def test_what_cannot_be_a_configuration_gets_a_sentence(values: dict[str, Any], 
 @pytest.mark.parametrize(
     ("model", "x", "said"),
     [
-        (GPT, torch.tensor([[99]]), "token id 99, but vocab_size is 10: set vocab_size to 100"),
+        (GPT, torch.tensor([[99]]), "token id 99, but vocab_size is 10: use vocab_size 100"),
         (GPT, torch.tensor([[-1]]), "Token ids range from 0 to 9, but -1 was given"),
         (
             GPT,

@@ -211,7 +211,7 @@ def test_states_are_shared_among_devices_and_activations_are_not():
     at = opened(PAGE, **LLAMA)
     assert verdict(at, "NVIDIA H200 SXM") == verdict(at, "AMD Instinct MI300X") == "no"
     move(at, "n_training_devices", 8)
-    assert "each of 8 devices needs 94.6 GB" in info(at, "each of 8 devices needs ")
+    assert "each of 8 devices needs 90.2 GB" in info(at, "each of 8 devices needs ")
     assert "This 128 GB is split among 8 devices" in info(at, "take 16 bytes per parameter")
     assert verdict(at, "NVIDIA H100 SXM") == "no"
     assert "Activations are not, since each device has its own batch" in said(at)

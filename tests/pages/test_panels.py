@@ -69,12 +69,6 @@ def test_on_a_phone_the_settings_of_a_panel_are_one_line_that_says_them_and_open
 
 
 @pytest.mark.usefixtures("phone")
-def test_on_a_phone_it_is_said_how_a_mark_is_chosen():
-    at = opened("pages/gpt.py", preset="stories-en-zh", panel="surprise")
-    assert any("Tap an item in the picture twice" in each.value for each in at.main.caption)
-
-
-@pytest.mark.usefixtures("phone")
 def test_on_a_phone_the_questions_are_a_list_that_shows_the_open_one():
     at = one_panel("pages/cost.py", panel="fits")
     questions = control(at, "panel")
