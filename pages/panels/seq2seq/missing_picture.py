@@ -34,7 +34,7 @@ def ways(facts: WaysFacts, *, _: Translate) -> Picture:
 
 def hidden(facts: HiddenFacts, *, _: Translate) -> Picture:
     """A row per token of the source."""
-    title = _("Prediction change with one source token hidden (bits, KL)")
+    title = _("Change without one source token (KL, bits)")
     rows = facts.source[: len(facts.bits)]
     names = Names(title, _("hidden source token"), _across(_), rows, facts.labels)
     return _moved(facts.bits, names, (facts.pinned_source, facts.pinned), _)
