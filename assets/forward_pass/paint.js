@@ -164,7 +164,8 @@ function paintReading(p, zone, color, share) {
   context.strokeStyle = context.fillStyle = color;
   const isMoving = share < 1;
   for (const curve of curves) {
-    context.globalAlpha = zone.alpha * (0.12 + 0.75 * curve.weight) * (isMoving ? 0.35 : 1);
+    const paleness = (isMoving ? 0.35 : 1) * (curve.isFromSink ? 0.3 : 1);
+    context.globalAlpha = zone.alpha * (0.12 + 0.75 * curve.weight) * paleness;
     context.lineWidth = Math.max(0.7 / p.zoom, curve.weight * Math.min(9, curve.pitch * 0.7, zone.w * 0.16));
     context.beginPath();
     context.moveTo(zone.x, curve.from);
@@ -198,6 +199,7 @@ function curvesOf(p, zone, reading) {
     weight,
     pitch,
     query,
+    isFromSink: p.scene.sinks.includes(from),
     from: rowMiddle(zone, reading.cols, from),
     to: rowMiddle(zone, reading.rows, query),
   }));

@@ -16,7 +16,7 @@ from blocks.inspection.scene_moves import Move, MoveKind
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.run import Input, Run
 from blocks.observe.wiring import PartKind
-from pages.panels.forward_pass import said
+from pages.panels.forward_pass import head, said, watch
 from pages.panels.forward_pass.message import message, packed
 
 CONFIG = ModelConfig(architecture="gpt", n_layers=1, d_model=16, n_heads=2, vocab_size=32)
@@ -88,3 +88,12 @@ def test_what_is_sent_can_be_read_back():
         step = steps[told["steps_at"] :][: n_heads * n_rows].reshape(n_heads, n_rows, 1)
         read = np.where(own == MASKED, np.nan, (own.astype(float) - 127) * step)
         np.testing.assert_array_equal(read, matrix.values)
+
+
+def test_lines_from_a_sink_are_pale_and_it_is_said(monkeypatch):
+    assert watch.says_sinks(RUN) == ""
+    monkeypatch.setattr(watch.sinks, "set_apart", lambda run, is_apart: (1,))
+    told = head.head_of.__wrapped__(RUN, opened_layers(RUN, 0), 0, 2, "en")
+    assert told["sinks"] == [1]
+    for text in in_both(monkeypatch, watch.says_sinks, RUN).values():
+        assert "owl" in text

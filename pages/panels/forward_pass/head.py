@@ -19,7 +19,7 @@ from pages.figures import palette
 from pages.figures.counting import from_one, read_apart
 from pages.figures.theme import word_of
 from pages.panels.forward_pass import said
-from pages.ui import cached, labelled, tokens
+from pages.ui import cached, labelled, sinks, tokens
 from pages.ui.language import _, bracketed
 from pages.ui.numbers import percent
 from pages.ui.once import once
@@ -65,6 +65,7 @@ def head_of(
         "text": " ".join(run.input.labels),
         "tokens": {s: labels[s][seen.windows[s]] for s in labels},
         "pinned": {s: pinned[s] - seen.windows[s].start for s in labels},
+        "sinks": [i - seen.windows[""].start for i in sinks_of(run) if i in _range(seen)],
         "heads": run.config.n_heads,
         "moves": [*_moves(run, seen, head, pinned, ends)],
         "opened": sorted(opened),
@@ -78,6 +79,17 @@ def head_of(
             "masked": palette.BEFORE,
         },
     }
+
+
+def sinks_of(run: Run) -> tuple[int, ...]:
+    """The tokens on which attention rests whatever is read: lines from there are pale."""
+    is_looked_for = run.config.attention_layers and not run.has_target
+    return sinks.set_apart(run, True) if is_looked_for else ()
+
+
+def _range(seen: Scene) -> range:
+    window = seen.windows[""]
+    return range(window.start, window.stop)
 
 
 def labels_of(run: Run) -> dict[str, tuple[str, ...]]:

@@ -3,7 +3,7 @@ head, the head as JSON, the steps of all rows as float32, and a byte for each nu
 
 The head:
 
-    tokens    {stack: [label, …]}    pinned    {stack: row}    heads    n
+    tokens    {stack: [label, …]}    pinned    {stack: row}    sinks    [row, …]    heads    n
     moves     [{path, stage, kind, part, reads, layer, stack, is_stream, title, short, says}, …]
     matrices  {path: {shape: [heads, rows, columns], of, rows, columns, strong, steps_at, codes_at}}
     readings  the same, by how the paths of a layer begin: the mean weights of its heads

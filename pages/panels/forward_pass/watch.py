@@ -12,13 +12,13 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.forward_pass import moving, said
-from pages.panels.forward_pass.head import head_of, keys_of, labels_of, scene_of
+from pages.panels.forward_pass.head import head_of, keys_of, labels_of, scene_of, sinks_of
 from pages.panels.forward_pass.message import Packed, message, packed
 from pages.panels.home import append_word
-from pages.ui import labelled, link, tokens
+from pages.ui import labelled, link, sinks, tokens
 from pages.ui.frame import section
 from pages.ui.inputs import current_run, shorten
-from pages.ui.language import _, current_language, literal
+from pages.ui.language import _, current_language, literal, sentences
 
 OF_HEADS = (MoveKind.PROJECT, MoveKind.SCORES, MoveKind.SOFTMAX, MoveKind.MIX)
 
@@ -49,7 +49,7 @@ def picture(run: Run) -> None:
     moving.moving_picture(made, _write)
     if cell := moving.chosen_cell():
         written_out(run, opened, head, token, cell)
-    st.caption(how_to_read())
+    st.caption(sentences(how_to_read(), says_sinks(run)))
     n_drawn, n = scenes.token_windows(run, token), len(run.input.labels)
     if (window := next(iter(n_drawn.values()))).stop - window.start < n:
         text = _("Tokens {first} to {last} of {n} are drawn; the model reads all of them.")
@@ -83,6 +83,14 @@ def how_to_read() -> str:
         "Each square is a number of this run: blue above 0, orange below. Click to go in, Esc to "
         "come out; Space plays, ← and → step."
     )
+
+
+def says_sinks(run: Run) -> str:
+    """Which lines are pale, and why; empty where none are."""
+    if not (found := sinks_of(run)):
+        return ""
+    text = _("Lines from {tokens} are pale: attention rests there whatever is read.")
+    return text.format(tokens=sinks.names(run, found))
 
 
 def _message(
