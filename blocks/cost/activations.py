@@ -231,9 +231,8 @@ def _layer(
         yield Part(ATTENTION_NORMS, "norm", _of_norms(config, 1, 1, is_narrow=is_narrow))
     if n_normed and (norms := _norms(config, n_normed, is_narrow=is_narrow)):
         yield Part("norms", "norm", norms)
-    is_masked = config.local_window > 0  # a plain causal mask is not read
     if config.attends:
-        yield from _attention(config, fused=fused, is_masked=is_masked, is_narrow=is_narrow)
+        yield from _attention(config, fused=fused, is_narrow=is_narrow)
     else:
         yield Part("mixer_in", "mixer", (ROW,))
         is_gru = config.token_mixer is TokenMixer.GRU
@@ -287,7 +286,6 @@ def _attention(
     *,
     fused: bool,
     is_narrow: bool,
-    is_masked: bool = False,
     is_cross: bool = False,
 ) -> Iterator[Part]:
     """Input, queries, keys and values as they meet, pattern, and what the heads read."""
@@ -305,7 +303,7 @@ def _attention(
         yield Part("pattern", "attention", (kept,))
     elif _has_alibi(config) and not is_cross:  # what is added to the scores, and the mask in it
         yield Part("mask", "attention", (("n_heads", "n", "n", "bytes"),))
-    elif is_masked:
+    elif config.local_window and not is_cross:  # a plain causal mask is not read
         yield Part("mask", "attention", (("n", "n", "bytes"),))
     if config.attention.score_softcap:
         yield Part("soft_cap", "attention", (PAIRS,))
