@@ -82,7 +82,7 @@ def head_of(
 
 
 def sinks_of(run: Run) -> tuple[int, ...]:
-    """The tokens on which attention rests whatever is read: lines from there are pale."""
+    """The tokens that outweigh all others: lines from there are pale."""
     is_looked_for = run.config.attention_layers and not run.has_target
     return sinks.set_apart(run, True) if is_looked_for else ()
 

@@ -89,7 +89,9 @@ def says_sinks(run: Run) -> str:
     """Which lines are pale, and why; empty where none are."""
     if not (found := sinks_of(run)):
         return ""
-    text = _("Lines from {tokens} are pale: attention rests there whatever is read.")
+    text = _(
+        "Lines from {tokens} are pale: their values or the attention on them outweigh all others."
+    )
     return text.format(tokens=sinks.names(run, found))
 
 
