@@ -24,6 +24,7 @@ from pages.figures.theme import Picture, Translate, figure, token_label
 from pages.panels.attention.matrices import SQUARES
 from pages.panels.attention.step_parts import (
     BAR,
+    GAP,
     Chosen,
     Size,
     height_of,
@@ -35,7 +36,7 @@ from pages.panels.attention.step_parts import (
     written,
 )
 
-GAP, BETWEEN = 0.03, 30  # of the width; pixels between two matrices, for a symbol
+BETWEEN = 30  # pixels between two matrices, for a symbol
 
 
 def product(

@@ -12,6 +12,7 @@ from pages.figures.token_axis import label_room, label_width, token_ticks
 from pages.panels.attention.matrices import MOST_TOKENS, SQUARES
 
 KEYS_NAMED, SYMBOL, BAR = 12, 40, 60  # keys; pixels of a symbol, and of a scale below a matrix
+GAP = 0.03  # of the width, between two matrices
 NARROW = 350  # pixels: on a phone
 FEW, WIDEST = 6, 16  # tokens and features whose numbers are all shown
 IN_FULL, LOW, HIGH, BESIDE = 1180, 350, 425, (680, 490)  # pixels of a projector's screen

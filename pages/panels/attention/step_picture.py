@@ -31,6 +31,7 @@ from pages.panels.attention.matrices import (
 from pages.panels.attention.product_picture import product
 from pages.panels.attention.step_parts import (
     BAR,
+    GAP,
     Chosen,
     Size,
     height_of,
@@ -44,7 +45,7 @@ from pages.panels.attention.step_parts import (
     written,
 )
 
-GAP, SUMS_FROM, HEADS_NAMED = 0.03, 0.92, 6
+SUMS_FROM, HEADS_NAMED = 0.92, 6
 PRODUCTS = {
     "project": ("x", "q_weight", "projected"),
     "scores": ("q", "k", "raw"),
