@@ -15,10 +15,11 @@ from typing import NamedTuple
 import torch
 
 from blocks.cost.parameters import GATE_WIDTHS, Part, Product, config_sizes, expert_width
-from blocks.model.config import CONV_WIDTH, ExpertsConfig, ModelConfig
+from blocks.model.config import CONV_WIDTH, ModelConfig
 from blocks.model.kinds import Architecture, NormKind, NormPlacement, TokenMixer
 from blocks.model.layers import DecoderLayer, encoder_layer
 from blocks.model.normalization import Norm
+from blocks.model.parts import ExpertsConfig
 
 QUERIES: Product = ("n_heads", "d_head")
 KEYS: Product = ("n_kv_heads", "d_head")

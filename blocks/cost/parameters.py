@@ -321,7 +321,7 @@ def _gated_delta(config: ModelConfig) -> Iterator[Part]:
 def _biases(
     config: ModelConfig, of_input: tuple[Product, ...], group: str = "attention"
 ) -> Iterator[Part]:
-    of_out: tuple[Product, ...] = (("d_model",),) if config.has_out_bias else ()
+    of_out: tuple[Product, ...] = (("d_model",),) if config.out_bias else ()
     if biases := (*of_input, *of_out):
         yield Part(f"{group}_bias", group, biases)
 

@@ -135,9 +135,7 @@ def _of_ends(config: ModelConfig) -> Iterator[tuple[str, Changes]]:
 def _of_small_parts(config: ModelConfig) -> Iterator[tuple[str, Changes]]:
     names = ("attention_bias", "out_bias", "feed_forward_bias")
     has_bias = (
-        config.attention.attention_bias
-        or config.has_out_bias
-        or config.feed_forward.feed_forward_bias
+        config.attention.attention_bias or config.out_bias or config.feed_forward.feed_forward_bias
     )
     name = "no_biases" if has_bias else "biases"
     yield name, dict.fromkeys(names, not has_bias)

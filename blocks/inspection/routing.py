@@ -13,8 +13,9 @@ from blocks.cost.parameters import active_parameters, total_parameters
 from blocks.inspection.ratios import flops_per_token, rms
 from blocks.inspection.wide import SeenLayer, layer_alone, pass_alone
 from blocks.model import devices
-from blocks.model.config import ExpertsConfig, ModelConfig
+from blocks.model.config import ModelConfig
 from blocks.model.experts import MixtureOfExperts, expert_room
+from blocks.model.parts import ExpertsConfig
 from blocks.observe.recording import Recording
 
 DEMO: dict[str, Any] = {"n_experts": 8, "n_active_experts": 2}

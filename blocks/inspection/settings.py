@@ -4,26 +4,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from blocks.model.config import ModelConfig
+from blocks.model.config import DEFAULTS, OPTIONS, ModelConfig
 from blocks.model.in_use import settings_in_use
 
-__all__ = ["LEADERS", "differing", "moved_along", "settings_in_use"]
-
-# A value that is not given follows another.
-LEADERS = {
-    "n_decoder_layers": "n_layers",
-    "n_kv_heads": "n_heads",
-    "d_head": "d_model",
-    "out_bias": "attention_bias",
-    "d_ff": "d_model",
-    "d_expert": "d_ff",
-    "d_rotary": "d_head",
-    "d_value": "d_head",
-    "scale_embeddings": "architecture",
-}
-
-
-USUAL = ModelConfig().flat()
+__all__ = ["differing", "moved_along", "settings_in_use"]
 
 
 def differing(a: ModelConfig, b: ModelConfig) -> dict[str, tuple[Any, Any]]:
@@ -40,7 +24,7 @@ def differing(a: ModelConfig, b: ModelConfig) -> dict[str, tuple[Any, Any]]:
 
 def _idle(name: str, pair: tuple[Any, Any]) -> bool:
     """Whether a switch does nothing on one side and stands as usual on the other."""
-    return None in pair and any(each is USUAL[name] for each in pair if isinstance(each, bool))
+    return None in pair and any(each is DEFAULTS[name] for each in pair if isinstance(each, bool))
 
 
 @lru_cache(maxsize=256)
@@ -50,5 +34,5 @@ def moved_along(a: ModelConfig, b: ModelConfig) -> Mapping[str, tuple[Any, Any]]
     return {
         name: values
         for name, values in differing(a, b).items()
-        if name in LEADERS and given[name] is None and None not in values
+        if OPTIONS[name].follows and given[name] is None and None not in values
     }

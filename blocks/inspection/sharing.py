@@ -9,9 +9,10 @@ from torch import Tensor
 
 from blocks.cost import count_parameters
 from blocks.model import devices
-from blocks.model.config import DEFAULTS, ModelConfig
+from blocks.model.config import OPTIONS, ModelConfig
 from blocks.model.kv_cache import kv_cache_bytes, kv_cache_bytes_per_token
-from blocks.model.legal import NOT_WITH_LATENTS, divisors
+from blocks.model.legal import divisors
+from blocks.model.parts import BESIDE_LATENTS
 from blocks.observe.run import Run
 
 
@@ -125,7 +126,8 @@ def cached_kinds(config: ModelConfig, itemsize: int) -> CachedKinds:
     4 · d_head and half a head that is rotated, as in DeepSeek-V2. All are without what latents are
     not combined with: every layer keeps every token.
     """
-    config = config.replace(**{name: DEFAULTS[name] for name in NOT_WITH_LATENTS})
+    barred = (each for each in OPTIONS.values() if each.bar is BESIDE_LATENTS)
+    config = config.replace(**{each.name: each.default for each in barred})
     of_heads = config.replace(d_kv_latent=0)
     n, own = config.n_heads, of_heads.n_kv_heads
     groups = own if 1 < own < n else min(divisors(n), key=lambda each: abs(each - n**0.5))

@@ -46,7 +46,7 @@ class Attention(nn.Module):
         self.q_proj = nn.Linear(d_model, self.n_heads * self.d_head, bias=bias)
         self.k_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
         self.v_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
-        self.out_proj = nn.Linear(self.n_heads * self.d_head, d_model, bias=config.has_out_bias)
+        self.out_proj = nn.Linear(self.n_heads * self.d_head, d_model, bias=config.out_bias)
         self.q_norm = HeadNorm.of(config, self.n_heads)
         self.k_norm = HeadNorm.of(config, self.n_kv_heads)
         self.softcap = config.attention.score_softcap

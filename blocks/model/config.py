@@ -7,7 +7,7 @@ in a link, in a file and on a widget: `config.attention.n_heads` is `n_heads` ev
 import dataclasses
 import reprlib
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -15,256 +15,41 @@ from operator import attrgetter
 from typing import Any
 
 from blocks.model import legal
+from blocks.model.applies import has_first_norm, reads_both_ways
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import (
-    Activation,
     Architecture,
     AttentionGate,
     Initialization,
-    NormKind,
-    NormPlacement,
     PositionKind,
-    RopeScaling,
-    RouterKind,
     TokenMixer,
+)
+from blocks.model.options import Bar, Between, Option, factors, option
+from blocks.model.parts import (
+    AttentionConfig,
+    EncoderConfig,
+    EncoderDecoderConfig,
+    ExpertsConfig,
+    FeedForwardConfig,
+    LatentConfig,
+    NormConfig,
+    PositionConfig,
+    ScalesConfig,
+    StateConfig,
+    VocabularyConfig,
 )
 
 CONV_WIDTH = 4  # tokens that the short convolution of a gated delta rule sees
-
-
-@dataclass(frozen=True, kw_only=True)
-class AttentionConfig:
-    """Heads. `n_kv_heads` of None follows `n_heads`, `d_head` of None is d_model / n_heads.
-
-    `attention_bias` is that of q, k and v; `out_bias` of None follows it. `qk_norm` gives queries
-    and keys RMS 1, and with `qk_norm_scale` a learned scale, as in Qwen3; with `qk_norm_whole` the
-    norm is over all heads at once, as in OLMo 2. Without `scale_scores` nothing divides by √d_head,
-    as in T5.
-
-    `local_window`: how many tokens a layer sees, itself included, 0 for all (Beltagy et al. 2020;
-    Jiang et al. 2023). With `global_every` n every n-th layer sees all of them: 2 in Gemma 2, 6 in
-    Gemma 3; 0: none does, as in Mistral. With `global_first` the first layer is one of them
-    (Warner et al. 2024, ModernBERT). `score_softcap`: scores are bent to stay below it, 0 for
-    no cap (Gemma Team 2024, Gemma 2). `attention_sink`: each head learns a score that takes weight
-    and gives nothing (OpenAI 2025, gpt-oss). `attention_gate`: a sigmoid of the input decides how
-    much of each head, or of each of its features, is passed on (Qiu et al. 2025; Qwen3-Next).
-    """
-
-    n_heads: int = 8
-    n_kv_heads: int | None = None
-    d_head: int | None = None
-    attention_bias: bool = True
-    out_bias: bool | None = None
-    qk_norm: bool = False
-    qk_norm_scale: bool = False
-    qk_norm_whole: bool = False
-    scale_scores: bool = True
-    local_window: int = 0
-    global_every: int = 0
-    global_first: bool = False
-    score_softcap: float = 0.0
-    attention_sink: bool = False
-    attention_gate: AttentionGate = AttentionGate.NONE
-
-
-@dataclass(frozen=True, kw_only=True)
-class LatentConfig:
-    """Multi-head latent attention, where `d_kv_latent` says how wide the cached vector is.
-
-    Keys and values are made of that one vector a token (d_c of DeepSeek-V2, section 2.1; 0: they
-    are not), queries of one of `d_q_latent` or, 0, of the stream. RoPE turns `d_rotary` more
-    numbers of each query and of one key that all heads share; None is half of d_head, as in the
-    paper. `d_value`, the width of a value, of None follows d_head.
-    """
-
-    d_kv_latent: int = 0
-    d_q_latent: int = 0
-    d_rotary: int | None = None
-    d_value: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class StateConfig:
-    """The heads of a gated delta rule, where they are others than those of attention.
-
-    `n_state_heads` of None follows n_heads; as many have a state. Several may share their queries
-    and keys: `n_key_heads` of None is one each. `d_state`, the width of queries, keys and values,
-    of None follows d_head (Qwen Team 2025, Qwen3-Next).
-    """
-
-    n_state_heads: int | None = None
-    n_key_heads: int | None = None
-    d_state: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class FeedForwardConfig:
-    """The position-wise layer. `d_ff` of None follows 4·d_model.
-
-    Of a gated one: what the gate reads stays below `gate_limit`, and what it lets pass within ± it,
-    0 for no limit; with `up_offset` it lets 1 + that pass (OpenAI 2025, gpt-oss).
-    """
-
-    d_ff: int | None = None
-    activation: Activation = Activation.GELU
-    feed_forward_bias: bool = True
-    gate_limit: float = 0.0
-    up_offset: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExpertsConfig:
-    """A mixture in place of the feed-forward layer, where there is more than one expert.
-
-    Each token is sent to `n_active_experts`; an expert takes at most `expert_capacity` times its
-    even share of the tokens (0: as many as come). `d_expert`, the width of one, of None follows
-    d_ff; `n_shared_experts` more are passed by every token, and the first `n_dense_layers` have no
-    experts (Dai et al. 2024, DeepSeekMoE). With `shared_expert_gate` a sigmoid of the input decides
-    how much of what the shared ones say passes (Qwen2-MoE, Qwen3-Next). A sigmoid router
-    (DeepSeek-V3) balances by a bias; a
-    `router_bias` is learned and counts in the weights too (gpt-oss). The
-    weights of the chosen sum to 1 with `normalize_top_k`; `routed_scale` multiplies them. Of
-    `n_expert_groups` a token chooses among the best `n_active_groups` (DeepSeek-V2 and V3).
-    """
-
-    n_experts: int = 1
-    n_active_experts: int = 2
-    expert_capacity: float = 0.0
-    d_expert: int | None = None
-    n_shared_experts: int = 0
-    shared_expert_gate: bool = False
-    n_dense_layers: int = 0
-    router_kind: RouterKind = RouterKind.SOFTMAX
-    router_bias: bool = False
-    normalize_top_k: bool = True
-    routed_scale: float = 1.0
-    n_expert_groups: int = 1
-    n_active_groups: int = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class NormConfig:
-    """Norm and residual connection; `norm_affine`: a norm scales (and shifts) by what it learns.
-
-    `norm_offset`: what is learned is added to 1 before it scales, as in Gemma. Without `norm_bias`
-    a LayerNorm only scales. Without `first_norm` the first layer's attention reads the stream as it
-    is, where others read it through a norm: an `embedding_norm` has just been there (ModernBERT).
-    `parallel_norms`: where both sub-layers read the stream at once, they share one norm (GPT-J,
-    Falcon) or have one each (GPT-NeoX, Pythia). `embedding_norm`: a norm after embedding and
-    position, as in BERT and BART; a block has none.
-    """
-
-    norm_kind: NormKind = NormKind.LAYER_NORM
-    norm_placement: NormPlacement = NormPlacement.PRE
-    norm_eps: float = 1e-5
-    norm_affine: bool = True
-    norm_offset: bool = False
-    norm_bias: bool = True
-    first_norm: bool = True
-    parallel_norms: int = 1
-    embedding_norm: bool = False
-    residual: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class PositionConfig:
-    """Position. `max_seq_len` is the longest context; the learned table has a row for each token.
-
-    Before these rows stand `position_offset` others (BART, OPT, RoBERTa: 2), which nothing reads.
-    Sinusoidal features alternate between sine and cosine, as the paper writes them; with
-    `sines_first` all sines stand before all cosines, as in its code (tensor2tensor) and Marian.
-    RoPE turns `rotary_share` of each head and leaves the rest as it is (GPT-NeoX: a quarter). It is
-    stretched by `rope_scaling` from `rope_trained_len` tokens to `rope_factor` times as many; the
-    ramp of YaRN begins and ends at whole pairs, or (gpt-oss) without `yarn_whole_pairs` between.
-    LongRoPE (Phi-3) divides the speed of each pair by a number of its own: of `rope_short_factors`
-    in texts of up to `rope_trained_len` tokens, of `rope_long_factors` in longer ones; as text,
-    with commas between. Where there is not one for each pair, short texts have none, and long ones
-    those of NTK. YaRN and LongRoPE multiply queries and keys by `rope_attention_factor`, 0: by what
-    their formula says.
-    `local_rope_base`: the base of local layers, which are not stretched then (Gemma 3); 0: that of
-    all. With `nope_every` n every n-th layer turns nothing (Kazemnejad et al. 2023; SmolLM3).
-    """
-
-    position_kind: PositionKind = PositionKind.SINUSOIDAL
-    max_seq_len: int = 512
-    position_offset: int = 0
-    sines_first: bool = False
-    rope_base: float = 10_000.0
-    rotary_share: float = 1.0
-    rope_scaling: RopeScaling = RopeScaling.NONE
-    rope_factor: float = 1.0
-    rope_trained_len: int = 2048
-    yarn_whole_pairs: bool = True
-    rope_short_factors: str = ""
-    rope_long_factors: str = ""
-    rope_attention_factor: float = 0.0
-    local_rope_base: float = 0.0
-    nope_every: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class VocabularyConfig:
-    """Tokens that a whole model knows; tied, the rows that read them also write them.
-
-    `scale_embeddings`: rows are multiplied by √d_model when read; None follows the architecture,
-    where a GPT does not. `scale_output`: the stream is divided by √d_model before it meets the
-    table again, as in T5. `unembed_bias`: each token has a logit of its own to begin with.
-    `logit_softcap`: logits are bent to stay below it, 0 for no cap (Gemma 2). `n_mtp_modules`: how
-    many tokens after the next one a GPT learns to predict too, each by a layer of its own
-    (Gloeckle et al. 2024; DeepSeek-V3, section 2.2).
-    """
-
-    vocab_size: int = 1024
-    tie_embeddings: bool = True
-    scale_embeddings: bool | None = None
-    scale_output: bool = False
-    unembed_bias: bool = False
-    logit_softcap: float = 0.0
-    n_mtp_modules: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScalesConfig:
-    """Fixed numbers that bring what passes to a size that does not depend on the width.
-
-    Muparametrization (Yang et al. 2022) as Granite has it (IBM 2024). `embedding_multiplier`: rows
-    are multiplied by it when read; `attention_multiplier`: scores are multiplied by it and not by
-    1 / √d_head (0: they are divided, as `scale_scores` says); `residual_multiplier`: what a
-    sub-layer writes is multiplied by it; `logits_scaling`: logits are divided by it.
-    """
-
-    embedding_multiplier: float = 1.0
-    attention_multiplier: float = 0.0
-    residual_multiplier: float = 1.0
-    logits_scaling: float = 1.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class EncoderConfig:
-    """What an encoder alone has, as in BERT; other architectures leave it aside.
-
-    `n_segments`: rows that say to which text a token belongs, 0 for none. `pooler`: a layer that
-    makes one vector of the first token, to classify the text by. `prediction_head`: a layer and a
-    norm before the unembedding, which predict the hidden tokens.
-    """
-
-    n_segments: int = 0
-    pooler: bool = False
-    prediction_head: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class EncoderDecoderConfig:
-    """What an encoder–decoder alone has; other architectures leave it aside.
-
-    `n_decoder_layers` of None follows n_layers, which counts those of the encoder. With
-    `share_embeddings` one table reads source and target. `relative_bias`: scores of
-    self-attention learn what to add for each distance, as in T5.
-    """
-
-    n_decoder_layers: int | None = None
-    share_embeddings: bool = True
-    relative_bias: bool = False
+DROPOUT = Between(
+    0.0, 0.99, N_("dropout ({value}) must be a probability from 0 to 0.99: use {mend}")
+)
+FROM_LEFT = Bar(  # a state is passed on from left to right
+    reads_both_ways,
+    N_(
+        "{value} reads only from left to right, which does not suit the architecture "
+        "{kind}: use {mend}"
+    ),
+)
 
 
 @dataclass(frozen=True, init=False)
@@ -280,14 +65,18 @@ class ModelConfig:
     and the file. Raises `ConfigError`, which lists every fault with its mend.
     """
 
-    architecture: Architecture = Architecture.BLOCK
-    n_layers: int = 1
-    d_model: int = 256
-    attention_only: bool = False
-    token_mixer: TokenMixer = TokenMixer.ATTENTION
-    attention_every: int = 0
-    dropout: float = 0.1
-    initialization: Initialization = Initialization.PYTORCH
+    architecture: Architecture = option(Architecture.BLOCK)
+    n_layers: int = option(1)
+    d_model: int = option(256)
+    attention_only: bool = option(False)
+    token_mixer: TokenMixer = option(TokenMixer.ATTENTION, bar=FROM_LEFT)
+    attention_every: int = option(
+        0,
+        where=lambda c: c.token_mixer is not TokenMixer.ATTENTION,
+        acts=lambda c: c.has_attention,
+    )
+    dropout: float = option(0.1, DROPOUT)
+    initialization: Initialization = option(Initialization.PYTORCH)
     attention: AttentionConfig = AttentionConfig()
     latent: LatentConfig = LatentConfig()
     state: StateConfig = StateConfig()
@@ -309,8 +98,7 @@ class ModelConfig:
             is_part = dataclasses.is_dataclass(own[name])
             whole = _replace(part, values) if is_part else _coerce(FIELDS[name], part)
             object.__setattr__(self, name, whole)
-        leaves = {name: value_of(self) for name, value_of in GETTERS.items()}
-        if faults := legal.faults(leaves, FIELDS, DEFAULTS):
+        if faults := legal.faults(self, OPTIONS):
             raise ConfigError(faults)
 
     def one_block(self) -> "ModelConfig":
@@ -480,7 +268,7 @@ class ModelConfig:
         """Those of LongRoPE for short and for long texts; none where they are of other pairs."""
         position, n_pairs = self.position, self.rotary_width // 2
         texts = position.rope_short_factors, position.rope_long_factors
-        short, long = (legal.factors(text) or () for text in texts)
+        short, long = (factors(text) or () for text in texts)
         return (short if len(short) == n_pairs else ()), (long if len(long) == n_pairs else ())
 
     def window_of(self, layer: int) -> int:
@@ -529,9 +317,7 @@ class ModelConfig:
 
         Both halves of an encoder–decoder have their first norm in any case.
         """
-        norm, is_one = self.norm, self.architecture is not Architecture.ENCODER_DECODER
-        is_pre = norm.norm_placement is NormPlacement.PRE
-        return is_one and is_pre and norm.norm_kind is not NormKind.NONE and not norm.first_norm
+        return has_first_norm(self) and not self.norm.first_norm
 
     @property
     def n_normed_layers(self) -> int:
@@ -539,7 +325,7 @@ class ModelConfig:
         return self.n_layers - self.lacks_first_norm
 
     @property
-    def has_out_bias(self) -> bool:
+    def out_bias(self) -> bool:
         """Whether the output projection of attention has a bias."""
         own = self.attention.out_bias
         return self.attention.attention_bias if own is None else own
@@ -577,7 +363,7 @@ class ModelConfig:
     @property
     def embed_scale(self) -> float:
         """What rows of the embedding are multiplied by when they are read."""
-        root = self.d_model**0.5 if self.scales_embeddings else 1.0
+        root = self.d_model**0.5 if self.scale_embeddings else 1.0
         return root * self.scales.embedding_multiplier
 
     @property
@@ -587,7 +373,7 @@ class ModelConfig:
         return root / self.scales.logits_scaling
 
     @property
-    def scales_embeddings(self) -> bool:
+    def scale_embeddings(self) -> bool:
         """Whether embeddings are multiplied by √d_model when they are read."""
         own = self.vocabulary.scale_embeddings
         return self.architecture is not Architecture.GPT if own is None else own
@@ -665,11 +451,17 @@ class ModelConfig:
 
     def flat(self) -> dict[str, Any]:
         """Every field by its own name, without the nesting; enums as plain strings."""
-        return {name: self.plain(name) for name in GETTERS}
+        return {name: self.plain(name) for name in OPTIONS}
 
     def plain(self, name: str) -> Any:
         """One field, as `flat` has it."""
-        return _plain(GETTERS[name](self))
+        return _plain(OPTIONS[name].read(self))
+
+    def counted(self, name: str) -> Any:
+        """One field with the value that counts: what it follows, where it is not given."""
+        return _plain(
+            getattr(self, name) if hasattr(type(self), name) else OPTIONS[name].read(self)
+        )
 
     @classmethod
     def from_flat(cls, values: Mapping[str, Any]) -> "ModelConfig":
@@ -749,33 +541,16 @@ def _coerce(kind: Any, value: Any) -> Any:
     return value
 
 
-def _field_types(part: Any) -> dict[str, Any]:
-    types: dict[str, Any] = {}
-    for name, kind in typing.get_type_hints(part).items():
-        types |= _field_types(kind) if dataclasses.is_dataclass(kind) else {name: kind}
-    return types
-
-
-def _defaults(part: Any) -> dict[str, Any]:
-    defaults: dict[str, Any] = {}
-    for field in dataclasses.fields(part):
-        is_part = dataclasses.is_dataclass(field.default)
-        defaults |= _defaults(field.default) if is_part else {field.name: field.default}
-    return defaults
-
-
-def _getters(part: Any, prefix: str = "") -> dict[str, Callable[[Any], Any]]:
-    """What reads each field of a configuration, by the field's own name."""
-    getters: dict[str, Callable[[Any], Any]] = {}
+def _options(part: Any, prefix: str = "") -> Iterator[Option]:
+    kinds = typing.get_type_hints(part)
     for field in dataclasses.fields(part):
         path = f"{prefix}{field.name}"
-        if dataclasses.is_dataclass(field.default):
-            getters |= _getters(field.default, f"{path}.")
+        if declared := field.metadata.get("option"):
+            yield declared.named(field.name, kinds[field.name], attrgetter(path))
         else:
-            getters[field.name] = attrgetter(path)
-    return getters
+            yield from _options(kinds[field.name], f"{path}.")
 
 
-FIELDS: dict[str, Any] = _field_types(ModelConfig)
-GETTERS = _getters(ModelConfig)
-DEFAULTS: dict[str, Any] = _defaults(ModelConfig)
+OPTIONS: dict[str, Option] = {each.name: each for each in _options(ModelConfig)}
+FIELDS: dict[str, Any] = {name: each.kind for name, each in OPTIONS.items()}
+DEFAULTS: dict[str, Any] = {name: each.default for name, each in OPTIONS.items()}

@@ -42,7 +42,7 @@ class GatedDelta(nn.Module):
         self.out_gate_proj = nn.Linear(d_model, width, bias=bias)
         self.head_norm = RMSNorm(self.d_head, config.norm.norm_eps, Probe("head_norm"))
         self.multiplier = config.scales.residual_multiplier
-        self.out_proj = nn.Linear(width, d_model, bias=config.has_out_bias)
+        self.out_proj = nn.Linear(width, d_model, bias=config.out_bias)
         self.head_out = Probe("head_out")
 
     def forward(

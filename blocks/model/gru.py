@@ -22,7 +22,7 @@ class GRU(nn.Module):
         self.input_proj = nn.Linear(d_model, 3 * d_model, bias=bias)
         self.state_proj = nn.Linear(d_model, 3 * d_model, bias=bias)
         self.multiplier = config.scales.residual_multiplier
-        self.out_proj = nn.Linear(d_model, d_model, bias=config.has_out_bias)
+        self.out_proj = nn.Linear(d_model, d_model, bias=config.out_bias)
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, past: StateCache | None = None

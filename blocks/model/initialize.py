@@ -85,7 +85,7 @@ def _embedding_std(config: ModelConfig) -> float:
     if config.initialization is Initialization.NORMAL:
         return GPT2_STD
     is_shared = config.vocabulary.tie_embeddings
-    return config.d_model**-0.5 if config.scales_embeddings or is_shared else 1.0
+    return config.d_model**-0.5 if config.scale_embeddings or is_shared else 1.0
 
 
 def _draw_linear(

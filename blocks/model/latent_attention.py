@@ -38,7 +38,7 @@ class LatentAttention(Attention):
         self.kv_latent_norm = _norm(config, self.d_latent, "kv_latent")
         width = self.n_heads * (self.d_head + self.d_value)
         self.kv_proj = nn.Linear(self.d_latent, width, bias=False)
-        self.out_proj = nn.Linear(self.n_heads * self.d_value, d_model, bias=config.has_out_bias)
+        self.out_proj = nn.Linear(self.n_heads * self.d_value, d_model, bias=config.out_bias)
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None

@@ -17,8 +17,8 @@ from torch import Tensor
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kv_cache import KVCache
-from blocks.model.legal import LARGEST_SIZE
 from blocks.model.models import EncoderDecoder
+from blocks.model.options import LARGEST_SIZE
 from blocks.model.probe import Replacement, listening
 from blocks.observe.recording import Recorder
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from blocks.model import legal
 from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.options import LARGEST_SIZE
 from blocks.training.bounds import bound_faults, coerce_fields
 
 
@@ -119,7 +120,7 @@ class Recipe:
 
 DEFAULTS: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Recipe)}
 
-MOST_STEPS, LARGEST_RATE, BELOW_ONE = legal.LARGEST_SIZE, 1e9, 0.999999
+MOST_STEPS, LARGEST_RATE, BELOW_ONE = LARGEST_SIZE, 1e9, 0.999999
 # fmt: off
 BOUNDS: dict[str, tuple[float, float]] = {
     "n_steps":            (1, MOST_STEPS),

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from blocks.model.config import CONV_WIDTH, ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault, nearest_names
 from blocks.model.kinds import Activation, Architecture, PositionKind, RopeScaling, RouterKind
-from blocks.model.legal import LARGEST_SIZE, factors, is_of
+from blocks.model.legal import is_of
+from blocks.model.options import LARGEST_SIZE, factors
 from blocks.model.positions import N_BUCKETS, yarn_size
 from blocks.text.json_text import check_characters
 from blocks.weights.multimodal import AROUND, text_part

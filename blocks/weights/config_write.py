@@ -8,7 +8,7 @@ from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.in_use import settings_in_use
 from blocks.model.kinds import Activation, Architecture, NormPlacement, RopeScaling
-from blocks.model.legal import factors
+from blocks.model.options import factors
 from blocks.model.positions import yarn_size
 from blocks.weights.config_json import (
     FAMILIES,
@@ -187,7 +187,7 @@ def _smollm3(config: ModelConfig) -> Values:
 
 
 def _seed_oss(config: ModelConfig) -> Values:
-    return {**_llama(config), "attention_out_bias": config.has_out_bias}
+    return {**_llama(config), "attention_out_bias": config.out_bias}
 
 
 def _ernie4_5(config: ModelConfig) -> Values:
@@ -443,7 +443,7 @@ def _bart(config: ModelConfig) -> Values:
         "decoder_ffn_dim": config.d_ff,
         "max_position_embeddings": config.max_seq_len,
         "activation_function": _word(config, PLAIN),
-        "scale_embedding": config.scales_embeddings,
+        "scale_embedding": config.scale_embeddings,
         "is_encoder_decoder": True,
     }
 

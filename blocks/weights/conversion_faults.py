@@ -143,7 +143,7 @@ def _norm_offset_mends(loaded: Loaded) -> Iterable[Loaded]:
 
 
 def _embedding_scale(loaded: Loaded) -> Loaded:
-    return _changed(loaded, scale_embeddings=not loaded.config.scales_embeddings)
+    return _changed(loaded, scale_embeddings=not loaded.config.scale_embeddings)
 
 
 def _score_scale_mends(loaded: Loaded) -> Iterable[Loaded]:

@@ -20,8 +20,8 @@ from blocks.cost.units import bytes_text
 from blocks.model.config import ModelConfig
 from blocks.model.devices import check_dtype
 from blocks.model.faults import N_, ConfigError
-from blocks.model.legal import MOST_MTP_MODULES
 from blocks.model.models import GPT, Model, assemble
+from blocks.model.parts import MOST_MTP_MODULES
 from blocks.text import marian_tokenizer
 from blocks.text.chat import Chat
 from blocks.text.generation import Generation

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, cast
 import streamlit as st
 
 from blocks import ModelConfig
-from blocks.inspection.settings import LEADERS, moved_along
+from blocks.inspection.settings import moved_along
+from blocks.model.config import OPTIONS
 from blocks.model.devices import available_devices, available_dtypes, device_name
 from blocks.model.faults import N_
 from blocks.model.in_use import settable
@@ -149,7 +150,7 @@ def _moved_with(name: str, beside: Sequence[str], led: Mapping[str, tuple[Any, A
     Where its own control is folded, beside the one that it follows.
     """
     for follower in [each for each in FOLLOWERS if each in led]:
-        leader, (before, now) = LEADERS[follower], led[follower]
+        leader, (before, now) = OPTIONS[follower].follows, led[follower]
         if follower == name or (leader == name and follower not in beside):
             text = _("{name} follows {leader}: {before} → {now}")
             st.caption(text.format(name=follower, leader=leader, before=before, now=now))
@@ -474,7 +475,7 @@ def _attention_bias(shown: Shown) -> None:
 
 
 def _out_bias(shown: Shown) -> None:
-    switch("out_bias", _("Bias of the output projection"), shown=shown.config.has_out_bias)
+    switch("out_bias", _("Bias of the output projection"), shown=shown.config.out_bias)
 
 
 def _dropout(shown: Shown) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, get_args
 
-from blocks.model import legal
+from blocks.model import options
 from blocks.text.sampling import LEAST_TEMPERATURE
 from pages.ui.settings import MAX_CHARACTERS, TYPED_CHARACTERS
 
@@ -124,7 +124,7 @@ def sentence(text: str) -> str:
 
 def factors(text: str) -> str:
     """Read numbers above 0 with commas between, or nothing."""
-    if len(text) > MAX_CHARACTERS or legal.factors(text) is None:
+    if len(text) > MAX_CHARACTERS or options.factors(text) is None:
         raise UnreadableError
     return text
 

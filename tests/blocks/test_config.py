@@ -13,7 +13,7 @@ from steps import steps
 from toy import D_MODEL, toy
 
 from blocks import ConfigError, Fault, ModelConfig
-from blocks.model.config import DEFAULTS, FIELDS, AttentionConfig, NormConfig
+from blocks.model.config import DEFAULTS, FIELDS
 from blocks.model.kinds import (
     Activation,
     Architecture,
@@ -26,7 +26,9 @@ from blocks.model.kinds import (
     RouterKind,
     TokenMixer,
 )
-from blocks.model.legal import LARGEST_SIZE, divisors, neighbours
+from blocks.model.legal import divisors, neighbours
+from blocks.model.options import LARGEST_SIZE
+from blocks.model.parts import AttentionConfig, NormConfig
 
 SIZES = st.integers(1, 4096) | st.sampled_from([1, 2, 8, 64, 256, LARGEST_SIZE])
 RIGHT = {

@@ -121,7 +121,7 @@ def test_what_undoes_a_fault_gives_back_every_bit(sound: Loaded):
 
 def said(loaded: Loaded) -> ModelConfig:
     """The configuration with what it leaves to its architecture."""
-    return loaded.config.replace(scale_embeddings=loaded.config.scales_embeddings)
+    return loaded.config.replace(scale_embeddings=loaded.config.scale_embeddings)
 
 
 @pytest.fixture(scope="module")

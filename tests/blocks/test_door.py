@@ -13,8 +13,8 @@ from torch import nn
 from toy import draw, toy
 
 from blocks import PRESETS, ConfigError, ModelConfig, as_code, build, count_parameters, record
-from blocks.model.config import AttentionConfig, NormConfig
 from blocks.model.kinds import Architecture, NormPlacement
+from blocks.model.parts import AttentionConfig, NormConfig
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.model.source_target import SourceTarget
 from blocks.observe.interventions import Intervention, Part, replacements

@@ -14,8 +14,8 @@ from blocks.inspection.ratios import Width, WidthFacts
 from blocks.inspection.routing import Layout, LayoutFacts, RoutingFacts
 from blocks.inspection.units import GateFacts, UnitFacts, UnitTokens
 from blocks.inspection.wide import Place
-from blocks.model.config import ExpertsConfig
 from blocks.model.kinds import Activation, PositionKind, RouterKind
+from blocks.model.parts import ExpertsConfig
 from pages.panels.feed_forward import activation, experts, positions, shared, units, width
 
 DENSE = Place(layer=1, expert=None, n_tokens=7, seed=3)

@@ -1,6 +1,6 @@
 """What a link carries for the page of feed-forward."""
 
-from blocks.model.legal import MOST_EXPERTS
+from blocks.model.parts import MOST_EXPERTS
 from pages.ui.readers import Field, whole
 
 LIKELIEST = -1  # the strongest unit of the pinned token, or the expert it is sent to first
