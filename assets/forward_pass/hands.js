@@ -7,10 +7,9 @@ function listen(view) {
   parts.on.addEventListener("click", () => view.step(1));
   parts.out.addEventListener("click", () => view.zoomOut());
   parts.in.addEventListener("click", () => view.zoomIn());
-  parts.next.addEventListener("click", () => {
-    view.writes = true;
-    view.tellWrote();
-  });
+  parts.next.addEventListener("click", () => view.write());
+  parts.write.addEventListener("click", () => view.keepWriting(!view.isWriting));
+  parts.cached.addEventListener("click", () => view.setCached(!view.isCached));
   parts.speed.addEventListener("change", () => (view.speed = Number(parts.speed.value)));
   parts.scrub.addEventListener("input", () => scrubTo(view, Number(parts.scrub.value)));
   parts.canvas.addEventListener("keydown", (event) => onKey(view, event));
@@ -144,7 +143,7 @@ function zoomInto(view, x, y) {
     view.moment = { at: p.scene.moves.indexOf(move), share: 1 };
     return view.setZoom("head", { head: head.head });
   }
-  if (!cell) return;
+  if (!cell || cell.aside) return;
   view.setZoom("cell", { head: cell.head, cell: { path: cell.move.path, row: cell.row, col: cell.col } });
 }
 
@@ -169,6 +168,7 @@ function sayCell(p, cell) {
   const { scene } = p;
   const { move, matrix, head, row, col } = cell;
   const words = scene.words;
+  if (cell.aside) return sayAside(scene, cell);
   const rows = scene.tokens[matrix.rowsOf];
   const value = matrix.value(cell.given, row, col);
   const where = matrix.colsOf === null ? `${words.feature} ${col + 1}` : `${words.key} ${scene.tokens[matrix.colsOf][col]}`;
@@ -179,6 +179,14 @@ function sayCell(p, cell) {
   return `${named} · ${who} · ${where} · ${shown}`;
 }
 
+/* Of a folded layer: what the cache holds of a token, or how much of it an expert has. */
+function sayAside(scene, { move, matrix, aside, row, col }) {
+  const [title, column] = scene.words.asides[aside];
+  const layer = scene.layers.find((each) => each.start === move.start);
+  const of = matrix.cols > 1 ? ` · ${column} ${col + 1}` : "";
+  return `${layer.title} · ${title} · ${scene.tokens[matrix.rowsOf][row]}${of} · ≈ ${shownNumber(matrix.value(0, row, col))}`;
+}
+
 function fillWords(view) {
   const { parts, scene } = view;
   const { words } = scene;
@@ -187,8 +195,9 @@ function fillWords(view) {
     parts[name].setAttribute("aria-label", text);
     parts[name].title = text;
   }
-  parts.next.textContent = words.buttons.next;
-  parts.next.hidden = !scene.writes;
+  for (const name of ["next", "write", "cached"]) parts[name].textContent = words.buttons[name];
+  parts.next.hidden = parts.write.hidden = !scene.writes;
+  parts.cached.hidden = !scene.keeps;
   parts.scrub.max = scene.moves.length;
   parts.scrub.style.setProperty("--parts", partsOf(view));
   parts.canvas.setAttribute("aria-label", words.picture);
@@ -210,11 +219,14 @@ function follow(view) {
   const { parts, moment, move } = view;
   if (view.root.activeElement !== parts.scrub || view.isPlaying) parts.scrub.value = moment.at + moment.share;
   parts.play.classList.toggle("playing", view.isPlaying);
-  if (view.saying === move && view.sayingIn === view.scene) return;
-  view.saying = move;
+  parts.cached.setAttribute("aria-pressed", view.isCached);
+  parts.write.setAttribute("aria-pressed", Boolean(view.isWriting));
+  const said = view.isCached && move.kept ? move.kept : move.says;
+  if (view.saying === said && view.sayingIn === view.scene) return;
+  view.saying = said;
   view.sayingIn = view.scene;
   parts.title.textContent = move.title;
-  parts.said.textContent = move.says;
+  parts.said.textContent = said;
   parts.scrub.setAttribute("aria-valuetext", move.title);
   showPlace(view);
 }

@@ -187,6 +187,20 @@ function paintTitles(p) {
   context.globalAlpha = 1;
 }
 
+/* Which of the strips of a cache are keys, and which values. */
+function paintCacheNames(p) {
+  const { context, scene } = p;
+  font(p, 11);
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  context.fillStyle = p.colors.quiet;
+  for (const { name, box } of p.asides) {
+    const at = screen(p, box);
+    const short = scene.words.kept[name];
+    if (short && at.w > context.measureText(short).width) context.fillText(short, at.x + at.w / 2, at.y + at.h + 2);
+  }
+}
+
 function fitted(context, text, room) {
   if (context.measureText(text).width <= room) return text;
   let end = text.length;
@@ -210,7 +224,15 @@ function cellAt(p, x, y) {
     const given = Math.floor((head * matrix.heads) / all.length);
     return { move, matrix, head, given, box: own, row: Math.floor(row * matrix.rows), col: Math.floor(col * matrix.cols) };
   }
-  return null;
+  return asideAt(p, at);
+}
+
+function asideAt(p, at) {
+  const found = p.asides.find(({ box }) => isInside(at, box));
+  if (!found) return null;
+  const { name, matrix, box, move } = found;
+  const [row, col] = [Math.floor(((at.y - box.y) / box.h) * matrix.rows), Math.floor(((at.x - box.x) / box.w) * matrix.cols)];
+  return { move, matrix, head: 0, given: 0, box, row, col, aside: name };
 }
 
 function isInside(at, box) {

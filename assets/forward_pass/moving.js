@@ -37,7 +37,7 @@ function flyRows(p, { read, start, head }, target) {
   const result = isAll && imageOf(scene, target.path, own, { transposed: target.to.isTurned });
   const n = Math.min(source.rows, made.rows);
   for (let row = 0; row < n; row++) {
-    const share = rowShare(row, n, p.share);
+    const share = rowShare(p, row, n, p.share);
     if (share <= 0 || share >= 1) continue;
     const t = ease(share);
     const end = target.to.isTurned ? columnBox(target.to, n, row) : rowBox(target.to, n, row);
@@ -55,7 +55,7 @@ function paintUnrolling(p, move, box) {
   const image = imageOf(p.scene, move.path, 0);
   const n = image.height;
   for (let row = 0; row < n; row++) {
-    const share = rowShare(row, n, p.share);
+    const share = rowShare(p, row, n, p.share);
     if (share <= 0 || share >= 1) continue;
     const own = rowBox(box, n, row);
     const t = ease(share);
@@ -68,8 +68,8 @@ function paintUnrolling(p, move, box) {
 /* One query meets every key: its row and the key's column are lit, and the cell where they cross. */
 function paintMeeting(p, move, head, to) {
   const matrix = p.scene.matrices.get(move.path);
-  const row = Math.min(matrix.rows - 1, Math.floor(p.share * matrix.rows));
-  const col = Math.min(matrix.cols - 1, Math.floor((p.share * matrix.rows - row) * matrix.cols));
+  const { row, part } = rowAt(p, matrix.rows);
+  const col = Math.min(matrix.cols - 1, Math.floor(part * matrix.cols));
   const [query, key] = move.reads.map((read) => p.layout.boxes.get(read).heads[head]);
   outline(p, rowBox(query, matrix.rows, row), 1.5);
   outline(p, columnBox(key, matrix.cols, col), 1.5);
@@ -81,8 +81,7 @@ function paintMixing(p, move, head, to) {
   const { context, scene, layout } = p;
   const [pattern, values] = move.reads;
   const [weights, v] = [scene.matrices.get(pattern), scene.matrices.get(values)];
-  const row = Math.min(weights.rows - 1, Math.floor(p.share * weights.rows));
-  const part = p.share * weights.rows - row;
+  const { row, part } = rowAt(p, weights.rows);
   outline(p, rowBox(layout.boxes.get(pattern).heads[head], weights.rows, row), 1.5);
   const from = layout.boxes.get(values).heads[head];
   const image = imageOf(scene, values, Math.floor((head * v.heads) / layout.boxes.get(values).heads.length));

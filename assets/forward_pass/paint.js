@@ -11,6 +11,7 @@ function paint(p) {
   const s = (p.zoom = width / camera.w);
   context.setTransform(ratio * s, 0, 0, ratio * s, -camera.x * s * ratio, -camera.y * s * ratio);
   context.imageSmoothingEnabled = false;
+  p.asides = []; // what is drawn of folded layers and can be pointed at
   paintLanes(p);
   paintBands(p);
   p.layout.zones.forEach((zone) => paintZone(p, zone));
@@ -20,6 +21,7 @@ function paint(p) {
   paintEnds(p);
   paintLabels(p);
   paintTitles(p);
+  paintCacheNames(p);
   paintPointed(p);
 }
 
@@ -141,6 +143,8 @@ function paintZone(p, zone) {
 
 function paintThinking(p, zone, color, share) {
   const { context, scene } = p;
+  const experts = `${zone.move.start}experts`;
+  if (scene.readings.has(experts)) return paintExperts(p, zone, experts, share);
   const path = `${zone.move.start}hidden`;
   const box = { x: zone.x + zone.w * 0.22, y: zone.y, w: zone.w * 0.56, h: zone.h };
   const n = scene.tokens[zone.move.stack].length;
@@ -148,7 +152,8 @@ function paintThinking(p, zone, color, share) {
   context.fillRect(box.x, box.y, box.w, box.h);
   if (!share) return;
   context.globalAlpha = zone.alpha;
-  if (scene.matrices.has(path)) rowsDone(p, imageOf(scene, path, 0), box, n, share);
+  if (scene.matrices.has(path) && p.isCached) paintCached(p, zone.move, imageOf(scene, path, 0), box, n, share);
+  else if (scene.matrices.has(path)) rowsDone(p, imageOf(scene, path, 0), box, n, share);
   else {
     context.globalAlpha = zone.alpha * 0.3 * share;
     context.fillRect(box.x, box.y, box.w, box.h);
@@ -158,9 +163,16 @@ function paintThinking(p, zone, color, share) {
 function paintReading(p, zone, color, share) {
   const reading = readingOf(p.scene, zone.move);
   if (!reading) return paintCarried(p, zone, color, share);
+  const x = paintCache(p, zone, share);
   if (!share) return;
   const { context } = p;
-  const curves = curvesOf(p, zone, reading);
+  paintCurves(p, { ...zone, x, w: zone.x + zone.w - x }, reading, color, p.isCached ? clamp((share - JOINED) / (1 - JOINED)) : share);
+}
+
+function paintCurves(p, zone, reading, color, share) {
+  const { context } = p;
+  const isNew = (curve) => !p.isCached || curve.query === reading.rows - 1;
+  const curves = curvesOf(p, zone, reading).filter(isNew);
   context.strokeStyle = context.fillStyle = color;
   const isMoving = share < 1;
   for (const curve of curves) {
@@ -263,7 +275,8 @@ function paintMatrix(p, move, matrix, head, box, share) {
   context.globalAlpha = alpha;
   const isRows = !["scores", "mix"].includes(move.kind);
   const image = share > 0 && imageOf(scene, move.path, head, { transposed: box.isTurned });
-  if (image && share >= 1) context.drawImage(image, box.x, box.y, box.w, box.h);
+  if (p.isCached) paintCached(p, move, imageOf(scene, move.path, head, { transposed: box.isTurned }), box, matrix.rows, share);
+  else if (image && share >= 1) context.drawImage(image, box.x, box.y, box.w, box.h);
   else if (image && box.isTurned) columnsDone(p, image, box, matrix.rows, share);
   else if (image && isRows) rowsDone(p, image, box, matrix.rows, share);
   else if (image) cellsDone(p, image, box, matrix, share);
@@ -275,26 +288,27 @@ function paintMatrix(p, move, matrix, head, box, share) {
   context.globalAlpha = alpha;
 }
 
-function rowShare(row, n, share) {
+function rowShare(p, row, n, share) {
+  if (p.isCached) return row < n - 1 ? 1 : share;
   const start = n > 1 ? (row / (n - 1)) * (1 - SPAN) : 0;
   return clamp((share - start) / SPAN);
 }
 
 /* How many rows have arrived. */
-function nDone(n, share) {
+function nDone(p, n, share) {
   if (share >= 1) return n;
   let done = 0;
-  while (done < n && rowShare(done, n, share) >= 1) done++;
+  while (done < n && rowShare(p, done, n, share) >= 1) done++;
   return done;
 }
 
 function rowsDone(p, image, box, n, share) {
-  const done = nDone(n, share);
+  const done = nDone(p, n, share);
   if (done) p.context.drawImage(image, 0, 0, image.width, done, box.x, box.y, box.w, (box.h * done) / n);
 }
 
 function columnsDone(p, image, box, n, share) {
-  const done = nDone(n, share);
+  const done = nDone(p, n, share);
   if (done) p.context.drawImage(image, 0, 0, done, image.height, box.x, box.y, (box.w * done) / n, box.h);
 }
 

@@ -56,7 +56,7 @@ class Matrix {
 function imageOf(scene, path, head, { transposed = false } = {}) {
   const key = `${path}|${head}|${transposed}`;
   if (scene.images.has(key)) return scene.images.get(key);
-  const matrix = scene.matrices.get(path);
+  const matrix = scene.matrices.get(path) || scene.readings.get(path);
   const canvas = document.createElement("canvas");
   canvas.width = transposed ? matrix.rows : matrix.cols;
   canvas.height = transposed ? matrix.cols : matrix.rows;

@@ -3,6 +3,7 @@
 
 const ZOOMS = ["model", "layer", "head", "cell"];
 const TRAVEL = 750; // milliseconds that the camera takes
+const OF_ONE_ROW = 0.5; // of the time that all rows take
 const SETTLED = 450; // of rest, until Python is told
 const views = new WeakMap();
 
@@ -19,14 +20,14 @@ class View {
     this.root = root;
     const find = (name) => root.querySelector(`[data-part="${name}"]`);
     this.parts = Object.fromEntries(
-      ["stage", "canvas", "tip", "play", "back", "on", "scrub", "speed", "out", "in", "crumbs", "title", "said", "next"].map((name) => [name, find(name)]),
+      ["stage", "canvas", "tip", "play", "back", "on", "scrub", "speed", "out", "in", "crumbs", "title", "said", "next", "cached", "write"].map((name) => [name, find(name)]),
     );
     this.context = this.parts.canvas.getContext("2d");
     this.open = new Map();
     this.speed = 1;
     this.isPlaying = false;
     this.moment = { at: 0, share: 1 };
-    this.place = { zoom: "model", head: 0, cell: null };
+    this.place = { zoom: "model", head: 0, cell: null, cached: false };
     this.camera = null;
     this.still = matchMedia("(prefers-reduced-motion: reduce)");
     listen(this);
@@ -62,14 +63,37 @@ class View {
 
   begin() {
     this.writes = false;
+    this.waits = false;
+    this.place.cached = this.scene.keeps;
     this.moment = { at: 0, share: 0 };
     this.play(true);
+  }
+
+  /* The likeliest word joins the sentence; Python sends the pass that reads it. */
+  write() {
+    this.writes = true;
+    this.waits = true;
+    this.tellWrote();
+  }
+
+  /* Word after word, until it is switched off or the text has no room. */
+  keepWriting(isWriting) {
+    this.isWriting = isWriting && this.scene.writes;
+    if (this.isWriting && this.isAtEnd) this.write();
+    else if (this.isWriting) this.play(true);
+    this.wake();
+  }
+
+  setCached(isCached) {
+    this.place.cached = isCached;
+    this.tell();
+    this.wake();
   }
 
   goTo(place) {
     const at = this.scene.index.get(place.moment);
     this.moment = { at: at ?? this.scene.moves.length - 1, share: 1 };
-    this.place = { zoom: place.zoom, head: place.head, cell: place.cell };
+    this.place = { zoom: place.zoom, head: place.head, cell: place.cell, cached: place.cached && this.scene.keeps };
     if (this.scene.moves[this.moment.at].kind === "next") this.moment.at -= 1;
     this.tell();
     this.wake();
@@ -81,12 +105,17 @@ class View {
 
   play(isPlaying) {
     this.isPlaying = isPlaying;
+    if (!isPlaying) this.isWriting = false;
     if (isPlaying && this.isAtEnd) this.moment = { at: 0, share: 0 };
     this.place.cell = null;
     if (isPlaying && this.place.zoom === "cell") this.place.zoom = "head";
     this.stepped = performance.now();
     this.tell();
     this.wake();
+  }
+
+  get isCached() {
+    return this.place.cached && this.scene.keeps;
   }
 
   get isAtEnd() {
@@ -203,7 +232,7 @@ class View {
   picture() {
     const { scene, layout, camera, context, ratio, width, height, pointed } = this;
     const cell = this.place.zoom === "cell" ? this.cell() : null;
-    this.painted = { scene, layout, camera, context, ratio, width, height, pointed, cell, colors: colorsOf(this), ...this.moment };
+    this.painted = { scene, layout, camera, context, ratio, width, height, pointed, cell, isCached: this.isCached, colors: colorsOf(this), ...this.moment };
     return this.painted;
   }
 
@@ -235,13 +264,18 @@ class View {
 
 function placeOf(view) {
   const { zoom, head, cell } = view.place;
+  const cached = view.isCached;
   const { path, layer, stack } = view.move;
   const moment = view.isAtEnd || ["choose", "next"].includes(view.move.kind) ? "" : path;
-  return { zoom, head, cell, moment, layer, stack };
+  return { zoom, head, cell, cached, moment, layer, stack };
 }
 
 /* How long a move takes: from afar only what can be seen from there, close by all of it. */
 function secondsOf(view, move) {
+  return secondsOfAll(view, move) * (view.isCached ? OF_ONE_ROW : 1);
+}
+
+function secondsOfAll(view, move) {
   const { zoom } = view.place;
   const n = view.scene.layers.length;
   if (move.kind === "next") return 1.4;
@@ -277,7 +311,8 @@ function nextMove(view) {
   const at = view.nextSeen(view.moment.at + 1);
   if (at === null) {
     view.moment.at = view.lastSeen;
-    view.play(false);
+    if (view.isWriting && view.scene.writes) view.write();
+    else view.play(false);
     return false;
   }
   view.moment = { at, share: view.still.matches ? 1 : 0 };

@@ -4,13 +4,14 @@ Wide matrices are sent with their first columns, and of a deep model one layer i
 others the stream, and who reads from whom.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from blocks.inspection.scene_layers import CACHED, ROUTED, of_layers
 from blocks.inspection.scene_matrix import Matrix, quantized
 from blocks.inspection.scene_moves import CROSS, Move, MoveKind, layer_path, moves, stacks
 from blocks.model.attention import Pattern, attention_scores
@@ -30,12 +31,11 @@ MADE_OF_OTHERS = {
     *(MoveKind.MASK, MoveKind.ATTEND, MoveKind.CARRY, MoveKind.FEED),
     *(MoveKind.LOGITS, MoveKind.CHOOSE),
 }
-READING = "reading"  # the weights of a layer, the mean of its heads
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """All moves of a pass with what they make, by path; `readings` by how a layer's paths begin.
+    """All moves of a pass with what they make, by path; `readings`: see `scene_layers`.
 
     `windows`: the tokens that are drawn, by stack; `seen`: the recording that all of it is of.
     """
@@ -65,7 +65,7 @@ def scene(run: Run, model: Model, opened: frozenset[str], token: int) -> Scene:
     making = _Making(run, seen, opened, windows)
     found = {m.path: made for m in moves(run.config, opened) if (made := making.matrix(m))}
     found_moves = tuple(m for m in moves(run.config, opened) if making.is_there(m, found))
-    return Scene(found_moves, found, dict(making.readings()), opened, windows, seen)
+    return Scene(found_moves, found, dict(of_layers(seen, windows)), opened, windows, seen)
 
 
 def most_tokens(config: ModelConfig) -> int:
@@ -119,7 +119,7 @@ def _recorded(run: Run, model: Model, opened: Collection[str]) -> Recording:
         model,
         run.values(),
         mask=run.build_mask(),
-        keep={*kept_stages(run.config), *inside, *ends, "logits"},
+        keep={*kept_stages(run.config), *inside, *ends, *CACHED, *ROUTED, "logits"},
         replace=run.replacements(model),
         training_seed=run.seed if run.training else None,
         later=PATTERNS,
@@ -195,24 +195,6 @@ class _Making:
                 found.cross if is_cross else found.source if stack == "encoder" else found.target
             )
         return None if found is None else found.reshape(-1, *found.shape[-2:])[:1]
-
-    def readings(self) -> Iterator[tuple[str, Matrix]]:
-        """Who reads from whom in each layer, the mean of its heads."""
-        every = {path.rpartition(".") for path in (*self.seen.patterns, *self.seen.tensors)}
-        for start, dot, name in sorted(every):
-            if name not in PATTERNS:
-                continue
-            cross = CROSS if name.startswith(CROSS) else ""
-            stack, _, rest = start.rpartition("layers.")
-            move = Move("", name, MoveKind.SOFTMAX, None, (), int(rest), stack.rstrip("."))  # type: ignore[arg-type]
-            yield start + dot + cross + READING, self.mean(move)
-
-    def mean(self, move: Move) -> Matrix:
-        """The mean of the weights of all heads."""
-        queries, keys = self.pairs(move)
-        found = self.seen.pattern(move.layer or 0, stack=move.stack, name=move.stage)[0]
-        drawn = found.mean(0, keepdim=True)[:, self.windows[queries], self.windows[keys]]
-        return quantized(drawn, of=found.shape[-1], rows=queries, columns=keys, strong=1.0)
 
 
 @torch.no_grad()

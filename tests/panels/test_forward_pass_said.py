@@ -11,12 +11,13 @@ from blocks import ModelConfig, build
 from blocks.inspection.scene import opened_layers, scene
 from blocks.inspection.scene_cell import cell_facts
 from blocks.inspection.scene_facts import MoveFacts, move_facts
+from blocks.inspection.scene_layers import cache_facts
 from blocks.inspection.scene_matrix import MASKED
 from blocks.inspection.scene_moves import Move, MoveKind
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.run import Input, Run
 from blocks.observe.wiring import PartKind
-from pages.panels.forward_pass import head, said, watch
+from pages.panels.forward_pass import head, kept, said, watch
 from pages.panels.forward_pass.message import message, packed
 
 CONFIG = ModelConfig(architecture="gpt", n_layers=1, d_model=16, n_heads=2, vocab_size=32)
@@ -61,6 +62,8 @@ def test_every_move_has_a_sentence_a_title_and_cells_written_out(monkeypatch):
         told = telling(move_facts(SCENE, RUN, move, 1, 2))
         english, chinese = in_both(monkeypatch, said.says_move, told).values()
         assert english != chinese and said.title(RUN, move)
+        about = kept.says_kept(told, cache_facts(RUN))
+        assert move.stage not in kept.TEMPLATES or ("naps" in about and about != english)
         if facts := cell_facts(SCENE, move.path, 1, 2, 1):
             assert "**" in said.says_cell(facts, "here") or "0" in said.says_cell(facts, "here")
 

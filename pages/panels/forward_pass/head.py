@@ -10,6 +10,7 @@ from blocks.inspection import scene as scenes
 from blocks.inspection.next_token import NextFacts
 from blocks.inspection.scene import Scene
 from blocks.inspection.scene_facts import move_facts
+from blocks.inspection.scene_layers import cache_facts, keeps_a_cache
 from blocks.inspection.scene_matrix import Matrix
 from blocks.inspection.scene_moves import Move, MoveKind, layer_path, stacks
 from blocks.model.kinds import Architecture
@@ -18,9 +19,9 @@ from blocks.text.sampling import SamplingConfig
 from pages.figures import palette
 from pages.figures.counting import from_one, read_apart
 from pages.figures.theme import word_of
-from pages.panels.forward_pass import said
+from pages.panels.forward_pass import kept, said
 from pages.ui import cached, labelled, sinks, tokens
-from pages.ui.language import _, bracketed
+from pages.ui.language import _, bracketed, sentences
 from pages.ui.numbers import percent
 from pages.ui.once import once
 from pages.ui.shelf import Shelf, weighed
@@ -68,6 +69,7 @@ def head_of(
         "sinks": [i - seen.windows[""].start for i in sinks_of(run) if i in _range(seen)],
         "heads": run.config.n_heads,
         "moves": [*_moves(run, seen, head, pinned, ends)],
+        "keeps": keeps_a_cache(run),
         "opened": sorted(opened),
         "layers": [*_layers(run)],
         "ends": [] if ends is None else [*_ends(ends)],
@@ -137,25 +139,34 @@ def _layers(run: Run) -> Iterator[dict[str, Any]]:
 def _moves(
     run: Run, seen: Scene, head: int, pinned: dict[str, int], ends: NextFacts | None
 ) -> Iterator[dict[str, Any]]:
-    labels = labels_of(run)
+    keeps = keeps_a_cache(run)
     for move in seen.moves:
-        told = _end_said(run, move, ends)
-        if told is None:
-            token = pinned[move.stack]
-            facts = move_facts(seen, run, move, head, token)
-            of_keys = labels[keys_of(move)]
-            key = of_keys[facts.key] if facts.key < len(of_keys) else ""
-            about = said.Telling(run, facts, labels[move.stack][token], key, head, len(of_keys))
-            told = said.says_move(about)
-        yield {**_plain(move), **_named(run, move, seen.matrices.get(move.path)), "says": told}
+        told = {"says": _end_said(run, move, ends)}
+        if told["says"] is None:
+            about = _telling(run, seen, move, head, pinned[move.stack])
+            told = {"says": said.says_move(about)}
+            if keeps:
+                last = _telling(run, seen, move, head, run.input.shape[1] - 1)
+                told["kept"] = kept.says_kept(last, cache_facts(run))
+        yield {**_plain(move), **_named(run, move, seen.matrices.get(move.path)), **told}
     if ends is not None and run.config.architecture is Architecture.GPT:
         name = _("next word")
         first = word_of(ends.likeliest["label"].iloc[0])
+        size = kept.says_how_large(cache_facts(run)) if keeps else ""
         yield {
             **{"path": "next", "stage": "next", "kind": "next", "part": "embedding"},
             **{"reads": ["probs"], "layer": None, "stack": "", "is_stream": False},
             **{"title": name, "short": name, "says": said.says_next(first)},
+            **({"kept": sentences(said.says_next(first), size)} if size else {}),
         }
+
+
+def _telling(run: Run, seen: Scene, move: Move, head: int, token: int) -> said.Telling:
+    """What is told of a move at one token."""
+    labels, facts = labels_of(run), move_facts(seen, run, move, head, token)
+    of_keys = labels[keys_of(move)]
+    key = of_keys[facts.key] if facts.key < len(of_keys) else ""
+    return said.Telling(run, facts, labels[move.stack][token], key, head, len(of_keys))
 
 
 def keys_of(move: Move) -> str:
@@ -217,7 +228,16 @@ def _words() -> dict[str, Any]:
             "pattern": _("weights"),
             "head_out": _("output"),
         },
+        "kept": {"cache_k": "k", "cache_v": "v", "cache_c": "c"},
+        "asides": {
+            "cache_k": [_("cached keys (their length)"), _("key head")],
+            "cache_v": [_("cached values (their length)"), _("key head")],
+            "cache_c": [_("cached latent vector (its length)"), ""],
+            "experts": [_("weight of the expert"), _("expert")],
+        },
         "buttons": {
+            "cached": _("KV cache"),
+            "write": _("Keep writing"),
             "play": _("Play or pause (Space)"),
             "back": _("One step back (←)"),
             "on": _("One step on (→)"),

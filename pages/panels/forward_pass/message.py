@@ -6,7 +6,7 @@ The head:
     tokens    {stack: [label, …]}    pinned    {stack: row}    sinks    [row, …]    heads    n
     moves     [{path, stage, kind, part, reads, layer, stack, is_stream, title, short, says}, …]
     matrices  {path: {shape: [heads, rows, columns], of, rows, columns, strong, steps_at, codes_at}}
-    readings  the same, by how the paths of a layer begin: the mean weights of its heads
+    readings  the same, of every layer (blocks/inspection/scene_layers.py)
     opened    [start, …]: the layers whose inside is sent
     layers    [{start, title, number}, …]
     ends      [{label, logit, score, probability, percent}, …], the likeliest first

@@ -15,12 +15,12 @@ from streamlit.components.v2.types import ComponentRenderer
 
 from pages.ui import link
 from pages.ui.fields import FIELDS
-from pages.ui.readers import UnreadableError
+from pages.ui.readers import UnreadableError, as_text
 
 ASSETS = Path(__file__).parents[3] / "assets" / "forward_pass"
-SCRIPTS = ("scene", "layout", "paint", "moving", "labels", "hands", "view")
+SCRIPTS = ("scene", "layout", "paint", "cached", "moving", "labels", "hands", "view")
 KEY = "forward_pass"
-NAMES = ("zoom", "moment", "cell", "layer", "head")
+NAMES = ("zoom", "moment", "cell", "layer", "head", "cached")
 TOLD, SENT = "place_told", "place_sent"
 
 
@@ -88,6 +88,7 @@ def _note_place() -> None:
     values = {
         "zoom": zoom,
         "moment": told.get("moment"),
+        "cached": as_text(bool(told.get("cached"))),
         "cell": f"{cell.get('path')}:{cell.get('row')},{cell.get('col')}" if cell else "",
         "layer": None if zoom == "model" else told.get("layer"),
         "head": told.get("head") if is_close else None,

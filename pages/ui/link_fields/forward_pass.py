@@ -2,7 +2,7 @@
 
 import re
 
-from pages.ui.readers import Field, UnreadableError, choice
+from pages.ui.readers import Field, UnreadableError, choice, flag
 
 ZOOMS = ("model", "layer", "head", "cell")
 
@@ -25,4 +25,5 @@ FIELDS: dict[str, Field] = {
     "zoom": Field(choice(ZOOMS), "model"),
     "moment": Field(moment, ""),
     "cell": Field(cell, ""),
+    "cached": Field(flag, False),
 }

@@ -1,0 +1,55 @@
+"""What is said of a pass with a KV cache: the last token alone is computed."""
+
+from blocks.inspection.scene_layers import CacheFacts
+from blocks.inspection.scene_moves import MoveKind
+from blocks.model.faults import N_
+from pages.panels.forward_pass.said import Telling, says_move
+from pages.ui.language import _, sentences
+
+TEMPLATES = {
+    "embedding": N_(
+        "Only “{token}” enters. Of the {n} tokens before it nothing is computed again: their keys "
+        "and values are in the KV cache."
+    ),
+    "k": N_(
+        "“{token}” adds one key to each of {of} key heads. The keys of the {n} tokens before it "
+        "are kept."
+    ),
+    "v": N_(
+        "“{token}” adds one value to each of {of} value heads. The values of the {n} tokens before "
+        "it are kept."
+    ),
+    "kv_latent": N_(
+        "“{token}” adds one latent vector. Those of the {n} tokens before it are kept, and no key "
+        "or value is."
+    ),
+    "scores": N_(
+        "Only “{token}” asks: in each head its query meets {n} kept keys and its own, which makes "
+        "{scores} scores in place of {pairs}."
+    ),
+}
+READS = N_(
+    "“{token}” adds its key and value to the KV cache and reads those of the {n} tokens before it."
+)
+
+
+def says_kept(told: Telling, cache: CacheFacts) -> str:
+    """One sentence about the last token of a pass whose cache holds all others."""
+    move = told.facts.move
+    text = READS if move.kind is MoveKind.ATTEND else TEMPLATES.get(move.stage)
+    if text is None:
+        return says_move(told)
+    said = _(text).format(
+        token=told.token,
+        n=f"{cache.n_kept:,}",
+        of=f"{told.facts.of:,}",
+        scores=f"{cache.n:,}",
+        pairs=f"{cache.n_pairs:,}",
+    )
+    return sentences(said, says_move(told)) if move.kind is MoveKind.ATTEND else said
+
+
+def says_how_large(cache: CacheFacts) -> str:
+    """What the cache holds after this pass."""
+    text = _("The KV cache then holds {n} tokens of {each:,} bytes each, {total:,} bytes in all.")
+    return text.format(n=cache.n, each=cache.bytes_each, total=cache.bytes_all)
