@@ -15,7 +15,6 @@ from pages.ui import (
     bringing,
     brought,
     cached,
-    controls,
     device_line,
     lecture,
     link,
@@ -29,6 +28,7 @@ from pages.ui import (
     ready,
     room,
     settings,
+    sidebar,
     starts,
     uploads,
     weights,
@@ -192,7 +192,7 @@ def shown_run(architecture: Architecture | None, panels: Sequence[Panel] = ()) -
 
     The open one of the `panels` says which settings stand first.
     """
-    with_settings(lambda: controls.architecture(architecture, panel.fields(panels)))
+    with_settings(lambda: sidebar.architecture(architecture, panel.fields(panels)))
     run = current_run(architecture)
     if said := mixers.says_shown(run.config, link.config().token_mixer):
         st.info(said, icon=":material/info:")
@@ -205,7 +205,7 @@ def shown_run(architecture: Architecture | None, panels: Sequence[Panel] = ()) -
 def counted_run(panels: Sequence[Panel]) -> Run:
     """As `shown_run`, of whole models in their own architecture and of any size."""
     names, kind = starts.names_to_count(), _of_two()
-    with_settings(lambda: controls.architecture(kind, panel.fields(panels), names))
+    with_settings(lambda: sidebar.architecture(kind, panel.fields(panels), names))
     run = current_run(kind)
     beside.note_counted(run)
     return run

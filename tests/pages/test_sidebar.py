@@ -8,10 +8,10 @@ from streamlit.testing.v1 import AppTest
 
 from blocks import ModelConfig
 from blocks.model.kinds import Architecture
-from pages.ui import controls, everything, frame, starts
-from pages.ui.controls import CONTROLS, Shown, drawable
+from pages.ui import everything, frame, sidebar, starts
 from pages.ui.fields import FIELDS
 from pages.ui.panel import Panel
+from pages.ui.sidebar import CONTROLS, Shown, drawable
 
 ALWAYS = {"preset", "weights"}
 
@@ -34,7 +34,7 @@ def every_kind(config: ModelConfig) -> list[Shown]:
     return [Shown(kind) for kind in kinds]
 
 
-def sidebar(at: AppTest) -> list[str]:
+def at_the_side(at: AppTest) -> list[str]:
     """The fields whose controls are drawn at the side, in their order."""
     keys = ((getattr(each, "key", None) or "").partition("__")[0] for each in at.sidebar)
     return [key for key in dict.fromkeys(keys) if key in CONTROLS]
@@ -71,12 +71,12 @@ def test_every_field_of_the_model_is_reachable_on_every_page(page: str, monkeypa
     """In what stands first, or in the fold, which is open where all panels are."""
     asked: list[str] = []
     monkeypatch.setattr(
-        controls, "drawable", lambda shown: asked.extend(drawable(shown)) or drawable(shown)
+        sidebar, "drawable", lambda shown: asked.extend(drawable(shown)) or drawable(shown)
     )
     monkeypatch.setattr(everything, "in_turn", lambda panels: [])  # the side alone is asked
     at = opened(page, preset=None)
     only_one = {key for key in asked if f"{key} · " in captions(at)}
-    assert asked and {*asked} - only_one <= {*sidebar(at)}
+    assert asked and {*asked} - only_one <= {*at_the_side(at)}
 
 
 def captions(at: AppTest) -> str:
@@ -94,14 +94,14 @@ def captions(at: AppTest) -> str:
 )
 def test_what_the_open_panel_answers_to_stands_first_and_the_rest_is_folded(page, panel, first):
     at = opened(page, preset=None, panel=panel)
-    assert sidebar(at)[: len(first)] == first
-    assert len(sidebar(at)) <= 6
+    assert at_the_side(at)[: len(first)] == first
+    assert len(at_the_side(at)) <= 6
 
 
 def test_the_fold_says_how_many_settings_it_holds_and_how_many_are_changed():
     at = opened(panel="heads", d_model=64, norm_kind="batchnorm", dropout=0.3)
     label = fold(at)
-    n_open = len(sidebar(at))
+    n_open = len(at_the_side(at))
     n = len(drawable(Shown(starts.start("course").config)))
     assert label.startswith(f"More settings · {n - n_open} · ") and "2 changed" in label
     assert "changed" not in fold(visit(at, panel="heads", d_model=64))
@@ -116,7 +116,7 @@ def test_a_control_that_is_folded_keeps_its_value():
     at = opened(panel="flow", d_model=64)
     move(at, "norm_placement", "post")
     visit(at, panel="heads", **without_panel(at))
-    assert "norm_placement" not in sidebar(at)
+    assert "norm_placement" not in at_the_side(at)
     move(at, "n_heads", 4)
     assert settings(at) == {
         "d_model": "64",
@@ -137,5 +137,5 @@ def test_what_follows_is_said_where_its_own_control_is_folded():
     assert_works(at)
     assert "d_ff follows d_model: 512 → 768" in captions(at)
     visit(at, preset="stories-en-zh", panel="flow", n_heads=8)
-    assert "n_kv_heads" not in sidebar(at)
+    assert "n_kv_heads" not in at_the_side(at)
     assert "n_kv_heads follows n_heads: 4 → 8" in captions(at)

@@ -2,13 +2,14 @@
 
 import pytest
 from drawn_configs import N_SEEDS, changed, drawn, said
+from streamlit.testing.v1 import AppTest
 
 from blocks import ModelConfig
 from blocks.model.in_use import settings_in_use
 from blocks.model.kinds import Architecture
 from pages.ui import link
-from pages.ui.controls import BESIDE, CONTROLS, Shown, drawable
 from pages.ui.fields import CONFIG
+from pages.ui.sidebar import BESIDE, CONTROLS, Shown, drawable
 
 pytestmark = pytest.mark.usefixtures("session")
 seeds = pytest.mark.parametrize("seed", range(N_SEEDS))
@@ -47,3 +48,22 @@ def test_a_control_is_offered_where_it_changes_what_the_page_shows(seed: int):
             assert not does_something, f"{name}: {said(config)}"
         elif others:
             assert does_something, f"{name}: {said(config)}"
+
+
+def test_a_control_shows_what_the_page_shows():
+    """A decoder layer has three sub-layers: what a link asks of two is mended there."""
+
+    def at_the_side() -> None:
+        import streamlit as st
+
+        from blocks.model.kinds import Architecture
+        from pages.ui import weights
+        from pages.ui.sidebar import CONTROLS, Shown
+
+        st.session_state["values"] = {"norm_placement": "parallel"}
+        shown = Shown(weights.config(Architecture.ENCODER_DECODER, ""))
+        CONTROLS["norm_placement"].draw("norm_placement", shown)
+
+    at = AppTest.from_function(at_the_side).run()
+    group = next(each for each in at.main if each.key == "norm_placement")
+    assert group.value == "pre" and "parallel" not in group.options

@@ -1,6 +1,6 @@
 """What something to start from is called in a list."""
 
-from pages.ui.controls import preset_label
+from pages.ui.sidebar import preset_label
 
 
 def test_a_model_is_called_as_people_say_it():

@@ -15,7 +15,7 @@ from blocks.training.teaching import AttentionTarget, Distillation, Teacher
 from blocks.weights.model_file import ModelFile
 from blocks.weights.pocket import pocket_names
 from pages.ui import brought, link, machine, runs, starts
-from pages.ui.controls import choose, pick, preset_label, slide
+from pages.ui.controls import choose, pick, slide
 from pages.ui.explain import note
 from pages.ui.fold import fold
 from pages.ui.language import _, say_fault
@@ -26,6 +26,7 @@ from pages.ui.link_fields.efficiency import (
     TEACHER_SHARES,
     TEMPERATURES,
 )
+from pages.ui.sidebar import preset_label
 
 TEACHING_FIELDS = (
     "teacher",

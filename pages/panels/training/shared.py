@@ -18,7 +18,7 @@ from blocks.training.tasks import TaskConfig, TaskKind
 from blocks.training.training_run import TrainingRun
 from pages.figures.counting import from_one
 from pages.panels.training.births_picture import MEASURES
-from pages.ui import cached, controls, everything, link, runs, starts, terms
+from pages.ui import cached, everything, link, runs, sidebar, starts, terms
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent
 
@@ -70,7 +70,7 @@ def _pace(spec: TrainingSpec) -> Pace | None:
 def model_controls() -> None:
     """The model to train, as the task's learner has it."""
     architecture = learner(TaskKind(link.value("task")))
-    controls.to_train(link.config().nearest(architecture=architecture)[0])
+    sidebar.to_train(link.config().nearest(architecture=architecture)[0])
 
 
 def start_spec(spec: TrainingSpec) -> None:

@@ -11,7 +11,7 @@ from blocks.training.recipe import RECIPES, Recipe
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import Task, TaskConfig, TaskKind, TokenKind
 from pages.panels.training import own_text, shared
-from pages.ui import controls, link, runs, starts
+from pages.ui import link, runs, sidebar, starts
 from pages.ui.link_fields.training import KNOBS, LONGEST_ROW
 
 STORY_TASKS = (TaskKind.STORIES, TaskKind.MASKED_WORDS)
@@ -52,7 +52,7 @@ def wanted_recipe() -> tuple[Recipe, tuple[Fault, ...]]:
     """The recipe with the reader's changes, brought to the nearest that can be."""
     changes = {name: link.value(name) for name in KNOBS}
     known = RECIPES[link.value("recipe")]
-    changes |= {"dtype": str(controls.trained_dtype()), "n_eval_batches": N_EVAL_BATCHES}
+    changes |= {"dtype": str(sidebar.trained_dtype()), "n_eval_batches": N_EVAL_BATCHES}
     return known.nearest(**changes)
 
 
