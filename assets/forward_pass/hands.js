@@ -14,7 +14,15 @@ function listen(view) {
   parts.scrub.addEventListener("input", () => scrubTo(view, Number(parts.scrub.value)));
   parts.canvas.addEventListener("keydown", (event) => onKey(view, event));
   parts.canvas.addEventListener("wheel", (event) => onWheel(view, event), { passive: false });
+  view.onKeyOfPage = (event) => isOfPage(view, event) && onKey(view, event);
   listenToFingers(view);
+}
+
+/* Space and the arrows that step are the picture's where nothing else has the focus. */
+function isOfPage(view, event) {
+  const { top, bottom } = view.parts.canvas.getBoundingClientRect();
+  const isSeen = top < innerHeight && bottom > 0;
+  return isSeen && event.target === document.body && [" ", "ArrowLeft", "ArrowRight"].includes(event.key);
 }
 
 const KEYS = {
@@ -238,7 +246,7 @@ function showPlace(view) {
   const { zoom, head } = view.place;
   const layer = layers.find((each) => each.start === view.move.start);
   const depth = ZOOMS.indexOf(zoom);
-  const names = [words.model, layer?.title, view.move.inHead || depth > 2 ? `${words.head} ${head + 1}` : null, words.cell];
+  const names = [words.model, layer?.title, isInHead(view) ? `${words.head} ${head + 1}` : null, words.cell];
   const shown = names.slice(0, depth + 1).map((name, i) => [name, ZOOMS[i]]).filter(([name]) => name);
   const key = JSON.stringify(shown);
   out.disabled = zoom === "model";
@@ -254,6 +262,12 @@ function showPlace(view) {
       return button;
     }),
   );
+}
+
+/* A number is of a head where its matrix is; the moment may be a later one. */
+function isInHead(view) {
+  const { cell } = view.place;
+  return cell ? view.scene.moves[view.scene.index.get(cell.path)]?.inHead : view.move.inHead;
 }
 
 /* Roles of Python's palette; paper and text of the page's theme. */

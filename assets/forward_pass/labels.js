@@ -181,7 +181,8 @@ function paintTitles(p) {
     context.globalAlpha = alpha;
     context.fillStyle = p.colors.quiet;
     if (context.measureText(move.short).width < at.w + (move.start ? 30 : 6)) {
-      context.fillText(move.short, at.x + at.w / 2, move.start ? at.y - 5 : 16);
+      const half = context.measureText(move.short).width / 2 + 2;
+      context.fillText(move.short, Math.max(half, Math.min(p.width - half, at.x + at.w / 2)), move.start ? at.y - 5 : 16);
     }
   }
   context.globalAlpha = 1;
@@ -249,6 +250,7 @@ function cellBox(cell) {
 function paintPointed(p) {
   const { context } = p;
   if (p.cell) paintNumbers(p, p.cell);
+  if (p.cell && !p.cell.box.isTurned) rowsBeside(p, p.cell);
   for (const cell of [p.cell, p.pointed]) {
     if (!cell) continue;
     const at = screen(p, cellBox(cell));
@@ -256,6 +258,12 @@ function paintPointed(p) {
     context.lineWidth = 2;
     context.strokeRect(at.x, at.y, Math.max(at.w, 2), Math.max(at.h, 2));
   }
+}
+
+/* Close by, the names of the rows stand at the edge of the picture. */
+function rowsBeside(p, { box, matrix }) {
+  const at = screen(p, box);
+  if (at.x < 4) rowLabels(p, at, matrix.rowsOf, { align: "left", x: 6, room: 110 });
 }
 
 function paintNumbers(p, chosen) {

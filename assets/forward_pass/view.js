@@ -36,6 +36,7 @@ class View {
 
   /* A new message: the first opens its place; later ones go on where the reader is. */
   show(bytes) {
+    document.addEventListener("keydown", this.onKeyOfPage);
     const name = fingerprint(bytes);
     if (name === this.shown) return this.wake();
     const before = this.scene;
@@ -106,7 +107,7 @@ class View {
   play(isPlaying) {
     this.isPlaying = isPlaying;
     if (!isPlaying) this.isWriting = false;
-    if (isPlaying && this.isAtEnd) this.moment = { at: 0, share: 0 };
+    if (isPlaying && this.isDone) this.moment = { at: 0, share: 0 };
     this.place.cell = null;
     if (isPlaying && this.place.zoom === "cell") this.place.zoom = "head";
     this.stepped = performance.now();
@@ -116,6 +117,11 @@ class View {
 
   get isCached() {
     return this.place.cached && this.scene.keeps;
+  }
+
+  /* The probabilities stand there: what follows is the next word alone. */
+  get isDone() {
+    return this.isAtEnd || (this.move.kind === "choose" && this.moment.share >= 1);
   }
 
   get isAtEnd() {
@@ -200,7 +206,7 @@ class View {
     const { stage, canvas } = this.parts;
     if (!this.scene || !stage.clientWidth) return;
     this.width = stage.clientWidth;
-    this.height = this.width < 640 ? 500 : Math.max(460, Math.min(620, this.width * 0.52));
+    this.height = heightFor(this.width, stage);
     this.ratio = Math.min(devicePixelRatio || 1, 2);
     canvas.style.height = `${this.height}px`;
     canvas.width = this.width * this.ratio;
@@ -209,6 +215,7 @@ class View {
   }
 
   rest() {
+    document.removeEventListener("keydown", this.onKeyOfPage);
     cancelAnimationFrame(this.frame);
     this.frame = this.before = 0;
   }
@@ -260,6 +267,14 @@ class View {
     this.waits = isMissing;
     this.telling = setTimeout(() => this.tellPlace(placeOf(this)), isMissing ? 0 : SETTLED);
   }
+}
+
+/* As high as the window has room, so that controls and picture are seen together. */
+function heightFor(width, stage) {
+  const top = stage.getBoundingClientRect().top + (document.scrollingElement?.scrollTop || 0);
+  const room = innerHeight - Math.min(top, innerHeight * 0.6) - 76;
+  const [least, most] = width < 640 ? [400, 500] : [380, Math.min(620, width * 0.52)];
+  return Math.max(least, Math.min(most, room));
 }
 
 function placeOf(view) {

@@ -229,11 +229,13 @@ def _drawn(panel: Panel, values: Sequence[Any]) -> Callable[[], None] | None:
 
 
 def _titles(panels: Sequence[Panel], shown: int) -> None:
-    """The questions.
+    """The questions, where there are several.
 
     All of them side by side, in as many rows as they need; on a phone, where these would push
     the picture off the screen, a list that shows the open one.
     """
+    if len(panels) == 1:
+        return
     titles = {panel.name: _(panel.title) for panel in panels}
     chosen: dict[str, Any] = {
         "options": list(titles),
