@@ -9,6 +9,7 @@ function listen(view) {
   parts.in.addEventListener("click", () => view.zoomIn());
   parts.next.addEventListener("click", () => view.write());
   parts.write.addEventListener("click", () => view.keepWriting(!view.isWriting));
+  parts.backward.addEventListener("click", () => view.setDirection(view.scene.is_back ? "forward" : "backward"));
   parts.cached.addEventListener("click", () => view.setCached(!view.isCached));
   parts.speed.addEventListener("change", () => (view.speed = Number(parts.speed.value)));
   parts.scrub.addEventListener("input", () => scrubTo(view, Number(parts.scrub.value)));
@@ -141,13 +142,13 @@ function zoomInto(view, x, y) {
   if (view.place.zoom === "model") {
     const group = p.layout.groups.find((each) => each.start && at.x >= each.x && at.x < each.x + each.w);
     if (!group) return;
-    const last = p.scene.moves.indexOf(group.moves.at(-1));
+    const last = Math.max(...group.moves.map((move) => p.scene.index.get(move.path)));
     view.moment = { at: last, share: 1 };
     return view.setZoom("layer");
   }
   const head = [...p.layout.heads.values()].find((each) => each.alpha > 0.5 && isInside(at, each));
   if (view.place.zoom === "layer" && head) {
-    const move = head.group.moves.findLast((each) => each.inHead && each.stage.startsWith("cross_") === (head.cross !== ""));
+    const move = p.scene.moves.findLast((each) => each.start === head.group.start && each.inHead && each.stage.startsWith("cross_") === (head.cross !== ""));
     view.moment = { at: p.scene.moves.indexOf(move), share: 1 };
     return view.setZoom("head", { head: head.head });
   }
@@ -203,9 +204,11 @@ function fillWords(view) {
     parts[name].setAttribute("aria-label", text);
     parts[name].title = text;
   }
-  for (const name of ["next", "write", "cached"]) parts[name].textContent = words.buttons[name];
+  for (const name of ["next", "write", "cached", "backward"]) parts[name].textContent = words.buttons[name];
   parts.next.hidden = parts.write.hidden = !scene.writes;
   parts.cached.hidden = !scene.keeps;
+  parts.backward.hidden = !scene.learns;
+  parts.backward.setAttribute("aria-pressed", scene.is_back);
   parts.scrub.max = scene.moves.length;
   parts.scrub.style.setProperty("--parts", partsOf(view));
   parts.canvas.setAttribute("aria-label", words.picture);

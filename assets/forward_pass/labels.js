@@ -11,6 +11,7 @@ function font(p, size, weight = 400) {
 function paintEnds(p) {
   const { context, scene, layout } = p;
   if (!scene.ends.length) return;
+  if (scene.is_back) return paintLoss(p);
   const box = screen(p, layout.ends);
   const [logits, choose] = ["logits", "choose"].map((kind) => progress(p, scene.moves.findIndex((m) => m.kind === kind)));
   const pitch = Math.min(box.h / scene.ends.length, 46);
@@ -35,6 +36,35 @@ function paintEnds(p) {
   });
   context.globalAlpha = 1;
   paintJoining(p, box, top + pitch / 2 - 7);
+}
+
+/* Backwards: what each word got, the right one marked, and then the gradient of its logit. */
+function paintLoss(p) {
+  const { context, scene, layout } = p;
+  const box = screen(p, layout.ends);
+  const [asked, logits] = ["choose", "logits"].map((kind) => progress(p, scene.moves.findIndex((m) => m.kind === kind)));
+  const pitch = Math.min(box.h / scene.ends.length, 46);
+  const top = box.y + (box.h - pitch * scene.ends.length) / 2;
+  const most = Math.max(...scene.ends.map((end) => Math.abs(end.logit)));
+  const isGradient = logits > 0.5;
+  font(p, 12);
+  context.textBaseline = "middle";
+  scene.ends.forEach((end, i) => {
+    const y = top + pitch * (i + 0.5);
+    const share = mix(end.probability, Math.abs(end.logit) / most, ease(logits));
+    context.globalAlpha = 0.85 * asked;
+    context.fillStyle = logits > 0 ? `rgb(${end.logit < 0 ? NEGATIVE : POSITIVE})` : p.colors.logits;
+    context.fillRect(box.x, y + 3, Math.max(1, share * box.w), Math.max(3, pitch * 0.16));
+    context.globalAlpha = asked;
+    font(p, 12, i === 0 ? 700 : 400);
+    context.fillStyle = i === 0 ? p.colors.pinned : p.colors.text;
+    context.textAlign = "left";
+    context.fillText(fitted(context, end.label, box.w - 60), box.x, y - 7);
+    context.fillStyle = p.colors.text;
+    context.textAlign = "right";
+    context.fillText(isGradient ? end.score : end.percent, box.x + box.w, y - 7);
+  });
+  context.globalAlpha = 1;
 }
 
 /* The word that comes next goes to the end of the sentence. */

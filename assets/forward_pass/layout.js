@@ -35,7 +35,7 @@ function planOf(scene) {
   if (scene.plan) return scene.plan;
   const groups = [];
   let group = null;
-  scene.moves.forEach((move, i) => {
+  scene.inOrder.forEach((move, i) => {
     if (["logits", "choose", "next"].includes(move.kind)) return;
     if (!group || group.start !== move.start || group.isDone || group.stack !== move.stack) {
       const isSecond = groups.length > 0 && groups.at(-1).stack !== move.stack;
@@ -45,7 +45,7 @@ function planOf(scene) {
     }
     group.moves.push(move);
     group.units += unitsOf(move);
-    const next = scene.moves[i + 1];
+    const next = scene.inOrder[i + 1];
     group.isDone = move.is_stream && !(next && next.is_stream && next.start === move.start);
   });
   scene.plan = groups;

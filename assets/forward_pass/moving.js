@@ -5,11 +5,12 @@ const MOST_MOVING = 400; // rows at once; of more heads those in view go first
 function paintMoving(p, move) {
   const box = move && p.layout.boxes.get(move.path);
   if (!box || box.alpha < 0.05) return;
-  if (move.kind === "embed") return paintUnrolling(p, move, box);
+  if (move.kind === "embed" && !p.scene.is_back) return paintUnrolling(p, move, box);
   const heads = box.heads || [box];
   heads.forEach((to, head) => {
     if (!isInView(p, to) && !p.isFollowing) return;
-    if (move.kind === "scores") paintMeeting(p, move, head, to);
+    if (p.scene.is_back) move.reads.forEach((read) => flyFrom(p, move, read, head, to));
+    else if (move.kind === "scores") paintMeeting(p, move, head, to);
     else if (move.kind === "mix") paintMixing(p, move, head, to);
     else move.reads.forEach((read) => flyFrom(p, move, read, head, to));
   });

@@ -62,16 +62,14 @@ function paintLanes(p) {
   context.lineWidth = 1 / p.zoom;
   context.strokeStyle = p.colors.lane;
   context.beginPath();
-  for (const move of scene.moves) {
+  for (const [from, to] of scene.edges) {
+    const [start, end] = [layout.boxes.get(from.path), layout.boxes.get(to.path)];
+    const isLane = from.is_stream && (to.is_stream || to.stage === "final_norm") && from.stack === to.stack;
+    if (isLane && start && end) lanesBetween(context, start, end, scene.tokens[to.stack].length);
+  }
+  for (const move of scene.moves.filter((each) => each.kind === "embed")) {
     const box = layout.boxes.get(move.path);
-    if (!box || box.heads || !(move.is_stream || move.stage === "final_norm")) continue;
-    for (const read of move.reads) {
-      const from = layout.boxes.get(read);
-      const source = scene.moves[scene.index.get(read)];
-      if (!from || !source?.is_stream || source.stack !== move.stack) continue;
-      lanesBetween(context, from, box, scene.tokens[move.stack].length);
-    }
-    if (move.kind === "embed") lanesBetween(context, labelBox(p, move, box), box, scene.tokens[move.stack].length);
+    lanesBetween(context, labelBox(p, move, box), box, scene.tokens[move.stack].length);
   }
   context.stroke();
 }
@@ -95,21 +93,21 @@ function lanesBetween(context, from, to, n) {
 /* Which matrix an unfolded one is made of: a band from the one to the other, as wide as both. */
 function paintBands(p) {
   const { context, layout, scene } = p;
-  for (const [i, move] of scene.moves.entries()) {
-    const group = move.start && layout.groups.find((each) => each.start === move.start && each.e > 0.02 && each.moves.includes(move));
+  for (const [from, to] of scene.edges) {
+    const group = to.start && layout.groups.find((each) => each.start === to.start && each.e > 0.02 && each.moves.includes(to));
     if (!group) continue;
-    context.globalAlpha = group.e * (i <= p.at ? 0.13 : 0.05);
-    context.fillStyle = p.colors[move.part] || p.colors.residual;
-    for (const read of move.reads) bandsBetween(p, move, read);
+    const isMade = progressOf(p, (scene.is_back ? from : to).path) > 0;
+    context.globalAlpha = group.e * (isMade ? 0.13 : 0.05);
+    context.fillStyle = p.colors[to.part] || p.colors.residual;
+    bandsBetween(p, from, to);
   }
   context.globalAlpha = 1;
 }
 
-function bandsBetween(p, move, read) {
-  const { layout, scene } = p;
-  const [from, to] = [layout.boxes.get(read), layout.boxes.get(move.path)];
-  const source = scene.moves[scene.index.get(read)];
-  if (!from || !to || (source?.is_stream && move.is_stream)) return;
+function bandsBetween(p, source, move) {
+  const { layout } = p;
+  const [from, to] = [layout.boxes.get(source.path), layout.boxes.get(move.path)];
+  if (!from || !to || (source.is_stream && move.is_stream)) return;
   if (from.heads && to.heads) return;
   if (to.heads && move.kind !== "project") return;
   const isFirst = !to.heads || ["q", "cross_k"].includes(move.stage);
@@ -200,7 +198,7 @@ function curvesOf(p, zone, reading) {
     pairs = [];
     for (let query = 0; query < reading.rows; query++) {
       for (let from = 0; from < reading.cols; from++) {
-        const weight = reading.value(0, query, from);
+        const weight = reading.value(0, query, from) / reading.strong;
         if (weight > 0.04) pairs.push([query, from, weight]);
       }
     }
@@ -219,7 +217,8 @@ function curvesOf(p, zone, reading) {
 
 function paintPulse(p, zone, curve, share) {
   const { context } = p;
-  const t = ease(clamp(share * 1.25 - 0.12));
+  const along = ease(clamp(share * 1.25 - 0.12));
+  const t = p.scene.is_back ? 1 - along : along;
   const u = 1 - t;
   const [x0, x1, x2] = [zone.x, zone.x + zone.w * 0.5, zone.x + zone.w];
   const x = u * u * u * x0 + 3 * u * t * x1 + t * t * t * x2;
@@ -273,7 +272,7 @@ function paintMatrix(p, move, matrix, head, box, share) {
   context.fillStyle = p.colors.paper;
   context.fillRect(box.x, box.y, box.w, box.h);
   context.globalAlpha = alpha;
-  const isRows = !["scores", "mix"].includes(move.kind);
+  const isRows = p.scene.is_back || !["scores", "mix"].includes(move.kind);
   const image = share > 0 && imageOf(scene, move.path, head, { transposed: box.isTurned });
   if (p.isCached) paintCached(p, move, imageOf(scene, move.path, head, { transposed: box.isTurned }), box, matrix.rows, share);
   else if (image && share >= 1) context.drawImage(image, box.x, box.y, box.w, box.h);

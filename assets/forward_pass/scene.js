@@ -18,11 +18,21 @@ function readScene(bytes) {
   scene.readings = new Map(Object.entries(head.readings).map(([path, m]) => [path, matrixOf(m)]));
   scene.index = new Map(head.moves.map((move, i) => [move.path, i]));
   scene.opened = new Set(head.opened);
+  scene.inOrder = head.is_back ? [...scene.moves].reverse() : scene.moves; // as it stands, left to right
+  scene.edges = edgesOf(scene);
   scene.moves.forEach((move) => {
     move.start = move.layer === null ? "" : layerStart(move.layer, move.stack);
     move.inHead = IN_HEAD.has(move.kind);
   });
   return scene;
+}
+
+/* What flows where in the pass itself: [from, to], moves both. */
+function edgesOf(scene) {
+  const named = (path) => scene.moves[scene.index.get(path)];
+  const pairs = scene.moves.flatMap((move) => move.reads.map((read) => [named(read), move]));
+  const known = pairs.filter(([read]) => read);
+  return scene.is_back ? known.map(([read, move]) => [move, read]) : known;
 }
 
 const IN_HEAD = new Set(["project", "scores", "mask", "softmax", "mix"]);

@@ -20,7 +20,7 @@ class View {
     this.root = root;
     const find = (name) => root.querySelector(`[data-part="${name}"]`);
     this.parts = Object.fromEntries(
-      ["stage", "canvas", "tip", "play", "back", "on", "scrub", "speed", "out", "in", "crumbs", "title", "said", "next", "cached", "write"].map((name) => [name, find(name)]),
+      ["stage", "canvas", "tip", "play", "back", "on", "scrub", "speed", "out", "in", "crumbs", "title", "said", "next", "cached", "write", "backward"].map((name) => [name, find(name)]),
     );
     this.context = this.parts.canvas.getContext("2d");
     this.open = new Map();
@@ -44,7 +44,8 @@ class View {
     this.scene = readScene(bytes);
     fillWords(this);
     const isNewText = before && before.text !== this.scene.text;
-    if (isNewText && this.writes) this.begin();
+    if (before && before.is_back !== this.scene.is_back) this.turn();
+    else if (isNewText && this.writes) this.begin();
     else if (!before || this.scene.place_id !== before.place_id) this.goTo(this.scene.place);
     else if (isNewText) this.goTo({ ...this.scene.place, zoom: this.place.zoom });
     else this.keepMoment(before);
@@ -85,6 +86,19 @@ class View {
     this.wake();
   }
 
+  /* Into the way back, which is played, and out of it. */
+  turn() {
+    this.waits = false;
+    this.moment = this.scene.is_back ? { at: 0, share: 0 } : { at: this.scene.moves.length - 1, share: 1 };
+    if (this.move.kind === "next") this.moment.at -= 1;
+    this.place.cell = null;
+    this.play(this.scene.is_back);
+  }
+
+  setDirection(direction) {
+    this.tellPlace({ ...placeOf(this), direction, moment: "", cell: null });
+  }
+
   setCached(isCached) {
     this.place.cached = isCached;
     this.tell();
@@ -121,7 +135,7 @@ class View {
 
   /* The probabilities stand there: what follows is the next word alone. */
   get isDone() {
-    return this.isAtEnd || (this.move.kind === "choose" && this.moment.share >= 1);
+    return this.isAtEnd || (!this.scene.is_back && this.move.kind === "choose" && this.moment.share >= 1);
   }
 
   get isAtEnd() {
@@ -281,8 +295,9 @@ function placeOf(view) {
   const { zoom, head, cell } = view.place;
   const cached = view.isCached;
   const { path, layer, stack } = view.move;
-  const moment = view.isAtEnd || ["choose", "next"].includes(view.move.kind) ? "" : path;
-  return { zoom, head, cell, cached, moment, layer, stack };
+  const moment = view.isAtEnd || (!view.scene.is_back && ["choose", "next"].includes(view.move.kind)) ? "" : path;
+  const direction = view.scene.is_back ? "backward" : "forward";
+  return { zoom, head, cell, cached, direction, moment, layer, stack };
 }
 
 /* How long a move takes: from afar only what can be seen from there, close by all of it. */

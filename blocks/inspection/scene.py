@@ -62,7 +62,7 @@ def scene(run: Run, model: Model, opened: frozenset[str], token: int) -> Scene:
     """
     windows = token_windows(run, token)
     seen = _recorded(run, model, opened)
-    making = _Making(run, seen, opened, windows)
+    making = Making(run, seen, opened, windows)
     found = {m.path: made for m in moves(run.config, opened) if (made := making.matrix(m))}
     found_moves = tuple(m for m in moves(run.config, opened) if making.is_there(m, found))
     return Scene(found_moves, found, dict(of_layers(seen, windows)), opened, windows, seen)
@@ -111,15 +111,20 @@ def _length(window: slice) -> int:
     return int(window.stop - window.start)
 
 
-def _recorded(run: Run, model: Model, opened: Collection[str]) -> Recording:
-    """The run once more, with what happens inside the opened layers."""
+def kept_names(run: Run, opened: Collection[str]) -> set[str]:
+    """What a recording keeps for a scene."""
     inside = {start + cross + name for start in opened for name in INSIDE for cross in ("", CROSS)}
     ends = {f"{stack}.{name}" if stack else name for stack in stacks(run.config) for name in ENDS}
+    return {*kept_stages(run.config), *inside, *ends, *CACHED, *ROUTED, "logits"}
+
+
+def _recorded(run: Run, model: Model, opened: Collection[str]) -> Recording:
+    """The run once more, with what happens inside the opened layers."""
     return record(
         model,
         run.values(),
         mask=run.build_mask(),
-        keep={*kept_stages(run.config), *inside, *ends, *CACHED, *ROUTED, "logits"},
+        keep=kept_names(run, opened),
         replace=run.replacements(model),
         training_seed=run.seed if run.training else None,
         later=PATTERNS,
@@ -127,7 +132,9 @@ def _recorded(run: Run, model: Model, opened: Collection[str]) -> Recording:
 
 
 @dataclass(frozen=True, eq=False)
-class _Making:
+class Making:
+    """What is drawn of the tensors of a recording, move by move."""
+
     run: Run
     seen: Recording
     opened: Collection[str]
@@ -160,6 +167,7 @@ class _Making:
         return "encoder" if is_source else move.stack
 
     def is_opened(self, move: Move) -> bool:
+        """Whether the inside of its layer is drawn."""
         return move.layer is None or layer_path(move.layer, move.stack) in self.opened
 
     def scores(self, move: Move) -> Matrix | None:
@@ -172,16 +180,21 @@ class _Making:
         drawn = found[:, self.windows[queries], self.windows[keys]]
         return quantized(drawn, of=found.shape[-1], rows=queries, columns=keys)
 
-    def weights(self, move: Move) -> Matrix:
+    def weights(self, move: Move) -> Matrix | None:
         """What the softmax makes of them: (n_heads, query, key)."""
         layer, name = move.layer or 0, move.stage
         found = self.seen.pattern(layer, stack=move.stack, name=name)[0]
         queries, keys = self.pairs(move)
         at = self.windows[queries], self.windows[keys]
-        mask = self.mask(layer, move.stage.startswith(CROSS), move.stack)
-        hidden = None if mask is None else ~mask.expand(found[:1].shape)[:, at[0], at[1]]
+        hidden = self.hidden(move, found[:1].shape)
         drawn = found[:, at[0], at[1]]
         return quantized(drawn, hidden, of=found.shape[-1], rows=queries, columns=keys, strong=1.0)
+
+    def hidden(self, move: Move, shape: torch.Size) -> Tensor | None:
+        """Which of the pairs that are drawn the mask forbids: (1, query, key)."""
+        mask = self.mask(move.layer or 0, move.stage.startswith(CROSS), move.stack)
+        queries, keys = (self.windows[text] for text in self.pairs(move))
+        return None if mask is None else ~mask.expand(shape)[:, queries, keys]
 
     def pairs(self, move: Move) -> tuple[str, str]:
         """Whose the queries are, and whose the keys."""

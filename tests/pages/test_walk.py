@@ -76,12 +76,12 @@ def assert_is_for_its_reader(at: AppTest, lang: str, theme: str, words: list[str
 def assert_goes_from_panel_to_panel(at: AppTest, **query: object) -> None:
     """From the first to the last, each short, in the same language."""
     visit(at, **FIRST, **query)
-    wanted, seen = len(titles(at)), set()
+    wanted, seen = max(1, len(titles(at))), set()  # one question has no titles
     for question in panels(at):
         assert_works(at, warnings=None)
         assert_short(at)
         seen.add(question)
-    assert len(seen) == wanted > 0
+    assert len(seen) == wanted
 
 
 def assert_is_presented(at: AppTest, page: str, **query: object) -> None:
@@ -101,7 +101,7 @@ def assert_is_presented(at: AppTest, page: str, **query: object) -> None:
     press(at, "end_present")
     assert_works(at, warnings=None)
     assert "present" not in at.query_params
-    assert page == PAGES[0] or len(titles(at)) == len(shown) > 0
+    assert page == PAGES[0] or max(1, len(titles(at))) == len(shown)
 
 
 def assert_a_stands_beside_b(at: AppTest, page: str) -> None:

@@ -9,6 +9,7 @@ from said_in import in_both
 
 from blocks import ModelConfig, build
 from blocks.inspection.scene import opened_layers, scene
+from blocks.inspection.scene_backward_facts import back_cell
 from blocks.inspection.scene_cell import cell_facts
 from blocks.inspection.scene_facts import MoveFacts, move_facts
 from blocks.inspection.scene_layers import cache_facts
@@ -17,7 +18,7 @@ from blocks.inspection.scene_moves import Move, MoveKind
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.run import Input, Run
 from blocks.observe.wiring import PartKind
-from pages.panels.forward_pass import head, kept, said, watch
+from pages.panels.forward_pass import back, head, kept, said, shown, watch
 from pages.panels.forward_pass.message import message, packed
 
 CONFIG = ModelConfig(architecture="gpt", n_layers=1, d_model=16, n_heads=2, vocab_size=32)
@@ -95,8 +96,23 @@ def test_what_is_sent_can_be_read_back():
 
 def test_lines_from_a_sink_are_pale_and_it_is_said(monkeypatch):
     assert watch.says_sinks(RUN) == ""
-    monkeypatch.setattr(watch.sinks, "set_apart", lambda run, is_apart: (1,))
-    told = head.head_of.__wrapped__(RUN, opened_layers(RUN, 0), 0, 2, "en")
+    monkeypatch.setattr(shown.sinks, "set_apart", lambda run, is_apart: (1,))
+    told = head.head_of.__wrapped__(shown.Asked(RUN, opened_layers(RUN, 0), 2), 0, "en")
     assert told["sinks"] == [1]
     for text in in_both(monkeypatch, watch.says_sinks, RUN).values():
         assert "owl" in text
+
+
+def test_the_way_back_is_told_in_both_languages(monkeypatch):
+    asked = shown.Asked(RUN, opened_layers(RUN, 0), 2, is_back=True)
+    monkeypatch.setattr(shown.cached, "model", lambda run: build(CONFIG))
+    assert asked.looked_at == {"": 1}  # after the last token no word is known
+    english, chinese = in_both(monkeypatch, back.told, asked, 0).values()
+    for one, other in zip(english["moves"], chinese["moves"], strict=True):
+        assert one["says"] != other["says"] and "{" not in one["says"] + other["says"]
+    assert english["moves"][-1]["kind"] == "embed"
+    (meets,) = (move for move in english["moves"] if move["path"] == "layers.0.resid_mid")
+    assert "straight" in meets["says"]
+    assert sum(end["logit"] for end in english["ends"][:1]) < 0
+    gradient = back_cell(shown.back_of(asked), "layers.0.resid_mid", 0, 1, 1)
+    assert gradient is not None and sum(gradient.added) == pytest.approx(gradient.exact)

@@ -1,78 +1,45 @@
 """What the moving picture is told beside its numbers: moves, names, sentences, and the end."""
 
 from collections.abc import Iterator
-from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 from blocks.cost.breakdown import Kind
-from blocks.inspection import next_token
-from blocks.inspection import scene as scenes
 from blocks.inspection.next_token import NextFacts
 from blocks.inspection.scene import Scene
+from blocks.inspection.scene_backward import can_learn
 from blocks.inspection.scene_facts import move_facts
 from blocks.inspection.scene_layers import cache_facts, keeps_a_cache
-from blocks.inspection.scene_matrix import Matrix
 from blocks.inspection.scene_moves import Move, MoveKind, layer_path, stacks
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
-from blocks.text.sampling import SamplingConfig
 from pages.figures import palette
 from pages.figures.counting import from_one, read_apart
 from pages.figures.theme import word_of
-from pages.panels.forward_pass import kept, said
-from pages.ui import cached, labelled, sinks, tokens
-from pages.ui.language import _, bracketed, sentences
+from pages.panels.forward_pass import back, kept, said
+from pages.panels.forward_pass.moves import N_ENDS, named, plain
+from pages.panels.forward_pass.shown import Asked, ends_of, keys_of, labels_of, scene_of, sinks_of
+from pages.ui.language import _, sentences
 from pages.ui.numbers import percent
-from pages.ui.once import once
-from pages.ui.shelf import Shelf, weighed
-
-N_ENDS, MOST_SCENES = 8, 64
-
-
-class _Asked(NamedTuple):
-    """What decides a scene."""
-
-    run: Run
-    opened: frozenset[str]
-    token: int
-
-
-def scene_of(run: Run, opened: frozenset[str], token: int) -> Scene:
-    """One pass with what is drawn of it."""
-    return _scenes().get(_Asked(run, opened, token))
-
-
-@once
-def _scenes() -> Shelf[_Asked, Scene]:
-    """Those of all readers."""
-    return weighed(_drawn, lambda found: found.n_bytes + found.seen.kept_bytes, 8, MOST_SCENES)
-
-
-def _drawn(asked: _Asked) -> Scene:
-    model = cached.model(asked.run)
-    with cached.turn(asked.run.device):
-        return scenes.scene(asked.run, model, asked.opened, asked.token)
 
 
 @lru_cache(maxsize=64)
-def head_of(
-    run: Run, opened: frozenset[str], head: int, token: int, language: str
-) -> dict[str, Any]:
+def head_of(asked: Asked, head: int, language: str) -> dict[str, Any]:
     """What the picture says, in this language."""
-    seen, ends = scene_of(run, opened, token), ends_of(run, token)
+    run, seen, pinned = asked.run, scene_of(asked), asked.looked_at
     labels = labels_of(run)
-    pinned = {"": token, "encoder": token, "decoder": len(labels.get("decoder", "x")) - 1}
+    told = back.told(asked, head) if asked.is_back else _told(asked, head)
     return {
         "text": " ".join(run.input.labels),
         "tokens": {s: labels[s][seen.windows[s]] for s in labels},
         "pinned": {s: pinned[s] - seen.windows[s].start for s in labels},
         "sinks": [i - seen.windows[""].start for i in sinks_of(run) if i in _range(seen)],
         "heads": run.config.n_heads,
-        "moves": [*_moves(run, seen, head, pinned, ends)],
-        "keeps": keeps_a_cache(run),
-        "opened": sorted(opened),
+        "is_back": asked.is_back,
+        "learns": can_learn(run),
+        "opened": sorted(asked.opened),
         "layers": [*_layers(run)],
-        "ends": [] if ends is None else [*_ends(ends)],
+        **told,
         "words": _words(),
         "colors": {
             **palette.PART_COLORS,
@@ -83,35 +50,19 @@ def head_of(
     }
 
 
-def sinks_of(run: Run) -> tuple[int, ...]:
-    """The tokens that outweigh all others: lines from there are pale."""
-    is_looked_for = run.config.attention_layers and not run.has_target
-    return sinks.set_apart(run, True) if is_looked_for else ()
+def _told(asked: Asked, head: int) -> dict[str, Any]:
+    """The moves of the pass, and what the model says at the end."""
+    run, ends = asked.run, ends_of(asked.run, asked.token)
+    return {
+        "moves": [*_moves(run, scene_of(asked), head, asked.looked_at, ends)],
+        "keeps": keeps_a_cache(run),
+        "ends": [] if ends is None else [*_ends(ends)],
+    }
 
 
 def _range(seen: Scene) -> range:
     window = seen.windows[""]
     return range(window.start, window.stop)
-
-
-def labels_of(run: Run) -> dict[str, tuple[str, ...]]:
-    """What the tokens of each text are called."""
-    labels = read_apart(run.input.labels)
-    if not run.has_target:
-        return {"": labels}
-    return {"encoder": labels, "decoder": read_apart(run.target_or_start.labels)}
-
-
-@lru_cache(maxsize=8)
-def ends_of(run: Run, token: int) -> NextFacts | None:
-    """What the model says at the end: of a GPT after its last token; None of a block."""
-    if not run.config.architecture.reads_tokens:
-        return None
-    at = labelled.last_token(run) if run.config.architecture is Architecture.GPT else token
-    if run.has_target:
-        at = len(run.target_or_start.labels) - 1
-    found = next_token.vocabulary(cached.recording(run).output[0, at], SamplingConfig())
-    return NextFacts(run, at, SamplingConfig(), found, partial(tokens.label, run))
 
 
 def _ends(facts: NextFacts) -> Iterator[dict[str, Any]]:
@@ -148,7 +99,7 @@ def _moves(
             if keeps:
                 last = _telling(run, seen, move, head, run.input.shape[1] - 1)
                 told["kept"] = kept.says_kept(last, cache_facts(run))
-        yield {**_plain(move), **_named(run, move, seen.matrices.get(move.path)), **told}
+        yield {**plain(move), **named(run, move, seen.matrices.get(move.path)), **told}
     if ends is not None and run.config.architecture is Architecture.GPT:
         name = _("next word")
         first = word_of(ends.likeliest["label"].iloc[0])
@@ -167,33 +118,6 @@ def _telling(run: Run, seen: Scene, move: Move, head: int, token: int) -> said.T
     of_keys = labels[keys_of(move)]
     key = of_keys[facts.key] if facts.key < len(of_keys) else ""
     return said.Telling(run, facts, labels[move.stack][token], key, head, len(of_keys))
-
-
-def keys_of(move: Move) -> str:
-    """Whose keys the queries of this move meet."""
-    return "encoder" if move.stage.startswith("cross_") else move.stack
-
-
-def _plain(move: Move) -> dict[str, Any]:
-    return {
-        "path": move.path,
-        "stage": move.stage,
-        "kind": str(move.kind),
-        "part": str(move.part),
-        "reads": move.reads,
-        "layer": move.layer,
-        "stack": move.stack,
-        "is_stream": move.is_stream,
-    }
-
-
-def _named(run: Run, move: Move, made: Matrix | None) -> dict[str, str]:
-    """A title, and a short name, which says how much of what is made is drawn."""
-    short = said.short_name(run, move)
-    if made is not None and made.columns is None and made.codes.shape[-1] < made.of:
-        drawn = _("{n} of {of} drawn").format(n=made.codes.shape[-1], of=made.of)
-        short = bracketed(short, drawn)
-    return {"title": said.title(run, move), "short": short}
 
 
 def _end_said(run: Run, move: Move, ends: NextFacts | None) -> str | None:
@@ -237,6 +161,7 @@ def _words() -> dict[str, Any]:
         },
         "buttons": {
             "cached": _("KV cache"),
+            "backward": _("Backward"),
             "write": _("Keep writing"),
             "play": _("Play or pause (Space)"),
             "back": _("One step back (←)"),

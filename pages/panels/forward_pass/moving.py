@@ -20,7 +20,7 @@ from pages.ui.readers import UnreadableError, as_text
 ASSETS = Path(__file__).parents[3] / "assets" / "forward_pass"
 SCRIPTS = ("scene", "layout", "paint", "cached", "moving", "labels", "hands", "view")
 KEY = "forward_pass"
-NAMES = ("zoom", "moment", "cell", "layer", "head", "cached")
+NAMES = ("zoom", "moment", "cell", "layer", "head", "cached", "direction")
 TOLD, SENT = "place_told", "place_sent"
 
 
@@ -88,6 +88,7 @@ def _note_place() -> None:
     values = {
         "zoom": zoom,
         "moment": told.get("moment"),
+        "direction": told.get("direction"),
         "cached": as_text(bool(told.get("cached"))),
         "cell": f"{cell.get('path')}:{cell.get('row')},{cell.get('col')}" if cell else "",
         "layer": None if zoom == "model" else told.get("layer"),

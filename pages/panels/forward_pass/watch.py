@@ -6,14 +6,17 @@ from typing import Any
 import streamlit as st
 
 from blocks.inspection import scene as scenes
+from blocks.inspection.scene_backward import can_learn
+from blocks.inspection.scene_backward_facts import back_cell
 from blocks.inspection.scene_cell import CellFacts, cell_facts
 from blocks.inspection.scene_moves import MoveKind
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.forward_pass import moving, said
-from pages.panels.forward_pass.head import head_of, keys_of, labels_of, scene_of, sinks_of
+from pages.panels.forward_pass.head import head_of
 from pages.panels.forward_pass.message import Packed, message, packed
+from pages.panels.forward_pass.shown import Asked, keys_of, labels_of, scene_of, sinks_of
 from pages.panels.home import append_word
 from pages.ui import labelled, link, sinks, tokens
 from pages.ui.frame import section
@@ -44,25 +47,25 @@ def picture(run: Run) -> None:
     """Redrawn alone where the reader comes to another layer or head."""
     layer, head = labelled.selected_layer(run), labelled.selected_head(run)
     token = labelled.pinned_token(run)
-    opened = scenes.opened_layers(run, layer)
-    made = partial(_message, run, opened, head, token, writes=_may_grow(run))
+    is_back = link.value("direction") == "backward" and can_learn(run)
+    asked = Asked(run, scenes.opened_layers(run, layer), token, is_back)
+    made = partial(_message, asked, head, writes=_may_grow(run) and not is_back)
     moving.moving_picture(made, _write)
     if cell := moving.chosen_cell():
-        written_out(run, opened, head, token, cell)
-    st.caption(sentences(how_to_read(), says_sinks(run)))
+        written_out(asked, head, cell)
+    st.caption(sentences(how_to_read(is_back), says_sinks(run)))
     n_drawn, n = scenes.token_windows(run, token), len(run.input.labels)
     if (window := next(iter(n_drawn.values()))).stop - window.start < n:
         text = _("Tokens {first} to {last} of {n} are drawn; the model reads all of them.")
         st.caption(text.format(first=from_one(window.start), last=window.stop, n=n))
 
 
-def written_out(
-    run: Run, opened: frozenset[str], head: int, token: int, cell: tuple[str, int, int]
-) -> None:
+def written_out(asked: Asked, head: int, cell: tuple[str, int, int]) -> None:
     """The number that the reader has zoomed to, as arithmetic."""
-    facts = cell_facts(scene_of(run, opened, token), cell[0], head, *cell[1:])
+    make = back_cell if asked.is_back else cell_facts
+    facts = make(scene_of(asked), cell[0], head, *cell[1:])
     if facts is not None:
-        st.markdown(said.says_cell(facts, _place(run, facts)))
+        st.markdown(said.says_cell(facts, _place(asked.run, facts)))
 
 
 def _place(run: Run, facts: CellFacts) -> str:
@@ -77,12 +80,16 @@ def _place(run: Run, facts: CellFacts) -> str:
     return " · ".join(filter(None, (said.title(run, move), head, literal(rows[facts.row]), column)))
 
 
-def how_to_read() -> str:
+def how_to_read(is_back: bool) -> str:
     """What colours mean, and which keys lead where."""
-    return _(
-        "Each square is a number of this run: blue above 0, orange below. Click to go in, Esc to "
-        "come out; Space plays, ← and → step."
-    )
+    keys = _("Click to go in, Esc to come out; Space plays, ← and → step.")
+    text = _("Each square is a number of this run: blue above 0, orange below.")
+    if is_back:
+        text = _(
+            "Each square is a gradient: how fast the loss would rise with that number. Blue is "
+            "above 0, orange below."
+        )
+    return sentences(text, keys)
 
 
 def says_sinks(run: Run) -> str:
@@ -95,24 +102,15 @@ def says_sinks(run: Run) -> str:
     return text.format(tokens=sinks.names(run, found))
 
 
-def _message(
-    run: Run,
-    opened: frozenset[str],
-    head: int,
-    token: int,
-    place: dict[str, Any],
-    *,
-    writes: bool,
-) -> bytes:
-    numbers = numbers_of(run, opened, token)
-    words = head_of(run, opened, head, token, current_language())
-    return message(numbers, {**words, **place, "writes": writes, "sends": True})
+def _message(asked: Asked, head: int, place: dict[str, Any], *, writes: bool) -> bytes:
+    words = head_of(asked, head, current_language())
+    return message(numbers_of(asked), {**words, **place, "writes": writes, "sends": True})
 
 
 @lru_cache(maxsize=64)
-def numbers_of(run: Run, opened: frozenset[str], token: int) -> Packed:
+def numbers_of(asked: Asked) -> Packed:
     """All numbers of it, packed."""
-    return packed(scene_of(run, opened, token))
+    return packed(scene_of(asked))
 
 
 def _may_grow(run: Run) -> bool:

@@ -5,6 +5,7 @@ import re
 from pages.ui.readers import Field, UnreadableError, choice, flag
 
 ZOOMS = ("model", "layer", "head", "cell")
+DIRECTIONS = ("forward", "backward")
 
 
 def moment(text: str) -> str:
@@ -26,4 +27,5 @@ FIELDS: dict[str, Field] = {
     "moment": Field(moment, ""),
     "cell": Field(cell, ""),
     "cached": Field(flag, False),
+    "direction": Field(choice(DIRECTIONS), "forward"),
 }

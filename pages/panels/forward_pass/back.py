@@ -1,0 +1,54 @@
+"""What the moving picture is told of the way back of a training step."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from blocks.inspection.scene_backward_facts import LossFacts, back_facts, loss_facts
+from blocks.inspection.scene_moves import Move, MoveKind
+from pages.figures.counting import read_apart
+from pages.figures.numbers import readable
+from pages.panels.forward_pass import said, said_backward
+from pages.panels.forward_pass.moves import N_ENDS, named, plain
+from pages.panels.forward_pass.shown import Asked, back_of, keys_of, labels_of
+from pages.ui import tokens
+from pages.ui.numbers import percent
+
+
+def told(asked: Asked, head: int) -> dict[str, Any]:
+    """The moves of the way back, and the words that the loss depends on."""
+    seen, run = back_of(asked), asked.run
+    token = asked.looked_at["decoder" if run.has_target else ""]
+    loss = loss_facts(seen, token, N_ENDS)
+    names = read_apart([tokens.label(run, each) for each in loss.ids])
+    moves = [
+        {
+            **plain(move),
+            **named(run, move, seen.matrices.get(move.path)),
+            "says": _said(asked, move, head, loss, names[0]),
+        }
+        for move in seen.moves
+    ]
+    return {"moves": moves, "keeps": False, "ends": [*_ends(loss, names)]}
+
+
+def _said(asked: Asked, move: Move, head: int, loss: LossFacts, target: str) -> str:
+    labels, token = labels_of(asked.run), asked.looked_at[move.stack]
+    if move.kind is MoveKind.CHOOSE:
+        return said_backward.says_loss(loss, labels[move.stack][token], target)
+    if move.kind is MoveKind.LOGITS:
+        return said_backward.says_logits(loss, target)
+    facts = back_facts(back_of(asked), move, head, token)
+    name = said.short_name(asked.run, move)
+    row, key = labels[move.stack][token], labels[keys_of(move)][facts.key]
+    return said_backward.says_back(said_backward.Telling(facts, name, row, key, head))
+
+
+def _ends(loss: LossFacts, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    for label, share, gradient in zip(names, loss.shares, loss.gradients, strict=True):
+        yield {
+            "label": label,
+            "logit": float(gradient),
+            "score": readable(float(gradient)).replace("-", "−"),
+            "probability": float(share),
+            "percent": percent(float(share)),
+        }

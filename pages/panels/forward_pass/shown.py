@@ -1,0 +1,94 @@
+"""What the moving picture is of: the scene, kept for all readers, and the names of its tokens."""
+
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+from blocks.inspection import next_token
+from blocks.inspection import scene as scenes
+from blocks.inspection.next_token import NextFacts
+from blocks.inspection.scene import Scene
+from blocks.inspection.scene_backward import Backward, asked_at, backward
+from blocks.inspection.scene_moves import Move
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
+from blocks.text.sampling import SamplingConfig
+from pages.figures.counting import read_apart
+from pages.ui import cached, labelled, sinks, tokens
+from pages.ui.once import once
+from pages.ui.shelf import Shelf, weighed
+
+MOST_SCENES = 64
+
+
+class Asked(NamedTuple):
+    """What decides a scene; `is_back`: the way back of a training step in place of the pass."""
+
+    run: Run
+    opened: frozenset[str]
+    token: int
+    is_back: bool = False
+
+    @property
+    def looked_at(self) -> dict[str, int]:
+        """The token that is looked at in each text, from 0."""
+        token = asked_at(self.run, self.token) if self.is_back else self.token
+        if not self.run.has_target:
+            return {"": token}
+        last = len(self.run.target_or_start.labels) - 1
+        return {"encoder": self.token, "decoder": token if self.is_back else last}
+
+
+def scene_of(asked: Asked) -> Scene:
+    """One pass with what is drawn of it, or its way back."""
+    return _scenes().get(asked)
+
+
+def back_of(asked: Asked) -> Backward:
+    """The way back."""
+    found = scene_of(asked)
+    assert isinstance(found, Backward)
+    return found
+
+
+@once
+def _scenes() -> Shelf[Asked, Scene]:
+    """Those of all readers."""
+    return weighed(_drawn, lambda found: found.n_bytes + found.seen.kept_bytes, 8, MOST_SCENES)
+
+
+def _drawn(asked: Asked) -> Scene:
+    model = cached.model(asked.run)
+    make = backward if asked.is_back else scenes.scene
+    with cached.turn(asked.run.device):
+        return make(asked.run, model, asked.opened, asked.token)
+
+
+def sinks_of(run: Run) -> tuple[int, ...]:
+    """The tokens that outweigh all others: lines from there are pale."""
+    is_looked_for = run.config.attention_layers and not run.has_target
+    return sinks.set_apart(run, True) if is_looked_for else ()
+
+
+def labels_of(run: Run) -> dict[str, tuple[str, ...]]:
+    """What the tokens of each text are called."""
+    labels = read_apart(run.input.labels)
+    if not run.has_target:
+        return {"": labels}
+    return {"encoder": labels, "decoder": read_apart(run.target_or_start.labels)}
+
+
+@lru_cache(maxsize=8)
+def ends_of(run: Run, token: int) -> NextFacts | None:
+    """What the model says at the end: of a GPT after its last token; None of a block."""
+    if not run.config.architecture.reads_tokens:
+        return None
+    at = labelled.last_token(run) if run.config.architecture is Architecture.GPT else token
+    if run.has_target:
+        at = len(run.target_or_start.labels) - 1
+    found = next_token.vocabulary(cached.recording(run).output[0, at], SamplingConfig())
+    return NextFacts(run, at, SamplingConfig(), found, partial(tokens.label, run))
+
+
+def keys_of(move: Move) -> str:
+    """Whose keys the queries of this move meet."""
+    return "encoder" if move.stage.startswith("cross_") else move.stack
