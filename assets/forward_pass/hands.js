@@ -209,9 +209,23 @@ function fillWords(view) {
   parts.cached.hidden = !scene.keeps;
   parts.backward.hidden = !scene.learns;
   parts.backward.setAttribute("aria-pressed", scene.is_back);
+  fillLegend(parts.legend, scene);
   parts.scrub.max = scene.moves.length;
   parts.scrub.style.setProperty("--parts", partsOf(view));
   parts.canvas.setAttribute("aria-label", words.picture);
+}
+
+/* What colours and lines mean. */
+function fillLegend(list, scene) {
+  list.replaceChildren(
+    ...scene.legend.map(([part, text]) => {
+      const entry = document.createElement("li");
+      const swatch = document.createElement("span");
+      swatch.style.background = scene.colors[part];
+      entry.append(swatch, text);
+      return entry;
+    }),
+  );
 }
 
 /* The scrubber shows the whole pass: a colour for each part. */

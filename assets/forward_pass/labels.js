@@ -4,7 +4,7 @@ const LEAST_PITCH = 9;
 const CELL_WITH_NUMBER = 34;
 
 function font(p, size, weight = 400) {
-  p.context.font = `${weight} ${size}px ${FONT}`;
+  p.context.font = `${weight} ${size * p.type}px ${FONT}`;
 }
 
 /* What the model says at the end: a bar for each token that may come next. */
@@ -112,10 +112,13 @@ function rowLabels(p, box, stack, { align, x, room }) {
   const pitch = box.h / labels.length;
   context.textAlign = align;
   context.textBaseline = "middle";
+  const pinned = p.scene.pinned[stack];
+  const every = Math.ceil((LEAST_PITCH * p.type) / pitch);
+  const size = Math.min(14, Math.max(LEAST_PITCH, (pitch * 0.8) / p.type));
   labels.forEach((label, row) => {
-    const isPinned = row === p.scene.pinned[stack];
-    if (pitch < LEAST_PITCH && !isPinned) return;
-    font(p, Math.max(10, Math.min(14, pitch * 0.8)), isPinned ? 700 : 400);
+    const isPinned = row === pinned;
+    if (!isPinned && (row % every || Math.abs(row - pinned) < every)) return;
+    font(p, size, isPinned ? 700 : 400);
     context.fillStyle = isPinned ? p.colors.pinned : p.colors.text;
     const text = fitted(context, label, room);
     const y = rowMiddle(box, labels.length, row);
@@ -131,18 +134,21 @@ function headLabels(p, box) {
   const { context, scene } = p;
   if (!isInView(p, box)) return;
   const at = screen(p, box);
-  const size = Math.max(9, Math.min(14, at.h * 0.07));
+  const size = Math.max(9, Math.min(14, at.h * 0.07) / p.type);
   context.globalAlpha = box.alpha;
   font(p, size, 600);
   context.textBaseline = "top";
   context.textAlign = "left";
   context.fillStyle = p.colors.text;
-  if (at.w > 70) context.fillText(`${scene.words.head} ${box.head + 1}`, at.x, at.y);
+  const corner = screen(p, box.parts.q); // the place above the queries is free
+  const names = [`${scene.words.head} ${box.head + 1}`, `${box.head + 1}`];
+  const name = names.find((text) => context.measureText(text).width <= Math.max(corner.w, 8));
+  if (name) context.fillText(name, at.x, at.y);
   if (at.w > 260) partTitles(p, box, size);
   const q = screen(p, box.parts.q);
   const queries = scene.tokens[box.group.stack];
   const keys = box.cross ? scene.tokens.encoder : queries;
-  if (q.h / queries.length >= LEAST_PITCH) {
+  if (q.h > 12 * LEAST_PITCH * p.type || q.h / queries.length >= LEAST_PITCH) {
     rowLabels(p, q, box.group.stack, { align: "right", x: q.x - 4, room: 90 });
     turnedLabels(p, screen(p, box.parts.pattern), keys);
   }
@@ -170,18 +176,42 @@ function partTitles(p, box, size) {
 function turnedLabels(p, box, labels) {
   const { context } = p;
   const pitch = box.w / labels.length;
-  if (pitch < LEAST_PITCH) return;
-  font(p, Math.min(13, pitch * 0.8));
+  const every = Math.ceil((LEAST_PITCH * p.type) / pitch);
+  font(p, Math.min(13, Math.max(LEAST_PITCH, (pitch * 0.8) / p.type)));
   context.textAlign = "left";
   context.textBaseline = "middle";
   context.fillStyle = p.colors.quiet;
   labels.forEach((label, col) => {
+    if (col % every) return;
+    if (UPRIGHT.test(label)) return stackedLabel(p, label, box.x + (col + 0.5) * pitch, box.y - 4);
     context.save();
     context.translate(box.x + (col + 0.5) * pitch, box.y - 4);
     context.rotate(-Math.PI / 2);
     context.fillText(fitted(context, label, box.h * 0.6), 0, 0);
     context.restore();
   });
+}
+
+function namesAtEdge(p, at, stack) {
+  const { context } = p;
+  font(p, 14);
+  const room = Math.min(110, Math.max(...p.scene.tokens[stack].map((label) => context.measureText(label).width)));
+  context.globalAlpha = 0.85;
+  context.fillStyle = p.colors.paper;
+  context.fillRect(0, 0, room + 12, p.height);
+  context.globalAlpha = 1;
+  rowLabels(p, at, stack, { align: "left", x: 6, room });
+}
+
+/* Characters that are never set on their side stand above each other. */
+const UPRIGHT = /[\u2e80-\u9fff\uf900-\ufaff]/;
+
+function stackedLabel(p, label, x, bottom) {
+  const { context } = p;
+  const high = parseFloat(context.font.match(/([\d.]+)px/)[1]);
+  context.textAlign = "center";
+  [...label].reverse().forEach((letter, i) => context.fillText(letter, x, bottom - (i + 0.5) * high));
+  context.textAlign = "left";
 }
 
 /* What stands in a column: layers above a folded model, stages in an unfolded layer. */
@@ -200,6 +230,7 @@ function paintTitles(p) {
     const middle = Math.max(box.x, 0) / 2 + Math.min(box.x + box.w, p.width) / 2;
     if (title && box.x < p.width && box.x + box.w > 0) context.fillText(title, middle, 16);
   }
+  for (const zone of layout.zones) zoneName(p, zone);
   for (const move of scene.moves) {
     const box = layout.boxes.get(move.path);
     if (!box || box.heads || p.zoom > 3) continue;
@@ -230,6 +261,17 @@ function paintCacheNames(p) {
     const short = scene.words.kept[name];
     if (short && at.w > context.measureText(short).width) context.fillText(short, at.x + at.w / 2, at.y + at.h + 2);
   }
+}
+
+/* What a part of a folded layer does, where its name has room. */
+function zoneName(p, zone) {
+  const { context, scene } = p;
+  const at = screen(p, zone);
+  font(p, 10);
+  const name = scene.words.zones[zone.move.part];
+  if (!name || zone.alpha < 0.5 || context.measureText(name).width > at.w + 8) return;
+  context.fillStyle = p.colors.quiet;
+  context.fillText(name, at.x + at.w / 2, at.y + at.h + 13);
 }
 
 function fitted(context, text, room) {
@@ -293,7 +335,12 @@ function paintPointed(p) {
 /* Close by, the names of the rows stand at the edge of the picture. */
 function rowsBeside(p, { box, matrix }) {
   const at = screen(p, box);
-  if (at.x < 4) rowLabels(p, at, matrix.rowsOf, { align: "left", x: 6, room: 110 });
+  if (at.x < 4) namesAtEdge(p, at, matrix.rowsOf);
+  if (matrix.colsOf === null || at.y > 16) return;
+  const pitch = at.w / matrix.cols;
+  font(p, 13);
+  Object.assign(p.context, { textAlign: "center", textBaseline: "top", fillStyle: p.colors.text });
+  p.scene.tokens[matrix.colsOf].forEach((label, col) => p.context.fillText(fitted(p.context, label, pitch), at.x + (col + 0.5) * pitch, 5));
 }
 
 function paintNumbers(p, chosen) {

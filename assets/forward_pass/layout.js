@@ -2,7 +2,8 @@
    the right. `open` says how far each layer is unfolded, 0 to 1; boxes lie between their two places. */
 
 const TOP = 34;
-const BOTTOM = 14;
+const BOTTOM = 26;
+const DEEP = 10; // layers, from which on each is one strip and what tokens read
 const GAP = 34;
 const CLOSED_UNITS = { embed: 1.1, position: 1.1, norm: 1, stream: 1, attend: 3.2, feed: 1.7 };
 const LABEL_UNITS = 3; // before the second text
@@ -53,6 +54,7 @@ function planOf(scene) {
 }
 
 function unitsOf(move) {
+  if (move.isBetween) return 0;
   if (move.is_stream) return CLOSED_UNITS[move.kind] || CLOSED_UNITS.stream;
   if (move.stage === "final_norm" || move.stage === "prediction") return CLOSED_UNITS.norm;
   if (["attend", "join", "carry"].includes(move.kind)) return CLOSED_UNITS.attend;
@@ -74,7 +76,7 @@ function placeGroup(found, scene, group, at) {
   for (const move of group.moves) {
     if (move.inHead) continue;
     const box = mixBox(closed.get(move.path), opened.get(move.path), at.e);
-    const isSeen = move.is_stream || unitsOf(move) > 0;
+    const isSeen = unitsOf(move) > 0;
     found.boxes.set(move.path, { ...box, alpha: isSeen && !isZone(move) ? 1 : at.e });
     if (isZone(move)) found.zones.push({ ...closed.get(move.path), move, alpha: 1 - at.e });
   }

@@ -20,7 +20,7 @@ class View {
     this.root = root;
     const find = (name) => root.querySelector(`[data-part="${name}"]`);
     this.parts = Object.fromEntries(
-      ["stage", "canvas", "tip", "play", "back", "on", "scrub", "speed", "out", "in", "crumbs", "title", "said", "next", "cached", "write", "backward"].map((name) => [name, find(name)]),
+      ["stage", "canvas", "tip", "play", "back", "on", "scrub", "speed", "out", "in", "crumbs", "title", "said", "next", "cached", "write", "backward", "legend"].map((name) => [name, find(name)]),
     );
     this.context = this.parts.canvas.getContext("2d");
     this.open = new Map();
@@ -222,6 +222,7 @@ class View {
     this.width = stage.clientWidth;
     this.height = heightFor(this.width, stage);
     this.ratio = Math.min(devicePixelRatio || 1, 2);
+    this.type = Math.max(1, Math.min(1.5, parseFloat(getComputedStyle(document.documentElement).fontSize) / 16));
     canvas.style.height = `${this.height}px`;
     canvas.width = this.width * this.ratio;
     canvas.height = this.height * this.ratio;
@@ -253,7 +254,7 @@ class View {
   picture() {
     const { scene, layout, camera, context, ratio, width, height, pointed } = this;
     const cell = this.place.zoom === "cell" ? this.cell() : null;
-    this.painted = { scene, layout, camera, context, ratio, width, height, pointed, cell, isCached: this.isCached, colors: colorsOf(this), ...this.moment };
+    this.painted = { scene, layout, camera, context, ratio, width, height, pointed, cell, type: this.type, isCached: this.isCached, colors: colorsOf(this), ...this.moment };
     return this.painted;
   }
 
@@ -312,6 +313,7 @@ function secondsOfAll(view, move) {
   if (["embed", "logits", "choose"].includes(move.kind)) return 1.2;
   if (zoom === "model") {
     const hurry = Math.min(1, 6 / n);
+    if (move.isBetween) return 0;
     if (move.is_stream) return Math.max(0.22, 0.7 * hurry);
     if (["attend", "join", "carry"].includes(move.kind)) return Math.max(0.3, 1.5 * hurry);
     if (["feed", "narrow"].includes(move.kind)) return Math.max(0.22, 0.7 * hurry);

@@ -19,7 +19,7 @@ from blocks.model.normalization import at_least_float32
 from blocks.model.probe import Probe, listening
 from blocks.model.source_target import SourceTarget
 from blocks.observe.recording import Recorder, Recording
-from blocks.observe.run import PATTERNS, Run
+from blocks.observe.run import PATTERNS, Input, Run
 from blocks.training.loss import cross_entropy
 from blocks.training.tasks import IGNORED
 
@@ -61,7 +61,7 @@ def asked_at(run: Run, token: int) -> int:
     return min(n - 1 if run.has_target else token, n - 2)
 
 
-def _last_text(run: Run):
+def _last_text(run: Run) -> Input:
     return run.target_or_start if run.has_target else run.input
 
 

@@ -17,6 +17,7 @@ from pages.figures import palette
 from pages.figures.counting import from_one, read_apart
 from pages.figures.theme import word_of
 from pages.panels.forward_pass import back, kept, said
+from pages.panels.forward_pass.legend import legend, zone_names
 from pages.panels.forward_pass.moves import N_ENDS, named, plain
 from pages.panels.forward_pass.shown import Asked, ends_of, keys_of, labels_of, scene_of, sinks_of
 from pages.ui.language import _, sentences
@@ -41,6 +42,7 @@ def head_of(asked: Asked, head: int, language: str) -> dict[str, Any]:
         "layers": [*_layers(run)],
         **told,
         "words": _words(),
+        "legend": [*legend(asked, scene_of(asked))],
         "colors": {
             **palette.PART_COLORS,
             "pinned": palette.PINNED,
@@ -140,6 +142,7 @@ def _words() -> dict[str, Any]:
         "head": _("head"),
         "cell": _("one number"),
         "feature": _("feature"),
+        "zones": zone_names(),
         "query": _("query"),
         "key": _("key"),
         "masked": _("masked"),

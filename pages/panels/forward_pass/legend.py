@@ -1,0 +1,47 @@
+"""What the colours and the lines of the moving picture mean."""
+
+from collections.abc import Iterator
+
+from blocks.inspection.scene import Scene
+from blocks.inspection.scene_moves import MoveKind
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from pages.panels.forward_pass.shown import Asked
+from pages.ui.language import _
+
+MEANS = {
+    "residual": N_("residual stream: a row of numbers for each token"),
+    "norm": N_("norm"),
+    "attention": N_(
+        "attention: a token takes from those where its lines begin (mean of all heads)"
+    ),
+    "cross_attention": N_("cross-attention: takes from the source"),
+    "feed_forward": N_("feed-forward: each token alone"),
+    "masked": N_("masked: no token may look there"),
+    "logits": N_("vocabulary: the last row alone makes the next word"),
+}
+BACK = {
+    "residual": N_("residual stream: a gradient goes straight back along it"),
+    "attention": N_("attention: gradients go back to the tokens that were read"),
+    "logits": N_("loss: what each word got, against the word that came"),
+}
+
+
+def legend(asked: Asked, seen: Scene) -> Iterator[tuple[str, str]]:
+    """Each part that is in the picture, and what it means."""
+    config = asked.run.config
+    parts = {str(move.part) for move in seen.moves} | {"residual"}
+    is_masked = any(move.kind is MoveKind.MASK for move in seen.moves)
+    there = {"masked": is_masked, "logits": config.architecture is Architecture.GPT}
+    for part, text in {**MEANS, **(BACK if asked.is_back else {})}.items():
+        if there.get(part, part in parts):
+            yield part, _(text)
+
+
+def zone_names() -> dict[str, str]:
+    """Those of the parts of a layer that is folded."""
+    return {
+        "attention": _("attention"),
+        "cross_attention": _("cross-attention"),
+        "feed_forward": _("feed-forward"),
+    }
