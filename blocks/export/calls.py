@@ -46,6 +46,7 @@ from blocks.export.values import (
 from blocks.model.dropout import in_training_mode, updates_statistics
 from blocks.model.faults import N_
 from blocks.model.masks import causal, is_shared_causal, shared_causal
+from blocks.model.start import OnDevice
 
 
 class Calling(Expressions):
@@ -110,6 +111,8 @@ class Calling(Expressions):
             return Found(SOME, ast.Attribute(ast.Name("self"), "training"))
         if value is functools.partial:
             return self.partly(function, args, keywords)
+        if value is isinstance and args[1].value == Known(OnDevice):  # where a graph writes
+            return Found(Known(False), ast.Constant(False))
         if value is isinstance and isinstance(args[0].value, Modules):
             classes = args[1].value
             if isinstance(classes, Known):

@@ -10,12 +10,14 @@ from torch.nn import functional as F  # noqa: N812
 
 from blocks.model.config import ModelConfig
 from blocks.model.dropout import Dropout
+from blocks.model.held_cache import HeldLayer
 from blocks.model.kinds import PositionKind
 from blocks.model.kv_cache import CrossCache, LayerCache
 from blocks.model.masks import is_shared_causal, rows_that_see, within
 from blocks.model.multiplier import times
 from blocks.model.positions import NoPosition, RelativeBias, Rotary, alibi_bias, rope_of
 from blocks.model.probe import PatternProbe, Probe
+from blocks.model.start import Start
 
 Bias = Callable[[int, int], Tensor]
 ALL = slice(None)
@@ -64,7 +66,7 @@ class Attention(nn.Module):
         self.head_out = Probe("head_out")
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None
+        self, x: Tensor, mask: Tensor | None = None, past: LayerCache | HeldLayer | None = None
     ) -> Tensor:
         """Attend; `mask` is True where a query may see a key, (…, query, key).
 
@@ -79,13 +81,13 @@ class Attention(nn.Module):
             k, v = past.extend(k, v)
         elif self.window:
             mask = within(mask, x.shape[1], self.window, x.device)
-        return self.attend_and_project(x, q, k, v, mask)
+        return self.attend_and_project(x, q, k, v, mask, start)
 
     def attend_and_project(
-        self, x: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
+        self, x: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, start: Start = 0
     ) -> Tensor:
         """Attend in every head, concatenate, project: (batch, query, d_model)."""
-        head_out = self.heads(q, k, v, mask)
+        head_out = self.heads(q, k, v, mask, start)
         if (gate := self.gate(x)) is not None:
             head_out = gate * head_out
         return self.project(head_out)
@@ -94,9 +96,11 @@ class Attention(nn.Module):
         """What the layer writes: (batch, n_heads, query, d_value) to (batch, query, d_model)."""
         return times(self.out_proj(join_heads(self.head_out(head_out))), self.multiplier)
 
-    def heads(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    def heads(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, start: Start = 0
+    ) -> Tensor:
         """Attend in every head: (batch, n_heads, query, width of a value)."""
-        bias = self.bias(q, k)
+        bias = self.bias(q, k, start)
         self.pattern.offer(lambda: self.later(q, k, mask))
         if self.is_seen or self.is_slower_fused(q):
             return self.attend_in_steps(q, k, v, mask, bias)
@@ -135,13 +139,14 @@ class Attention(nn.Module):
         """What the heads hand on: (batch, n_kv_heads, key, d_head)."""
         return split_heads(self.v_proj(x), self.n_kv_heads)
 
-    def bias(self, q: Tensor, k: Tensor) -> Tensor | None:
+    def bias(self, q: Tensor, k: Tensor, start: Start = 0) -> Tensor | None:
         """What ALiBi or a learned bias adds to the scores: (n_heads, query, key)."""
         if self.relative:
             return self.relative[0](q.shape[-2], k.shape[-2])
         if not self.is_alibi:
             return None
-        return alibi_bias(self.n_heads, k.shape[-2], k.device, n_queries=q.shape[-2]).to(k)
+        n, n_keys = q.shape[-2], k.shape[-2]
+        return alibi_bias(self.n_heads, n_keys, k.device, n_queries=n, start=start).to(k)
 
     def later(self, q: Tensor, k: Tensor, mask: Tensor | None) -> "Pattern":
         """What makes the weights, where they are asked for later; it holds no part of this."""

@@ -1,6 +1,7 @@
 """Keys and values of the tokens read so far, so that none is computed twice."""
 
 import math
+import sys
 from dataclasses import dataclass
 
 import torch
@@ -177,16 +178,22 @@ class KVCache:
         """Tokens whose keys and values are kept, in the layer that sees farthest."""
         return max(layer.n_kept for layer in self.layers)
 
+    @property
+    def serves_up_to(self) -> int:
+        """How many tokens a text may have that is read on with it."""
+        position = self.config.position
+        is_rope = position.position_kind is PositionKind.ROPE
+        is_long_rope = is_rope and position.rope_scaling is RopeScaling.LONGROPE
+        is_short = is_long_rope and self.seen <= position.rope_trained_len
+        return position.rope_trained_len if is_short else sys.maxsize
+
     def ready_for(self, n: int) -> "KVCache":
         """The cache with which a text of `n` tokens is read on.
 
         Another one, empty but for what was read of a source, where LongRoPE turns so long a text
         otherwise than what was cached: it has to be read again, once.
         """
-        position = self.config.position
-        is_rope = position.position_kind is PositionKind.ROPE
-        is_long_rope = is_rope and position.rope_scaling is RopeScaling.LONGROPE
-        if not is_long_rope or not 0 < self.seen <= position.rope_trained_len < n:
+        if self.seen == 0 or n <= self.serves_up_to:
             return self
         anew = self.empty()
         anew.cross = self.cross

@@ -5,10 +5,12 @@ from torch import Tensor, nn
 
 from blocks.model.attention import Attention, split_heads
 from blocks.model.config import ModelConfig
+from blocks.model.held_cache import HeldLayer
 from blocks.model.kv_cache import LayerCache
 from blocks.model.multiplier import times
 from blocks.model.normalization import RMSNorm
 from blocks.model.probe import Probe
+from blocks.model.start import Start
 
 
 class LatentAttention(Attention):
@@ -41,7 +43,7 @@ class LatentAttention(Attention):
         self.out_proj = nn.Linear(self.n_heads * self.d_value, d_model, bias=config.out_bias)
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None
+        self, x: Tensor, mask: Tensor | None = None, past: LayerCache | HeldLayer | None = None
     ) -> Tensor:
         """Attend; with a `past`, latents and rotary keys of the tokens before come from there.
 
@@ -53,7 +55,7 @@ class LatentAttention(Attention):
         if past is not None:
             latent, rotary = past.extend(latent, rotary)
         if start:
-            return self.absorbed(q, latent, rotary, mask)
+            return self.absorbed(q, latent, rotary, mask, start)
         k, v = self.expanded(latent, rotary)
         return self.attend_and_project(x, self.q(q), self.k(k), self.v(v), mask)
 
@@ -64,12 +66,12 @@ class LatentAttention(Attention):
         q = split_heads(self.q_proj(x), self.n_heads)
         return times(q, self.scale)
 
-    def turned(self, q: Tensor, start: int) -> Tensor:
+    def turned(self, q: Tensor, start: Start) -> Tensor:
         """Queries whose last d_rotary numbers tell where they stand; as they came, any shape."""
         plain, rotary = q.split((self.d_head, self.d_rotary), dim=-1)
         return torch.cat((plain, self.rotate(rotary, start)), dim=-1)
 
-    def latents(self, x: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:
+    def latents(self, x: Tensor, start: Start = 0) -> tuple[Tensor, Tensor]:
         """What is cached: c, (batch, 1, key, d_kv_latent), and the rotary key, d_rotary wide."""
         whole = self.kv_latent_proj(x)[:, None]
         latent, rotary = whole.split((self.d_latent, self.d_rotary), dim=-1)
@@ -81,7 +83,9 @@ class LatentAttention(Attention):
         k, v = both.split((self.d_head, self.d_value), dim=-1)
         return torch.cat((k, rotary.expand(-1, self.n_heads, -1, -1)), dim=-1), v
 
-    def absorbed(self, q: Tensor, latent: Tensor, rotary: Tensor, mask: Tensor | None) -> Tensor:
+    def absorbed(
+        self, q: Tensor, latent: Tensor, rotary: Tensor, mask: Tensor | None, start: Start
+    ) -> Tensor:
         """The same without keys and values: q·(W_K·c) = (W_Kᵀ·q)·c, and Σ α·(W_V·c) = W_V·Σ α·c.
 
         One head of keys, the latents themselves, which all queries share.
@@ -92,7 +96,7 @@ class LatentAttention(Attention):
         plain, turned = q.split((self.d_head, self.d_rotary), dim=-1)
         wide = torch.cat((plain @ w_k, turned), dim=-1)
         wide = wide * (wide.shape[-1] / q.shape[-1]) ** 0.5  # scores are divided by another √width
-        read = self.heads(wide, torch.cat((latent, rotary), dim=-1), latent, mask)
+        read = self.heads(wide, torch.cat((latent, rotary), dim=-1), latent, mask, start)
         return self.project(read @ w_v.mT)
 
     def values(self, x: Tensor) -> Tensor:

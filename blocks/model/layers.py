@@ -8,6 +8,7 @@ from blocks.model.attention import Attention, CrossAttention
 from blocks.model.config import ModelConfig
 from blocks.model.dropout import Dropout
 from blocks.model.experts import build_feed_forward
+from blocks.model.held_cache import HeldLayer
 from blocks.model.kinds import NormPlacement
 from blocks.model.kv_cache import Cache, CrossCache, LayerCache
 from blocks.model.mixers import build_mixer
@@ -53,7 +54,9 @@ class EncoderLayer(nn.Module):
         self.feed_forward = build_feed_forward(config, layer)
         self.feed_forward_residual = residual(config, "feed_forward", "resid_post")
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, past: Cache | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, past: Cache | HeldLayer | None = None
+    ) -> Tensor:
         """Apply self-attention, then feed-forward."""
         x = self.resid_pre(x)
         x = self.attention_residual(x, partial(self.attention, mask=mask, past=past))
@@ -72,7 +75,9 @@ class AttentionLayer(nn.Module):
         self.attention = build_mixer(config, layer)
         self.attention_residual = _of_attention(config, layer, "resid_post")
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, past: Cache | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, past: Cache | HeldLayer | None = None
+    ) -> Tensor:
         """Tokens read from each other."""
         read = partial(self.attention, mask=mask, past=past)
         return self.attention_residual(self.resid_pre(x), read)
@@ -100,7 +105,9 @@ class ParallelLayer(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.resid_post = Stage("resid_post")
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, past: Cache | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, past: Cache | HeldLayer | None = None
+    ) -> Tensor:
         """Read from the others and think alone at the same time."""
         x = self.resid_pre(x)
         h = self.norm(x)

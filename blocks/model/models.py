@@ -12,6 +12,7 @@ from blocks.model.attention import Attention, CrossAttention, soft_cap
 from blocks.model.config import ModelConfig, check_config
 from blocks.model.devices import check_dtype
 from blocks.model.feed_forward import ACTIVATIONS
+from blocks.model.held_cache import HeldCache
 from blocks.model.initialize import initialize
 from blocks.model.kinds import Architecture
 from blocks.model.kv_cache import KVCache
@@ -23,6 +24,7 @@ from blocks.model.normalization import build_final_norm, build_norm
 from blocks.model.positions import RelativeBias, added_position
 from blocks.model.probe import Probe, Stage, name_probes
 from blocks.model.source_target import SourceTarget, SourceTargetMask
+from blocks.model.start import Start
 
 
 class Block(nn.Module):
@@ -86,7 +88,7 @@ class Encoder(nn.Module):
             x = layer(x, mask)
         return self.final_norm(x)
 
-    def embed_tokens(self, token_ids: Tensor, start: int = 0) -> Tensor:
+    def embed_tokens(self, token_ids: Tensor, start: Start = 0) -> Tensor:
         """Embed token ids and add positions from `start` on; the input of the first layer.
 
         Where segments are told apart, all tokens are of the first.
@@ -167,7 +169,7 @@ class GPT(Encoder):
         """Compute logits of tokens that follow the cached ones, and cache their keys and values."""
         return self.unembed_logits(self.encode_cached(token_ids, cache))
 
-    def encode_cached(self, token_ids: Tensor, cache: KVCache) -> Tensor:
+    def encode_cached(self, token_ids: Tensor, cache: KVCache | HeldCache) -> Tensor:
         """Run all layers and the final norm on tokens that follow the cached ones."""
         x = self.embed_tokens(token_ids, cache.seen)
         for layer, past in zip(self.layers, cache.layers, strict=True):

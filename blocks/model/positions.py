@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import PositionKind, RopeScaling
+from blocks.model.start import OnDevice, Start
 
 WAVE_BASE = 10_000.0
 N_BUCKETS, LARGEST_DISTANCE = 32, 128
@@ -39,7 +40,7 @@ def added_position(config: ModelConfig) -> nn.Module:
 class NoPosition(nn.Module):
     """x as it is: the order of tokens stays unknown, or another part tells it."""
 
-    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+    def forward(self, x: Tensor, start: Start = 0) -> Tensor:
         """Return what came, any shape."""
         return x
 
@@ -51,10 +52,13 @@ class Sinusoidal(nn.Module):
         super().__init__()
         self.d_model, self.sines_first = d_model, sines_first
 
-    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+    def forward(self, x: Tensor, start: Start = 0) -> Tensor:
         """Add the wave of each position from `start` on: (batch, seq, d_model)."""
-        n, sines_first = start + x.shape[-2], self.sines_first
+        sines_first = self.sines_first
+        n = start.room if isinstance(start, OnDevice) else start + x.shape[-2]
         table = sinusoidal_table(n, self.d_model, x.device, sines_first=sines_first)
+        if isinstance(start, OnDevice):
+            return x + start.row_of(table).to(x.dtype)
         return x + table[start:].to(x.dtype)
 
 
@@ -114,8 +118,10 @@ class Learned(nn.Module):
         self.offset = offset
         self.weight = nn.Parameter(torch.empty(offset + max_seq_len, d_model))
 
-    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+    def forward(self, x: Tensor, start: Start = 0) -> Tensor:
         """Add the row of each position from `start` on: (batch, seq, d_model)."""
+        if isinstance(start, OnDevice):
+            return x + start.row_of(self.weight[self.offset :])
         seq_len, max_seq_len = start + x.shape[-2], len(self.weight) - self.offset
         if seq_len > max_seq_len:
             text = N_("seq_len ({seq_len}) exceeds max_seq_len ({max_seq_len}): shorten the input")
@@ -279,12 +285,15 @@ class Rotary(nn.Module):
         """The one for which it matters how long the text is, or the plain one."""
         return LongRotary(rope) if rope.scaling is RopeScaling.LONGROPE else Rotary(rope)
 
-    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+    def forward(self, x: Tensor, start: Start = 0) -> Tensor:
         """Turn queries or keys at positions from `start` on: (batch, n_heads, seq, d_head)."""
         return self.turned(x, start, self.speeds)
 
-    def turned(self, x: Tensor, start: int, speeds: tuple[float, ...]) -> Tensor:
+    def turned(self, x: Tensor, start: Start, speeds: tuple[float, ...]) -> Tensor:
         """Turn at these speeds."""
+        if isinstance(start, OnDevice):
+            whole = turns(_power_of_2(start.room), speeds, self.size, x.device, x.dtype)
+            return turn_pairs(x, *map(start.row_of, whole))
         end = start + x.shape[-2]
         cos, sin = turns(_power_of_2(end), speeds, self.size, x.device, x.dtype)
         return turn_pairs(x, cos[start:end], sin[start:end])
@@ -303,9 +312,10 @@ class LongRotary(Rotary):
         with torch.device("cpu"):
             self.long_speeds = tuple(rope.speeds(rope.trained_len + 1).tolist())
 
-    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+    def forward(self, x: Tensor, start: Start = 0) -> Tensor:
         """Turn queries or keys at positions from `start` on: (batch, n_heads, seq, d_head)."""
-        is_long = start + x.shape[-2] > self.trained_len
+        end = start.room if isinstance(start, OnDevice) else start + x.shape[-2]
+        is_long = end > self.trained_len
         return self.turned(x, start, self.long_speeds if is_long else self.speeds)
 
 
@@ -349,15 +359,23 @@ def _power_of_2(n: int) -> int:
 
 
 def alibi_bias(
-    n_heads: int, seq_len: int, device: torch.device | str = "cpu", *, n_queries: int | None = None
+    n_heads: int,
+    seq_len: int,
+    device: torch.device | str = "cpu",
+    *,
+    n_queries: int | None = None,
+    start: Start = 0,
 ) -> Tensor:
     """−slope · |query − key|, added to the scores: (n_heads, query, key).
 
     Press et al. 2021, section 3; the distance is symmetric, so it serves without a causal mask.
-    With `n_queries` only the last ones ask, as where keys are cached.
+    With `n_queries` only the last ones ask, as where keys are cached; or one, from a place that
+    the device knows.
     """
     positions = torch.arange(seq_len, device=device)
     queries = positions if n_queries is None else positions[seq_len - n_queries :]
+    if isinstance(start, OnDevice):
+        queries = start.place
     distance = (queries[:, None] - positions).abs()
     return -_slopes(n_heads, torch.device(device))[:, None, None] * distance
 

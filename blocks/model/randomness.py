@@ -12,5 +12,10 @@ def generator(seed: int, *purpose: str) -> torch.Generator:
     random numbers of all others as they were. It lives on the CPU: a seed means the same
     weights whatever the device.
     """
+    return torch.Generator().manual_seed(seed_of(seed, *purpose))
+
+
+def seed_of(seed: int, *purpose: str) -> int:
+    """The seed of the generator for one purpose."""
     digest = hashlib.sha256("\0".join((str(seed), *purpose)).encode("utf-8", "surrogatepass"))
-    return torch.Generator().manual_seed(int.from_bytes(digest.digest()[:8], "big") >> 1)
+    return int.from_bytes(digest.digest()[:8], "big") >> 1

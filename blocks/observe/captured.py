@@ -5,6 +5,8 @@ reads and writes the same addresses each time, so whatever it reads has to stay 
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import torch
@@ -32,35 +34,97 @@ def reserved_bytes(device: torch.device) -> int:
 def captured(work: Callable[[], None], device: torch.device) -> Callable[[], None]:
     """`work`, to be called any number of times; it is run before this returns.
 
-    It must leave what it finds in tensors that its owner can reach. Raises RuntimeError where the
-    device cannot hold it as a graph, and nothing is lost by that.
+    Raises RuntimeError where the device cannot hold it as a graph, and nothing is lost by that.
     """
-    if device.type != "cuda":
-        work()
-        return work
-    side, read = torch.cuda.Stream(device), ReadFromOutside()
-    side.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(side):
-        work()  # kernels are loaded, and what later passes share is made: now it is from outside
-        with read:
+    again = Again(device)
+    again(work)
+    while not again.is_held:
+        again(work)
+    return partial(again, work)
+
+
+class UncapturedError(RuntimeError):
+    """The device cannot hold this as a graph."""
+
+
+class Again:
+    """The same work, done once at every call: on CUDA from the third on as a graph.
+
+    It must leave what it finds in tensors that its owner can reach. In the first call kernels are
+    loaded, and what later passes share is made; in the second that is from outside, and noted: what
+    a cache lets go of would be overwritten. `is_held`: nothing changes from here on.
+
+    `holds`: it may become a graph; `draws`: random numbers that it draws, seeded before each call.
+    """
+
+    def __init__(
+        self, device: torch.device, *, holds: bool = True, draws: torch.Generator | None = None
+    ):
+        self.device, self.draws = device, draws
+        self.is_held = not holds or device.type != "cuda"
+        self.read: list[Tensor] = []
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._n_calls = 0
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether no Python is left in it."""
+        return self._graph is not None
+
+    def __call__(self, work: Callable[[], None]) -> None:
+        """Do it.
+
+        Raises `UncapturedError` where it cannot become a graph: this time it was not done then, and
+        from the next time on it is, as without one.
+        """
+        self._n_calls += 1
+        if self._graph is not None:
+            self._graph.replay()
+        elif self.is_held:
             work()
-    torch.cuda.current_stream(device).wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):  # others go on
-        work()
-    kept = [each for each in read.tensors if not isinstance(each, nn.Parameter)]
-    return Replayed(graph, kept)
+        elif self._n_calls == 1:
+            self._side = torch.cuda.Stream(self.device)
+            self._beside(work, nullcontext())
+        elif self._n_calls == 2:
+            read = ReadFromOutside()
+            self._beside(work, read)
+            self.read = [each for each in read.tensors if not isinstance(each, nn.Parameter)]
+        else:
+            self.is_held = True
+            self._graph = self._captured(work)
+            self._graph.replay()
+
+    def _beside(self, work: Callable[[], None], watched: AbstractContextManager[Any]) -> None:
+        """On a stream of its own, as a capture will be."""
+        here = torch.cuda.current_stream(self.device)
+        self._side.wait_stream(here)
+        with torch.cuda.stream(self._side), watched:
+            work()
+        here.wait_stream(self._side)
+
+    def _captured(self, work: Callable[[], None]) -> "torch.cuda.CUDAGraph":
+        graph = torch.cuda.CUDAGraph()
+        try:
+            if self.draws is not None:
+                graph.register_generator_state(self.draws)
+            with torch.cuda.graph(graph, stream=self._side, capture_error_mode="thread_local"):
+                work()  # nothing is done yet, and other threads go on
+        except RuntimeError as error:
+            raise UncapturedError(str(error)) from error
+        return graph
 
 
-class Replayed:
-    """A graph, and what it reads beside weights: what a cache lets go of would be overwritten."""
+def fill(there: Any, new: Any) -> None:
+    """Write new values into tensors, or tuples of them, of the same shapes.
 
-    def __init__(self, graph: "torch.cuda.CUDAGraph", read: list[Tensor]):
-        self.graph, self.read = graph, read
-
-    def __call__(self) -> None:
-        """Do again what was captured."""
-        self.graph.replay()
+    It happens behind what is under way on the device, and nobody waits for that.
+    """
+    if isinstance(there, tuple):
+        for each, other in zip(there, new, strict=True):
+            fill(each, other)
+    elif there is not None and there is not new:
+        is_sent = there.is_cuda and new.is_cpu
+        there.copy_(new.pin_memory() if is_sent else new, non_blocking=is_sent)
 
 
 class ReadFromOutside(TorchDispatchMode):

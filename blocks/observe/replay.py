@@ -19,7 +19,7 @@ from blocks.model import devices
 from blocks.model.masks import is_shared_causal
 from blocks.model.models import Model
 from blocks.model.probe import Probe, listening
-from blocks.observe.captured import can_capture, captured, reserved_bytes
+from blocks.observe.captured import can_capture, captured, fill, reserved_bytes
 from blocks.observe.interventions import Intervention, InterventionKind, Part
 from blocks.observe.recording import Recorder, Recording
 from blocks.observe.run import PATTERNS, Run
@@ -76,8 +76,8 @@ class Replay:
     def __call__(self, x: Any, mask: Any, off: Sequence[Intervention] = ()) -> Recording:
         """What `record` shows of the same pass, in tensors of its own."""
         with self._lock:  # what this one writes, no other overwrites until it is read
-            _fill(self._x, x)
-            _fill(self._mask, mask)
+            fill(self._x, x)
+            fill(self._mask, mask)
             self._switch_off(off)
             devices.synchronize(x.device)
             start = time.perf_counter()
@@ -160,15 +160,6 @@ class _Own:
         if id(x) not in self._copies:
             self._copies[id(x)] = x.clone()
         return self._copies[id(x)]
-
-
-def _fill(there: Any, new: Any) -> None:
-    """Write new values into tensors, or tuples of them, of the same shapes."""
-    if isinstance(there, tuple):
-        for each, other in zip(there, new, strict=True):
-            _fill(each, other)
-    elif there is not None and there is not new:
-        there.copy_(new)
 
 
 class Passes:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -11,14 +11,19 @@ from torch.nn import functional as F  # noqa: N812
 from blocks.model import devices
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.kv_cache import KVCache
+from blocks.model.kv_cache import KVCache, kv_cache_bytes
 from blocks.model.masks import sliding_window
 from blocks.model.model_input import check_input
 from blocks.model.models import GPT
 from blocks.model.probe import Replacement
 from blocks.model.randomness import generator
+from blocks.observe.captured import can_capture
 from blocks.observe.recording import record
+from blocks.text.decoding import Decoding, Made
 from blocks.text.sampling import SamplingConfig, choose
+
+LEAST_HELD, LEAST_LEFT = 128, 4
+"""Room for so many tokens at least, where so many are left to write: it costs as long as three."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +87,8 @@ class Generation:
         self.start = 0
         self.cache = KVCache(config, window_size=window_size)
         self.device = next(model.parameters()).device
+        self._can_hold = use_cache and not self.replace and can_capture(config, self.device)
+        self._decoding: Decoding | None = None
 
     @property
     def is_ended(self) -> bool:
@@ -90,30 +97,90 @@ class Generation:
 
     def advance(self, n_tokens: int) -> None:
         """Let the text grow until it has this many new tokens, or ends."""
-        while len(self.new_tokens) < n_tokens and not self.is_ended:
-            self.new_tokens.append(self._next())
-            self.token_ids.append(self.new_tokens[-1].token_id)
+        while (most := n_tokens - len(self.new_tokens)) > 0 and not self.is_ended:
+            began = time.perf_counter()
+            token = self._decoded(most) or self._next()
+            token = replace(token, milliseconds=1000 * (time.perf_counter() - began))
+            self.new_tokens.append(token)
+            self.token_ids.append(token.token_id)
 
     def _next(self) -> NewToken:
-        began = time.perf_counter()
+        """The token after all that is not read yet."""
         start = context_start(len(self.token_ids), self.config.max_seq_len)
         if start != self.start or not self.use_cache:
             self.start, self.cache = start, self.cache.empty()
         self.cache = self.cache.ready_for(len(self.token_ids) - start)
         logits, pattern = self._read(self.token_ids[start + self.cache.seen :])
-        if logits.isnan().any():
-            text = N_("The logits after token {n} are not numbers: check the weights")
-            raise ConfigError([Fault(text, {"n": len(self.token_ids)})])
+        self._check(is_broken=bool(logits.isnan().any()))
         token_id = choose(logits, self.sampling, self.random)
         devices.synchronize(self.device)
+        return self._made(token_id, logits, pattern, self.cache.nbytes() if self.use_cache else 0)
+
+    def _made(
+        self, token_id: int, logits: Tensor, pattern: Tensor | None, n_bytes: int
+    ) -> NewToken:
         return NewToken(
             token_id=token_id,
             logits=logits,
             pattern=pattern,
-            context_start=start,
-            milliseconds=1000 * (time.perf_counter() - began),
-            cache_bytes=self.cache.nbytes() if self.use_cache else 0,
+            context_start=self.start,
+            milliseconds=0.0,
+            cache_bytes=n_bytes,
         )
+
+    def _check(self, *, is_broken: bool) -> None:
+        if is_broken:
+            text = N_("The logits after token {n} are not numbers: check the weights")
+            raise ConfigError([Fault(text, {"n": len(self.token_ids)})])
+
+    def _decoded(self, most: int) -> NewToken | None:
+        """The next token where it is made of tensors that stay; None where it is not.
+
+        Where these are full all is read anew, once, and the next have room for twice as much.
+        """
+        if self._decoding is None and self._can_hold:
+            self._decoding = self._held()
+        if self._decoding is None:
+            return None
+        if (made := self._decoding.next(most)) is not None:
+            return self._told(made)
+        self._can_hold, self._decoding = not self._decoding.is_lost, None
+        if not self._can_hold:
+            devices.free_memory()
+        return None
+
+    def _held(self) -> Decoding | None:
+        """What goes on from the cache, where there is room for some tokens more."""
+        n_read, n_left = self.cache.seen, len(self.token_ids) - self.start - self.cache.seen
+        longest = min(self.config.max_seq_len, self.cache.serves_up_to)
+        room = min(longest, max(LEAST_HELD, 1 << (2 * n_read - 1).bit_length()))
+        if n_read == 0 or n_left != 1 or room < n_read + LEAST_LEFT:
+            return None
+        cache, self.cache = self.cache, self.cache.empty()
+        last = self.token_ids[-1]
+        try:
+            return Decoding(
+                self.model,
+                cache,
+                last,
+                self.sampling,
+                self.random,
+                room=room,
+                is_observed=self.is_observed,
+            )
+        except RuntimeError:  # no memory for a second cache
+            self._can_hold = False
+            return None
+
+    def _told(self, made: Made) -> NewToken:
+        """What is shown of it, as soon as it is here."""
+        token_id, is_broken = made.reading.read()
+        self._check(is_broken=bool(is_broken))
+        pattern = None if made.pattern is None else made.pattern[..., : made.n_read]
+        n_bytes = kv_cache_bytes(
+            self.config, made.logits.itemsize, made.n_read, window_size=self.window_size
+        )
+        return self._made(int(token_id), made.logits, pattern, n_bytes)
 
     def _read(self, unread: Sequence[int]) -> tuple[Tensor, Tensor | None]:
         """Logits (vocab_size,) after the last token, and what it read (layer, n_heads, key).

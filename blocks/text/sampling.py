@@ -6,7 +6,7 @@ Holtzman et al. 2020 (top-p, arXiv:1904.09751).
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -55,7 +55,28 @@ def choose(logits: Tensor, sampling: SamplingConfig, random: torch.Generator) ->
 def choose_each(logits: Tensor, sampling: SamplingConfig, random: torch.Generator) -> Tensor:
     """The next token id of each row: (batch, vocab_size) to (batch,), on the CPU."""
     probs = filtered(logits, sampling).softmax(-1).to("cpu")
-    return torch.multinomial(probs, 1, generator=random)[:, 0]
+    return (probs / draw_chances(probs.shape, probs.dtype, random)).argmax(-1)
+
+
+def draw_chances(shape: Sequence[int], dtype: torch.dtype, random: torch.Generator) -> Tensor:
+    """A random number from Exp(1) for each logit, drawn on the CPU before these are known.
+
+    So the same seed gives the same text on every device, and none is waited for.
+    """
+    dtype = torch.promote_types(dtype, torch.float32)
+    return torch.empty(shape, dtype=dtype, device="cpu").exponential_(generator=random)
+
+
+def chosen(logits: Tensor, sampling: SamplingConfig, chances: Tensor | None) -> Tensor:
+    """The next token ids, (..., vocab_size) to (...), on their device; `chances` from Exp(1).
+
+    The likeliest where nothing is left to chance. argmax p / chance is i with the probability p_i:
+    what waits for an event of rate p_i waits chance / p_i, and the first is taken, as
+    `torch.multinomial` does.
+    """
+    if chances is None:
+        return logits.argmax(-1)
+    return (filtered(logits, sampling).softmax(-1) / chances).argmax(-1)
 
 
 def next_tokens(logits: Tensor, sampling: SamplingConfig) -> pd.DataFrame:

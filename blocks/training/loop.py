@@ -3,35 +3,30 @@
 import math
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
-from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+from torch import Tensor
 
-from blocks.model.dropout import training_mode
 from blocks.model.faults import ConfigError
 from blocks.model.models import build
 from blocks.model.randomness import generator
-from blocks.training.ahead import ahead_loss, all_logits
+from blocks.observe.reading import Reading
 from blocks.training.checkpoint import Checkpoint
 from blocks.training.distillation import Guidance
 from blocks.training.evaluation import Examiner
 from blocks.training.events import Ended, Evaluation, Event, Reason, SnapshotTaken, Step
 from blocks.training.failures import divergence, guarded
-from blocks.training.loss import cross_entropy
 from blocks.training.memory import training_memory_fault
 from blocks.training.optimizer_state import load_optimizers, read_optimizers
-from blocks.training.optimizers import build_optimizers, matrix_paths, set_rate_factor, weight_dtype
-from blocks.training.reading import Reading
-from blocks.training.schedule import learning_rate, rate_factor
+from blocks.training.optimizers import build_optimizers, matrix_paths, weight_dtype
+from blocks.training.schedule import learning_rate
 from blocks.training.snapshots import Keeper, is_snapshot_step
 from blocks.training.spec import TrainingSpec, spec_faults
-from blocks.training.task import Batch
 from blocks.training.tasks import build_task
 from blocks.training.teaching import Teacher
+from blocks.training.update import Update
 from blocks.weights.tensors import load_weights, read_weights
 
 ABSURD = 100  # times the loss of a model that guesses
@@ -85,13 +80,13 @@ class Training:
         self.guidance = None if spec.teaching is None else Guidance(spec, spec.teaching)
         beside = () if self.guidance is None else (self.guidance,)
         self.optimizers = build_optimizers(self.model, spec.recipe, *beside)
+        self.to_update = Update(spec, self.model, self.optimizers, self.guidance)
         self.examiner = Examiner(spec, self.task)
         self.snapshots = snapshots
         self.last_good: Checkpoint | None = start
         self.is_stopping = False
         self.step, self._seconds_before = 0, 0.0
         self._began = self._reported = time.perf_counter()
-        self._layer_norms: list[Tensor] = []
         if start is not None:
             self._restore(start)
 
@@ -172,50 +167,12 @@ class Training:
         return self._update().reading.read()[0]
 
     def _update(self) -> _Update:
-        """Forward, backward, and one step of the optimizers."""
         self.step += 1
-        batch = self.task.batch(self.recipe.batch_size, self._random("batch"))
-        batch = batch.to(self.spec.device)
-        listens = nullcontext() if self.guidance is None else self.guidance.listens()
-        with training_mode(self._random("dropout"), updates_statistics=True), listens:
-            logits, *ahead = all_logits(self.model, batch)
-        loss = self.loss(logits, batch)
-        (loss + self._beside(ahead, batch) if ahead else loss).backward()
-        reading = Reading(loss, self._clipped_norm())
-        self._step_optimizers()
-        return _Update(self.step, batch.n_tokens, reading)
-
-    def loss(self, logits: Tensor, batch: Batch) -> Tensor:
-        """What the next tokens cost, in nats: labels alone, or a teacher's guidance too."""
-        smoothing = self.recipe.label_smoothing
-        if self.guidance is not None:
-            return self.guidance.loss(logits, batch, label_smoothing=smoothing)
-        return cross_entropy(logits, batch.targets, label_smoothing=smoothing)
-
-    def _beside(self, ahead: Sequence[Tensor], batch: Batch) -> Tensor:
-        """What is made smaller too: the loss of modules that predict further ahead."""
-        weight, smoothing = self.recipe.mtp_weight, self.recipe.label_smoothing
-        return ahead_loss(ahead, batch.targets, weight, label_smoothing=smoothing)
-
-    def _step_optimizers(self) -> None:
-        factor = rate_factor(self.recipe, self.step, self.spec.config.d_model)
-        set_rate_factor(self.optimizers, factor)
-        for optimizer in self.optimizers:
-            optimizer.step()
-            optimizer.zero_grad()
+        random = generator(self.spec.seed, "batch", str(self.step))
+        batch = self.task.batch(self.recipe.batch_size, random)
+        reading = self.to_update(self.step, batch)
         self._hold_masked()
-
-    def _clipped_norm(self) -> Tensor:
-        """The norm of the whole gradient, which is clipped then; of each layer where it is due."""
-        if self._is_evaluation:
-            self._layer_norms = [get_total_norm(_gradients(each)) for each in self.model.layers]
-        norm = get_total_norm(_gradients(self.model))
-        if self.recipe.clip_norm:
-            clip_grads_with_norm_(self.model.parameters(), self.recipe.clip_norm, norm)
-        return norm
-
-    def _random(self, purpose: str) -> torch.Generator:
-        return generator(self.spec.seed, purpose, str(self.step))
+        return _Update(self.step, batch.n_tokens, reading)
 
     def _reports(self, update: _Update) -> Iterator[Step]:
         loss, gradient_norm = update.reading.read()
@@ -260,12 +217,8 @@ class Training:
         self._check(loss, self.step)
         self.last_good = self.checkpoint()
         score = self.examiner.score(self.model)
-        norms = tuple(float(norm) for norm in self._layer_norms)
+        norms = tuple(float(norm) for norm in self.to_update.layer_norms)
         yield Evaluation(self.step, loss, score, self.seconds, norms, tuple(ahead))
         sample = self.examiner.sample(self.model, self.step)
         if sample is not None:
             yield sample
-
-
-def _gradients(module: nn.Module) -> list[Tensor]:
-    return [each.grad for each in module.parameters() if each.grad is not None]

@@ -28,22 +28,32 @@ class Muon(optim.Muon):
                 self._move(matrices, group)
 
     def _move(self, matrices: Sequence[Tensor], group: dict[str, Any]) -> None:
-        updates = torch.stack([self._direction(each, group["momentum"]) for each in matrices])
-        for matrix, update in zip(matrices, orthogonal(updates), strict=True):
-            d_out, d_in = matrix.shape
-            matrix.mul_(1 - group["lr"] * group["weight_decay"])
-            stretched = max(1, d_out / d_in) ** 0.5
-            matrix.add_(_turned(update, d_out > d_in), alpha=-group["lr"] * stretched)
+        rate, decay = group["lr"], group["weight_decay"]
+        updates = orthogonal(torch.stack(self._directions(matrices, group["momentum"])))
+        for matrix, update in zip(matrices, updates, strict=True):
+            if decay:
+                matrix.mul_(1 - rate * decay)
+            stretched = max(1, matrix.shape[0] / matrix.shape[1]) ** 0.5
+            if isinstance(rate, Tensor):  # one of the device
+                matrix.addcmul_(_laid(update, matrix), rate, value=-stretched)
+            else:
+                matrix.add_(_laid(update, matrix), alpha=-rate * stretched)
 
-    def _direction(self, matrix: Tensor, momentum: float) -> Tensor:
-        """The gradient, ahead of its mean (Nesterov), laid so that it is no taller than wide."""
-        gradient = matrix.grad
-        assert gradient is not None
-        if "momentum_buffer" not in self.state[matrix]:
-            self.state[matrix]["momentum_buffer"] = torch.zeros_like(gradient)
-        mean = self.state[matrix]["momentum_buffer"].lerp_(gradient, 1 - momentum)
-        d_out, d_in = matrix.shape
-        return _turned(gradient.lerp(mean, momentum), d_out > d_in)
+    def _directions(self, matrices: Sequence[Tensor], momentum: float) -> list[Tensor]:
+        """Gradients, ahead of their means (Nesterov), laid so that none is taller than wide."""
+        gradients = [each.grad for each in matrices if each.grad is not None]
+        means = [self._mean_of(each) for each in matrices]
+        torch._foreach_lerp_(means, gradients, 1 - momentum)
+        ahead = torch._foreach_lerp(gradients, means, momentum)
+        return [_laid(each, each) for each in ahead]
+
+    def _mean_of(self, matrix: Tensor) -> Tensor:
+        """The running mean of its gradient, which begins at 0."""
+        state = self.state[matrix]
+        if "momentum_buffer" not in state:
+            state["momentum_buffer"] = torch.zeros_like(matrix)
+        mean: Tensor = state["momentum_buffer"]
+        return mean
 
 
 def orthogonal(x: Tensor) -> Tensor:
@@ -76,8 +86,9 @@ def _factor(square: Tensor) -> Tensor:
     return factor
 
 
-def _turned(x: Tensor, is_tall: bool) -> Tensor:
-    return x.mT if is_tall else x
+def _laid(x: Tensor, matrix: Tensor) -> Tensor:
+    """Turned where the matrix is taller than wide."""
+    return x.mT if matrix.shape[0] > matrix.shape[1] else x
 
 
 def _of_one_shape(params: Iterable[Tensor]) -> Iterable[list[Tensor]]:

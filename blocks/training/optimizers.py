@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import SGD, AdamW, Optimizer
 
 from blocks.model import devices
@@ -38,10 +38,14 @@ def build_optimizers(model: nn.Module, recipe: Recipe, *beside: nn.Module) -> tu
 
 
 def set_rate_factor(optimizers: Iterable[Optimizer], factor: float) -> None:
-    """Give every group its peak rate times `factor`."""
+    """Give every group its peak rate times `factor`; a rate on the device stays where it is."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            group["lr"] = factor * group["initial_lr"]
+            rate = factor * group["initial_lr"]
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
 
 
 def count_states(recipe: Recipe) -> int:
@@ -81,14 +85,15 @@ def _groups(parameters: Named, matrices: Named, recipe: Recipe) -> list[dict[str
 def _adamw(groups: Sequence[dict[str, object]], recipe: Recipe) -> Optimizer:
     return AdamW(
         groups,
-        lr=recipe.learning_rate,
+        lr=_rate(recipe.learning_rate, groups),
         betas=(recipe.beta1, recipe.beta2),
         fused=_is_fused(groups),
+        capturable=_device_of(groups).type == "cuda",
     )
 
 
 def _sgd(groups: Sequence[dict[str, object]], recipe: Recipe) -> Optimizer:
-    rate, momentum = recipe.learning_rate, recipe.momentum
+    rate, momentum = _rate(recipe.learning_rate, groups), recipe.momentum
     return SGD(groups, lr=rate, momentum=momentum, fused=_is_fused(groups))
 
 
@@ -97,7 +102,7 @@ def _muon(matrices: Named, recipe: Recipe) -> Optimizer:
     group = {"params": list(matrices.values()), "initial_lr": recipe.muon_learning_rate}
     return Muon(
         [group],
-        lr=recipe.muon_learning_rate,
+        lr=_rate(recipe.muon_learning_rate, [group]),  # type: ignore[arg-type]  # torch takes both
         momentum=recipe.momentum,
         weight_decay=recipe.weight_decay,
     )
@@ -105,5 +110,15 @@ def _muon(matrices: Named, recipe: Recipe) -> Optimizer:
 
 def _is_fused(groups: Sequence[dict[str, object]]) -> bool:
     """One kernel for all parameters, where torch has one for the device."""
+    return _device_of(groups).type in FUSED_DEVICES
+
+
+def _rate(rate: float, groups: Sequence[dict[str, object]]) -> float | Tensor:
+    """Where a step may be a graph the rate is a number of the device, which the graph reads."""
+    device = _device_of(groups)
+    return torch.tensor(rate, device=device) if device.type == "cuda" else rate
+
+
+def _device_of(groups: Sequence[dict[str, object]]) -> torch.device:
     params: list[nn.Parameter] = groups[0]["params"]  # type: ignore[assignment]
-    return params[0].device.type in FUSED_DEVICES
+    return params[0].device

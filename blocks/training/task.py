@@ -39,6 +39,11 @@ class Batch:
         return (self.token_ids,) if self.mask is None else (self.token_ids, self.mask)
 
     @property
+    def tensors(self) -> tuple[Any, ...]:
+        """All that it is made of."""
+        return self.token_ids, self.targets, self.mask
+
+    @property
     def n_tokens(self) -> int:
         """Tokens that are read, in all rows."""
         ids = self.token_ids
@@ -46,9 +51,7 @@ class Batch:
 
     def to(self, device: str) -> "Batch":
         """Move the batch to a device."""
-        return Batch(
-            *(to_device(each, device) for each in (self.token_ids, self.targets, self.mask))
-        )
+        return Batch(*(to_device(each, device) for each in self.tensors))
 
 
 def to_device(values: Any, device: torch.device | str) -> Any:

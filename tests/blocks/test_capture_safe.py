@@ -4,7 +4,7 @@ Tensors of the meta device stand for an accelerator's: they have no values, so w
 one fails by itself; what is made of Python numbers or sent from the host fails here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -20,12 +20,20 @@ from blocks.model.experts import MixtureOfExperts
 from blocks.model.kinds import Architecture
 from blocks.model.kv_cache import KVCache
 from blocks.model.masks import MaskConfig, MaskKind, build_mask
-from blocks.model.models import Encoder, Model, _unfilled
+from blocks.model.models import GPT, Encoder, Model, _unfilled
 from blocks.model.probe import listening, name_probes
 from blocks.model.source_target import SourceTarget, SourceTargetMask
 from blocks.observe.recording import Recorder
 from blocks.observe.run import PATTERNS
 from blocks.observe.wiring import kept_stages
+from blocks.text.decoding import Decoding
+from blocks.text.sampling import SamplingConfig
+from blocks.training.muon import Muon
+from blocks.training.recipe import Recipe
+from blocks.training.spec import TrainingSpec
+from blocks.training.task import Batch
+from blocks.training.tasks import TaskConfig, TaskKind
+from blocks.training.update import Update
 
 META = torch.device("meta")
 N_TOKENS = 8
@@ -87,6 +95,17 @@ def run_all_ways(model: Model, config: ModelConfig) -> None:
         cache = KVCache(config)
         for n in (N_TOKENS - 1, 1):
             model(some_input(config, n), cache=cache)
+        write(model, cache)
+
+
+def write(model: Encoder, cache: KVCache) -> None:
+    """A token from tensors that stay, seen and drawn."""
+    sampling = SamplingConfig(temperature=0.7, top_k=3, top_p=0.9)
+    assert isinstance(model, GPT)
+    room, random = 2 * N_TOKENS, torch.Generator()
+    written = Decoding(model, cache, 1, sampling, random, room=room, is_observed=True)
+    written._chances = torch.empty(model.config.vocab_size, device=META)
+    written.step()
 
 
 def check(config: ModelConfig) -> None:
@@ -104,6 +123,22 @@ def _experts_set_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MixtureOfExperts, "mixed", lambda self, x, *_: x)
 
 
+def updated(config: ModelConfig) -> Callable[[], None]:
+    """An update of all matrices; torch says of its own optimizers what can be captured."""
+    model = _unfilled(config.replace(tie_embeddings=False))
+    name_probes(model)
+    recipe = Recipe(clip_norm=1.0, weight_decay=0.1)
+    task = TaskConfig(kind=TaskKind.TEXT, seq_len=N_TOKENS)
+    spec = TrainingSpec(config=config, task=task, recipe=recipe, device="meta")
+    matrices = [each for each in model.parameters() if each.dim() == 2]
+    optimizer = Muon(matrices)
+    optimizer.param_groups[0]["lr"] = torch.empty((), device=META)
+    update = Update(spec, model, [optimizer], None)
+    ids = some_input(config)
+    update._batch = Batch(ids, ids.target if isinstance(ids, SourceTarget) else ids)
+    return update.work
+
+
 def test_no_preset_stops_for_the_host():
     for config in dict.fromkeys(small(config) for config in PRESETS.values()):
         check(config)
@@ -112,3 +147,12 @@ def test_no_preset_stops_for_the_host():
 def test_no_configuration_stops_for_the_host():
     for seed in range(N_SEEDS):
         check(drawn(seed).replace(dropout=0.0))
+
+
+def test_no_update_stops_for_the_host():
+    for config in (drawn(seed).replace(dropout=0.0) for seed in range(N_SEEDS)):
+        if config.architecture is not Architecture.BLOCK:
+            work = updated(config)
+            work()
+            with NothingMade(), NothingSent():
+                work()

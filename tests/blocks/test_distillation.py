@@ -89,7 +89,7 @@ def test_a_training_smooths_its_labels_beside_a_teacher():
     said = training.guidance.held[0](*batch.read).detach()
     how = TAUGHT_BY_SORT.how
     expected = distillation_loss(logits, said, batch.targets, how, label_smoothing=0.3)
-    assert_near(training.loss(logits, batch), expected)
+    assert_near(training.to_update.loss(logits, batch), expected)
 
 
 def test_without_a_teachers_share_it_is_cross_entropy_and_a_copy_of_the_teacher_has_no_loss():

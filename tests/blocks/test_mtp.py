@@ -177,8 +177,8 @@ def test_labels_are_smoothed_for_the_next_token_and_for_those_further_ahead():
         )
         for k, logits in enumerate((first, *ahead))
     )
-    assert_near(training.loss(first, batch), next_token)
-    assert_near(training._beside(ahead, batch), 0.3 * (later[0] + later[1]) / 2)
+    assert_near(training.to_update.loss(first, batch), next_token)
+    assert_near(training.to_update.loss_ahead(ahead, batch), sum(later) * 0.15)
 
 
 def test_without_weight_the_model_learns_as_without_modules():

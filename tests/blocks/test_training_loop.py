@@ -17,7 +17,7 @@ from blocks.cost.peak_memory import TensorMemory
 from blocks.model.dropout import training_mode
 from blocks.model.faults import Fault
 from blocks.model.randomness import generator
-from blocks.training import loop
+from blocks.training import loop, update
 from blocks.training.events import Reason, Sample, SnapshotTaken, Step
 from blocks.training.loop import Training, train
 from blocks.training.loss import cross_entropy
@@ -223,7 +223,7 @@ def test_an_error_is_the_last_event(
 ):
     events = train(toy_spec())
     before = [*itertools.islice(events, 6)]
-    monkeypatch.setattr(loop, "cross_entropy", failure)
+    monkeypatch.setattr(update, "cross_entropy", failure)
     after = [*events]
     assert losses(before)
     assert ended(after).reason is reason

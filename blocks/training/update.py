@@ -1,0 +1,107 @@
+"""One update of the weights: forward, loss, backward, clip, a step of each optimizer.
+
+The same work every time, on other batches: what changes is in tensors, so on CUDA it is one graph.
+"""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+
+import torch
+from torch import Tensor
+from torch.nn.utils import clip_grads_with_norm_
+from torch.optim import Optimizer
+
+from blocks.model import devices
+from blocks.model.dropout import training_mode
+from blocks.model.kinds import Architecture
+from blocks.model.models import Model
+from blocks.model.randomness import seed_of
+from blocks.observe.captured import Again, UncapturedError, can_capture, fill
+from blocks.observe.reading import Reading
+from blocks.training.ahead import ahead_loss, all_logits
+from blocks.training.distillation import Guidance
+from blocks.training.loss import cross_entropy
+from blocks.training.optimizers import set_rate_factor
+from blocks.training.schedule import rate_factor
+from blocks.training.spec import TrainingSpec
+from blocks.training.task import Batch
+
+
+class Update:
+    """The updates of one training. After each, `layer_norms` are those of the layers' gradients.
+
+    No graph can hold what values decide the shapes of: experts, a teacher, texts of unequal lengths
+    in pairs. In a graph what is dropped is drawn on the device, from the seed of each step.
+    """
+
+    def __init__(
+        self,
+        spec: TrainingSpec,
+        model: Model,
+        optimizers: Sequence[Optimizer],
+        guidance: Guidance | None,
+    ):
+        self.spec, self.recipe = spec, spec.recipe
+        self.model, self.optimizers, self.guidance = model, optimizers, guidance
+        self.layer_norms: list[Tensor] = []
+        is_pair = spec.config.architecture is Architecture.ENCODER_DECODER
+        is_same = guidance is None and not is_pair
+        self.holds = is_same and can_capture(spec.config, spec.device)
+        self._random = torch.Generator(spec.device if self.holds else "cpu")
+        self._again = Again(torch.device(spec.device), holds=self.holds, draws=self._random)
+        self._batch: Batch | None = None
+
+    def __call__(self, step: int, batch: Batch) -> Reading:
+        """Make the `step`-th update; its loss and the norm of the gradient are on their way."""
+        set_rate_factor(self.optimizers, rate_factor(self.recipe, step, self.spec.config.d_model))
+        self._random.manual_seed(seed_of(self.spec.seed, "dropout", str(step)))
+        if self.holds and self._batch is not None:
+            fill(self._batch.tensors, batch.tensors)
+        else:
+            self._batch = batch.to(self.spec.device)
+        try:
+            self._again(self.work)
+        except UncapturedError:
+            devices.free_memory()
+            self._again(self.work)
+        return Reading(self._loss, self._norm)
+
+    def work(self) -> None:
+        """Forward, backward, and one step of the optimizers."""
+        batch = self._batch
+        assert batch is not None
+        listens = nullcontext() if self.guidance is None else self.guidance.listens()
+        with training_mode(self._random, updates_statistics=True), listens:
+            logits, *ahead = all_logits(self.model, batch)
+        loss = self.loss(logits, batch)
+        (loss + self.loss_ahead(ahead, batch) if ahead else loss).backward()
+        self._loss = loss.detach()
+        self._clip()
+        for optimizer in self.optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+
+    def loss(self, logits: Tensor, batch: Batch) -> Tensor:
+        """What the next tokens cost, in nats: labels alone, or a teacher's guidance too."""
+        smoothing = self.recipe.label_smoothing
+        if self.guidance is not None:
+            return self.guidance.loss(logits, batch, label_smoothing=smoothing)
+        return cross_entropy(logits, batch.targets, label_smoothing=smoothing)
+
+    def loss_ahead(self, ahead: Sequence[Tensor], batch: Batch) -> Tensor:
+        """What is made smaller too: the loss of modules that predict further ahead."""
+        weight, smoothing = self.recipe.mtp_weight, self.recipe.label_smoothing
+        return ahead_loss(ahead, batch.targets, weight, label_smoothing=smoothing)
+
+    @torch.no_grad()
+    def _clip(self) -> None:
+        """Take the norm of the gradient, and of each layer's, and clip it."""
+        gradients = {each: each.grad for each in self.model.parameters() if each.grad is not None}
+        norms = dict(zip(gradients, torch._foreach_norm([*gradients.values()]), strict=True))
+        self._norm = torch.stack([*norms.values()]).norm()
+        self.layer_norms = [
+            torch.stack([norms[each] for each in layer.parameters() if each in norms]).norm()
+            for layer in self.model.layers
+        ]
+        if self.recipe.clip_norm:
+            clip_grads_with_norm_(self.model.parameters(), self.recipe.clip_norm, self._norm)
