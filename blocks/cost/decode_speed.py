@@ -27,12 +27,13 @@ class DecodeStep(NamedTuple):
     def tokens_per_second(self, device: str) -> float | None:
         """New tokens of all texts in a second, where nothing but the data sheet limits it.
 
-        Reading and computing overlap, and what devices tell each other takes no time. None where no
-        sheet has this number format of the device.
+        Reading and computing overlap, and what devices tell each other takes no time. None where
+        the sheet has no peak of this number format. Raises `UnknownNameError` for a device that is
+        not in `HARDWARE`.
         """
-        known = HARDWARE.get(device)
-        peak = None if known is None else known.peak.get(self.dtype)
-        if known is None or peak is None:
+        known = HARDWARE[device]
+        peak = known.peak.get(self.dtype)
+        if peak is None:
             return None
         return self.n_texts / max(self.n_bytes / known.bandwidth, self.flops / peak)
 

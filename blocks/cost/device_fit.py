@@ -7,7 +7,7 @@ import pandas as pd
 
 from blocks.cost.decode_speed import decode_step
 from blocks.cost.fit import Setup, cache_bytes, chunk_tokens, largest
-from blocks.cost.hardware import told_apart, usable_memories
+from blocks.cost.hardware import HARDWARE, told_apart, usable_memories
 from blocks.cost.need import need
 from blocks.cost.step import Shape
 from blocks.model.config import ModelConfig
@@ -130,7 +130,7 @@ def fit_facts(
                 needed=total(*shape),
                 batch=largest(lambda batch: total(shape.n, batch), budget, LARGEST_BATCH),
                 n=largest(lambda n: total(n, shape.batch), budget, LONGEST),
-                best=step.tokens_per_second(device) if step else None,
+                best=step.tokens_per_second(device) if step and device in HARDWARE else None,
             )
             for device, budget in budgets.items()
         ),

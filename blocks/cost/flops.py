@@ -22,6 +22,7 @@ from blocks.cost.parameters import (
     of_hybrid,
 )
 from blocks.model.config import CONV_WIDTH, ModelConfig
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Architecture, TokenMixer
 
 QUERIES: Product = ("n_heads", "d_head")
@@ -35,13 +36,18 @@ class Pass:
     `n_new`: tokens that are computed, `n_keys`: tokens that each of them meets in self-attention
     (those in a cache too), `n_logits`: tokens after which the vocabulary is scored.
     `computes_masked`: pairs outside a window are computed too and thrown away, as by the modules
-    that run here and as torch counts them.
+    that run here and as torch counts them. Raises `ConfigError` for a pass that cannot be.
     """
 
     n_new: int
     n_keys: int
     n_logits: int = 0
     computes_masked: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.n_new <= self.n_keys:
+            text = N_("n_new ({n_new}) is at least 0 and at most n_keys ({n_keys})")
+            raise ConfigError([Fault(text, {"n_new": self.n_new, "n_keys": self.n_keys})])
 
 
 def count_flops(config: ModelConfig, tokens: Pass) -> pd.DataFrame:

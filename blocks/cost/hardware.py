@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from blocks.model import devices
+from blocks.model.faults import N_, Table
 
 HERE = "here"
 GB, TB, TERA = 10**9, 10**12, 10**12
@@ -48,7 +49,7 @@ def _device(
 # fmt: off
 # name: title, memory in GB, bandwidth in GB/s, peak in TFLOP/s (float32, bfloat16, float16; 0:
 # none), source. float32 is that of the plain units, not of TF32.
-HARDWARE: dict[str, Hardware] = {
+_SHEETS = {
     "t4": _device(
         "NVIDIA T4", 16, 300, (8.1, 0, 65), "NVIDIA T4 data sheet", "Tesla T4"),
     "v100-sxm-32gb": _device(
@@ -83,6 +84,8 @@ HARDWARE: dict[str, Hardware] = {
         "Google TPU v5p", 95, 2765, (0, 459, 0), "Google Cloud TPU v5p documentation"),
 }
 # fmt: on
+
+HARDWARE = Table(N_("There is no data sheet of {name}: the nearest names are {names}"), _SHEETS)
 
 
 def data_sheet(name: str) -> Hardware | None:

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 
 def N_(text: str) -> str:  # noqa: N802
@@ -43,3 +44,21 @@ class UnknownNameError(ConfigError, KeyError):
 def nearest_names(name: object, names: Iterable[str], n: int = 3) -> str:
     """Those that a name may be a slip of, the likeliest first, with commas between."""
     return ", ".join(difflib.get_close_matches(str(name), [*names], n, cutoff=0.0))
+
+
+T = TypeVar("T")
+
+
+class Table(dict[str, T]):
+    """Values by name; a name that is not there raises `UnknownNameError`, which tells the nearest.
+
+    `text` says so, with {name} and {names}.
+    """
+
+    def __init__(self, text: str, values: Mapping[str, T]):
+        super().__init__(values)
+        self.text = text
+
+    def __missing__(self, name: str) -> T:
+        values = {"name": name, "names": nearest_names(name, self)}
+        raise UnknownNameError([Fault(self.text, values)])

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from blocks.model.config import ModelConfig
-from blocks.model.faults import N_, Fault, UnknownNameError, nearest_names
+from blocks.model.faults import N_, Table
 from blocks.model.masks import MaskKind
 from blocks.model.positions import yarn_size
 
@@ -290,18 +290,12 @@ PUBLISHED_TABLE: dict[str, Preset] = {
 # fmt: on
 
 
-class Presets(dict[str, ModelConfig]):
-    """Configurations by the names that they were published under."""
-
-    def __missing__(self, name: str) -> ModelConfig:
-        text = N_("There is no preset {name}: the nearest names are {names}")
-        values = {"name": name, "names": nearest_names(name, self)}
-        raise UnknownNameError([Fault(text, values)])
-
-
-PRESETS = Presets(
-    (name, preset.config)
-    for name, preset in (PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE).items()
+PRESETS = Table(
+    N_("There is no preset {name}: the nearest names are {names}"),
+    {
+        name: preset.config
+        for name, preset in (PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE).items()
+    },
 )
 ENCODER_DECODER_PRESETS: dict[str, ModelConfig] = {
     name: preset.config for name, preset in ENCODER_DECODER_TABLE.items()

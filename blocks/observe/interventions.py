@@ -182,14 +182,22 @@ def replacements(
 ) -> Mapping[str, Replacement]:
     """What `record(..., replace=...)` takes; several changes of one tensor come one after another.
 
-    `other`, where something is patched: what passed the same probes for the other input.
+    `other`, where something is patched: what passed the same probes for the other input. Raises
+    `ConfigError` where it is missing.
     """
     found: dict[str, Replacement] = {}
     for each in [interventions] if isinstance(interventions, Intervention) else interventions:
-        source = other.tensor(each.path) if other is not None and _is_patch(each) else None
+        source = _patched_from(each, other) if _is_patch(each) else None
         step = partial(each.changed, other=source)
         found[each.path] = _after(found[each.path], step) if each.path in found else step
     return found
+
+
+def _patched_from(patch: Intervention, other: Recording | None) -> Tensor:
+    if other is None:
+        text = N_("{change} takes values of another input: add other=record(model, other_input)")
+        raise ConfigError([Fault(text, {"change": str(patch)})])
+    return other.tensor(patch.path)
 
 
 def patched_paths(interventions: Iterable[Intervention]) -> set[str]:

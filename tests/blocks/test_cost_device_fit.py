@@ -13,10 +13,12 @@ from blocks.cost.fit import (
     largest,
     training_need,
 )
+from blocks.cost.flops import Pass
 from blocks.cost.hardware import HARDWARE, told_apart
 from blocks.cost.need import memory_facts
 from blocks.cost.step import Shape
 from blocks.model.config import ModelConfig
+from blocks.model.faults import ConfigError
 from blocks.model.presets import PUBLISHED_TABLE
 
 GPT = toy(architecture="gpt", n_heads=4)
@@ -33,6 +35,18 @@ def test_the_first_variant_is_what_was_chosen():
     ]
     assert sum(term.n_bytes for term in facts.activations.terms) == facts.need.activations
     assert getattr(facts.need, facts.largest) == max(vars(facts.need).values())
+
+
+def test_a_device_that_nobody_knows_gets_the_nearest_names():
+    step = decode_step(GPT, Setup(), SHAPE)
+    with pytest.raises(ConfigError, match="h200-sxm"):
+        step.tokens_per_second("h200")
+
+
+@pytest.mark.parametrize("sizes", [(10, 5), (-1, 5)])
+def test_a_pass_that_cannot_be_is_not_counted(sizes: tuple[int, int]):
+    with pytest.raises(ConfigError, match="n_new"):
+        Pass(*sizes)
 
 
 def wide_config(**changes: int) -> ModelConfig:

@@ -17,7 +17,7 @@ from blocks.model.kinds import Architecture, NormPlacement
 from blocks.model.parts import AttentionConfig, NormConfig
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.model.source_target import SourceTarget
-from blocks.observe.interventions import Intervention, Part, replacements
+from blocks.observe.interventions import Intervention, InterventionKind, Part, replacements
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.training.recipe import OptimizerKind, Recipe
@@ -224,6 +224,12 @@ def test_what_is_there_but_did_not_pass_gets_a_sentence_too():
 def test_an_intervention_where_nothing_is_gets_a_sentence(values: dict[str, Any], said: str):
     with pytest.raises(ConfigError, match=said):
         record(BLOCK, draw(1, 3, 16), replace=replacements(Intervention(**values)))
+
+
+def test_a_patch_of_no_other_input_gets_a_sentence():
+    patch = Intervention(part=Part.HEAD, layer=0, head=0, kind=InterventionKind.PATCH)
+    with pytest.raises(ConfigError, match="other=record"):
+        replacements(patch)
 
 
 def test_every_published_model_is_a_preset():
