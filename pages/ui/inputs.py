@@ -172,6 +172,8 @@ def _labels(run: Run) -> tuple[str, ...]:
 
 def _tokens_note(run: Run) -> None:
     left_out = length_note(run)
+    if run.config.architecture.reads_tokens and link.value("text")[:1] == " ":
+        st.caption(_("The text begins with a space, which belongs to its first token."))
     if fault := tokens.prompt_fault():
         st.warning(say_fault(fault), icon=":material/block:")
     if run.weights:
