@@ -42,7 +42,7 @@ TITLE = N_("Compare")
 
 def body() -> None:
     """A and B, and what can be asked of them."""
-    run = counted_run(COUNTED)
+    run = counted_run(panel.fields(COUNTED))
     beside.forget()  # this page draws both by itself
     mend_what_is_kept()
     pair = shared.pair(run)

@@ -53,7 +53,7 @@ TITLE = N_("Cost")
 
 def body() -> None:
     """The model that is counted, how it is used, and the questions."""
-    run = counted_run(PANELS)
+    run = counted_run(panel.fields(PANELS))
     with present.aside():
         st.caption(words.counted(what_is_counted, run))
         shape_controls()

@@ -34,7 +34,7 @@ TITLE = N_("Efficiency: how small can a model be?")
 
 def body() -> None:
     """The model that is made smaller, and the questions."""
-    run = counted_run(PANELS)
+    run = counted_run(panel.fields(PANELS))
     if not run.weights:
         ways_to_trained()
         return

@@ -17,9 +17,10 @@ from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.ui import cached, labelled, layers, sinks, words
 from pages.ui.chart import drawn
+from pages.ui.declared import overflowed
 from pages.ui.export import Tables, from_one, take_away
 from pages.ui.history import run_before
-from pages.ui.panel import Panel, overflowed
+from pages.ui.panel import Panel
 from pages.ui.views import layer_choice
 
 TITLE = N_("A whole encoder")

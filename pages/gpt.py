@@ -31,8 +31,9 @@ from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.ui import cached, labelled, words
 from pages.ui.chart import drawn
+from pages.ui.declared import overflowed
 from pages.ui.export import Tables, take_away
-from pages.ui.panel import Panel, overflowed
+from pages.ui.panel import Panel
 
 TITLE = N_("GPT: the next token")
 

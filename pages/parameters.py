@@ -48,7 +48,7 @@ TITLE = N_("Parameters")
 
 def body() -> None:
     """The model that is counted, and the questions."""
-    run = counted_run(PANELS)
+    run = counted_run(panel.fields(PANELS))
     st.caption(words.counted(lambda each: words.parameter_count(each.config), run, words.shape))
     panel.show(PANELS, run, files=what_to_take)
 

@@ -34,7 +34,7 @@ TITLE = N_("Encoder and decoder: a translator")
 
 def body() -> None:
     """The source, and the questions."""
-    base = shown_run(Architecture.ENCODER_DECODER, PANELS)
+    base = shown_run(Architecture.ENCODER_DECODER, panel.fields(PANELS))
     source(base)
     must_fit(search.longest(base))
     here = search.written(search.current_search(base))

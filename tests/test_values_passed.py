@@ -21,7 +21,7 @@ from source_walk import (
 pytestmark = pytest.mark.xdist_group("sources")
 
 ASKED = ("session_state", "query_params", "theme")
-SHOWING = ("show", "drawn", "say")
+SHOWING = ("show", "drawn", "say", "Say", "Note", "Text", "Shown", "Table", "Html")
 DRAWN_BY_NAME = ("facts", "alt")
 LANGUAGE = "pages.ui.language"  # what is kept of words is kept by language: test_words_on_screen
 # Those that still ask; none is to be added.

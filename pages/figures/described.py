@@ -69,7 +69,7 @@ def _name(trace: Part, axis: Part, titles: list[str], _: Translate) -> str:
     name = _plain(trace.get("name") or "")
     heading = _plain((trace.get("meta") or {}).get(HEADING) or "")
     title = heading or _title(axis)
-    if name and title and (heading or len(titles) > 1):
+    if name and title and name != title and (heading or len(titles) > 1):
         return _(", ").join((name, title))
     return name or title
 

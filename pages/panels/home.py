@@ -23,13 +23,13 @@ from pages.panels.home_words import in_three_sentences
 from pages.panels.legible import note_what_is_not_read
 from pages.ui import cached, glossary, labelled, link, tokens
 from pages.ui.chart import show
+from pages.ui.declared import overflowed
 from pages.ui.explain import explained_at, note
 from pages.ui.fields import CHAT
 from pages.ui.frame import link_to_part, must_fit, ran
 from pages.ui.inputs import current_run, length_note, written
 from pages.ui.language import _, explanation, literal, sentences
 from pages.ui.mixers import attend, no_attention
-from pages.ui.panel import overflowed
 from pages.ui.views import pin_token
 
 MOST_LIKELY = SamplingConfig(temperature=0)

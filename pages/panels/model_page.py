@@ -26,7 +26,7 @@ def show_model_page(
     """
 
     def body() -> None:
-        run = shown_run(architecture, panels)
+        run = shown_run(architecture, panel.fields(panels))
         if panel.reads_input(panels):
             what_goes_in(run, input_of)
             if architecture is Architecture.GPT:

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from blocks import ConfigError
+from pages.figures import drawn_chart
 from pages.figures.beside import are_same, on_one_scale
+from pages.figures.chart import Chart
 from pages.figures.described import described
 from pages.figures.large import enlarged
 from pages.ui import present
@@ -41,9 +43,15 @@ class Work:
 
     def of(self, values: Values) -> Any:
         """What is drawn of these values, or of the facts about them."""
+        made = self.made(values)
+        return drawn_chart.drawn(made) if isinstance(made, Chart) else made
+
+    def made(self, values: Values) -> Any:
+        """A chart in its own words, or a picture; None where there is nothing to show."""
         if self.facts is None:
             return self.function(*values)
-        return self.function(self.facts(*values), _=translation())
+        words = {"_": translation()} if self.code.co_kwonlyargcount else {}
+        return self.function(self.facts(*values), **words)
 
 
 def show(
@@ -89,8 +97,9 @@ def _show_b(
     """The picture of what is set now."""
     language, look = current_language(), _look()
     figure = _drawn(work, values, language, look)
-    text = _described(work, alt, values, language, look)
-    _show_one(figure, key=key, alt=text, on_click=on_click)
+    if figure is not None:
+        text = _described(work, alt, values, language, look)
+        _show_one(figure, key=key, alt=text, on_click=on_click)
 
 
 def _show_one(figure: Any, *, key: str, alt: str, on_click: OnClick = None) -> None:
@@ -152,6 +161,30 @@ def drawn(draw: Draw, *values: Hashable, facts: Facts | None = None) -> Any:
     return _drawn(_work(draw, facts), values, current_language(), _look())
 
 
+def made(draw: Draw, values: Values, facts: Facts) -> Any:
+    """What `draw` makes of the facts, before it is a figure."""
+    return _work(draw, facts).made(values)
+
+
+def seen(draw: Draw, values: Values, facts: Facts) -> list[tuple[str, Any, str]]:
+    """The figures that `show` would show: the name of each beside another, itself, and its alt."""
+    work, other = _work(draw, facts), beside.with_a(values)
+    language, look = current_language(), _look()
+    figure = _drawn(work, values, language, look)
+    if figure is None:
+        return []
+    text = _described(work, None, values, language, look)
+    if other is not None:
+        try:
+            b, a = _two_drawn(work, values, other, language, look)
+            if not are_same(a, b):
+                text_a = _described(work, None, other, language, look)
+                return [(f"A · {beside.name_of_a()}", a, text_a), ("B", b, text)]
+        except CANNOT_BE_DRAWN:
+            pass
+    return [("", figure, text)]
+
+
 class Look(NamedTuple):
     """What the same picture looks like here: light or dark, large for the back row, on a phone."""
 
@@ -179,13 +212,16 @@ def _two_drawn(
     work: Work, values: Values, other: Values, language: str, look: Look
 ) -> tuple[Any, Any]:
     """Of both runs, on the same scales."""
-    both = (_drawn(work, each, language, look) for each in (values, other))
-    return on_one_scale(*both)
+    b, a = (_drawn(work, each, language, look) for each in (values, other))
+    if a is None or b is None:
+        raise ValueError("nothing to compare")
+    return on_one_scale(b, a)
 
 
 @functools.lru_cache(maxsize=256)
 def _drawn(work: Work, values: Values, language: str, look: Look) -> Any:
-    return look.given_to(work.of(values))
+    figure = work.of(values)
+    return None if figure is None else look.given_to(figure)
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,6 +1,6 @@
 """Everything on a page: panel by panel, and as one file to hand in."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ WHAT_IT_HOLDS = N_(
 )
 ASKED = "one_file_asked"
 Draw = Callable[[], Callable[[], None] | None]
+Parts = Callable[[], Iterable[page_file.Part]] | None
 
 
 def is_all() -> bool:
@@ -28,17 +29,17 @@ def is_all() -> bool:
     return link.value("panel") == ALL and not present.is_on()
 
 
-def in_turn(panels: Sequence[tuple[str, str, Draw]]) -> list[Callable[[], None]]:
+def in_turn(panels: Sequence[tuple[str, str, Draw, Parts]]) -> list[Callable[[], None]]:
     """Draw one panel after the other, saying which; returns what goes on once all of them stand.
 
-    `panels`: the title of each, the anchor that leads to it, and what draws it.
+    `panels`: the title of each, the anchor that leads to it, what draws it, and its parts.
     """
     place, bar, goes_on, seen = st.container(), st.empty(), [], []
-    for i, (title, anchor, draw) in enumerate(panels):
+    for i, (title, anchor, draw, parts) in enumerate(panels):
         text = _("Panel {n} of {all}: {title}")
         bar.progress(i / len(panels), text.format(n=i + 1, all=len(panels), title=title))
         st.subheader(title, anchor=anchor)
-        with seen_if_asked(title) as panel:
+        with seen_if_asked(title, parts) as panel:
             goes_on.append(draw())
         seen.append(panel)
     bar.empty()
@@ -48,10 +49,11 @@ def in_turn(panels: Sequence[tuple[str, str, Draw]]) -> list[Callable[[], None]]
 
 
 @contextmanager
-def seen_if_asked(title: str) -> Iterator[page_file.Panel]:
-    """A panel, and what is drawn of it where a handout is asked for."""
-    panel = page_file.Panel(title, Node())
-    with noted(panel.seen) if st.session_state.get(ASKED) else nullcontext():
+def seen_if_asked(title: str, parts: Parts) -> Iterator[page_file.Panel]:
+    """A panel as it is declared, or what is drawn of it where a handout is asked for."""
+    panel = page_file.Panel(title, Node(), parts)
+    is_noted = parts is None and st.session_state.get(ASKED)
+    with noted(panel.seen) if is_noted else nullcontext():
         yield panel
 
 

@@ -22,7 +22,6 @@ from pages.ui import (
     mixers,
     moves,
     opening,
-    panel,
     pasted,
     present,
     ready,
@@ -42,7 +41,6 @@ from pages.ui.inputs import current_run, shorten
 from pages.ui.interventions import controls as changes
 from pages.ui.language import LANGUAGES, _, current_language, enumeration, literal, say_fault
 from pages.ui.lessons import following, progress
-from pages.ui.panel import Panel
 from pages.ui.phone import fingers_point
 from pages.ui.share import what_to_share
 from pages.ui.turns import one_at_a_time
@@ -187,12 +185,12 @@ def _surroundings() -> tuple[Any, ...]:
     return (current_language(), *map(link.value, SEEN_AROUND))
 
 
-def shown_run(architecture: Architecture | None, panels: Sequence[Panel] = ()) -> Run:
+def shown_run(architecture: Architecture | None, first: Sequence[str] = ()) -> Run:
     """Draw the settings, and return the run of this architecture that the reader has set.
 
-    The open one of the `panels` says which settings stand first.
+    `first`: the fields of those that stand first.
     """
-    with_settings(lambda: sidebar.architecture(architecture, panel.fields(panels)))
+    with_settings(lambda: sidebar.architecture(architecture, first))
     run = current_run(architecture)
     if said := mixers.says_shown(run.config, link.config().token_mixer):
         st.info(said, icon=":material/info:")
@@ -202,10 +200,10 @@ def shown_run(architecture: Architecture | None, panels: Sequence[Panel] = ()) -
     return run
 
 
-def counted_run(panels: Sequence[Panel]) -> Run:
+def counted_run(first: Sequence[str]) -> Run:
     """As `shown_run`, of whole models in their own architecture and of any size."""
     names, kind = starts.names_to_count(), _of_two()
-    with_settings(lambda: sidebar.architecture(kind, panel.fields(panels), names))
+    with_settings(lambda: sidebar.architecture(kind, first, names))
     run = current_run(kind)
     beside.note_counted(run)
     return run

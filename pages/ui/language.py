@@ -4,14 +4,20 @@ import functools
 import gettext
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from string import Formatter
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from blocks import Fault
+from pages.figures.counting import from_one
+from pages.figures.numbers import hundredths, readable
+from pages.ui.numbers import percent
 
 LOCALE = Path("assets/locale")
 TEXT = Path("assets/text")
@@ -119,3 +125,33 @@ def _catalogue(language: str) -> gettext.NullTranslations:
 @functools.lru_cache(maxsize=64)
 def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
+
+
+WRITTEN: dict[str, Callable[[Any], object]] = {
+    "percent": percent,
+    "hundredths": hundredths,
+    "readable": readable,
+    "from_one": from_one,  # counted as the screen counts
+    "token": literal,  # what a reader or a model wrote
+}
+
+
+class _Filler(Formatter):
+    """Names are those of the facts, unless they are given."""
+
+    def get_value(self, key: int | str, args: Any, kwargs: Any) -> Any:
+        """What stands for a name."""
+        if not isinstance(key, str) or key in kwargs or not args:
+            return super().get_value(key, args, kwargs)
+        is_table = isinstance(args[0], Mapping | pd.Series)
+        return args[0][key] if is_table else getattr(args[0], key)
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """How it is written."""
+        write = WRITTEN.get(format_spec)
+        return str(write(value)) if write else str(super().format_field(value, format_spec))
+
+
+def fill(template: str, facts: object = None, **more: object) -> str:
+    """A translated template, filled from the facts; `more` goes before what they have."""
+    return _Filler().vformat(template, () if facts is None else (facts,), more)

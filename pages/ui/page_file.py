@@ -37,11 +37,19 @@ class Head(NamedTuple):
     settings: Sequence[tuple[str, str]]
 
 
+class Part(NamedTuple):
+    """A piece of a declared panel: what kind it is, and what stands there."""
+
+    kind: str
+    value: Any
+
+
 class Panel(NamedTuple):
-    """The title of a panel, and all that was seen of it."""
+    """The title of a panel, and its parts as it declares them, or else all that was seen of it."""
 
     title: str
     seen: Node
+    parts: Callable[[], Iterable[Part]] | None = None
 
 
 def page_file(head: Head, panels: Sequence[Panel]) -> str:
@@ -97,7 +105,18 @@ class _Writer:
         yield f"<h2>{html.escape(panel.title)}</h2>"
         self.explains = []
         yield from self.node(panel.seen)
+        yield from map(self.part, panel.parts() if panel.parts else ())
         yield from self.explains
+
+    def part(self, part: Part) -> str:
+        """A declared piece as HTML."""
+        if part.kind == "explained":
+            self.explains.append(self.explanation(part.value))
+            return ""
+        if part.kind == "chart":
+            figure, alt = part.value
+            return self.chart(figure.to_json(), alt)
+        return PARTS[part.kind](part.value)
 
     def node(self, node: Node) -> Iterator[str]:
         if node.element is not None:
@@ -106,7 +125,7 @@ class _Writer:
         kind = block.WhichOneof("type") if block is not None else None
         if kind == "popover":
             if block.popover.label == _("Explained"):  # and nothing of the others
-                self.explains.append(self.explanation(node))
+                self.explains.append(self.explanation(_texts(node)))
             return
         before, after = _around(block, kind)
         yield before
@@ -114,9 +133,9 @@ class _Writer:
             yield from self.node(child)
         yield after
 
-    def explanation(self, node: Node) -> str:
+    def explanation(self, given: Iterable[str]) -> str:
         """What explains a panel, once in a file."""
-        texts = [text for text in _texts(node) if text not in self.told]
+        texts = [text for text in given if text not in self.told]
         self.told.update(texts)
         if not texts:
             said = html.escape(_("Explained above."))
@@ -128,16 +147,16 @@ class _Writer:
     def element(self, element: Any) -> str:
         kind = element.WhichOneof("type")
         if kind == "plotly_chart":
-            return self.chart(element.plotly_chart)
+            return self.chart(element.plotly_chart.spec, element.plotly_chart.alt)
         write = WRITE.get(kind)
         return write(getattr(element, kind)) if write else ""
 
-    def chart(self, chart: Any) -> str:
-        self.left -= len(chart.spec)
+    def chart(self, spec: str, alt: str) -> str:
+        self.left -= len(spec)
         if self.left < 0:
-            return f"<p class='caption'>{html.escape(chart.alt)}</p>"
+            return f"<p class='caption'>{html.escape(alt)}</p>"
         self.n_charts += 1
-        return picture(chart.spec, chart.alt, with_library=self.n_charts == 1)
+        return picture(spec, alt, with_library=self.n_charts == 1)
 
 
 def _texts(node: Node) -> Iterator[str]:
@@ -192,8 +211,19 @@ def _inline(text: str) -> str:
 
 def _markdown(element: Any) -> str:
     is_caption = element.element_type == element.Type.CAPTION
-    body = _rendered(_marked().render, element.body)
-    return f"<div class='caption'>{body}</div>" if is_caption else body
+    return (_caption if is_caption else _text)(element.body)
+
+
+def _text(text: str) -> str:
+    return _rendered(_marked().render, text)
+
+
+def _caption(text: str) -> str:
+    return f"<div class='caption'>{_text(text)}</div>"
+
+
+def _note(text: str) -> str:
+    return f"<div class='note'>{_text(text)}</div>"
 
 
 def _heading(element: Any) -> str:
@@ -201,7 +231,7 @@ def _heading(element: Any) -> str:
 
 
 def _alert(element: Any) -> str:
-    return f"<div class='note'>{_rendered(_marked().render, element.body)}</div>"
+    return _note(element.body)
 
 
 def _code(element: Any) -> str:
@@ -213,7 +243,11 @@ def _written(text: str) -> str:
 
 
 def _html(element: Any) -> str:
-    return f"<p>{html.escape(html.unescape(TAG.sub('', element.body)))}</p>"
+    return _words(element.body)
+
+
+def _words(body: str) -> str:
+    return f"<p>{html.escape(html.unescape(TAG.sub('', body)))}</p>"
 
 
 def _metric(element: Any) -> str:
@@ -239,4 +273,11 @@ WRITE: dict[str, Callable[[Any], str]] = {
     "metric": _metric,
     "dataframe": _frame,
     "table": _frame,
+}
+PARTS: dict[str, Callable[[Any], str]] = {
+    "note": _note,
+    "caption": _caption,
+    "markdown": _text,
+    "html": _words,
+    "table": _table,
 }

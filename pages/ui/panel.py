@@ -1,76 +1,20 @@
 """A page as a list of questions: the panel that is open is computed, the others are not."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from blocks.observe.run import Run
-from pages.ui import cached, everything, link, page_file, present, share, starts
+from pages.ui import declared, everything, link, page_file, present, share, starts
 from pages.ui.choices import Choices
+from pages.ui.declared import Panel as Panel
 from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
 from pages.ui.language import _, literal
 from pages.ui.lessons import card, following, led, own, progress, wall
-from pages.ui.mixers import attend, attend_somewhere, no_attention
 from pages.ui.phone import is_phone
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One question, answered on about one screen; `name` stands in the link.
-
-    `draw` gets the values that the page has for all its panels. It may return what goes on once
-    the page stands, as a text does that is still being written. `choices` draws what the reader
-    chooses for this panel, and perhaps for others: a layer, a head, a token. `fields`: the
-    settings of the sidebar that it answers to, which stand first there. `of_attention`: it shows
-    what attention does; where another token mixer stands in its place, it says that instead.
-    `in_any_layer`: it looks at layers that attend alone, so not all of them have to.
-    `of_predictions`: it shows what the model predicts, or what all layers do on the way there;
-    where numbers overflow, it says so instead.
-    `reads_input`: what goes into the model decides what it shows. `of_this_run`: it shows the
-    model of the page; otherwise it trains others, and the page does not say above what runs.
-    """
-
-    name: str
-    title: str
-    draw: Callable[..., Callable[[], None] | None]
-    choices: Choices | None = None
-    fields: tuple[str, ...] = ()
-    of_attention: bool = False
-    in_any_layer: bool = False
-    of_predictions: bool = False
-    reads_input: bool = True
-    of_this_run: bool = True
-
-    def draw_itself(self, values: Sequence[Any]) -> Callable[[], None] | None:
-        """Draw it, or say why there is nothing to see."""
-        if self.lacks_attention(values):
-            no_attention(values[0].config, self.name)
-        elif not (self.of_predictions and overflowed(values[0])):
-            return self.draw(*values)
-        return None
-
-    def lacks_attention(self, values: Sequence[Any]) -> bool:
-        """Whether it is about attention, and the model has none."""
-        run = values[0] if values else None
-        if not self.of_attention or not isinstance(run, Run):
-            return False
-        return not (attend_somewhere if self.in_any_layer else attend)(run.config)
-
-
-def overflowed(run: Run) -> bool:
-    """Whether what the model predicts is no number, and says so: a narrow format overflows."""
-    if cached.recording(run).output.isfinite().all():
-        return False
-    text = _(
-        "The numbers overflow {dtype} in this model, so it predicts nothing: use a norm, fewer "
-        "layers, or float32."
-    )
-    st.warning(text.format(dtype=run.dtype), icon=":material/block:")
-    return True
 
 
 def show(
@@ -103,10 +47,10 @@ def _open(
 ) -> None:
     """The first of these panels, and the way to the next."""
     with st.container():
-        with everything.seen_if_asked(_(panels[0].title)) as seen:
+        with everything.seen_if_asked(_(panels[0].title), panels[0].parts_of(values)) as seen:
             goes_on = _drawn(panels[0], values)
         _ways_on(panels)
-        _taking_away(values, files, panels[0].name, seen)
+        _taking_away(values, files or declared.files(panels[:1]), panels[0].name, seen)
     if goes_on:
         goes_on()
 
@@ -270,9 +214,12 @@ def _show_all(
     for choices in _each_field_once(panel.choices for panel in there if panel.choices):
         choices(*values)
     goes_on = everything.in_turn(
-        [(_(panel.title), panel.name, partial(panel.draw_itself, values)) for panel in panels]
+        [
+            (_(each.title), each.name, partial(each.draw_itself, values), each.parts_of(values))
+            for each in panels
+        ]
     )
-    if files:
+    if files := files or declared.files(panels):
         st.subheader(_("Save the results"))
         _files(values, files, "", "")
     for each in goes_on:

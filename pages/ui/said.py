@@ -19,7 +19,7 @@ def say(
     `values` name the run, and nothing that was read off it before.
     """
     if not progress.now():
-        tell(closed_up(_of_both(describe, values, facts)))
+        tell(closed_up(of_both(describe, values, facts)))
 
 
 def tell(text: str) -> None:
@@ -32,9 +32,11 @@ def tell(text: str) -> None:
         st.info(text, icon=":material/lightbulb:")
 
 
-def _of_both(
+def of_both(
     describe: Callable[..., str], values: tuple[Hashable, ...], facts: Callable[..., Any] | None
 ) -> str:
+    """What is said of the run of these values; and of A, where it says something else."""
+
     def said_of(given: tuple[Hashable, ...]) -> str:
         return describe(facts(*given)) if facts else describe(*given)
 

@@ -128,6 +128,12 @@ def in_steps(
     )
 
 
+def n_finished(what: Hashable, key: str) -> int:
+    """How many steps of this work are done and shown."""
+    known, n = st.session_state.get(f"{key}_done", (None, 0))
+    return n if known == what else 0
+
+
 def _followed(
     next_of: Callable[[Sequence[T]], T | Place],
     n_all: int,

@@ -38,9 +38,12 @@ def one_file(monkeypatch: pytest.MonkeyPatch, page: str, **query: object):
     return at, written.decode()
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_all_that_is_seen_is_in_the_file(monkeypatch: pytest.MonkeyPatch, lang: str):
-    at, written = one_file(monkeypatch, "pages/masks.py", text="a b c", lang=lang, seed=7)
+@pytest.mark.parametrize(
+    ("page", "lang"), [("masks", "en"), ("masks", "zh"), ("feed_forward", "zh")]
+)
+def test_all_that_is_seen_is_in_the_file(monkeypatch: pytest.MonkeyPatch, page: str, lang: str):
+    """Of panels that are declared, and of those that are listened to while they are drawn."""
+    at, written = one_file(monkeypatch, f"pages/{page}.py", text="a b c", lang=lang, seed=7)
     assert written.count("<figure") == len(of_panels(at))
     plain = html.unescape(re.sub("<[^>]*>", "", written))
     for info in (*at.info, *at.subheader[:-1]):  # the last is about other files

@@ -31,10 +31,7 @@ SIZES = {"d_model": 32, "n_heads": 4, "n_layers": 2, "text": "one two three", "s
 # Those of a training, of a sweep and of the roofline come once something was measured.
 WITHOUT_FILES = (
     "app.py",
-    *(
-        f"pages/{name}.py"
-        for name in ("efficiency", "feed_forward", "forward_pass", "positions", "training")
-    ),
+    *(f"pages/{name}.py" for name in ("efficiency", "forward_pass", "positions", "training")),
 )
 COMPARED = "pages/compare.py"
 
@@ -329,6 +326,22 @@ def architectures(it: Taken, name: str) -> None:
     assert table.loc["encoder-decoder", "parameters"] == total_parameters(both)
 
 
+def widths(it: Taken, name: str) -> None:
+    table, d = it.table(name), it.run.config.d_model
+    counted = table[table["series"] == "parameters"].set_index("d_ff / d_model (this run: 4)")
+    assert counted["count"].to_dict() == {r: 2 * d * d * r + d * r + d for r in range(1, 9)}
+
+
+def some(it: Taken, name: str) -> None:
+    """What is on the screen anyway: an axis and its values."""
+    assert len(it.table(name)) > 0 and len(it.table(name).columns) > 1
+
+
+OF_FEED_FORWARD = """
+    activity bend_curves channel_way closed exciting expert_totals factors layer_units load
+    load_table massive_table ratio_table ratio_written reach shuffle_table strongest_table
+    totals_table writers_table
+"""
 COMMON = {"parameters.csv": parameters}
 CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
     "pages/attention.py": {
@@ -359,6 +372,10 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         "lens.csv": lens,
         "surprise.csv": surprise,
         **COMMON,
+    },
+    "pages/feed_forward.py": {
+        **{f"{name}.csv": some for name in OF_FEED_FORWARD.split()},
+        "ratio_cost.csv": widths,
     },
     "pages/masks.py": {"heads.csv": heads, "leaks.csv": leaks},
     "pages/normalization.py": {

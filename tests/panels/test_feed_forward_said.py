@@ -1,10 +1,11 @@
-"""What the panels of the feed-forward layer say: facts filled in by hand, each case read."""
+"""What the panels of the feed-forward layer say and chart: facts filled in by hand."""
 
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from drawn import checked, visible
 from said_in import in_both
 
 from blocks import ModelConfig
@@ -12,21 +13,43 @@ from blocks.inspection.activations import ActivationFacts, Standing
 from blocks.inspection.permuted import ReachFacts, Shuffled, ShuffleFacts
 from blocks.inspection.ratios import Width, WidthFacts
 from blocks.inspection.routing import Layout, LayoutFacts, RoutingFacts
-from blocks.inspection.units import GateFacts, UnitFacts, UnitTokens
+from blocks.inspection.units import GateFacts, LayersFacts, LayerUnits, UnitFacts, UnitTokens
 from blocks.inspection.wide import Place
 from blocks.model.kinds import Activation, PositionKind, RouterKind
 from blocks.model.parts import ExpertsConfig
-from pages.panels.feed_forward import activation, experts, positions, shared, units, width
+from pages.figures.chart import Chart, Kind
+from pages.figures.drawn_chart import drawn
+from pages.panels.feed_forward import (
+    activation,
+    dead_units,
+    expert_cost,
+    experts,
+    gate,
+    positions,
+    shared,
+    unit,
+    width,
+)
+from pages.panels.feed_forward.experts_picture import color_of, routes
 
 DENSE = Place(layer=1, expert=None, n_tokens=7, seed=3)
 LABELS = ("the", "`owl`", "sat")
+MARKUP = ("<b>the", "&amp;", "球" * 40)
 STANDING = Standing(0.6, 0.25, 0.0004, -0.001, outside=0.0, reach=4.0)
-ACTIVATION = ActivationFacts(DENSE, Activation.GELU, STANDING, pd.DataFrame(), pd.DataFrame())
+Z = np.linspace(-4, 4, 41)
+SLOPES = {"relu": (Z > 0).astype(float), "glu": 1 / (2 + Z**2), "gelu": 0.5 + Z / 4}
+CURVES = pd.concat(
+    pd.DataFrame({"activation": name, "z": Z, "value": Z, "slope": slope})
+    for name, slope in SLOPES.items()
+)
+SPREAD = pd.DataFrame({"value": [-1.0, 1.0], "share": [0.25, 0.5]})
+ACTIVATION = ActivationFacts(DENSE, Activation.GELU, STANDING, CURVES, SPREAD)
 UNITS = UnitFacts(
     DENSE,
     off_is_zero=True,
     units=pd.DataFrame(
         {
+            "unit": range(4),
             "active_share": [0.0, 0.0, 0.5, 1.0],
             "is_dead": [True, False, False, False],
             "is_saturated": [True, True, False, False],
@@ -68,10 +91,11 @@ ROUTING = RoutingFacts(
             "expert": [0, 1, 0],
             "rank": [0, 1, 0],
             "weight": [1.0, 0.25, 0.75],
+            "share": 0.5,
             "is_kept": [True, False, True],
         }
     ),
-    load=pd.DataFrame({"expert": [0, 1], "asked": [4, 1]}),
+    load=pd.DataFrame({"expert": [0, 1], "asked": [4, 1], "kept": [4, 0], "dropped": [0, 1]}),
     room=0,
     imbalance=1.234,
     n_dropped=0,
@@ -128,28 +152,28 @@ def test_the_activation(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_gate(monkeypatch: pytest.MonkeyPatch):
-    said = in_both(monkeypatch, activation.says_gate, GATE)
+    said = in_both(monkeypatch, gate.says_gate, GATE)
     assert "unit 6 is the strongest: gate 0.500 × value -2.000 = -1.000" in said["en"]
     assert "closed in 40%" in said["en"] and "`ˋowlˋ`" in said["zh"]
     bare = replace(GATE, is_gated=False)
-    assert "z = 1.500 becomes -1.000" in in_both(monkeypatch, activation.says_gate, bare)["en"]
+    assert "z = 1.500 becomes -1.000" in in_both(monkeypatch, gate.says_gate, bare)["en"]
     place = DENSE._replace(expert=6)
     elsewhere = replace(GATE, strongest=STRONGEST[:0], place=place)
-    said = in_both(monkeypatch, activation.says_gate, elsewhere)["en"]
+    said = in_both(monkeypatch, gate.says_gate, elsewhere)["en"]
     assert "was not routed to expert 7" in said
 
 
 def test_the_units(monkeypatch: pytest.MonkeyPatch):
-    said = in_both(monkeypatch, units.says_units, UNITS)
+    said = in_both(monkeypatch, dead_units.says_units, UNITS)
     assert "1 of 4 units are dead (25%), 2 saturated at every token, 2 never" in said["en"]
     assert "median unit is active at 25% of the tokens" in said["en"] and "25%" in said["zh"]
-    assert "φ(z) = 0" in in_both(monkeypatch, units.says_definition, UNITS)["en"]
+    assert "φ(z) = 0" in in_both(monkeypatch, dead_units.says_definition, UNITS)["en"]
     soft = replace(UNITS, off_is_zero=False)
-    assert "|φ(z)| < 0.01" in in_both(monkeypatch, units.says_definition, soft)["zh"]
+    assert "|φ(z)| < 0.01" in in_both(monkeypatch, dead_units.says_definition, soft)["zh"]
 
 
 def test_one_unit(monkeypatch: pytest.MonkeyPatch):
-    said = in_both(monkeypatch, units.says_unit, TOKENS)
+    said = in_both(monkeypatch, unit.says_unit, TOKENS)
     assert said["en"] == (
         "Unit 10 is active at 50% of the tokens and saturated at 0%. "
         "It is strongest at `ˋowlˋ`, `sat` (2.00)."
@@ -161,7 +185,7 @@ def test_a_unit_with_a_sign_is_strongest_where_its_size_is(monkeypatch):
     hidden = np.array([[0, 0, 0], [0.25, 2.0, -7.0]], dtype=np.float32)
     facts = replace(TOKENS, hidden=hidden)
     assert facts.strongest["hidden"].tolist() == [-7.0, 2.0, 0.25]
-    said = in_both(monkeypatch, units.says_unit, facts)
+    said = in_both(monkeypatch, unit.says_unit, facts)
     assert said["en"].endswith("It is strongest at `sat` (-7.00).")
 
 
@@ -201,11 +225,11 @@ def test_the_layouts(monkeypatch: pytest.MonkeyPatch):
     mixture, dense = Layout(8, 2, 64, 900, 300, 9), Layout(1, 1, 64, 300, 300, 3)
     config = ModelConfig.from_flat({"n_experts": 8, "n_active_experts": 2})
     facts = LayoutFacts(config, mixture, dense, None)
-    said = in_both(monkeypatch, experts.says_layouts, facts)["en"]
+    said = in_both(monkeypatch, expert_cost.says_layouts, facts)["en"]
     assert "900 parameters, 3.0 times as many as the dense model" in said
     assert "Each token uses 300 of them (33%), with 3.0 times the dense model's" in said
     limited = replace(facts, config=config.replace(expert_capacity=1.0))
-    assert "upper bound" in in_both(monkeypatch, experts.says_layouts, limited)["en"]
+    assert "upper bound" in in_both(monkeypatch, expert_cost.says_layouts, limited)["en"]
 
 
 def test_shuffling(monkeypatch: pytest.MonkeyPatch):
@@ -233,3 +257,90 @@ def test_reach(monkeypatch: pytest.MonkeyPatch):
     assert "Only `sat` itself" in said and said.endswith("its outputs may be rounded differently.")
     limited = replace(other, has_capacity=True)
     assert "displace others" in in_both(monkeypatch, positions.says_reach, limited)["en"]
+
+
+LAYOUTS = LayoutFacts(
+    ModelConfig.from_flat({"n_experts": 8}),
+    Layout(8, 2, 64, 900, 300, 9),
+    Layout(1, 1, 64, 300, 300, 3),
+    None,
+)
+LAYERS = LayersFacts(tuple(LayerUnits(layer, 0.1, 0.004, 0.5) for layer in range(3)), selected=1)
+CHARTS = (
+    activation.bends(replace(ACTIVATION, chosen=Activation.RELU)),
+    gate.closed(replace(GATE, labels=MARKUP)),
+    gate.factors(replace(GATE, token_label=MARKUP[0])),
+    dead_units.per_layer(LAYERS),
+    dead_units.by_activity(UNITS),
+    unit.exciting(replace(TOKENS, labels=MARKUP)),
+    width.cost(WIDTHS),
+    width.written(WIDTHS),
+    experts.load(ROUTING),
+    expert_cost.totals(LAYOUTS),
+    positions.reach(replace(REACH, labels=MARKUP)),
+)
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.title)
+def test_each_chart_can_be_drawn_and_has_numbers_and_its_tokens_are_no_markup(chart: Chart):
+    shown = checked(drawn(chart))
+    assert not any("<b>the" in text for text in visible(shown))
+    assert len(chart.table()) == sum(len(chart.table_of(each)) for each in chart.series)
+
+
+def test_the_chosen_activation_is_strong_and_its_flat_ground_gray():
+    chart = CHARTS[0]
+    strong = [each.plot for each in chart.series if each.kind is Kind.LINE and each.look.width > 3]
+    assert strong == [0, 1] and [each.x0 for each in chart.grounds] == [-4]
+    assert chart.grounds[0].x1 == pytest.approx(0.2)  # to where the slope is 1
+    assert activation.bends(replace(ACTIVATION, chosen=Activation.GLU)).grounds == []
+    assert activation.bends(ACTIVATION).grounds == []  # its slope only crosses zero
+
+
+def test_units_are_sorted_and_the_silent_end_is_named():
+    chart = dead_units.by_activity(replace(UNITS, shown=(3,), selected=2))
+    every, some = (chart.table_of(each) for each in chart.series)
+    assert every["active_share"].tolist() == [1, 0.5, 0, 0] and some["unit"].tolist() == [3, 2]
+    assert chart.words[0].text == "never active: 2 (1 dead)" and chart.grounds[0].x0 == 2.5
+    assert dead_units.per_layer(LAYERS).grounds[0].x0 == 1.5
+    assert dead_units.per_layer(replace(LAYERS, layers=LAYERS.layers[:1])).grounds == ()
+
+
+def test_what_is_looked_at_is_marked():
+    assert (
+        gate.factors(GATE).outlined == [0]
+        and gate.factors(replace(GATE, selected=9)).outlined == []
+    )
+    assert len(gate.factors(replace(GATE, is_gated=False)).series) == 2
+    assert len(gate.closed(GATE).grounds) == 1 and not gate.closed(replace(GATE, token=9)).grounds
+    assert gate.closed(replace(GATE, numbers=())) is None
+    first, second, _third = unit.exciting(replace(TOKENS, pinned=1)).series[0].look.color
+    assert first != second
+    outlines = [len(unit.unit_map(t).layout.shapes) for t in (TOKENS, replace(TOKENS, pinned=9))]
+    assert outlines == [2, 1]
+
+
+def test_a_click_on_the_map_returns_unit_and_token():
+    marks = unit.unit_map(replace(TOKENS, numbers=(3, 4, 8))).data[1]
+    assert marks.customdata[5] == [9, 8] and (marks.x[5], marks.y[5]) == (2, 1)
+    many = np.zeros((8, 256), dtype=np.float32)
+    wide = replace(TOKENS, units=tuple(range(2, 10)), labels=LABELS[:1] * 256, hidden=many)
+    drawn_by = unit.unit_map(replace(wide, numbers=tuple(range(256)))).data[1].type
+    assert (drawn_by, marks.type) == ("scattergl", "scatter")
+
+
+def test_far_apart_writes_are_on_a_logarithmic_axis():
+    near, far = replace(WIDTHS, own_write=0.2), replace(WIDTHS, own_write=9.0)
+    silent = tuple(each._replace(write_rms=0.0) for each in WIDTHS.widths)
+    none = replace(WIDTHS, widths=silent, own_write=0.0)
+    assert [width.written(each).y.is_log for each in (near, far, none)] == [False, True, False]
+
+
+def test_dropped_choices_are_crossed_and_the_load_has_its_even_share_and_its_room():
+    _cells, kept, dropped = routes(ROUTING, _=str).data
+    assert kept.customdata == ([0, 0], [0, 1]) and list(dropped.customdata) == [[1, 1]]
+    assert len(routes(replace(ROUTING, expert=None), _=str).layout.shapes) == 1
+    full = experts.load(replace(ROUTING, room=2))
+    assert [full.table_of(each)["x"][0] for each in full.series[2:]] == [2.5, 2]
+    assert len(experts.load(ROUTING).series) == 3
+    assert len({color_of(i) for i in range(16)}) == 16

@@ -57,10 +57,17 @@ def test_the_unit_and_the_loss_without_the_value(monkeypatch: pytest.MonkeyPatch
     units = pd.DataFrame(
         {"unit": [7], "hidden": [900.5], "elsewhere": [0.02], "weight": [5.0], "written": [4502.5]}
     )
-    said = in_both(monkeypatch, massive.says_unit, Writers(1, units, 5000.0))
+    unit = massive.Unit(Writers(1, units, 5000.0))
+    said = in_both(monkeypatch, massive.says_unit, unit)
     assert said["en"] == (
         "Unit 8 of layer 2 is 900.50 at this token and at most 0.02 in size at any other; it "
         "writes 90% of what the feed-forward layer adds there."
+    )
+    both = Rerun(21820, 6.09, 1, 0.9), Rerun(5630, 6.11, 1, 0.9)
+    said = in_both(monkeypatch, massive.says_unit, massive.Unit(unit.writers, *both))["en"]
+    assert said.endswith(
+        "Without unit 8 the value is 5,630 instead of 21,820, and the loss 6.11 instead of 6.09 "
+        "bits per token."
     )
     monkeypatch.setattr(tokens, "label", lambda run, token_id: f"<{token_id}>")
     found = (Rerun(5000, 6, 1, 0.9), Rerun(5100, 6.25, 1, 0.8), Rerun(0, 20, 2, 0.1))
@@ -76,9 +83,10 @@ def test_the_pictures_tell_their_largest_and_what_a_click_returns():
     picture = massive_picture.largest_values(FACTS, _=str)
     assert "the largest is 5,000 at an₁ after layer 2, in channel 6" in described(picture, _=str)
     assert picture.parts["data"][1]["customdata"][4] == [1, 1]
-    curves = massive_picture.way_of_a_channel(FACTS, _=str).parts["data"]
-    assert [each["name"] for each in curves] == ["an₁ (1)", "owl (2)", "median size of all values"]
-    assert curves[0]["y"].tolist() == [0.5, 9, 5000, 2000]
+    chart = massive.way_of_a_channel(FACTS)
+    names = [each.look.name for each in chart.series]
+    assert names == ["an₁ (1)", "owl (2)", "median size of all values"]
+    assert chart.table()["size"].tolist()[:4] == [0.5, 9, 5000, 2000]
 
 
 def test_sinks_are_named_with_their_places(monkeypatch: pytest.MonkeyPatch):
@@ -89,12 +97,3 @@ def test_sinks_are_named_with_their_places(monkeypatch: pytest.MonkeyPatch):
     assert sinks.set_apart(RUN, True) == (0, 1) and sinks.set_apart(RUN, False) == ()
     alone = replace(RUN, input=Input(tokens=("an", "owl")))
     assert sinks.set_apart(alone, True) == ()  # nothing would be left
-
-
-def test_the_loss_without_the_unit_stands_beside_that_with_it(monkeypatch: pytest.MonkeyPatch):
-    both = Rerun(21820, 6.09, 1, 0.9), Rerun(5630, 6.11, 1, 0.9)
-    said = in_both(monkeypatch, lambda pair: massive.says_without_unit(1229, *pair), both)
-    assert said["en"] == (
-        "Without unit 1230 the value is 5,630 instead of 21,820, and the loss 6.11 instead of 6.09 "
-        "bits per token."
-    )

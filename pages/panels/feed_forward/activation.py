@@ -1,148 +1,123 @@
-"""Where the units of this run stand on the activation, and what multiplies in a gated layer."""
+"""Where do pre-activations land? The units of this run on the curve of the activation."""
 
-from functools import lru_cache
+import numpy as np
+import pandas as pd
 
-from blocks.inspection import activations, source, units
-from blocks.inspection.activations import ActivationFacts
-from blocks.inspection.units import GateFacts
-from blocks.observe.run import Run
-from pages.figures.counting import from_one
-from pages.figures.theme import Picture, Translate
-from pages.panels.feed_forward import activation_picture, shared
+from blocks.inspection import activations
+from blocks.inspection.activations import ActivationFacts, same_bend
+from blocks.model.faults import N_
+from blocks.model.kinds import Activation
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Ground, Look, bars, line
+from pages.figures.theme import faint
+from pages.panels.feed_forward import shared
 from pages.ui import terms
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, enumeration, literal, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.tables import show_table
-from pages.ui.views import pin_token
-from pages.ui.ways import click_sets, way
+from pages.ui.declared import Panel
+from pages.ui.language import _, enumeration, fill, sentences
+from pages.ui.parts import Note, Say, Shown
 
-
-@lru_cache(maxsize=64)
-def activation_facts(run: Run, layer: int, expert: int) -> ActivationFacts:
-    """Where all pre-activations of the layer stand."""
-    return activations.activation_facts(shared.see(run, layer), expert)
-
-
-@lru_cache(maxsize=64)
-def gate_facts(run: Run, layer: int, expert: int, token: int, unit: int) -> GateFacts:
-    """What multiplies at a token."""
-    return units.gate_facts(shared.see(run, layer), expert, token, unit)
+DASHES = (
+    *("dot", "dash", "12px,3px", "dashdot"),
+    *("16px,4px,3px,4px", "10px,3px,2px,3px,2px,3px"),  # all of them whole within a legend's 30 px
+)
+TALL, FLAT = 430, 0.01
+activation_facts = shared.kept(activations.activation_facts)
 
 
 def says_activation(facts: ActivationFacts) -> str:
     """Where the units of this run stand on the activation."""
-    found = facts.standing
     text = _(
-        "{where}: {below} of the pre-activations are below 0; the median is {median:.2f}. "
-        "Of all token–unit pairs, {off} are off, and in {flat} the slope of the "
-        "activation is below 0.01 in magnitude."
+        "{where}: {below_zero:percent} of the pre-activations are below 0; the median is "
+        "{median:z.2f}. Of all token–unit pairs, {off:percent} are off, and in {flat:percent} the "
+        "slope of the activation is below 0.01 in magnitude."
     )
-    said = text.format(
-        where=shared.where(facts.place),
-        below=percent(found.below_zero),
-        median=round(found.median, 2) + 0.0,  # no −0.00
-        off=percent(found.off),
-        flat=percent(found.flat),
-    )
-    if found.outside:
-        more = _("{share} of the pre-activations lie outside the plotted range.")
-        said = sentences(said, more.format(share=percent(found.outside)))
-    return said
+    said = fill(text, facts.standing, where=shared.where(facts.place))
+    outside = _("{outside:percent} of the pre-activations lie outside the plotted range.")
+    return sentences(said, fill(outside, facts.standing) if facts.standing.outside else "")
 
 
-def says_gate(facts: GateFacts) -> str:
-    """What multiplies at the pinned token, and how often the gate is shut."""
-    token = literal(facts.token_label)
-    if facts.place.expert is not None and facts.strongest.empty:
-        text = _(
-            "{token} was not routed to expert {expert}: pin another token or choose its expert."
-        )
-        return text.format(token=token, expert=from_one(facts.place.expert))
-    text = _(
-        "At {token}, unit {unit} is the strongest: z = {pre:.3f} becomes {hidden:.3f}. Over "
-        "this input, units are off in {off} of all token–unit pairs."
-    )
-    if facts.is_gated:
-        text = _(
-            "At {token}, unit {unit} is the strongest: gate {gate:.3f} × value {up:.3f} = "
-            "{hidden:.3f}. Over this input the gate is closed in {off} of all token–unit "
-            "pairs."
-        )
-    first = facts.strongest.iloc[0]
-    numbers = {name: first[name] for name in ("pre", "gate", "up", "hidden")}
-    unit = from_one(first["unit"])
-    return text.format(token=token, unit=unit, off=percent(facts.off), **numbers)
+def bends(facts: ActivationFacts) -> Chart:
+    """φ, φ′ and the pre-activations over one x axis: the chosen kind strong, the others faint.
 
-
-def draw_activation(facts: ActivationFacts, *, _: Translate) -> Picture:
-    """The curves by what they are called; kinds that are alike share one."""
-    names = [enumeration(terms.option(kind) for kind in group) for group in activations.same_bend()]
-    return activation_picture.bends(facts, names, _=_)
-
-
-def gate_table(facts: GateFacts) -> None:
-    """The strongest units: what multiplies, and what comes of it."""
-    names = {"unit": _("unit"), "pre": "z", "gate": _("gate"), "up": _("value"), "hidden": "hidden"}
-    table = facts.strongest if facts.is_gated else facts.strongest.drop(columns=["gate", "up"])
-    table = table.assign(unit=table["unit"].map(from_one))
-    shown = table.rename(columns=names).round(4)
-    show_table(shown, key="strongest_table", height=190)
-
-
-@section
-def the_bend(run: Run) -> None:
-    """All activations and their derivatives, over the real pre-activations."""
-    at = shared.selection(run)
-    shown = run, at.layer, at.expert
-    code = (activations.slope, activations.is_off, activations.is_saturated)
-    with explained(("activations",), code, key="bend"):
-        say(says_activation, *shown, facts=activation_facts)
-    show(draw_activation, *shown, facts=activation_facts, key="bend_curves")
-    note(
-        _(
-            "Derivatives are computed by autograd. Gray: the chosen activation passes hardly "
-            "any gradient, |φ′(z)| < 0.01. In a gated layer the activation is applied to the "
-            "gate, and z is the gate's pre-activation."
-        )
+    Kinds that are alike share a curve. Where |φ′| < 0.01 of the chosen kind the ground is grey.
+    """
+    curves, reach = facts.curves, facts.standing.reach
+    of = {kind: curves[curves["activation"] == kind] for kind in Activation}
+    near = _("near {z:.2f}: {share:.2%} of all pre-activations")
+    return Chart(
+        _("Activation, its slope, and this run's inputs"),
+        facts.spread.rename(columns={"value": "z"}),
+        Axis(_("z, the input to the activation"), (-reach, reach), of="z"),
+        (
+            Axis("φ(z)", (-0.7, max(2.0, 0.7 * reach)), share=0.36),
+            Axis("φ′(z)", (-0.25, 2.1), ticks=(0, 1, 2), share=0.26),
+            Axis(_("share"), is_share=True, from_0=True, n_ticks=3, share=0.22),
+        ),
+        [
+            *(
+                line(column, look, rows=of[kind], plot=plot, in_legend=not plot)
+                for plot, column in enumerate(("value", "slope"))
+                for kind, look in _looks(facts).items()
+            ),
+            bars("share", plot=2, hover=near, in_legend=False),
+        ],
+        hover="{name}: {y:.3f} (z = {x:.2f})",
+        tall=TALL,
+        gap=0,
+        grounds=_flat_ground(of[facts.chosen]),
     )
 
 
-@section
-def the_gate(run: Run) -> None:
-    """Gate and value apart, for the strongest units of the pinned token."""
-    at = shared.selection(run)
-    facts = gate_facts(run, *at)
-    code = (*source.part_source(run.config, "feed_forward"), units.strongest)
-    with explained(("feed_forward", "activations"), code, key="gate"):
-        say(says_gate, run, *at, facts=gate_facts)
-    way_to_a_gate(facts)
-    left, right = columns([6, 5])
-    with left:
-        if not facts.strongest.empty:
-            show(
-                activation_picture.factors,
-                *(run, *at),
-                facts=gate_facts,
-                key="factors",
-                on_click=click_sets("unit"),
+def _looks(facts: ActivationFacts) -> dict[Activation, Look]:
+    """How each kind is drawn, of those that are alike one; the chosen one last, on top."""
+    groups = {
+        next((k for k in group if k == facts.chosen), group[0]): group for group in same_bend()
+    }
+    names = {kind: enumeration(map(terms.option, group)) for kind, group in groups.items()}
+    others = [kind for kind in groups if kind != facts.chosen]
+    grey = faint(palette.BEFORE, 0.75)
+    looks = {
+        kind: Look(names[kind], grey, width=1.5, dash=DASHES[i % len(DASHES)])
+        for i, kind in enumerate(others)
+    }
+    return {**looks, facts.chosen: Look(names[facts.chosen], width=3.5)}
+
+
+def _flat_ground(own: pd.DataFrame) -> list[Ground]:
+    """A grey ground over every stretch where the chosen kind passes hardly any gradient.
+
+    Where the slope only crosses zero there is none.
+    """
+    z, slope = own["z"].to_numpy(), own["slope"].to_numpy()
+    is_flat = np.abs(slope) < FLAT
+    edges = [i for i in range(1, len(z)) if is_flat[i] != is_flat[i - 1]]
+    starts = [0, *edges]
+    stretches = zip(starts, [*edges, len(z) - 1], strict=True)
+    return [
+        Ground(float(z[start]), float(z[end]), palette.MASKED)
+        for start, end in stretches
+        if is_flat[start] and not slope[max(0, start - 1)] * slope[end] < -(FLAT**2)
+    ]
+
+
+PANEL = Panel(
+    "activation",
+    N_("Where do pre-activations land?"),
+    choices=shared.layer_and_expert,
+    fields=("activation", "d_model", "d_ff", "initialization"),
+    concepts=("activations",),
+    code=(activations.slope, activations.is_off, activations.is_saturated),
+    at=shared.of_units,
+    facts=activation_facts,
+    shows=(
+        Say(says_activation),
+        Shown(bends, "bend_curves"),
+        Note(
+            N_(
+                "Derivatives are computed by autograd. Gray: the chosen activation passes hardly "
+                "any gradient, |φ′(z)| < 0.01. In a gated layer the activation is applied to the "
+                "gate, and z is the gate's pre-activation."
             )
-    with right:
-        if facts.numbers:
-            draw = activation_picture.closed
-            show(draw, run, *at, facts=gate_facts, key="closed", on_click=pin_token)
-        if not facts.strongest.empty:
-            gate_table(facts)
-
-
-def way_to_a_gate(facts: GateFacts) -> None:
-    """For an activation without a gate, and back."""
-    if facts.is_gated:
-        label = _("Without a gate: {kind}").format(kind=terms.option("gelu"))
-        way(label, "without_gate", activation="gelu")
-    else:
-        label = _("With a gate: {kind}").format(kind=terms.option("swiglu"))
-        way(label, "with_gate", activation="swiglu")
+        ),
+    ),
+)

@@ -1,4 +1,4 @@
-"""Mixture of experts: where the router sends each token, how full they are; what they cost."""
+"""Which expert? Where the router sends each token, and how full the experts are."""
 
 import html
 from functools import lru_cache
@@ -7,29 +7,27 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from blocks import ModelConfig
-from blocks.cost.parameters import active_parameters
 from blocks.inspection import ratios, routing
-from blocks.inspection.routing import LayoutFacts, RoutingFacts
+from blocks.inspection.routing import RoutingFacts
 from blocks.model import devices
 from blocks.model import experts as parts
+from blocks.model.faults import N_
 from blocks.model.kinds import RouterKind
 from blocks.observe.run import Run
+from pages.figures import palette
+from pages.figures.chart import ROW, Axis, Chart, Look, Series, bars, line
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_group, each_row
-from pages.panels.cost.shared import capacity_note
-from pages.panels.feed_forward import experts_picture, shared
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.frame import must_have, section
-from pages.ui.language import _, bracketed, enumeration, literal, ngettext, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import say
+from pages.figures.theme import faint
+from pages.panels.feed_forward import shared
+from pages.panels.feed_forward.experts_picture import color_of, height_of, routes
+from pages.ui.declared import Panel
+from pages.ui.language import _, bracketed, enumeration, fill, ngettext, sentences
+from pages.ui.parts import Beside, Controls, Html, Matrix, Note, Say, Shown, Table
 from pages.ui.settings import memory_budget
-from pages.ui.tables import show_table
 from pages.ui.ways import click_sets, way
 
-EVEN_SHARE = 1.0
+EVEN_SHARE, PALE = 1.0, faint(palette.PINNED, 0.25)
 FAINT = "38"  # hexadecimal, of 255: text stays readable on it
 
 
@@ -40,17 +38,18 @@ def routing_facts(run: Run, layer: int, expert: int, token: int) -> RoutingFacts
     return routing.routing_facts(shared.see(run, layer), found, expert, token)
 
 
-@lru_cache(maxsize=16)
-def layout_facts(config: ModelConfig) -> LayoutFacts:
-    """What the experts add."""
-    return routing.layout_facts(config)
+def bytes_of_mixture(run: Run) -> int:
+    """What the experts of the demonstration take; a mixture of its own is there already."""
+    if run.config.n_experts > 1:
+        return 0
+    return ratios.bytes_to_build(routing.mixture(run.config), devices.DTYPES[run.dtype])
 
 
-def can_show_mixture(run: Run) -> bool:
-    """Whether the demonstration fits into the memory of this server."""
-    dtype, config = devices.DTYPES[run.dtype], routing.mixture(run.config)
-    budget = memory_budget(run.device)
-    return run.config.n_experts > 1 or ratios.is_affordable(config, dtype, budget)
+def says_too_large(run: Run) -> str | None:
+    """Where the demonstration does not fit into the memory of this server."""
+    if bytes_of_mixture(run) <= memory_budget(run.device):
+        return None
+    return _("Experts of this width need more memory than this server allows: use a smaller d_ff.")
 
 
 def says_routes(facts: RoutingFacts) -> str:
@@ -61,18 +60,12 @@ def says_routes(facts: RoutingFacts) -> str:
         for row in each_row(facts.of_token)
     )
     text = _(
-        "Experts chosen for {token}, out of {n}: {listed}. The busiest expert is chosen "
-        "{most} times (an equal share would be {even:.1f}); the Switch load-balancing loss "
-        "is {balance:.2f} (1: perfectly balanced)."
+        "Experts chosen for {token:token}, out of {n}: {listed}. The busiest expert is chosen "
+        "{most_chosen} times (an equal share would be {even_share:.1f}); the Switch "
+        "load-balancing loss is {imbalance:.2f} (1: perfectly balanced)."
     )
-    said = text.format(
-        token=literal(facts.labels[facts.token]),
-        listed=listed,
-        n=len(facts.load),
-        most=facts.most_chosen,
-        even=facts.even_share,
-        balance=facts.imbalance,
-    )
+    n, token = len(facts.load), facts.labels[facts.token]
+    said = fill(text, facts, token=token, listed=listed, n=n)
     return sentences(said, _dropped(facts), _shared(facts))
 
 
@@ -80,75 +73,54 @@ def _shared(facts: RoutingFacts) -> str:
     if facts.shared_share is None:
         return ""
     text = ngettext(
-        "In addition, every token passes through {n} shared expert: its output's RMS is "
-        "{share:.2f} times that of the whole layer's output.",
-        "In addition, every token passes through {n} shared experts: their output's RMS is "
-        "{share:.2f} times that of the whole layer's output.",
+        "In addition, every token passes through {choice.n_shared_experts} shared expert: its "
+        "output's RMS is {shared_share:.2f} times that of the whole layer's output.",
+        "In addition, every token passes through {choice.n_shared_experts} shared experts: their "
+        "output's RMS is {shared_share:.2f} times that of the whole layer's output.",
         facts.choice.n_shared_experts,
     )
-    return text.format(n=facts.choice.n_shared_experts, share=facts.shared_share)
+    return fill(text, facts)
 
 
 def _dropped(facts: RoutingFacts) -> str:
     if not facts.room:
         return _("There is no capacity limit: nothing is dropped.")
     text = _(
-        "Capacity per expert: {room}. Token–expert assignments dropped: {dropped}; tokens "
+        "Capacity per expert: {room}. Token–expert assignments dropped: {n_dropped}; tokens "
         "that no routed expert processes (left to the residual connection and any shared "
-        "experts): {passed}."
+        "experts): {n_passed}."
     )
-    return text.format(room=facts.room, dropped=facts.n_dropped, passed=facts.n_passed)
+    return fill(text, facts)
 
 
 def says_router(facts: RoutingFacts) -> str:
     """How the router decides; and where the layer has none, which one is shown."""
+    n, choice = len(facts.load), facts.choice
     if not facts.is_own:
         text = _(
-            "This layer is dense. Shown: {n} experts, {k} active, with random, untrained "
+            "This layer is dense. Shown: {n} experts, {n_active} active, with random, untrained "
             "weights (seed {seed}), on the layer's real input."
         )
-        return text.format(n=len(facts.load), k=facts.n_active, seed=facts.seed)
-    choice = facts.choice
+        return fill(text, facts, n=n)
+    text = _(
+        "Router: linear layer without bias, softmax over {n} experts, then the top {n_active}."
+    )
     if choice.router_kind is RouterKind.SIGMOID:
         text = _(
             "Router: linear layer without bias, then a sigmoid for each of {n} scores; a "
             "bias that training adjusts to even out the load is added only when choosing the "
-            "top {k}."
+            "top {n_active}."
         )
-    else:
-        text = _("Router: linear layer without bias, softmax over {n} experts, then the top {k}.")
-    weight = (
-        _("The weights of the chosen experts sum to {sum:g}.")
-        if choice.normalize_top_k
-        else _("The chosen experts' weights are their router scores times {sum:g}.")
-    )
+    weight = _("The chosen experts' weights are their router scores times {routed_scale:g}.")
+    if choice.normalize_top_k:
+        weight = _("The weights of the chosen experts sum to {routed_scale:g}.")
     said = shared.weights(facts.seed)
-    parts = [
-        text.format(n=len(facts.load), k=facts.n_active),
-        weight.format(sum=choice.routed_scale),
-        f"{said[:1].upper() + said[1:]}.",
-    ]
-    return sentences(*parts)
-
-
-def says_layouts(facts: LayoutFacts) -> str:
-    """What experts buy."""
-    text = _(
-        "The MoE model has {total:,} parameters, {ratio:.1f} times as many as the dense "
-        "model. Each token uses {active:,} of them ({share}), with {flops:.1f} times the "
-        "dense model's feed-forward FLOPs per token."
+    return sentences(
+        fill(text, facts, n=n), fill(weight, choice), f"{said[:1].upper() + said[1:]}."
     )
-    said = text.format(
-        total=facts.mixture.total,
-        active=facts.mixture.active,
-        share=percent(facts.active_share),
-        ratio=facts.growth,
-        flops=facts.flops_growth,
-    )
-    return sentences(said, capacity_note(facts.config))
 
 
-def load_table(load: pd.DataFrame) -> None:
+def load_table(facts: RoutingFacts) -> pd.DataFrame:
     """Every expert: how often it was asked, what it took, and the router's mean probability."""
     names = {
         "expert": _("expert"),
@@ -158,29 +130,52 @@ def load_table(load: pd.DataFrame) -> None:
         "mean_prob": _("mean router score"),
         "bias": _("bias"),
     }
-    table = load.assign(expert=load["expert"].map(from_one))
-    shown = table.round({"mean_prob": 4, "bias": 4}).rename(columns=names)
-    show_table(shown, key="load_table")
+    table = facts.load.assign(expert=facts.load["expert"].map(from_one))
+    return table.round({"mean_prob": 4, "bias": 4}).rename(columns=names)
 
 
-def layout_table(facts: LayoutFacts) -> None:
-    """The compared layouts, exactly."""
-    names = [_("feed-forward"), _("total parameters"), _("active parameters"), _("FLOPs per token")]
-    rows = [
-        (experts_picture.layout_name(each, _), each.total, each.active, each.flops)
-        for each in facts.layouts
-    ]
-    show_table(pd.DataFrame(rows, columns=names), key="totals_table", counts=names[1:])
+def load(facts: RoutingFacts) -> Chart:
+    """How many choices fell on each expert: taken, and dropped for want of room."""
+    table, even, room = facts.load, facts.even_share, facts.room
+    most = max(table[["kept", "dropped"]].sum(axis=1).max(), even, room, 1)
+    numbers = table["expert"].map(from_one)
+    kept = Look(_("processed"), [color_of(expert) for expert in table["expert"]])
+    over = Look(_("dropped: over capacity"), PALE, edge=palette.PINNED, width=1.5)
+    levels = [_level(even, palette.BEFORE, _("equal share: {n:.1f}").format(n=even), "dot")]
+    if room:
+        levels.append(_level(room, palette.PINNED, _("capacity: {n}").format(n=room), "solid"))
+    return Chart(
+        _("Load of each expert"),
+        table.assign(number=numbers, dropped=table["dropped"].where(table["dropped"] > 0)),
+        Axis(_("token–expert assignments"), (0, 1.08 * most)),
+        Axis(_("expert"), names=[*map(str, numbers)]),
+        [
+            bars("kept", kept, hover=_("expert {number}: {kept:,} processed"), in_legend=False),
+            bars(
+                *("dropped", over),
+                hover=_("expert {number}: {dropped:,.0f} dropped"),
+                in_legend=bool(table["dropped"].any()),
+            ),
+            *levels,
+        ],
+        click=("expert", "number") if facts.is_own else (),
+        tall=height_of(len(table)),
+        stack="stack",
+    )
 
 
-def routed_text(facts: RoutingFacts) -> None:
+def _level(x: float, color: str, name: str, dash: str) -> Series:
+    """An upright line that has its name in the legend."""
+    look, ends = Look(name, color, width=2, dash=dash), {"x": [x, x], ROW: [-0.5, 1000]}
+    return line("x", look, rows=ends, hover="{name}", click=())
+
+
+def routed_text(facts: RoutingFacts) -> str:
     """The text, each token in the colour of its first expert, with the numbers of all of them."""
-    chips = [
+    return " ".join(
         _chip(facts.labels[token], choices, is_pinned=token == facts.token)
         for token, choices in each_group(facts.choices, "token")
-    ]
-    with st.container(key="routed_text"):
-        st.html(" ".join(chips))
+    )
 
 
 def _chip(label: str, choices: pd.DataFrame, *, is_pinned: bool) -> str:
@@ -190,7 +185,7 @@ def _chip(label: str, choices: pd.DataFrame, *, is_pinned: bool) -> str:
         str(number) if is_kept else f"<s>{number}</s>"
         for number, is_kept in zip(ranked["expert"].map(from_one), ranked["is_kept"], strict=True)
     ]
-    color = experts_picture.color_of(int(ranked["expert"].iloc[0]))
+    color = color_of(int(ranked["expert"].iloc[0]))
     ground = f"{color}{FAINT}" if ranked["is_kept"].any() else "transparent"
     style = (
         "display:inline-block; margin:2px 0; padding:1px 6px; border-radius:4px; "
@@ -201,75 +196,9 @@ def _chip(label: str, choices: pd.DataFrame, *, is_pinned: bool) -> str:
     return f'<span style="{style}">{text} <small>{"·".join(numbers)}</small></span>'
 
 
-@section
-def mixture_of_experts(run: Run) -> None:
-    """The run's own experts, or some random ones on the real input of its dense layer."""
-    at = shared.selection(run)
-    code = (parts.MixtureOfExperts, parts.within_capacity)
-    place = explained(("experts",), code, key="experts")
-    if not can_show_mixture(run):
-        text = _(
-            "Experts of this width need more memory than this server allows: use a smaller d_ff."
-        )
-        place.caption(text)
-        return
-    if run.config.n_experts == 1:
-        config, dtype = routing.mixture(run.config), devices.DTYPES[run.dtype]
-        must_have(ratios.bytes_to_build(config, dtype), run.device)
-    shown = run, at.layer, at.expert, at.token
-    facts = routing_facts(*shown)
-    with place:
-        say(says_routes, *shown, facts=routing_facts)
-    note(says_router(facts))
-    ways_among_experts(run.config)
-    _routes_and_load(shown, is_own=facts.is_own)
-    _text_and_table(facts)
-
-
-@section
-def what_experts_cost(run: Run) -> None:
-    """Parameters and FLOPs of the mixture, beside those of dense layers."""
-    place = explained(("experts",), (active_parameters,), key="expert_cost")
-    if run.config.attention_only:
-        place.info(shared.no_wide_layer(), icon=":material/lightbulb:")
-        return
-    with place:
-        say(says_layouts, run.config, facts=layout_facts)
-    left, right = columns([5, 6])
-    with left:
-        show(experts_picture.totals, run.config, facts=layout_facts, key="expert_totals")
-    with right:
-        layout_table(layout_facts(run.config))
-
-
-def _routes_and_load(shown: tuple[Run, int, int, int], *, is_own: bool) -> None:
-    pictures = (
-        (experts_picture.routes, "routes", click_sets("expert", "token")),
-        (experts_picture.load, "load", click_sets("expert")),
-    )
-    for column, (draw, key, on_click) in zip(columns([7, 4]), pictures, strict=True):
-        with column:
-            clicked = on_click if is_own else None
-            show(draw, *shown, facts=routing_facts, key=key, on_click=clicked)
-
-
-def _text_and_table(facts: RoutingFacts) -> None:
-    left, right = st.columns([6, 5])
-    with left:
-        routed_text(facts)
-        note(
-            _(
-                "Each token is shown in the color of its first expert, followed by the "
-                "numbers of its experts; a number is struck through where capacity was "
-                "exceeded. The pinned token is bold."
-            )
-        )
-    with right:
-        load_table(facts.load)
-
-
-def ways_among_experts(config: ModelConfig) -> None:
+def ways_among_experts(run: Run) -> None:
     """Into a mixture, out of it, and a limit to what an expert takes."""
+    config = run.config
     with st.container(horizontal=True, key="expert_ways"):
         if config.n_experts == 1:
             way(_("Try 8 experts, 2 active"), "try_experts", **routing.DEMO)
@@ -297,3 +226,44 @@ def ways_among_experts(config: ModelConfig) -> None:
                 **fine,
             )
         way(_("Back to one dense feed-forward layer"), "dense_again", n_experts=1)
+
+
+PANEL = Panel(
+    "experts",
+    N_("Which expert?"),
+    choices=shared.layer_and_expert,
+    fields=(
+        *("n_experts", "n_active_experts", "d_expert", "n_shared_experts", "router_kind"),
+        *("normalize_top_k", "expert_capacity", "d_ff"),
+    ),
+    concepts=("experts",),
+    code=(parts.MixtureOfExperts, parts.within_capacity),
+    at=shared.of_a_layer,
+    absent=says_too_large,
+    needs=bytes_of_mixture,
+    facts=routing_facts,
+    shows=(
+        Say(says_routes),
+        Note(says_router),
+        Controls(ways_among_experts),
+        Beside(
+            Matrix(routes, "routes", click=click_sets("expert", "token")),
+            Shown(load, "load", click=click_sets("expert")),
+            widths=(7, 4),
+        ),
+        Beside(
+            (
+                Html(routed_text, "routed_text"),
+                Note(
+                    N_(
+                        "Each token is shown in the color of its first expert, followed by the "
+                        "numbers of its experts; a number is struck through where capacity was "
+                        "exceeded. The pinned token is bold."
+                    )
+                ),
+            ),
+            Table(load_table, "load_table"),
+            widths=(6, 5),
+        ),
+    ),
+)

@@ -1,48 +1,61 @@
-"""The values that outweigh all others: where they stand, who writes them, what they are for."""
+"""Which value outweighs all others? Where it stands, who writes it, what it is for."""
 
 from functools import lru_cache, partial
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
-import streamlit as st
+from numpy.typing import NDArray
 
 from blocks.inspection import massive as measures
 from blocks.inspection import sinks
 from blocks.inspection.massive import MassiveFacts, Rerun, Writers
+from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures import palette
+from pages.figures.chart import ROW, Axis, Chart, Look, line
 from pages.figures.counting import from_one, told_apart
-from pages.figures.numbers import hundredths, readable
-from pages.panels.feed_forward import massive_picture, shared
+from pages.figures.numbers import readable
+from pages.figures.theme import token_label
+from pages.panels.feed_forward import shared
+from pages.panels.feed_forward.massive_picture import MOST_TOKENS, largest_values
 from pages.ui import cached, tokens
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, enumeration, listing, literal, sentences
+from pages.ui.declared import Panel
+from pages.ui.language import _, enumeration, fill, listing, literal, sentences
 from pages.ui.numbers import percent
-from pages.ui.said import say
+from pages.ui.parts import Beside, Controls, Matrix, Note, Say, Shown, Steps, Table, Text
 from pages.ui.sinks import found_in
-from pages.ui.steps import in_steps
-from pages.ui.tables import show_table
 from pages.ui.ways import click_sets, way
 
-LONG_TABLE, MOST_ROWS = 318, 8  # pixels; rows that are shown whole
+LONG_TABLE, CURVES = 318, 260  # pixels
+LEAST = 1e-3  # on a logarithmic scale
+STATES = ("measured", "usual", "zero")
+LOOKS = (
+    (palette.PINNED, "solid"),
+    (palette.ATTENTION, "dash"),
+    (palette.NORM, "dot"),
+    (palette.EMBEDDING, "dashdot"),
+)
 
 
 class Without(NamedTuple):
-    """The runs in which the largest value was set: what was set, and what came of it."""
+    """The runs in which the largest value was set: as measured, as in other texts, and 0."""
 
     run: Run
     found: tuple[Rerun, ...]
 
     @property
-    def has_all(self) -> bool:
-        """Whether all of them are there: as measured, as in other texts, and 0."""
-        return len(self.found) == len(STATES)
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """What each of them expects after the text."""
         return tuple(tokens.label(self.run, each.token_id) for each in self.found)
+
+
+class Unit(NamedTuple):
+    """The unit that writes most of the largest value; the text with it and without."""
+
+    writers: Writers
+    measured: Rerun | None = None
+    without: Rerun | None = None
 
 
 @lru_cache(maxsize=32)
@@ -61,85 +74,65 @@ def writers(run: Run) -> Writers | None:
     return measures.writers(seen, facts.largest.token, facts.largest.channel)
 
 
-def _as_measured(run: Run) -> Rerun:
-    return measures.as_it_was(run, cached.recording(run), massive_facts(run).born)
-
-
-def _as_usual(run: Run) -> Rerun:
-    born, model = massive_facts(run).born, cached.model(run)
-    with cached.turn(run.device):
-        return measures.rerun(run, model, born, measures.usual_value(run, model, born))
-
-
-def _as_zero(run: Run) -> Rerun:
-    born, model = massive_facts(run).born, cached.model(run)
-    with cached.turn(run.device):
-        return measures.rerun(run, model, born, 0.0)
-
-
-@lru_cache(maxsize=32)
-def without_unit(run: Run) -> Rerun:
-    """The text read without the unit that writes most of the largest value."""
-    found, model = writers(run), cached.model(run)
-    assert found is not None
-    with cached.turn(run.device):
-        unit = int(found.first["unit"])
-        return measures.without_unit(run, model, massive_facts(run).born, unit)
-
-
-STATES = (_as_measured, _as_usual, _as_zero)
-
-
 @lru_cache(maxsize=96)
-def in_state(run: Run, i: int) -> Rerun:
-    """One of the states of the largest value."""
-    return STATES[i](run)
+def in_state(run: Run, state: str) -> Rerun:
+    """The text read with the largest value as it is, usual, or 0; or without its unit."""
+    born, model, found = massive_facts(run).born, cached.model(run), writers(run)
+    if state == "measured":
+        return measures.as_it_was(run, cached.recording(run), born)
+    with cached.turn(run.device):
+        if state == "without" and found:
+            return measures.without_unit(run, model, born, int(found.first["unit"]))
+        value = measures.usual_value(run, model, born) if state == "usual" else 0.0
+        return measures.rerun(run, model, born, value)
+
+
+def states(run: Run) -> list[partial[Rerun]]:
+    """The work, a state after the other."""
+    return [partial(in_state, run, each) for each in STATES if measures.can_rerun(run)]
+
+
+def without(run: Run, n_states: int) -> Without:
+    """The first of the states."""
+    return Without(run, tuple(in_state(run, each) for each in STATES[:n_states]))
+
+
+def unit(run: Run) -> Unit | None:
+    """The first of the units that write the largest value, and the text without it."""
+    found = writers(run)
+    if found is None:
+        return None
+    if not measures.can_rerun(run):
+        return Unit(found)
+    return Unit(found, in_state(run, "measured"), in_state(run, "without"))
 
 
 def says_largest(facts: MassiveFacts) -> str:
     """Where the largest value is, how it comes and goes, and which tokens are massive."""
-    at = facts.largest
     text = _(
-        "The largest value of the stream is {value}, at {token} after layer {layer}, in channel "
-        "{channel}: {times} times the median size there ({median})."
+        "The largest value of the stream is {largest.value:readable}, at {token} after layer "
+        "{largest.layer:from_one}, in channel {largest.channel:from_one}: {times:readable} times "
+        "the median size there ({median:hundredths})."
     )
-    said = text.format(
-        value=readable(at.value),
-        token=_token(facts, at.token),
-        layer=from_one(at.layer),
-        channel=from_one(at.channel),
-        times=readable(facts.times),
-        median=hundredths(facts.median),
-    )
+    said = fill(text, facts, token=_token(facts, facts.largest.token))
     if not facts.sinks.tokens:
-        text = _("No token outweighs the others here, as in most small models.")
-        return sentences(said, text)
-    return sentences(said, _way(facts), _generations(facts))
-
-
-def _way(facts: MassiveFacts) -> str:
-    """Where it is written, and where it is taken back."""
-    attention, feed_forward = facts.writes
-    text = _("Layer {birth} writes it: attention {attention}, the feed-forward layer {wide}.")
-    if facts.death is None:
-        gone = _("It stays to the last layer.")
-    else:
-        gone = _("Layer {death} leaves less than half of it.")
-        gone = gone.format(death=from_one(facts.death))
-    written = text.format(
-        birth=from_one(facts.birth), attention=readable(attention), wide=readable(feed_forward)
+        return sentences(said, _("No token outweighs the others here, as in most small models."))
+    written = _(
+        "Layer {birth:from_one} writes it: attention {writes[0]:readable}, the feed-forward layer "
+        "{writes[1]:readable}."
     )
-    return sentences(written, gone)
+    gone = _("Layer {death:from_one} leaves less than half of it.")
+    gone = _("It stays to the last layer.") if facts.death is None else gone
+    return sentences(said, fill(written, facts), fill(gone, facts), _generations(facts))
 
 
 def _generations(facts: MassiveFacts) -> str:
     """Which tokens are massive, from where to where."""
     if not facts.generations:
         return ""
-    span, stretches = _("{first} to {last}"), dict[tuple[int, ...], list[str]]()
+    span, stretches = _("{first:from_one} to {last:from_one}"), dict[tuple[int, ...], list[str]]()
     for found in facts.generations:
-        layers = span.format(first=from_one(found.first), last=from_one(found.last))
-        stretches.setdefault(found.tokens, []).append(layers)
+        stretches.setdefault(found.tokens, []).append(fill(span, found))
     each = _("{tokens} after layers {layers}")
     listed = listing(
         each.format(
@@ -158,47 +151,40 @@ def _token(facts: MassiveFacts, token: int) -> str:
     return literal(told_apart(facts.run.input.labels)[token])
 
 
-def says_unit(found: Writers) -> str:
-    """Which unit writes it."""
+def says_unit(facts: Unit | None) -> str | None:
+    """Which unit writes it, and what comes of the text without that unit."""
+    if facts is None:
+        return None
     text = _(
-        "Unit {unit} of layer {layer} is {hidden} at this token and at most {elsewhere} in size at "
-        "any other; it writes {share} of what the feed-forward layer adds there."
+        "Unit {first[unit]:from_one} of layer {layer:from_one} is {first[hidden]:hundredths} at "
+        "this token and at most {first[elsewhere]:hundredths} in size at any other; it writes "
+        "{share:percent} of what the feed-forward layer adds there."
     )
-    unit = found.first
-    return text.format(
-        unit=from_one(unit["unit"]),
-        layer=from_one(found.layer),
-        hidden=hundredths(unit["hidden"]),
-        elsewhere=hundredths(unit["elsewhere"]),
-        share=percent(found.share),
+    more = _(
+        "Without unit {number:from_one} the value is {without.value:readable} instead of "
+        "{measured.value:readable}, and the loss {without.bits:.2f} instead of {measured.bits:.2f} "
+        "bits per token."
     )
+    rest = fill(more, facts, number=facts.writers.first["unit"]) if facts.without else ""
+    return sentences(fill(text, facts.writers), rest)
 
 
-def says_without(found: Without) -> str:
+def says_without(found: Without) -> str | None:
     """What the value is for, by the loss without it."""
-    measured, usual, zero = found.found
+    if len(found.found) < len(STATES):
+        return None
     text = _(
-        "Set to 0, this one value takes the loss from {bits:.2f} to {zero:.2f} bits per token. Set "
-        "to its mean in texts that begin at other tokens ({value}), it leaves {usual:.2f} bits."
+        "Set to 0, this one value takes the loss from {measured.bits:.2f} to {zero.bits:.2f} bits "
+        "per token. Set to its mean in texts that begin at other tokens ({usual.value:readable}), "
+        "it leaves {usual.bits:.2f} bits."
     )
-    return text.format(
-        bits=measured.bits, zero=zero.bits, usual=usual.bits, value=readable(usual.value)
-    )
+    return fill(text, **dict(zip(STATES, found.found, strict=True)))
 
 
-def says_without_unit(unit: int, measured: Rerun, without: Rerun) -> str:
-    """The value and the loss without the unit, which others that write it may hold up."""
-    text = _(
-        "Without unit {unit} the value is {value} instead of {before}, and the loss {without:.2f} "
-        "instead of {bits:.2f} bits per token."
-    )
-    return text.format(
-        unit=from_one(unit),
-        value=readable(without.value),
-        before=readable(measured.value),
-        without=without.bits,
-        bits=measured.bits,
-    )
+def says_left_out(facts: MassiveFacts) -> str | None:
+    """How many tokens are shown of a long text."""
+    text = _("Shown: the {n} tokens with the largest values.")
+    return text.format(n=MOST_TOKENS) if facts.leaves_out(MOST_TOKENS) else None
 
 
 def table_without(found: Without) -> pd.DataFrame:
@@ -215,8 +201,10 @@ def table_without(found: Without) -> pd.DataFrame:
     )
 
 
-def table_of_units(found: Writers) -> pd.DataFrame:
+def table_of_units(found: Writers | None) -> pd.DataFrame | None:
     """The units that write most of the value."""
+    if found is None:
+        return None
     units = found.units
     return pd.DataFrame(
         {
@@ -244,70 +232,75 @@ def table_of_layers(facts: MassiveFacts) -> pd.DataFrame:
     )
 
 
-@section
-def what_outweighs(run: Run) -> None:
-    """Layers and tokens, one channel on its way, the units that write it, the loss without it."""
-    code = (measures.massive_facts, sinks.massive_tokens, measures.writers, measures.rerun)
-    with explained(("massive_activations",), code, key="massive"):
-        say(says_largest, run, facts=massive_facts)
-    facts = massive_facts(run)
-    left, right = columns([6, 5])
-    with left:
-        show(
-            massive_picture.largest_values,
-            run,
-            facts=massive_facts,
-            key="largest_values",
-            on_click=click_sets("layer", "token"),
+def way_of_a_channel(facts: MassiveFacts) -> Chart:
+    """The size of one channel at the tokens that are followed, beside that of a median value."""
+    names = told_apart(facts.run.input.labels)
+    sizes = np.maximum(np.abs([*facts.traces, [np.nan, *facts.medians]]), LEAST)
+    looks = [
+        Look(f"{token_label(names[token])} ({from_one(token)})", color, "circle", size=5, dash=dash)
+        for token, (color, dash) in zip(facts.followed, LOOKS, strict=False)
+    ]
+    median = Look(_("median size of all values"), palette.BEFORE, dash="dash", width=1.5)
+    title = _("Channel {channel} on its way through the layers")
+    return Chart(
+        title.format(channel=from_one(facts.largest.channel)),
+        pd.DataFrame(sizes.T, columns=[f"size {i}" for i in range(len(sizes))]),
+        Axis(_("layer (0: input)"), of=ROW),
+        Axis(_("size"), _ends(sizes), is_log=True, said="{:,g}".format),
+        [line(f"size {i}", look) for i, look in enumerate((*looks, median))],
+        hover=_("layer {n}").format(n="{x}") + ": {y:.4g}",
+        tall=CURVES,
+    )
+
+
+def _ends(sizes: NDArray[np.float64]) -> tuple[float, float]:
+    return float(np.nanmin(sizes)), float(np.nanmax(sizes))
+
+
+def way_to_unit(run: Run) -> None:
+    """The way to the first of the units that write it."""
+    if found := writers(run):
+        way(
+            _("See this unit at every token"),
+            "massive_unit",
+            panel="unit",
+            layer=found.layer,
+            token=massive_facts(run).largest.token,
+            unit=int(found.first["unit"]),
         )
-        if facts.leaves_out(massive_picture.MOST_TOKENS):
-            text = _("Shown: the {n} tokens with the largest values.")
-            note(text.format(n=massive_picture.MOST_TOKENS))
-    with right:
-        show(massive_picture.way_of_a_channel, run, facts=massive_facts, key="channel_way")
-    left, right = columns(2)
-    with left:
-        _loss_without(run)
-    with right:
-        _units(run, facts)
-    show_table(
-        table_of_layers(facts),
-        key="massive_table",
-        n_names=2,
-        height=LONG_TABLE if run.config.n_layers > MOST_ROWS else "content",
-    )
 
 
-def _loss_without(run: Run) -> None:
-    """What the model makes of its text without the largest value."""
-    if not measures.can_rerun(run):
-        return
-    steps = [partial(in_state, run, i) for i in range(len(STATES))]
-    done = in_steps(steps, what=("massive", run), key="without_massive")
-    if not done.found:
-        return
-    found = Without(run, tuple(done.found))
-    if found.has_all:
-        st.markdown(says_without(found))
-    show_table(table_without(found), key="without_massive_table")
-
-
-def _units(run: Run, facts: MassiveFacts) -> None:
-    """The units that write it, and the way to the first of them."""
-    found = writers(run)
-    if found is None:
-        return
-    unit = int(found.first["unit"])
-    said = [says_unit(found)]
-    if measures.can_rerun(run):
-        said.append(says_without_unit(unit, in_state(run, 0), without_unit(run)))
-    st.markdown(sentences(*said))
-    show_table(table_of_units(found), key="writers_table")
-    way(
-        _("See this unit at every token"),
-        "massive_unit",
-        panel="unit",
-        layer=found.layer,
-        token=facts.largest.token,
-        unit=unit,
-    )
+PANEL = Panel(
+    "massive-activations",
+    N_("Which value outweighs all others?"),
+    fields=("n_layers", "d_ff", "activation"),
+    of_predictions=True,
+    concepts=("massive_activations",),
+    code=(measures.massive_facts, sinks.massive_tokens, measures.writers, measures.rerun),
+    facts=massive_facts,
+    shows=(
+        Say(says_largest),
+        Beside(
+            (
+                Matrix(largest_values, "largest_values", click=click_sets("layer", "token")),
+                Note(says_left_out),
+            ),
+            Shown(way_of_a_channel, "channel_way"),
+            widths=(6, 5),
+        ),
+        Beside(
+            Steps(
+                states,
+                Text(says_without, without),
+                Table(table_without, "without_massive_table", facts=without),
+                key="without_massive",
+            ),
+            (
+                Text(says_unit, unit),
+                Table(table_of_units, "writers_table", facts=writers),
+                Controls(way_to_unit),
+            ),
+        ),
+        Table(table_of_layers, "massive_table", n_names=2, height=LONG_TABLE),
+    ),
+)

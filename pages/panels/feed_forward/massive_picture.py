@@ -1,4 +1,4 @@
-"""The largest values of the stream: of each token after each layer, and one channel on its way."""
+"""The largest values of the stream, of each token after each layer."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from blocks.inspection.massive import MassiveFacts
 from pages.figures import marks, palette
-from pages.figures.axes import AXIS, log_axis, plot_room, room_under_legend
+from pages.figures.axes import plot_room
 from pages.figures.counting import from_one, told_apart
 from pages.figures.described import SAID
 from pages.figures.numbers import readable
@@ -17,10 +17,7 @@ from pages.figures.weights import outline
 
 MOST_TOKENS, NAMES = 48, 24
 TALL, FEW_ROWS, ROW, MOST_ROWS, FLAT, BOTTOM, TICKS = 36, 8, 16, 40, 6, 8, 12
-CURVES = 260
 LEAST = 1e-3  # on a logarithmic scale
-COLORS = (palette.PINNED, palette.ATTENTION, palette.NORM, palette.EMBEDDING)
-DASHES = ("solid", "dash", "dot", "dashdot")
 
 
 def largest_values(facts: MassiveFacts, *, _: Translate) -> Picture:
@@ -93,43 +90,4 @@ def _targets(
             )
             for layer, i in places
         ),
-    )
-
-
-def way_of_a_channel(facts: MassiveFacts, *, _: Translate) -> Picture:
-    """The size of one channel at the tokens that are followed, beside that of a median value."""
-    names = told_apart(facts.run.input.labels)
-    layers = list(range(len(facts.medians) + 1))
-    channel = from_one(facts.largest.channel)
-    hover = _("layer {n}").format(n="%{x}") + ": %{y:.4~g}<extra></extra>"
-    curves = [
-        marks.line(
-            layers,
-            np.maximum(np.abs(trace), LEAST),
-            mode="lines+markers",
-            name=f"{token_label(names[token])} ({from_one(token)})",
-            line={"color": color, "width": 2.5, "dash": dash},
-            marker={"size": 5, "color": color},
-            hovertemplate=hover,
-        )
-        for token, trace, color, dash in zip(
-            facts.followed, facts.traces, COLORS, DASHES, strict=False
-        )
-    ]
-    median = marks.line(
-        layers[1:],
-        np.maximum(facts.medians, LEAST),
-        name=_("median size of all values"),
-        line=marks.dashed(),
-        hovertemplate=hover,
-    )
-    drawn = np.concatenate((facts.traces.ravel(), facts.medians))
-    sizes = np.maximum(np.abs(drawn[np.isfinite(drawn)]), LEAST)
-    ends = float(sizes.min()), float(sizes.max())
-    return figure(
-        [*curves, median],
-        title=_("Channel {channel} on its way through the layers").format(channel=channel),
-        **room_under_legend(CURVES, AXIS),
-        xaxis={"title": _("layer (0: input)"), "zeroline": False},
-        yaxis={"title": _("size"), **log_axis(*ends, said="{:,g}".format)},
     )

@@ -1,91 +1,84 @@
-"""Each position alone: tokens shuffled, and one token changed, measured beside attention."""
+"""Is each token processed alone? Tokens shuffled, and one token changed, beside attention."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 import pandas as pd
-import streamlit as st
 
 from blocks.inspection import permuted
-from blocks.inspection.permuted import ReachFacts, Shuffled, ShuffleFacts
+from blocks.inspection.permuted import ReachFacts, ShuffleFacts
+from blocks.model.faults import N_
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
-from pages.panels.feed_forward import positions_picture, shared
-from pages.ui import cached, terms
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, literal, sentences
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Look, Words, bars, chosen
+from pages.figures.theme import token_label
+from pages.panels.feed_forward import shared
+from pages.ui import terms
+from pages.ui.declared import Panel
+from pages.ui.language import _, fill, literal, sentences
+from pages.ui.parts import Beside, Note, Say, Shown, Table, Text
+
+shuffle_facts = shared.kept(permuted.shuffle_facts)
+reach_facts = shared.kept(permuted.reach_facts)
 
 
-@lru_cache(maxsize=32)
-def shuffle_facts(run: Run, layer: int) -> ShuffleFacts:
-    """Shuffle the tokens and compare: feed-forward, attention without and with this run's mask."""
-    seen = shared.see(run, layer)
-    with cached.turn(run.device):
-        return permuted.shuffle_facts(seen)
+def layer_and_token(run: Run) -> tuple[Run, int, int] | None:
+    """What is looked at; None where there is no feed-forward layer."""
+    if run.config.attention_only:
+        return None
+    at = shared.selection(run)
+    return run, at.layer, at.token
 
 
-@lru_cache(maxsize=32)
-def reach_facts(run: Run, layer: int, token: int) -> ReachFacts:
-    """Change one token's input, and see whose outputs move."""
-    seen = shared.see(run, layer)
-    with cached.turn(run.device):
-        return permuted.reach_facts(seen, token)
+def says_too_short(run: Run) -> str | None:
+    """For a text of one token."""
+    is_alone = run.input.shape[1] == 1
+    return _("A single token cannot be reordered: type a longer text.") if is_alone else None
 
 
 def says_shuffled(facts: ShuffleFacts) -> str:
     """What shuffling the tokens changes, and why."""
     text = _(
-        "With the {n} tokens shuffled ({orders} orders tried), feed-forward outputs differ "
-        "from the shuffled original outputs by at most {difference} ({verdict})."
+        "With the {n_tokens} tokens shuffled ({n_orders} orders tried), feed-forward outputs "
+        "differ from the shuffled original outputs by at most {difference} ({verdict})."
     )
     own = facts.feed_forward
     verdict = _("rounding error only") if own.difference else _("exactly 0")
     if not own.is_rounding:
         verdict = _("more than rounding error: with a capacity limit, order matters")
     difference = f"{own.difference:.1e}" if own.difference else "0"
-    tried = {"n": facts.n_tokens, "orders": facts.n_orders}
-    said = text.format(difference=difference, verdict=verdict, **tried)
+    said = fill(text, facts, difference=difference, verdict=verdict)
     return sentences(said, *_of_attention(facts))
 
 
 def _of_attention(facts: ShuffleFacts) -> Iterator[str]:
-    bare, masked, kind = facts.unmasked, facts.masked, facts.position_kind
     text = _("Without a mask, the same shuffling changes attention by up to {difference:.2g}.")
-    if bare.is_rounding:
+    if facts.unmasked.is_rounding:
         text = _(
             "Attention without a mask changes by rounding error only ({difference:.1e}): it "
             "treats tokens as a set."
         )
-    elif kind in (PositionKind.ROPE, PositionKind.ALIBI):
+    elif facts.position_kind in (PositionKind.ROPE, PositionKind.ALIBI):
         text = _(
             "Even without a mask, attention changes by up to {difference:.2g}, since {kind} "
             "gives it position information."
         )
-    yield text.format(difference=bare.difference, kind=terms.option(kind))
-    if masked:
+    yield fill(text, facts.unmasked, kind=terms.option(facts.position_kind))
+    if facts.masked:
         text = _("With this run's mask, attention changes by up to {difference:.2g}.")
-        yield text.format(difference=masked.difference)
+        yield fill(text, facts.masked)
 
 
 def says_reach(facts: ReachFacts) -> str:
     """Whose output one changed token moves."""
     text = _(
-        "The input of {token} (position {position}) was replaced by a random vector with the "
-        "same RMS. Feed-forward outputs that changed: {wide} of {n}; attention outputs: "
+        "The input of {token:token} (position {changed:from_one}) was replaced by a random vector "
+        "with the same RMS. Feed-forward outputs that changed: {wide} of {n}; attention outputs: "
         "{read} of {n}."
     )
-    said = text.format(
-        token=literal(facts.labels[facts.changed]),
-        position=facts.changed + 1,
-        wide=facts.n_moved("feed_forward"),
-        read=facts.n_moved("attention"),
-        n=len(facts.labels),
-    )
-    return sentences(said, *_why_elsewhere(facts))
+    moved = {"wide": facts.n_moved("feed_forward"), "read": facts.n_moved("attention")}
+    n, token = len(facts.labels), facts.labels[facts.changed]
+    return sentences(fill(text, facts, token=token, n=n, **moved), *_why_elsewhere(facts))
 
 
 def _why_elsewhere(facts: ReachFacts) -> Iterator[str]:
@@ -103,7 +96,7 @@ def _why_elsewhere(facts: ReachFacts) -> Iterator[str]:
         yield text if facts.has_capacity else rounding
 
 
-def shuffled_table(parts: tuple[Shuffled, ...]) -> None:
+def shuffled_table(facts: ShuffleFacts) -> pd.DataFrame:
     """What shuffling the tokens changes in each part."""
     names = {
         "feed_forward": _("feed-forward"),
@@ -111,38 +104,62 @@ def shuffled_table(parts: tuple[Shuffled, ...]) -> None:
         "masked": _("attention, this run's mask"),
     }
     same, changes = _("same outputs"), _("different outputs")
-    shown = pd.DataFrame(
+    return pd.DataFrame(
         {
-            _("part"): [names[row.part] for row in parts],
-            _("after shuffling"): [same if row.is_rounding else changes for row in parts],
-            _("largest |difference|"): [f"{row.difference:.2g}" for row in parts],
-            _("RMS of the output"): [f"{row.size:.3g}" for row in parts],
+            _("part"): [names[row.part] for row in facts.parts],
+            _("after shuffling"): [same if row.is_rounding else changes for row in facts.parts],
+            _("largest |difference|"): [f"{row.difference:.2g}" for row in facts.parts],
+            _("RMS of the output"): [f"{row.size:.3g}" for row in facts.parts],
         }
     )
-    show_table(shown, key="shuffle_table")
 
 
-@section
-def each_position_alone(run: Run) -> None:
-    """Shuffle the tokens; change one of them; see what moves."""
-    at = shared.selection(run)
-    code = (permuted.shuffle_difference, permuted.reach_of)
-    place = explained(("feed_forward", "attention"), code, key="positions")
-    if run.input.shape[1] == 1:
-        text = _("A single token cannot be reordered: type a longer text.")
-        place.info(text, icon=":material/lightbulb:")
-        return
-    with place:
-        say(says_shuffled, run, at.layer, facts=shuffle_facts)
-    left, right = columns(2)
-    with left:
-        show(positions_picture.reach, run, at.layer, at.token, facts=reach_facts, key="reach")
-    with right:
-        shuffled_table(shuffle_facts(run, at.layer).parts)
-        st.markdown(says_reach(reach_facts(run, at.layer, at.token)))
-    note(
-        _(
-            "Each part was rerun on its own inputs from this run, in evaluation mode; where "
-            "a mask is used, it is not shuffled."
-        )
+def reach(facts: ReachFacts) -> Chart:
+    """Change of each token's output where the input of one token was changed."""
+    tokens = [*map(token_label, facts.labels)]
+    looks = {
+        "feed_forward": Look(_("feed-forward"), palette.FEED_FORWARD),
+        "attention": Look(_("attention"), palette.ATTENTION),
+    }
+    most = {part: max(1e-3, 1.08 * float(facts.moved[part].max())) for part in looks}
+    return Chart(
+        _("Outputs that change when {token} changes").format(token=tokens[facts.changed]),
+        facts.moved.assign(n=range(1, len(tokens) + 1), token=tokens),
+        Axis(tokens=facts.labels),
+        tuple(Axis(looks[p].name, (0, most[p]), is_share=True, n_ticks=4) for p in looks),
+        [bars(p, looks[p], plot=i, column=most[p]) for i, p in enumerate(looks)],
+        hover="{n} · {token} · {name}: {y:.1%}",
+        tall=290,
+        legend=Legend.NONE,
+        stack="overlay",
+        gap=0.1,
+        grounds=[chosen(facts.pinned)],
+        words=[Words(_("changed"), facts.changed)],
     )
+
+
+PANEL = Panel(
+    "positions",
+    N_("Is each token processed alone?"),
+    choices=shared.layer_and_expert,
+    fields=("n_layers", "d_ff", "position_kind"),
+    of_attention=True,
+    concepts=("feed_forward", "attention"),
+    code=(permuted.shuffle_difference, permuted.reach_of),
+    at=layer_and_token,
+    absent=says_too_short,
+    facts=reach_facts,
+    shows=(
+        Say(says_shuffled, shuffle_facts),
+        Beside(
+            Shown(reach, "reach"),
+            (Table(shuffled_table, "shuffle_table", facts=shuffle_facts), Text(says_reach)),
+        ),
+        Note(
+            N_(
+                "Each part was rerun on its own inputs from this run, in evaluation mode; where "
+                "a mask is used, it is not shuffled."
+            )
+        ),
+    ),
+)

@@ -1,8 +1,9 @@
 """What the panels of the feed-forward layer share: the layer, what is looked at, ways on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import NamedTuple
+from inspect import Signature, signature
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 import streamlit as st
 
@@ -21,6 +22,8 @@ from pages.ui.views import layer_choice
 from pages.ui.ways import way
 
 PILLS_UP_TO = 16
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Selection(NamedTuple):
@@ -87,20 +90,31 @@ def routes(run: Run, layer: int) -> Routing:
         return routing.route(seen)
 
 
-def of_a_layer(draw: Callable[[Run], None]) -> Callable[[Run], None]:
-    """A panel about a feed-forward layer: a model of attention alone has none."""
-    return lambda run: None if run.config.attention_only else draw(run)
+def kept(facts: Callable[Concatenate[SeenLayer, P], T]) -> Callable[Concatenate[Run, int, P], T]:
+    """Facts of a seen layer as facts of a run and a layer, which are kept."""
+
+    @lru_cache(maxsize=64)
+    def facts_of(run: Run, layer: int, *more: P.args, **named: P.kwargs) -> T:
+        seen = see(run, layer)
+        with cached.turn(run.device):
+            return facts(seen, *more, **named)
+
+    ours, theirs = (list(signature(each).parameters.values()) for each in (see, facts))
+    facts_of.__signature__ = Signature([*ours, *theirs[1:]])  # type: ignore[attr-defined]
+    return cast(Callable[Concatenate[Run, int, P], T], facts_of)
 
 
-def of_units(draw: Callable[[Run], None]) -> Callable[[Run], None]:
-    """A panel about units: an expert to which no token was sent has none to show."""
+def of_a_layer(run: Run) -> tuple[Hashable, ...] | None:
+    """What a panel about a layer reads; None where the model is of attention alone."""
+    return None if run.config.attention_only else (run, *selection(run))
 
-    def drawn(run: Run) -> None:
-        at = selection(run)
-        if see(run, at.layer).place(at.expert).n_tokens:
-            draw(run)
 
-    return of_a_layer(drawn)
+def of_units(run: Run) -> tuple[Hashable, ...] | None:
+    """The same for a panel about units; None where no token was sent to the expert."""
+    if run.config.attention_only:
+        return None
+    at = selection(run)
+    return (run, *at) if see(run, at.layer).place(at.expert).n_tokens else None
 
 
 @chooses("layer", "expert")

@@ -1,0 +1,317 @@
+"""What a declared panel is made of: sentences, charts and tables, each of which is drawn and saved.
+
+A part is a plain value. The frame draws it, sets A beside B, and writes it into files; the panel
+says only what there is. What is made of the facts may be None: then this part has nothing to show.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
+from inspect import signature
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from pages.figures.chart import Chart
+from pages.ui import chart, said, steps
+from pages.ui.explain import note
+from pages.ui.language import _
+from pages.ui.page_file import Part
+from pages.ui.tables import show_table
+
+ROW, HEAD = 35, 38  # pixels of a row of a table, and of its names
+Facts = Callable[..., Any]
+Makes = Callable[..., Any]
+Thunks = Sequence[Callable[[], Any]]
+
+
+class Given(NamedTuple):
+    """What a panel was read with, what makes its facts, and the place beside its explanations.
+
+    `n_done`: of long work, how many steps are done.
+    """
+
+    values: tuple[Hashable, ...]
+    facts: Facts | None
+    place: Any = None
+    n_done: tuple[int, ...] = ()
+
+    def of(self, facts: Facts | None) -> tuple[Facts, tuple[Hashable, ...]]:
+        """What makes the facts of a part, its own or those of the panel, and of which values."""
+        found = facts or self.facts
+        if found is None:
+            raise TypeError("a part without facts of its own needs those of its panel")
+        return found, (*wanted(found, self.values, len(self.n_done)), *self.n_done)
+
+    def facts_of(self, facts: Facts | None) -> Any:
+        """The facts themselves."""
+        found, values = self.of(facts)
+        return found(*values)
+
+
+def wanted(
+    function: Callable[..., Any], values: tuple[Hashable, ...], n_others: int = 0
+) -> tuple[Hashable, ...]:
+    """The first of the values, as many as the function has parameters beside others."""
+    return values[: _n_parameters(function) - n_others]
+
+
+@lru_cache(maxsize=512)
+def _n_parameters(function: Callable[..., Any]) -> int:
+    return len(signature(function).parameters)
+
+
+class Item:
+    """A part of a panel: drawn on the page, and written into files. Most give nothing to some."""
+
+    def draw(self, given: Given) -> None:
+        """Show it on the page."""
+        raise NotImplementedError
+
+    def parts(self, given: Given) -> Iterator[Part]:
+        """Yield what one file of the whole panel says of it."""
+        return iter(())
+
+    def charts(self, given: Given) -> Iterator[Any]:
+        """Yield its pictures, as the reader sees them."""
+        return iter(())
+
+    def tables(self, given: Given) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
+        """Yield the name of each file of numbers, and what makes it."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Say(Item):
+    """The sentence that says what to look for; of A as well, where it stands beside B."""
+
+    text: Callable[[Any], str]
+    facts: Facts | None = None
+
+    def draw(self, given: Given) -> None:
+        """In the place beside the explanations."""
+        facts, values = given.of(self.facts)
+        with given.place:
+            said.say(self.text, *values, facts=facts)
+
+    def parts(self, given: Given) -> Iterator[Part]:
+        """The same sentence."""
+        facts, values = given.of(self.facts)
+        yield Part("note", said.of_both(self.text, values, facts))
+
+
+@dataclass(frozen=True)
+class Note(Item):
+    """A line below or beside a picture: a message, or what is made of the facts."""
+
+    text: str | Callable[[Any], str | None]
+    facts: Facts | None = None
+
+    def _made(self, given: Given) -> str | None:
+        if isinstance(self.text, str):
+            return _(self.text)
+        return self.text(given.facts_of(self.facts))
+
+    def draw(self, given: Given) -> None:
+        """As much of it as is read at a glance, the rest at its mark."""
+        if text := self._made(given):
+            note(text)
+
+    def parts(self, given: Given) -> Iterator[Part]:
+        """All of it."""
+        if text := self._made(given):
+            yield Part("caption", text)
+
+
+@dataclass(frozen=True)
+class Text(Note):
+    """A sentence that belongs to what stands around it."""
+
+    def draw(self, given: Given) -> None:
+        """All of it."""
+        if text := self._made(given):
+            st.markdown(text)
+
+    def parts(self, given: Given) -> Iterator[Part]:
+        """The same."""
+        if text := self._made(given):
+            yield Part("markdown", text)
+
+
+@dataclass(frozen=True)
+class Matrix(Item):
+    """A picture that is drawn by hand, as of matrices. A click hands what it returns to `click`."""
+
+    picture: Makes
+    key: str
+    _: KW_ONLY
+    click: Callable[[list[Any]], None] | None = None
+    facts: Facts | None = None
+
+    def draw(self, given: Given) -> None:
+        """On the scales of A, where that stands beside."""
+        facts, values = given.of(self.facts)
+        chart.show(self.picture, *values, facts=facts, key=self.key, on_click=self.click)
+
+    def parts(self, given: Given) -> Iterator[Part]:
+        """Each of the pictures that stand on the page."""
+        facts, values = given.of(self.facts)
+        for name, figure, alt in chart.seen(self.picture, values, facts):
+            if name:
+                yield Part("caption", name)
+            yield Part("chart", (figure, alt))
+
+    def charts(self, given: Given) -> Iterator[Any]:
+        """The picture."""
+        facts, values = given.of(self.facts)
+        figure = chart.drawn(self.picture, *values, facts=facts)
+        if figure is not None:
+            yield figure
+
+
+@dataclass(frozen=True)
+class Shown(Matrix):
+    """A chart of the facts, in its own words."""
+
+    def tables(self, given: Given) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
+        """The numbers behind it."""
+        facts, values = given.of(self.facts)
+
+        def numbers() -> pd.DataFrame:
+            made = chart.made(self.picture, values, facts)
+            return made.table() if isinstance(made, Chart) else pd.DataFrame()
+
+        yield self.key, numbers
+
+
+@dataclass(frozen=True)
+class Table(Item):
+    """Exact numbers: `make` gives their names as well."""
+
+    make: Callable[[Any], pd.DataFrame | None]
+    key: str
+    _: KW_ONLY
+    counts: Sequence[int] = ()  # columns of large whole numbers, by their place
+    n_names: int = 1
+    height: int = 0  # pixels, at most: a longer one is scrolled
+    facts: Facts | None = None
+
+    def _made(self, given: Given) -> pd.DataFrame | None:
+        return self.make(given.facts_of(self.facts))
+
+    def draw(self, given: Given) -> None:
+        """As high as its rows, or as it may be."""
+        table = self._made(given)
+        if table is not None:
+            counts = [table.columns[i] for i in self.counts]
+            is_long = 0 < self.height < HEAD + ROW * len(table)
+            height: int | Literal["content"] = self.height if is_long else "content"
+            show_table(table, key=self.key, counts=counts, n_names=self.n_names, height=height)
+
+    def parts(self, given: Given) -> Iterator[Part]:
+        """All of its rows."""
+        table = self._made(given)
+        if table is not None:
+            yield Part("table", table)
+
+    def tables(self, given: Given) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
+        """The same as a file."""
+        table = self._made(given)
+        if table is not None:
+            yield self.key, lambda: table
+
+
+@dataclass(frozen=True)
+class Html(Item):
+    """Words with a look of their own, made from the facts; a file has the words."""
+
+    make: Callable[[Any], str]
+    key: str
+    facts: Facts | None = None
+
+    def _made(self, given: Given) -> str:
+        return self.make(given.facts_of(self.facts))
+
+    def draw(self, given: Given) -> None:
+        """As they are."""
+        with st.container(key=self.key):
+            st.html(self._made(given))
+
+    def parts(self, given: Given) -> Iterator[Part]:
+        """The words alone."""
+        yield Part("html", self._made(given))
+
+
+@dataclass(frozen=True)
+class Controls(Item):
+    """What is set or leads on: drawn by hand, from what the panel was read with."""
+
+    by: Callable[..., None]
+
+    def draw(self, given: Given) -> None:
+        """By hand."""
+        self.by(*wanted(self.by, given.values))
+
+
+class Several(Item):
+    """A part that holds others."""
+
+    def inside(self, given: Given) -> Iterator[tuple[Item, Given]]:
+        """Each of them, and what it is read with."""
+        raise NotImplementedError
+
+    def parts(self, given: Given) -> Iterator[Part]:
+        """What each of them says."""
+        for item, of_item in self.inside(given):
+            yield from item.parts(of_item)
+
+    def charts(self, given: Given) -> Iterator[Any]:
+        """The pictures of each."""
+        for item, of_item in self.inside(given):
+            yield from item.charts(of_item)
+
+    def tables(self, given: Given) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
+        """The tables of each."""
+        for item, of_item in self.inside(given):
+            yield from item.tables(of_item)
+
+
+class Beside(Several):
+    """Columns of parts; one below the other where there is no room."""
+
+    def __init__(self, *columns: Item | Sequence[Item], widths: Sequence[int] = ()) -> None:
+        self.columns = [each if isinstance(each, Sequence) else (each,) for each in columns]
+        self.widths = widths
+
+    def inside(self, given: Given) -> Iterator[tuple[Item, Given]]:
+        """Column by column."""
+        for column in self.columns:
+            yield from ((item, given) for item in column)
+
+    def draw(self, given: Given) -> None:
+        """Each in its column."""
+        places = chart.columns(list(self.widths) or len(self.columns))
+        for place, column in zip(places, self.columns, strict=True):
+            with place:
+                for item in column:
+                    item.draw(given)
+
+
+class Steps(Several):
+    """Long work, of which the parts show as much as is done: this number ends what they get."""
+
+    def __init__(self, of: Callable[..., Thunks], *items: Item, key: str) -> None:
+        self.of, self.items, self.key = of, items, key
+
+    def inside(self, given: Given) -> Iterator[tuple[Item, Given]]:
+        """What is shown of as much as was done."""
+        n = steps.n_finished((self.key, *wanted(self.of, given.values)), self.key)
+        yield from ((item, given._replace(n_done=(n,))) for item in self.items if n)
+
+    def draw(self, given: Given) -> None:
+        """Do the work behind a progress bar, then show what there is."""
+        values = wanted(self.of, given.values)
+        done = steps.in_steps(self.of(*values), what=(self.key, *values), key=self.key)
+        for item in self.items if done.found else ():
+            item.draw(given._replace(n_done=(len(done.found),)))
