@@ -14,8 +14,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from blocks.model import legal
-from blocks.model.applies import has_first_norm, reads_both_ways
+from blocks.model import has, legal
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import (
     Architecture,
@@ -44,7 +43,7 @@ DROPOUT = Between(
     0.0, 0.99, N_("dropout ({value}) must be a probability from 0 to 0.99: use {mend}")
 )
 FROM_LEFT = Bar(  # a state is passed on from left to right
-    reads_both_ways,
+    has.BOTH_WAYS,
     N_(
         "{value} reads only from left to right, which does not suit the architecture "
         "{kind}: use {mend}"
@@ -70,11 +69,7 @@ class ModelConfig:
     d_model: int = option(256)
     attention_only: bool = option(False)
     token_mixer: TokenMixer = option(TokenMixer.ATTENTION, bar=FROM_LEFT)
-    attention_every: int = option(
-        0,
-        where=lambda c: c.token_mixer is not TokenMixer.ATTENTION,
-        acts=lambda c: c.has_attention,
-    )
+    attention_every: int = option(0, where=has.MIXER, acts=has.ATTENTION)
     dropout: float = option(0.1, DROPOUT)
     initialization: Initialization = option(Initialization.PYTORCH)
     attention: AttentionConfig = AttentionConfig()
@@ -317,7 +312,7 @@ class ModelConfig:
 
         Both halves of an encoder–decoder have their first norm in any case.
         """
-        return has_first_norm(self) and not self.norm.first_norm
+        return has.FIRST_NORM(self) and not self.norm.first_norm
 
     @property
     def n_normed_layers(self) -> int:

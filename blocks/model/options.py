@@ -14,8 +14,30 @@ from blocks.model.faults import N_, Fault
 LARGEST_SIZE, LARGEST_CAP, LARGEST_FACTOR = 1_000_000, 1e6, 1e4
 FROM_TO = N_("{name} ({value}) must be from {least} to {most}: use {mend}")
 TOO_MANY = N_("{name} ({value}) is more than can be built here: use {mend}")
-Where = Callable[[Any], bool]  # of a configuration
 Check = Callable[[str, Any, Any], Fault | None]  # name, value, default
+
+
+@dataclass(frozen=True)
+class Where:
+    """A question about a configuration; joined by & and |, turned round by ~."""
+
+    asks: Callable[[Any], Any]
+
+    def __call__(self, config: Any) -> bool:
+        """Ask it."""
+        return bool(self.asks(config))
+
+    def __and__(self, other: "Where") -> "Where":
+        return Where(lambda config: self(config) and other(config))
+
+    def __or__(self, other: "Where") -> "Where":
+        return Where(lambda config: self(config) or other(config))
+
+    def __invert__(self) -> "Where":
+        return Where(lambda config: not self(config))
+
+
+ALWAYS = Where(lambda config: True)
 
 
 @dataclass(frozen=True)
@@ -94,8 +116,8 @@ class Option:
 
     default: Any
     check: Check | None = None
-    where: Where = lambda config: True
-    acts: Where = lambda config: True
+    where: Where = ALWAYS
+    acts: Where = ALWAYS
     bar: Bar | None = None
     follows: str = ""
     name: str = ""

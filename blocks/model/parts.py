@@ -6,41 +6,10 @@ not be set (`bar`), and what it follows where it is not given. See `blocks.model
 
 from dataclasses import dataclass
 
-from blocks.model.applies import (
-    has_attention,
-    has_dense,
-    has_first_norm,
-    has_heads,
-    has_hidden,
-    has_norm,
-    has_own_keys,
-    has_places,
-    has_rope,
-    is_gated,
-    is_latent,
-    is_longrope,
-    is_mixture,
-    is_parallel,
-    is_yarn,
-    keeps_states,
-    knows_trained_length,
-    leaves_experts_out,
-    norms_anything,
-    norms_outputs,
-    norms_queries,
-    norms_scale,
-    of_encoder,
-    of_tokens,
-    of_two_stacks,
-    reads_both_ways,
-    stretches,
-    turning,
-    turns_usually,
-)
+from blocks.model import has
 from blocks.model.faults import N_
 from blocks.model.kinds import (
     Activation,
-    Architecture,
     AttentionGate,
     NormKind,
     NormPlacement,
@@ -56,6 +25,7 @@ from blocks.model.options import (
     TOO_MANY,
     Bar,
     Between,
+    Where,
     check_factors,
     option,
 )
@@ -100,18 +70,18 @@ ROPE_FACTOR = Between(
 LOCAL_BASE = Between(0.0, 1e9, CAP.text)
 
 BESIDE_LATENTS = Bar(
-    lambda c: c.d_kv_latent > 0,
+    has.LATENT_WIDTH,
     N_("Latent attention does not support {name} ({value}) here: use {mend}"),
 )
 OF_TWO_TEXTS = Bar(
-    of_two_stacks, N_("Latent attention is for models that read one text: use d_kv_latent 0")
+    has.TWO_STACKS, N_("Latent attention is for models that read one text: use d_kv_latent 0")
 )
 OF_READERS = Bar(
-    reads_both_ways,
+    has.BOTH_WAYS,
     N_("n_mtp_modules ({value}) applies only to a GPT, not to the {kind} architecture: use 0"),
 )
 UNDONE = Bar(
-    norms_outputs,
+    has.NORMED_OUTPUTS,
     N_("A norm on a sub-layer's output undoes residual_multiplier ({value}): use 1"),
 )
 
@@ -134,26 +104,22 @@ class AttentionConfig:
     much of each head, or of each of its features, is passed on (Qiu et al. 2025; Qwen3-Next).
     """
 
-    n_heads: int = option(8, where=has_heads)
-    n_kv_heads: int | None = option(None, SIZE, where=has_own_keys, follows="n_heads")
-    d_head: int | None = option(None, SIZE, where=has_heads, follows="d_model")
+    n_heads: int = option(8, where=has.HEADS)
+    n_kv_heads: int | None = option(None, SIZE, where=has.OWN_KEYS, follows="n_heads")
+    d_head: int | None = option(None, SIZE, where=has.HEADS, follows="d_model")
     attention_bias: bool = option(True)
     out_bias: bool | None = option(None, follows="attention_bias")
-    qk_norm: bool = option(False, where=has_own_keys)
-    qk_norm_scale: bool = option(False, where=norms_queries)
-    qk_norm_whole: bool = option(False, where=norms_queries)
-    scale_scores: bool = option(
-        True, where=lambda c: c.has_attention and not c.scales.attention_multiplier
-    )
-    local_window: int = option(0, where=has_attention, bar=BESIDE_LATENTS)
-    global_every: int = option(0, where=lambda c: c.local_window)
-    global_first: bool = option(
-        False, where=lambda c: c.local_window and c.attention.global_every > 1
-    )
-    score_softcap: float = option(0.0, CAP, where=has_attention, bar=BESIDE_LATENTS)
-    attention_sink: bool = option(False, where=has_attention, bar=BESIDE_LATENTS)
+    qk_norm: bool = option(False, where=has.OWN_KEYS)
+    qk_norm_scale: bool = option(False, where=has.QUERY_NORMS)
+    qk_norm_whole: bool = option(False, where=has.QUERY_NORMS)
+    scale_scores: bool = option(True, where=has.ATTENTION & ~has.MULTIPLIED_SCORES)
+    local_window: int = option(0, where=has.ATTENTION, bar=BESIDE_LATENTS)
+    global_every: int = option(0, where=has.WINDOWS)
+    global_first: bool = option(False, where=has.WINDOWS_AMONG_OTHERS)
+    score_softcap: float = option(0.0, CAP, where=has.ATTENTION, bar=BESIDE_LATENTS)
+    attention_sink: bool = option(False, where=has.ATTENTION, bar=BESIDE_LATENTS)
     attention_gate: AttentionGate = option(
-        AttentionGate.NONE, where=has_attention, bar=BESIDE_LATENTS
+        AttentionGate.NONE, where=has.ATTENTION, bar=BESIDE_LATENTS
     )
 
 
@@ -167,10 +133,10 @@ class LatentConfig:
     paper. `d_value`, the width of a value, of None follows d_head.
     """
 
-    d_kv_latent: int = option(0, where=has_attention, acts=is_latent, bar=OF_TWO_TEXTS)
-    d_q_latent: int = option(0, where=is_latent)
-    d_rotary: int | None = option(None, SIZE, where=is_latent, follows="d_head")
-    d_value: int | None = option(None, SIZE, where=is_latent, follows="d_head")
+    d_kv_latent: int = option(0, where=has.ATTENTION, acts=has.LATENTS, bar=OF_TWO_TEXTS)
+    d_q_latent: int = option(0, where=has.LATENTS)
+    d_rotary: int | None = option(None, SIZE, where=has.LATENTS, follows="d_head")
+    d_value: int | None = option(None, SIZE, where=has.LATENTS, follows="d_head")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,9 +148,9 @@ class StateConfig:
     of None follows d_head (Qwen Team 2025, Qwen3-Next).
     """
 
-    n_state_heads: int | None = option(None, SIZE, where=keeps_states, follows="n_heads")
-    n_key_heads: int | None = option(None, SIZE, where=keeps_states, follows="n_state_heads")
-    d_state: int | None = option(None, SIZE, where=keeps_states, follows="d_head")
+    n_state_heads: int | None = option(None, SIZE, where=has.STATES, follows="n_heads")
+    n_key_heads: int | None = option(None, SIZE, where=has.STATES, follows="n_state_heads")
+    d_state: int | None = option(None, SIZE, where=has.STATES, follows="d_head")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,11 +161,13 @@ class FeedForwardConfig:
     0 for no limit; with `up_offset` it lets 1 + that pass (OpenAI 2025, gpt-oss).
     """
 
-    d_ff: int | None = option(None, SIZE, where=has_dense, follows="d_model")
-    activation: Activation = option(Activation.GELU, where=has_hidden)
-    feed_forward_bias: bool = option(True, where=has_hidden)
-    gate_limit: float = option(0.0, CAP, where=is_gated)
-    up_offset: bool = option(False, where=is_gated)
+    d_ff: int | None = option(
+        None, SIZE, where=has.FEED_FORWARD & ~has.NOTHING_DENSE, follows="d_model"
+    )
+    activation: Activation = option(Activation.GELU, where=has.HIDDEN)
+    feed_forward_bias: bool = option(True, where=has.HIDDEN)
+    gate_limit: float = option(0.0, CAP, where=has.GATE)
+    up_offset: bool = option(False, where=has.GATE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,25 +185,19 @@ class ExpertsConfig:
     `n_expert_groups` a token chooses among the best `n_active_groups` (DeepSeek-V2 and V3).
     """
 
-    n_experts: int = option(1, EXPERTS, where=lambda c: not c.attention_only)
-    n_active_experts: int = option(2, where=is_mixture)
-    expert_capacity: float = option(0.0, CAPACITY, where=is_mixture)
-    d_expert: int | None = option(None, SIZE, where=is_mixture, follows="d_ff")
-    n_shared_experts: int = option(0, SHARED_EXPERTS, where=is_mixture)
-    shared_expert_gate: bool = option(
-        False, where=lambda c: is_mixture(c) and c.experts.n_shared_experts
-    )
-    n_dense_layers: int = option(
-        0, where=lambda c: is_mixture(c) and c.n_layers > 1 and not of_two_stacks(c)
-    )
-    router_kind: RouterKind = option(RouterKind.SOFTMAX, where=is_mixture)
-    router_bias: bool = option(False, where=is_mixture)
-    normalize_top_k: bool = option(True, where=leaves_experts_out)
-    routed_scale: float = option(1.0, ROUTED_SCALE, where=is_mixture)
-    n_expert_groups: int = option(1, where=is_mixture)
-    n_active_groups: int = option(
-        1, where=lambda c: is_mixture(c) and c.experts.n_expert_groups > 1
-    )
+    n_experts: int = option(1, EXPERTS, where=has.FEED_FORWARD)
+    n_active_experts: int = option(2, where=has.EXPERTS)
+    expert_capacity: float = option(0.0, CAPACITY, where=has.EXPERTS)
+    d_expert: int | None = option(None, SIZE, where=has.EXPERTS, follows="d_ff")
+    n_shared_experts: int = option(0, SHARED_EXPERTS, where=has.EXPERTS)
+    shared_expert_gate: bool = option(False, where=has.SHARED_EXPERTS)
+    n_dense_layers: int = option(0, where=has.EXPERTS & has.SEVERAL_LAYERS & ~has.TWO_STACKS)
+    router_kind: RouterKind = option(RouterKind.SOFTMAX, where=has.EXPERTS)
+    router_bias: bool = option(False, where=has.EXPERTS)
+    normalize_top_k: bool = option(True, where=has.EXPERTS & ~(has.SOFTMAX & has.ALL_ACTIVE))
+    routed_scale: float = option(1.0, ROUTED_SCALE, where=has.EXPERTS)
+    n_expert_groups: int = option(1, where=has.EXPERTS)
+    n_active_groups: int = option(1, where=has.GROUPS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,19 +214,17 @@ class NormConfig:
 
     norm_kind: NormKind = option(NormKind.LAYER_NORM)
     norm_placement: NormPlacement = option(
-        NormPlacement.PRE, where=has_places, acts=lambda c: has_norm(c) or is_parallel(c)
+        NormPlacement.PRE,
+        where=has.NORMS | (has.FEED_FORWARD & ~has.TWO_STACKS),
+        acts=has.NORMS | has.PARALLEL,
     )
-    norm_eps: float = option(1e-5, EPS, where=norms_anything)
-    norm_affine: bool = option(True, where=has_norm)
-    norm_offset: bool = option(
-        False, where=lambda c: norms_scale(c) or (norms_queries(c) and c.attention.qk_norm_scale)
-    )
-    norm_bias: bool = option(
-        True, where=lambda c: norms_scale(c) and c.norm.norm_kind is not NormKind.RMS_NORM
-    )
-    first_norm: bool = option(True, where=has_first_norm, acts=lambda c: c.lacks_first_norm)
-    parallel_norms: int = option(1, PARALLEL_NORMS, where=lambda c: has_norm(c) and is_parallel(c))
-    embedding_norm: bool = option(False, where=lambda c: has_norm(c) and of_tokens(c))
+    norm_eps: float = option(1e-5, EPS, where=has.ANY_NORMS)
+    norm_affine: bool = option(True, where=has.NORMS)
+    norm_offset: bool = option(False, where=has.SCALES | has.QUERY_SCALES)
+    norm_bias: bool = option(True, where=has.SCALES & ~has.RMS_NORMS)
+    first_norm: bool = option(True, where=has.FIRST_NORM, acts=Where(lambda c: c.lacks_first_norm))
+    parallel_norms: int = option(1, PARALLEL_NORMS, where=has.NORMS & has.PARALLEL)
+    embedding_norm: bool = option(False, where=has.NORMS & has.TOKENS)
     residual: bool = option(True)
 
 
@@ -289,30 +249,24 @@ class PositionConfig:
 
     position_kind: PositionKind = option(PositionKind.SINUSOIDAL)
     max_seq_len: int = option(512)
-    position_offset: int = option(
-        0, where=lambda c: c.position.position_kind is PositionKind.LEARNED
-    )
-    sines_first: bool = option(
-        False, where=lambda c: c.position.position_kind is PositionKind.SINUSOIDAL
-    )
-    rope_base: float = option(10_000.0, ROPE_BASE, where=turns_usually)
-    rotary_share: float = option(
-        1.0, ROTARY_SHARE, where=lambda c: turning(c).anywhere and not c.is_latent
-    )
-    rope_scaling: RopeScaling = option(RopeScaling.NONE, where=turns_usually, acts=stretches)
-    rope_factor: float = option(1.0, ROPE_FACTOR, where=stretches)
-    rope_trained_len: int = option(2048, where=knows_trained_length)
-    yarn_whole_pairs: bool = option(True, where=is_yarn)
+    position_offset: int = option(0, where=has.POSITION_TABLE)
+    sines_first: bool = option(False, where=has.WAVES)
+    rope_base: float = option(10_000.0, ROPE_BASE, where=has.USUAL_BASE)
+    rotary_share: float = option(1.0, ROTARY_SHARE, where=has.TURNED & ~has.LATENTS)
+    rope_scaling: RopeScaling = option(RopeScaling.NONE, where=has.USUAL_BASE, acts=has.STRETCH)
+    rope_factor: float = option(1.0, ROPE_FACTOR, where=has.STRETCH)
+    rope_trained_len: int = option(2048, where=has.YARN | has.LLAMA3 | has.LONGROPE)
+    yarn_whole_pairs: bool = option(True, where=has.YARN)
     rope_short_factors: str = option(
-        "", check_factors, where=is_longrope, acts=lambda c: c.rope_factors[0]
+        "", check_factors, where=has.LONGROPE, acts=Where(lambda c: c.rope_factors[0])
     )
     rope_long_factors: str = option(
-        "", check_factors, where=is_longrope, acts=lambda c: c.rope_factors[1]
+        "", check_factors, where=has.LONGROPE, acts=Where(lambda c: c.rope_factors[1])
     )
-    rope_attention_factor: float = option(0.0, CAP, where=lambda c: is_yarn(c) or is_longrope(c))
-    local_rope_base: float = option(0.0, LOCAL_BASE, where=lambda c: turning(c).in_windows)
+    rope_attention_factor: float = option(0.0, CAP, where=has.YARN | has.LONGROPE)
+    local_rope_base: float = option(0.0, LOCAL_BASE, where=has.TURNED_IN_WINDOWS)
     nope_every: int = option(
-        0, where=has_rope, acts=lambda c: c.position.nope_every, bar=BESIDE_LATENTS
+        0, where=has.ROPE, acts=Where(lambda c: c.position.nope_every), bar=BESIDE_LATENTS
     )
 
 
@@ -328,15 +282,13 @@ class VocabularyConfig:
     (Gloeckle et al. 2024; DeepSeek-V3, section 2.2).
     """
 
-    vocab_size: int = option(1024, where=of_tokens)
-    tie_embeddings: bool = option(True, where=of_tokens)
-    scale_embeddings: bool | None = option(None, where=of_tokens, follows="architecture")
-    scale_output: bool = option(False, where=of_tokens)
-    unembed_bias: bool = option(False, where=of_tokens)
-    logit_softcap: float = option(0.0, CAP, where=of_tokens)
-    n_mtp_modules: int = option(
-        0, MTP_MODULES, where=lambda c: c.architecture is Architecture.GPT, bar=OF_READERS
-    )
+    vocab_size: int = option(1024, where=has.TOKENS)
+    tie_embeddings: bool = option(True, where=has.TOKENS)
+    scale_embeddings: bool | None = option(None, where=has.TOKENS, follows="architecture")
+    scale_output: bool = option(False, where=has.TOKENS)
+    unembed_bias: bool = option(False, where=has.TOKENS)
+    logit_softcap: float = option(0.0, CAP, where=has.TOKENS)
+    n_mtp_modules: int = option(0, MTP_MODULES, where=has.ONE_GPT, bar=OF_READERS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -349,10 +301,10 @@ class ScalesConfig:
     sub-layer writes is multiplied by it; `logits_scaling`: logits are divided by it.
     """
 
-    embedding_multiplier: float = option(1.0, SCALE, where=of_tokens)
-    attention_multiplier: float = option(0.0, CAP, where=has_attention)
+    embedding_multiplier: float = option(1.0, SCALE, where=has.TOKENS)
+    attention_multiplier: float = option(0.0, CAP, where=has.ATTENTION)
     residual_multiplier: float = option(1.0, SCALE, bar=UNDONE)
-    logits_scaling: float = option(1.0, SCALE, where=of_tokens)
+    logits_scaling: float = option(1.0, SCALE, where=has.TOKENS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,9 +316,9 @@ class EncoderConfig:
     norm before the unembedding, which predict the hidden tokens.
     """
 
-    n_segments: int = option(0, where=of_encoder)
-    pooler: bool = option(False, where=of_encoder)
-    prediction_head: bool = option(False, where=of_encoder)
+    n_segments: int = option(0, where=has.ONE_ENCODER)
+    pooler: bool = option(False, where=has.ONE_ENCODER)
+    prediction_head: bool = option(False, where=has.ONE_ENCODER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -378,6 +330,6 @@ class EncoderDecoderConfig:
     self-attention learn what to add for each distance, as in T5.
     """
 
-    n_decoder_layers: int | None = option(None, SIZE, where=of_two_stacks, follows="n_layers")
-    share_embeddings: bool = option(True, where=of_two_stacks)
-    relative_bias: bool = option(False, where=of_two_stacks)
+    n_decoder_layers: int | None = option(None, SIZE, where=has.TWO_STACKS, follows="n_layers")
+    share_embeddings: bool = option(True, where=has.TWO_STACKS)
+    relative_bias: bool = option(False, where=has.TWO_STACKS)

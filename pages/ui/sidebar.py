@@ -12,7 +12,7 @@ import streamlit as st
 
 from blocks import ModelConfig
 from blocks.inspection.settings import moved_along
-from blocks.model.applies import has_heads, of_two_stacks
+from blocks.model import has
 from blocks.model.config import OPTIONS
 from blocks.model.devices import available_devices, available_dtypes, device_name
 from blocks.model.faults import N_
@@ -163,7 +163,7 @@ def architecture(
     are folded. `presets`: what one may start from, where it is not what runs on such a page.
     """
     here = Shown(weights.config(shown, ""), is_counted=bool(presets))
-    _preset(presets or (starts.names_of_two() if of_two_stacks(here.config) else starts.names()))
+    _preset(presets or (starts.names_of_two() if has.TWO_STACKS(here.config) else starts.names()))
     bringing.fold_of_ways()
     _weights(shown)
     _settings(here, first)
@@ -172,7 +172,7 @@ def architecture(
 def to_train(config: ModelConfig) -> None:
     """Draw the controls of a model to train from scratch."""
     here = Shown(config, is_to_train=True)
-    _preset(starts.names_of_two() if of_two_stacks(here.config) else starts.names())
+    _preset(starts.names_of_two() if has.TWO_STACKS(here.config) else starts.names())
     st.caption(_("The model to train. Its initial weights are random, determined by the seed."))
     _settings(here)
 
@@ -360,7 +360,7 @@ def _or_all(n: int) -> str:
 # By the field that each sets, in the order in which they stand; `settable` says where.
 CONTROLS: dict[str, Control] = {
     "n_layers": Slide(
-        lambda c: N_("n_layers · encoder layers") if of_two_stacks(c) else N_("n_layers · layers"),
+        lambda c: N_("n_layers · encoder layers") if has.TWO_STACKS(c) else N_("n_layers · layers"),
         values=_layers,
         more=MORE_LAYERS,
     ),
@@ -507,7 +507,7 @@ CONTROLS: dict[str, Control] = {
     "attention_bias": Switch(
         lambda c: (
             N_("Biases of queries, keys and values")
-            if has_heads(c)
+            if has.HEADS(c)
             else N_("Biases of gates and candidate (r, z, n)")
         )
     ),
