@@ -8,25 +8,25 @@ computes it. A masked product computes them all (`Pass.computes_masked`). A laye
 counted as its recurrence: in chunks it takes more products, but fewer steps.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from blocks.cost.parameters import (
-    GATE_WIDTHS,
     Part,
     Product,
+    attention_parts,
     config_sizes,
-    expert_width,
-    of_hybrid,
+    cross_attention_parts,
+    feed_forward_parts,
 )
-from blocks.model.config import CONV_WIDTH, ModelConfig
+from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.kinds import Architecture, TokenMixer
+from blocks.model.kinds import Architecture
 
-QUERIES: Product = ("n_heads", "d_head")
-KEYS: Product = ("n_kv_heads", "d_head")
+MATRICES = "conv", "router", "shared_expert_gate"  # beside all that are called a projection
+OF_SOURCE = "cross_k_proj", "cross_v_proj"
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def ahead_products(config: ModelConfig) -> list[Part]:
     """
     if not config.n_mtp_modules:
         return []
-    join = _product("join_proj", "n_new", 2, "d_model", "d_model")
-    unembed = _product("unembed", "n_new", "d_model", "vocab_size")
+    join = Part("join_proj", "mtp", ((2, "n_new", 2, "d_model", "d_model"),))
+    unembed = Part("unembed", "mtp", ((2, "n_new", "d_model", "vocab_size"),))
     parts = [join, *_layer(config.like_last()), unembed]
     return [
         Part(f"mtp.{part.name}", "mtp", tuple(map(_of_all_modules, part.products)))
@@ -100,24 +100,19 @@ def _of_all_modules(product: Product) -> Product:
 
 def encoder_products(config: ModelConfig) -> list[Part]:
     """Matrix products of the encoder, and of cross-attention's keys and values."""
-    memory = [_product(f"cross_{name}", "n_new", "d_model", *KEYS) for name in ("k_proj", "v_proj")]
-    return [
-        *_stack(config, "n_layers"),
-        *_repeated(memory, ("n_decoder_layers",)),
-    ]
+    memory = [part for part in _cross(config) if part.name in OF_SOURCE]
+    return [*_stack(config, "n_layers"), *_repeated(memory, ("n_decoder_layers",))]
 
 
 def decoder_products(config: ModelConfig, tokens: Pass) -> list[Part]:
     """Matrix products of the decoder."""
-    cross = [
-        _product("cross_q_proj", "n_new", "d_model", *QUERIES),
-        _product("cross_scores", "n_new", "n_source", *QUERIES),
-        _product("cross_values", "n_new", "n_source", *QUERIES),
-        *_gate(config, "cross_out_gate_proj"),
-        _product("cross_out_proj", "n_new", *QUERIES, "d_model"),
-    ]
+    cross = [part for part in _cross(config) if part.name not in OF_SOURCE]
     layers = "n_decoder_layers"
     return [*_stack(config, layers), *_repeated(cross, (layers,)), *_unembed(config, tokens)]
+
+
+def _cross(config: ModelConfig) -> Iterator[Part]:
+    return _multiplied(cross_attention_parts(config), n_keys="n_source")
 
 
 def pass_sizes(config: ModelConfig, tokens: Pass, *, n_source: int | None = None) -> dict[str, int]:
@@ -178,16 +173,6 @@ def _total(table: pd.DataFrame) -> int:
     return int(table["flops"].sum())
 
 
-def _product(name: str, *factors: str | int) -> Part:
-    group = "cross_attention" if name.startswith("cross_") else "attention"
-    return Part(name, group, ((2, *factors),))
-
-
-def _mixed(name: str, *factors: str | int) -> Part:
-    """A product in the place of attention."""
-    return Part(name, "mixer", ((2, *factors),))
-
-
 def _stack(config: ModelConfig, layers: str, *, is_continued: bool = False) -> Iterator[Part]:
     """All layers of a stack: in local ones a new token meets what is left in their cache."""
     for part in _repeated(_layer(config, is_continued=is_continued), (layers,)):
@@ -210,99 +195,62 @@ def _local_and_global(part: Part, config: ModelConfig, layers: str) -> Part:
 
 def _layer(config: ModelConfig, *, is_continued: bool = False) -> Iterator[Part]:
     """Self-attention and feed-forward of the new tokens; `is_continued`: others are cached."""
-    is_hybrid = config.is_hybrid
-    if config.has_attention:
-        attention = _latent(config, is_continued) if config.is_latent else _attention(config)
-        yield from of_hybrid(attention, "n_attention_layers") if is_hybrid else attention
-    if config.n_mixer_layers:
-        mixer = _gru() if config.token_mixer is TokenMixer.GRU else _gated_delta()
-        yield from of_hybrid(mixer, "n_mixer_layers") if is_hybrid else mixer
-    yield from _feed_forward(config)
+    parts = (*attention_parts(config), *feed_forward_parts(config))
+    return _multiplied(parts, is_absorbed=is_continued)
 
 
-def _gru() -> Iterator[Part]:
-    for name in ("input_proj", "state_proj"):
-        yield _mixed(name, "n_new", 3, "d_model", "d_model")
-    yield _mixed("out_proj", "n_new", "d_model", "d_model")
+def _multiplied(
+    parts: Iterable[Part],
+    *,
+    n_keys: str = "n_keys",
+    is_absorbed: bool = False,
+) -> Iterator[Part]:
+    """What new tokens are multiplied with: each matrix of `parts`, keys, values and states.
 
-
-def _gated_delta() -> Iterator[Part]:
-    """Of the state: what is read under a key, what is written there, what a query reads."""
-    heads: Product = ("n_state_heads", "d_state")
-    for name in ("q_proj", "k_proj"):
-        yield _mixed(name, "n_new", "d_model", "n_key_heads", "d_state")
-    yield _mixed("v_proj", "n_new", "d_model", *heads)
-    yield _mixed("conv", "n_new", CONV_WIDTH, "d_conv")
-    for name in ("write_proj", "decay_proj"):
-        yield _mixed(name, "n_new", "d_model", "n_state_heads")
-    yield _mixed("state", "n_new", 3, *heads, "d_state")
-    yield _mixed("out_gate_proj", "n_new", "d_model", *heads)
-    yield _mixed("out_proj", "n_new", *heads, "d_model")
-
-
-def _latent(config: ModelConfig, is_absorbed: bool) -> Iterator[Part]:
-    """Keys and values are made of latents, or absorbed: W_K in the queries, W_V in the heads.
-
-    d_qk is d_head + d_rotary, d_kv d_head + d_value, d_cached d_kv_latent + d_rotary.
+    Keys and values are made of latents, or, `is_absorbed`, W_K stands in the queries and W_V in the
+    heads. A token meets of all experts its own.
     """
-    if config.d_q_latent:
-        yield _product("q_latent_proj", "n_new", "d_model", "d_q_latent")
-    source = "d_q_latent" if config.d_q_latent else "d_model"
-    yield _product("q_proj", "n_new", source, "n_heads", "d_qk")
-    yield _product("kv_latent_proj", "n_new", "d_model", "d_cached")
-    if is_absorbed:
-        yield _product("absorbed_k_proj", "n_new", "n_heads", "d_head", "d_kv_latent")
-        yield _product("scores", "n_new", "n_keys", "n_heads", "d_cached")
-        yield _product("values", "n_new", "n_keys", "n_heads", "d_kv_latent")
-        yield _product("absorbed_v_proj", "n_new", "n_heads", "d_kv_latent", "d_value")
-    else:
-        yield _product("kv_proj", "n_new", "d_kv_latent", "n_heads", "d_kv")
-        yield _product("scores", "n_new", "n_keys", "n_heads", "d_qk")
-        yield _product("values", "n_new", "n_keys", "n_heads", "d_value")
-    yield _product("out_proj", "n_new", "n_heads", "d_value", "d_model")
+    for part in parts:
+        stack, _dot, name = part.name.rpartition(".")
+        between = _between(part.group, name.removeprefix("cross_"), n_keys, is_absorbed=is_absorbed)
+        is_matrix = name.endswith("_proj") or name in MATRICES
+        if is_matrix and not (is_absorbed and name == "kv_proj"):
+            yield replace(part, products=tuple(_of_new(part.name, each) for each in part.products))
+        prefix = "cross_" if name.startswith("cross_") else ""
+        for own, product in between.items():
+            made = f"{stack}.{own}" if stack else f"{prefix}{own}"
+            yield replace(part, name=made, products=((2, "n_new", *product),))
 
 
-def _attention(config: ModelConfig) -> Iterator[Part]:
-    yield _product("q_proj", "n_new", "d_model", *QUERIES)
-    yield _product("k_proj", "n_new", "d_model", *KEYS)
-    yield _product("v_proj", "n_new", "d_model", *KEYS)
-    yield _product("scores", "n_new", "n_keys", *QUERIES)
-    yield _product("values", "n_new", "n_keys", *QUERIES)
-    yield from _gate(config, "out_gate_proj")
-    yield _product("out_proj", "n_new", *QUERIES, "d_model")
+def _of_new(name: str, matrix: Product) -> Product:
+    is_chosen = name != "router"
+    factors = ("n_active_experts" if is_chosen and n == "n_experts" else n for n in matrix)
+    return (2, "n_new", *factors)
 
 
-def _gate(config: ModelConfig, name: str) -> Iterator[Part]:
-    if width := GATE_WIDTHS.get(config.attention.attention_gate):
-        yield _product(name, "n_new", "d_model", *width)
+def _between(group: str, after: str, n_keys: str, *, is_absorbed: bool) -> dict[str, Product]:
+    """What is multiplied beside the weights, by the matrix that it comes after.
 
-
-def _feed_forward(config: ModelConfig) -> Iterator[Part]:
-    if config.attention_only:
-        return
-    if config.n_experts == 1:
-        yield from _dense(config, ("d_model", "d_ff"))
-        return
-    layers = "n_expert_layers" if config.n_dense_layers else ""
-    if layers:
-        for part in _dense(config, ("d_model", "d_ff")):
-            yield replace(part, name=f"dense_{part.name}", layers="n_dense_layers")
-    yield Part("router", "feed_forward", ((2, "n_new", "d_model", "n_experts"),), layers)
-    expert = ("d_model", expert_width(config))
-    for part in _dense(config, ("n_active_experts", *expert)):
-        yield replace(part, layers=layers)
-    if config.n_shared_experts:
-        for part in _dense(config, ("n_shared_experts", *expert)):
-            yield replace(part, name=f"shared_{part.name}", layers=layers)
-    if config.has_shared_gate:
-        yield Part("shared_expert_gate", "feed_forward", ((2, "n_new", "d_model"),), layers)
-
-
-def _dense(config: ModelConfig, matrix: Product) -> Iterator[Part]:
-    """Products of one feed-forward layer, each with a matrix of so many numbers."""
-    is_gated = config.feed_forward.activation.is_gated
-    for name in ("gate_proj", "up_proj", "down_proj") if is_gated else ("up_proj", "down_proj"):
-        yield Part(name, "feed_forward", ((2, "n_new", *matrix),))
+    Of a state: what is read under a key, what is written there, what a query reads. d_qk is
+    d_head + d_rotary, d_cached d_kv_latent + d_rotary.
+    """
+    heads: Product = (n_keys, "n_heads")
+    match after:
+        case "decay_proj":
+            return {"state": (3, "n_state_heads", "d_state", "d_state")}
+        case "kv_proj" if is_absorbed:
+            return {
+                "absorbed_k_proj": ("n_heads", "d_head", "d_kv_latent"),
+                "scores": (*heads, "d_cached"),
+                "values": (*heads, "d_kv_latent"),
+                "absorbed_v_proj": ("n_heads", "d_kv_latent", "d_value"),
+            }
+        case "kv_proj":
+            return {"scores": (*heads, "d_qk"), "values": (*heads, "d_value")}
+        case "v_proj" if group != "mixer":
+            return {"scores": (*heads, "d_head"), "values": (*heads, "d_head")}
+        case _:
+            return {}
 
 
 def _unembed(config: ModelConfig, tokens: Pass) -> Iterator[Part]:

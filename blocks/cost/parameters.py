@@ -190,7 +190,7 @@ def _encoder_decoder(config: ModelConfig) -> Iterator[Part]:
     if not config.encoder_decoder.share_embeddings:
         yield Part("source_embed", "embedding", (table,))
     yield from _stack(config, "encoder", "n_layers", _layer(config))
-    decoder_layer = [*_layer(config, n_attentions=2), *_cross_attention(config)]
+    decoder_layer = [*_layer(config, n_attentions=2), *cross_attention_parts(config)]
     yield from _stack(config, "decoder", "n_decoder_layers", decoder_layer)
     yield from _unembed(config)
 
@@ -209,7 +209,7 @@ def _stack(config: ModelConfig, name: str, n_layers: str, layer: list[Part]) -> 
 
 def _layer(config: ModelConfig, n_attentions: int = 1) -> list[Part]:
     """The parts of one layer: of a block, of an encoder, or what a decoder's has in common."""
-    return [*_attention(config), *_feed_forward(config), *_norms(config, n_attentions)]
+    return [*attention_parts(config), *feed_forward_parts(config), *_norms(config, n_attentions)]
 
 
 def _layers(config: ModelConfig, parts: list[Part]) -> Iterator[Part]:
@@ -265,9 +265,9 @@ def _final_norm(config: ModelConfig) -> Iterator[Part]:
         yield Part("final_norm", "norm", ((vectors, "d_model"),))
 
 
-def _cross_attention(config: ModelConfig) -> Iterator[Part]:
+def cross_attention_parts(config: ModelConfig) -> Iterator[Part]:
     """As large as self-attention: both texts have the same width."""
-    for part in _attention(config):
+    for part in attention_parts(config):
         yield replace(part, name=f"cross_{part.name}", group="cross_attention")
 
 
@@ -326,7 +326,7 @@ def _biases(
         yield Part(f"{group}_bias", group, biases)
 
 
-def _attention(config: ModelConfig) -> Iterator[Part]:
+def attention_parts(config: ModelConfig) -> Iterator[Part]:
     """Attention, or what stands in its place; of a hybrid both, each with its layers."""
     is_hybrid = config.is_hybrid
     if config.has_attention:
@@ -350,10 +350,10 @@ def _full_attention(config: ModelConfig) -> Iterator[Part]:
     yield Part("q_proj", "attention", (("d_model", *queries),))
     yield Part("k_proj", "attention", (("d_model", *keys),))
     yield Part("v_proj", "attention", (("d_model", *keys),))
-    yield Part("out_proj", "attention", ((*queries, "d_model"),))
     gate: Product = GATE_WIDTHS.get(config.attention.attention_gate, ())
     if gate:
         yield Part("out_gate_proj", "attention", (("d_model", *gate),))
+    yield Part("out_proj", "attention", ((*queries, "d_model"),))
     if config.attention.attention_sink:
         yield Part("sinks", "attention", (("n_heads",),))
     of_three: tuple[Product, ...] = ()
@@ -366,7 +366,8 @@ def _full_attention(config: ModelConfig) -> Iterator[Part]:
         yield Part("qk_norm", "attention", whole if config.attention.qk_norm_whole else each)
 
 
-def _feed_forward(config: ModelConfig) -> Iterator[Part]:
+def feed_forward_parts(config: ModelConfig) -> Iterator[Part]:
+    """Yield the parts of the feed-forward layer: one, or experts and what chooses among them."""
     if config.attention_only:
         return
     if config.n_experts == 1:

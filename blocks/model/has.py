@@ -57,13 +57,6 @@ NORMED_OUTPUTS = NORMS & Where(lambda c: c.norm.norm_placement in AFTER)
 WAVES = Where(lambda c: c.position.position_kind is PositionKind.SINUSOIDAL)
 POSITION_TABLE = Where(lambda c: c.position.position_kind is PositionKind.LEARNED)
 ROPE = ATTENTION & Where(lambda c: c.position.position_kind is PositionKind.ROPE)
-TURNED = Where(lambda c: _turned(c).anywhere)
-TURNED_IN_WINDOWS = Where(lambda c: _turned(c).in_windows)
-USUAL_BASE = Where(lambda c: _turned(c).by_usual_base)
-STRETCH = USUAL_BASE & Where(lambda c: c.position.rope_scaling is not RopeScaling.NONE)
-LLAMA3 = STRETCH & Where(lambda c: c.position.rope_scaling is RopeScaling.LLAMA3)
-YARN = STRETCH & Where(lambda c: c.position.rope_scaling is RopeScaling.YARN)
-LONGROPE = STRETCH & Where(lambda c: c.position.rope_scaling is RopeScaling.LONGROPE)
 
 
 class _Turned(NamedTuple):
@@ -87,3 +80,12 @@ def _turned(config: Any) -> _Turned:
     n_local = sum(config.window_of(layer) > 0 for layer in turned)
     by_usual_base = len(turned) > (n_local if position.local_rope_base > 1 else 0)
     return _Turned(bool(turned), n_local > 0, by_usual_base)
+
+
+TURNED = Where(lambda c: _turned(c).anywhere)
+TURNED_IN_WINDOWS = Where(lambda c: _turned(c).in_windows)
+USUAL_BASE = Where(lambda c: _turned(c).by_usual_base)
+STRETCH = USUAL_BASE & Where(lambda c: c.position.rope_scaling is not RopeScaling.NONE)
+LLAMA3 = STRETCH & Where(lambda c: c.position.rope_scaling is RopeScaling.LLAMA3)
+YARN = STRETCH & Where(lambda c: c.position.rope_scaling is RopeScaling.YARN)
+LONGROPE = STRETCH & Where(lambda c: c.position.rope_scaling is RopeScaling.LONGROPE)
