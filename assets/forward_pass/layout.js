@@ -110,7 +110,7 @@ function openBoxes(scene, group, { x, w, lanes }) {
       if (items.at(-1)?.kind !== "heads") items.push({ kind: "heads", weight: 8, paths: [] });
       items.at(-1).paths.push(move.path);
     } else {
-      const weight = { widen: 4, route: 1.6, attend: 3, carry: 3, feed: 3 }[move.kind] || 1;
+      const weight = { widen: 4, route: 1.6, send: 1.6, compress: 1.4, state: 2, gate: 0.7, attend: 3, carry: 3, feed: 3 }[move.kind] || 1;
       items.push({ kind: "strip", weight, paths: [move.path], isStream: move.is_stream });
     }
   }

@@ -5,12 +5,13 @@ others the stream, and who reads from whom.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from blocks.inspection.scene_inside import inside
 from blocks.inspection.scene_layers import CACHED, ROUTED, of_layers
 from blocks.inspection.scene_matrix import Matrix, quantized
 from blocks.inspection.scene_moves import CROSS, Move, MoveKind, layer_path, moves, stacks
@@ -24,7 +25,7 @@ from blocks.observe.wiring import kept_stages
 MOST_COLUMNS, MOST_CLOSED, MOST_TOKENS = 256, 48, 32
 BUDGET = 240_000  # bytes of the opened layers, of about 300,000 in all
 MOST_KEPT = 128 * 2**20  # bytes of one pass
-INSIDE = ("q", "k", "v", "head_out", "hidden", "router_probs")
+INSIDE = ("q", "k", "v", "head_out", "hidden", "q_latent")
 ENDS = ("embedding", "final_norm", "logits")
 # These are drawn without numbers of their own: in a layer that is not opened, and at the end.
 MADE_OF_OTHERS = {
@@ -62,6 +63,8 @@ def scene(run: Run, model: Model, opened: frozenset[str], token: int) -> Scene:
     """
     windows = token_windows(run, token)
     seen = _recorded(run, model, opened)
+    found_inside = dict(inside(run, model, seen, opened))
+    seen = replace(seen, tensors={**seen.tensors, **found_inside})
     making = Making(run, seen, opened, windows)
     found = {m.path: made for m in moves(run.config, opened) if (made := making.matrix(m))}
     found_moves = tuple(m for m in moves(run.config, opened) if making.is_there(m, found))
@@ -113,7 +116,8 @@ def _length(window: slice) -> int:
 
 def kept_names(run: Run, opened: Collection[str]) -> set[str]:
     """What a recording keeps for a scene."""
-    inside = {start + cross + name for start in opened for name in INSIDE for cross in ("", CROSS)}
+    names = (*INSIDE, *(f"expert_{i}.hidden" for i in range(run.config.n_experts)))
+    inside = {start + cross + name for start in opened for name in names for cross in ("", CROSS)}
     ends = {f"{stack}.{name}" if stack else name for stack in stacks(run.config) for name in ENDS}
     return {*kept_stages(run.config), *inside, *ends, *CACHED, *ROUTED, "logits"}
 

@@ -84,7 +84,7 @@ def backward(run: Run, model: Model, opened: frozenset[str], token: int) -> Back
     there_too = tuple(m for m in forward if making.is_there(m, matrices))
     readings = dict(_sent_back(weights, grads, making))
     return Backward(
-        *(tuple(_turned(there_too)), matrices, readings, opened, windows, seen),
+        *(tuple(_turned(there_too, forward)), matrices, readings, opened, windows, seen),
         float(loss.detach()),
         logits[0].detach(),
         targets[0],
@@ -139,13 +139,22 @@ class _Gradients(Making):
         return quantized(drawn, hidden, of=found.shape[-1], rows=queries, columns=keys)
 
 
-def _turned(forward: Collection[Move]) -> Iterator[Move]:
-    """Each reads the gradients of what had read it; the last of them is told first."""
-    readers: dict[str, list[str]] = {}
-    for move in forward:
+def _turned(there: Collection[Move], forward: Collection[Move]) -> Iterator[Move]:
+    """Each reads the gradients of what had read it; the last of them is told first.
+
+    What has no gradient of its own hands on those of what it had read.
+    """
+    known, every = {move.path for move in there}, {move.path: move for move in forward}
+
+    def read_by(move: Move) -> Iterator[str]:
         for path in move.reads:
+            yield from [path] if path in known or path not in every else read_by(every[path])
+
+    readers: dict[str, list[str]] = {}
+    for move in there:
+        for path in dict.fromkeys(read_by(move)):
             readers.setdefault(path, []).insert(0, move.path)
-    for move in reversed([*forward]):
+    for move in reversed([*there]):
         yield replace(move, reads=tuple(readers.get(move.path, ())))
 
 

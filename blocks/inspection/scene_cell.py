@@ -1,6 +1,6 @@
 """One number of a scene as arithmetic: what it was made of, exactly as it passed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from torch import Tensor
@@ -8,6 +8,8 @@ from torch import Tensor
 from blocks.inspection.head_steps import Array, Products, Softmax, products, softmax_of
 from blocks.inspection.scene import Scene, pair_scores
 from blocks.inspection.scene_moves import CROSS, Move, MoveKind
+from blocks.inspection.scene_products import Projected, projected
+from blocks.model.models import Model
 from blocks.observe.recording import Recording
 
 
@@ -17,7 +19,8 @@ class CellFacts:
 
     `row` and `column` from 0, of the whole text; `exact`: the number as it passed; `summed`: the
     products that make it, before `scaled_by`; `softmax`: of a weight; `added`: what a sum is made
-    of; `before`: what a norm made it of; `is_masked`: a pair that the mask forbids.
+    of; `before`: what a norm made it of; `is_masked`: a pair that the mask forbids;
+    `projected`: x · W + b, of which it was made.
     """
 
     move: Move
@@ -31,9 +34,12 @@ class CellFacts:
     added: tuple[float, ...] = ()
     before: float | None = None
     is_masked: bool = False
+    projected: Projected | None = None
 
 
-def cell_facts(seen: Scene, path: str, head: int, row: int, column: int) -> CellFacts | None:
+def cell_facts(
+    seen: Scene, model: Model, path: str, head: int, row: int, column: int
+) -> CellFacts | None:
     """A cell of what a move makes, counted as it is drawn; None where nothing is drawn there."""
     matrix = seen.matrices.get(path)
     if matrix is None:
@@ -44,7 +50,11 @@ def cell_facts(seen: Scene, path: str, head: int, row: int, column: int) -> Cell
     move = next(move for move in seen.moves if move.path == path)
     row += seen.windows[matrix.rows].start
     column += 0 if matrix.columns is None else seen.windows[matrix.columns].start
-    return _Cell(seen.seen, move, head, row, column).facts()
+    cell = _Cell(seen.seen, move, head, row, column)
+    found = cell.facts()
+    tensor = seen.seen.tensors.get(path)
+    own = 0 if tensor is None or tensor.ndim < 4 else cell.own_head(tensor.shape[1])
+    return replace(found, projected=projected(seen, model, move, own, row, column))
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,12 +45,20 @@ def move_facts(seen: Scene, run: Run, move: Move, head: int, token: int) -> Move
             return of_head.weight()
         case MoveKind.MIX:
             return of_head.mixed()
-        case MoveKind.ROUTE | MoveKind.WIDEN:
+        case MoveKind.ROUTE | MoveKind.WIDEN | MoveKind.SEND:
             return _features(seen, move, token)
+        case MoveKind.COMPRESS | MoveKind.STATE | MoveKind.GATE:
+            return _widths(seen, move, token)
         case MoveKind.LOGITS | MoveKind.CHOOSE:
             return MoveFacts(move, n=config.vocab_size)
         case _:
             return _sizes(seen, move, token, config)
+
+
+def _widths(seen: Scene, move: Move, token: int) -> MoveFacts:
+    """The RMS of what is kept in place of keys and values, of how many numbers, at one token."""
+    made = seen.seen.tensors[move.path]
+    return MoveFacts(move, after=_rms(made, token), n=made.shape[-1])
 
 
 def _sizes(seen: Scene, move: Move, token: int, config: ModelConfig) -> MoveFacts:
@@ -71,9 +79,10 @@ def _features(seen: Scene, move: Move, token: int) -> MoveFacts:
     """How many hidden features are above 0; of experts the one that is sent most."""
     found = at_least_float32(seen.seen.tensors[move.path][0])
     row = found.reshape(-1, found.shape[-1])[min(token, len(found) - 1)]
-    if move.kind is MoveKind.ROUTE:
+    if move.kind is not MoveKind.WIDEN:
         best = int(row.argmax())
-        return MoveFacts(move, number=float(row[best]), key=best, of=len(row))
+        n = int((row > 0).sum())
+        return MoveFacts(move, number=float(row[best]), key=best, n=n, of=len(row))
     n = int((row > 0).sum())
     return MoveFacts(move, number=n / len(row), n=n, of=len(row))
 

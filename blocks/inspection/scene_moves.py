@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from blocks.model.config import ModelConfig
-from blocks.model.kinds import Architecture, NormKind, NormPlacement
+from blocks.model.kinds import Architecture, NormKind, NormPlacement, TokenMixer
 from blocks.observe.wiring import PartKind, Step, wiring
 
 ENTRY = ("input", "resid_pre")
@@ -31,7 +31,11 @@ class MoveKind(StrEnum):
     JOIN = "join"  # the heads, through the output projection
     ATTEND = "attend"  # all of attention, in a layer that is not opened
     CARRY = "carry"  # a state from token to token, in place of attention
-    ROUTE = "route"  # tokens to experts
+    ROUTE = "route"  # how much a router wants each expert
+    SEND = "send"  # tokens to the experts that are chosen
+    COMPRESS = "compress"  # to a latent, of which keys and values are made
+    STATE = "state"  # what was read so far, in place of keys and values
+    GATE = "gate"  # how much of a state stays, or is written
     WIDEN = "widen"
     NARROW = "narrow"
     FEED = "feed"  # all of the feed-forward layer, in a layer that is not opened
@@ -150,12 +154,15 @@ class _Moves:
         found: tuple[tuple[str, MoveKind, tuple[str, ...]], ...] = ()
         if step.part is PartKind.FEED_FORWARD:
             is_mixture = self.config.has_experts(layer)
-            name = "router_probs" if is_mixture else "hidden"
-            found = ((name, MoveKind.ROUTE if is_mixture else MoveKind.WIDEN, reads),)
+            found = (("hidden", MoveKind.WIDEN, reads),)
+            if is_mixture:
+                found = self.experts(start, reads)
         elif step.part is PartKind.CROSS_ATTENTION:
             found = self.attention(start + CROSS, reads, (self.memory,))
         elif step.part is PartKind.ATTENTION and self.config.attends_in(layer):
             found = self.attention(start, reads, reads)
+        elif step.part is PartKind.ATTENTION:
+            found = self.state(start, reads)
         for name, kind, of in found:
             path = name if name.startswith(start) else start + name
             yield Move(path, _word(path), kind, step.part, of, layer, stack)
@@ -165,7 +172,15 @@ class _Moves:
     ) -> tuple[tuple[str, MoveKind, tuple[str, ...]], ...]:
         """softmax(QKᵀ/√d_head + mask)·V, a move each."""
         q, k, v, scores, pattern = (start + name for name in ("q", "k", "v", "scores", "pattern"))
+        latents: tuple[tuple[str, MoveKind, tuple[str, ...]], ...] = ()
+        if self.config.is_latent and not start.endswith(CROSS):
+            if self.config.d_q_latent:
+                latents = ((start + "q_latent", MoveKind.COMPRESS, reads),)
+                reads = (start + "q_latent",)
+            latents = (*latents, (start + "kv_latent", MoveKind.COMPRESS, memory))
+            memory = (start + "kv_latent",)
         return (
+            *latents,
             (q, MoveKind.PROJECT, reads),
             (k, MoveKind.PROJECT, memory),
             (v, MoveKind.PROJECT, memory),
@@ -173,6 +188,28 @@ class _Moves:
             (start + "mask", MoveKind.MASK, (scores,)),
             (pattern, MoveKind.SOFTMAX, (scores,)),
             (start + "head_out", MoveKind.MIX, (pattern, v)),
+        )
+
+    def experts(
+        self, start: str, reads: tuple[str, ...]
+    ) -> tuple[tuple[str, MoveKind, tuple[str, ...]], ...]:
+        """The router's wish, its choice, and what the chosen ones think."""
+        router, experts = start + "router_probs", start + "experts"
+        hidden = (start + "expert_hidden", MoveKind.WIDEN, (*reads, experts))
+        return ((router, MoveKind.ROUTE, reads), (experts, MoveKind.SEND, (router,)), hidden)
+
+    def state(
+        self, start: str, reads: tuple[str, ...]
+    ) -> tuple[tuple[str, MoveKind, tuple[str, ...]], ...]:
+        """What is carried in place of keys and values."""
+        if self.config.token_mixer is TokenMixer.GRU:
+            return ((start + "state", MoveKind.STATE, reads),)
+        stays, writes, size = (start + name for name in ("stays", "writes", "state_size"))
+        return (
+            (stays, MoveKind.GATE, reads),
+            (writes, MoveKind.GATE, reads),
+            (size, MoveKind.STATE, (stays, writes)),
+            (start + "read", MoveKind.STATE, (size,)),
         )
 
     def final_norm(self, stack: str) -> Iterator[Move]:

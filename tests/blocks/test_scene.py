@@ -61,7 +61,8 @@ def test_every_number_is_that_of_the_recording(seed: int):
     for move in found.moves:
         if move.path not in found.matrices:
             continue
-        matrix, exact = found.matrices[move.path], seen.tensors[move.path]
+        matrix = found.matrices[move.path]
+        exact = seen.tensors.get(move.path, found.seen.tensors.get(move.path))
         if move.kind is MoveKind.SCORES:  # of every pair, before the mask
             hidden = torch.isinf(exact[0]).numpy()
             exact = exact.masked_fill(exact.isinf(), 0)
@@ -153,13 +154,18 @@ def test_a_number_written_out_is_the_one_that_passed(seed: int):
     for move in found.moves:
         if move.path not in found.matrices:
             continue
-        facts = cell_facts(found, move.path, 1, 2, 0)
-        exact = seen.tensors[move.path][0]
+        facts = cell_facts(found, model, move.path, 1, 2, 0)
+        exact = seen.tensors.get(move.path, found.seen.tensors.get(move.path))[0]
         exact = exact if exact.ndim == 2 else exact[len(exact) // run.config.n_heads]
         assert facts is not None
         if not (facts.is_masked and move.kind is MoveKind.SCORES):
             assert facts.exact == pytest.approx(float(exact[2, 0]), rel=1e-4, abs=1e-6), move
         if facts.softmax is not None:
             assert facts.softmax.weight == pytest.approx(facts.exact, rel=1e-3)
+        if (made := facts.projected) and move.kind in (MoveKind.JOIN, MoveKind.NARROW):
+            scale = run.config.scales.residual_multiplier
+            assert scale * made.total == pytest.approx(facts.exact, rel=1e-3, abs=1e-5), move
+        if made and move.stage == "v" and not run.config.is_latent:
+            assert made.total == pytest.approx(facts.exact, rel=1e-3, abs=1e-5), move
         if facts.added:
             assert sum(facts.added) == pytest.approx(facts.exact, rel=1e-3, abs=1e-5)

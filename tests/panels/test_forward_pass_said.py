@@ -18,7 +18,7 @@ from blocks.inspection.scene_moves import Move, MoveKind
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.run import Input, Run
 from blocks.observe.wiring import PartKind
-from pages.panels.forward_pass import back, head, kept, said, shown, watch
+from pages.panels.forward_pass import back, head, kept, said, said_cell, shown, watch
 from pages.panels.forward_pass.message import message, packed
 
 CONFIG = ModelConfig(architecture="gpt", n_layers=1, d_model=16, n_heads=2, vocab_size=32)
@@ -58,15 +58,18 @@ def test_a_sentence_has_its_numbers_in_both_languages(monkeypatch, facts: MoveFa
 
 
 def test_every_move_has_a_sentence_a_title_and_cells_written_out(monkeypatch):
-    assert {*said.TEMPLATES, MoveKind.PROJECT, MoveKind.LOGITS, MoveKind.CHOOSE} == {*MoveKind}
+    others = {MoveKind.PROJECT, MoveKind.LOGITS, MoveKind.CHOOSE, MoveKind.GATE}
+    assert {*said.TEMPLATES, *others} == {*MoveKind}
     for move in SCENE.moves[:-2]:
         told = telling(move_facts(SCENE, RUN, move, 1, 2))
         english, chinese = in_both(monkeypatch, said.says_move, told).values()
         assert english != chinese and said.title(RUN, move)
         about = kept.says_kept(told, cache_facts(RUN))
         assert move.stage not in kept.TEMPLATES or ("naps" in about and about != english)
-        if facts := cell_facts(SCENE, move.path, 1, 2, 1):
-            assert "**" in said.says_cell(facts, "here") or "0" in said.says_cell(facts, "here")
+        if facts := cell_facts(SCENE, build(CONFIG), move.path, 1, 2, 1):
+            assert "**" in said_cell.says_cell(facts, "here", CONFIG) or "0" in said_cell.says_cell(
+                facts, "here", CONFIG
+            )
 
 
 def test_what_is_not_so_is_not_said():
@@ -74,8 +77,12 @@ def test_what_is_not_so_is_not_said():
     assert "no pair" in nothing
     alone = Run(config=CONFIG.replace(residual=False), input=RUN.input, mask=RUN.mask)
     assert "no residual" in said.says_move(telling(facts_of(MoveKind.ADD, "resid_mid"), alone))
-    masked = cell_facts(SCENE, "layers.0.scores", 0, 0, 2)
-    assert masked is not None and masked.is_masked and "mask" in said.says_cell(masked, "here")
+    masked = cell_facts(SCENE, build(CONFIG), "layers.0.scores", 0, 0, 2)
+    assert (
+        masked is not None
+        and masked.is_masked
+        and "mask" in said_cell.says_cell(masked, "here", CONFIG)
+    )
 
 
 def test_what_is_sent_can_be_read_back():

@@ -7,6 +7,7 @@ from blocks.inspection.scene_moves import MoveKind
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from pages.panels.forward_pass.shown import Asked
+from pages.ui import terms
 from pages.ui.language import _
 
 MEANS = {
@@ -25,6 +26,7 @@ BACK = {
     "attention": N_("attention: gradients go back to the tokens that were read"),
     "logits": N_("loss: what each word got, against the word that came"),
 }
+STATE = N_("{mixer}: a state is handed on from token to token")
 
 
 def legend(asked: Asked, seen: Scene) -> Iterator[tuple[str, str]]:
@@ -33,9 +35,10 @@ def legend(asked: Asked, seen: Scene) -> Iterator[tuple[str, str]]:
     parts = {str(move.part) for move in seen.moves} | {"residual"}
     is_masked = any(move.kind is MoveKind.MASK for move in seen.moves)
     there = {"masked": is_masked, "logits": config.architecture is Architecture.GPT}
-    for part, text in {**MEANS, **(BACK if asked.is_back else {})}.items():
+    state = {} if config.attends else {"attention": STATE}
+    for part, text in {**MEANS, **(BACK if asked.is_back else {}), **state}.items():
         if there.get(part, part in parts):
-            yield part, _(text)
+            yield part, _(text).format(mixer=terms.option(config.token_mixer))
 
 
 def zone_names() -> dict[str, str]:

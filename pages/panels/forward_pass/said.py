@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass
 
-from blocks.inspection.scene_cell import CellFacts
 from blocks.inspection.scene_facts import MoveFacts
 from blocks.inspection.scene_moves import CROSS, Move, MoveKind
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.numbers import readable
-from pages.panels.attention.arithmetic import number, sum_text
 from pages.ui import terms
 from pages.ui.language import _, sentences
 from pages.ui.numbers import percent
@@ -25,6 +23,15 @@ NAMES = {
     "head_out": N_("weighted values"),
     "hidden": N_("hidden features"),
     "router_probs": N_("router"),
+    "experts": N_("chosen experts"),
+    "expert_hidden": N_("hidden features of the experts"),
+    "q_latent": N_("latent (q)"),
+    "kv_latent": N_("latent (k, v)"),
+    "state": N_("state"),
+    "stays": "α",
+    "writes": "β",
+    "state_size": N_("size of the state"),
+    "read": N_("read from the state"),
     "final_norm": N_("final norm"),
     "logits": N_("logits"),
     "probs": N_("probabilities"),
@@ -96,10 +103,6 @@ def _beside(told: Telling) -> list[str]:
     said = []
     if stage == "q" and config.turns(told.facts.move.layer or 0):
         said.append(_("RoPE has rotated q and k by their positions."))
-    if stage == "k" and config.is_latent:
-        said.append(
-            _("Keys and values are made from one latent vector per token, which is not drawn.")
-        )
     if stage == "head_out" and config.gate_width:
         said.append(_("A gate has then decided how much of them is passed on."))
     return said
@@ -135,11 +138,43 @@ def _template(told: Telling) -> str:
         case MoveKind.ADD if not config.norm.residual:
             return NO_RESIDUAL
         case MoveKind.JOIN if not config.attends_in(facts.move.layer or 0):
-            return TEMPLATES[MoveKind.CARRY]
+            return OF_STATE
+        case _ if facts.move.stage in OF_STAGES:
+            return OF_STAGES[facts.move.stage]
         case kind:
             return TEMPLATES[kind]
 
 
+OF_STATE = N_(
+    "What the state holds is projected to {d_model} numbers for each token, which are written: RMS "
+    "{after} at “{token}”."
+)
+OF_STAGES = {
+    "expert_hidden": N_(
+        "Only the chosen experts compute. Their hidden features stand side by side, the first "
+        "choice first; {n} of {of} are above 0 at “{token}”."
+    ),
+    "kv_latent": N_(
+        "Keys and values of all heads are made from {n} numbers per token, which alone are cached "
+        "(RMS {after} at “{token}”)."
+    ),
+    "stays": N_(
+        "α says how much of its matrix each of {n} heads keeps at each token, from 0 to 1 (RMS "
+        "{after} at “{token}”)."
+    ),
+    "writes": N_(
+        "β says how much of the value of each token is written under its key, from 0 to 1 (RMS "
+        "{after} at “{token}”)."
+    ),
+    "state_size": N_(
+        "Each of {n} heads keeps one matrix for all that was read. What is drawn is its size, "
+        "√Σ S², after each token (RMS {after} after “{token}”)."
+    ),
+    "read": N_(
+        "Queries read from the matrices. After norm and gate this is left: RMS {after} at "
+        "“{token}”."
+    ),
+}
 NOTHING_MASKED = N_("The mask rules out no pair here: every token may see every other one.")
 NO_RESIDUAL = N_(
     "This model has no residual connection: what was written takes the place of the stream "
@@ -178,12 +213,23 @@ TEMPLATES = {
     ),
     MoveKind.CARRY: N_(
         "{mixer} hands a state on from each token to the next; no token reads from another "
-        "directly. The state itself is not drawn. What is written has an RMS of {after} "
-        "at “{token}”."
+        "directly. What is written has an RMS of {after} at “{token}”."
     ),
     MoveKind.ROUTE: N_(
-        "The router chooses experts for each token: of {of}, “{token}” prefers expert {expert} "
-        "({share}). What happens inside the experts is not drawn."
+        "The router says how much each token wants each of {of} experts: “{token}” prefers expert "
+        "{expert} ({share})."
+    ),
+    MoveKind.SEND: N_(
+        "Each token is sent to a few experts alone: “{token}” to {n} of {of}, and what expert "
+        "{expert} says counts most ({share})."
+    ),
+    MoveKind.COMPRESS: N_(
+        "Latent attention makes {n} numbers of the {d_model} of each token (RMS {after} at "
+        "“{token}”). All heads share them."
+    ),
+    MoveKind.STATE: N_(
+        "The state has {n} numbers. At each token it keeps a part of what it was and takes in "
+        "something new: its RMS after “{token}” is {after}."
     ),
     MoveKind.WIDEN: N_(
         "Now each token is alone: its {d_model} numbers become {of} hidden features, of which {n} "
@@ -202,31 +248,6 @@ TEMPLATES = {
         "to {after}."
     ),
 }
-
-
-def says_cell(facts: CellFacts, place: str) -> str:
-    """One number, exactly, and how it came about; `place`: whose it is."""
-    said = _("{place}: {how}").format(place=place, how=_how(facts))
-    if facts.is_masked and facts.move.kind is MoveKind.SCORES:
-        return _("{said}, before the mask rules this pair out").format(said=said)
-    return said
-
-
-def _how(facts: CellFacts) -> str:
-    exact = number(facts.exact)
-    if facts.is_masked and facts.move.kind is MoveKind.SOFTMAX:
-        return _("exp(−∞) = 0: a masked key gets no weight at all.")
-    if facts.softmax is not None:
-        text = "exp({score} − {largest}) / Σ = {exp} / {total} = **{exact}**"
-        names = ("score", "largest", "exp", "total")
-        return text.format(**{n: number(getattr(facts.softmax, n)) for n in names}, exact=exact)
-    if facts.summed is not None and facts.move.kind is MoveKind.SCORES:
-        return f"q · k = {sum_text(facts.summed)}, × {number(facts.scaled_by)} = **{exact}**"
-    if facts.summed is not None:
-        return sum_text(facts.summed)
-    if facts.added:
-        return f"{' + '.join(map(number, facts.added))} = **{exact}**"
-    return f"**{exact}**" if facts.before is None else f"{number(facts.before)} → **{exact}**"
 
 
 def says_logits(after: str, first: str, logit: str, vocab_size: int) -> str:

@@ -16,9 +16,10 @@ from pages.figures.counting import from_one
 from pages.panels.forward_pass import moving, said
 from pages.panels.forward_pass.head import head_of
 from pages.panels.forward_pass.message import Packed, message, packed
+from pages.panels.forward_pass.said_cell import says_cell
 from pages.panels.forward_pass.shown import Asked, keys_of, labels_of, scene_of, sinks_of
 from pages.panels.home import append_word
-from pages.ui import labelled, link, sinks, tokens
+from pages.ui import cached, labelled, link, sinks, tokens
 from pages.ui.frame import section
 from pages.ui.inputs import current_run, shorten
 from pages.ui.language import _, current_language, literal, sentences
@@ -62,10 +63,13 @@ def picture(run: Run) -> None:
 
 def written_out(asked: Asked, head: int, cell: tuple[str, int, int]) -> None:
     """The number that the reader has zoomed to, as arithmetic."""
-    make = back_cell if asked.is_back else cell_facts
-    facts = make(scene_of(asked), cell[0], head, *cell[1:])
+    seen = scene_of(asked)
+    if asked.is_back:
+        facts = back_cell(seen, cell[0], head, *cell[1:])
+    else:
+        facts = cell_facts(seen, cached.model(asked.run), cell[0], head, *cell[1:])
     if facts is not None:
-        st.markdown(said.says_cell(facts, _place(asked.run, facts)))
+        st.markdown(says_cell(facts, _place(asked.run, facts), asked.run.config))
 
 
 def _place(run: Run, facts: CellFacts) -> str:
