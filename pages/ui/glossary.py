@@ -4,14 +4,14 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import streamlit as st
 
+from blocks.model.shipped import shipped
 from pages.ui.language import _, current_language
 
-GLOSSARY = Path("assets/glossary")
+GLOSSARY = shipped("glossary")
 # What is no prose: code, formulas, and all from the second heading on (formula and sources).
 NO_PROSE = re.compile(r"`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
 HEADING = "\n#### "

@@ -15,12 +15,13 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from blocks import Fault
+from blocks.model.shipped import shipped
 from pages.figures.counting import from_one
 from pages.figures.numbers import hundredths, readable
 from pages.ui.numbers import percent
 
-LOCALE = Path("assets/locale")
-TEXT = Path("assets/text")
+LOCALE = shipped("locale")
+TEXT = shipped("text")
 WIDE = str.maketrans(",;:", "，；：")
 # What a reader wrote stays as it is; then a space after a Chinese stop, half-width marks, and a
 # space between Chinese signs, where a word stands in for a name.

@@ -4,7 +4,6 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from markdown_it import MarkdownIt
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from blocks.export.mathml import as_mathml
+from blocks.model.shipped import shipped
 from pages.figures.page_file import as_html
 from pages.ui.language import _, current_language
 from pages.ui.seen import Node
@@ -24,7 +24,7 @@ COLORED = re.compile(r":[a-z]+(?:-badge|-background)?\[((?:[^\[\]]|\[[^\]]*\])*)
 TAG = re.compile("<[^>]*>")
 FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$(?!\$)", re.DOTALL)
 PLACE = re.compile("\ue000(\\d+)\ue001")  # of a formula, in signs that no text has
-PAGE = Path("assets/page.html")
+PAGE = shipped("page.html")
 
 
 class Head(NamedTuple):

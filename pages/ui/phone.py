@@ -3,14 +3,14 @@
 import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from blocks.model.shipped import shipped
 from pages.ui.fold import fold
 
-TOUCH = Path("assets/touch.js")
+TOUCH = shipped("touch.js")
 
 
 def is_phone() -> bool:

@@ -3,16 +3,16 @@
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from blocks.model.shipped import shipped
 from pages.ui import lecture, link
 from pages.ui.chips import literally
 from pages.ui.language import _
 
-STYLE = Path("assets/present.css")
+STYLE = shipped("present.css")
 BACK, ON, OUT = "PageUp", "PageDown", "esc"  # the first two are sent by remote controls too
 # Where the title of the page stands that this script draws: a panel puts its own there.
 TITLE: ContextVar[Any] = ContextVar("title")

@@ -1,5 +1,6 @@
 """A server, and someone in front of a browser."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -33,13 +34,21 @@ GO_TO = "link => { history.pushState({}, '', link); dispatchEvent(new PopStateEv
 @contextmanager
 def serving(script: Path = ROOT / "app.py") -> Iterator[str]:
     """A fresh server, and where it answers."""
+    with started([sys.executable, "-m", "streamlit", "run", str(script)], cwd=ROOT) as address:
+        yield address
+
+
+@contextmanager
+def started(command: list[str], cwd: Path, **environment: str) -> Iterator[str]:
+    """A server that this command starts in this folder, and where it answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = {"port": port, "headless": "true", "address": "127.0.0.1"}
     flags = [part for name, value in options.items() for part in (f"--server.{name}", str(value))]
-    command = [sys.executable, "-m", "streamlit", "run", str(script), *flags]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*command, *flags], cwd=cwd, env=os.environ | environment, stdout=subprocess.DEVNULL
+    )
     try:
         wait_until_healthy(f"http://127.0.0.1:{port}", process)
         yield f"http://127.0.0.1:{port}"

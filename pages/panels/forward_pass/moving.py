@@ -7,17 +7,17 @@ says another one than it did itself: to be told its own would set it back in mid
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
+from blocks.model.shipped import shipped
 from pages.ui import link
 from pages.ui.fields import FIELDS
 from pages.ui.readers import UnreadableError, as_text
 
-ASSETS = Path(__file__).parents[3] / "assets" / "forward_pass"
+ASSETS = shipped("forward_pass")
 SCRIPTS = ("scene", "layout", "paint", "cached", "moving", "labels", "hands", "view")
 KEY = "forward_pass"
 NAMES = ("zoom", "moment", "cell", "layer", "head", "cached", "direction")

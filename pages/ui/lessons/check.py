@@ -92,7 +92,7 @@ def _of_other_seeds(place: Place) -> Iterator[Place]:
 
 def _opened(lesson: Lesson, i: int) -> AppTest:
     """A step as it is found by who comes from the one before, in the lesson's language."""
-    at = AppTest.from_file(Path("app.py").absolute(), default_timeout=TIMEOUT)
+    at = AppTest.from_file(Path(__file__).parents[3] / "app.py", default_timeout=TIMEOUT)
     at.context["locale"] = lesson.language
     at = at.switch_page(page_file(lesson.steps[i].page))
     at.query_params = {"lang": lesson.language, "lesson": lesson.id, "lesson_step": str(i)}
