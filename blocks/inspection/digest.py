@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from blocks.inspection import tiles
+from blocks.model.attention import query_blocks
 from blocks.observe import heads
 from blocks.observe.recording import Recording
 
@@ -54,7 +55,7 @@ def received_by_keys(seen: Recording, layer: int, queries: slice) -> Received:
     """What the keys of a layer get from some queries."""
     batch, n_heads, n, n_keys = seen.pattern_shape(layer)
     some, found = range(n)[queries], []
-    for rows in heads.blocks((batch, n_heads, len(some), n_keys)):
+    for rows in query_blocks((batch, n_heads, len(some), n_keys)):
         block = some[rows]
         there = slice(block.start, block.stop, block.step)
         found.append(_received(there, seen.pattern(layer, queries=there)))
@@ -87,7 +88,7 @@ def tiled(codes: Iterable[Tensor], columns: int = 0) -> NDArray[np.uint8]:
 
 
 def _blocks(seen: Recording, layer: int, times: int = 1) -> Iterator[tuple[slice, Tensor]]:
-    for rows in heads.blocks(seen.pattern_shape(layer), times):
+    for rows in query_blocks(seen.pattern_shape(layer), times):
         yield rows, seen.pattern(layer, queries=rows)
 
 

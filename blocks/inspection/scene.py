@@ -15,7 +15,7 @@ from blocks.inspection.scene_inside import inside
 from blocks.inspection.scene_layers import CACHED, ROUTED, of_layers
 from blocks.inspection.scene_matrix import Matrix, quantized
 from blocks.inspection.scene_moves import CROSS, Move, MoveKind, layer_path, moves, stacks
-from blocks.model.attention import Pattern, attention_scores
+from blocks.model.attention import ALL, Pattern, attention_scores
 from blocks.model.config import ModelConfig
 from blocks.model.models import Model
 from blocks.observe.recording import Recording, record
@@ -217,5 +217,5 @@ class Making:
 @torch.no_grad()
 def pair_scores(made: Pattern) -> Tensor:
     """QKᵀ/√d_head, capped, with what a bias adds, of every pair: (batch, n_heads, query, key)."""
-    bias = None if made.bias is None else made.bias(*made.shape[2:]).to(made.q)
+    bias = None if made.bias is None else made.bias(*made.shape[2:], ALL, ALL).to(made.q)
     return attention_scores(made.q, made.k, None, bias, made.softcap)

@@ -19,8 +19,9 @@ from blocks.model.positions import NoPosition, RelativeBias, Rotary, alibi_bias,
 from blocks.model.probe import PatternProbe, Probe
 from blocks.model.start import Start
 
-Bias = Callable[[int, int], Tensor]
 ALL = slice(None)
+Bias = Callable[[int, int, slice, slice], Tensor]  # how many queries, keys; which heads, queries
+AT_ONCE = 2**22  # weights that are held at a time, where not all are asked for
 
 
 class Attention(nn.Module):
@@ -100,17 +101,31 @@ class Attention(nn.Module):
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, start: Start = 0
     ) -> Tensor:
         """Attend in every head: (batch, n_heads, query, width of a value)."""
-        bias = self.bias(q, k, start)
         self.pattern.offer(lambda: self.later(q, k, mask))
-        if self.is_seen or self.is_slower_fused(q):
-            return self.attend_in_steps(q, k, v, mask, bias)
-        return attend(q, k, v, mask, bias, self.sinks)
+        if self.is_seen:
+            return self.attend_in_steps(q, k, v, mask, self.bias(q, k, start))
+        made = self.later(q, k, mask)
+        if self.is_long(made, v):
+            return made.read(v)
+        if self.softcap > 0 or self.is_slower_fused(q):
+            return self.attend_in_steps(q, k, v, mask, self.bias(q, k, start))
+        return attend(q, k, v, mask, self.bias(q, k, start), self.sinks)
 
     @property
     def is_seen(self) -> bool:
-        """Whether scores or pattern are needed, by a probe, by dropout, or to bend the scores."""
+        """Whether scores or pattern are needed, by a probe or by dropout."""
         is_watched = self.pattern.is_observed or self.scores.is_observed
-        return is_watched or self.dropout.is_active or self.softcap > 0
+        return is_watched or self.dropout.is_active
+
+    def is_long(self, made: "Pattern", v: Tensor) -> bool:
+        """Whether a pass would hold a number of each pair of tokens in each head, too many.
+
+        The fused kernel wants a bias as a mask, cannot bend scores, and is none where values have
+        another width; gradients keep all.
+        """
+        is_own = self.softcap > 0 or made.bias is not None or self.sinks is not None
+        is_none = v.is_cpu and v.shape[-1] != made.q.shape[-1]
+        return (is_own or is_none) and not made.q.requires_grad and len(made.blocks()) > 1
 
     def is_slower_fused(self, q: Tensor) -> bool:
         """Whether no fused kernel is faster: to train sinks, and on CPU the bfloat16 backward."""
@@ -168,8 +183,8 @@ class Pattern:
     """The attention weights of one layer, made where they are asked for, of what made them.
 
     Queries and keys, (batch, n_heads or n_kv_heads, seq, d_qk), grow with the text, and the
-    weights with its square. `bias` makes that of the last queries and keys; the rest as
-    `attention_scores` and `attention_pattern` take it.
+    weights with its square. `bias` makes what is added to the scores of some of the queries; the
+    rest as `attention_scores` and `attention_pattern` take it.
     """
 
     q: Tensor
@@ -184,38 +199,74 @@ class Pattern:
         """(batch, n_heads, query, key)."""
         return (*self.q.shape[:3], self.k.shape[2])
 
+    def blocks(self) -> list[slice]:
+        """Queries, so many at a time as are held together."""
+        return query_blocks(self.shape)
+
+    def read(self, v: Tensor) -> Tensor:
+        """Weights · V, some queries at a time: (batch, n_heads, query, width of a value)."""
+        return torch.cat([self._read_by(some, v) for some in self.blocks()], dim=2)
+
+    def _read_by(self, queries: slice, v: Tensor) -> Tensor:
+        q, k, mask, bias = self._some(ALL, queries)
+        v = v[:, :, : k.shape[2]]
+        if self.softcap == 0 and v.shape[-1] == q.shape[-1]:
+            return attend(q, k, v, mask, bias, self.sinks)
+        scores = attention_scores(q, k, mask, bias, self.softcap)
+        return attention_pattern(scores, mask, self.sinks) @ repeat_kv(v, q.shape[1])
+
     @torch.no_grad()
     def rows(self, heads: slice = ALL, queries: slice = ALL) -> Tensor:
-        """The weights of some heads and queries: (batch, head, query, key).
+        """The weights of some heads and queries: (batch, head, query, key)."""
+        q, k, mask, bias = self._some(heads, queries)
+        k = repeat_kv(k, self.q.shape[1])[:, heads]
+        scores = attention_scores(q, k, mask, bias, self.softcap)
+        sinks = None if self.sinks is None else self.sinks[heads]
+        pattern = attention_pattern(scores, mask, sinks)
+        return F.pad(pattern, (0, self.k.shape[2] - k.shape[2]))
 
-        Keys behind the last that one of them may see are not computed.
-        """
-        first, end, step = queries.indices(self.q.shape[2])
-        rows = slice(first, end, step)
-        mask = None if self.mask is None else self.mask[..., rows, :]
-        n_keys = _n_keys_seen(mask, self.k.shape[2])
-        if self.bias is not None:  # it is of the last queries
-            n_keys = max(n_keys, end)
-        k = repeat_kv(self.k[:, :, :n_keys], self.q.shape[1])[:, heads]
-        mask = None if mask is None else mask[..., :n_keys]
+    def _some(
+        self, heads: slice, queries: slice
+    ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+        """Some queries, all keys up to the last that they are known to see, mask and bias."""
+        rows = slice(*queries.indices(self.q.shape[2]))
+        n = self._n_seen(rows)
+        mask = None if self.mask is None else self.mask[..., rows, :n]
         bias = None
         if self.bias is not None:
-            bias = self.bias(n_keys - first, n_keys)[heads, : end - first : step].to(k)
-        scores = attention_scores(self.q[:, heads, rows], k, mask, bias, self.softcap)
-        sinks = None if self.sinks is None else self.sinks[heads]
-        return F.pad(attention_pattern(scores, mask, sinks), (0, self.k.shape[2] - n_keys))
+            bias = self.bias(*self.shape[2:], heads, rows)[..., :n].to(self.k)
+        return self.q[:, heads, rows], self.k[:, :, :n], mask, bias
+
+    def _n_seen(self, rows: slice) -> int:
+        """How many keys there are up to the last one that is seen; 1 at least.
+
+        A mask on an accelerator is not asked: the answer would have to be waited for.
+        """
+        n_keys = self.k.shape[2]
+        if self.mask is None or n_keys == 0:
+            return n_keys
+        if is_shared_causal(self.mask):
+            return max(1, rows.stop)
+        if not self.mask.is_cpu:
+            return n_keys
+        seen = self.mask[..., rows, :].reshape(-1, n_keys).any(0).nonzero()
+        return int(seen[-1]) + 1 if len(seen) else 1
 
 
-def _n_keys_seen(mask: Tensor | None, n_keys: int) -> int:
-    """How many keys there are up to the last one that is seen; 1 at least."""
-    if mask is None or n_keys == 0:
-        return n_keys
-    seen = mask.reshape(-1, n_keys).any(0).nonzero()
-    return int(seen[-1]) + 1 if len(seen) else 1
+def query_blocks(shape: tuple[int, int, int, int], times: int = 1) -> list[slice]:
+    """Queries of a pattern (batch, n_heads, query, key), so many at a time as are held together.
+
+    As many `times` as it takes, but for the last.
+    """
+    batch, n_heads, n_queries, n_keys = shape
+    step = times * max(1, AT_ONCE // (times * batch * n_heads * n_keys))
+    return [slice(first, min(n_queries, first + step)) for first in range(0, n_queries, step)]
 
 
-def _alibi(n_heads: int, device: torch.device, n_queries: int, n_keys: int) -> Tensor:
-    return alibi_bias(n_heads, n_keys, device, n_queries=n_queries)
+def _alibi(
+    n_heads: int, device: torch.device, n_queries: int, n_keys: int, heads: slice, some: slice
+) -> Tensor:
+    return alibi_bias(n_heads, n_keys, device, n_queries=n_queries, heads=heads, some=some)
 
 
 class CrossAttention(Attention):

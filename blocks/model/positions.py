@@ -365,19 +365,20 @@ def alibi_bias(
     *,
     n_queries: int | None = None,
     start: Start = 0,
+    heads: slice = slice(None),
+    some: slice = slice(None),
 ) -> Tensor:
     """−slope · |query − key|, added to the scores: (n_heads, query, key).
 
     Press et al. 2021, section 3; the distance is symmetric, so it serves without a causal mask.
     With `n_queries` only the last ones ask, as where keys are cached; or one, from a place that
-    the device knows.
+    the device knows. Of these `some`, in these `heads`.
     """
     positions = torch.arange(seq_len, device=device)
     queries = positions if n_queries is None else positions[seq_len - n_queries :]
-    if isinstance(start, OnDevice):
-        queries = start.place
+    queries = start.place if isinstance(start, OnDevice) else queries[some]
     distance = (queries[:, None] - positions).abs()
-    return -_slopes(n_heads, torch.device(device))[:, None, None] * distance
+    return -_slopes(n_heads, torch.device(device))[heads, None, None] * distance
 
 
 @lru_cache(maxsize=16)
@@ -406,10 +407,16 @@ class RelativeBias(nn.Module):
         self.is_causal = is_causal
         self.weight = nn.Parameter(torch.empty(N_BUCKETS, n_heads))
 
-    def forward(self, n_queries: int, n_keys: int) -> Tensor:
-        """Of the last `n_queries` of as many positions as keys: (n_heads, query, key)."""
-        rows = _rows(n_queries, n_keys, self.is_causal, self.weight.device)
-        return self.weight[rows].permute(2, 0, 1)
+    def forward(
+        self,
+        n_queries: int,
+        n_keys: int,
+        heads: slice = slice(None),
+        some: slice = slice(None),
+    ) -> Tensor:
+        """Of the last `n_queries` of as many positions as keys, `some`: (n_heads, query, key)."""
+        rows = _rows(n_queries, n_keys, self.is_causal, self.weight.device)[some]
+        return self.weight[:, heads][rows].permute(2, 0, 1)
 
 
 @lru_cache(maxsize=4)

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 NAMED_ABOVE = 0.5
-AT_ONCE = 2**22  # weights that are held at a time
 SHARES = ("first_token", "same_token", "previous_token", "induction")
 
 
@@ -29,16 +28,6 @@ def frame(
     did its work; name, the largest share where it is above 0.5.
     """
     return frame_of((pattern,), mask, layer=layer, tokens=tokens)
-
-
-def blocks(shape: tuple[int, int, int, int], times: int = 1) -> list[slice]:
-    """Queries of a pattern (batch, n_heads, query, key), so many at a time as are held together.
-
-    As many `times` as it takes, but for the last.
-    """
-    batch, n_heads, n_queries, n_keys = shape
-    step = times * max(1, AT_ONCE // (times * batch * n_heads * n_keys))
-    return [slice(first, min(n_queries, first + step)) for first in range(0, n_queries, step)]
 
 
 def frame_of(

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from blocks.model import devices
-from blocks.model.attention import ALL, Pattern
+from blocks.model.attention import ALL, Pattern, query_blocks
 from blocks.model.dropout import training_mode
 from blocks.model.faults import N_, ConfigError, Fault, UnknownNameError, nearest_names
 from blocks.model.model_input import check_input
@@ -217,7 +217,7 @@ class Recording:
     ) -> pd.DataFrame:
         """One row per head: what `observe.heads` measures of it, some queries at a time."""
         shape = self.pattern_shape(layer)
-        some = (self.pattern(layer, queries=rows) for rows in heads.blocks(shape))
+        some = (self.pattern(layer, queries=rows) for rows in query_blocks(shape))
         return heads.frame_of(some, mask, layer=layer, tokens=tokens)
 
 

@@ -11,6 +11,7 @@ from toy import assert_near, toy
 from blocks import build, record
 from blocks.inspection import tiles
 from blocks.inspection.digest import digest, small_codes
+from blocks.model import attention
 from blocks.model.masks import causal
 from blocks.observe import heads as head_measures
 from blocks.observe.heads import NAMED_ABOVE, frame
@@ -159,7 +160,7 @@ def test_heads_of_a_long_text_are_measured_and_drawn_as_of_whole_patterns(monkey
     tokens, mask = ids[0].tolist(), causal(150)
     seen = record(build(config), ids, keep={"pattern"})
     later = record(build(config), ids, keep=(), later=("pattern",))
-    monkeypatch.setattr(head_measures, "AT_ONCE", 4 * 150 * 10)  # ten queries at a time
+    monkeypatch.setattr(attention, "AT_ONCE", 4 * 150 * 10)  # ten queries at a time
     found = digest(later, 0, mask, tokens)
     whole = head_measures.frame(seen.pattern(), mask, tokens=tokens)
     pd.testing.assert_frame_equal(found.measures, whole, check_exact=False, rtol=1e-5)

@@ -13,8 +13,7 @@ from blocks.inspection import digest, sharing
 from blocks.inspection.output_change import output_change
 from blocks.inspection.sharing import CachedKinds, Shared, SharingFacts, kv_head_counts
 from blocks.model import devices
-from blocks.model.attention import repeat_kv
-from blocks.observe.heads import blocks
+from blocks.model.attention import query_blocks, repeat_kv
 from blocks.observe.recording import record
 from blocks.observe.run import Run
 from pages.figures import heads
@@ -60,7 +59,7 @@ def read_with(run: Run, n_kv_heads: int, layer: int) -> Read:
         )
         change = output_change(before, seen.output[0], is_logits=reads_tokens(run))
         shape = seen.pattern_shape(layer)
-        some = (seen.pattern(layer, queries=rows)[:1] for rows in blocks(shape))
+        some = (seen.pattern(layer, queries=rows)[:1] for rows in query_blocks(shape))
         alike = sharing.likeness(some, n_kv_heads)
         codes = digest.small_codes(seen, layer, run.build_mask(layer))[:MOST_HEADS]
     measure = "kl_bits" if reads_tokens(run) else "relative"
