@@ -24,10 +24,14 @@ def moments(x: Tensor) -> Tensor:
 
 
 class StageMoments:
-    """The moments of stages as they pass: those of a size together, one that passes twice once."""
+    """The moments of stages as they pass: those of a shape together, one that passes twice once.
 
-    def __init__(self) -> None:
-        self._waiting: dict[int, list[tuple[int, Tensor]]] = {}
+    `counted`: which positions count, (seq,), of stages that are (batch, seq, features); None: all.
+    """
+
+    def __init__(self, counted: Tensor | None = None) -> None:
+        self.counted = counted
+        self._waiting: dict[torch.Size, list[tuple[int, Tensor]]] = {}
         self._n_waiting = 0
         self._last: Tensor | None = None
         self._batches: list[Tensor] = []
@@ -39,10 +43,10 @@ class StageMoments:
         if x is self._last:
             self._rows.append(self._rows[-1])
             return
-        self._last, size = x, x.numel()
+        self._last = x
         self._rows.append(self._rows[-1] + 1 if self._rows else 0)
-        self._waiting.setdefault(size, []).append((self._rows[-1], x))
-        self._n_waiting += size
+        self._waiting.setdefault(x.shape, []).append((self._rows[-1], x))
+        self._n_waiting += x.numel()
         if self._n_waiting >= (SUMMED_ON_CPU if x.is_cpu else SUMMED_TOGETHER):
             self._sum_up()
 
@@ -57,16 +61,22 @@ class StageMoments:
         for waiting in self._waiting.values():
             rows, stages = zip(*waiting, strict=True)
             self._summed += rows
-            self._batches.append(_of_each(stages))
+            self._batches.append(_of_each(stages, self.counted))
         self._waiting, self._n_waiting = {}, 0
 
 
-def _of_each(stages: Sequence[Tensor]) -> Tensor:
-    """Moments of stages of one size: (n_stages, len(MOMENTS))."""
+def _of_each(stages: Sequence[Tensor], counted: Tensor | None = None) -> Tensor:
+    """Moments of stages of one shape: (n_stages, len(MOMENTS))."""
     flat = [stage.detach().flatten() for stage in stages]
     x = (torch.stack(flat) if len(flat) > 1 else flat[0][None]).float()
-    n = x.shape[1]
-    mean = x.sum(dim=1) / n
+    if counted is None:
+        n: int | Tensor = x.shape[1]
+        mean = x.sum(dim=1) / n
+    else:
+        counts = counted[:, None].expand(stages[0].shape).flatten()
+        n = counts.sum()
+        mean = torch.where(counts, x, 0).sum(dim=1) / n
+        x = torch.where(counts, x, mean[:, None])  # no distance off, neither least nor most
     squares = (x - mean[:, None]).square_()
     var = squares.sum(dim=1) / n
     is_outlier = squares.gt_(OUTLIER_STDS**2 * var[:, None])  # still in float32: twice as fast

@@ -1,4 +1,4 @@
-"""Recorded passes that run again: other texts of one length, other parts switched off.
+"""Recorded passes that run again: other texts of about one length, other parts switched off.
 
 Of a pass of fixed shapes the input, the mask, what parts are multiplied by, and what probes saw,
 are in tensors that stay. So on CUDA it is one graph: switching a head off writes one number.
@@ -20,6 +20,7 @@ from blocks.model.masks import is_shared_causal
 from blocks.model.models import Model
 from blocks.model.probe import Probe, listening
 from blocks.observe.captured import can_capture, captured, fill, reserved_bytes
+from blocks.observe.filled import Filled, filled, filled_length
 from blocks.observe.interventions import Intervention, InterventionKind, Part
 from blocks.observe.recording import Recorder, Recording
 from blocks.observe.run import PATTERNS, Run
@@ -39,7 +40,8 @@ class Replay:
     """One recorded pass of fixed shapes, to be run again with other values; by any thread.
 
     `gained`: parts can be switched off; `summed`: stages are summed up, or else the output is all
-    that it shows. The model is not kept alive.
+    that it shows; `length`: what texts are filled up to, 0 where all have one length. The model is
+    not kept alive.
     """
 
     def __init__(
@@ -52,10 +54,12 @@ class Replay:
         later: Collection[str] = (),
         gained: bool = False,
         summed: bool = True,
+        length: int = 0,
     ):
         self.model = weakref.ref(model)
         own = _Own()
-        self._x, self._mask = own(x), own(mask)
+        self._length, text = length, filled(x, mask, length)
+        self._text = Filled(own(text.x), own(text.mask), own(text.is_text))
         self._keep, self._later, self._summed = keep, later, summed
         self._gains: dict[str, Tensor] | None = {} if gained else None
         self._off: list[Tensor] = []
@@ -68,23 +72,26 @@ class Replay:
         model = self.model()
         assert model is not None
         recorder = _Gaining(self._keep, self._later, self._gains, summed=self._summed)
+        recorder.moments.counted = self._text.is_text
         with listening(recorder), torch.no_grad():
-            output = model(self._x, self._mask)
+            output = model(self._text.x, self._text.mask)
         moments = recorder.moments.rows() if self._summed else output.new_empty(0)
         self._seen = recorder, output, moments
 
     def __call__(self, x: Any, mask: Any, off: Sequence[Intervention] = ()) -> Recording:
         """What `record` shows of the same pass, in tensors of its own."""
+        text = filled(x, mask, self._length)
         with self._lock:  # what this one writes, no other overwrites until it is read
-            fill(self._x, x)
-            fill(self._mask, mask)
+            fill(self._text.x, text.x)
+            fill(self._text.mask, text.mask)
+            fill(self._text.is_text, text.is_text)
             self._switch_off(off)
             devices.synchronize(x.device)
             start = time.perf_counter()
             self.again()
             devices.synchronize(x.device)
             milliseconds = 1000 * (time.perf_counter() - start)
-            return self._recording(milliseconds)
+            return self._recording(text, milliseconds)
 
     def _switch_off(self, off: Sequence[Intervention]) -> None:
         for gain in self._off:
@@ -96,18 +103,18 @@ class Replay:
         for gain in self._off:
             gain.fill_(0)
 
-    def _recording(self, milliseconds: float) -> Recording:
+    def _recording(self, text: Filled, milliseconds: float) -> Recording:
         recorder, output, moments = self._seen
-        own = _Own()
+        own = _Own(text)
         patterns = {
-            path: replace(each, q=own(each.q), k=own(each.k), mask=own(each.mask))
+            path: replace(each, q=own(each.q, 2), k=own(each.k, 2), mask=own(each.mask, -2, -1))
             for path, each in recorder.patterns.items()
         }
         return Recording(
             stages=tuple(recorder.stages),
             moments=own(moments),
-            tensors={path: own(x) for path, x in recorder.tensors.items()},
-            output=own(output),
+            tensors={path: own(x, 1) for path, x in recorder.tensors.items()},
+            output=own(output, 1),
             milliseconds=milliseconds,
             patterns=patterns,
         )
@@ -146,19 +153,25 @@ class _Gaining(Recorder):
 
 
 class _Own:
-    """Copies of tensors; one that comes twice is copied once."""
+    """Copies of tensors; one that comes twice is copied once.
 
-    def __init__(self) -> None:
+    With a `text` they are cut: what it was filled up with is left out.
+    """
+
+    def __init__(self, text: Filled | None = None) -> None:
+        self._text = text
         self._copies: dict[int, Tensor] = {}
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any, *axes: int) -> Any:
         """A copy of a tensor, or of each in a tuple; the shared mask, which stays, as it is."""
         if isinstance(x, tuple):
             return type(x)(*map(self, x))
-        if x is None or (x.dtype is torch.bool and is_shared_causal(x)):
+        if x is None:
             return x
         if id(x) not in self._copies:
-            self._copies[id(x)] = x.clone()
+            cut = x if self._text is None else self._text.cut(x, *axes)
+            is_shared = x.dtype is torch.bool and is_shared_causal(x)
+            self._copies[id(x)] = cut if is_shared else cut.clone()
         return self._copies[id(x)]
 
 
@@ -187,7 +200,8 @@ class Passes:
         if not is_plain or not can_capture(run.config, run.device):
             return run.record(model)
         x, mask, gained = run.values(), run.pass_mask(), bool(run.interventions)
-        key = id(model), _shape(x), _shape(mask), gained
+        text = filled(x, mask, filled_length(run.config, x))
+        key = id(model), _shape(text.x), _shape(text.mask), gained
         with self._lock:
             found = self._found(key, model) or self._made(key, run, model)
         return run.record(model) if found is None else found(x, mask, run.interventions)
@@ -207,7 +221,8 @@ class Passes:
         keep, gained = kept_stages(run.config), bool(run.interventions)
         x, mask = run.values(), run.pass_mask()
         try:
-            made = Replay(model, x, mask, keep=keep, later=PATTERNS, gained=gained)
+            length = filled_length(run.config, x)
+            made = Replay(model, x, mask, keep=keep, later=PATTERNS, gained=gained, length=length)
         except RuntimeError as error:  # no memory, or an operation that no graph can hold
             self._note(key, str(error).partition("\n")[0] or type(error).__name__)
         else:

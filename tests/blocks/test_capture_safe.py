@@ -88,6 +88,8 @@ def run_all_ways(model: Model, config: ModelConfig) -> None:
     x, kept = some_input(config), kept_stages(config)
     ways = [(Recorder(kept, {}, PATTERNS), MaskKind.CAUSAL), (Recorder(None, {}), PADDED)]
     for recorder, kind in ways:
+        if kind is PADDED and not isinstance(x, tuple):  # what fills a text up is not counted
+            recorder.moments.counted = torch.empty(N_TOKENS, dtype=torch.bool, device=META)
         with listening(recorder):
             model(x, some_mask(config, kind))
         assert len(recorder.moments.rows()) == len(recorder.stages)
