@@ -3,6 +3,8 @@
 import dataclasses
 import math
 import string
+import typing
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -13,114 +15,39 @@ from steps import steps
 from toy import D_MODEL, toy
 
 from blocks import ConfigError, Fault, ModelConfig
-from blocks.model.config import DEFAULTS, FIELDS
-from blocks.model.kinds import (
-    Activation,
-    Architecture,
-    AttentionGate,
-    Initialization,
-    NormKind,
-    NormPlacement,
-    PositionKind,
-    RopeScaling,
-    RouterKind,
-    TokenMixer,
-)
+from blocks.model.config import DEFAULTS, FIELDS, OPTIONS
+from blocks.model.kinds import AttentionGate, NormKind
 from blocks.model.legal import divisors, neighbours
-from blocks.model.options import LARGEST_SIZE
+from blocks.model.options import LARGEST_SIZE, Option
 from blocks.model.parts import AttentionConfig, NormConfig
 
 SIZES = st.integers(1, 4096) | st.sampled_from([1, 2, 8, 64, 256, LARGEST_SIZE])
-RIGHT = {
-    "architecture": st.sampled_from(Architecture),
-    "n_layers": SIZES,
-    "vocab_size": SIZES,
-    "tie_embeddings": st.booleans(),
-    "scale_embeddings": st.none() | st.booleans(),
-    "scale_output": st.booleans(),
-    "unembed_bias": st.booleans(),
-    "attention_only": st.booleans(),
-    "qk_norm": st.booleans(),
-    "norm_affine": st.booleans(),
-    "norm_offset": st.booleans(),
-    "norm_bias": st.booleans(),
-    "first_norm": st.booleans(),
-    "d_model": SIZES,
-    "dropout": st.floats(0, 0.99),
-    "initialization": st.sampled_from(Initialization)
-    | st.sampled_from(list(map(str, Initialization))),
-    "n_heads": SIZES,
-    "n_kv_heads": st.none() | SIZES,
-    "d_head": st.none() | SIZES,
-    "d_kv_latent": st.just(0) | SIZES,
-    "d_q_latent": st.just(0) | SIZES,
-    "d_rotary": st.none() | SIZES,
-    "d_value": st.none() | SIZES,
-    **dict.fromkeys(("n_state_heads", "n_key_heads", "d_state"), st.none() | SIZES),
-    "attention_bias": st.booleans(),
-    "out_bias": st.none() | st.booleans(),
-    "qk_norm_scale": st.booleans(),
-    "scale_scores": st.booleans(),
-    "qk_norm_whole": st.booleans(),
-    "score_softcap": st.floats(0, 1e6) | st.integers(0, 100),
-    "token_mixer": st.sampled_from(TokenMixer),
-    "attention_every": st.just(0) | SIZES,
-    "attention_sink": st.booleans(),
-    "attention_gate": st.sampled_from(AttentionGate),
-    "n_mtp_modules": st.integers(0, 8),
-    "logit_softcap": st.floats(0, 1e6),
-    "attention_multiplier": st.floats(0, 1e6),
-    **dict.fromkeys(
-        ("embedding_multiplier", "residual_multiplier", "logits_scaling"), st.floats(1e-3, 1e6)
-    ),
-    "local_window": st.just(0) | SIZES,
-    "global_every": st.just(0) | SIZES,
-    "global_first": st.booleans(),
-    "d_ff": st.none() | SIZES,
-    "activation": st.sampled_from(Activation) | st.sampled_from(list(map(str, Activation))),
-    "feed_forward_bias": st.booleans(),
-    "gate_limit": st.floats(0, 1e6),
-    "up_offset": st.booleans(),
-    "n_experts": st.integers(1, 64),
-    "n_active_experts": st.integers(1, 64),
-    "expert_capacity": st.floats(0, 64) | st.integers(0, 64),
-    "d_expert": st.none() | SIZES,
-    "n_shared_experts": st.integers(0, 64),
-    "shared_expert_gate": st.booleans(),
-    "n_dense_layers": st.just(0) | SIZES,
-    "router_kind": st.sampled_from(RouterKind),
-    "router_bias": st.booleans(),
-    "normalize_top_k": st.booleans(),
-    "routed_scale": st.floats(0.01, 64),
-    "n_expert_groups": st.integers(1, 8),
-    "n_active_groups": st.integers(1, 8),
-    "norm_kind": st.sampled_from(NormKind),
-    "norm_placement": st.sampled_from(list(map(str, NormPlacement))),
-    "norm_eps": st.floats(1e-12, 1),
-    "parallel_norms": st.integers(1, 2),
-    "residual": st.booleans(),
-    "position_kind": st.sampled_from(PositionKind),
-    "max_seq_len": SIZES,
-    "position_offset": st.just(0) | SIZES,
-    "sines_first": st.booleans(),
-    "rope_base": st.floats(2, 1e6) | st.integers(2, 10**6),
-    "rotary_share": st.floats(0.01, 1),
-    "rope_scaling": st.sampled_from(RopeScaling),
-    "rope_factor": st.floats(1, 1e4) | st.integers(1, 100),
-    "rope_trained_len": SIZES,
-    "yarn_whole_pairs": st.booleans(),
-    **dict.fromkeys(("rope_short_factors", "rope_long_factors"), st.sampled_from(["", "1", "1,2"])),
-    "rope_attention_factor": st.floats(0, 1e6),
-    "local_rope_base": st.floats(0, 1e9),
-    "nope_every": st.just(0) | SIZES,
-    "n_segments": st.just(0) | SIZES,
-    "pooler": st.booleans(),
-    "prediction_head": st.booleans(),
-    "n_decoder_layers": st.none() | SIZES,
-    "share_embeddings": st.booleans(),
-    "embedding_norm": st.booleans(),
-    "relative_bias": st.booleans(),
-}
+# Mixtures of more experts than any model has would hardly ever have groups that fit.
+FEW = {"n_experts": 64, "n_active_experts": 64, "n_expert_groups": 8, "n_active_groups": 8}
+
+
+def right(option: Option) -> st.SearchStrategy:
+    """Values that an option may have by itself: of its type, within its bounds."""
+    kinds = typing.get_args(option.kind) or (option.kind,)
+    if kinds[0] is bool:
+        found = st.booleans()
+    elif issubclass(kinds[0], StrEnum):
+        found = st.sampled_from(kinds[0]) | st.sampled_from([*map(str, kinds[0])])
+    elif kinds[0] is str:
+        found = st.sampled_from(["", "1", "1,2"])
+    elif kinds[0] is float:
+        least, most = option.check.least, option.check.most
+        whole = st.integers(math.ceil(least), min(int(most), 100))
+        found = st.floats(least, most, exclude_min=option.check.is_open)
+        found = found | whole.filter(lambda n: not (option.check.is_open and n == least))
+    elif option.check.most < LARGEST_SIZE or option.name in FEW:
+        found = st.integers(option.check.least, min(option.check.most, FEW.get(option.name, 64)))
+    else:
+        found = SIZES if option.check.least else st.just(0) | SIZES
+    return st.none() | found if type(None) in kinds else found
+
+
+RIGHT = {name: right(option) for name, option in OPTIONS.items()}
 WRONG = st.one_of(
     st.none(),
     st.booleans(),
