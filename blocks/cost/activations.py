@@ -89,7 +89,7 @@ class Activations:
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """What the peak is made of, what is alive for that moment last."""
+        """Terms of the peak; what is alive for that moment alone is last."""
         kept = (Term(part.name, part.count(self.sizes), part.formula()) for part in self.parts)
         return (*kept, Term("working", self.working, self.working_formula))
 
@@ -151,7 +151,7 @@ def _sizes(config: ModelConfig, batch: int, n: int, itemsize: int) -> Sizes:
 
 
 def _hybrid_sizes(config: ModelConfig) -> Sizes:
-    """Of the dense layers and of those with experts, how many attend and how many keep a state."""
+    """Count the layers that attend and that keep a state, dense and with experts."""
     if not config.is_hybrid:
         return {}
     n_dense = config.n_dense_layers
@@ -168,7 +168,7 @@ def _hybrid_sizes(config: ModelConfig) -> Sizes:
 
 
 def _stacks(config: ModelConfig) -> Iterator[tuple[str, ModelConfig, bool]]:
-    """What counts the layers of each kind, such a layer, and whether it reads a second text.
+    """Yield what counts the layers of a kind, such a layer, and whether it reads a second text.
 
     The last layer is of the last kind of its stack.
     """
@@ -198,7 +198,7 @@ NORMED = {
 
 
 def _of_width(config: ModelConfig) -> Iterator[tuple[str, ModelConfig]]:
-    """The same of layers that are dense, and of those with experts."""
+    """Yield what counts dense layers and those with experts, and such a layer."""
     if config.n_dense_layers:
         yield "n_dense_layers", config.replace(n_experts=1)
         yield "n_expert_layers", config
@@ -224,7 +224,7 @@ def _input(count: str) -> Part:
 def _layer(
     config: ModelConfig, *, fused: bool, is_narrow: bool, is_decoder: bool
 ) -> Iterator[Part]:
-    """What one layer keeps."""
+    """Yield what one layer keeps."""
     n_sublayers = 1 + is_decoder + (not config.attention_only)
     n_normed = n_sublayers - config.lacks_first_norm
     if config.lacks_first_norm:
@@ -316,7 +316,7 @@ def _attention(
 
 
 def _gru() -> Part:
-    """Of each token: gates, what is new, their differences and products, the state, all of them."""
+    """Yield what a GRU keeps of each token: gates, candidate, products, states."""
     return Part("state", "mixer", ((9, *ROW),))
 
 
@@ -422,7 +422,7 @@ def _ends(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
 
 
 def _of_modules(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
-    """What stands around the layer of each module that predicts further ahead.
+    """Yield what stands around the layer of each module that predicts further ahead.
 
     Its first norm reads what a head has kept, its second the embeddings, which all modules share.
     """
@@ -446,7 +446,7 @@ def _terms(parts: Iterable[Part]) -> Moment:
 
 
 def _negated(moment: Moment) -> Moment:
-    """The same terms with the opposite sign: memory that is freed."""
+    """Turn the sign of terms: memory that is freed."""
     return tuple((-times, product) for times, product in moment)
 
 

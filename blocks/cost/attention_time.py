@@ -117,7 +117,7 @@ class GrowthFacts:
         return pd.DataFrame([vars(each) for each in self.found]).astype({"kind": str})
 
     def exponents(self, of: str) -> dict[str, float]:
-        """How a cost grows with n in each kind, as the exponent of n."""
+        """Estimate the exponent of n with which the cost of each kind grows."""
         return slopes(self.table, of)
 
     @property
@@ -152,7 +152,7 @@ class GrowthSeries:
 
     @property
     def n_steps(self) -> int:
-        """How many measurements there are."""
+        """Number of measurements."""
         return len(self.cases)
 
     def results(self, done: Sequence[Measured]) -> Iterator[Measured]:

@@ -148,7 +148,7 @@ def _tied_otherwise(config: ModelConfig) -> int:
 
 
 def kind_of(part: Part) -> Kind:
-    """What a part of `blocks.cost.parameters` is there for."""
+    """Return the kind of a part of `blocks.cost.parameters`."""
     if part.group == Kind.MTP:
         return Kind.MTP
     return OF_NAMES.get(part.name.rpartition(".")[2]) or Kind(part.group)
@@ -187,7 +187,7 @@ def by_layer(config: ModelConfig) -> Node:
 
 
 def _stack_of(layers: str) -> str:
-    """What counts all layers of the stack that some layers belong to."""
+    """Return the count of all layers of the stack that some belong to."""
     return "n_layers" if layers in OF_SOME_LAYERS else layers
 
 
@@ -255,7 +255,7 @@ class OpenedFacts:
 
     @property
     def path(self) -> str:
-        """What leads to it: attention/q_proj; empty for the whole."""
+        """Path of names that leads to it: attention/q_proj; empty for the whole."""
         return self.rows[0][0].path
 
     @property
@@ -265,7 +265,7 @@ class OpenedFacts:
 
     @property
     def share(self) -> float:
-        """What the opened piece holds of the whole."""
+        """Share of the whole that the opened piece holds."""
         return self.opened.count / max(1, self.along[0].count)
 
 
@@ -283,7 +283,7 @@ def opened_facts(config: ModelConfig, view: str, path: str) -> OpenedFacts:
 
 
 def opened(root: Node, path: Sequence[str]) -> tuple[Node, ...]:
-    """The pieces along a path of names, the whole first; it ends where a name is unknown."""
+    """Return the pieces along a path of names, the whole first; it ends where a name is unknown."""
     found = [root]
     for name in path:
         inside = {node.name: node for node in found[-1].children}

@@ -37,7 +37,7 @@ class Fits(NamedTuple):
 
     @property
     def share(self) -> float:
-        """How much of what may be used is taken."""
+        """Share of the usable memory that is taken."""
         return self.needed / self.usable
 
 
@@ -102,7 +102,7 @@ class FitFacts:
 
     @property
     def growth_of_twice(self) -> float:
-        """What twice the length multiplies the memory by."""
+        """Factor of the memory at twice the length."""
         return self.twice / self.needed
 
 

@@ -145,7 +145,7 @@ def threads(device: str) -> int:
 
 
 def load() -> float:
-    """How many programs wanted to compute in the last minute, for each CPU that we may use.
+    """Return the programs that wanted to compute in the last minute, for each CPU that we may use.
 
     NaN where the system does not say.
     """

@@ -51,7 +51,7 @@ class DeviceSpeed:
 
     @property
     def repeats(self) -> int:
-        """How often a product was repeated at most."""
+        """Most repetitions of a product."""
         return max(len(each.times.seconds) for each in self.products)
 
     @property
@@ -89,7 +89,7 @@ class SpeedSeries:
 
     @property
     def n_steps(self) -> int:
-        """How many measurements there are."""
+        """Number of measurements."""
         return len(matrix_sizes(self.device)) + len(traffics()) + 1
 
     def results(self, done: Sequence[Speed]) -> Iterator[Speed]:

@@ -113,7 +113,7 @@ class Setup:
         return self.master_weights and self.itemsize < FLOAT32_BYTES
 
     def share(self, n: int) -> int:
-        """How many of n bytes, heads or hidden values one device has, where all share them."""
+        """Divide n bytes, heads or hidden values among devices, rounded up."""
         return -(-n // self.n_devices)
 
 
@@ -135,7 +135,7 @@ class Need:
 
     @property
     def state(self) -> int:
-        """What there is whatever goes through: all but activations and cache."""
+        """Bytes that do not depend on the texts: all but activations and cache."""
         return self.weights + self.gradients + self.master + self.optimizer
 
 
@@ -172,7 +172,7 @@ def n_states(config: ModelConfig, optimizer: OptimizerStates) -> int:
 
 
 def training_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> Need:
-    """One step on `batch` texts of n tokens, gradients of all weights there at once.
+    """Estimate the memory of one step on `batch` texts of n tokens, all gradients there at once.
 
     Left out: what the framework, the allocator and communication between devices take, and of
     weights that are shared the layer that is gathered for the moment.
@@ -197,7 +197,7 @@ def training_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> N
 
 
 def inference_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> Need:
-    """Weights, the cache of `batch` texts of n tokens, and what is alive while they are read.
+    """Estimate weights, cache of `batch` texts of n tokens, and what is alive while they are read.
 
     A decoder reads its prompts chunk by chunk, anything else in one pass; the vocabulary is scored
     after the last token only. Scales of int8 and int4 are left out, those of a file are counted; so
@@ -236,7 +236,7 @@ def cache_bytes(config: ModelConfig, itemsize: int, *, batch: int, n: int) -> in
 
 
 def cache_bytes_per_token(config: ModelConfig, itemsize: int) -> int:
-    """What one more token adds; of an encoder–decoder, one of the source and one of the target.
+    """Count the bytes of one more token; of an encoder–decoder, one in each text.
 
     Nothing in an encoder, and where each layer keeps a state instead of keys and values.
     """

@@ -205,7 +205,7 @@ def _multiplied(
     n_keys: str = "n_keys",
     is_absorbed: bool = False,
 ) -> Iterator[Part]:
-    """What new tokens are multiplied with: each matrix of `parts`, keys, values and states.
+    """Yield the products of new tokens: with each matrix of `parts`, with keys, values and states.
 
     Keys and values are made of latents, or, `is_absorbed`, W_K stands in the queries and W_V in the
     heads. A token meets of all experts its own.
@@ -229,7 +229,7 @@ def _of_new(name: str, matrix: Product) -> Product:
 
 
 def _between(group: str, after: str, n_keys: str, *, is_absorbed: bool) -> dict[str, Product]:
-    """What is multiplied beside the weights, by the matrix that it comes after.
+    """Return the products without weights that come after a matrix.
 
     Of a state: what is read under a key, what is written there, what a query reads. d_qk is
     d_head + d_rotary, d_cached d_kv_latent + d_rotary.

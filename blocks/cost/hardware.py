@@ -89,7 +89,7 @@ HARDWARE = Table(N_("There is no data sheet of {name}: the nearest names are {na
 
 
 def data_sheet(name: str) -> Hardware | None:
-    """What the maker states of the device that its driver calls so; None where we do not know."""
+    """Look up the data sheet of a device by what its driver calls it; None where we have none."""
     return next((each for each in HARDWARE.values() if name in each.driver_names), None)
 
 

@@ -90,7 +90,7 @@ def _n_stages(config: ModelConfig) -> int:
 
 
 def _routed(config: ModelConfig, tokens: int) -> int:
-    """What a mixture of experts holds beside their hidden values, of all layers.
+    """Count what a mixture of experts holds beside hidden values, of all layers.
 
     Probabilities, choices and queues of each token; what goes to the experts and comes back.
     """
@@ -123,7 +123,7 @@ def memory_fault(
 
 
 def run_fault(run: Run, budget: int) -> Fault | None:
-    """What forbids this run, given a memory budget in bytes; with the mend."""
+    """Return the fault of a run beyond a memory budget in bytes, with its mend."""
     texts = [text for text in (run.input, run.target) if text is not None]
     read = [token_id for text in texts for token_id in text.padded_ids]
     if run.config.architecture.reads_tokens and read and max(read) >= run.config.vocab_size:
@@ -134,7 +134,7 @@ def run_fault(run: Run, budget: int) -> Fault | None:
 
 
 def _trained_fault(run: Run, budget: int) -> Fault | None:
-    """As `memory_fault`, of weights that fit one model: in a narrower format, or on less text."""
+    """Return the fault of a run with trained weights: a narrower format or less text mends it."""
     passing = _passing(run)
 
     def fault_of(change: Mapping[str, Any]) -> Fault | None:
@@ -179,14 +179,14 @@ class _Passing(TypedDict):
 
 
 def _passing(run: Run) -> _Passing:
-    """How much passes, and in which number format."""
+    """Say how much passes, and in which number format."""
     texts = [text for text in (run.input, run.target) if text is not None]
     seq_len = max(text.shape[1] for text in texts)
     return {"batch": run.input.shape[0], "seq_len": seq_len, "dtype": devices.DTYPES[run.dtype]}
 
 
 def _memory_fault(need: Memory, budget: int) -> Fault | None:
-    """Where this is more than `budget` bytes; `with_mend` ends the sentence."""
+    """Return the fault where this is more than `budget` bytes; `with_mend` ends the sentence."""
     if need.total <= budget:
         return None
     text = N_(

@@ -80,17 +80,17 @@ class MemoryFacts:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What bytes are for here."""
+        """Uses of the bytes."""
         return PARTS[self.is_training]
 
     @property
     def largest(self) -> str:
-        """What most of the bytes are for."""
+        """Use of most of the bytes."""
         return max(self.parts, key=lambda part: getattr(self.need, part))
 
     @property
     def largest_bytes(self) -> int:
-        """How many those are."""
+        """Bytes of the largest use."""
         return int(getattr(self.need, self.largest))
 
     @property
@@ -140,7 +140,7 @@ def memory_facts(
 
 @lru_cache(maxsize=512)
 def need(config: ModelConfig, setup: Setup, shape: Shape, *, is_training: bool) -> Need:
-    """The memory of training, or of use."""
+    """Return the memory of training, or of use."""
     count = training_need if is_training else inference_need
     return count(config, setup, batch=shape.batch, n=shape.n)
 

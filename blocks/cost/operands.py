@@ -47,7 +47,7 @@ class Operands:
         tensor.copy_(self.tensor(*tensor.shape))
 
     def n_copies(self, n_bytes: int) -> int:
-        """How many tensors of this size make the working set."""
+        """Return the number of tensors of this size that make the working set."""
         return min(MOST_COPIES, max(1, -(-self.working_set // max(1, n_bytes))))
 
     def rotating(self, *shape: int) -> Iterator[Tensor]:

@@ -111,7 +111,7 @@ def _conv(sizes: dict[str, int], draw: Operands) -> Call:
 
 
 def _state(config: ModelConfig, sizes: dict[str, int], draw: Operands) -> Call:
-    """What is passed from token to token, by the model's own function."""
+    """Return the call of the recurrence from token to token, by the model's own function."""
     batch, n_new, d_model = _stream(sizes)
     if config.token_mixer is TokenMixer.GRU:
         given, h = draw.tensor(batch, n_new, 3 * d_model), draw.tensor(batch, d_model)
@@ -156,7 +156,7 @@ def _pairs(
     sizes: dict[str, int],
     draw: Operands,
 ) -> Call:
-    """What each query does with each key; queries of one group read the same key head."""
+    """Return the call of a product of pairs; queries of one group read the same key head."""
     batch, n_new = sizes["batch"], sizes["n_new"]
     n_kv, d_key, d_value = (count_product(factors, sizes) for factors in operation.shape)
     n_keys, group = sizes[operation.keys], sizes["n_heads"] // n_kv
@@ -182,7 +182,7 @@ def _pairs(
 def _mask(
     operation: Operation, config: ModelConfig, tokens: Tokens, device: torch.device
 ) -> Tensor | None:
-    """Who writes reads what was before; a single token reads all there is."""
+    """Return the mask: causal for a decoder; a single token reads all there is."""
     is_self = operation.keys == "n_keys"
     is_causal = config.architecture.generates and is_self and tokens.phase is Phase.PREFILL
     return causal(tokens.n, device) if is_causal else None

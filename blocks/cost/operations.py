@@ -116,7 +116,7 @@ def operations(config: ModelConfig, phase: Phase) -> tuple[Operation, ...]:
 
 
 def phases(config: ModelConfig) -> tuple[Phase, ...]:
-    """What a model does with a text; an encoder reads it at once and writes nothing."""
+    """Return the phases of a model; an encoder reads at once and writes nothing."""
     is_encoder = config.architecture is Architecture.ENCODER
     return (Phase.PREFILL,) if is_encoder else tuple(Phase)
 
@@ -136,7 +136,7 @@ def operation_sizes(config: ModelConfig, tokens: Tokens) -> dict[str, int]:
 
 
 def count_product(factors: Product, sizes: dict[str, int]) -> int:
-    """What the named sizes come to, multiplied."""
+    """Multiply named sizes."""
     return prod(sizes[each] if isinstance(each, str) else each for each in factors)
 
 

@@ -42,7 +42,7 @@ class PairTimes:
 
     @property
     def ratios(self) -> list[float]:
-        """What B took for one of A, the least first."""
+        """Time of B over that of A, the least first."""
         return sorted(b / a for a, b in self.rounds)
 
     @property
@@ -58,7 +58,7 @@ class PairTimes:
 
 
 def pair_times(a: Run, b: Run, rounds: tuple[tuple[float, float], ...]) -> PairTimes:
-    """What the rounds tell, and what FLOPs alone would have."""
+    """Summarize the rounds, with the ratio that FLOPs alone would give."""
     table = operations_of_both(a.config, b.config, b.input.shape[1])
     return PairTimes(b.device, rounds, float(table["b"].sum() / table["a"].sum()))
 

@@ -46,7 +46,7 @@ class Part:
         )
 
     def count(self, sizes: dict[str, int]) -> int:
-        """How many parameters that is."""
+        """Count the parameters."""
         return sum(prod(_size(factor, sizes) for factor in product) for product in self.products)
 
 
@@ -75,13 +75,13 @@ def parts(config: ModelConfig) -> list[Part]:
 
 @lru_cache(maxsize=256)
 def total_parameters(config: ModelConfig) -> int:
-    """How many parameters a model has: a Python integer, exact at any size."""
+    """Count the parameters of a model: a Python integer, exact at any size."""
     sizes = config_sizes(config)
     return sum(part.count(sizes) for part in parts(config))
 
 
 def active_parameters(config: ModelConfig) -> int:
-    """How many parameters one token meets: all of them, but only its own experts.
+    """Count the parameters that one token meets: all of them, but only its own experts.
 
     Modules that predict further ahead are left out: they have no say in the next token. Equal to
     `total_parameters` where there are none and the feed-forward layers are dense.
@@ -92,7 +92,7 @@ def active_parameters(config: ModelConfig) -> int:
 
 
 def idle_parameters(config: ModelConfig) -> int:
-    """How many one token does not meet in training: those of all experts but its own."""
+    """Count the parameters that one token does not meet in training: those of other experts."""
     n_layers = config.n_expert_layers
     n_ahead = config.n_mtp_modules if n_layers else 0
     return (n_layers + n_ahead) * _idle_in_a_layer(config)
@@ -226,7 +226,7 @@ def _repeated(parts: list[Part], layers: str, times: Product) -> Iterator[Part]:
 
 
 def _head(config: ModelConfig) -> Iterator[Part]:
-    """What stands between the last layer and the logits."""
+    """Yield what stands between the last layer and the logits."""
     if not config.architecture.reads_tokens:
         return
     yield from _final_norm(config)
@@ -266,7 +266,7 @@ def _final_norm(config: ModelConfig) -> Iterator[Part]:
 
 
 def cross_attention_parts(config: ModelConfig) -> Iterator[Part]:
-    """As large as self-attention: both texts have the same width."""
+    """Yield the parts of cross-attention, as large as self-attention: both texts are as wide."""
     for part in attention_parts(config):
         yield replace(part, name=f"cross_{part.name}", group="cross_attention")
 
@@ -392,7 +392,7 @@ def feed_forward_parts(config: ModelConfig) -> Iterator[Part]:
 
 
 def expert_width(config: ModelConfig) -> str:
-    """What the width of an expert is called: its own size, or that of the dense layer."""
+    """Return the name of an expert's width: its own size, or that of the dense layer."""
     return "d_expert" if config.experts.d_expert else "d_ff"
 
 

@@ -143,7 +143,7 @@ def _call(
 
 
 def _context(config: ModelConfig, tokens: Tokens, draw: Operands) -> dict[str, object]:
-    """What a layer is told beside its input: mask or cache, and the source."""
+    """Return what a layer is told beside its input: mask or cache, and the source."""
     is_decode = tokens.phase is Phase.DECODE
     is_causal = config.architecture.generates and not is_decode
     context: dict[str, object] = {
@@ -159,7 +159,7 @@ def _context(config: ModelConfig, tokens: Tokens, draw: Operands) -> dict[str, o
 def _past(
     config: ModelConfig, tokens: Tokens, draw: Operands, layer: int, window: int | None = None
 ) -> Cache:
-    """What a layer, counted from 0, has kept of the tokens before."""
+    """Build the cache of a layer, counted from 0, with the tokens before."""
     if config.attends_in(layer):
         return _filled(config, tokens, draw, window)
     return _state(config, tokens, draw)
@@ -176,7 +176,7 @@ def _state(config: ModelConfig, tokens: Tokens, draw: Operands) -> StateCache:
 def _filled(
     config: ModelConfig, tokens: Tokens, draw: Operands, window: int | None = None
 ) -> FilledCache:
-    """Of a local layer with no more than its window."""
+    """Build a filled cache; of a local layer it holds no more than its window."""
     keys, values = _keys_and_values(config, tokens, draw)
     n = tokens.n if window is None else min(tokens.n, window)
     return FilledCache(keys[:, :, :n].contiguous(), values[:, :, :n].contiguous())

@@ -153,7 +153,7 @@ def _and_back(
 
 
 def _readers_of_fixed(config: ModelConfig) -> dict[str, int]:
-    """Products of the first layer whose input comes from outside, through nothing that learns.
+    """Return products of the first layer whose input no learned weight has touched.
 
     With the number of layers that have such a product.
     """

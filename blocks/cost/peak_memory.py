@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 def peak_memory(device: torch.device) -> "AllocatedMemory | TensorMemory":
-    """What measures on this device: its allocator where it keeps count, else tensor by tensor.
+    """Choose what measures on this device: its allocator where it counts, else tensor by tensor.
 
     After the `with`, `peak_bytes` is the most that was alive at once, beyond what was there
     before (weights, input).

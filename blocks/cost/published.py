@@ -55,7 +55,7 @@ class PublishedFacts:
 
     @property
     def ratio(self) -> float:
-        """How many times as large one's own is as the nearest."""
+        """Size of one's own over that of the nearest."""
         return self.own / self.nearest.total
 
 
@@ -66,7 +66,7 @@ def published_facts(config: ModelConfig) -> PublishedFacts:
 
 @lru_cache(maxsize=1)
 def published() -> tuple[Published, ...]:
-    """All that are known, the smallest first; a single block is no whole model."""
+    """List the known models, the smallest first; a single block is no whole model."""
     table = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
     found = (
         Published(name, each.title, each.source, each.config, *_counted(each.config))

@@ -80,7 +80,7 @@ def estimate_seconds(flops: float, n_bytes: float, peak: DevicePeak) -> float:
 
 
 def bound_by(flops: float, n_bytes: float, peak: DevicePeak) -> Bound:
-    """What decides how long it takes at least."""
+    """Return what bounds the time: starting a kernel, computing, or moving bytes."""
     if estimate_seconds(flops, n_bytes, peak) < peak.start_seconds:
         return Bound.START
     return Bound.COMPUTE if flops / n_bytes >= peak.ridge else Bound.MEMORY

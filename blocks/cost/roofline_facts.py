@@ -213,7 +213,7 @@ class LayerFacts:
 
     @property
     def of_best(self) -> float:
-        """How many times the estimate the layer takes."""
+        """Measured time of the layer over its estimate."""
         return self.whole.times.median / self.best
 
 
@@ -263,7 +263,7 @@ class OperationSeries:
 
     @property
     def n_steps(self) -> int:
-        """How many there are."""
+        """Number of operations."""
         return len(self.names)
 
     def results(self, done: Sequence[Times]) -> Iterator[Times]:

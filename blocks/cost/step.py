@@ -48,7 +48,7 @@ class Decoding(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """How many times more reading the text takes."""
+        """FLOPs of reading the text over those of a step."""
         return self.read / self.written
 
     @property
@@ -72,7 +72,7 @@ class StepFacts:
 
     @property
     def recomputed(self) -> int:
-        """FLOPs that are done a second time on the way back."""
+        """FLOPs that are repeated on the way back."""
         return sum(each.recomputed for each in self.operations)
 
     @property

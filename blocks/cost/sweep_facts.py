@@ -57,7 +57,7 @@ class SweepFacts:
 
     @property
     def reading(self) -> Reading:
-        """What the first line means."""
+        """Reading of the first line."""
         series = self.lines[0].place.dtype
         beyond = self.exponents["seconds"][series] - self.exponents["flops"][series]
         if self.what is Swept.N_HEADS:
@@ -99,7 +99,7 @@ class FormulaFacts:
 
 
 def formula_facts(line: Sweep) -> FormulaFacts:
-    """What the FLOPs of a line are by formula."""
+    """Return the FLOPs of a line by formula."""
     rows = pd.DataFrame({"size": line.sizes, "flops": [line.flops(each) for each in line.sizes]})
     by_kind = rows.rename(columns={"size": "seq_len"}).assign(kind="flops")
     return FormulaFacts(line.what, rows, slopes(by_kind, "flops").get("flops"))

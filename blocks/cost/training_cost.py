@@ -38,7 +38,7 @@ class TrainingCost(NamedTuple):
 
     @property
     def done(self) -> int:
-        """What the devices compute."""
+        """FLOPs that the devices compute."""
         return self.exact + self.recomputed
 
 
@@ -81,7 +81,7 @@ def _is_pair(operation: Operation) -> bool:
 
 
 def _unused(config: ModelConfig) -> dict[str, int]:
-    """Parameters that a token does not multiply: tables, vectors, idle experts."""
+    """Count the parameters that a token does not multiply: tables, vectors, idle experts."""
     table = count_parameters(config)
     name = table["part"].str.rpartition(".")[2]
     is_matrix = name.str.endswith("_proj") | name.isin(

@@ -63,7 +63,7 @@ class TrainingFacts:
         return self.cost.exact / self.cost.rule
 
     def seconds_at(self, flops_per_s: float) -> float:
-        """How long all of it takes at this speed, without a pause."""
+        """Return the seconds of all of it at this speed, without a pause."""
         return (self.cost.exact + self.cost.recomputed) / flops_per_s
 
     @property

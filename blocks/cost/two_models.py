@@ -99,7 +99,7 @@ def _reading(config: ModelConfig, n: int) -> tuple[Operation, ...]:
 
 
 def _joined(a: Mapping[str, float], b: Mapping[str, float]) -> pd.DataFrame:
-    """Everything that either has, in the order of the one that has more; what one lacks is 0."""
+    """Join two tables in the order of the longer one; what one lacks is 0."""
     order = [*dict.fromkeys((*b, *a) if len(b) > len(a) else (*a, *b))]
     rows = [(name, a.get(name, 0), b.get(name, 0)) for name in order]
     return pd.DataFrame(rows, columns=["name", "a", "b"])

@@ -7,12 +7,12 @@ PREFIXES += [(1000.0**-power, prefix) for power, prefix in enumerate("mµn", sta
 
 
 def rounded(value: float) -> str:
-    """Three digits, or as many as a whole number has."""
+    """Round to three digits, or to a whole number."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def prefixed(count: float) -> str:
-    """A number before its unit: 26.4 G."""
+    """Write a number with the prefix of its unit: 26.4 G."""
     if abs(count) >= 1000 or 0 < abs(count) < 1:
         for size, prefix in PREFIXES:
             if abs(count) >= size:

@@ -41,7 +41,7 @@ class ChangesFacts:
 
     @property
     def deltas(self) -> dict[str, int]:
-        """How many parameters each change adds."""
+        """Parameters that each change adds."""
         return {change.name: change.total - self.total for change in self.changes}
 
     @property
@@ -62,7 +62,7 @@ class ChangesFacts:
 
     @property
     def tied_saves(self) -> int | None:
-        """What weight tying saves; None where there is no vocabulary."""
+        """Parameters that weight tying saves; None where there is no vocabulary."""
         found = [abs(self.deltas[name]) for name in ("tied", "untied") if name in self.deltas]
         return found[0] if found else None
 

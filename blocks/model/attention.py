@@ -94,7 +94,7 @@ class Attention(nn.Module):
         return self.project(head_out)
 
     def project(self, head_out: Tensor) -> Tensor:
-        """What the layer writes: (batch, n_heads, query, d_value) to (batch, query, d_model)."""
+        """Join the heads: (batch, n_heads, query, d_value) to (batch, query, d_model)."""
         return times(self.out_proj(join_heads(self.head_out(head_out))), self.multiplier)
 
     def heads(
@@ -133,7 +133,7 @@ class Attention(nn.Module):
         return q.requires_grad and (is_narrow or self.sinks is not None)
 
     def gate(self, x: Tensor) -> Tensor | None:
-        """How much is passed on, 0 to 1: (batch, n_heads, query, 1 or d_head); None without."""
+        """Gate the output, 0 to 1: (batch, n_heads, query, 1 or d_head); None without one."""
         if self.out_gate_proj is None:
             return None
         return split_heads(self.out_gate_proj(x).sigmoid(), self.n_heads)
@@ -151,11 +151,11 @@ class Attention(nn.Module):
         return self.k_norm(split_heads(self.k_proj(x), self.n_kv_heads))
 
     def values(self, x: Tensor) -> Tensor:
-        """What the heads hand on: (batch, n_kv_heads, key, d_head)."""
+        """Compute the values of each head: (batch, n_kv_heads, key, d_head)."""
         return split_heads(self.v_proj(x), self.n_kv_heads)
 
     def bias(self, q: Tensor, k: Tensor, start: Start = 0) -> Tensor | None:
-        """What ALiBi or a learned bias adds to the scores: (n_heads, query, key)."""
+        """Return the bias of ALiBi or of learned distances on the scores: (n_heads, query, key)."""
         if self.relative:
             return self.relative[0](q.shape[-2], k.shape[-2])
         if not self.is_alibi:
@@ -238,7 +238,7 @@ class Pattern:
         return self.q[:, heads, rows], self.k[:, :, :n], mask, bias
 
     def _n_seen(self, rows: slice) -> int:
-        """How many keys there are up to the last one that is seen; 1 at least.
+        """Count the keys up to the last one that any query sees; 1 at least.
 
         A mask on an accelerator is not asked: the answer would have to be waited for.
         """

@@ -65,7 +65,7 @@ def window(q: Tensor, k: Tensor, v: Tensor, size: int) -> Tensor:
 
 
 def strided(q: Tensor, k: Tensor, v: Tensor, stride: int) -> Tensor:
-    """Each query sees the last `stride` tokens, and every `stride`-th before: n·√n at √n.
+    """Attend to the last `stride` tokens, and every `stride`-th before: n·√n pairs at √n.
 
     One softmax over both. Child et al. 2019, section 4.3.
     """
@@ -119,7 +119,7 @@ def _with_block_before(x: Tensor) -> Tensor:
 
 
 def _local(n: int, size: int, device: torch.device) -> Tensor:
-    """Who sees whom in a block and the one before: (block, size, 2 size)."""
+    """Mask a block of queries over its own keys and those before: (block, size, 2 size)."""
     n_blocks = -(-n // size)
     query, key = torch.arange(size, device=device), torch.arange(2 * size, device=device) - size
     seen = (key <= query[:, None]) & (key > query[:, None] - size)
@@ -128,7 +128,7 @@ def _local(n: int, size: int, device: torch.device) -> Tensor:
 
 
 def _joined(x: Tensor, n: int) -> Tensor:
-    """Blocks one after another, without what filled them up: (batch, n_heads, seq, d)."""
+    """Join blocks and drop their padding: (batch, n_heads, seq, d)."""
     return x.flatten(2, 3)[:, :, :n]
 
 
@@ -159,7 +159,7 @@ def mask_of(kind: AttentionKind, reach: Reach, seq_len: int) -> Tensor:
 
 
 def pattern_of(kind: AttentionKind, reach: Reach, q: Tensor, k: Tensor) -> Tensor:
-    """How a kind weighs keys, though it may never hold the map itself: (…, query, key)."""
+    """Return the weights of a kind, which may never hold them all: (…, query, key)."""
     mask = mask_of(kind, reach, q.shape[-2]).to(q.device)
     if kind is AttentionKind.LINEAR:
         weights = (feature_map(q) @ feature_map(k).mT).masked_fill(~mask, 0)
@@ -168,7 +168,7 @@ def pattern_of(kind: AttentionKind, reach: Reach, q: Tensor, k: Tensor) -> Tenso
 
 
 def pairs_scored(kind: AttentionKind, reach: Reach, n: int) -> int:
-    """Products of a query with a key, or (linear) with a column of the sum: a count, no estimate.
+    """Count products of a query with a key, or (linear) with a column of the sum.
 
     What the blocks fill up is not counted.
     """

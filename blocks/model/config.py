@@ -101,17 +101,17 @@ class ModelConfig:
         return _one_block(self)
 
     def first_layers(self, n_layers: int) -> "ModelConfig":
-        """The same model with its first layers alone, and no module after them."""
+        """Keep the first layers alone, and no module after them."""
         n_experts = 1 if n_layers <= self.n_dense_layers else self.n_experts
         return self.replace(n_layers=n_layers, n_experts=n_experts, n_mtp_modules=0)
 
     def like_last(self) -> "ModelConfig":
-        """The same model with all of its layers made as the last one is."""
+        """Make all layers as the last one is."""
         has_norm = self.norm.first_norm or self.n_layers > 1
         return self.like(self.n_layers - 1, n_dense_layers=0, first_norm=has_norm)
 
     def like(self, layer: int, **changes: Any) -> "ModelConfig":
-        """The same model, changed, with tokens that meet in all layers as they do in this one."""
+        """Make all layers mix tokens as this one does, with other changes."""
         return self.replace(token_mixer=self.mixer_of(layer), attention_every=0, **changes)
 
     @property
@@ -171,7 +171,7 @@ class ModelConfig:
         return self.attends or (every > 0 and (layer + 1) % every == 0)
 
     def mixer_of(self, layer: int) -> TokenMixer:
-        """How tokens meet in a layer, counted from 0."""
+        """Return the token mixer of a layer, counted from 0."""
         return TokenMixer.ATTENTION if self.attends_in(layer) else self.token_mixer
 
     @property
@@ -186,7 +186,7 @@ class ModelConfig:
 
     @property
     def gate_width(self) -> int:
-        """How many numbers of each token gate the output of attention; 0 without a gate."""
+        """Width of the gate on the output of attention; 0 without a gate."""
         widths = {AttentionGate.HEAD: self.n_heads, AttentionGate.ELEMENTWISE: self.width_of_heads}
         return widths.get(self.attention.attention_gate, 0)
 
@@ -252,7 +252,7 @@ class ModelConfig:
 
     @property
     def rotary_width(self) -> int:
-        """How many numbers of a head RoPE turns: pairs, so an even number."""
+        """Numbers of a head that RoPE turns: pairs, so an even number."""
         if self.is_latent:
             return self.d_rotary
         pairs = self.position.rotary_share * self.d_head / 2
@@ -260,25 +260,25 @@ class ModelConfig:
 
     @property
     def rope_factors(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Those of LongRoPE for short and for long texts; none where they are of other pairs."""
+        """Factors of LongRoPE for short and for long texts; none where they are of other pairs."""
         position, n_pairs = self.position, self.rotary_width // 2
         texts = position.rope_short_factors, position.rope_long_factors
         short, long = (factors(text) or () for text in texts)
         return (short if len(short) == n_pairs else ()), (long if len(long) == n_pairs else ())
 
     def window_of(self, layer: int) -> int:
-        """How many tokens a layer sees, itself included; 0 where it sees all."""
+        """Return the window of a layer in tokens, itself included; 0 where it sees all."""
         every, place = self.attention.global_every, layer + (not self.attention.global_first)
         is_global = every > 0 and place % every == 0
         return 0 if is_global else self.local_window
 
     @property
     def local_window(self) -> int:
-        """How many tokens a local layer sees; 0 where no layer is local."""
+        """Window of a local layer in tokens; 0 where no layer is local."""
         return self.attention.local_window if self.has_attention else 0
 
     def n_local(self, n_layers: int) -> int:
-        """How many of the first so many layers attend to a window only."""
+        """Count the local layers among the first `n_layers`."""
         if not self.local_window:
             return 0
         if self.is_hybrid:
@@ -349,7 +349,7 @@ class ModelConfig:
 
     @property
     def query_scale(self) -> float:
-        """What queries are multiplied by before their product with keys is divided by √d_qk."""
+        """Factor on queries, whose product with keys is then divided by √d_qk."""
         own = self.scales.attention_multiplier
         if own:
             return own * self.d_qk**0.5
@@ -357,13 +357,13 @@ class ModelConfig:
 
     @property
     def embed_scale(self) -> float:
-        """What rows of the embedding are multiplied by when they are read."""
+        """Factor on the rows of the embedding when they are read."""
         root = self.d_model**0.5 if self.scale_embeddings else 1.0
         return root * self.scales.embedding_multiplier
 
     @property
     def output_scale(self) -> float:
-        """What the stream is multiplied by before the unembedding."""
+        """Factor on the stream before the unembedding."""
         root = self.d_model**-0.5 if self.vocabulary.scale_output else 1.0
         return root / self.scales.logits_scaling
 
@@ -453,7 +453,7 @@ class ModelConfig:
         return _plain(OPTIONS[name].read(self))
 
     def counted(self, name: str) -> Any:
-        """One field with the value that counts: what it follows, where it is not given."""
+        """Return the value of a field that counts: of what it follows, where it is not given."""
         return _plain(
             getattr(self, name) if hasattr(type(self), name) else OPTIONS[name].read(self)
         )
@@ -464,7 +464,7 @@ class ModelConfig:
         return cls(**values)
 
     def replace(self, **changes: Any) -> "ModelConfig":
-        """The same with other values, given by field name whatever the nesting."""
+        """Return a copy with other values, given by field name whatever the nesting."""
         if not changes:
             return self
         _check_names(changes, FIELDS.keys())

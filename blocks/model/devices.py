@@ -54,7 +54,7 @@ def available_dtypes(device: str) -> tuple[str, ...]:
 
 @cache
 def device_name(device: str) -> str:
-    """What the device is called by its maker."""
+    """Return what its maker calls the device."""
     if device == "cuda":
         return torch.cuda.get_device_name()
     return _processor() if device == "cpu" else device.upper()

@@ -104,7 +104,7 @@ class ByPlace:
         return values
 
     def _chunks(self, n: int) -> Iterator[tuple[int, Tensor, Tensor]]:
-        """Where a chunk starts, its words, and room for as many."""
+        """Yield where each chunk starts, its words, and room for as many."""
         most = CHUNK_ON_CPU if self._device.type == "cpu" else CHUNK
         places = torch.arange(min(n, most), dtype=torch.int32, device=self._device)
         places.bitwise_xor_(places >> 16)
@@ -145,5 +145,5 @@ def normals() -> Tensor:
 
 
 def _signed(number: int) -> int:
-    """The same 32 bits as a signed number."""
+    """Read 32 bits as a signed number."""
     return number - 2**32 if number >= 2**31 else number

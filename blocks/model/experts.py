@@ -77,7 +77,7 @@ class MixtureOfExperts(nn.Module):
         return routed if self.shared is None else self.shared_out(self.gated(x)) + routed
 
     def gated(self, x: Tensor) -> Tensor:
-        """What the shared experts say of each token, as much of it as their gate lets pass."""
+        """Run the shared experts, and gate their output where there is a gate."""
         assert self.shared is not None
         said: Tensor = self.shared(x)
         if self.shared_expert_gate is not None:
@@ -85,12 +85,12 @@ class MixtureOfExperts(nn.Module):
         return said
 
     def scored(self, x: Tensor) -> Tensor:
-        """How much each token wants each expert, 0 to 1: (batch, seq, n_experts)."""
+        """Score each expert for each token, 0 to 1: (batch, seq, n_experts)."""
         logits = at_least_float32(self.router(x))
         return logits.softmax(dim=-1) if self.expert_bias is None else logits.sigmoid()
 
     def chosen(self, scores: Tensor) -> Tensor:
-        """The experts of each token: (batch, seq, n_active). The bias decides who, not how much."""
+        """Choose experts: (batch, seq, n_active). The bias decides which, not how much."""
         wanted = scores.detach()
         if self.expert_bias is not None:
             wanted = wanted + self.expert_bias
@@ -115,7 +115,7 @@ class MixtureOfExperts(nn.Module):
         return is_best[..., None].expand_as(groups).flatten(-2)
 
     def weighted(self, chosen: Tensor) -> Tensor:
-        """What multiplies each chosen expert, given their scores: the same shape.
+        """Weigh each chosen expert by its score: the same shape.
 
         Scores that are all 0, as sigmoids may be, stay 0.
         """
@@ -124,7 +124,7 @@ class MixtureOfExperts(nn.Module):
         return chosen if self.routed_scale == 1 else self.routed_scale * chosen
 
     def mixed(self, x: Tensor, index: Tensor, kept: Tensor, weight: Tensor) -> Tensor:
-        """Each expert reads its own tokens alone; index, kept, weight: (batch, seq, n_active)."""
+        """Run each expert on its own tokens; index, kept, weight: (batch, seq, n_active)."""
         tokens, index, weight = x.flatten(0, -2), index.flatten(0, -2), weight.flatten(0, -2)
         out = torch.zeros_like(tokens)
         for i, expert in enumerate(self.experts):
@@ -136,7 +136,7 @@ class MixtureOfExperts(nn.Module):
 
 
 def expert_room(n_tokens: int, n_experts: int, n_active: int, capacity: float) -> int:
-    """How many tokens an expert takes: ⌈capacity · n_active · n_tokens / n_experts⌉.
+    """Return the tokens that an expert takes: ⌈capacity · n_active · n_tokens / n_experts⌉.
 
     Fedus et al. 2021, eq. 3, for any number of active experts.
     """

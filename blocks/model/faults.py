@@ -42,7 +42,7 @@ class UnknownNameError(ConfigError, KeyError):
 
 
 def nearest_names(name: object, names: Iterable[str], n: int = 3) -> str:
-    """Those that a name may be a slip of, the likeliest first, with commas between."""
+    """List the names that one may be a slip of, the likeliest first, with commas between."""
     return ", ".join(difflib.get_close_matches(str(name), [*names], n, cutoff=0.0))
 
 

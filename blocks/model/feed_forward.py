@@ -88,7 +88,7 @@ def at_most(x: Tensor, limit: float) -> Tensor:
 
 
 def between(x: Tensor, limit: float) -> Tensor:
-    """x, or the nearer of ± limit where x is beyond them; 0 is no limit. Any shape."""
+    """Clamp x to ± limit; 0 is no limit. Any shape."""
     return x.clamp(-limit, limit) if limit else x
 
 

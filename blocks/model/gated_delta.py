@@ -69,7 +69,7 @@ class GatedDelta(nn.Module):
         return before, at_least_float32(made).new_zeros(square)
 
     def convolved(self, made: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys, values of (batch, d_conv, seq + 3): each (batch, n_heads, seq, d_head).
+        """Convolve to queries, keys, values: each (batch, n_heads, seq, d_head).
 
         Queries have the length 1 / √d_head, keys the length 1; heads may share them.
         """
@@ -93,7 +93,7 @@ def of_length_1(x: Tensor) -> Tensor:
 def delta_rule(
     q: Tensor, k: Tensor, v: Tensor, decay: Tensor, write: Tensor, state: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """What is read at each token, as v, and the last state, in float32 at least.
+    """Read the state at each token, as v, and return the last state, in float32 at least.
 
     q, k, v are (batch, n_heads, seq, d_head); decay (log α) and write (β) (batch, n_heads, seq);
     the state is (batch, n_heads, d_head, d_head), a row for each feature of a key.

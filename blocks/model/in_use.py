@@ -36,5 +36,5 @@ def settable(config: ModelConfig) -> frozenset[str]:
 
 
 def legal_values(config: ModelConfig, name: str, values: Iterable[Any]) -> list[Any]:
-    """Those of the values that a field may have in this configuration: they are not mended."""
+    """Keep the values that a field may have in this configuration: they are not mended."""
     return [each for each in values if config.nearest(**{name: each})[0].plain(name) == each]

@@ -49,7 +49,7 @@ def drawn_values(
     config: ModelConfig,
     draws: Draws,
 ) -> Tensor:
-    """What one parameter of a module begins with, by its path: of its shape, in float32."""
+    """Draw the first values of one parameter, by its path: of its shape, in float32."""
     values = draws.empty(parameter.shape)
     if isinstance(module, nn.Linear):
         return _draw_linear(values, module.in_features, path, config, draws)
@@ -66,7 +66,7 @@ def drawn_values(
 
 
 def _draw_decay(values: Tensor, path: str, draws: Draws) -> Tensor:
-    """How fast the heads of a gated delta rule forget: some at once, some after hundreds of tokens.
+    """Draw decay rates of a gated delta rule: from forgetting at once to after hundreds of tokens.
 
     log U(0, 16), and the softplus of the bias between 0.001 and 0.1, as in Mamba-2 (Dao and Gu
     2024), whose code Yang et al. 2024 follow.
@@ -122,6 +122,6 @@ def _draw_linear(
 
 
 def _n_writes(path: str, config: ModelConfig) -> int:
-    """How often the layers write to the stream that this weight writes to."""
+    """Count the writes of all layers to the stream that this weight writes to."""
     is_decoder = path.startswith("decoder.")
     return 3 * config.n_decoder_layers if is_decoder else 2 * config.n_layers

@@ -58,7 +58,7 @@ class LayerCache:
         return self._room
 
     def _n_forgotten(self, n_keys: int) -> int:
-        """How many of these have left the window of the next token."""
+        """Count the tokens that have left the window of the next one."""
         return 0 if self.window_size is None else max(0, n_keys - self.window_size + 1)
 
     @property
@@ -180,7 +180,7 @@ class KVCache:
 
     @property
     def serves_up_to(self) -> int:
-        """How many tokens a text may have that is read on with it."""
+        """Longest text, in tokens, that may be read on with it."""
         position = self.config.position
         is_rope = position.position_kind is PositionKind.ROPE
         is_long_rope = is_rope and position.rope_scaling is RopeScaling.LONGROPE
@@ -218,7 +218,7 @@ class KVCache:
 
 
 def layer_windows(config: ModelConfig, window_size: int | None = None) -> tuple[int | None, ...]:
-    """How many tokens each layer that has a cache sees; None where it sees all.
+    """Return the window of each layer that has a cache, in tokens; None where it sees all.
 
     `window_size` is that of a mask for all of them.
     """
@@ -245,7 +245,7 @@ def kv_cache_bytes(
 
 
 def _n_kept(n: int, *windows: int | None) -> int:
-    """Of n tokens, how many are kept where these windows (None or 0: none) hold."""
+    """Count the tokens of n that are kept where these windows (None or 0: none) hold."""
     return min((n, *(window - 1 for window in windows if window)))
 
 
@@ -261,7 +261,7 @@ def kv_cache_bytes_per_token(config: ModelConfig, itemsize: int) -> int:
 
 
 def state_bytes(config: ModelConfig, itemsize: int) -> int:
-    """What the layers without attention keep of one text, however long it is.
+    """Count the bytes of the states of one text, however long it is.
 
     The matrices of a gated delta rule are float32 at least.
     """
@@ -273,7 +273,7 @@ def state_bytes(config: ModelConfig, itemsize: int) -> int:
 
 
 def state_shapes(config: ModelConfig) -> tuple[tuple[int, ...], ...]:
-    """What a layer without attention keeps of one text; nothing where layers attend.
+    """Return the shapes of a layer's state for one text; none where layers attend.
 
     A GRU keeps h; a gated delta rule what its short convolution still has to see of queries, keys
     and values, and a matrix for each head.
@@ -289,7 +289,7 @@ def state_shapes(config: ModelConfig) -> tuple[tuple[int, ...], ...]:
 
 
 def _bytes_of_a_layer(config: ModelConfig, itemsize: int) -> int:
-    """What a layer keeps of one token."""
+    """Count the bytes that a layer keeps of one token."""
     if config.is_latent:
         return config.d_cached * itemsize
     return 2 * config.n_kv_heads * config.d_head * itemsize

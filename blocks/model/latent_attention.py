@@ -67,18 +67,18 @@ class LatentAttention(Attention):
         return times(q, self.scale)
 
     def turned(self, q: Tensor, start: Start) -> Tensor:
-        """Queries whose last d_rotary numbers tell where they stand; as they came, any shape."""
+        """Turn the last d_rotary numbers of queries by their position: the same shape."""
         plain, rotary = q.split((self.d_head, self.d_rotary), dim=-1)
         return torch.cat((plain, self.rotate(rotary, start)), dim=-1)
 
     def latents(self, x: Tensor, start: Start = 0) -> tuple[Tensor, Tensor]:
-        """What is cached: c, (batch, 1, key, d_kv_latent), and the rotary key, d_rotary wide."""
+        """Compress to what is cached: c, (batch, 1, key, d_kv_latent), and a key of d_rotary."""
         whole = self.kv_latent_proj(x)[:, None]
         latent, rotary = whole.split((self.d_latent, self.d_rotary), dim=-1)
         return self.kv_latent_norm(latent), self.rotate(rotary, start)
 
     def expanded(self, latent: Tensor, rotary: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of all heads: (batch, n_heads, key, d_qk) and (…, d_value)."""
+        """Expand latents to keys, (batch, n_heads, key, d_qk), and values, (…, d_value)."""
         both = split_heads(self.kv_proj(latent[:, 0]), self.n_heads)
         k, v = both.split((self.d_head, self.d_value), dim=-1)
         return torch.cat((k, rotary.expand(-1, self.n_heads, -1, -1)), dim=-1), v
@@ -86,7 +86,7 @@ class LatentAttention(Attention):
     def absorbed(
         self, q: Tensor, latent: Tensor, rotary: Tensor, mask: Tensor | None, start: Start
     ) -> Tensor:
-        """The same without keys and values: q·(W_K·c) = (W_Kᵀ·q)·c, and Σ α·(W_V·c) = W_V·Σ α·c.
+        """Attend to the latents themselves: q·(W_K·c) = (W_Kᵀ·q)·c, and Σ α·(W_V·c) = W_V·Σ α·c.
 
         One head of keys, the latents themselves, which all queries share.
         """
@@ -100,7 +100,7 @@ class LatentAttention(Attention):
         return self.project(read @ w_v.mT)
 
     def values(self, x: Tensor) -> Tensor:
-        """What the heads hand on: (batch, n_heads, key, d_value)."""
+        """Compute the values of each head: (batch, n_heads, key, d_value)."""
         return self.expanded(*self.latents(x))[1]
 
 

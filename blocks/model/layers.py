@@ -32,7 +32,7 @@ def layer_type(config: ModelConfig) -> LayerType:
 
 
 def _of_attention(config: ModelConfig, layer: int, stream: str) -> Residual:
-    """What joins attention to the stream; the first layer may read it without a norm."""
+    """Build what joins attention to the stream; the first layer may read it without a norm."""
     residual = RESIDUALS[config.norm.norm_placement](config, "attention", stream)
     if not config.norms_attention(layer):
         residual.norm = Stage("attention_norm")

@@ -32,7 +32,7 @@ def faults(config: Any, options: Mapping[str, Option]) -> list[Fault]:
 
 
 def _barred(config: Any, found: list[tuple[Option, Any]]) -> Iterator[Fault]:
-    """Options that must keep their default beside others."""
+    """Yield the faults of options that must keep their default beside others."""
     for each, value in found:
         if each.bar and value != each.default and each.bar.where(config):
             said = {"name": each.name, "value": str(value), "mend": str(each.default)}
@@ -41,13 +41,13 @@ def _barred(config: Any, found: list[tuple[Option, Any]]) -> Iterator[Fault]:
 
 
 def unknown_field(name: str) -> Fault:
-    """What to say of a name that no configuration has."""
+    """Return the fault of a name that no configuration has."""
     text = N_("{name} is not a field of a configuration: remove it")
     return Fault(text, {"name": name})
 
 
 def part_fault(name: str, default: Any) -> Fault:
-    """What to say of a plain value in the place of a part, which has several fields."""
+    """Return the fault of a plain value in the place of a part, which has several fields."""
     first, value = next(iter(vars(default).items()))
     plain = str(value) if isinstance(value, StrEnum) else value
     text = N_("{name} has several fields: set each by its own name, for example {example}")
@@ -55,7 +55,7 @@ def part_fault(name: str, default: Any) -> Fault:
 
 
 def type_fault(name: str, value: object, default: object) -> Fault:
-    """What to say of a value that is not of its field's type."""
+    """Return the fault of a value that is not of its field's type."""
     text = N_("{name} cannot be {value}: use {default}")
     choices = " / ".join(type(default)) if isinstance(default, StrEnum) else default
     values = {"name": name, "value": brief(value), "default": choices}
@@ -110,7 +110,7 @@ def _placement_faults(config: Any) -> Iterator[Fault]:
 
 
 def _expert_faults(config: Any) -> Iterator[Fault]:
-    """Of a mixture: a token chooses among its experts, and its groups hold as many."""
+    """Check a mixture: a token chooses among its experts, and its groups hold as many."""
     n_experts, n_active = config.n_experts, config.n_active_experts
     n_groups, n_active_groups = config.experts.n_expert_groups, config.experts.n_active_groups
     if n_experts < n_active:

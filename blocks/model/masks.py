@@ -121,7 +121,7 @@ def near(seq_len: int, window: int, device: torch.device | str = "cpu") -> Tenso
 def within(
     mask: Tensor | None, seq_len: int, window: int, device: torch.device | str = "cpu"
 ) -> Tensor | None:
-    """What of a mask is left in a layer that sees `window` tokens, 0 for all: any shape.
+    """Cut a mask to a window of `window` tokens, 0 for all: any shape.
 
     Beltagy et al. 2020, section 3.1; in a causal model half of the band is masked already.
     """
@@ -154,7 +154,7 @@ def sees_ahead(mask: Tensor | None) -> bool:
 
 
 def painted(seq_len: int, text: str, device: torch.device | str = "cpu") -> Tensor:
-    """The mask that `text` holds, cut to `seq_len`; tokens beyond it are causal: (query, key)."""
+    """Read the mask in `text`, cut to `seq_len`; tokens beyond it are causal: (query, key)."""
     mask = causal(seq_len)
     if text:
         drawn = read_painted(text)[:seq_len, :seq_len]
@@ -176,7 +176,7 @@ def painted_text(mask: Tensor | NDArray[np.bool_]) -> str:
 
 
 def read_painted(text: str) -> Tensor:
-    """What `painted_text` wrote: (query, key). ValueError where the text is anything else."""
+    """Read what `painted_text` wrote: (query, key). ValueError where the text is anything else."""
     match = PAINTED.fullmatch(text)
     if match is None or not 1 <= int(match[1]) <= MOST_PAINTED:
         raise ValueError(text[:MOST_PAINTED])

@@ -21,7 +21,7 @@ def check_input(model: object, x: object) -> None:
 
 
 def vocabulary_fault(token_id: int, vocab_size: int) -> Fault:
-    """What to say where the text has tokens that the model does not know."""
+    """Return the fault of a text with tokens that the model does not know."""
     text = N_(
         "The text contains token id {token_id}, but vocab_size is {vocab_size}: use "
         "vocab_size {mend}"
@@ -40,7 +40,7 @@ def _fault(model: nn.Module, x: object) -> Fault | None:
 
 
 def _texts_fault(vocab_size: int, x: object, *, reads_two: bool) -> Fault | None:
-    """Where `x` is not one text, or for an encoder–decoder not two."""
+    """Return the fault of an input that is not one text, or for an encoder–decoder not two."""
     is_two = isinstance(x, SourceTarget)
     if isinstance(x, Tensor | SourceTarget) and is_two is not reads_two:
         two = N_("This model reads two texts: use SourceTarget(source, target)")

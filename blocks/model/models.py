@@ -403,13 +403,13 @@ class Undrawn(TorchFunctionMode):
 
 
 def _unfilled(config: ModelConfig) -> Model:
-    """The model without memory for its weights."""
+    """Build the model without memory for its weights."""
     with torch.device("meta"), Undrawn():
         return ARCHITECTURES[config.architecture](config)
 
 
 def count_built(config: ModelConfig) -> int:
-    """Parameters of the model as it is built, counted one by one; nothing is allocated."""
+    """Count the parameters of the model as it is built, one by one; nothing is allocated."""
     return sum(parameter.numel() for parameter in _unfilled(config).parameters())
 
 

@@ -67,7 +67,7 @@ class Norm(nn.Module):
 
     @property
     def scale(self) -> Tensor | None:
-        """What multiplies each feature, where that is learned."""
+        """Factor on each feature, where that is learned."""
         return 1 + self.weight if self.offset and self.weight is not None else self.weight
 
 

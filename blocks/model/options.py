@@ -125,7 +125,7 @@ class Option:
     read: Callable[[Any], Any] = attrgetter("")
 
     def named(self, name: str, kind: Any, read: Callable[[Any], Any]) -> "Option":
-        """The same with its place in a configuration."""
+        """Return a copy with its place in a configuration."""
         return dataclasses.replace(self, name=name, kind=kind, read=read)
 
 

@@ -60,7 +60,7 @@ def with_packed_rows(model: M) -> M:
 
 
 def packed_bytes(model: Encoder | EncoderDecoder) -> int:
-    """What the copies of this model take, made or not; 0 where there are none to make."""
+    """Count the bytes of this model's copies, made or not; 0 where there are none to make."""
     vocabulary = _vocabulary(model)
     packed = [layer.weight for layer in _packable_layers(model)]
     packed += [] if vocabulary is None else [vocabulary]
@@ -68,7 +68,7 @@ def packed_bytes(model: Encoder | EncoderDecoder) -> int:
 
 
 def _packable_layers(model: Encoder | EncoderDecoder) -> list[nn.Linear]:
-    """Those that multiply as torch does; what unembeds never runs as a layer."""
+    """Yield the layers that multiply as torch does; what unembeds never runs as one."""
     layers = (layer for layer in model.modules() if layer is not model.unembed)
     linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
     plain = (layer for layer in linear if type(layer) in (nn.Linear, PackedLinear))

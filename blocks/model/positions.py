@@ -202,7 +202,7 @@ class Rope:
         return kept * plain + (1 - kept) * plain / self.factor
 
     def _speeds_of_ntk(self, like: dict[str, Any]) -> Tensor:
-        """Of a larger base."""
+        """Slow pairs down by a larger base."""
         power = self.width / max(self.width - 2, 1)
         return wave_speeds(self.width, self.base * self.factor**power, **like)
 
@@ -225,7 +225,7 @@ class Rope:
 
     @property
     def size(self) -> float:
-        """What queries and keys are multiplied by.
+        """Factor on queries and keys.
 
         YaRN: see `yarn_size`; LongRoPE: √(1 + ln(factor) / ln(trained_len)), as in its
         code. An `attention_factor` stands in their place.

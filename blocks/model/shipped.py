@@ -9,12 +9,12 @@ CLONE, INSTALLED = PARENT / "assets", PARENT / "blockscope" / "assets"
 
 
 def shipped(*names: str) -> Path:
-    """The path of a file or folder below `assets/`."""
+    """Return the path of a file or folder below `assets/`."""
     return (INSTALLED if INSTALLED.is_dir() else CLONE).joinpath(*names)
 
 
 def rows_in(file: Path) -> Any:
-    """What a shipped JSON file holds; an empty object where it is not made yet."""
+    """Read a shipped JSON file; an empty object where it is not made yet."""
     return json.loads(file.read_text("utf-8")) if file.exists() else {}
 
 
