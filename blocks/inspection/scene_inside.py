@@ -85,7 +85,7 @@ def delta_states(mixer: GatedDelta, x: Tensor) -> tuple[Tensor, Tensor, Tensor, 
     """α, β and the size of S, (1, seq, n_heads) each, and what is read: (1, n_heads, seq, d)."""
     made = torch.cat((mixer.q_proj(x), mixer.k_proj(x), mixer.v_proj(x)), dim=-1).mT
     before, state = mixer.begin(made)
-    q, k, v = map(at_least_float32, mixer.convolved(torch.cat((before, made), dim=-1)))
+    q, k, v = map(at_least_float32, mixer.convolve(torch.cat((before, made), dim=-1)))
     decay, write = mixer.decay(x), at_least_float32(mixer.write_proj(x).sigmoid().mT)
     sizes, read = [], []
     for i in range(x.shape[1]):

@@ -69,14 +69,14 @@ class MixtureOfExperts(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Ask the router, let the chosen experts think, add what they say by weight."""
-        scores = self.router_probs(self.scored(x))  # (batch, seq, n_experts)
-        index = self.expert_index(self.chosen(scores))
+        scores = self.router_probs(self.score(x))  # (batch, seq, n_experts)
+        index = self.expert_index(self.choose(scores))
         kept = self.expert_kept(within_capacity(index, scores.shape[-1], self.expert_capacity))
-        weight = self.expert_weight(self.weighted(scores.gather(-1, index)) * kept)
-        routed = self.mixed(x, index, kept, weight.to(x.dtype))
-        return routed if self.shared is None else self.shared_out(self.gated(x)) + routed
+        weight = self.expert_weight(self.weigh(scores.gather(-1, index)) * kept)
+        routed = self.run_experts(x, index, kept, weight.to(x.dtype))
+        return routed if self.shared is None else self.shared_out(self.run_shared(x)) + routed
 
-    def gated(self, x: Tensor) -> Tensor:
+    def run_shared(self, x: Tensor) -> Tensor:
         """Run the shared experts, and gate their output where there is a gate."""
         assert self.shared is not None
         said: Tensor = self.shared(x)
@@ -84,12 +84,12 @@ class MixtureOfExperts(nn.Module):
             said = self.shared_expert_gate(x).sigmoid() * said
         return said
 
-    def scored(self, x: Tensor) -> Tensor:
+    def score(self, x: Tensor) -> Tensor:
         """Score each expert for each token, 0 to 1: (batch, seq, n_experts)."""
         logits = at_least_float32(self.router(x))
         return logits.softmax(dim=-1) if self.expert_bias is None else logits.sigmoid()
 
-    def chosen(self, scores: Tensor) -> Tensor:
+    def choose(self, scores: Tensor) -> Tensor:
         """Choose experts: (batch, seq, n_active). The bias decides which, not how much."""
         wanted = scores.detach()
         if self.expert_bias is not None:
@@ -114,7 +114,7 @@ class MixtureOfExperts(nn.Module):
         is_best = torch.zeros_like(worth, dtype=torch.bool).scatter(-1, best, True)
         return is_best[..., None].expand_as(groups).flatten(-2)
 
-    def weighted(self, chosen: Tensor) -> Tensor:
+    def weigh(self, chosen: Tensor) -> Tensor:
         """Weigh each chosen expert by its score: the same shape.
 
         Scores that are all 0, as sigmoids may be, stay 0.
@@ -123,7 +123,7 @@ class MixtureOfExperts(nn.Module):
             chosen = chosen / chosen.sum(dim=-1, keepdim=True).clamp(min=LEAST_SUM)
         return chosen if self.routed_scale == 1 else self.routed_scale * chosen
 
-    def mixed(self, x: Tensor, index: Tensor, kept: Tensor, weight: Tensor) -> Tensor:
+    def run_experts(self, x: Tensor, index: Tensor, kept: Tensor, weight: Tensor) -> Tensor:
         """Run each expert on its own tokens; index, kept, weight: (batch, seq, n_active)."""
         tokens, index, weight = x.flatten(0, -2), index.flatten(0, -2), weight.flatten(0, -2)
         out = torch.zeros_like(tokens)

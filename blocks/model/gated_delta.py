@@ -54,7 +54,7 @@ class GatedDelta(nn.Module):
         if past is not None and past.state:
             before, state = past.state
         made = torch.cat((before, made), dim=-1)
-        q, k, v = self.convolved(made)
+        q, k, v = self.convolve(made)
         read, state = delta_rule(q, k, v, self.decay(x), self.write_proj(x).sigmoid().mT, state)
         if past is not None:
             past.keep((made[..., 1 - CONV_WIDTH :], state), x.shape[1])
@@ -68,7 +68,7 @@ class GatedDelta(nn.Module):
         square = len(made), self.n_heads, self.d_head, self.d_head
         return before, at_least_float32(made).new_zeros(square)
 
-    def convolved(self, made: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def convolve(self, made: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Convolve to queries, keys, values: each (batch, n_heads, seq, d_head).
 
         Queries have the length 1 / √d_head, keys the length 1; heads may share them.

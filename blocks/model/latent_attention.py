@@ -50,13 +50,13 @@ class LatentAttention(Attention):
         Keys and values are made of them, or, where some were cached, are not made at all.
         """
         start = 0 if past is None else past.seen
-        q = self.turned(self.queries(x), start)
-        latent, rotary = self.latents(x, start)
+        q = self.turn(self.queries(x), start)
+        latent, rotary = self.compress(x, start)
         if past is not None:
             latent, rotary = past.extend(latent, rotary)
         if start:
-            return self.absorbed(q, latent, rotary, mask, start)
-        k, v = self.expanded(latent, rotary)
+            return self.attend_absorbed(q, latent, rotary, mask, start)
+        k, v = self.expand(latent, rotary)
         return self.attend_and_project(x, self.q(q), self.k(k), self.v(v), mask)
 
     def queries(self, x: Tensor) -> Tensor:
@@ -66,24 +66,24 @@ class LatentAttention(Attention):
         q = split_heads(self.q_proj(x), self.n_heads)
         return times(q, self.scale)
 
-    def turned(self, q: Tensor, start: Start) -> Tensor:
+    def turn(self, q: Tensor, start: Start) -> Tensor:
         """Turn the last d_rotary numbers of queries by their position: the same shape."""
         plain, rotary = q.split((self.d_head, self.d_rotary), dim=-1)
         return torch.cat((plain, self.rotate(rotary, start)), dim=-1)
 
-    def latents(self, x: Tensor, start: Start = 0) -> tuple[Tensor, Tensor]:
+    def compress(self, x: Tensor, start: Start = 0) -> tuple[Tensor, Tensor]:
         """Compress to what is cached: c, (batch, 1, key, d_kv_latent), and a key of d_rotary."""
         whole = self.kv_latent_proj(x)[:, None]
         latent, rotary = whole.split((self.d_latent, self.d_rotary), dim=-1)
         return self.kv_latent_norm(latent), self.rotate(rotary, start)
 
-    def expanded(self, latent: Tensor, rotary: Tensor) -> tuple[Tensor, Tensor]:
+    def expand(self, latent: Tensor, rotary: Tensor) -> tuple[Tensor, Tensor]:
         """Expand latents to keys, (batch, n_heads, key, d_qk), and values, (…, d_value)."""
         both = split_heads(self.kv_proj(latent[:, 0]), self.n_heads)
         k, v = both.split((self.d_head, self.d_value), dim=-1)
         return torch.cat((k, rotary.expand(-1, self.n_heads, -1, -1)), dim=-1), v
 
-    def absorbed(
+    def attend_absorbed(
         self, q: Tensor, latent: Tensor, rotary: Tensor, mask: Tensor | None, start: Start
     ) -> Tensor:
         """Attend to the latents themselves: q·(W_K·c) = (W_Kᵀ·q)·c, and Σ α·(W_V·c) = W_V·Σ α·c.
@@ -101,7 +101,7 @@ class LatentAttention(Attention):
 
     def values(self, x: Tensor) -> Tensor:
         """Compute the values of each head: (batch, n_heads, key, d_value)."""
-        return self.expanded(*self.latents(x))[1]
+        return self.expand(*self.compress(x))[1]
 
 
 def _norm(config: ModelConfig, width: int, name: str) -> RMSNorm:

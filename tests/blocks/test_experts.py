@@ -169,7 +169,7 @@ def test_the_bias_evens_the_load_while_training_and_nowhere_else():
         before = busiest(mixture, x)
         with training_mode(generator(0, "dropout"), updates_statistics=True):
             mixture(x)
-            load = torch.bincount(mixture.chosen(mixture.scored(x)).flatten(), minlength=4)
+            load = torch.bincount(mixture.choose(mixture.score(x)).flatten(), minlength=4)
             step = mixture.expert_bias / 2 / BIAS_SPEED
             assert step.tolist() == (load.float().mean() - load).sign().tolist()
             for _ in range(600):
@@ -179,7 +179,7 @@ def test_the_bias_evens_the_load_while_training_and_nowhere_else():
 
 def busiest(mixture: MixtureOfExperts, x: torch.Tensor) -> float:
     """The load of the busiest expert against an even share."""
-    load = torch.bincount(mixture.chosen(mixture.scored(x)).flatten(), minlength=4).float()
+    load = torch.bincount(mixture.choose(mixture.score(x)).flatten(), minlength=4).float()
     return (load.max() / load.mean()).item()
 
 
