@@ -1,8 +1,11 @@
 // Plotly selects what its last hover has found, and before a finger touches nothing hovers: each
 // tap would act on what the tap before has touched. And it holds the page that a finger scrolls.
 // So touches are kept from it, and a tap comes to it as a mouse would: it points, presses, releases.
+// The menu lies over the page on a narrow screen: it closes behind a finger that has chosen there.
 const SLIP = 10; // pixels that a finger may move within a tap
 const GESTURE = ["mousemove", "mousedown", "mouseup"];
+const NARROW = "(max-width: 768px) and (pointer: coarse)"; // where Streamlit lays the menu over the page
+const SIDEBAR = "[data-testid=stSidebar]";
 
 export default () => {
   let began = null;
@@ -28,11 +31,19 @@ export default () => {
     }
   };
 
+  const leave = (event) => {
+    const link = event.target.closest?.(`${SIDEBAR} [data-testid=stPageLink] a`);
+    if (!link || !window.matchMedia(NARROW).matches) return;
+    document.querySelector(`${SIDEBAR} [data-testid=stSidebarCollapseButton] button`)?.click();
+  };
+
   const early = { capture: true };
   window.addEventListener("touchstart", begin, { ...early, passive: true });
   window.addEventListener("touchend", end, early);
+  window.addEventListener("click", leave);
   return () => {
     window.removeEventListener("touchstart", begin, early);
     window.removeEventListener("touchend", end, early);
+    window.removeEventListener("click", leave);
   };
 };

@@ -45,8 +45,8 @@ class LearningFacts:
 
     @property
     def is_worse_than_a_guess(self) -> bool:
-        """Whether guessing all tokens alike would cost less."""
-        return self.loss > self.guess
+        """Whether guessing all tokens alike would cost less, in the two digits that are read."""
+        return round(self.loss, 2) > round(self.guess, 2)
 
     @property
     def is_overfitting(self) -> bool:

@@ -79,8 +79,8 @@ class SurpriseFacts:
 
     @property
     def is_worse_than_a_guess(self) -> bool:
-        """Whether it costs more than that."""
-        return self.bits > self.guess_bits
+        """Whether it costs more than that, in the two digits that are read."""
+        return round(self.bits, 2) > round(self.guess_bits, 2)
 
     @property
     def most(self) -> pd.Series:

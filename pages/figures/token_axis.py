@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from pages.figures import marks
@@ -9,6 +10,7 @@ from pages.figures.theme import WIDE, token_label
 
 CLOSE, CROWDED = 16, 24  # so many names get smaller, so that they stand apart on a phone
 FULL, ACROSS = 12, 240  # pixels of few names, and of all of them from left to right on a phone
+NARROW = 170  # pixels of names that are not small: three pictures side by side, each with its scale
 FEW_CHARACTERS = 36  # pixels
 
 
@@ -52,18 +54,25 @@ def _size(n: int) -> int:
 
 
 def slanted(
-    tokens: Sequence[str], at_most: int, *, angle: int = -55, **more: Any
+    tokens: Sequence[str],
+    at_most: int,
+    *,
+    angle: int = -55,
+    is_narrow: bool = False,
+    **more: Any,
 ) -> dict[str, Any]:
     """Tokens from left to right, in margins that leave their names room (see `label_room`).
 
     Upright where two lines have room for them, and where they are short and Chinese, which nobody
-    reads aslant; otherwise slanted, no more than `at_most`.
+    reads aslant; otherwise slanted, no more than `at_most`. `is_narrow`: of three pictures side by
+    side.
     """
-    step = _upright_step(tokens)
+    lines = partial(_lines, tokens, is_narrow=is_narrow)
+    step = max(1, -(-lines(1) // 2))  # every which of them has room upright, in two lines
     if step > 1 and not _are_characters(tokens):
         return {**token_ticks(tokens, at_most), "tickangle": angle, "automargin": False, **more}
     ticks = _ticks(tokens, step, token_label)
-    if _lines(tokens, step) > 1:
+    if lines(step) > 1:
         ticks["ticktext"] = in_two_lines(ticks["ticktext"], is_above=more.get("side") == "top")
     return {**ticks, "tickangle": 0, "automargin": False, **more}
 
@@ -80,15 +89,11 @@ def _are_characters(tokens: Sequence[str]) -> bool:
     return is_wide and max(map(label_width, tokens)) <= FEW_CHARACTERS
 
 
-def _upright_step(tokens: Sequence[str]) -> int:
-    """Every which of them has room upright, in two lines."""
-    return max(1, -(-_lines(tokens, 1) // 2))
-
-
-def _lines(tokens: Sequence[str], step: int) -> int:
-    """In how many lines so many of them have room upright on a phone."""
-    widest = max(map(label_width, tokens), default=0) * _size(len(tokens)) / FULL
-    return math.ceil(widest * math.ceil(len(tokens) / step) / ACROSS)
+def _lines(tokens: Sequence[str], step: int, *, is_narrow: bool) -> int:
+    """In how many lines so many of them have room upright on a phone, or in a third of a page."""
+    across = NARROW if is_narrow else ACROSS * FULL / _size(len(tokens))
+    widest = max(map(label_width, tokens), default=0)
+    return math.ceil(widest * math.ceil(len(tokens) / step) / across)
 
 
 def columns(hovers: Sequence[str], returns: Sequence[int], height: float) -> dict[str, Any]:

@@ -47,10 +47,12 @@ def token_matrix(
     annotations: Sequence[dict[str, Any]] = (),
     sums: np.ndarray | None = None,
     angle: int = -55,
+    is_narrow: bool = False,
 ) -> Picture:
     """Rows down and columns across; `pinned`: the row that is outlined, `pinned_column` likewise.
 
     `angle` of the names above: upright (-90) where columns may be narrower than a name is high.
+    `is_narrow`: one of three side by side.
 
     `sums`: what each row adds up to, at its right; the scale of the colours is below then.
 
@@ -70,7 +72,14 @@ def token_matrix(
         title=names.title,
         height=max(LEAST_HEIGHT, min(MOST_HEIGHT, 100 + 22 * n_rows)) + room + below,
         margin=(TITLE + room, AXIS_TITLE + below),
-        xaxis=slanted(names.columns, COLUMNS_NAMED, angle=angle, side="top", range=width),
+        xaxis=slanted(
+            names.columns,
+            COLUMNS_NAMED,
+            angle=angle,
+            is_narrow=is_narrow,
+            side="top",
+            range=width,
+        ),
         yaxis={
             **token_ticks(names.rows, ROWS_NAMED, names.row_label),
             "title": names.down,

@@ -12,11 +12,15 @@ from blocks.weights.known import MODELS, language_of
 from pages.ui import address, brought, link, opening, starts, tokens, weights
 from pages.ui.inputs import sample_buttons
 from pages.ui.language import _, enumeration, sentences
+from pages.ui.lessons import progress
 
 
 def note_what_is_not_read(run: Run) -> None:
-    """One line where a model reads bytes or scraps, with the way to one that reads words."""
-    if not run.weights:
+    """One line where a model reads bytes or scraps, with the way to one that reads words.
+
+    A lesson says itself what its text shows, and asks for it first.
+    """
+    if not run.weights or progress.now():
         return
     text = link.value("text")
     found = _legibility(text, run.input.vocabulary)

@@ -91,6 +91,10 @@ def _controls(facts: Asked) -> None:
         for each in (*facts.story.names[3:5], *facts.story.names[6:8]):
             go: dict[str, Any] = {"on_click": link.change, "args": ("friend", each)}
             st.button(each, key=f"friend_{each}", type="tertiary", **go)
+    text = _(
+        "Each layer has {n} heads, its parts that choose which earlier tokens a token reads from."
+    )
+    st.caption(text.format(n=facts.facts.run.config.n_heads))
     switch("without_head", _("Switch off head {head} of layer {layer}").format(**_place(facts)))
 
 

@@ -22,6 +22,7 @@ from pages.ui.numbers import percent
 
 LOCALE = shipped("locale")
 TEXT = shipped("text")
+WIDE_FROM = 0x2E80  # from here on signs are Chinese, or as wide
 WIDE = str.maketrans(",;:", "，；：")
 # What a reader wrote stays as it is; then a space after a Chinese stop, half-width marks, and a
 # space between Chinese signs, where a word stands in for a name.
@@ -91,9 +92,12 @@ def literal(text: str) -> str:
     """Text from a reader inside a sentence of ours: shown as it is, never taken for markdown.
 
     Half a character, as "\\ud800" in a JSON file, could not be sent: it is shown as its number.
+    Chinese within Chinese stands in quotation marks: 的 would read as a word of the sentence.
     """
     whole = text.encode("utf-8", "backslashreplace").decode()
-    return "`" + " ".join(whole.split()).replace("`", "ˋ") + "`"
+    shown = "`" + " ".join(whole.split()).replace("`", "ˋ") + "`"
+    is_like_ours = current_language() == "zh" and max(map(ord, text), default=0) > WIDE_FROM
+    return f"“{shown}”" if is_like_ours else shown
 
 
 def current_language() -> str:

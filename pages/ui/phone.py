@@ -10,7 +10,7 @@ import streamlit as st
 from blocks.model.shipped import shipped
 from pages.ui.fold import fold
 
-TOUCH = shipped("touch.js")
+TOUCH, TARGETS = shipped("touch.js"), shipped("touch.css")
 
 
 def is_phone() -> bool:
@@ -45,12 +45,13 @@ def fingers_point() -> None:
     """Let a tap on a picture act on what is under the finger, and a finger scroll the page there.
 
     Plotly chooses what was pointed at last, which is what the tap before has touched, and holds
-    the page.
+    the page. What is touched is as large as a finger, and the menu closes behind what it chose.
     """
     _touch()()
 
 
 @functools.cache
 def _touch() -> Callable[..., Any]:
-    """The script, as Streamlit puts it on a page."""
-    return st.components.v2.component("blockscope_touch", js=TOUCH.read_text(encoding="utf-8"))
+    """The script and the sizes, as Streamlit puts them on a page."""
+    js, css = (path.read_text(encoding="utf-8") for path in (TOUCH, TARGETS))
+    return st.components.v2.component("blockscope_touch", js=js, css=css, isolate_styles=False)

@@ -39,4 +39,5 @@ def test_guessing_is_a_loss_near_that_of_guessing():
     assert learning_facts(view([2.0])).is_guessing
     worse = learning_facts(view([3.0]))
     assert worse.is_worse_than_a_guess and not worse.is_guessing
+    assert not learning_facts(view([math.log(8) + 0.001])).is_worse_than_a_guess
     assert learning_facts(view([])).step is None

@@ -15,6 +15,13 @@ def test_names_that_two_lines_have_room_for_are_all_there_upright():
     assert 12 / 2 * label_width("robot") <= ACROSS
 
 
+def test_names_of_three_pictures_side_by_side_stand_apart_on_a_projector_too():
+    sentence = [*"从前湖边住着一头善良的小牛名叫乐乐他最喜欢他的你我"]
+    axis = slanted(sentence, 16, side="top", is_narrow=True)
+    line = [text for text in axis["ticktext"] if "<br>" not in text]
+    assert len(axis["ticktext"]) == len(sentence) and len(line) * 16 <= 230
+
+
 def test_chinese_is_always_upright_and_long_words_are_slanted():
     many = slanted(["月"] * 60, 16)
     assert many["tickangle"] == 0 and len(many["tickvals"]) == 30

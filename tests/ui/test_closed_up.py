@@ -2,7 +2,8 @@
 
 import pytest
 
-from pages.ui.language import closed_up, sentences
+from pages.ui.language import closed_up, literal, sentences
+from tests.panels.said_in import in_both
 
 
 @pytest.mark.parametrize(
@@ -22,3 +23,8 @@ def test_no_space_follows_a_chinese_stop(joined: str, shown: str):
 def test_a_sentence_that_is_empty_leaves_no_gap():
     assert sentences("One.", "", "Two.") == "One. Two."
     assert sentences("一。", "", "二。") == "一。二。"
+
+
+def test_chinese_within_chinese_is_quoted(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, lambda: (literal("的"), literal("a")))
+    assert said == {"en": ("`的`", "`a`"), "zh": ("“`的`”", "`a`")}

@@ -3,6 +3,7 @@
 import pytest
 
 from blocks.lessons import shelf
+from blocks.weights.known import FRANCE
 from pages.ui import link
 from pages.ui.lessons import progress
 from pages.ui.settings import MAX_CHARACTERS
@@ -58,6 +59,12 @@ def test_a_text_for_trying_out_goes_and_the_reader_s_own_sentence_comes_back():
     progress.go(1)
     assert tried == kept == " She saw a ball" and own == "Enzymes digest my breakfast."
     assert link.value("text") == own and "own_text" not in link.state()
+
+
+def test_what_home_opens_with_is_nobody_s_own_sentence():
+    link.sync("page")
+    link.become({"text": FRANCE})
+    assert progress.own_text() == ""
 
 
 def test_of_a_reader_who_wrote_nothing_a_text_for_trying_out_goes_too():

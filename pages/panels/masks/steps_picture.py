@@ -37,6 +37,7 @@ def mask_map(
         _names(_("Mask: allowed and forbidden cells"), rows, columns, _),
         is_clicked=can_paint,
         pinned=pinned,
+        is_narrow=True,
     )
 
 
@@ -56,6 +57,7 @@ def score_map(
         _names(_("Scores before the mask"), rows, columns, _),
         is_clicked=False,
         pinned=pinned,
+        is_narrow=True,
     )
 
 
@@ -86,6 +88,7 @@ def pattern_map(
         _names(title or _("Attention weights after the mask"), rows, columns, _),
         is_clicked=False,
         pinned=pinned,
+        is_narrow=True,
     )
 
 

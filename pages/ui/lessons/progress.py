@@ -17,6 +17,7 @@ from blocks.lessons.place import Place
 from blocks.model.models import Model
 from blocks.observe.run import Run
 from blocks.text.words import first_words, words
+from blocks.weights.known import MODELS
 from pages.ui import cached, history, link, room
 from pages.ui.fields import CONFIG
 from pages.ui.language import LANGUAGES, browser_language, current_language
@@ -277,10 +278,14 @@ def lacks_own_words(step: Step, own: str) -> bool:
 
 
 def own_text() -> str:
-    """The reader's own sentence, though a lesson may have put another in its place."""
+    """The reader's own sentence, though a lesson may have put another in its place.
+
+    With what Home opens a real model, nobody has written.
+    """
     found = now()
     is_borrowed = found and borrows(found.lesson, found.i)
-    return str(link.state().get("own_text" if is_borrowed else "text", ""))
+    text = str(link.state().get("own_text" if is_borrowed else "text", ""))
+    return "" if any(text in model.texts.values() for model in MODELS) else text
 
 
 def borrows(found: Lesson, i: int) -> bool:
