@@ -48,7 +48,8 @@ def note_panels(names: tuple[str, ...], shown: str, title: str, model: str) -> N
     `model`: what it shows, where that is the model of the page.
     """
     said = f"{lecture.place()} {title}".strip()
-    TITLE.get().title(f"{said} :small[:gray[{literally(model)}]]" if model else said)
+    named = literally(_("model: {name}").format(name=model))
+    TITLE.get().title(f"{said} :small[:gray[{named}]]" if model else said)
     st.session_state["panels"] = (names, shown)
 
 

@@ -340,6 +340,9 @@ def test_what_random_tokens_show(monkeypatch: pytest.MonkeyPatch):
     none = replace(facts, kind="same_token", off=(), without=None, without_others=None)
     said = in_english(monkeypatch, probe.says_probe, none)
     assert "Not one of 2 heads puts over half" in said and "the closest is layer 1, head 2" in said
+    assert "Heads with another name: induction (1)." in said
+    bare = replace(none, probe=replace(found, heads=heads.assign(name="")))
+    assert "No head has any of the five names" in in_english(monkeypatch, probe.says_probe, bare)
 
 
 def test_keys_that_are_shared(monkeypatch: pytest.MonkeyPatch):

@@ -14,17 +14,18 @@ from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.panels.attention import probe_picture, shared
-from pages.ui import labelled, link, probed, terms
+from pages.ui import labelled, link, probed, starts, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language, listing, sentences
+from pages.ui.language import _, bracketed, current_language, enumeration, listing, sentences
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_table
 from pages.ui.ways import way
 
 MOST_LISTED = 6
+COPIES = "induction"  # the model that learned to copy
 PLACES = {
     "induction": N_("the token after the earlier copy of the current one (induction heads)"),
     "previous_token": N_("the previous token (previous-token heads)"),
@@ -67,7 +68,21 @@ def says_probe(facts: ProbeFacts) -> str:
         place=_(PLACES[facts.kind]),
         listed=_listed(named, facts.kind),
     )
-    return sentences(said, _costs(facts))
+    return sentences(said, _other_kinds(facts), _costs(facts))
+
+
+def _other_kinds(facts: ProbeFacts) -> str:
+    """Where no head has this name: those that have another, or what it means that none has any."""
+    if facts.off:
+        return ""
+    found = facts.probe.n_named
+    if not found:
+        return _(
+            "No head has any of the five names: none looks at one of these places whatever the "
+            "text says. What a head does in your own text is shown under “Who reads whom?”."
+        )
+    counts = [bracketed(terms.head_name(kind), n) for kind, n in found.items()]
+    return _("Heads with another name: {counts}.").format(counts=enumeration(counts))
 
 
 def _listed(heads: pd.DataFrame, kind: str) -> str:
@@ -167,8 +182,14 @@ def says_how() -> str:
 
 
 def ways_on(facts: ProbeFacts) -> None:
-    """The heads of this name in the reader's own text: seen, and switched off."""
+    """The heads of this name in the reader's own text: seen, and switched off.
+
+    Where no head has any name, to a model whose heads have.
+    """
     if not facts.off:
+        if not facts.probe.n_named:
+            model = _(starts.start(COPIES).title)
+            way(_("Open {model}").format(model=model), "probe_copies", preset=COPIES)
         return
     changes = [Intervention(part=Part.HEAD, layer=layer, head=head) for layer, head in facts.off]
     with st.container(horizontal=True):

@@ -8,7 +8,7 @@ from pages.figures.matrix import Matrix, Place, axes, common_scale, heat, outlin
 from pages.figures.theme import EDGE, Picture, Translate, figure
 from pages.panels.attention.matrices import MADE_BY, MOST_TOKENS, matrix_of
 
-HEIGHT, TOP, FAINT = 150, 26, 0.45
+HEIGHT, TOP, LINE, FAINT = 164, 40, 15, 0.45
 SCORES = ("raw", "scaled", "capped")
 """On one scale, so that one sees what dividing does."""
 
@@ -61,8 +61,8 @@ def _drawn(facts: HeadFacts, _: Translate, *, with_later: bool) -> Picture:
             ),
         ],
         annotations=[
-            titled(_bold(matrix.symbol, step == facts.step), place, shift=5)
-            for step, matrix, place in frames
+            titled(_bold(matrix.symbol, step == facts.step), place, shift=5 + i % 2 * LINE)
+            for i, (step, matrix, place) in enumerate(frames)
         ],
         **layout,
     )
