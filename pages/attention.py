@@ -54,7 +54,7 @@ def what_to_take(run: Run) -> None:
     tables |= {
         "all_heads": from_one(partial(layers.heads, run), "layer", "head"),
         "first_token": from_one(lambda: contribution.sink_facts(*head).heads, "layer", "head"),
-        "contribution": lambda: contribution.contribution_facts(*counted).parts.keys,
+        "contribution": lambda: contribution.named_keys(*counted),
         "scaling": partial(scaling.random_sharpness, run),
     }
     if shows_graph(run):

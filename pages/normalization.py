@@ -31,7 +31,7 @@ def what_to_take(run: Run) -> None:
     n_placements = len(possible_placements(run.config))
     where = run, placements.shown_layer(run), labelled.selected_head(run), n_placements
     frames = {
-        "norms_per_token": from_one(lambda: axes.norm_facts(*norms).per_token, "token"),
+        "norms_per_token": from_one(lambda: axes.named_tokens(*norms), "token"),
         "norms_per_feature": lambda: axes.norm_facts(*norms).per_feature,
         "norms_dependence": lambda: axes.norm_facts(*norms).dependence,
     }

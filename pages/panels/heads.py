@@ -92,9 +92,10 @@ def says_measures(facts: LayerHeads, head: int, token: int) -> str:
     called = _("Head {head}").format(head=from_one(head))
     name = probed.said(row["badge"], row["badge_score"])
     text = _(
-        "{head} · entropy {entropy:.2f} bits · mean distance {distance:.1f} "
-        "tokens · weight on first token {first:.2f}, itself {same:.2f}, previous token "
-        "{previous:.2f} · row sums {least:.3f} to {most:.3f} · pinned: {token}"
+        "{head}, on average over all rows: entropy {entropy:.2f} bits, distance {distance:.1f} "
+        "tokens, weight {first:.2f} on the first token, {same:.2f} on the token itself, "
+        "{previous:.2f} on the previous token. The rows sum to between {least:.3f} and {most:.3f}. "
+        "The pinned token is {token}."
     )
     return text.format(
         head=f"**{bracketed(called, name) if name else called}**",

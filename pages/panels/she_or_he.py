@@ -94,7 +94,7 @@ def _controls(facts: Asked) -> None:
     text = _(
         "Each layer has {n} heads, its parts that choose which earlier tokens a token reads from."
     )
-    st.caption(text.format(n=facts.facts.run.config.n_heads))
+    st.caption(text.format(n=starts.start(MODEL).config.n_heads))
     switch("without_head", _("Switch off head {head} of layer {layer}").format(**_place(facts)))
 
 

@@ -16,6 +16,7 @@ from pages.figures.described import described
 from pages.figures.large import enlarged
 from pages.ui import present
 from pages.ui.compare import beside
+from pages.ui.file_names import file_stem
 from pages.ui.language import _, closed_up, current_language, translation
 from pages.ui.lessons import progress
 from pages.ui.phone import is_phone
@@ -240,8 +241,8 @@ def _config(key: str, figure: Any) -> dict[str, Any]:
         "modeBarButtonsToRemove": HIDDEN_TOOLS,
         "toImageButtonOptions": {
             "format": st.session_state.get("picture_format", "png"),
-            "filename": f"blockscope-{key}",
-            "scale": 2,
+            "filename": file_stem(figure.parts["layout"]["title"]["text"] or key),
+            "scale": 4 if is_phone() else 2,
         },
     }
 

@@ -18,7 +18,8 @@ from blocks.observe.run import Run
 from blocks.weights.pocket import pocket_names
 from pages.figures.described import described
 from pages.ui import cached, page_file
-from pages.ui.language import _, current_language, translation
+from pages.ui.file_names import INSIDE, file_stem
+from pages.ui.language import _, bracketed, current_language, translation
 
 PICTURE_FORMATS = ("png", "svg")
 Data = str | bytes
@@ -94,13 +95,15 @@ def take_run(run: Run, panel: str, title: str) -> None:
 
 
 def download(name: str, make: Callable[[], Data], mime: str) -> None:
-    """A button that saves a file, made when it is pressed."""
+    """A button that saves a file, made when it is pressed; both say what is inside."""
+    stem, kind = name.rsplit(".", 1)
+    inside = _(INSIDE[name]) if name in INSIDE else ""
     st.download_button(
-        name,
+        bracketed(inside, kind.upper()) if inside else name,
         as_this_reader(make),
-        file_name=f"blockscope-{name}",
+        file_name=f"{file_stem(inside or stem)}.{kind}",
         mime=mime,
-        key=f"save_{name.replace('.', '_')}",
+        key=f"save_{stem}_{kind}",
         icon=":material/download:",
         on_click="ignore",
     )

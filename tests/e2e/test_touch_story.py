@@ -56,3 +56,25 @@ def test_a_tap_sets_a_point_of_a_line(phone: Page, server: str):
     for place, factor in ((1, "1"), (0, "2")):
         tap_mark(phone, "guess_curve", place, float(factor))
         expect(points.nth(place)).to_have_value(factor)
+
+
+def test_the_menu_closes_behind_what_was_chosen_there(phone: Page, server: str):
+    phone.goto(f"{server}/masks?panel=steps")
+    settle(phone)
+    phone.get_by_test_id("stExpandSidebarButton").tap()
+    chosen = phone.get_by_test_id("stSidebar").get_by_test_id("stPageLink").locator("a").nth(4)
+    assert chosen.bounding_box()["height"] >= 44
+    chosen.tap()
+    phone.wait_for_url("**/encoder*")
+    phone.wait_for_function(
+        "document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().right <= 0"
+    )
+
+
+def test_a_lesson_is_read_before_its_question_opens(phone: Page, server: str):
+    phone.goto(f"{server}/gpt?lesson=tokens")
+    settle(phone)
+    expect(phone.get_by_text("Fewer than 1")).to_be_hidden()
+    expect(phone.get_by_text("lacks")).to_have_count(0)
+    at(phone, "lesson_question").locator("summary").tap()
+    expect(phone.get_by_text("Fewer than 1")).to_be_visible()

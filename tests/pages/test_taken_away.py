@@ -53,9 +53,9 @@ def taken(page: str, monkeypatch: pytest.MonkeyPatch, **query: object) -> Taken:
     makers: dict[str, Callable[[], str | bytes]] = {}
     runs, show = noted_runs(monkeypatch), st.download_button
 
-    def note(name: str, make: Callable, **how: Any) -> bool:
-        makers[name] = make
-        return show(name, make, **how)
+    def note(label: str, make: Callable, **how: Any) -> bool:
+        makers[how["key"].removeprefix("save_")[::-1].replace("_", ".", 1)[::-1]] = make
+        return show(label, make, **how)
 
     monkeypatch.setattr(st, "download_button", note)
     at = opened(page, **{**SIZES, **query})
@@ -181,6 +181,7 @@ def first_token(it: Taken, name: str) -> None:
 
 def contribution(it: Taken, name: str) -> None:
     table = it.table(name)
+    assert table["token_label"].tolist() == [*it.run.input.labels]
     near(table["weight"], it.seen.pattern(0)[0, 0, -1])
     near(table["norm"], table["weight"] * table["value_norm"])
 
@@ -212,6 +213,7 @@ def norms(axis: int) -> Callable[[Taken, str], None]:
         given = table[table["norm"] == "input"]
         near(given["mean"], x.mean(axis)[0])
         near(given["rms"], x.square().mean(axis).sqrt()[0])
+        assert axis == 1 or given["token_label"].tolist() == [*it.run.input.labels]
 
     return check
 

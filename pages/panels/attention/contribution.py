@@ -49,6 +49,13 @@ def sink_facts(run: Run, layer: int, head: int) -> SinkFacts:
     return SinkFacts(pd.concat(found, ignore_index=True), (layer, head))
 
 
+def named_keys(run: Run, layer: int, head: int | None, query: int, is_apart: bool) -> pd.DataFrame:
+    """Every key by its place from 1 and its token, with its weight and what it contributes."""
+    keys = contribution_facts(run, layer, head, query, is_apart).parts.keys
+    names = {"token": range(1, len(keys) + 1), "token_label": run.input.labels}
+    return pd.DataFrame({**names, **keys})
+
+
 def counted_head(head: int) -> int | None:
     """The head whose contributions are shown; None: all together."""
     return head if link.value("counted") == "one_head" else None

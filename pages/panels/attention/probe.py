@@ -25,6 +25,7 @@ from pages.ui.tables import show_table
 from pages.ui.ways import way
 
 MOST_LISTED = 6
+READS_WHOM = N_("Who reads whom?")
 COPIES = "induction"  # the model that learned to copy
 PLACES = {
     "induction": N_("the token after the earlier copy of the current one (induction heads)"),
@@ -77,10 +78,11 @@ def _other_kinds(facts: ProbeFacts) -> str:
         return ""
     found = facts.probe.n_named
     if not found:
-        return _(
+        text = _(
             "No head has any of the five names: none looks at one of these places whatever the "
-            "text says. What a head does in your own text is shown under “Who reads whom?”."
+            "text says. What a head does in your own text is shown under “{panel}”."
         )
+        return text.format(panel=_(READS_WHOM))
     counts = [bracketed(terms.head_name(kind), n) for kind, n in found.items()]
     return _("Heads with another name: {counts}.").format(counts=enumeration(counts))
 

@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from blocks.observe.run import Run
+from blocks.text.chinese import chinese_pieces
 from pages.ui import chips, labelled, link, tokens
 from pages.ui.chips import Chip
 from pages.ui.explain import explained
@@ -48,7 +49,7 @@ def counted(run: Run) -> str:
         n=n,
         ratio=len(read) / n,
     )
-    said = sentences(said, _put_around(len(pieces) - n))
+    said = sentences(said, _in_chinese(read, run.input.vocabulary), _put_around(len(pieces) - n))
     if run.config.vocab_size == known:
         return said
     text = _("The tokenizer's vocabulary has {known:,} tokens, the model's {vocab_size:,}.")
@@ -57,6 +58,28 @@ def counted(run: Run) -> str:
         return said
     text = _("Ids from {first:,} on have no text here: they are shown in the form ⟨{first}⟩.")
     return sentences(said, text.format(first=known))
+
+
+def _in_chinese(text: str, vocabulary: str) -> str:
+    """How Chinese is cut here; empty of a text that has none."""
+    found = chinese_pieces(text, tokens.tokenizer_of(vocabulary))
+    if not found.characters:
+        return ""
+    cut = _(
+        "Of {n} Chinese characters, {alone} are a token each, {joined} share a token with others, "
+        "and {cut} are cut into bytes."
+    ).format(n=found.characters, alone=found.alone, joined=found.joined, cut=found.cut)
+    if found.of_several:
+        text = _(
+            "{n:,} of the {known:,} tokens of this vocabulary consist of several Chinese "
+            "characters, as common words do."
+        )
+    else:
+        text = _(
+            "None of the {known:,} tokens of this vocabulary consists of several Chinese "
+            "characters; in large vocabularies common words are one token."
+        )
+    return sentences(cut, text.format(n=found.of_several, known=found.known))
 
 
 def _put_around(n: int) -> str:

@@ -46,6 +46,12 @@ def norm_facts(run: Run, layer: int, stage: str) -> NormFacts:
         return norm_compared.norm_facts(run, model, seen, layer, stage)
 
 
+def named_tokens(run: Run, layer: int, stage: str) -> pd.DataFrame:
+    """The statistics of every token, with what stands there."""
+    found = norm_facts(run, layer, stage).per_token
+    return found.assign(token_label=found["token"].map(run.input.labels.__getitem__))
+
+
 def norm_names() -> dict[str, str]:
     """All that are compared, BatchNorm with its mode, in the order in which they are drawn."""
     kinds = (INPUT, LAYER_NORM, RMS_NORM, TRAINING, EVALUATION)

@@ -41,7 +41,7 @@ def ask_for(now: Now, ask: Ask, run: Run) -> None:
     what is higher than a screen. What is chosen redraws these alone: the page waits for the guess.
     """
     if is_at_hand(ask):
-        with at_hand(), st.expander(asked(ask), icon=":material/help:", key="lesson_question"):
+        with at_hand(), st.expander(asked(ask), key="lesson_question"):
             st.fragment(_answers)(now, ask, run)
         return
     st.fragment(_answers)(now, ask, run)
