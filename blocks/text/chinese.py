@@ -2,7 +2,7 @@
 
 from collections import Counter
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import regex
 
@@ -46,6 +46,6 @@ def chinese_pieces(text: str, reader: Tokenizer) -> ChinesePieces:
 
 
 @lru_cache(maxsize=16)
-def n_of_several(reader: Any) -> int:
-    """How many tokens of a `Tokenizer` hold two Chinese characters or more."""
+def n_of_several(reader: Tokenizer) -> int:
+    """How many tokens hold two Chinese characters or more."""
     return sum(bool(SEVERAL.search(reader.decode([i]))) for i in range(reader.vocab_size))

@@ -25,6 +25,9 @@ class Piece:
 class Tokenizer(Protocol):
     """Text to token ids and back. Frozen and hashable, so that threads can share it."""
 
+    def __hash__(self) -> int:
+        """Of its values: what is counted about a tokenizer is kept by it."""
+
     @property
     def vocab_size(self) -> int:
         """How many token ids there are: 0 to vocab_size − 1."""
