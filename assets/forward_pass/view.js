@@ -31,14 +31,12 @@ class View {
     this.camera = null;
     this.still = matchMedia("(prefers-reduced-motion: reduce)");
     listen(this);
-    listenTogether(this);
     new ResizeObserver(() => this.resize()).observe(this.parts.stage);
   }
 
   /* A new message: the first opens its place; later ones go on where the reader is. */
   show(bytes) {
     document.addEventListener("keydown", this.onKeyOfPage);
-    hear(this, true);
     const name = fingerprint(bytes);
     if (name === this.shown) return this.wake();
     const before = this.scene;
@@ -51,7 +49,6 @@ class View {
     else if (!before || this.scene.place_id !== before.place_id) this.goTo(this.scene.place);
     else if (isNewText) this.goTo({ ...this.scene.place, zoom: this.place.zoom });
     else this.keepMoment(before);
-    stayTogether(this);
     this.resize();
   }
 
@@ -223,7 +220,7 @@ class View {
     const { stage, canvas } = this.parts;
     if (!this.scene || !stage.clientWidth) return;
     this.width = stage.clientWidth;
-    this.height = heightFor(this.width, stage) * (this.scene.pair ? 0.65 : 1);
+    this.height = heightFor(this.width, stage);
     this.ratio = Math.min(devicePixelRatio || 1, 2);
     this.type = Math.max(1, Math.min(1.5, parseFloat(getComputedStyle(document.documentElement).fontSize) / 16));
     canvas.style.height = `${this.height}px`;
@@ -234,7 +231,6 @@ class View {
 
   rest() {
     document.removeEventListener("keydown", this.onKeyOfPage);
-    hear(this, false);
     cancelAnimationFrame(this.frame);
     this.frame = this.before = 0;
   }
@@ -251,7 +247,6 @@ class View {
     const isTraveling = travel(this, now);
     paint(this.picture());
     follow(this);
-    tellMoment(this);
     if (isMoving || isTraveling) this.wake();
     else this.before = 0;
   }

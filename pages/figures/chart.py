@@ -12,7 +12,7 @@ import pandas as pd
 
 from pages.figures import palette
 
-Rows = pd.DataFrame | Mapping[str, Sequence[Any]] | Sequence[Any]
+Rows = pd.DataFrame | Mapping[str, Any] | Sequence[Any]
 ROW = "row"  # the column of the number of each row, from 0
 
 
@@ -67,6 +67,7 @@ class Series:
     hover: str | None = None
     click: Sequence[str] | None = None
     text: str = ""
+    text_at: str = "top center"
     error: str = ""
     to: str = ""  # the column where a band ends
     plot: int = 0
@@ -112,11 +113,13 @@ class Axis:
     tokens: Sequence[str] = ()
     is_log: bool = False
     is_share: bool = False
+    n_decimals: int = 0  # of a share in percent
     from_0: bool = False
     has_zero: bool = False  # a line stands at 0
     ticks: Sequence[float] = ()
     n_ticks: int = 0
     said: Callable[[float], str] | None = None
+    unit: str = ""  # of numbers that are written as 1k, 1M
     room: float = 0.06  # beyond both ends of a logarithmic axis, in powers of ten
     share: float = 1
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from pages.figures import marks, palette
 from pages.figures.axes import (
+    LEGEND_ROW,
     log_axis,
     plot_room,
     room_for_legend,
@@ -21,6 +22,7 @@ from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import outline
 
 MOST_NAMES = 24  # tokens that have their names under an axis
+SHORT_LEGEND = 3  # names that stand in one line
 ABOVE = 18  # pixels above a plot for what is noted there
 BELOW = 44  # pixels under it: ticks and a title
 GAP = 0.08  # between plots one below the other
@@ -66,6 +68,7 @@ def _room(chart: Chart) -> dict[str, Any]:
     """Height, margins and the place of the legend."""
     names = [each for each in chart.series if each.look.name and each.in_legend]
     above = ABOVE if any(note.x is not None for note in chart.words) else 0
+    above += LEGEND_ROW if len(names) > SHORT_LEGEND else 0
     x = chart.x_axes[0]
     below = label_room(x.tokens) if x.tokens else BELOW if x.title else EDGE
     legend = chart.legend or (Legend.ABOVE if names else Legend.NONE)
@@ -79,30 +82,34 @@ def _room(chart: Chart) -> dict[str, Any]:
 def _plots(axes: Sequence[Axis], *, is_down: bool = False) -> list[dict[str, Any]]:
     """The axes in one direction; several share it, from the left or from the top."""
     if len(axes) == 1:
-        return [_axis(axes[0])]
+        return [_axis(axes[0], is_y=is_down)]
     of_all, found, start = sum(axis.share for axis in axes), [], 0.0
     for axis in axes:
         end = start + axis.share / of_all * (1 - GAP * (len(axes) - 1))
         ends = [1 - end, 1 - start] if is_down else [start, end]
-        found.append({**_axis(axis), "domain": [round(max(0.0, min(1.0, e)), 6) for e in ends]})
+        found.append(
+            {**_axis(axis, is_y=is_down), "domain": [round(max(0.0, min(1.0, e)), 6) for e in ends]}
+        )
         start = end + GAP
     return [{**each, "anchor": "x" if is_down else "y"} for each in found]
 
 
-def _axis(axis: Axis) -> dict[str, Any]:
+def _axis(axis: Axis, *, is_y: bool) -> dict[str, Any]:
     if axis.tokens:
         ends = axis.ends or (-0.6, len(axis.tokens) - 0.4)
         return slanted(axis.tokens, MOST_NAMES, range=[*ends])
     found: dict[str, Any] = {"title": axis.title} if axis.title else {}
     if axis.names:
-        return {**row_names(axis.names), **found, "showgrid": False, "zeroline": False}
+        along = {} if is_y else {"range": [-0.5, len(axis.names) - 0.5], "tickangle": 0}
+        return {**row_names(axis.names), **along, **found, "showgrid": False, "zeroline": False}
     if axis.is_log and axis.ends:
         written = axis.said or "{:g}".format
         return {**found, **log_axis(*axis.ends, room=axis.room, said=written)}
     if axis.said and len(axis.ticks):
         found["ticktext"] = [axis.said(each) for each in axis.ticks]
     given = {
-        "tickformat": ".0%" if axis.is_share else None,
+        "tickformat": f".{axis.n_decimals}%" if axis.is_share else "~s" if axis.unit else None,
+        "ticksuffix": axis.unit or None,
         "range": list(axis.ends) if axis.ends else None,
         "rangemode": "tozero" if axis.from_0 else None,
         "tickvals": list(axis.ticks) or None,
@@ -178,7 +185,7 @@ class _Marks:
         found: dict[str, Any] = {"mode": "+".join(name for name, is_on in modes.items() if is_on)}
         found["type"] = "scatter" if is_line else marks.points_of(len(self.rows))
         if has_text:
-            found["textposition"] = "top center"
+            found["textposition"] = self.series.text_at
         if is_line:
             line = {"color": look.color, "width": look.width}
             more = {"dash": look.dash, "shape": look.shape}

@@ -72,13 +72,3 @@ def test_a_chinese_reader_sees_it_on_a_phone(other_reader: Reader):
     expect(part(page, "title")).to_have_text("概率")
     assert part(page, "canvas").bounding_box()["width"] < 390
     assert part(page, "play").get_attribute("aria-label").startswith("播放")
-
-
-def test_a_and_b_are_played_in_step(reader: Reader):
-    page = reader.load(f"{LINK}&n_layers=2&kept=Four%3Dpreset%253Dstories-en-zh")
-    expect(part(page, "canvas")).to_have_count(2)
-    part(page, "canvas").first.press("Home")
-    expect(part(page, "title")).to_have_text(["embedding", "embedding"])
-    part(page, "canvas").first.press("End")
-    expect(part(page, "title")).to_have_text(["next word", "next word"])
-    expect(part(page, "play").nth(1)).to_be_hidden()

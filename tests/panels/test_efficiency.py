@@ -43,28 +43,23 @@ from blocks.inspection.paths import PathFacts
 from blocks.model.kinds import NormPlacement
 from blocks.training.teaching import Distillation
 from pages.figures import palette
+from pages.figures.drawn_chart import drawn
 from pages.panels.efficiency import (
     activations,
     activations_picture,
     blame,
     cache,
-    cache_picture,
     columns,
     columns_picture,
     deletion,
-    deletion_picture,
     distillation,
     frontier,
     frontier_picture,
     int8,
-    int8_picture,
     lost_answers,
     paths,
-    paths_picture,
     pruning,
-    pruning_picture,
     retraining,
-    retraining_picture,
     rounded_score,
     rounding_picture,
     score_text,
@@ -285,9 +280,9 @@ def test_what_gptq_and_awq_do_is_said_and_drawn():
     assert "to compensate: **10%**" in said and "(α = 0.5): **15%**" in said
     none = replace(COLUMNS, awq=(0.1, 0.2, 0.3))
     assert "AWQ finds no scale here" in columns.says_columns(none)
-    nearest, gptq = columns_picture.errors(COLUMNS, _=str).data
+    nearest, gptq = drawn(columns.errors(COLUMNS)).data
     assert [*nearest.y] == [0, 0.1, 0.2] and [*gptq.y] == [0, 0.06, 0.1]
-    awq, level = columns_picture.exponents(COLUMNS, _=str).data
+    awq, level = drawn(columns.exponents(COLUMNS)).data
     assert [*awq.marker.size] == [6, 12, 6] and {*level.y} == {0.1}
     change = columns_picture.change(COLUMNS, _=str)
     assert change.data[0].z.shape == (1, 4) and change.layout.shapes[0].x0 == 2.5
@@ -336,7 +331,7 @@ def test_of_a_text_the_loss_says_how_much_can_go():
 
 
 def test_every_line_begins_at_the_original():
-    picture = pruning_picture.lines(pruned(Pruned.WEIGHTS), _=str)
+    picture = drawn(pruning.lines(pruned(Pruned.WEIGHTS)))
     assert [trace.x[0] for trace in picture.data] == [0.0] * 3
     assert [trace.y[0] for trace in picture.data] == [1.0] * 3
     assert [*picture.data[1].y] == [1.0, 1.0, 0.96]
@@ -361,9 +356,9 @@ def test_the_length_that_carries_most_is_named():
 
 
 def test_the_pictures_of_paths_show_shares_and_losses():
-    bars, counted = paths_picture.gradients(PATHS, _=str).data
+    bars, counted = drawn(paths.gradients(PATHS)).data
     assert [*bars.y] == pytest.approx([0.1, 0.3, 0.6]) and [*counted.y] == [0.25, 0.5, 0.25]
-    _band, kept, up_to = paths_picture.losses(PATHS, _=str).data
+    _band, kept, up_to = drawn(paths.losses(PATHS)).data
     assert [*kept.y] == [4.0, 2.5, 1.0] and [*up_to.y] == [4.0, 1.05, 1.0]
 
 
@@ -434,14 +429,14 @@ def test_a_teacher_that_is_worth_its_flops_may_not_be_worth_its_time():
     assert "spending the same compute on more updates helps about as much." in said
     said = distillation.says_how(timed, is_recorded=True)
     assert "Time measured on a processor." in said and "Equal FLOPs" not in said
-    lines = distillation.draw_losses(timed, _=str).data[4:]
+    lines = drawn(distillation.losses(timed)).data[4:]
     assert {line.name: line.x[-1] for line in lines}["alone, same time"] == 30
     worth = distilled((1.0, 1.5, 1.2, 1.3), (1.1, 1.4, 1.2, 1.3))
     assert "worth more than it costs" in distillation.says_distillation(worth)
 
 
 def test_each_way_to_learn_is_a_line_in_its_band_and_the_teacher_the_level():
-    picture = distillation.draw_losses(distilled((1.0, 1.5, 1.2), (1.2, 1.3, 1.4)), _=str)
+    picture = drawn(distillation.losses(distilled((1.0, 1.5, 1.2), (1.2, 1.3, 1.4))))
     bands, lines = picture.data[:3], picture.data[3:]
     assert {line.name: line.y[-1] for line in lines} == pytest.approx(
         {"with the teacher": 1.1, "alone, same tokens": 1.4, "alone, same FLOPs": 1.3}
@@ -514,11 +509,11 @@ def test_parts_that_go_leave_a_smaller_model_which_is_said():
 
 
 def test_lines_of_retraining_begin_with_nothing_removed():
-    picture = retraining_picture.lines(REPAIRED, _=str)
+    picture = drawn(retraining.lines(REPAIRED))
     assert [[*trace.x] for trace in picture.data] == [[0.0, 0.5, 0.8]] * 3
     assert [trace.y[0] for trace in picture.data] == [0.98, 1.0, 1.0]
     assert [*picture.data[1].y] == [1.0, 0.99, 0.97] and picture.layout.shapes[0].y0 == 1.0
-    first = retraining_picture.lines(replace(REPAIRED, found=REPAIRED.found[:3]), _=str)
+    first = drawn(retraining.lines(replace(REPAIRED, found=REPAIRED.found[:3])))
     assert [trace.name for trace in first.data] == ["removed, not retrained"]
 
 
@@ -548,7 +543,7 @@ def test_what_a_rounded_cache_costs_is_said():
 
 def test_a_cache_has_a_line_for_each_axis():
     facts = CacheFacts((EXACT, *CACHES), CACHES[2], ("", ""), "exact answers", True)
-    for picture in (cache_picture.scores(facts, _=str), cache_picture.differences(facts, _=str)):
+    for picture in (drawn(cache.scores(facts)), drawn(cache.differences(facts))):
         assert [[*trace.x] for trace in picture.data] == [[1024]] * 3
         assert [trace.text[0] for trace in picture.data] == ["2"] * 3
         assert [trace.marker.size[0] for trace in picture.data] == [9, 9, 15]
@@ -568,7 +563,7 @@ ACTIVATIONS = ActivationFacts(
 def test_the_channel_that_stretches_the_grid_is_measured():
     said = activations.says_channels(ACTIVATIONS)
     assert "channel of a is 9.0 times the median" in said and "lowers this ratio to 3.0;" in said
-    plain, smooth, *_weights = activations_picture.channels(ACTIVATIONS, _=str).data
+    plain, smooth, *_weights = drawn(activations.channels(ACTIVATIONS)).data
     assert [*plain.y] == [9, 1, 1] and [*smooth.y] == [3, 1, 1]
 
 
@@ -585,8 +580,9 @@ def test_what_fewer_bytes_promise_is_said_before_anything_is_timed():
         "In float32 the 5 matrices take 1.54 kB, **2.67 times as many bytes** to read as in int8 "
         "(576 B)" in said
     )
-    exact, packed = int8_picture.bytes_read(facts, _=str).data
-    assert [*exact.x] == ["4 of size<br>8 × 8", "1 of size<br>16 × 8"]
+    exact, packed = drawn(int8.bytes_read(facts)).data
+    names = int8.bytes_read(facts).x.names
+    assert [*names] == ["4 of size<br>8 × 8", "1 of size<br>16 × 8"]
     assert [*exact.y] == [1024, 512] and [*packed.y] == [384, 192]
 
 
@@ -594,7 +590,7 @@ def test_the_best_and_the_worst_grid_for_activations_are_named():
     said = activations.says_measured(ACTIVATIONS)
     assert "**one grid per token, smoothed**: loss 1.200" in said
     assert "The worst scheme is one static grid per tensor: loss 1.900" in said
-    plain, smooth = activations_picture.losses(ACTIVATIONS, _=str).data
+    plain, smooth = drawn(activations.losses(ACTIVATIONS)).data
     assert [*plain.y] == [1.1, 1.9, 1.8, 1.3] and [*smooth.y] == [1.5, 1.4, 1.2]
     assert activations.activation_table(ACTIVATIONS).held_out_loss.tolist() == [*LOSSES]
 
@@ -649,9 +645,9 @@ def test_what_a_deletion_costs_is_said_and_drawn():
     said = deletion.says_deletion(DELETIONS)
     assert "90% without decoder attention 1, 20% without decoder cross-attention 1" in said
     assert "90% if the least needed go first and 20% if they are chosen at random" in said
-    (bars,) = deletion_picture.alone(DELETIONS, _=str).data
-    assert bars.y[2] == "encoder 1 ↔ 2" and [*bars.x] == [0.9, 0.2, 0.5]
-    _band, random, first = deletion_picture.lines(DELETIONS, _=str).data
+    (bars,) = drawn(deletion.alone(DELETIONS)).data
+    assert [*bars.x] == [0.9, 0.2, 0.5] and bars.hovertext[2].startswith("encoder 1 ↔ 2:")
+    _band, random, first = drawn(deletion.lines(DELETIONS)).data
     assert [*first.y] == [1.0, 0.9, 0.1] and [*random.y] == pytest.approx([1.0, 0.2, 0.1])
     assert len(deletion.deletion_table(DELETIONS)) == 3 + 4 * 3
 
@@ -666,7 +662,7 @@ def test_siblings_with_and_without_a_residual_are_compared():
     )
     said = deletion.says_siblings(facts)
     assert "80% of the answers exact with residual connections and 10% without them" in said
-    lines = [t for t in deletion_picture.siblings(facts, _=str).data if t.name]
+    lines = [t for t in drawn(deletion.siblings(facts)).data if t.name]
     assert {line.name: line.y[1] for line in lines} == {
         "pre-norm": 0.8,
         "post-norm": 0.8,
@@ -695,10 +691,10 @@ def test_where_int8_is_faster_and_where_it_is_not_is_said():
     assert lead in said and "n = 1: int8 takes 2 times as long" in said
     assert "n = 16: int8 is as fast as float32 (12 µs)." in said
     assert "n = 256: int8 is **3 times as fast** (12 µs against 36 µs)." in said
-    exact, packed, rounding, promised = int8_picture.times(facts, _=str).data
+    exact, packed, rounding, promised = drawn(int8.times(facts)).data
     assert [*exact.y] == pytest.approx([4e-6, 12e-6, 36e-6])
     assert [*promised.y] == pytest.approx([1.5e-6, 4.5e-6, 13.5e-6])
-    assert [*packed.x] == ["1", "16", "256"] and [*rounding.y] == pytest.approx([4e-6] * 3)
+    assert [*packed.x] == [0, 1, 2] and [*rounding.y] == pytest.approx([4e-6] * 3)
     how = int8.says_how(facts, Int8Times(shapes=((8, 8, 4),)))
     assert "39% of the int8 time" in how and "The machine was busy: 3.0" in how
     assert len(int8.int8_table(facts)) == 3

@@ -3,7 +3,9 @@
 from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from blocks.efficiency import activation_facts as facts_of
 from blocks.efficiency import activations
@@ -11,11 +13,13 @@ from blocks.efficiency.activation_facts import ActivationFacts, ActivationMeasur
 from blocks.efficiency.activations import ActivationRounding
 from blocks.efficiency.names import name_of
 from blocks.efficiency.quantization import BITS
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.weights.rounded_inputs import ActivationGrid, RoundedInput, RoundedLinear
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Level, Look, dots, line
 from pages.figures.units import quality_text
 from pages.panels.efficiency import activations_picture, exemption, score_text, shared
-from pages.panels.efficiency.activations_picture import GRID_NAMES
 from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.ui import link, starts
 from pages.ui.chart import columns, show
@@ -27,6 +31,13 @@ from pages.ui.language import _
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 
+GRID_NAMES = {
+    ActivationGrid.NONE: N_("weights only"),
+    ActivationGrid.STATIC: N_("one static grid per tensor"),
+    ActivationGrid.TENSOR: N_("one grid, dynamic"),
+    ActivationGrid.TOKEN: N_("one grid per token"),
+}
+DOTTED: dict[str, Any] = {"dash": "dot", "width": 1.5}
 CODE = (RoundedInput, activations.smoothing_scales, RoundedLinear)
 Measures = tuple[ActivationMeasure, ...]
 
@@ -107,11 +118,77 @@ def activation_table(facts: ActivationFacts) -> pd.DataFrame:
     )
 
 
+def channels(facts: ActivationFacts) -> Chart:
+    """The largest |x| of each channel and the largest weight, plain and smoothed; each sorted."""
+    found = facts.channels
+    lines: list[tuple[NDArray[Any], Look]] = [
+        (found.inputs, Look(_("activations"), palette.PINNED, width=2)),
+        (found.smooth_inputs, Look(_("activations, smoothed"), palette.PINNED, **DOTTED)),
+        (found.weights, Look(_("weights"), palette.ATTENTION, width=2)),
+        (found.smooth_weights, Look(_("weights, smoothed"), palette.ATTENTION, **DOTTED)),
+    ]
+    n, title = len(found.inputs), _("rank among the input channels (logarithmic)")
+    return Chart(
+        _("Largest value of each channel, sorted"),
+        {"rank": range(1, n + 1), **{look.name: _sorted(values) for values, look in lines}},
+        Axis(title, (1, n), of="rank", is_log=True, room=0.02),
+        Axis(_("times the median"), from_0=True),
+        [line(look.name, look) for _values, look in lines],
+        hover="{x}: {y:.2f}",
+        tall=260,
+        legend=Legend.FOOT,
+    )
+
+
+def _sorted(values: NDArray[Any]) -> NDArray[Any]:
+    """From the largest, in medians."""
+    return np.asarray(np.sort(values)[::-1] / max(float(np.median(values)), 1e-12))
+
+
+def losses(facts: ActivationFacts) -> Chart:
+    """The loss of each grid, plain and smoothed; the level is the model as it is."""
+    found = [each.held_out_loss for each in facts.measures]
+    room = 0.15 * (max(found) - min(found)) or 0.1
+    kinds = (
+        (False, Look(_("not smoothed"), symbol="circle", size=11), "middle right"),
+        (True, Look(_("smoothed"), palette.ATTENTION, "diamond", size=11), "middle left"),
+    )
+    return Chart(
+        _("Held-out loss and score"),
+        (),
+        Axis(of="place", names=[_(GRID_NAMES[grid]) for grid in _grids(facts)]),
+        Axis(_("held-out loss, nats"), (min(found) - room, max(found) + room)),
+        [
+            dots(
+                *("loss", look),
+                rows=_rows(facts, is_smooth),
+                text="{score:.0%}" if facts.is_share else "{score:.3f}",
+                text_at=side,
+            )
+            for is_smooth, look, side in kinds
+        ],
+        hover=_("{grid}: loss {loss:.4f}, score {score:.3f}"),
+        tall=260,
+        legend=Legend.FOOT,
+        levels=[Level(facts.exact.held_out_loss)],
+    )
+
+
+def _grids(facts: ActivationFacts) -> list[ActivationGrid]:
+    return [grid for grid in ActivationGrid if facts.of(grid, is_smooth=False)]
+
+
+def _rows(facts: ActivationFacts, is_smooth: bool) -> pd.DataFrame:
+    found = [(i, grid, facts.of(grid, is_smooth=is_smooth)) for i, grid in enumerate(_grids(facts))]
+    rows = [(i, _(GRID_NAMES[g]), each.held_out_loss, each.score) for i, g, each in found if each]
+    return pd.DataFrame(rows, columns=["place", "grid", "loss", "score"])
+
+
 def _channels(*at: Any) -> None:
     """Those of one matrix, and the outliers of all."""
     left, right = columns(2)
     with left:
-        show(activations_picture.channels, *at, facts=activation_facts, key="channels")
+        show(channels, *at, facts=activation_facts, key="channels")
     with right:
         show(
             activations_picture.outliers,
@@ -143,7 +220,7 @@ def what_activations_lose(run: Run) -> None:
     with place:
         say(says_measured if len(found) > 2 else says_channels, *at, facts=activation_facts)
     if len(found) > 2:
-        show(activations_picture.losses, *at, facts=activation_facts, key="activation_losses")
+        show(losses, *at, facts=activation_facts, key="activation_losses")
     facts = activation_facts(*at)
     _ways_on(facts, n_bits, exempt)
     _channels(*at)

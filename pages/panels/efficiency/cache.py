@@ -1,6 +1,7 @@
 """A KV cache of a few bits a number: bytes, logits, score, and where the text first differs."""
 
 from functools import lru_cache, partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -11,10 +12,12 @@ from blocks.efficiency import cache_rounding
 from blocks.efficiency.cache_facts import CACHE_BITS, CacheFacts, CacheMeasure
 from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
 from blocks.efficiency.recorded_caches import USUAL, recorded_caches
+from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
 from pages.figures.units import quality_text
-from pages.panels.efficiency import cache_picture, score_text, shared
-from pages.panels.efficiency.cache_picture import AXIS_NAMES
+from pages.panels.efficiency import score_text, shared
 from pages.ui import link, phone, starts
 from pages.ui.chart import columns, show
 from pages.ui.controls import choose, switch
@@ -26,6 +29,16 @@ from pages.ui.link_fields.efficiency import CACHE_GROUPS, CACHE_RECENT
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 
+AXIS_NAMES = {
+    "token": N_("per-token"),
+    "channel": N_("per-channel"),
+    "kivi": N_("keys per channel, values per token"),
+}
+LOOKS = {
+    CacheAxis.TOKEN: (palette.FEED_FORWARD, "square"),
+    CacheAxis.CHANNEL: (palette.EMBEDDING, "diamond"),
+    CacheAxis.KIVI: (palette.ATTENTION, "circle"),
+}
 CODE = (cache_rounding.CacheRounding.rounded, cache_rounding.RoundedLayer)
 
 
@@ -92,6 +105,56 @@ def cache_table(facts: CacheFacts) -> pd.DataFrame:
                 min(facts.first_differences(each)) for each in facts.measures
             ],
         }
+    )
+
+
+def scores(facts: CacheFacts) -> Chart:
+    """A line for each axis, a dot for each number of bits; the level is the exact cache's."""
+    ends = (min(each.score for each in facts.measures) - 0.04, 1.015) if facts.is_share else None
+    axis = Axis(_(facts.score_name), ends, is_share=facts.is_share)
+    level = Level(facts.exact.score)
+    return _over_bytes(facts, _("Score against cache size"), "score", axis, levels=[level])
+
+
+def differences(facts: CacheFacts) -> Chart:
+    """The largest difference of any logit, on the same bytes."""
+    found = [each.largest_difference for each in facts.measures if each.how]
+    axis = Axis(_("largest change (logarithmic)"), (min(found), max(found)), is_log=True)
+    return _over_bytes(facts, _("Largest change in any logit"), "largest_difference", axis)
+
+
+def _over_bytes(facts: CacheFacts, title: str, value: str, y: Axis, **more: Any) -> Chart:
+    sizes = [each.n_bytes for each in facts.measures]
+    ends, name = (min(sizes), max(sizes)), _("cache size, bytes (logarithmic)")
+    lines = []
+    for axis, (color, symbol) in LOOKS.items():
+        found = facts.of(axis)
+        marked = [15 if each is facts.chosen else 9 for each in found]
+        look = Look(_(AXIS_NAMES[axis]), color, symbol, size=marked, width=2)
+        rows = [
+            {
+                **vars(each),
+                "score": each.score,
+                "bits": each.how.n_bits if each.how else 16,
+                "size": bytes_text(each.n_bytes),
+                "said": each.how.n_bits if each.how else "",
+            }
+            for each in found
+        ]
+        lines += [line(value, look, rows=rows, text="{said}")] if rows else []
+    hover = _(
+        "{bits} bits: {size}, score {score:.3f}, logits off by up to {largest_difference:.2g}"
+    )
+    return Chart(
+        title,
+        (),
+        Axis(name, ends, of="n_bytes", is_log=True, said=bytes_text),
+        y,
+        lines,
+        hover=hover,
+        tall=260,
+        legend=Legend.FOOT,
+        **more,
     )
 
 
@@ -162,9 +225,9 @@ def _shown(weights: str, found: tuple[CacheMeasure, ...], how: CacheRounding) ->
     at = weights, found, how
     left, right = columns(2)
     with left:
-        show(cache_picture.scores, *at, facts=cache_facts, key="cache_scores")
+        show(scores, *at, facts=cache_facts, key="cache_scores")
     with right:
-        show(cache_picture.differences, *at, facts=cache_facts, key="cache_logits")
+        show(differences, *at, facts=cache_facts, key="cache_logits")
     facts = cache_facts(*at)
     if facts.n_same < len(facts.exact.written):
         text = _(

@@ -10,6 +10,8 @@ from blocks.efficiency import rounding
 from blocks.efficiency.column_facts import ColumnFacts
 from blocks.efficiency.quantization import Quantization
 from blocks.observe.run import Run
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
 from pages.panels.efficiency import columns_picture, score_text
 from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.panels.efficiency.rounding import chosen
@@ -23,6 +25,7 @@ from pages.ui.language import _, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 
+PLOT = 240
 CODE = (rounding.gptq_so_far, rounding.gptq, rounding.awq)
 
 
@@ -68,6 +71,48 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
     )
 
 
+def errors(facts: ColumnFacts) -> Chart:
+    """How wrong the products are after so many columns, to nearest and by GPTQ."""
+    return Chart(
+        _("Error of the output"),
+        {"n": facts.columns, "nearest": facts.nearest, "gptq": facts.gptq},
+        Axis(_("columns rounded"), of="n"),
+        _wrong(),
+        [
+            line("nearest", Look(_("to nearest"))),
+            line("gptq", Look(_("GPTQ"), palette.ATTENTION)),
+        ],
+        hover="{x}: {y:.2%}",
+        tall=PLOT,
+        legend=Legend.FOOT,
+        levels=[Level(x=facts.n_rounded, color=palette.PINNED, dash="solid")],
+    )
+
+
+def exponents(facts: ColumnFacts) -> Chart:
+    """The same of AWQ, for each exponent of its scales; 0 is to nearest."""
+    sizes = [12 if exponent == facts.best_exponent else 6 for exponent in facts.exponents]
+    gptq = Look(_("GPTQ"), palette.BEFORE, dash="dash", width=1.5)
+    return Chart(
+        _("Scales that AWQ tries"),
+        pd.DataFrame({"alpha": facts.exponents, "awq": facts.awq}).assign(gptq=facts.gptq[-1]),
+        Axis(_("exponent α of the mean |x|"), of="alpha"),
+        _wrong(),
+        [
+            line("awq", Look(_("AWQ"), palette.ATTENTION, "circle", size=sizes, width=2)),
+            line("gptq", gptq, hover=""),
+        ],
+        hover="α = {x:g}: {y:.2%}",
+        tall=PLOT,
+        legend=Legend.FOOT,
+    )
+
+
+def _wrong() -> Axis:
+    title = _("relative squared error of the output")
+    return Axis(title, from_0=True, is_share=True, n_decimals=1)
+
+
 @section
 def what_makes_up_for_errors(run: Run) -> None:
     """A matrix, and how far it is rounded; what has moved, and how wrong its products are."""
@@ -95,9 +140,9 @@ def what_makes_up_for_errors(run: Run) -> None:
     show(columns_picture.change, *at, facts=column_facts, key="column_change")
     left, right = columns(2)
     with left:
-        show(columns_picture.errors, *at, facts=column_facts, key="column_errors")
+        show(errors, *at, facts=column_facts, key="column_errors")
     with right:
-        show(columns_picture.exponents, *at, facts=column_facts, key="awq_exponents")
+        show(exponents, *at, facts=column_facts, key="awq_exponents")
     note(
         _(
             "Error: squared error of the matrix's output on the calibration text, "

@@ -1,5 +1,7 @@
 """Sub-layers deleted and layers swapped in a trained model, and in siblings without a residual."""
 
+import re
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import pandas as pd
@@ -15,10 +17,14 @@ from blocks.efficiency.recorded_deletions import (
     SiblingFacts,
     recorded_deletions,
 )
+from blocks.model.faults import N_
+from blocks.model.kinds import NormPlacement
 from blocks.observe.run import Run
+from pages.figures import palette
+from pages.figures.chart import ROW, Axis, Chart, Legend, Level, Look, band, bars, line
+from pages.figures.counting import from_one
 from pages.figures.units import quality_text
-from pages.panels.efficiency import deletion_picture, score_text, shared
-from pages.panels.efficiency.deletion_picture import change_name
+from pages.panels.efficiency import score_text, shared
 from pages.ui import link, starts
 from pages.ui.chart import columns, show
 from pages.ui.controls import switch
@@ -30,7 +36,48 @@ from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 
+TALL = 280
 CODE = (deletion.PassedAround, deletion.changed_model)
+
+
+PART_NAMES = {
+    "attention_residual": N_("attention"),
+    "cross_attention_residual": N_("cross-attention"),
+    "feed_forward_residual": N_("feed-forward"),
+    "": N_("layer"),
+}
+STACK_NAMES = {"": "", "encoder.": N_("encoder"), "decoder.": N_("decoder")}
+COLORS = {
+    "attention_residual": palette.ATTENTION,
+    "cross_attention_residual": palette.NORM,
+    "feed_forward_residual": palette.FEED_FORWARD,
+    "": palette.RESIDUAL,
+}
+PATH = re.compile(r"(|encoder\.|decoder\.)layers\.(\d+)\.?(\w*)")
+SIBLING_NAMES = {
+    (NormPlacement.PRE, True): N_("pre-norm"),
+    (NormPlacement.POST, True): N_("post-norm"),
+    (NormPlacement.PRE, False): N_("pre-norm, no residual"),
+    (NormPlacement.POST, False): N_("post-norm, no residual"),
+}
+
+
+def change_name(change: Change) -> str:
+    """A deletion or a swap, layers counted from 1."""
+    if change.swapped:
+        (stack, one, _part), (_stack, other, _other) = map(_place, change.swapped)
+        return f"{_stack_name(stack)}{from_one(one)} ↔ {from_one(other)}"
+    stack, layer, part = _place(change.deleted[0])
+    return f"{_stack_name(stack)}{_(PART_NAMES[part])} {from_one(layer)}"
+
+
+def _place(path: str) -> tuple[str, int, str]:
+    stack, layer, part = PATH.fullmatch(path).groups()  # type: ignore[union-attr]
+    return stack, int(layer), part
+
+
+def _stack_name(stack: str) -> str:
+    return f"{_(STACK_NAMES[stack])} " if stack else ""
 
 
 @lru_cache(maxsize=512)
@@ -56,9 +103,9 @@ def says_deletion(facts: DeletionFacts) -> str:
     return text.format(
         score=_(facts.score_name) if facts.is_share else _("held-out loss in nats"),
         before=_said(facts.quality(facts.original), facts),
-        least=change_name(facts.least_needed.change, _),
+        least=change_name(facts.least_needed.change),
         kept=_said(facts.quality(facts.least_needed), facts),
-        most=change_name(facts.most_needed.change, _),
+        most=change_name(facts.most_needed.change),
         left=_said(facts.quality(facts.most_needed), facts),
         half=half,
         n=len(facts.deleted),
@@ -109,6 +156,90 @@ def deletion_table(facts: DeletionFacts) -> pd.DataFrame:
     )
 
 
+def alone(facts: DeletionFacts) -> Chart:
+    """A bar for every sub-layer deleted alone and every two layers swapped."""
+    names = [change_name(each.change) for each in facts.alone]
+    axis = shared.quality_axis(facts.score_name, facts.is_share, is_whole=False)
+    return Chart(
+        _("Without one sub-layer, or with two layers swapped"),
+        [
+            {**vars(each), "score": each.score, "label": n}
+            for n, each in zip(names, facts.alone, strict=True)
+        ],
+        replace(axis, from_0=True),
+        Axis(names=names),
+        [
+            bars(
+                "score" if facts.is_share else "held_out_loss",
+                Look(color=[*map(_color, facts.alone)]),
+            )
+        ],
+        hover=_("{label}: score {score:.3f}, loss {held_out_loss:.3f}"),
+        tall=24 * len(names),
+        levels=[Level(x=facts.quality(facts.original))],
+    )
+
+
+def _color(changed: Changed) -> str:
+    is_swap, part = changed.change.swapped, ""
+    if not is_swap:
+        _stack, _layer, part = _place(changed.change.deleted[0])
+    return palette.PINNED if is_swap else COLORS[part]
+
+
+def lines(facts: DeletionFacts) -> Chart:
+    """Score over the number deleted: the least needed first, and at random, with its band."""
+    low, high = ([end(each) for each in facts.random_spreads] for end in (min, max))
+    first = [facts.quality(each) for each in facts.least_first]
+    axis = shared.quality_axis(facts.score_name, facts.is_share, is_whole=False)
+    return Chart(
+        _("Quality as more sub-layers are deleted"),
+        {"low": low, "high": high, "random": facts.random_means, "first": first},
+        Axis(_("sub-layers deleted"), of=ROW, ticks=range(len(first))),
+        replace(axis, from_0=True),
+        [
+            band("low", "high", palette.BEFORE),
+            line("random", Look(_("at random"), palette.BEFORE, "circle", width=2, dash="dash")),
+            line("first", Look(_("least needed first"), palette.ATTENTION, "circle", width=2)),
+        ],
+        hover="{x}: {y:.3f}",
+        tall=TALL,
+        legend=Legend.FOOT,
+    )
+
+
+def siblings(facts: SiblingFacts) -> Chart:
+    """A line for each kind, those with the connection within the band of all seeds and orders."""
+    looks = {
+        (placement, is_connected): Look(
+            _(SIBLING_NAMES[placement, is_connected]),
+            palette.ATTENTION if placement is NormPlacement.PRE else palette.FEED_FORWARD,
+            "circle",
+            width=2,
+            dash="solid" if is_connected else "dot",
+        )
+        for placement, is_connected in SIBLING_NAMES
+    }
+    ends = {
+        kind: {"low": [*map(min, found)], "high": [*map(max, found)]}
+        for kind, found in facts.columns.items()
+        if kind[1]
+    }
+    return Chart(
+        _("Models trained to sort, with sub-layers deleted at random"),
+        {"n": range(facts.n_sublayers + 1)},
+        Axis(_("sub-layers deleted"), of=ROW, ticks=range(facts.n_sublayers + 1)),
+        Axis(_("exact answers"), (-0.03, 1.05), is_share=True),
+        [
+            *(band("low", "high", str(looks[k].color), rows=rows) for k, rows in ends.items()),
+            *(line("mean", looks[k], rows={"mean": mean}) for k, mean in facts.means.items()),
+        ],
+        hover="{x}: {y:.3f}",
+        tall=TALL,
+        legend=Legend.FOOT,
+    )
+
+
 @section
 def which_layers_can_go(run: Run) -> None:
     """The siblings that were recorded; then, when the reader asks, the reader's own model."""
@@ -123,7 +254,7 @@ def which_layers_can_go(run: Run) -> None:
         shared.said_time(run, n * pass_flops(shared.whole(run)))
         with place:
             say(says_siblings, facts=recorded_deletions)
-        show(deletion_picture.siblings, facts=recorded_deletions, key="siblings")
+        show(siblings, facts=recorded_deletions, key="siblings")
         text = _(
             "Recorded: {n} layers, {updates} updates; mean of {seeds} seeds with 3 random "
             "orders each; the band is their range. A deleted sub-layer is bypassed together "
@@ -137,9 +268,9 @@ def which_layers_can_go(run: Run) -> None:
         say(says_deletion, weights, facts=facts_of)
     left, right = columns(2)
     with left:
-        show(deletion_picture.alone, weights, facts=facts_of, key="deleted_alone")
+        show(alone, weights, facts=facts_of, key="deleted_alone")
     with right:
-        show(deletion_picture.lines, weights, facts=facts_of, key="deleted_lines")
+        show(lines, weights, facts=facts_of, key="deleted_lines")
     note(
         _(
             "Nothing is retrained. Least needed: lowest loss when that part alone is deleted. "

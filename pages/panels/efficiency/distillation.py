@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -22,7 +23,7 @@ from blocks.efficiency.distillation import (
     student_spec,
     teacher_faults,
 )
-from blocks.efficiency.distillation_facts import SURE, DistillationFacts
+from blocks.efficiency.distillation_facts import SURE, Curve, DistillationFacts
 from blocks.efficiency.recorded_students import SIZE, USUAL, recorded_students
 from blocks.efficiency.teaching_time import TeachingTime
 from blocks.model.faults import N_, Fault
@@ -31,8 +32,9 @@ from blocks.training import distillation
 from blocks.training.memory import training_memory_fault
 from blocks.training.spec import TrainingSpec
 from blocks.training.teaching import Distillation, Teaching, teaching_faults
-from pages.figures.theme import Picture, Translate
-from pages.panels.efficiency import distillation_picture, keeping, shared
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Level, Look, band, line
+from pages.panels.efficiency import keeping, shared
 from pages.panels.efficiency.teaching import TEACHING_FIELDS, chosen, chosen_teacher, teacher_of
 from pages.ui import link, starts, words
 from pages.ui.chart import show
@@ -60,6 +62,12 @@ WAY_NAMES = {
     Way.ALONE: N_("alone, same tokens"),
     Way.ALONE_LONGER: N_("alone, same FLOPs"),
     Way.ALONE_AS_LONG: N_("alone, same time"),
+}
+LOOKS: dict[Way, tuple[str, dict[str, Any]]] = {
+    Way.TAUGHT: (palette.ATTENTION, {}),
+    Way.ALONE: (palette.FEED_FORWARD, {"width": 2}),
+    Way.ALONE_LONGER: (palette.BEFORE, {"width": 2, "dash": "dot"}),
+    Way.ALONE_AS_LONG: (palette.NORM, {"width": 2, "dash": "dash"}),
 }
 
 
@@ -246,7 +254,7 @@ def _compared(
     with place:
         say(says_distillation, *at, facts=facts_of)
     with picture:
-        show(draw_losses, *at, facts=facts_of, key="students")
+        show(losses, *at, facts=facts_of, key="students")
     note(says_how(facts_of(*at), is_recorded=is_recorded))
     _in_numbers(facts_of(*at))
 
@@ -286,9 +294,37 @@ def names() -> dict[Way, str]:
     return {way: _(name) for way, name in WAY_NAMES.items()}
 
 
-def draw_losses(facts: DistillationFacts, *, _: Translate) -> Picture:
-    """The losses of the students."""
-    return distillation_picture.losses(facts, names(), _=_)
+def losses(facts: DistillationFacts) -> Chart:
+    """A line a way, the mean of the seeds, within the band of all; the teacher is the level."""
+    curves = [facts.curve(way) for way in reversed(facts.ways)]  # the taught student lies on top
+    looks = {way: Look(_(WAY_NAMES[way]), color, **more) for way, (color, more) in LOOKS.items()}
+    rows = {
+        c.way: pd.DataFrame({"step": c.updates, "mean": c.mean, "low": c.least, "high": c.most})
+        for c in curves
+    }
+    highest = max(_once_learning(curve) for curve in curves)
+    lowest = min(facts.teacher_loss, *(min(curve.least) for curve in curves))
+    return Chart(
+        _("Held-out loss of the student"),
+        (),
+        Axis(_("updates"), of="step", from_0=True),
+        Axis(_("held-out loss, nats (logarithmic)"), (lowest, highest), is_log=True),
+        [
+            *(band("low", "high", LOOKS[way][0], rows=each) for way, each in rows.items()),
+            *(line("mean", looks[way], rows=each) for way, each in rows.items()),
+        ],
+        hover=_("step {n}: {loss} nats").format(n="{x}", loss="{y:.2f}"),
+        tall=290,
+        legend=Legend.FOOT,
+        levels=[Level(facts.teacher_loss, name=_("teacher"))],
+    )
+
+
+def _once_learning(curve: Curve) -> float:
+    """Its largest loss after a quarter of the updates: what comes before would hide the rest."""
+    start = curve.updates[-1] / 4
+    seen = zip(curve.updates, curve.most, strict=True)
+    return max(most for n, most in seen if n >= start)
 
 
 def _in_numbers(facts: DistillationFacts) -> None:

@@ -20,10 +20,12 @@ from blocks.efficiency.int8_times import (
 )
 from blocks.efficiency.names import compression_of
 from blocks.observe.run import Run
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Look, bars, line
 from pages.figures.numbers import readable
 from pages.figures.units import duration
 from pages.panels.cost.shared import busy, measure_button, where
-from pages.panels.efficiency import int8_picture, score_text
+from pages.panels.efficiency import score_text
 from pages.panels.efficiency.recipe_words import exempt_in_words
 from pages.panels.efficiency.teaching import teacher_of
 from pages.ui import link, starts
@@ -156,6 +158,57 @@ def _stays(recipe: str) -> str:
     return exempt_in_words(compression_of(recipe).exempt) if recipe else _("all")
 
 
+def bytes_read(facts: MatrixBytes) -> Chart:
+    """Bytes of the matrices of each shape: what float32 reads, and what int8 does."""
+    each = [MatrixBytes((shape,)) for shape in facts.shapes]
+    text = _("{n} of size<br>{out} × {read}")
+    names = [text.format(n=n, out=n_out, read=n_in) for n_out, n_in, n in facts.shapes]
+    looks = {"float32": Look("float32"), "int8": Look(_("int8, packed"), palette.ATTENTION)}
+    sizes = {kind: [getattr(matrix, kind) for matrix in each] for kind in looks}
+    return Chart(
+        _("Matrix sizes in bytes, by shape"),
+        (),
+        Axis(_("matrices, out × in"), names=names),
+        Axis(_("bytes"), from_0=True, unit="B"),
+        [
+            bars("n", look, rows={"n": sizes[kind], "said": [*map(bytes_text, sizes[kind])]})
+            for kind, look in looks.items()
+        ],
+        hover="{name}: {said}",
+        tall=280,
+        legend=Legend.FOOT,
+    )
+
+
+def times(facts: Int8Facts) -> Chart:
+    """float32, int8, what of int8 it takes to round activations, and what the bytes promise."""
+    int8, rounding = _("int8, packed"), _("int8: rounding activations")
+    promised, blue = _("expected from bytes alone"), palette.ATTENTION
+    looks = {
+        "float32": Look("float32", palette.FEED_FORWARD, "square", size=9),
+        "int8": Look(int8, blue, "circle", size=9),
+        "rounding": Look(rounding, blue, "circle-open", size=9, width=1.5, dash="dot"),
+        "promised": Look(promised, palette.BEFORE, "x", size=9, width=2, dash="dot"),
+    }
+    found = {kind: [facts.seconds(kind, n) for n in facts.tokens] for kind in [*looks][:3]}
+    found["promised"] = [each / facts.matrices.times_fewer for each in found["float32"]]
+    every = [seconds for line in found.values() for seconds in line]
+    ends = min(every), max(every)
+    return Chart(
+        _("Time for all matrices, one after another"),
+        (),
+        Axis(_("n · tokens at once"), names=[f"{n:,}" for n in facts.tokens]),
+        Axis(_("time (logarithmic)"), ends, is_log=True, said=duration),
+        [
+            line("s", look, rows={"s": found[kind], "said": [*map(duration, found[kind])]})
+            for kind, look in looks.items()
+        ],
+        hover="{name}: {said}",
+        tall=280,
+        legend=Legend.FOOT,
+    )
+
+
 @section
 def is_int8_faster(run: Run) -> None:
     """Every matrix of the model in float32 and in int8, when the reader asks."""
@@ -168,7 +221,7 @@ def is_int8_faster(run: Run) -> None:
     if not measure_button("measure_int8", label, again=_("Measure again")):
         with place:
             say(says_bytes, weights, facts=matrix_bytes)
-        show(int8_picture.bytes_read, weights, facts=matrix_bytes, key="int8_bytes")
+        show(bytes_read, weights, facts=matrix_bytes, key="int8_bytes")
         return
     series = Int8Times(shapes=matrix_bytes(weights).shapes, attempt=link.value("measure_int8"))
     done = in_series(series, key="int8_steps", asked_by="measure_int8")
@@ -177,7 +230,7 @@ def is_int8_faster(run: Run) -> None:
         return
     with place:
         say(says_int8, *found, facts=int8_facts)
-    show(int8_picture.times, *found, facts=int8_facts, key="int8_times")
+    show(times, *found, facts=int8_facts, key="int8_times")
     whole = starts.original(run.weights)
     has_passes = starts.has_task(whole) and not done.is_stopped
     at = (*found, _passes(whole, series.attempt) if has_passes else ())

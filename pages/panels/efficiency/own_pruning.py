@@ -10,7 +10,6 @@ from blocks.efficiency.structured import depth_of
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.panels.efficiency import shared
-from pages.panels.efficiency.pruning_picture import CRITERION_NAMES
 from pages.panels.efficiency.recipe_words import in_words
 from pages.ui import link
 from pages.ui.controls import choose, pick, slider
@@ -23,6 +22,11 @@ AMONG_NAMES = {
     MaskedAmong.LAYER: N_("within each matrix"),
     MaskedAmong.GLOBAL: N_("across all matrices"),
     MaskedAmong.TWO_FOUR: N_("2 of every 4"),
+}
+CRITERION_NAMES = {
+    Criterion.MAGNITUDE: N_("smallest first (magnitude)"),
+    Criterion.WANDA: N_("smallest contribution first (Wanda)"),
+    Criterion.RANDOM: N_("at random (control)"),
 }
 
 

@@ -8,7 +8,9 @@ from blocks import ConfigError
 from blocks.inspection import paths
 from blocks.inspection.paths import PathFacts, PathQuestion
 from blocks.observe.run import Run
-from pages.panels.efficiency import paths_picture, score_text, shared
+from pages.figures import palette
+from pages.figures.chart import ROW, Axis, Chart, Level, Look, band, bars, line
+from pages.panels.efficiency import score_text, shared
 from pages.ui import cached, link, starts
 from pages.ui.chart import columns, show
 from pages.ui.controls import switch
@@ -20,6 +22,7 @@ from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 
+TALL = 230
 CODE = (paths.gradients_by_length, paths.streams_by_length)
 
 
@@ -74,6 +77,52 @@ def path_table(facts: PathFacts) -> pd.DataFrame:
     )
 
 
+def gradients(facts: PathFacts) -> Chart:
+    """The share of the gradient by length of path, beside the share of the paths."""
+    paths = Look(_("share of all paths"), palette.BEFORE, width=1.5, dash="dash")
+    return Chart(
+        _("Gradient at the embedding, by path length"),
+        {"n": facts.n_paths, "share": facts.shares, "of_paths": facts.share_of_paths},
+        _lengths(_("sub-layers on the path"), facts),
+        Axis(_("share"), is_share=True, from_0=True),
+        [
+            bars("share", Look(_("share of the gradient"), palette.RESIDUAL)),
+            line("of_paths", paths, hover=""),
+        ],
+        hover=_("{n:,} paths of length {row}: {share:.1%} of the gradient"),
+        tall=TALL,
+    )
+
+
+def losses(facts: PathFacts) -> Chart:
+    """The loss with paths up to each length, and with so many sub-layers kept at random."""
+    low, high = ([end(each) for each in facts.kept_losses] for end in (min, max))
+    ends = min(*low, *facts.losses), max(*high, *facts.losses)
+    kept = _("this many sub-layers kept, the others deleted")
+    return Chart(
+        _("Loss with fewer paths"),
+        {"low": low, "high": high, "kept": facts.kept_means, "up_to": facts.losses},
+        _lengths(_("sub-layers"), facts),
+        Axis(_("loss, nats (logarithmic)"), ends, is_log=True),
+        [
+            band("low", "high", palette.PINNED),
+            line("kept", Look(kept, palette.PINNED, "circle", width=2)),
+            line(
+                "up_to",
+                Look(_("all paths up to this length"), palette.ATTENTION, "circle", width=2),
+            ),
+        ],
+        hover="{x}: {y:.3f}",
+        tall=TALL,
+        levels=[Level(facts.losses[-1])],
+    )
+
+
+def _lengths(title: str, facts: PathFacts) -> Axis:
+    n = len(facts.n_paths)
+    return Axis(title, of=ROW, ticks=range(0, n, max(1, n // 12)))
+
+
 @section
 def which_paths(run: Run) -> None:
     """Gradient by length of path; loss as paths grow, and as sub-layers are deleted."""
@@ -98,9 +147,9 @@ def which_paths(run: Run) -> None:
         say(says_paths, *at, facts=path_facts)
     left, right = columns(2)
     with left:
-        show(paths_picture.gradients, *at, facts=path_facts, key="path_gradients")
+        show(gradients, *at, facts=path_facts, key="path_gradients")
     with right:
-        show(paths_picture.losses, *at, facts=path_facts, key="path_losses")
+        show(losses, *at, facts=path_facts, key="path_losses")
     facts = path_facts(*at)
     text = _(
         "{tokens:,} held-out tokens. Deletions: {n} random draws, seed {seed}; the band is their "

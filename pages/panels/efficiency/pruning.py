@@ -1,6 +1,9 @@
 """How good the model stays as more and more of it goes, by three criteria."""
 
 from functools import lru_cache, partial
+from typing import Any
+
+import pandas as pd
 
 from blocks.cost.units import bytes_text
 from blocks.efficiency import pruning, structured
@@ -10,8 +13,10 @@ from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.recorded import Recorded, recorded
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.panels.efficiency import made, pruning_picture, score_text, shared
-from pages.panels.efficiency.own_pruning import prune_your_own
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
+from pages.panels.efficiency import made, score_text, shared
+from pages.panels.efficiency.own_pruning import CRITERION_NAMES, prune_your_own
 from pages.ui import link, starts
 from pages.ui.chart import show
 from pages.ui.controls import choose, switch
@@ -27,6 +32,11 @@ PRUNED_NAMES = {
     "weights": N_("individual weights"),
     "hidden_units": N_("hidden units"),
     "heads": N_("heads"),
+}
+LOOKS = {
+    Criterion.MAGNITUDE: (palette.FEED_FORWARD, "circle"),
+    Criterion.WANDA: (palette.ATTENTION, "square"),
+    Criterion.RANDOM: (palette.BEFORE, "x"),
 }
 CODE = (pruning.masks, pruning.scores, structured.without_units, structured.without_heads)
 MOST_KEPT = 0.95
@@ -80,6 +90,41 @@ def _gain(facts: PruningFacts) -> str:
     )
 
 
+def lines(facts: PruningFacts) -> Chart:
+    """The score as more goes, from the original on; a click returns the recipe."""
+    column = "score" if facts.is_share else "loss"
+    original: dict[str, Any] = {
+        "removed": 0.0,
+        "score": facts.original.score,
+        "loss": facts.original.held_out_loss,
+        "standard_error": 0.0,
+        "variant": "",
+    }
+    by_criterion = {c: facts.rows[facts.rows["criterion"] == c] for c in Criterion}
+    most = float(facts.rows["removed"].max())
+    return Chart(
+        _("Quality as more is removed"),
+        facts.rows,
+        Axis(_("share removed"), (-0.02 * most, 1.05 * most), of="removed", is_share=True),
+        shared.quality_axis(facts.score_name, facts.is_share),
+        [
+            line(
+                column,
+                Look(_(CRITERION_NAMES[criterion]), color, symbol, size=9, width=2),
+                rows=pd.concat([pd.DataFrame([original]), by_criterion[criterion]]),
+                error="standard_error" if facts.is_share else "",
+            )
+            for criterion, (color, symbol) in LOOKS.items()
+            if len(by_criterion[criterion])
+        ],
+        hover=_("{removed:.0%} removed: {score:.3f}, loss {loss:.3f}"),
+        click=("variant",),
+        tall=290,
+        legend=Legend.FOOT,
+        levels=[Level(original[column])],
+    )
+
+
 @section
 def what_can_go(run: Run) -> None:
     """What is taken out, and the lines; then what the reader takes out."""
@@ -113,7 +158,7 @@ def _lines(run: Run) -> None:
     with place:
         say(says_pruning, *at, facts=pruning_facts)
     show(
-        pruning_picture.lines,
+        lines,
         *at,
         facts=pruning_facts,
         key="pruning",

@@ -13,8 +13,10 @@ from blocks.efficiency.retraining_facts import RetrainingFacts
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.training.loop import Training
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
 from pages.figures.units import quality_text
-from pages.panels.efficiency import keeping, retraining_picture, shared
+from pages.panels.efficiency import keeping, shared
 from pages.panels.efficiency.teaching import teacher_of
 from pages.ui import link, starts, words
 from pages.ui.chart import show
@@ -35,6 +37,11 @@ CODE = (
     retraining.removed_share,
     Training.mask,
 )
+LOOKS = {
+    Repair.NONE: (N_("removed, not retrained"), palette.BEFORE, "x"),
+    Repair.AFTER: (N_("removed at once, retrained"), palette.ATTENTION, "square"),
+    Repair.GRADUAL: (N_("removed gradually, retrained"), palette.FEED_FORWARD, "circle"),
+}
 LEAST_KEPT = 0.95
 REMOVED_NAMES = {
     Removed.WEIGHTS: N_("weights"),
@@ -91,6 +98,26 @@ def retraining_table(facts: RetrainingFacts) -> pd.DataFrame:
     )
 
 
+def lines(facts: RetrainingFacts) -> Chart:
+    """A line a way; the whole model, trained on, is the level."""
+    column = "score" if facts.is_share else "loss"
+    return Chart(
+        _("What retraining recovers"),
+        facts.found,
+        Axis(_("share removed"), (-0.02, 0.95), of="share", is_share=True),
+        shared.quality_axis(facts.score_name, facts.is_share),
+        [
+            line(column, Look(_(name), color, symbol, size=9, width=2), rows=facts.line(repair))
+            for repair, (name, color, symbol) in LOOKS.items()
+            if len(facts.line(repair)) > 1
+        ],
+        hover=_("{share:.0%} removed: {score:.3f}, loss {loss:.3f}"),
+        tall=290,
+        legend=Legend.FOOT,
+        levels=[Level(facts.quality(facts.control))],
+    )
+
+
 @section
 def what_training_repairs(run: Run) -> None:
     """What is removed; what was recorded, or trained when the reader asks; then one to keep."""
@@ -112,7 +139,7 @@ def what_training_repairs(run: Run) -> None:
         at = weights, removed, found
         with place:
             say(says_retraining, *at, facts=facts_of)
-        show(retraining_picture.lines, *at, facts=facts_of, key="retraining")
+        show(lines, *at, facts=facts_of, key="retraining")
         note(says_how(facts_of(*at), is_recorded=is_recorded))
         rows = retraining_table(facts_of(*at))
         download("retraining.csv", lambda: rows.to_csv(index=False), "text/csv")

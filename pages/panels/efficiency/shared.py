@@ -14,6 +14,7 @@ from blocks.efficiency.names import compression_of, name_of
 from blocks.observe.run import Run
 from blocks.training.spec import TrainingSpec
 from blocks.weights.pocket import pocket_names
+from pages.figures.chart import Axis
 from pages.figures.numbers import readable
 from pages.figures.units import long_duration, quality_text
 from pages.panels.efficiency import made
@@ -77,6 +78,16 @@ def said_kept(share: float, score_name: str, is_share: bool) -> str:
         return text.format(share=percent(1 - share))
     text = _("{share} of its score ({score})")
     return text.format(share=percent(share), score=_(score_name))
+
+
+def quality_axis(score_name: str, is_share: bool, *, is_whole: bool = True) -> Axis:
+    """Of the share of what was asked that was right, or of the loss on what was not trained on.
+
+    `is_whole`: from nothing to all of it, or to the largest loss.
+    """
+    if not is_share:
+        return Axis(_("held-out loss, nats"), from_0=is_whole)
+    return Axis(_(score_name), (-0.03, 1.1) if is_whole else None, is_share=True)
 
 
 def measured_on(processor: str) -> str:

@@ -58,7 +58,7 @@ def routes(facts: RoutingFacts, *, _: Translate) -> Picture:
             *_dropped(dropped, _),
         ],
         title=_("Routing: the experts of each token"),
-        **room_under_legend(height_of(n_experts), room),
+        **room_under_legend(height_of(n_experts), room, above=24),  # two lines of it on a phone
         xaxis=slanted(facts.labels, NAMES, range=[-0.5, n_tokens - 0.5]),
         yaxis=row_names(
             [str(from_one(expert)) for expert in range(n_experts)],

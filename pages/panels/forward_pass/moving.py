@@ -18,7 +18,7 @@ from pages.ui.fields import FIELDS
 from pages.ui.readers import UnreadableError, as_text
 
 ASSETS = shipped("forward_pass")
-SCRIPTS = ("scene", "layout", "paint", "cached", "moving", "labels", "hands", "together", "view")
+SCRIPTS = ("scene", "layout", "paint", "cached", "moving", "labels", "hands", "view")
 KEY = "forward_pass"
 NAMES = ("zoom", "moment", "cell", "layer", "head", "cached", "direction")
 TOLD, SENT = "place_told", "place_sent"
@@ -57,11 +57,6 @@ def moving_picture(
         on_place_change=_note_place,
         on_wrote_change=write,
     )
-
-
-def beside(sent: bytes) -> None:
-    """The picture of A, which shows the moment that the one of B is at."""
-    component()(key=f"{KEY}_a", data=sent)
 
 
 def chosen_cell() -> tuple[str, int, int] | None:
