@@ -15,8 +15,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     found: list[list[str]] = []
 
     def run(name: str, run_name: str) -> None:
-        assert (name, run_name) == ("streamlit", "__main__")
-        found.append(sys.argv)
+        assert run_name == "__main__"
+        found.append([name, *sys.argv])
         raise SystemExit(0)
 
     monkeypatch.setattr(runpy, "run_module", run)
@@ -28,8 +28,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_the_app_is_started_with_all_flags(started: list[list[str]], flags: list[str]):
     with pytest.raises(SystemExit):
         launch.main(flags)
-    ((name, run, app, *passed),) = started
-    assert (name, run, passed) == ("streamlit", "run", flags)
+    ((module, _name, run, app, *passed),) = started
+    assert (module, run, passed) == ("streamlit", "run", flags)
     assert Path(app).is_absolute() and Path(app).is_file()
 
 
@@ -37,6 +37,13 @@ def test_a_command_of_the_library_is_done(started: list[list[str]], capsys):
     assert launch.main(["count", "gpt2-small", "--json"]) == 0
     assert "124439808" in capsys.readouterr().out
     assert not started
+
+
+def test_lessons_are_checked(started: list[list[str]], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(SystemExit):
+        launch.main(["lessons", "check", "own.en.md"])
+    assert started == [["pages.ui.lessons", "blockscope lessons", "check", "own.en.md"]]
 
 
 def test_help_tells_both_ways(started: list[list[str]], capsys):
