@@ -19,8 +19,8 @@ WRITTEN = ("text", "texttemplate")
 ON_AXES = ("scatter", "scattergl", "bar", "heatmap", "histogram", "box", "violin", "contour")
 
 
-def enlarged(picture: Picture) -> Picture:
-    """Return a copy with every text at least `LEAST` pixels high.
+def enlarged(picture: Picture, room: int = 0) -> Picture:
+    """Return a copy with every text at least `LEAST` pixels high, no higher than `room`, if given.
 
     Numbers that no longer fit into their cells are left out, and so are labels of an axis that
     would run into each other, and what is fine print in a box: it is there under the cursor.
@@ -28,18 +28,20 @@ def enlarged(picture: Picture) -> Picture:
     given = picture.parts["data"]
     layout = {**_unsaid_axes(given), **picture.parts["layout"]}
     if PRESENTED not in (layout.get("meta") or {}) and "height" in layout:
-        layout["height"] = _height(given, layout)
+        layout["height"] = _height(given, layout, room)
     traces = [_trace(trace, layout) for trace in given]
     return Picture({"data": traces, "layout": _layout(layout)})
 
 
-def _height(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> int:
+def _height(traces: Sequence[dict[str, Any]], layout: dict[str, Any], room: int) -> int:
     """As much higher as the texts are, as long as a panel stays on one screen.
 
     A map may be squeezed for that, whose cells are read by colour and by the cursor, and so may
     rows that have more room than they need.
     """
     height = layout["height"]
+    if room:
+        return round(min(GROWTH * height, room))
     is_map = any(trace.get("type") == "heatmap" for trace in traces)
     is_roomy = (layout.get("meta") or {}).get(ROOMY, False)
     least = ONE_SCREEN if is_map else SQUEEZED * height if is_roomy else height

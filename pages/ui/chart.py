@@ -62,19 +62,20 @@ def show(
     key: str,
     alt: Describe | None = None,
     on_click: OnClick = None,
+    room: int = 0,
 ) -> None:
     """Show what `draw(facts(*values), _=_)` draws, or without `facts` what `draw(*values)` does.
 
     The picture says itself what it shows, unless `alt(*values)` does. Both are kept: equal values
     give the same picture. `on_click` gets the customdata of the mark that was clicked. Where a
     configuration is kept as A, its picture stands beside on the same scales, if the values name the
-    run of the page.
+    run of the page. `room`: pixels that it has where it is presented and does not stand alone.
     """
     work, other = _work(draw, facts), beside.with_a(values)
     if other is not None:
-        _show_two(work, values, other, key=key, alt=alt, on_click=on_click)
+        _show_two(work, values, other, room, key=key, alt=alt, on_click=on_click)
         return
-    _show_b(work, values, key=key, alt=alt, on_click=on_click)
+    _show_b(work, values, room, key=key, alt=alt, on_click=on_click)
 
 
 def columns(spec: Any, **more: Any) -> Sequence[Any]:
@@ -93,10 +94,10 @@ def columns(spec: Any, **more: Any) -> Sequence[Any]:
 
 
 def _show_b(
-    work: Work, values: Values, *, key: str, alt: Describe | None, on_click: OnClick
+    work: Work, values: Values, room: int, *, key: str, alt: Describe | None, on_click: OnClick
 ) -> None:
     """The picture of what is set now."""
-    language, look = current_language(), _look()
+    language, look = current_language(), _look(room)
     figure = _drawn(work, values, language, look)
     if figure is not None:
         text = _described(work, alt, values, language, look)
@@ -115,10 +116,17 @@ def _show_one(figure: Any, *, key: str, alt: str, on_click: OnClick = None) -> N
 
 
 def _show_two(
-    work: Work, values: Values, other: Values, *, key: str, alt: Describe | None, on_click: OnClick
+    work: Work,
+    values: Values,
+    other: Values,
+    room: int,
+    *,
+    key: str,
+    alt: Describe | None,
+    on_click: OnClick,
 ) -> None:
     """A as it was kept, and beside it B, which is set now and can be clicked."""
-    name, language, look = beside.name_of_a(), current_language(), _look()
+    name, language, look = beside.name_of_a(), current_language(), _look(room)
     try:
         b, a = _two_drawn(work, values, other, language, look)
         alt_a = _described(work, alt, other, language, look)
@@ -128,7 +136,7 @@ def _show_two(
             "large to build here."
         )
         st.caption(text.format(name=name))
-        _show_b(work, values, key=key, alt=alt, on_click=on_click)
+        _show_b(work, values, room, key=key, alt=alt, on_click=on_click)
         return
     alt_b = _described(work, alt, values, language, look)
     if are_same(a, b):
@@ -187,21 +195,25 @@ def seen(draw: Draw, values: Values, facts: Facts) -> list[tuple[str, Any, str]]
 
 
 class Look(NamedTuple):
-    """What the same picture looks like here: light or dark, large for the back row, on a phone."""
+    """What the same picture looks like here: light or dark, large for the back row, on a phone.
+
+    `room`: pixels that it has there, where it does not stand alone.
+    """
 
     theme: str
     is_large: bool
     is_narrow: bool
+    room: int = 0
 
     def given_to(self, figure: Any) -> Any:
         """The figure with its ink, large where it is to be, and with room for its tools."""
         written = figure.written_in(INK[self.theme]).with_tools_on(PAPER[self.theme])
-        shown = enlarged(written) if self.is_large else written
+        shown = enlarged(written, self.room) if self.is_large else written
         return shown.below_its_tools() if self.is_narrow else shown
 
 
-def _look() -> Look:
-    return Look(st.context.theme.type or "light", present.is_on(), is_phone())
+def _look(room: int = 0) -> Look:
+    return Look(st.context.theme.type or "light", present.is_on(), is_phone(), room)
 
 
 def _work(draw: Draw, facts: Facts | None) -> Work:

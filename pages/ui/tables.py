@@ -7,6 +7,7 @@ from unicodedata import east_asian_width
 import pandas as pd
 import streamlit as st
 
+from pages.ui import present
 from pages.ui.chart import CANNOT_BE_DRAWN
 from pages.ui.compare import beside
 from pages.ui.language import _
@@ -29,8 +30,11 @@ def show_table(
 ) -> None:
     """A table as high as its rows, whose first `n_names` columns stay in sight on a phone.
 
-    In the columns `counts` thousands are told apart; `wide` ones have long texts.
+    In the columns `counts` thousands are told apart; `wide` ones have long texts. A class is shown
+    none: its numbers are too small for the back row.
     """
+    if present.is_on():
+        return
     whole = [name for name in counts if table[name].dtype.kind in "iu"]
     columns: dict[str, Any] = {
         **{name: _name_column(table[name]) for name in table.columns[:n_names]},

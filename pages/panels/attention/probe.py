@@ -154,7 +154,7 @@ def what_heads_are_for(run: Run) -> None:
         show(draw, *values, facts=probe_facts, key="probe_scores", on_click=shared.open_head)
         note(says_how())
     with right:
-        show(probe_picture.surprisal, *values, facts=probe_facts, key="probe_bits")
+        show(probe_picture.surprisal, *values, facts=probe_facts, key="probe_bits", room=380)
         ways_on(probe_facts(*values))
     show_table(table(probe_facts(*values)), key="probe_table", n_names=2, height=318)
 

@@ -18,6 +18,7 @@ from pages.ui import link
 from pages.ui.chart import show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
+from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, sentences
 from pages.ui.said import say
@@ -229,5 +230,5 @@ def what_fits(run: Run) -> None:
         slider("usable_memory", label, link.value("usable_memory"), step=0.05)
     show_both(fit_rows, *shown, facts=fit_facts)
     note(sentences(says_speed(), says_search(facts)) if facts.are_writing else says_search(facts))
-    with st.expander(_("Vendor specifications"), icon=":material/memory:"):
+    with details(_("Vendor specifications"), icon=":material/memory:"):
         hardware_table()

@@ -18,6 +18,7 @@ from pages.panels.cost import flops_picture, shared
 from pages.ui import link, present
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
+from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, current_language, listing, sentences
 from pages.ui.mixers import attend_somewhere, no_pairs
@@ -246,7 +247,7 @@ def how_much_is_computed(config: ModelConfig) -> None:
         show_both(pass_rows, *shown, facts=step_facts)
         if facts.decoding:
             note(says_decoding(facts.decoding))
-    with st.expander(_("Every matrix product with its formula"), icon=":material/functions:"):
+    with details(_("Every matrix product with its formula"), icon=":material/functions:"):
         operations_table(facts)
     note(says_counted(facts))
 
@@ -262,4 +263,5 @@ def where_attention_overtakes(config: ModelConfig) -> None:
     with explained(("crossover",), code, key="crossover"):
         say(says_crossover, *shown, facts=crossover_facts)
     show(flops_picture.crossing, *shown, facts=crossover_facts, key="crossover_lines")
-    st.code(crossover_facts(*shown).formula, language=None, wrap_lines=True)
+    with present.aside():
+        st.code(crossover_facts(*shown).formula, language=None, wrap_lines=True)

@@ -22,6 +22,7 @@ from pages.ui.chart import show
 from pages.ui.choices import chooses
 from pages.ui.controls import choose, pick, switch
 from pages.ui.explain import explained, note
+from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, sentences
 from pages.ui.link_fields.cost import TRAINED_FORMATS, USES
@@ -360,6 +361,6 @@ def where_memory_goes(run: Run) -> None:
     show(draw_memory, *shown, facts=memory_facts, key="memory_bars")
     note(says_bars(facts))
     if facts.activations:
-        with st.expander(_("Activation memory, term by term"), icon=":material/functions:"):
+        with details(_("Activation memory, term by term"), icon=":material/functions:"):
             kept_table(facts.activations)
     note(says_estimate(facts))

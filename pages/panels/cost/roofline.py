@@ -34,6 +34,7 @@ from pages.ui.chart import show
 from pages.ui.controls import choose
 from pages.ui.explain import explained, note
 from pages.ui.export import download
+from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, enumeration, listing, sentences
 from pages.ui.numbers import percent
@@ -347,7 +348,7 @@ def measured_operations(run: Run, case: Case, peak: DevicePeak) -> None:
         show(draw_durations, *shown, facts=roofline_facts, key="operation_times")
     if said := says_reach(facts):
         st.info(said, icon=":material/query_stats:")
-    with st.expander(_("Every operation in numbers"), icon=":material/table_rows:"):
+    with details(_("Every operation in numbers"), icon=":material/table_rows:"):
         operations_table(facts.rows)
     note(says_how(case))
     download("roofline.csv", lambda: facts.rows.to_csv(index=False), "text/csv")

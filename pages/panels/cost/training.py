@@ -19,6 +19,7 @@ from pages.ui import link, machine, phone, present
 from pages.ui.chart import columns, show
 from pages.ui.controls import pick, slide, slider
 from pages.ui.explain import explained, note
+from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, sentences
 from pages.ui.link_fields.cost import MOST_TOKENS
@@ -237,5 +238,5 @@ def what_training_takes(config: ModelConfig) -> None:
             "includes them."
         )
         note(text.format(panel=_(shared.FITS)))
-    with st.expander(_("Specifications of all devices"), icon=":material/table_rows:"):
+    with details(_("Specifications of all devices"), icon=":material/table_rows:"):
         hours_table(facts)

@@ -41,6 +41,7 @@ from pages.ui.chart import show
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
+from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, say_fault, sentences
 from pages.ui.numbers import percent
@@ -328,7 +329,7 @@ def _once_learning(curve: Curve) -> float:
 
 
 def _in_numbers(facts: DistillationFacts) -> None:
-    with st.expander(_("In numbers")):
+    with details(_("In numbers")):
         ways = {way: name for way, name in names().items() if way in facts.ways}
         table = pd.DataFrame(
             {

@@ -27,7 +27,7 @@ from pages.ui.chart import show
 from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
-from pages.ui.fold import fold
+from pages.ui.fold import details, fold
 from pages.ui.frame import section
 from pages.ui.language import _, enumeration, ngettext, say_fault, sentences
 from pages.ui.numbers import percent
@@ -382,7 +382,7 @@ def _promise(run: Run) -> str:
 
 
 def _in_numbers(facts: FrontierFacts) -> None:
-    with st.expander(_("In numbers")):
+    with details(_("In numbers")):
         show_table(shown_table(facts), wide=(_("description"),))
         rows = variant_table(facts)
         download("variants.csv", lambda: rows.to_csv(index=False), "text/csv")

@@ -3,7 +3,6 @@
 from functools import lru_cache
 
 import pandas as pd
-import streamlit as st
 
 from blocks.cost.timing import Place
 from blocks.cost.units import bytes_text
@@ -32,6 +31,7 @@ from pages.ui import link, starts
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.export import download
+from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, enumeration, ngettext, say_fault, sentences
 from pages.ui.numbers import percent
@@ -248,7 +248,7 @@ def _passes(weights: str, attempt: int) -> tuple[PassTimes, ...]:
 
 
 def _in_numbers(facts: Int8Facts) -> None:
-    with st.expander(_("In numbers")):
+    with details(_("In numbers")):
         shown = pd.DataFrame(
             {
                 _("matrix"): [f"{each.n_out} × {each.n_in}" for each in facts.times],

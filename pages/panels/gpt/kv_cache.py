@@ -204,7 +204,7 @@ def what_is_remembered(run: Run) -> Callable[[], None]:
     with left:
         said = writing.press(writing.several_tokens())
         if text.n_tokens:
-            show(kv_cache_picture.growth, *text, facts=cache_facts, key="growth")
+            show(kv_cache_picture.growth, *text, facts=cache_facts, key="growth", room=380)
             said = says_cache(facts)
         tell(said)
         if not text.n_tokens:

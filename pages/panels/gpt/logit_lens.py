@@ -13,7 +13,7 @@ from blocks.observe.run import Run
 from pages.figures.counting import from_one, told_apart
 from pages.panels.gpt import logit_lens_picture
 from pages.panels.gpt.logit_lens_picture import layer_name
-from pages.ui import cached, labelled, phone, tokens
+from pages.ui import cached, labelled, phone, present, tokens
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -96,7 +96,9 @@ def what_each_layer_says(run: Run) -> None:
     with explained(("logit_lens",), (lens.logit_lens,), key="lens"):
         say(says_decided, *values, facts=lens_facts)
     draw = logit_lens_picture.grid
-    show(draw, *values, facts=lens_facts, key="lens_grid", on_click=pin_token)
+    show(draw, *values, facts=lens_facts, key="lens_grid", on_click=pin_token, room=510)
+    if present.is_on():
+        return
     facts = lens_facts(*values)
     note(says_grid(facts))
     left, right = columns([6, 5])

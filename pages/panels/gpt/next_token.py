@@ -11,9 +11,10 @@ from blocks.observe.run import Run
 from blocks.text import sampling as source
 from blocks.text.sampling import SamplingConfig
 from pages.panels.gpt import next_token_picture, shared
-from pages.ui import cached, labelled, tokens
+from pages.ui import cached, labelled, present, tokens
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
+from pages.ui.fold import details
 from pages.ui.language import _, literal, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
@@ -78,22 +79,23 @@ def what_comes_next(run: Run) -> None:
     place = explained(("sampling",), code, key="next")
     if said := shared.says_ahead(run):
         note(said)
-    left, right = columns([4, 7], gap="large")
+    in_class = present.is_on()
+    left, right = (st.sidebar, st.container()) if in_class else columns([4, 7], gap="large")
     with left:
         shared.temperature()
         shared.top_k()
         shared.top_p()
-        with place:
-            say(says_next, *values, facts=next_facts)
+    with place:
+        say(says_next, *values, facts=next_facts)
     with right:
-        show(next_token_picture.bars, *values, facts=next_facts, key="next_bars")
+        show(next_token_picture.bars, *values, facts=next_facts, key="next_bars", room=490)
     searchable(*values)
 
 
 def searchable(run: Run, position: int, sampling: SamplingConfig) -> None:
     """The whole vocabulary, where the reader opens it."""
     name = _("The whole vocabulary: {n:,} tokens").format(n=run.config.vocab_size)
-    box = st.expander(name, key="vocabulary", on_change="rerun", icon=":material/table_rows:")
+    box = details(name, key="vocabulary", on_change="rerun", icon=":material/table_rows:")
     if not box.open:
         return
     names = {

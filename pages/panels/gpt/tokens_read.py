@@ -5,12 +5,14 @@ import streamlit as st
 
 from blocks.observe.run import Run
 from blocks.text.chinese import chinese_pieces
-from pages.ui import chips, labelled, link, tokens
+from pages.ui import chips, labelled, link, present, tokens
 from pages.ui.chips import Chip
 from pages.ui.explain import explained
 from pages.ui.fields import CHAT
 from pages.ui.frame import section
 from pages.ui.language import _, ngettext, sentences
+
+MOST_ROWS = 12  # of a table in front of a class
 
 
 def read_tokens() -> pd.DataFrame:
@@ -128,5 +130,8 @@ def what_is_read(run: Run) -> None:
     left, right = st.columns([7, 4], gap="large")
     with left:
         chips.show(read, key="token_chips")
+    if present.is_on():
+        right.table(table()[:MOST_ROWS], border="horizontal", hide_index=True)
+        return
     height = chips.SCROLLED if len(read) > chips.FEW else 212
     right.dataframe(table(), hide_index=True, key="token_table", height=height)

@@ -23,7 +23,7 @@ from pages.panels.gpt.growing import (
     text_so_far,
     writer_of,
 )
-from pages.ui import chips, link, sinks, terms, tokens
+from pages.ui import chips, link, present, sinks, terms, tokens
 from pages.ui.chart import columns, show
 from pages.ui.chips import Chip
 from pages.ui.controls import enter
@@ -198,7 +198,8 @@ def writing_controls(writer: Writer) -> None:
             on_click=link.change,
             args=("n_new_tokens", 0),
         )
-        enter("n_new_tokens", _("New tokens"), link.value("n_new_tokens"), width=130)
+        with present.aside():
+            enter("n_new_tokens", _("New tokens"), link.value("n_new_tokens"), width=130)
 
 
 def how_it_is_drawn() -> None:
@@ -347,13 +348,14 @@ def one_token(text: Text, facts: NewTokens) -> None:
     sinks.sinks_switch(text.run, "writing")
     left, right = columns(2)
     with left:
-        show(draw, *values, facts=new_tokens, key="chances", on_click=open_token)
+        show(draw, *values, facts=new_tokens, key="chances", on_click=open_token, room=270)
     if attend_somewhere(text.run.config):
         with right:
-            show(writing_picture.reads, *values, facts=new_tokens, key="reads")
+            show(writing_picture.reads, *values, facts=new_tokens, key="reads", room=270)
             if facts.before_window:
                 note(says_window(facts))
-    new_token_choice(facts.labels)
+    with present.aside():
+        new_token_choice(facts.labels)
 
 
 def says_window(facts: NewTokens) -> str:

@@ -2,6 +2,8 @@
 
 from functools import lru_cache
 
+import streamlit as st
+
 from blocks.inspection import depth_facts as measures
 from blocks.inspection.depth_facts import POWERS, TheoryFacts
 from blocks.model.kinds import NormKind
@@ -10,7 +12,7 @@ from pages.figures.numbers import hundredths, with_unit
 from pages.figures.theme import Picture, Translate
 from pages.panels.normalization import depth_picture, shared, stacks
 from pages.panels.normalization.stacks import Stacks
-from pages.ui import link, terms
+from pages.ui import link, present, terms
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -146,8 +148,11 @@ def how_it_scales(run: Run) -> None:
         return
     with place:
         say(says_theory, wanted, n_done, facts=theory_facts)
-    show(draw_gradients, wanted, n_done, facts=theory_facts, key="depth_scaling")
+    picture, cause = st.columns([7, 4]) if present.is_on() else (st.container(), st.container())
+    with picture:
+        show(draw_gradients, wanted, n_done, facts=theory_facts, key="depth_scaling")
     facts = theory_facts(wanted, n_done)
     if facts.is_as_predicted:
-        say(says_cause, wanted, n_done, facts=theory_facts)
+        with cause:
+            say(says_cause, wanted, n_done, facts=theory_facts)
     note(sentences(says_exponents(facts), says_why(facts)))

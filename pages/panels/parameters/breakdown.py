@@ -17,11 +17,12 @@ from pages.figures.theme import Picture, Translate
 from pages.panels.parameter_table import count_badge
 from pages.panels.parameters import breakdown_picture, shared
 from pages.panels.parameters.breakdown_picture import Bar
-from pages.ui import link, terms
+from pages.ui import link, present, terms
 from pages.ui.cached import count_facts
 from pages.ui.chart import show
 from pages.ui.controls import choose
 from pages.ui.explain import explained, note
+from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, current_language, sentences
 from pages.ui.link_fields.parameters import VIEWS
@@ -192,17 +193,19 @@ def where_they_are(run: Run) -> None:
     with explained(("parameters",), code, key="breakdown_story"):
         total(counted)
     say(says_breakdown, run.config, facts=count_facts)
-    choose("breakdown", _("Breakdown"), VIEWS, label_of=lambda name: _(VIEW_NAMES[name]))
-    way_back(opened)
-    show(draw_pieces, *shown, facts=opened_facts, key="pieces", on_click=open_clicked)
+    with present.aside():
+        choose("breakdown", _("Breakdown"), VIEWS, label_of=lambda name: _(VIEW_NAMES[name]))
+    if not (present.is_on() and opened.is_whole):
+        way_back(opened)
+    show(draw_pieces, *shown, facts=opened_facts, key="pieces", on_click=open_clicked, room=290)
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
         note(says_opened(opened))
-    with right:
+    with right, present.aside():
         open_choice(opened)
     of_one_kind = view == "by_kind" and not opened.is_whole
     kind = opened.along[1].kind if of_one_kind else None
     show_table(shared.part_rows(counted, kind), key="piece_table", counts=[_("count")])
-    with st.expander(_("Memory of the weights"), icon=":material/memory:"):
+    with details(_("Memory of the weights"), icon=":material/memory:"):
         show_table(size_rows(counted), key="size_table")
         note(_("Weights alone; int8 and int4 also need scales for groups of weights."))

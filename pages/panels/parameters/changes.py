@@ -16,6 +16,7 @@ from pages.panels.parameters import changes_picture, shared
 from pages.ui import link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
+from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, current_language, sentences
 from pages.ui.numbers import percent
@@ -213,7 +214,7 @@ def what_changes_it(run: Run) -> None:
     click = partial(apply_clicked, found)
     show(draw_changes, config, facts=changes_facts, key="differences", on_click=click)
     change_choice(found)
-    with st.expander(_("All changes, down to the last parameter"), icon=":material/table:"):
+    with details(_("All changes, down to the last parameter"), icon=":material/table:"):
         show_table(change_rows(facts), key="change_table")
 
 

@@ -1,5 +1,6 @@
 """Published models, counted to the last parameter, and where the reader's stands among them."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,14 +17,16 @@ from blocks.model.presets import Preset
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.panels.parameters import published_models_picture
-from pages.ui import link, starts, terms
+from pages.ui import link, present, starts, terms
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
+from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, current_language
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
+MOST_IN_CLASS = 14
 published_facts = lru_cache(maxsize=64)(published.published_facts)
 
 
@@ -52,6 +55,12 @@ def draw_published(facts: PublishedFacts, *, _: Translate) -> Picture:
     """A dot per model, and a line where the reader's stands."""
     names = {kind: terms.option(kind) for kind in Architecture}
     return published_models_picture.dots(facts, names, _=_)
+
+
+def draw_some(facts: PublishedFacts, *, _: Translate) -> Picture:
+    """Every third of them, the largest and the reader's among these: what has room in a class."""
+    step = -(-len(facts.models) // MOST_IN_CLASS)
+    return draw_published(replace(facts, models=facts.models[::-step][::-1]), _=_)
 
 
 def published_rows(facts: PublishedFacts) -> pd.DataFrame:
@@ -102,10 +111,18 @@ def what_others_have(run: Run) -> None:
     """A dot per model, the table with sources; a click takes the model."""
     with explained(("published_models",), (count_parameters, Preset), key="published_story"):
         say(says_published, run.config, facts=published_facts)
-    show(draw_published, run.config, facts=published_facts, key="published", on_click=take)
+    show(
+        draw_some if present.is_on() else draw_published,
+        run.config,
+        facts=published_facts,
+        key="published",
+        on_click=take,
+        room=490,
+    )
     facts = published_facts(run.config)
-    published_choice(facts)
-    with st.expander(_("Table with sources"), icon=":material/table:"):
+    with present.aside():
+        published_choice(facts)
+    with details(_("Table with sources"), icon=":material/table:"):
         counts = [_("parameters"), _("active per token")]
         show_table(published_rows(facts), key="published_table", counts=counts)
     note(

@@ -21,7 +21,7 @@ from pages.figures.counting import from_one
 from pages.figures.theme import Picture, Translate
 from pages.panels.positions import beyond_picture, shared, trained
 from pages.panels.positions.shared import KINDS
-from pages.ui import cached, labelled, terms
+from pages.ui import cached, labelled, present, terms
 from pages.ui.chart import columns, show
 from pages.ui.controls import slide
 from pages.ui.explain import explained, note
@@ -38,7 +38,7 @@ from pages.ui.ways import way
 if TYPE_CHECKING:
     from torch import Tensor
 
-N_TEXTS = 4
+N_TEXTS, ROOM = 4, 360
 PLAIN = Input()
 Done = tuple[tuple[PositionKind, int], ...]
 """Kinds and factors that were run."""
@@ -213,7 +213,9 @@ def beyond_the_length(run: Run) -> None:
     """Run every kind of encoding at 1, 2 and 4 times the trained length."""
     code = (beyond_length.spread, beyond_length.banded)
     layer, head, kind = labelled.selected_layer(run), labelled.selected_head(run), shared.kind(run)
-    left, right = explained(("beyond_length",), code, key="beyond").columns(2)
+    place = explained(("beyond_length",), code, key="beyond")
+    with place, present.aside():
+        left, right = st.columns(2)
     with left:
         label = _("L · trained length, in tokens")
         if trained.length_of_file(run) is not None:
@@ -239,12 +241,13 @@ def beyond_the_length(run: Run) -> None:
     left, right = columns(2)
     with left:
         if facts.bands:
-            show(draw_spread, *shown, facts=beyond_facts, key="spread_far")
-        for refused in facts.refused:
+            show(draw_spread, *shown, facts=beyond_facts, key="spread_far", room=ROOM)
+        for refused in () if present.is_on() else facts.refused:
             st.markdown(f":material/block: {says_refused(refused)}")
     with right:
-        show(draw_entropies, *shown, facts=beyond_facts, key="entropy_far")
-        st.markdown(says_sharpest(facts))
+        show(draw_entropies, *shown, facts=beyond_facts, key="entropy_far", room=ROOM)
+        if not present.is_on():
+            st.markdown(says_sharpest(facts))
     spread_table(facts)
 
 

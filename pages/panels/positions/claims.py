@@ -14,7 +14,7 @@ from pages.figures.theme import Picture, Translate
 from pages.panels.positions import claims_picture, shared
 from pages.panels.positions.claims_picture import SIGNS, claim_name, number
 from pages.panels.positions.shared import KINDS
-from pages.ui import cached, labelled, link, terms
+from pages.ui import cached, labelled, link, present, terms
 from pages.ui.chart import columns, show
 from pages.ui.controls import slider
 from pages.ui.explain import explained
@@ -251,9 +251,12 @@ def claims_tested(run: Run) -> None:
     shown = run, *asked, tuple(kind for kind in KINDS if kind in order[:n_done])
     with place:
         say(says_relative, *shown, facts=claims_facts)
-    shift_choice(run, shift)
+    with present.aside():
+        shift_choice(run, shift)
     kind, facts = shared.kind(run), claims_facts(*shown)
     show(draw_verdicts, *shown, kind, key="claim_grid", on_click=choose_kind)
+    if present.is_on():
+        return  # the grid says it all in one screen
     for verdict in facts.verdicts.get(kind, ()):
         said = says_verdict(facts, kind, verdict)
         claim = _("{said}.").format(said=claim_name(verdict.claim, _))

@@ -25,6 +25,7 @@ from pages.ui import labelled, link, present, terms
 from pages.ui.chart import columns, show
 from pages.ui.controls import slide, slider
 from pages.ui.explain import explained, note
+from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, sentences
 from pages.ui.link_fields.positions import LENGTHS
@@ -312,6 +313,8 @@ def four_sides(run: Run, kind: PositionKind, n: int) -> None:
         if not (is_turned and present.is_on()):
             show(matrix_picture.pair, *shown, facts=pair_facts, key="position_curves")
             st.markdown(says_pair(pair_facts(*shown)))
+    if present.is_on():
+        return  # there is room for one row
     left, right = st.columns(2)
     with left:
         _scale(*shown)
@@ -339,7 +342,7 @@ def _likeness(run: Run, kind: PositionKind, n: int, position: int, pair: int) ->
     show(matrix_picture.likeness, *shown, facts=likeness_facts, key="likeness")
     st.markdown(says_likeness(likeness_facts(*shown)))
     if kind.is_added:
-        with st.expander(_("All pairs of positions"), key="every_two"):
+        with details(_("All pairs of positions"), key="every_two"):
             show(draw_similarity, *shown, position, key="similarity")
 
 

@@ -18,7 +18,7 @@ from blocks.text.words import words
 from pages.figures.units import flops
 from pages.panels.seq2seq import architectures_picture
 from pages.panels.seq2seq.architectures_picture import NAMES
-from pages.ui import chips, link
+from pages.ui import chips, link, present
 from pages.ui.chart import show
 from pages.ui.chips import Chip
 from pages.ui.controls import enter, slider
@@ -135,8 +135,10 @@ def three_architectures(run: Run) -> None:
         with column:
             name, facts = str(kind).replace("-", "_"), architecture_facts
             draw, mask = architectures_picture.drawing, architectures_picture.sees
-            show(draw, run, kind, facts=facts, key=f"drawing_{name}", alt=drawing_alt)
-            show(mask, run, kind, facts=facts, key=f"sees_{name}", alt=mask_alt)
+            show(draw, run, kind, facts=facts, key=f"drawing_{name}", alt=drawing_alt, room=230)
+            show(mask, run, kind, facts=facts, key=f"sees_{name}", alt=mask_alt, room=230)
+    if present.is_on():
+        return
     show_both(table, run, facts=task_facts)
     show(architectures_picture.flops, run, facts=task_facts, key="task_flops")
     note(

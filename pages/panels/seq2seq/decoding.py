@@ -19,7 +19,7 @@ from pages.panels.seq2seq.search import (
     candidate_facts,
     search_facts,
 )
-from pages.ui import chips, link, terms, tokens
+from pages.ui import chips, link, present, terms, tokens
 from pages.ui.chart import columns, show
 from pages.ui.chips import Chip
 from pages.ui.controls import slider
@@ -251,16 +251,14 @@ def how_it_is_written(here: Standing) -> None:
     with explained(("beam_search",), code, key="decoding"):
         said = says_target(facts), says_smoothing(facts, candidate_facts(here))
         tell(sentences(*said, against_grammar(run, facts)))
-    step_controls(here)
-    with st.container(border=True, key="target_so_far"):
-        if text := " ".join(facts.text.split()):
-            st.markdown(f"### {chips.literally(text)}")
-        st.markdown(target_chips(facts), help=legend())
-        if left_out := sentences(*inputs.source_notes()):
-            st.caption(f":material/content_cut: {left_out}")
+    left, right = columns([7, 5]) if present.is_on() else (None, st.container())
+    with right:
+        step_controls(here)
+        _target(facts)
     if said_of_mask := mask_note(run):
         note(said_of_mask)
-    left, right = columns([7, 5])
+    if left is None:
+        left, right = columns([7, 5])
     with left:
         if here.n:
             _tree(here, facts)
@@ -270,10 +268,22 @@ def how_it_is_written(here: Standing) -> None:
             here,
             facts=candidate_facts,
             key="next_choices",
+            room=300,
             on_click=partial(force, here),
         )
         note(says_candidates(candidate_facts(here)))
-        search_controls(here.search)
+        with present.aside():
+            search_controls(here.search)
+
+
+def _target(facts: SearchFacts) -> None:
+    """The target as it stands."""
+    with st.container(border=True, key="target_so_far"):
+        if text := " ".join(facts.text.split()):
+            st.markdown(f"### {chips.literally(text)}")
+        st.markdown(target_chips(facts), help=legend())
+        if left_out := sentences(*inputs.source_notes()):
+            st.caption(f":material/content_cut: {left_out}")
 
 
 def _tree(here: Standing, facts: SearchFacts) -> None:
@@ -289,6 +299,7 @@ def _tree(here: Standing, facts: SearchFacts) -> None:
         here,
         facts=search_facts,
         key="beam_tree",
+        room=450,
         on_click=partial(open_hypothesis, here),
     )
     if not facts.is_on_path:
@@ -310,15 +321,18 @@ def _tree(here: Standing, facts: SearchFacts) -> None:
 
 def step_controls(here: Standing) -> None:
     """Back, on, to both ends; and what was forced can be taken back."""
-    left, right = st.columns([6, 5], vertical_alignment="bottom")
+    places = [12, 1] if present.is_on() else [6, 5]
+    left, right = st.columns(places, vertical_alignment="bottom")
     with left, st.container(horizontal=True, key="decoding_steps"):
-        _go("target_start", _("To the start"), ":material/first_page:", 0, here.step > 0)
+        if not present.is_on():
+            _go("target_start", _("To the start"), ":material/first_page:", 0, here.step > 0)
         _go("target_back", _("One step back"), ":material/undo:", here.step - 1, here.step > 0)
         goes_on = here.step < here.n
         _go("target_on", _("One step forward"), ":material/skip_next:", here.step + 1, goes_on)
-        _go("target_end", _("Skip to end"), ":material/last_page:", None, goes_on)
+        if not present.is_on():
+            _go("target_end", _("Skip to end"), ":material/last_page:", None, goes_on)
     with right:
-        if here.n > 1:
+        if here.n > 1 and not present.is_on():
             slider("target_step", _("Steps"), here.step, most=here.n)
     if here.search.forced:
         label = _("Let the model choose again")

@@ -1,6 +1,6 @@
 """What is to be learned, and how: set before a training starts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
@@ -24,10 +24,11 @@ from pages.panels.training import own_text, setup_picture, shared
 from pages.panels.training.setup_picture import plan
 from pages.panels.training.shared import expected_pace
 from pages.panels.training.wanted import STORY_TASKS, row_bounds, wanted, wanted_recipe
-from pages.ui import chips, device_line, everything, link, runs, terms
+from pages.ui import chips, device_line, everything, link, present, runs, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, slider
 from pages.ui.explain import explained, note
+from pages.ui.fold import details
 from pages.ui.language import _, bracketed, say_fault
 from pages.ui.link_fields.training import CORPORA
 from pages.ui.ways import use_mend
@@ -261,7 +262,7 @@ def recipe_controls(recipe: Recipe) -> None:
     choose("schedule", _("Schedule"), ScheduleKind)
     warmups = [n for n in WARMUPS if n <= link.value("n_steps")]
     slide("warmup_steps", _("warmup_steps"), warmups, link.value("warmup_steps"))
-    with st.expander(_("Weight decay, label smoothing, clipping, momentum"), key="knobs"):
+    with details(_("Weight decay, label smoothing, clipping, momentum"), key="knobs"):
         _more(recipe)
 
 
@@ -304,11 +305,12 @@ def what_is_learned() -> Callable[[], None]:
     place = explained(("tasks",), (example,), key="task_set")
     with place:
         st.markdown(_(TASKS[TaskKind(link.value("task"))]))
-    left, right = st.columns(2, gap="large")
+    left, right = _beside_its_plan()
     with left:
         task_controls()
     with right:
         _plan()
+    with right, present.aside():
         slide("n_steps", _("n_steps · training steps"), N_STEPS, link.value("n_steps"))
         slide("batch_size", _("batch_size · examples per step"), BATCHES, link.value("batch_size"))
     if asked.task is not None:
@@ -328,14 +330,21 @@ def how_it_is_learned() -> Callable[[], None]:
     with explained(("optimizers", "schedule"), code, key="recipe_set"):
         choose("recipe", _("Starting recipe"), RECIPES)
     note(_("{said}.").format(said=bracketed(_(known.title), known.source)))
-    left, right = st.columns(2, gap="large")
-    with left:
+    knobs, plan = _beside_its_plan()[:: 1 if present.is_on() else -1]
+    with plan:
         if not everything.is_all():
             _plan()
             note(shared.says_schedule(recipe))
-    with right:
+    with knobs:
         recipe_controls(recipe)
     return how_long
+
+
+def _beside_its_plan() -> Sequence[Any]:
+    """Two places side by side; before a class the first, for what is set, is the sidebar."""
+    if present.is_on():
+        return st.sidebar, st.container()
+    return st.columns(2, gap="large")
 
 
 def _plan() -> None:
