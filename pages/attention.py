@@ -15,6 +15,7 @@ from pages.panels.attention import (
     all_heads,
     contribution,
     contribution_picture,
+    gradient,
     pattern,
     probe,
     random_scores,
@@ -105,6 +106,12 @@ PANELS = (
         N_("What does a head do?"),
         steps.steps_of_a_head,
         fields=("d_model", "n_heads", "n_kv_heads", "d_head", "position_kind"),
+    ),
+    of_a_head(
+        "score-gradient",
+        N_("What does the loss ask of a score?"),
+        gradient.back_to_the_scores,
+        fields=("n_layers", "n_heads", "position_kind"),
     ),
     Panel(
         "random-scores",

@@ -58,6 +58,7 @@ TITLES = {
     "latent_attention": N_("Latent attention (MLA)"),
     "token_mixers": N_("A state instead of attention"),
     "mtp": N_("Multi-token prediction"),
+    "score_gradient": N_("The backward pass of a score"),
     "random_scores": N_("Scores of random vectors"),
     "scaling": N_("Why divide by √d_head"),
     "contribution": N_("Weight and contribution"),

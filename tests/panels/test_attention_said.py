@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,7 @@ from blocks.inspection.scaling import (
     ScoreMeasure,
     Sharpness,
 )
+from blocks.inspection.score_gradient import ScoreGradient
 from blocks.inspection.sharing import Likeness, Shared, SharingFacts
 from blocks.model.attention_kinds import AttentionKind
 from blocks.model.masks import MaskConfig
@@ -35,6 +36,7 @@ from pages.panels.attention import (
     all_heads,
     arithmetic,
     contribution,
+    gradient,
     kinds,
     pattern,
     probe,
@@ -445,3 +447,31 @@ def test_each_map_is_named_by_the_keys_that_its_head_reads_with(monkeypatch: pyt
         *(bold[2], "", "", ""),
     ]
     assert named["head"].tolist() == [*range(12)]
+
+
+def gradient_of(of_scores: list[float], **changes: Any) -> ScoreGradient:
+    row = np.array(of_scores)
+    found = ScoreGradient(
+        *(replace(RUN, config=CONFIG.replace(**changes)), 0, 1, 2, 1, 0.5, 3, True),
+        weights=np.array([0.9, 0.06, 0.04]),
+        values=PAIR,
+        of_out=np.array([0.25, -0.5]),
+        of_weights=np.array([0.1, -2.0, 0.0004]),
+        of_scores=row,
+        autograd=row,
+    )
+    return found
+
+
+def test_the_backward_pass_of_a_score_is_written_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(gradient.tokens, "label", lambda _run, _id: "owl")
+    facts = gradient_of([0.1, -0.12, 0.02])
+    said = in_both(monkeypatch, gradient.says_gradient, facts)
+    assert "(∂L/∂S = −0.12)" in said["en"] and "sum to 0" in said["en"] and "−0.12" in said["zh"]
+    written = in_english(monkeypatch, gradient.written_out, facts)
+    assert "= 0.25 × 0 + −0.5 × 2 = **−1**" in written
+    assert "0.06 × (−2 − (" in written and "autograd finds −0.12" in written
+    sink = gradient_of([0.1, -0.12, 0.0], attention_sink=True)
+    assert "sum to 0" not in in_english(monkeypatch, gradient.says_gradient, sink)
+    nothing = gradient_of([0.0, 0.0, 0.0])
+    assert "No score of this row" in in_english(monkeypatch, gradient.says_gradient, nothing)

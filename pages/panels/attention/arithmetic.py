@@ -183,14 +183,14 @@ RESULTS: dict[str, Callable[[Cell], str]] = {
 }
 
 
-def sum_text(found: Products) -> str:
-    """A sum of products, its first terms written out."""
-    terms_shown = " + ".join(f"{number(a)} × {number(b)}" for a, b in found.terms) or "0"
-    more = _(" + {n} more").format(n=found.n_more) if found.n_more else ""
-    return f"{terms_shown}{more} = **{number(found.total)}**"
-
-
 def number(x: float) -> str:
     """Three figures after the point, fewer for large numbers, with a real minus sign."""
     text = f"{x:.3f}" if abs(x) < 100 else f"{x:.4g}"
     return text.translate(MINUS) if float(text) else "0"
+
+
+def sum_text(found: Products, number: Callable[[float], str] = number) -> str:
+    """A sum of products, its first terms written out."""
+    terms_shown = " + ".join(f"{number(a)} × {number(b)}" for a, b in found.terms) or "0"
+    more = _(" + {n} more").format(n=found.n_more) if found.n_more else ""
+    return f"{terms_shown}{more} = **{number(found.total)}**"
