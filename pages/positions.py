@@ -10,6 +10,7 @@ from pages.panels.positions.beyond import beyond_the_length
 from pages.panels.positions.claims import claims_tested
 from pages.panels.positions.loss import what_it_costs
 from pages.panels.positions.matrix import the_positions
+from pages.panels.positions.trained_lengths import which_extrapolates
 from pages.ui.panel import Panel
 
 TITLE = N_("Positions: how word order enters the model")
@@ -42,6 +43,13 @@ PANELS = (
         beyond_the_length,
         fields=("position_kind", "n_layers"),
         of_attention=True,
+    ),
+    Panel(
+        "trained-lengths",
+        N_("Which encoding extrapolates?"),
+        which_extrapolates,
+        reads_input=False,
+        of_this_run=False,
     ),
     Panel(
         "loss",

@@ -13,6 +13,7 @@ from pages.panels.training.heads import how_heads_come_to_be
 from pages.panels.training.links import how_links_come_to_be
 from pages.panels.training.model import what_it_became
 from pages.panels.training.setup import how_it_is_learned, start_row, what_is_learned
+from pages.panels.training.staircase import what_each_step_brings
 from pages.panels.training.watch import curves_panel, samples_panel, state
 from pages.ui import link, panel, present, starts
 from pages.ui.choices import chooses
@@ -33,7 +34,8 @@ def body() -> None:
     run = shared.watched()
     shared.forgotten_note(run)
     if run is None:
-        start_row()
+        with present.aside():
+            start_row()
         panel.show(SETTINGS, None)
     else:
         with present.aside():
@@ -99,6 +101,7 @@ WATCHED = (
 SETTINGS = (
     Panel("task", N_("What it learns"), lambda _run: what_is_learned(), to_set),
     Panel("recipe", N_("How it learns"), lambda _run: how_it_is_learned(), to_set),
+    Panel("staircase", N_("From a bigram to a GPT"), lambda _run: what_each_step_brings(), to_set),
 )
 PANELS = (*WATCHED, *SETTINGS)
 

@@ -1,6 +1,6 @@
 """From GPT-2 to a model of today, one idea at a time, each step trained small from seeds."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -15,19 +15,17 @@ from blocks.model.kinds import (
     TokenMixer,
 )
 from blocks.model.presets import PRESETS
-from blocks.model.shipped import rows_in, shipped
-from blocks.training.events import Ended, Evaluation
-from blocks.training.loop import Training
+from blocks.model.shipped import shipped
 from blocks.training.recipe import Recipe
-from blocks.training.spec import TrainingSpec
+from blocks.training.series import Series
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
 
 FILE = shipped("runs", "ideas.json")
-DIGITS = 4
 SEEDS = (0, 1, 2)
 SEQ_LEN, N_UPDATES = 64, 150
 START, HYBRID_EVERY = "gpt2-small", 4
 SMALL = {"n_layers": 2, "d_model": 72, "n_heads": 6, "max_seq_len": SEQ_LEN, "dropout": 0.0}
+TASK = TaskConfig(kind=TaskKind.STORIES, seq_len=SEQ_LEN, language=Language.ENGLISH)
 RECIPE = Recipe(
     n_steps=N_UPDATES,
     batch_size=16,
@@ -84,54 +82,17 @@ def published_ideas() -> dict[str, ModelConfig]:
 
 def small_ideas() -> dict[str, ModelConfig]:
     """Return the steps at the size that is trained."""
-    task = build_task(_task())
+    task = build_task(TASK)
     base = PRESETS[START].replace(
         **SMALL, vocab_size=task.vocab_size, initialization=Initialization.NORMAL
     )
     return ideas(base)
 
 
-def _task() -> TaskConfig:
-    return TaskConfig(kind=TaskKind.STORIES, seq_len=SEQ_LEN, language=Language.ENGLISH)
-
-
-def spec_of(config: ModelConfig, seed: int) -> TrainingSpec:
-    """One training of one step."""
-    return TrainingSpec(config=config, task=_task(), recipe=RECIPE, seed=seed)
-
-
-def held_out_loss(spec: TrainingSpec) -> float:
-    """Train, and measure on what was never seen, in nats per token; NaN where it diverged."""
-    loss = float("nan")
-    for event in Training(spec).events():
-        if isinstance(event, Evaluation) and event.step == spec.recipe.n_steps:
-            loss = event.held_out_loss
-        if isinstance(event, Ended):
-            break
-    return loss
-
-
-def trained() -> Iterator[dict[str, Any]]:
-    """Train every step from every seed: rows of the file."""
-    for name, config in small_ideas().items():
-        for seed in SEEDS:
-            spec = spec_of(config, seed)
-            loss = round(held_out_loss(spec), DIGITS)
-            yield {"idea": name, "spec": spec.plain(), "held_out_loss": loss}
+SERIES = Series(FILE, small_ideas, TASK, RECIPE, SEEDS)
 
 
 @lru_cache(maxsize=1)
 def learned_losses() -> Mapping[str, tuple[float, ...]]:
-    """The held-out loss of each step from each seed, as it ships; read once.
-
-    Runs whose configuration or recipe is no longer that of the step are left out.
-    """
-    rows = rows_in(FILE)
-    known = {TrainingSpec.from_plain(row["spec"]): row["held_out_loss"] for row in rows}
-    wanted = {
-        name: [spec_of(config, seed) for seed in SEEDS] for name, config in small_ideas().items()
-    }
-    return {
-        name: tuple(known[spec] for spec in specs if spec in known)
-        for name, specs in wanted.items()
-    }
+    """The held-out loss of each step from each seed, in nats per token, as it ships; read once."""
+    return {name: tuple(loss for (loss,) in runs) for name, runs in SERIES.learned().items()}

@@ -1,21 +1,20 @@
-"""Train each idea from GPT-2 to a model of today, and write the losses down: `make runs`."""
+"""Train the series that ship with us, or those that are named, and write them down: `make runs`."""
 
-import json
+import sys
 
 import torch
 
-from blocks.training.ideas import FILE, trained
+from blocks.training import ideas, lengths, staircase
 from blocks.training.shipped_runs import N_THREADS
+
+SERIES = {"ideas": ideas.SERIES, "staircase": staircase.SERIES, "lengths": lengths.SERIES}
 
 
 def main() -> None:
-    """Train all, and put them into one file."""
+    """Train each model of them from each seed."""
     torch.set_num_threads(N_THREADS)
-    rows = []
-    for row in trained():
-        print(row["idea"], row["spec"]["seed"], row["held_out_loss"], flush=True)
-        rows.append(json.dumps(row, separators=(",", ":")))
-    FILE.write_text("[\n" + ",\n".join(rows) + "\n]\n", "utf-8")
+    for name in sys.argv[1:] or SERIES:
+        SERIES[name].write()
 
 
 if __name__ == "__main__":

@@ -41,7 +41,10 @@ WEEKS = (
     Week(
         N_("Scores and softmax"),
         ("scaling",),
-        ((N_("How do scores grow with d?"), "attention", "random-scores"),),
+        (
+            (N_("How do scores grow with d?"), "attention", "random-scores"),
+            (N_("What does the loss ask of a score?"), "attention", "score-gradient"),
+        ),
         "scaling",
     ),
     Week(
@@ -68,6 +71,7 @@ WEEKS = (
         (
             (N_("How is word order encoded?"), "positions", "kinds"),
             (N_("Do common claims hold?"), "positions", "claims"),
+            (N_("Which encoding extrapolates?"), "positions", "trained-lengths"),
         ),
     ),
     Week(
@@ -112,6 +116,7 @@ WEEKS = (
         (
             (N_("What it learns"), "training", "task"),
             (N_("How it learns"), "training", "recipe"),
+            (N_("From a bigram to a GPT"), "training", "staircase"),
             (N_("Which norm placement trains best?"), "normalization", "race"),
         ),
     ),

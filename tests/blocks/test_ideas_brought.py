@@ -18,11 +18,10 @@ from blocks.training.ideas import (
     FILE,
     RECIPE,
     SEEDS,
-    held_out_loss,
+    SERIES,
     learned_losses,
     published_ideas,
     small_ideas,
-    spec_of,
 )
 from blocks.training.sample import continued
 
@@ -85,5 +84,6 @@ def test_a_step_trains_as_it_is_written_down(name: str, small, monkeypatch: pyte
     monkeypatch.setattr(next_token, "WRITTEN", 2)  # the loss is asked for: stories are short
     monkeypatch.setattr(evaluation, "continued", two_tokens)
     recipe = RECIPE.replace(n_steps=2, warmup_steps=1, eval_every=2, n_eval_batches=1)
-    spec = replace(spec_of(small[name], seed=0), recipe=recipe)
-    assert held_out_loss(spec) == held_out_loss(spec) < 10
+    one = replace(SERIES, configs=lambda: {name: small[name]}, recipe=recipe, seeds=(0,))
+    (row,), (again,) = one.trained(), one.trained()
+    assert row == again and row["losses"][0] < 10

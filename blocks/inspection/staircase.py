@@ -1,0 +1,63 @@
+"""What each step from a bigram to a small GPT brings, as trained from several seeds."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+
+from blocks.cost.parameters import total_parameters
+from blocks.model.config import ModelConfig
+from blocks.training import staircase
+from blocks.training.recipe import Recipe
+from blocks.training.series import Losses
+
+
+@dataclass(frozen=True)
+class Stair:
+    """A model after one more step; `losses`: held out, in nats per character, one a seed."""
+
+    name: str
+    config: ModelConfig
+    parameters: int
+    losses: Losses
+
+    @property
+    def loss(self) -> float:
+        """The mean over the seeds."""
+        return fmean(self.losses)
+
+
+@dataclass(frozen=True)
+class StaircaseFacts:
+    """Every step, the bigram first, and how all were trained."""
+
+    stairs: tuple[Stair, ...]
+    recipe: Recipe
+    seeds: tuple[int, ...]
+    seq_len: int
+
+    @property
+    def gains(self) -> dict[str, float]:
+        """By how much each step lowers the mean loss."""
+        return {after.name: before.loss - after.loss for before, after in pairwise(self.stairs)}
+
+    @property
+    def largest(self) -> str:
+        """The step that lowers it most."""
+        return max(self.gains, key=self.gains.__getitem__)
+
+
+def staircase_facts() -> StaircaseFacts | None:
+    """All steps; None where a run of one of them does not ship."""
+    series = staircase.SERIES
+    runs = series.learned()
+    if any(len(each) < len(series.seeds) for each in runs.values()):
+        return None
+    return StaircaseFacts(
+        stairs=tuple(
+            Stair(name, config, total_parameters(config), tuple(loss for (loss,) in runs[name]))
+            for name, config in series.configs().items()
+        ),
+        recipe=series.recipe,
+        seeds=series.seeds,
+        seq_len=staircase.SEQ_LEN,
+    )

@@ -1,0 +1,78 @@
+"""Small models that differ in one thing, each trained from several seeds (`make runs`)."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from blocks.model.config import ModelConfig
+from blocks.model.shipped import rows_in
+from blocks.training.events import Evaluation
+from blocks.training.loop import Training
+from blocks.training.recipe import Recipe
+from blocks.training.spec import TrainingSpec
+from blocks.training.tasks import TaskConfig
+
+DIGITS = 4
+Losses = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Series:
+    """What is trained, on which task and how; `measure` sees a trained model, with its spec.
+
+    `configs` are made when they are asked for. Where nothing more is measured, a run is one number:
+    its loss on what was never seen, in nats per token.
+    """
+
+    file: Path
+    configs: Callable[[], Mapping[str, ModelConfig]]
+    task: TaskConfig
+    recipe: Recipe
+    seeds: tuple[int, ...]
+    measure: Callable[[nn.Module, TrainingSpec], Losses] | None = None
+
+    def spec_of(self, config: ModelConfig, seed: int) -> TrainingSpec:
+        """One training of one model."""
+        return TrainingSpec(config=config, task=self.task, recipe=self.recipe, seed=seed)
+
+    def trained(self) -> Iterator[dict[str, Any]]:
+        """Train every model from every seed: rows of the file."""
+        for name, config in self.configs().items():
+            for seed in self.seeds:
+                spec = self.spec_of(config, seed)
+                losses = [round(loss, DIGITS) for loss in self._losses(spec)]
+                print(name, seed, *losses, flush=True)
+                yield {"name": name, "spec": spec.plain(), "losses": losses}
+
+    def _losses(self, spec: TrainingSpec) -> Losses:
+        """Train one; NaN where it diverged."""
+        training, loss = Training(spec), float("nan")
+        for event in training.events():
+            if isinstance(event, Evaluation) and event.step == spec.recipe.n_steps:
+                loss = event.held_out_loss
+        return self.measure(training.model, spec) if self.measure else (loss,)
+
+    def write(self) -> None:
+        """Train all, and put them into the file, one run a line."""
+        rows = [json.dumps(row, separators=(",", ":")) for row in self.trained()]
+        self.file.write_text("[\n" + ",\n".join(rows) + "\n]\n", "utf-8")
+
+    def learned(self) -> dict[str, tuple[Losses, ...]]:
+        """What each seed of each model came to, as it ships.
+
+        Runs whose configuration or recipe is no longer that of the series are left out.
+        """
+        rows = rows_in(self.file)
+        known = {TrainingSpec.from_plain(row["spec"]): tuple(row["losses"]) for row in rows}
+        wanted = {
+            name: [self.spec_of(config, seed) for seed in self.seeds]
+            for name, config in self.configs().items()
+        }
+        return {
+            name: tuple(known[spec] for spec in specs if spec in known)
+            for name, specs in wanted.items()
+        }
