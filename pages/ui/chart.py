@@ -97,8 +97,8 @@ def _show_b(
     work: Work, values: Values, room: int, *, key: str, alt: Describe | None, on_click: OnClick
 ) -> None:
     """The picture of what is set now."""
-    language, look = current_language(), _look(room)
-    figure = _drawn(work, values, language, look)
+    language, look = current_language(), _look()
+    figure = _drawn(work, values, language, look, room)
     if figure is not None:
         text = _described(work, alt, values, language, look)
         _show_one(figure, key=key, alt=text, on_click=on_click)
@@ -126,9 +126,9 @@ def _show_two(
     on_click: OnClick,
 ) -> None:
     """A as it was kept, and beside it B, which is set now and can be clicked."""
-    name, language, look = beside.name_of_a(), current_language(), _look(room)
+    name, language, look = beside.name_of_a(), current_language(), _look()
     try:
-        b, a = _two_drawn(work, values, other, language, look)
+        b, a = _two_drawn(work, values, other, language, look, room)
         alt_a = _described(work, alt, other, language, look)
     except CANNOT_BE_DRAWN:
         text = _(
@@ -195,25 +195,24 @@ def seen(draw: Draw, values: Values, facts: Facts) -> list[tuple[str, Any, str]]
 
 
 class Look(NamedTuple):
-    """What the same picture looks like here: light or dark, large for the back row, on a phone.
-
-    `room`: pixels that it has there, where it does not stand alone.
-    """
+    """What the same picture looks like here: light or dark, large for the back row, on a phone."""
 
     theme: str
     is_large: bool
     is_narrow: bool
-    room: int = 0
 
-    def given_to(self, figure: Any) -> Any:
-        """The figure with its ink, large where it is to be, and with room for its tools."""
+    def given_to(self, figure: Any, room: int = 0) -> Any:
+        """The figure with its ink, large where it is to be, and with room for its tools.
+
+        `room`: the pixels that it then has, where it does not stand alone.
+        """
         written = figure.written_in(INK[self.theme]).with_tools_on(PAPER[self.theme])
-        shown = enlarged(written, self.room) if self.is_large else written
+        shown = enlarged(written, room) if self.is_large else written
         return shown.below_its_tools() if self.is_narrow else shown
 
 
-def _look(room: int = 0) -> Look:
-    return Look(st.context.theme.type or "light", present.is_on(), is_phone(), room)
+def _look() -> Look:
+    return Look(st.context.theme.type or "light", present.is_on(), is_phone())
 
 
 def _work(draw: Draw, facts: Facts | None) -> Work:
@@ -222,19 +221,19 @@ def _work(draw: Draw, facts: Facts | None) -> Work:
 
 @functools.lru_cache(maxsize=64)
 def _two_drawn(
-    work: Work, values: Values, other: Values, language: str, look: Look
+    work: Work, values: Values, other: Values, language: str, look: Look, room: int = 0
 ) -> tuple[Any, Any]:
     """Of both runs, on the same scales."""
-    b, a = (_drawn(work, each, language, look) for each in (values, other))
+    b, a = (_drawn(work, each, language, look, room) for each in (values, other))
     if a is None or b is None:
         raise ValueError("nothing to compare")
     return on_one_scale(b, a)
 
 
 @functools.lru_cache(maxsize=256)
-def _drawn(work: Work, values: Values, language: str, look: Look) -> Any:
+def _drawn(work: Work, values: Values, language: str, look: Look, room: int = 0) -> Any:
     figure = work.of(values)
-    return None if figure is None else look.given_to(figure)
+    return None if figure is None else look.given_to(figure, room)
 
 
 @functools.lru_cache(maxsize=256)

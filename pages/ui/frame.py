@@ -128,6 +128,7 @@ def _surround(title: str, *, is_calm: bool) -> None:
     following.begin_page()
     lecture.begin_page()
     link.sync(page_here(), _completed)
+    lecture.carry()
     progress.begin_page()
     st.set_page_config(
         page_title="Blockscope",

@@ -1,67 +1,91 @@
 """A lecture of one's own: panels as they were set, in an order, turned by a remote control.
 
-It stays with the session, and in a file of the format of lessons.
+It stays in the link, as far as that holds it, else with the session; and in a file of the format
+of lessons.
 """
 
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from blocks import ConfigError
 from blocks.lessons import reading, writing
 from blocks.lessons.lesson import Step
-from pages.ui import link
+from pages.ui import address, link
 from pages.ui.address import page_here
+from pages.ui.fields import OF_PAGES
 from pages.ui.language import _, current_language, say_fault
 
-STEPS, AT, GO = "lecture", "lecture_at", "lecture_go"  # in the session
-NOT_OF_A_STEP = ("lang", "panel", "present", "room", "wall", "seat")
+STEPS, AT, GO = "lecture", "lecture_at", "lecture_go"  # of the link and the session
+NOT_OF_A_STEP = ("lang", "panel", "present", "room", "wall", "seat", STEPS, AT)
 
 
 def steps() -> tuple[Step, ...]:
-    """What was added so far."""
+    """What was added so far; those of a page that there is not are left out."""
     found: tuple[Step, ...] = st.session_state.get(STEPS, ())
     return found
 
 
+def _keep(new: tuple[Step, ...]) -> None:
+    """In the session, and in the link where it has room there."""
+    st.session_state[STEPS] = new
+    link.change(STEPS, writing.packed(new) if new else "")
+
+
+def carry() -> None:
+    """After a page has read its link: a lecture that it names is the reader's from now on.
+
+    A link that names none, as those of the course map, takes the reader's own along.
+    """
+    if carried := link.value(STEPS):
+        found = writing.unpacked(carried)
+        known = (step for step in found if step.page in OF_PAGES and step.page != link.HOME_PAGE)
+        st.session_state[STEPS] = tuple(known)
+    elif steps() and (own := writing.packed(steps())):
+        st.session_state["values"] = {**link.state(), STEPS: own}
+
+
 def _add(step: Step) -> None:
-    st.session_state[STEPS] = (*steps(), step)
+    _keep((*steps(), step))
 
 
 def place() -> str:
     """Which of how many stands there, where a lecture is given; else nothing."""
-    at = st.session_state.get(AT)
-    return "" if at is None else f"{at + 1}/{len(steps())}"
+    at = link.value(AT)
+    return "" if at is None or not steps() else f"{at + 1}/{len(steps())}"
 
 
 def begin(at: int = 0) -> None:
     """Open a step when the page is drawn next; a callback."""
-    st.session_state[AT] = st.session_state[GO] = at
+    st.session_state[GO] = at
     link.redraw_everything()
 
 
 def turn(by: int) -> bool:
     """On or back, if a lecture is given; at its ends it stays."""
-    at = st.session_state.get(AT)
+    at = link.value(AT)
     if at is not None and 0 <= at + by < len(steps()):
         begin(at + by)
-    return at is not None
+    return at is not None and bool(steps())
 
 
 def end() -> None:
     """It is given no more."""
-    st.session_state.pop(AT, None)
+    link.change(AT, None)
 
 
 def begin_page() -> None:
     """Before a page reads its link: go to the step that is to be opened."""
-    if (at := st.session_state.pop(GO, None)) is None or at >= len(steps()):
-        return
-    step = steps()[at]
-    query = {**dict(step.set), "panel": step.show, "present": "true"}
-    if lang := link.as_query().get("lang"):
-        query["lang"] = lang
-    st.switch_page(f"pages/{step.page}.py", query_params=query)
+    if (at := st.session_state.pop(GO, None)) is not None and at < len(steps()):
+        st.switch_page(f"pages/{steps()[at].page}.py", query_params=_query(at))
+
+
+def _query(at: int) -> dict[str, str]:
+    """What the link of a step says, the lecture with it."""
+    step, known = steps()[at], link.as_query()
+    kept = {name: known[name] for name in ("lang", STEPS) if name in known}
+    return {**dict(step.set), "panel": step.show, "present": "true", **kept, AT: str(at)}
 
 
 def draw(title: str, show: str, query: Mapping[str, str]) -> None:
@@ -79,6 +103,7 @@ def draw(title: str, show: str, query: Mapping[str, str]) -> None:
     for i, step in enumerate(steps()):
         _row(i, step)
     if steps():
+        _whole_link()
         with st.container(horizontal=True):
             label = _("Present my lecture")
             st.button(label, icon=":material/slideshow:", on_click=begin, key="begin_lecture")
@@ -98,18 +123,29 @@ def draw(title: str, show: str, query: Mapping[str, str]) -> None:
         st.error(say_fault(fault), icon=":material/block:")
 
 
+def _whole_link() -> None:
+    """The lecture as an address, or why it has none."""
+    if not link.value(STEPS):
+        st.caption(_("This lecture is too long for a link: save it as a file."))
+        return
+    root = address.of_this_page().text.rpartition("/")[0]
+    st.caption(_("The link of your lecture opens its first panel in Present, on any device:"))
+    st.code(f"{root}/{steps()[0].page}?{urlencode(_query(0))}", language=None, wrap_lines=True)
+
+
 def _row(i: int, step: Step) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"lecture_{i}"):
         st.markdown(f"{i + 1} · {step.title}", width="stretch")
         _move(":material/arrow_upward:", _("Earlier"), i, i - 1, f"lecture_up_{i}")
+        _move(":material/arrow_downward:", _("Later"), i, i + 1, f"lecture_down_{i}")
         _move(":material/close:", _("Remove"), i, None, f"lecture_drop_{i}")
 
 
 def _move(icon: str, told: str, i: int, to: int | None, key: str) -> None:
-    is_first = to is not None and to < 0
+    is_at_end = to is not None and not 0 <= to < len(steps())
     args = (i, to)
     st.button(
-        icon, help=told, type="tertiary", on_click=_put, args=args, disabled=is_first, key=key
+        icon, help=told, type="tertiary", on_click=_put, args=args, disabled=is_at_end, key=key
     )
 
 
@@ -119,7 +155,7 @@ def _put(i: int, to: int | None) -> None:
     step = rest.pop(i)
     if to is not None:
         rest.insert(to, step)
-    st.session_state[STEPS] = tuple(rest)
+    _keep(tuple(rest))
 
 
 def _open(content: bytes) -> None:
@@ -130,4 +166,4 @@ def _open(content: bytes) -> None:
     except ConfigError as error:
         st.session_state["lecture_fault"] = error.faults[0]
         return
-    st.session_state[STEPS] = found.steps
+    _keep(found.steps)

@@ -10,6 +10,7 @@ from blocks.model.faults import N_, ConfigError
 from pages.ui import address, cached, hidden, lecture, link, ready
 from pages.ui.language import _, say_fault
 from pages.ui.link_fields.lessons import LEFT, OF_THE_LEADER
+from pages.ui.link_fields.share import LECTURE
 
 REACH = {
     "machine": N_(
@@ -84,7 +85,8 @@ def _open_panel() -> str:
 
 def _query() -> dict[str, str]:
     named = {"panel": panel} if (panel := _open_panel()) else {}
-    own = {name: text for name, text in link.here().items() if name not in (*LEFT, *OF_THE_LEADER)}
+    not_theirs = (*LEFT, *OF_THE_LEADER, *LECTURE)
+    own = {name: text for name, text in link.here().items() if name not in not_theirs}
     return {**named, **own, **hidden.query_for_others()}
 
 

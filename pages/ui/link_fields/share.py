@@ -1,6 +1,8 @@
-"""What a link carries for those it is given to: what a teacher has hidden."""
+"""What a link carries for those it is given to: what a teacher has hidden, and a lecture."""
 
-from pages.ui.readers import Field, UnreadableError
+from blocks.lessons.reading import MOST_STEPS
+from blocks.lessons.writing import unpacked
+from pages.ui.readers import Field, UnreadableError, whole
 
 HIDEABLE = ("menu", "settings", "explanations")
 
@@ -18,4 +20,15 @@ def hidden_text(parts: set[str]) -> str:
     return ".".join(part for part in HIDEABLE if part in parts)
 
 
-FIELDS = {"hide": Field(hidden, "")}
+def lecture(text: str) -> str:
+    """Read a lecture, packed as `blocks.lessons.writing` does."""
+    try:
+        unpacked(text) if text else ()
+    except ValueError:
+        raise UnreadableError("") from None
+    return text
+
+
+# A lecture and the step of it that stands there; who shares a panel does not share these.
+LECTURE = {"lecture": Field(lecture, ""), "lecture_at": Field(whole(0, MOST_STEPS - 1), None)}
+FIELDS = {"hide": Field(hidden, ""), **LECTURE}
