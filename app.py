@@ -18,7 +18,7 @@ from pages.panels.home import reading
 from pages.panels.questions import ARCHITECTURES, EXPERIMENTS, questions
 from pages.panels.real_models import real_models
 from pages.panels.she_or_he import she_or_he
-from pages.ui import brought, glossary, link, opening, runs, weights
+from pages.ui import brought, glossary, link, opening, present, runs, weights
 from pages.ui.frame import MENU, recorded, section, show_page, shown_run
 from pages.ui.language import LANGUAGES, _, current_language, literal, ngettext
 from pages.ui.lessons import joining, own, progress
@@ -36,8 +36,9 @@ def body() -> None:
     if progress.now():
         progress.end()
         st.rerun()
-    introduction(run)
-    left_lesson()
+    if not present.is_on():
+        introduction(run)
+        left_lesson()
     recorded(run)
     front_page()
 
@@ -113,6 +114,8 @@ def left_lesson() -> None:
 def front_page() -> None:
     """The sentence and the doors, which lead on with what is typed."""
     reading()
+    if present.is_on():
+        return
     she_or_he()
     doors()
     course_map.offer()

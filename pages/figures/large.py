@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures.theme import HEIGHT, PRESENTED, ROOMY, Picture, below_title
+from pages.figures.theme import HEIGHT, PRESENTED, ROOMY, WIDE, Picture, below_title
 from pages.figures.theme import TITLE as HEAD
 
 LEAST, TITLE = 16, 18  # pixels
@@ -14,6 +14,8 @@ GROWTH, SQUEEZED = 4 / 3, 3 / 4  # of the texts and their room; the lowest that 
 ONE_SCREEN = 440  # pixels that a panel leaves for its picture at 1280 × 720
 WIDTH, SIGN, BETWEEN, LINE = 600, 9, 6, 18  # pixels of a picture, a sign, two labels, a row
 FEW = 16  # texts that stand freely
+THIRD = 360  # pixels of one of three pictures beside each other
+SECOND_LINE = re.compile("\u00a0<br>|<br>\u00a0")
 FINE_PRINT = re.compile(r"<br><span style='font-size:\d+px'>[^<]*</span>")
 WRITTEN = ("text", "texttemplate")
 ON_AXES = ("scatter", "scattergl", "bar", "heatmap", "histogram", "box", "violin", "contour")
@@ -86,9 +88,23 @@ def _axis(name: str, axis: dict[str, Any], layout: dict[str, Any]) -> dict[str, 
     ticks = axis.get("tickvals")
     if ticks is None or not _are_names(axis):
         return grown
-    step = _step(name, len(ticks), axis, layout)
+    step, names = _step(name, len(ticks), axis, layout), [*axis["ticktext"]]
+    if name.startswith("x") and axis.get("tickangle") == 0:
+        in_one_line = [SECOND_LINE.sub("", label) for label in names]
+        if (needed := _upright_step(in_one_line, axis, layout)) > 1:
+            step, names = needed, in_one_line
     shown = slice((len(ticks) - 1) % step, None, step)  # the last among them: it is often pinned
-    return {**grown, "tickvals": [*ticks][shown], "ticktext": [*axis["ticktext"]][shown]}
+    return {**grown, "tickvals": [*ticks][shown], "ticktext": names[shown]}
+
+
+def _upright_step(names: Sequence[str], axis: dict[str, Any], layout: dict[str, Any]) -> int:
+    """Every which name has room where they stand upright beside each other; in two lines, twice."""
+    widest = max((sum(LEAST if ord(c) > WIDE else SIGN for c in name) for name in names), default=0)
+    low, high = axis.get("domain") or (0, 1)
+    width = (layout.get("meta") or {}).get(PRESENTED, THIRD)
+    lines = 2 if any(SECOND_LINE.search(name) for name in axis["ticktext"]) else 1
+    step = -(-len(names) * (widest + BETWEEN) // max(1, round(width * (high - low))))
+    return step if step > lines else 1
 
 
 def _are_names(axis: dict[str, Any]) -> bool:

@@ -21,7 +21,7 @@ from pages.panels.gpt.writing import AN_ANSWER
 from pages.panels.home_answer import what_it_hangs_on
 from pages.panels.home_words import in_three_sentences
 from pages.panels.legible import note_what_is_not_read
-from pages.ui import cached, glossary, labelled, link, tokens
+from pages.ui import cached, glossary, labelled, link, present, tokens
 from pages.ui.chart import show
 from pages.ui.declared import overflowed
 from pages.ui.explain import explained_at, note
@@ -45,13 +45,15 @@ def reading() -> None:
     run = current_run(Architecture.GPT)
     must_fit(run)
     one_line(run)
-    ask_it()
-    length_note(run)
-    note_what_is_not_read(run)
+    if not present.is_on():
+        ask_it()
+        length_note(run)
+        note_what_is_not_read(run)
     ran(run)
     if overflowed(run):
         return
-    in_three_sentences(run, next_facts(run, labelled.last_token(run), AS_IT_IS))
+    if not present.is_on():
+        in_three_sentences(run, next_facts(run, labelled.last_token(run), AS_IT_IS))
     left, right = st.columns([7, 3], gap="medium")
     with left:
         its_way(run, labelled.pinned_token(run))

@@ -8,6 +8,7 @@ from pages.panels.inputs import what_goes_in
 from pages.panels.legible import note_what_is_not_read
 from pages.ui import panel, words
 from pages.ui.frame import recorded, show_page, shown_run, subtitle
+from pages.ui.lessons import progress
 from pages.ui.panel import Panel
 
 
@@ -29,7 +30,7 @@ def show_model_page(
         run = shown_run(architecture, panel.fields(panels))
         if panel.reads_input(panels):
             what_goes_in(run, input_of)
-            if architecture is Architecture.GPT:
+            if architecture is Architecture.GPT and not progress.now():  # it gives answers away
                 note_what_is_not_read(run)
         recorded(run)
         if panel.is_of_this_run(panels):

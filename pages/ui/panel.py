@@ -155,7 +155,8 @@ def _present(panels: Sequence[Panel], shown: int, values: Sequence[Any]) -> None
 def _model() -> str:
     """What runs, in a word or two."""
     title = _(starts.start(link.value("preset")).title)
-    return _("{model} (changed)").format(model=title) if link.config_changes() else title
+    said = _("{model} (changed)").format(model=title) if link.config_changes() else title
+    return _("Model: {name}").format(name=said)
 
 
 def _alone(panel: Panel, values: Sequence[Any]) -> None:

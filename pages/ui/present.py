@@ -9,6 +9,7 @@ import streamlit as st
 
 from blocks.model.shipped import shipped
 from pages.ui import lecture, link
+from pages.ui.address import page_here
 from pages.ui.chips import literally
 from pages.ui.language import _
 
@@ -79,7 +80,8 @@ def way_in() -> None:
 
 def _keys() -> None:
     """On, back, and out of it: by button, by key, by the remote control of a projector."""
-    if not link.value("wall"):  # there the keys lead the class
+    leads_on = page_here() != link.HOME_PAGE or lecture.place()
+    if leads_on and not link.value("wall"):  # there the keys lead the class
         _lead(-1, _("Previous panel"), ":material/arrow_back:", BACK, "panel_back")
         _lead(1, _("Next panel"), ":material/arrow_forward:", ON, "panel_on")
     st.button(

@@ -188,13 +188,23 @@ def _live(now: Now, run: Run | None) -> None:
         return
     size = "##" if present.is_on() else "####"
     st.markdown(f"{size} {_counted(now, room)}")
-    if ask := now.step.ask:
+    if _is_kept_back(now):
+        st.markdown(_("What was guessed appears here with the answer."))
+    elif ask := now.step.ask:
         rows, labels = progress.labels(ask, run) if run else ((), ())
         truth = now.answer.truth if now.answer else ()
         sides = answers.sides(ask, truth) if truth else (max(1, len(rows)), max(1, len(labels)))
         fitting = tuple(g for g in room.of(now.i) if g and answers.fits(ask, g, sides))
         found = ClassGuesses(ask, fitting, truth, labels, rows)
         show_now(class_guesses.picture(found, _=_), key="wall_picture", is_large=True)
+
+
+def _is_kept_back(now: Now) -> bool:
+    """Whether guesses wait for the answer, as learners do: nobody follows those before."""
+    with suppress(ConfigError):
+        found = machine.rooms().lead(link.value("room"))
+        return bool(now.step.ask) and found is not None and found.holds(now.i)
+    return False
 
 
 def _counted(now: Now, room: Room) -> str:
