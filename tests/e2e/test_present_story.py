@@ -64,3 +64,19 @@ def test_each_step_of_a_head_stands_on_one_screen_with_its_arithmetic(speaker: R
         settle(page)
     expect(on).to_be_disabled()
     assert _step == 7
+
+
+WORST = (
+    "/positions?panel=claims",
+    "/seq2seq?panel=decoding",
+    "/gpt?panel=writing",
+    "/parameters?panel=published",
+)
+
+
+def test_panels_that_have_much_to_show_stand_on_one_screen(speaker: Reader):
+    for link in WORST:
+        page = speaker.open(f"{link}&lang=en&present=true")
+        height = page.get_by_test_id("stMain").evaluate("main => main.scrollHeight")
+        assert height <= SCREEN["height"], link
+        assert min(page.evaluate(SAID)) >= LEAST_SAID

@@ -249,16 +249,18 @@ def how_it_is_written(here: Standing) -> None:
     facts, run = search_facts(here), here.search.run
     code = (BeamSearch.advance, BeamConfig.score)
     with explained(("beam_search",), code, key="decoding"):
-        said = says_target(facts), says_smoothing(facts, candidate_facts(here))
-        tell(sentences(*said, against_grammar(run, facts)))
-    left, right = columns([7, 5]) if present.is_on() else (None, st.container())
-    with right:
+        said = [says_target(facts)]
+        if not present.is_on():
+            said += says_smoothing(facts, candidate_facts(here)), against_grammar(run, facts)
+        tell(sentences(*said))
+    keys, target = st.columns([4, 11]) if present.is_on() else (st.container(), st.container())
+    with keys:
         step_controls(here)
+    with target:
         _target(facts)
     if said_of_mask := mask_note(run):
         note(said_of_mask)
-    if left is None:
-        left, right = columns([7, 5])
+    left, right = columns([7, 5])
     with left:
         if here.n:
             _tree(here, facts)
@@ -268,7 +270,7 @@ def how_it_is_written(here: Standing) -> None:
             here,
             facts=candidate_facts,
             key="next_choices",
-            room=300,
+            room=360,
             on_click=partial(force, here),
         )
         note(says_candidates(candidate_facts(here)))
@@ -279,7 +281,8 @@ def how_it_is_written(here: Standing) -> None:
 def _target(facts: SearchFacts) -> None:
     """The target as it stands."""
     with st.container(border=True, key="target_so_far"):
-        if text := " ".join(facts.text.split()):
+        text = " ".join(facts.text.split())
+        if text and not present.is_on():
             st.markdown(f"### {chips.literally(text)}")
         st.markdown(target_chips(facts), help=legend())
         if left_out := sentences(*inputs.source_notes()):
@@ -299,7 +302,7 @@ def _tree(here: Standing, facts: SearchFacts) -> None:
         here,
         facts=search_facts,
         key="beam_tree",
-        room=450,
+        room=360,
         on_click=partial(open_hypothesis, here),
     )
     if not facts.is_on_path:
@@ -323,7 +326,7 @@ def step_controls(here: Standing) -> None:
     """Back, on, to both ends; and what was forced can be taken back."""
     places = [12, 1] if present.is_on() else [6, 5]
     left, right = st.columns(places, vertical_alignment="bottom")
-    with left, st.container(horizontal=True, key="decoding_steps"):
+    with left, st.container(horizontal=True, gap="small", key="decoding_steps"):
         if not present.is_on():
             _go("target_start", _("To the start"), ":material/first_page:", 0, here.step > 0)
         _go("target_back", _("One step back"), ":material/undo:", here.step - 1, here.step > 0)
