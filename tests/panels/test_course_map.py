@@ -13,7 +13,8 @@ def test_every_week_leads_to_what_is_there_and_every_lesson_and_assignment_has_i
     shared = "".join(path.read_text("utf-8") for path in ROOT.glob("pages/panels/**/*.py"))
     for week in WEEKS:
         for title, page, name in week.panels:
-            source = (ROOT / f"pages/{page}.py").read_text("utf-8")
+            own = (ROOT / f"pages/{page}.py", *ROOT.glob(f"pages/panels/{page}/*.py"))
+            source = "".join(path.read_text("utf-8") for path in own)
             found = re.search(rf'"{name}",\s*(?:N_\("([^"]+)"\)|(?:\w+\.)?([A-Z_]+)),', source)
             assert found, (page, name)
             is_title = found[1] == title or f'N_("{title}")' in shared

@@ -86,7 +86,11 @@ def _number(x: float) -> str:
 @section
 def back_to_the_scores(run: Run) -> None:
     """The sentence, the gradient of every score of the row, and one of them written out."""
-    place = explained(("score_gradient",), (score_gradient,), key="score_gradient")
+    place = explained(
+        ("score_gradient",),
+        (score_gradient.of_softmax, score_gradient.score_gradient),
+        key="score_gradient",
+    )
     if not score_gradient.can_go_back(run):
         text = _(
             "A loss is needed to go back from: this panel shows a GPT in inference mode, "

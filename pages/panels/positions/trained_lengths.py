@@ -78,7 +78,7 @@ def draw_lengths(facts: LengthsFacts, *, _: Translate) -> Picture:
 @section
 def which_extrapolates(run: Run) -> None:
     """The recorded runs, whatever model the page shows."""
-    code = (lengths, trained_lengths.lengths_facts)
+    code = (lengths.models, lengths.bits_by_band)
     place = explained(("beyond_length", "positions"), code, key="trained_lengths")
     if trained_lengths.lengths_facts() is None:
         place.caption(

@@ -73,7 +73,7 @@ def query_of(stair: Stair) -> dict[str, str]:
 
 def what_each_step_brings() -> None:
     """The recorded losses, and seven links that train each model here."""
-    code = (steps, staircase.staircase_facts)
+    code = (steps.stairs, staircase.staircase_facts)
     place = explained(("training", "loss_curve"), code, key="staircase")
     if staircase.staircase_facts() is None:
         place.caption(
