@@ -40,8 +40,9 @@ def test_learners_wait_for_the_answer_that_the_leader_shows_and_follow_to_the_ne
         assert_works(at)
         assert "You see the answer when the teacher shows it." in said(at)
         assert "Measured" not in said(at) and "lesson_on" not in buttons(at)
-    assert figure(run(leader), "wall_picture")["data"][0]["x"] == [2, 0, 0]
+    assert "2 guesses" in said(run(leader)) and "appears here with the answer" in said(leader)
     press(leader, "without_guess")
+    assert figure(run(leader), "wall_picture")["data"][0]["x"] == [2, 0, 0]
     for at in (one, other, alone):  # `other` has not guessed, and sees what all see
         assert_works(run(at), warnings=None)
     assert all("Measured: 4.07" in said(at) for at in (one, other))

@@ -655,6 +655,8 @@ def guess(at: AppTest, place: int) -> AppTest:
 
 
 def on_the_wall(at: AppTest) -> list[int]:
+    if at.toggle(key="hold_answers").value:
+        run(at.toggle(key="hold_answers").set_value(False))  # what is held back is not drawn
     return figure(run(at), "wall_picture")["data"][0]["x"]
 
 
