@@ -272,7 +272,7 @@ class OpenedFacts:
 def opened_facts(config: ModelConfig, view: str, path: str) -> OpenedFacts:
     """Take a model apart `by_kind` or `by_layer`, opened as far as the path is known."""
     root = by_layer(config) if view == "by_layer" else by_kind(config)
-    along = opened(root, path.split("/") if path else [])
+    along = pieces_along(root, path.split("/") if path else [])
     rows: list[tuple[Piece, ...]] = [(Piece(along[-1], 0, path_to(along)),)]
     while len(rows) < MOST_ROWS:
         below = tuple(_below(rows[-1]))
@@ -282,7 +282,7 @@ def opened_facts(config: ModelConfig, view: str, path: str) -> OpenedFacts:
     return OpenedFacts(along, tuple(rows))
 
 
-def opened(root: Node, path: Sequence[str]) -> tuple[Node, ...]:
+def pieces_along(root: Node, path: Sequence[str]) -> tuple[Node, ...]:
     """Return the pieces along a path of names, the whole first; it ends where a name is unknown."""
     found = [root]
     for name in path:

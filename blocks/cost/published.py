@@ -1,6 +1,5 @@
 """Published models beside a model of one's own: how many parameters each has, by formula."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -41,7 +40,8 @@ class PublishedFacts:
     @property
     def below(self) -> Published | None:
         """The next smaller one."""
-        return _last(each for each in self.models if each.total < self.own)
+        smaller = [each for each in self.models if each.total < self.own]
+        return smaller[-1] if smaller else None
 
     @property
     def above(self) -> Published | None:
@@ -61,24 +61,23 @@ class PublishedFacts:
 
 def published_facts(config: ModelConfig) -> PublishedFacts:
     """All published models, beside this one."""
-    return PublishedFacts(published(), total_parameters(config))
+    return PublishedFacts(published_models(), total_parameters(config))
 
 
 @lru_cache(maxsize=1)
-def published() -> tuple[Published, ...]:
+def published_models() -> tuple[Published, ...]:
     """List the known models, the smallest first; a single block is no whole model."""
     table = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
     found = (
-        Published(name, each.title, each.source, each.config, *_counted(each.config))
+        Published(
+            name,
+            each.title,
+            each.source,
+            each.config,
+            total_parameters(each.config),
+            active_parameters(each.config),
+        )
         for name, each in table.items()
         if each.config.architecture.reads_tokens
     )
     return tuple(sorted(found, key=lambda each: each.total))
-
-
-def _counted(config: ModelConfig) -> tuple[int, int]:
-    return total_parameters(config), active_parameters(config)
-
-
-def _last(found: Iterable[Published]) -> Published | None:
-    return next(reversed([*found]), None)

@@ -11,7 +11,7 @@ def rounded(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def prefixed(count: float) -> str:
+def with_prefix(count: float) -> str:
     """Write a number with the prefix of its unit: 26.4 G."""
     if abs(count) >= 1000 or 0 < abs(count) < 1:
         for size, prefix in PREFIXES:
@@ -22,4 +22,4 @@ def prefixed(count: float) -> str:
 
 def bytes_text(count: float) -> str:
     """Bytes as people read them: 26.4 GB, of 10⁹ bytes as on data sheets."""
-    return f"{prefixed(count)}B"
+    return f"{with_prefix(count)}B"

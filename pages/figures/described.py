@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.cost.units import prefixed
+from blocks.cost.units import with_prefix
 from pages.figures.signed import most_of, values_of
 from pages.figures.theme import Picture, Translate
 
@@ -219,5 +219,5 @@ def _number(value: float, axis: Part) -> str:
     if "%" in tickformat:
         return f"{value:.1%}"
     if tickformat.endswith("s"):
-        return f"{prefixed(value)}{axis.get('ticksuffix', '')}"
+        return f"{with_prefix(value)}{axis.get('ticksuffix', '')}"
     return f"{value:,.0f}" if value == round(value) else f"{value:.3g}"

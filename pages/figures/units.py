@@ -1,6 +1,6 @@
 """FLOPs, seconds and scores as people read them, in pictures, tables and prose."""
 
-from blocks.cost.units import prefixed, rounded
+from blocks.cost.units import rounded, with_prefix
 from pages.figures.theme import Translate
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86_400, 365.25 * 86_400  # seconds
@@ -13,7 +13,7 @@ def quality_text(value: float, *, is_share: bool) -> str:
 
 def flops(count: float) -> str:
     """So many GFLOP."""
-    return f"{prefixed(count)}FLOP"
+    return f"{with_prefix(count)}FLOP"
 
 
 def duration(seconds: float) -> str:

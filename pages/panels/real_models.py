@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from blocks.cost.units import prefixed
+from blocks.cost.units import with_prefix
 from blocks.model.kinds import Architecture
 from blocks.weights.known import MODELS, RealModel
 from pages.ui import address, bringing, brought, link, opening
@@ -79,7 +79,7 @@ def says_what(model: RealModel, *, is_here: bool) -> str:
         text = _("**{title}** · {n} parameters · {languages} · license {license} · is here")
     return text.format(
         title=model.title,
-        n=prefixed(model.n_parameters),
+        n=with_prefix(model.n_parameters),
         languages=enumeration([_(each) for each in model.languages]),
         license=model.license,
     )

@@ -3,7 +3,7 @@
 from blocks.cost.hardware import data_sheet
 from blocks.cost.roofline import Bound
 from blocks.cost.sheet_share import SheetShare, sheet_share
-from blocks.cost.units import bytes_text, prefixed
+from blocks.cost.units import bytes_text, with_prefix
 from blocks.model import devices
 from blocks.observe.recording import Recording
 from blocks.observe.run import Run
@@ -48,7 +48,7 @@ def _says_share(reached: SheetShare) -> str:
     text = _("Its weights were read at {share} of the {rate}B/s that the data sheet promises.")
     if reached.bound is Bound.COMPUTE:
         text = _("It computed at {share} of the {rate}FLOP/s that the data sheet promises.")
-    return text.format(share=percent(reached.share), rate=prefixed(reached.rate))
+    return text.format(share=percent(reached.share), rate=with_prefix(reached.rate))
 
 
 def says_budget(device: str) -> str:

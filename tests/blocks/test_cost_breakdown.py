@@ -20,9 +20,9 @@ from blocks.cost.breakdown import (
     by_layer,
     count_facts,
     count_kinds,
-    opened,
     opened_facts,
     path_to,
+    pieces_along,
 )
 from blocks.cost.growth import Share, over_depth, over_width, shares
 from blocks.cost.parameters import active_parameters, total_parameters
@@ -130,13 +130,13 @@ def test_every_layer_is_there_and_the_rest_of_very_many_is_one_piece():
 
 def test_a_path_is_followed_as_far_as_it_goes():
     root = by_kind(GPT2)
-    assert [node.name for node in opened(root, ("attention", "q_proj"))] == [
+    assert [node.name for node in pieces_along(root, ("attention", "q_proj"))] == [
         "",
         "attention",
         "q_proj",
     ]
-    assert opened(root, ("attention", "nowhere", "q_proj"))[-1].name == "attention"
-    assert opened(root, ()) == (root,)
+    assert pieces_along(root, ("attention", "nowhere", "q_proj"))[-1].name == "attention"
+    assert pieces_along(root, ()) == (root,)
 
 
 def test_rows_of_pieces_lie_under_what_they_are_part_of():
