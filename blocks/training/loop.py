@@ -217,7 +217,7 @@ class Training:
         self._check(loss, self.step)
         self.last_good = self.checkpoint()
         score = self.examiner.score(self.model)
-        norms = tuple(float(norm) for norm in self.to_update.layer_norms)
+        norms = self.to_update.layer_norms
         yield Evaluation(self.step, loss, score, self.seconds, norms, tuple(ahead))
         sample = self.examiner.sample(self.model, self.step)
         if sample is not None:

@@ -28,7 +28,7 @@ from blocks.training.task import Batch
 
 
 class Update:
-    """The updates of one training. After each, `layer_norms` are those of the layers' gradients.
+    """The updates of one training.
 
     No graph can hold what values decide the shapes of: experts, a teacher, texts of unequal lengths
     in pairs. In a graph what is dropped is drawn on the device, from the seed of each step.
@@ -43,7 +43,7 @@ class Update:
     ):
         self.spec, self.recipe = spec, spec.recipe
         self.model, self.optimizers, self.guidance = model, optimizers, guidance
-        self.layer_norms: list[Tensor] = []
+        self._norms: dict[Tensor, Tensor] = {}
         is_pair = spec.config.architecture is Architecture.ENCODER_DECODER
         is_same = guidance is None and not is_pair
         self.holds = is_same and can_capture(spec.config, spec.device)
@@ -65,6 +65,13 @@ class Update:
             devices.free_memory()
             self._again(self.work)
         return Reading(self._loss, self._norm)
+
+    @property
+    def layer_norms(self) -> tuple[float, ...]:
+        """The norm of each layer's gradient, in the latest update and before clipping."""
+        of_layers = (map(self._norms.get, layer.parameters()) for layer in self.model.layers)
+        found = [[each for each in norms if each is not None] for norms in of_layers]
+        return tuple(float(torch.stack(norms).norm()) for norms in found if norms)
 
     def work(self) -> None:
         """Forward, backward, and one step of the optimizers."""
@@ -95,13 +102,10 @@ class Update:
 
     @torch.no_grad()
     def _clip(self) -> None:
-        """Take the norm of the gradient, and of each layer's, and clip it."""
+        """Take the norm of the gradient, of which those of its parts are kept, and clip it."""
         gradients = {each: each.grad for each in self.model.parameters() if each.grad is not None}
-        norms = dict(zip(gradients, torch._foreach_norm([*gradients.values()]), strict=True))
-        self._norm = torch.stack([*norms.values()]).norm()
-        self.layer_norms = [
-            torch.stack([norms[each] for each in layer.parameters() if each in norms]).norm()
-            for layer in self.model.layers
-        ]
+        norms = torch._foreach_norm([*gradients.values()])
+        self._norms = dict(zip(gradients, norms, strict=True))
+        self._norm = torch.stack(norms).norm()
         if self.recipe.clip_norm:
             clip_grads_with_norm_(self.model.parameters(), self.recipe.clip_norm, self._norm)
