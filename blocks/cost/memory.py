@@ -13,6 +13,7 @@ from blocks.cost.units import bytes_text
 from blocks.model import devices
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, Fault
+from blocks.model.kinds import PositionKind
 from blocks.model.model_input import vocabulary_fault
 from blocks.observe.flow import SUMMED_TOGETHER
 from blocks.observe.run import Run
@@ -43,35 +44,48 @@ def estimate_memory(
 ) -> Memory:
     """Estimate the bytes of a run as it is recorded; weights exact, activations from above.
 
-    While weights are drawn (`is_drawn`: they are not of a file), two more are alive in float32;
-    while recording, stages, queries and keys stay, and small stages wait to be summed up together.
-    Of one layer at a time softmax, dropout and ALiBi hold up to six copies of a pattern, some in
-    float32: in the pass, or where a panel takes the layer apart. Of an encoder–decoder `seq_len`
-    is the length of the longer text.
+    While weights are drawn (`is_drawn`: they are not of a file), two more are alive in float32.
+    Later, while recording, stages, queries and keys stay as they are, and small stages wait to be
+    summed up together. Of an encoder–decoder `seq_len` is the length of the longer text.
     """
-    itemsize = max(dtype.itemsize, torch.float32.itemsize)
+    itemsize = max(dtype.itemsize, torch.float32.itemsize)  # of what may be computed in float32
     tokens = batch * seq_len
     stages = _n_stages(config) * tokens * config.d_model
-    stages += 3 * min(stages, SUMMED_TOGETHER + tokens * config.d_model)
+    kept = stages
+    kept += _n_attending(config) * tokens * config.d_qk * (config.n_heads + config.n_kv_heads)
+    waiting = 3 * min(stages, SUMMED_TOGETHER + tokens * config.d_model)
     heads = tokens * config.d_qk * (4 * config.n_heads + 4 * config.n_kv_heads)
-    heads += _n_attending(config) * tokens * config.d_qk * (config.n_heads + config.n_kv_heads)
-    has_bias = config.encoder_decoder.relative_bias
-    is_bent = config.attention.score_softcap or config.attention.attention_sink or has_bias
-    patterns = (10 if is_bent else 6) * tokens * config.n_heads * seq_len
+    patterns = tokens * config.n_heads * seq_len * _bytes_of_a_weight(config, dtype)
     if config.n_mixer_layers:
         heads += 12 * tokens * config.d_model + 8 * batch * config.width_of_heads * config.d_head
     hidden = 5 * tokens * config.n_hidden
     if config.n_experts > 1:
         hidden += _routed(config, tokens)
     vocabulary = config.vocab_size if config.architecture.reads_tokens else 0
-    hidden += 2 * tokens * vocabulary
+    logits = tokens * vocabulary * (dtype.itemsize + itemsize)
     rows = max(config.d_ff, config.n_shared_experts * config.d_expert, config.d_model, vocabulary)
     draws = 2 * torch.float32.itemsize * config.d_model * rows if is_drawn else 0
+    passing = kept * dtype.itemsize + patterns + logits + (waiting + heads + hidden) * itemsize
     n_parameters = total_parameters(config)
     return Memory(
         weights=n_parameters * dtype.itemsize,
-        activations=(stages + heads + patterns + hidden) * itemsize + draws,
+        activations=max(passing, draws),
     )
+
+
+def _bytes_of_a_weight(config: ModelConfig, dtype: torch.dtype) -> int:
+    """Bytes for each weight of a layer's attention, in the pass or where a panel takes it apart.
+
+    Scores and softmax under a mask are three copies at once, and the one that is shown float32;
+    dropout, ALiBi, caps, sinks and learned biases hold more, some in float32.
+    """
+    wide = max(dtype.itemsize, torch.float32.itemsize)
+    has_bias = config.encoder_decoder.relative_bias
+    if config.attention.score_softcap or config.attention.attention_sink or has_bias:
+        return 10 * wide
+    if config.dropout or config.position.position_kind is PositionKind.ALIBI:
+        return 6 * wide
+    return 3 * dtype.itemsize + wide
 
 
 def _n_attending(config: ModelConfig) -> int:

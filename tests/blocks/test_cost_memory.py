@@ -118,6 +118,16 @@ def test_the_estimate_is_not_wildly_more_than_is_taken(changes: dict[str, Any]):
         assert estimated(config, shape, dtype) <= LOOSENESS * measured(config, shape, dtype)
 
 
+def test_a_long_text_takes_at_least_half_of_what_is_estimated():
+    config = toy(architecture="gpt", vocab_size=64, n_layers=2, d_model=64, n_heads=8)
+    model, x = build(config, dtype=torch.bfloat16), torch.zeros(1, 1024, dtype=torch.long)
+    with TensorMemory() as memory:
+        seen = record(model, x, keep=kept_stages(config), later=PATTERNS)
+        assert seen.pattern().float().isfinite().all()
+    assert memory.peak_bytes <= estimated(config, (1, 1024), torch.bfloat16)
+    assert memory.peak_bytes >= estimated(config, (1, 1024), torch.bfloat16) / 2
+
+
 def test_weights_are_exact():
     config = toy()
     memory = estimate_memory(config, batch=1, seq_len=1, dtype=torch.bfloat16)
@@ -208,10 +218,10 @@ def test_trained_weights_are_offered_another_format_or_less_text_and_never_other
     fewest = run_memory(replace(short, dtype="bfloat16")).total
     assert run_fault(replace(run, dtype="bfloat16"), fewest).mend == {"seq_len": 8}
     one = Input(tokens=("a",), token_ids=(0,))
-    least = run_memory(replace(run, input=one, dtype="bfloat16")).total
-    assert run_fault(run, least).mend == {"dtype": "bfloat16", "seq_len": 1}
-    drawn = run_memory(replace(run, weights="")).activations
-    assert whole.activations < drawn  # what is of a file is not drawn
+    least = run_memory(replace(run, input=one, dtype="bfloat16"))
+    assert run_fault(run, least.total).mend == {"dtype": "bfloat16", "seq_len": 1}
+    drawn = run_memory(replace(run, input=one, dtype="bfloat16", weights=""))
+    assert least.activations < drawn.activations  # what is of a file is not drawn
     none = run_fault(run, 1000)
     assert not none.mend and "trained weights fit no other sizes" in str(none)
     assert "d_model" in run_fault(replace(run, weights=""), 1000).mend

@@ -1,6 +1,7 @@
 """The number format a device is fast in: decided from measured seconds, once per process."""
 
 import pytest
+import torch
 
 from blocks.cost import fast_format
 from blocks.model.devices import available_devices
@@ -24,6 +25,12 @@ def test_the_race_decides(monkeypatch: pytest.MonkeyPatch):
     for seconds, chosen in races:
         monkeypatch.setattr(fast_format, "product_seconds", lambda _device, found=seconds: found)
         assert fast_format.fast_format.__wrapped__("cpu") == chosen
+
+
+@pytest.mark.parametrize(("has_products", "chosen"), [(True, "bfloat16"), (False, "float32")])
+def test_on_cuda_the_card_decides(has_products, chosen, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: has_products)
+    assert fast_format.fast_format.__wrapped__("cuda") == chosen
 
 
 def test_this_device_has_an_answer():
