@@ -62,6 +62,7 @@ class Update:
         try:
             self._again(self.work)
         except UncapturedError:
+            self._forget_gradients()  # what a capture leaves of them was never computed
             devices.free_memory()
             self._again(self.work)
         return Reading(self._loss, self._norm)
@@ -86,6 +87,10 @@ class Update:
         self._clip()
         for optimizer in self.optimizers:
             optimizer.step()
+        self._forget_gradients()
+
+    def _forget_gradients(self) -> None:
+        for optimizer in self.optimizers:
             optimizer.zero_grad()
 
     def loss(self, logits: Tensor, batch: Batch) -> Tensor:
