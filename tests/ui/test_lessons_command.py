@@ -9,7 +9,7 @@ from pages.ui.lessons.__main__ import main
 LESSON = """+++
 title = "Twice as many heads"
 minutes = 2
-page = "block"
+page = "{page}"
 +++
 
 ## Heads
@@ -30,7 +30,7 @@ so_far = [["Heads", "{told}"]]
 
 The heads share the hidden size.
 """
-RIGHT = {"panel": "parameters", "least": 0.99, "wanted": 16, "n": 16, "told": "n_heads"}
+RIGHT = {"page": "block", "panel": "parameters", "least": 0.99, "wanted": 16, "n": 16, "told": "n_heads"}
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +55,7 @@ def test_a_lesson_that_lies_anywhere_is_played(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("wrong", "fault"),
     [
+        ({"page": "blok"}, "there is no page blok"),
         ({"panel": "wheels"}, "there is no panel wheels"),
         ({"least": 1.005}, "no option holds for all seeds: measured 1, 1, 1, 1, 1"),
         ({"least": 0.999999}, "at the edge of its option"),

@@ -9,7 +9,7 @@ from blocks.model.faults import N_, Fault
 from pages.ui.fields import FIELDS
 from pages.ui.lessons.wanted import WRITTEN
 
-PAGES = Path(__file__).parents[2]
+PAGES = {path.stem for path in Path(__file__).parents[2].glob("*.py")}
 NO_PAGE = N_("there is no page {name}")
 NO_SETTING = N_("{name} is not a setting")
 CANNOT_BE = N_("{name}={value} is not valid")
@@ -25,7 +25,7 @@ def linted(lesson: Lesson) -> Iterator[tuple[Step, Fault]]:
 
 def unplayed(step: Step) -> Iterator[Fault]:
     """What is wrong with a step."""
-    if step.page not in {path.stem for path in PAGES.glob("*.py")}:
+    if step.page not in PAGES:
         yield Fault(NO_PAGE, {"name": step.page})
     for name, text in (*step.set, *step.solution):
         yield from _setting(name, text)
