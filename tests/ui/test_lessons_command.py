@@ -30,7 +30,14 @@ so_far = [["Heads", "{told}"]]
 
 The heads share the hidden size.
 """
-RIGHT = {"page": "block", "panel": "parameters", "least": 0.99, "wanted": 16, "n": 16, "told": "n_heads"}
+RIGHT = {
+    "page": "block",
+    "panel": "parameters",
+    "least": 0.99,
+    "wanted": 16,
+    "n": 16,
+    "told": "n_heads",
+}
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from blocks.model.faults import N_, Fault
 from pages.ui.fields import FIELDS
 from pages.ui.lessons.wanted import WRITTEN
 
-PAGES = {path.stem for path in Path(__file__).parents[2].glob("*.py")}
+PAGES = frozenset(path.stem for path in Path(__file__).parents[2].glob("*.py"))
 NO_PAGE = N_("there is no page {name}")
 NO_SETTING = N_("{name} is not a setting")
 CANNOT_BE = N_("{name}={value} is not valid")
