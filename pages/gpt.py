@@ -12,7 +12,6 @@ from pages.panels.gpt import (
     drafts,
     growing,
     kv_cache,
-    kv_cache_picture,
     leave_one_out,
     logit_lens,
     logit_lens_picture,
@@ -71,7 +70,7 @@ def pictures(text: growing.Text, position: int) -> list[Picture]:
             drawn(draw, *opened, facts=growing.new_tokens)
             for draw in (writing_picture.chances, writing_picture.reads)[: 1 + attends]
         ]
-        found.append(drawn(kv_cache_picture.growth, *text, facts=kv_cache.cache_facts))
+        found.append(drawn(kv_cache.growth, *text, facts=kv_cache.cache_facts))
     if not surprise.surprise_facts(run, position).tokens.empty:
         draw = surprise_picture.bars
         found.append(drawn(draw, run, position, facts=surprise.surprise_facts))

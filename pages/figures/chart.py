@@ -118,6 +118,7 @@ class Axis:
     has_zero: bool = False  # a line stands at 0
     ticks: Sequence[float] = ()
     n_ticks: int = 0
+    digits: str = ""  # the format of its numbers
     said: Callable[[float], str] | None = None
     unit: str = ""  # of numbers that are written as 1k, 1M
     room: float = 0.06  # beyond both ends of a logarithmic axis, in powers of ten

@@ -108,7 +108,7 @@ def _axis(axis: Axis, *, is_y: bool) -> dict[str, Any]:
     if axis.said and len(axis.ticks):
         found["ticktext"] = [axis.said(each) for each in axis.ticks]
     given = {
-        "tickformat": f".{axis.n_decimals}%" if axis.is_share else "~s" if axis.unit else None,
+        "tickformat": _digits(axis) or None,
         "ticksuffix": axis.unit or None,
         "range": list(axis.ends) if axis.ends else None,
         "rangemode": "tozero" if axis.from_0 else None,
@@ -121,6 +121,10 @@ def _axis(axis: Axis, *, is_y: bool) -> dict[str, Any]:
         ),
     }
     return {**found, **{name: value for name, value in given.items() if value is not None}}
+
+
+def _digits(axis: Axis) -> str:
+    return f".{axis.n_decimals}%" if axis.is_share else axis.digits or ("~s" if axis.unit else "")
 
 
 class _Marks:

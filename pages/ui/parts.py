@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.figures.chart import Chart
-from pages.ui import chart, said, steps
+from pages.ui import chart, present, said, steps
 from pages.ui.explain import note
 from pages.ui.language import _
 from pages.ui.page_file import Part
@@ -250,8 +250,9 @@ class Controls(Item):
     by: Callable[..., None]
 
     def draw(self, given: Given) -> None:
-        """By hand."""
-        self.by(*wanted(self.by, given.values))
+        """By hand; in front of a class they wait in the sidebar."""
+        with present.aside():
+            self.by(*wanted(self.by, given.values))
 
 
 class Several(Item):

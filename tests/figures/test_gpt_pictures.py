@@ -21,9 +21,10 @@ from blocks.text.sampling import SamplingConfig
 from blocks.text.speculation import Pass
 from blocks.text.written import Written
 from pages.figures.described import described
+from pages.figures.drawn_chart import drawn
+from pages.panels.gpt import drafts as drafts_panel
 from pages.panels.gpt import (
-    drafts_picture,
-    kv_cache_picture,
+    kv_cache,
     leave_one_out_picture,
     logit_lens_picture,
     next_token_picture,
@@ -120,12 +121,8 @@ PICTURES = {
     "few": lambda _: next_token_picture.few(next_facts(), _=_),
     "chances": lambda _: writing_picture.chances(new_tokens(), _=_),
     "reads": lambda _: writing_picture.reads(new_tokens(), _=_),
-    "growth": lambda _: kv_cache_picture.growth(cache(1), _=_),
-    "times": lambda _: kv_cache_picture.times(times(), _=_),
     "lens": lambda _: logit_lens_picture.grid(lens_facts(), _=_),
     "ranks in the lens": lambda _: logit_lens_picture.ranks(lens_facts(), _=_),
-    "drafts over passes": lambda _: drafts_picture.growth(drafts(), _=_),
-    "accepted drafts": lambda _: drafts_picture.acceptance(drafts(), _=_),
     "surprise": lambda _: surprise_picture.bars(surprise(), _=_),
     "leave one out": lambda _: leave_one_out_picture.bars(left_out(), _=_),
     "few to hang on": lambda _: leave_one_out_picture.few(Answer(NASTY[0], left_out()), _=_),
@@ -190,8 +187,11 @@ def test_reads_have_a_row_a_head(n_layers: int, n_heads: int):
 
 
 def test_sharing_keys_and_values_shows_what_it_saves():
-    assert len(kv_cache_picture.growth(cache(3), _=same).data) == 2
-    assert len(kv_cache_picture.growth(cache(1), _=same).data) == 3
+    assert len(kv_cache.growth(cache(3)).series) == 2
+    *_formulas, measured = checked(drawn(kv_cache.growth(cache(1)))).data
+    assert measured.hovertemplate.startswith("%{customdata[0]} tokens kept: %{y:,} bytes")
+    without, with_cache = checked(drawn(kv_cache.times(times()))).data
+    assert without.y[0] == 1.3 and with_cache.y[0] == 1.03
 
 
 def test_a_cell_of_the_lens_has_token_and_rank_and_the_pinned_row_is_said():
@@ -220,10 +220,10 @@ def test_the_rank_of_the_answer_goes_up_to_the_first_place_at_the_top():
 
 
 def test_accepted_drafts_are_counted_module_by_module():
-    (bars,) = raw(drafts_picture.acceptance(drafts(), _=same))["data"]
-    assert bars["y"] == [1.0, 0.5]
-    _straight, steps = raw(drafts_picture.growth(drafts(), _=same))["data"]
-    assert steps["y"] == [0, 1, 3, 6]
+    (bars,) = raw(checked(drawn(drafts_panel.acceptance(drafts()))))["data"]
+    assert [*bars["y"]] == [1.0, 0.5]
+    _straight, steps = raw(checked(drawn(drafts_panel.growth(drafts()))))["data"]
+    assert [*steps["y"]] == [0, 1, 3, 6]
 
 
 @pytest.mark.parametrize("pinned", [1, 4, 5])

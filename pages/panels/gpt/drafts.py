@@ -12,8 +12,9 @@ from blocks.model.mtp import MTPModule
 from blocks.observe.interventions import replacements
 from blocks.observe.run import Run
 from blocks.text.speculation import speculate
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Look, bars, line
 from pages.figures.counting import from_one
-from pages.panels.gpt import drafts_picture
 from pages.panels.gpt.growing import lasting, window_size
 from pages.ui import cached, chips, tokens
 from pages.ui.chart import columns, show
@@ -26,7 +27,7 @@ from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.ways import way
 
-TRAINED = "stories-mtp"
+TRAINED, ROOM = "stories-mtp", 1.08
 
 
 def room(run: Run) -> int:
@@ -121,6 +122,44 @@ def table(facts: DraftFacts) -> pd.DataFrame:
     return facts.table().rename(columns=names)
 
 
+def growth(facts: DraftFacts) -> Chart:
+    """Tokens written over passes, against one token a pass."""
+    rows = facts.table()
+    so_far = pd.DataFrame({"pass": [0, *rows["pass"]], "n": [0, *rows["n_tokens"]]})
+    passes, n = so_far.iloc[-1]
+    plain = Look(_("one token per pass"), palette.BEFORE, width=1.5, dash="dash")
+    return Chart(
+        _("Total tokens written after each pass"),
+        so_far.assign(plain=so_far["pass"]),
+        Axis(_("forward passes"), (0, ROOM * passes), of="pass"),
+        Axis(_("new tokens"), (0, ROOM * n)),
+        [
+            line("plain", plain, hover=""),
+            line("n", Look(_("with drafts"), palette.MTP, "circle", size=6, shape="hv")),
+        ],
+        hover=_("pass {n}: {tokens} tokens so far").format(n="{x}", tokens="{y}"),
+        tall=208,
+    )
+
+
+def acceptance(facts: DraftFacts) -> Chart:
+    """The share of its drafts that the model would have written too, a bar a module."""
+    rows = [
+        {"k": from_one(k), "n": each.n_accepted, "all": each.n_drafted, "share": each.share}
+        for k, each in enumerate(facts.modules)
+    ]
+    return Chart(
+        _("Drafts that the model accepts"),
+        rows,
+        Axis(_("drafted by"), names=[_("module {n}").format(n=row["k"]) for row in rows]),
+        Axis(_("acceptance rate"), (0, 1.12), is_share=True),
+        [bars("share", Look(color=palette.MTP), text="{share:.0%}")],
+        hover=_("module {k}: {n} of {all} drafts accepted"),
+        tall=236,
+        gap=0.5,
+    )
+
+
 @section
 def what_is_drafted(run: Run) -> None:
     """The text with what was drafted of it, the rates, and each pass."""
@@ -135,9 +174,9 @@ def what_is_drafted(run: Run) -> None:
         say(says_drafts, run, facts=draft_facts)
     left, right = columns(2)
     with left:
-        show(drafts_picture.growth, run, facts=draft_facts, key="drafts_growth")
+        show(growth, run, facts=draft_facts, key="drafts_growth")
     with right:
-        show(drafts_picture.acceptance, run, facts=draft_facts, key="drafts_acceptance")
+        show(acceptance, run, facts=draft_facts, key="drafts_acceptance")
     with st.container(key="drafted_text", border=True):
         st.markdown(chips.as_markdown(text_chips(draft_facts(run))))
         note(chips.legend(("read", "written", "drafted")))

@@ -15,7 +15,9 @@ from blocks.model.kinds import TokenMixer
 from blocks.model.kv_cache import KVCache, StateCache, kv_cache_bytes_per_token, state_shapes
 from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
-from pages.panels.gpt import kv_cache_picture, shared, writing
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Look, Series, dots, line
+from pages.panels.gpt import shared, writing
 from pages.panels.gpt.growing import Text, generation, text_so_far, window_size, writer_of
 from pages.ui import cached, link
 from pages.ui.chart import columns, show
@@ -204,7 +206,7 @@ def what_is_remembered(run: Run) -> Callable[[], None]:
     with left:
         said = writing.press(writing.several_tokens())
         if text.n_tokens:
-            show(kv_cache_picture.growth, *text, facts=cache_facts, key="growth", room=380)
+            show(growth, *text, facts=cache_facts, key="growth", room=380)
             said = says_cache(facts)
         tell(said)
         if not text.n_tokens:
@@ -230,8 +232,49 @@ def what_it_saves(text: Text) -> None:
     measured = (*text[:3], attempt)
     with st.spinner(_("Measuring …")):
         facts = cache_times(*measured)
-    show(kv_cache_picture.times, *measured, facts=cache_times, key="times")
+    show(times, *measured, facts=cache_times, key="times")
     st.info(says_times(facts), icon=":material/timer:")
+
+
+def growth(facts: CacheFacts) -> Chart:
+    """Bytes of the cache over the tokens of the text: measured as dots, by formula as a line."""
+    attends = facts.run.config.attends
+    name = _("formula, with MHA") if attends else _("formula, with attention")
+    every = line("every_head", Look(name, palette.BEFORE, width=1.5, dash="dot"), hover="")
+    has_other = facts.times_saved > 1 or not attends
+    return _over_tokens(
+        facts.steps,
+        _("Size of the cache"),
+        Axis(_("bytes"), from_0=True, digits=","),
+        [
+            line("formula", Look(_("formula"), palette.ATTENTION, width=1.5), hover=""),
+            *([every] if has_other else []),
+            dots("measured", Look(_("measured"), palette.ATTENTION), click=("n_kept",)),
+        ],
+        _("{tokens} tokens kept: {bytes} bytes").format(tokens="{n_kept}", bytes="{y:,}"),
+    )
+
+
+def times(facts: CacheTimes) -> Chart:
+    """Milliseconds for each token, with and without the cache: measured."""
+    without, with_cache = _("without the cache"), _("with the cache")
+    return _over_tokens(
+        facts.steps.round(4),
+        _("Time per token with and without the cache"),
+        Axis(_("milliseconds per token"), from_0=True, digits=".3~f"),
+        [
+            line("without", Look(without, palette.BEFORE, "diamond", size=6, width=1)),
+            line("with_cache", Look(with_cache, palette.ATTENTION, "circle", size=6, width=1)),
+        ],
+        "{y:.2f} ms",
+    )
+
+
+def _over_tokens(
+    steps: pd.DataFrame, title: str, y: Axis, series: list[Series], hover: str
+) -> Chart:
+    x = Axis(_("tokens read"), of="n_read", digits="d")
+    return Chart(title, steps, x, y, series, hover=hover, tall=220)
 
 
 def measure_control(*measured: Any) -> int | None:
