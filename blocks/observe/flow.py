@@ -1,7 +1,8 @@
 """Information flow: what the values look like at each stage."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import pandas as pd
 import torch
@@ -20,7 +21,7 @@ def moments(x: Tensor) -> Tensor:
     `outlier_share` is the share of values further than 3 standard deviations from the mean:
     0.0027 in a normal distribution.
     """
-    return _of_each([x])[0]
+    return of_rows(x.detach().flatten()[None])[0]
 
 
 class StageMoments:
@@ -65,15 +66,26 @@ class StageMoments:
         self._waiting, self._n_waiting = {}, 0
 
 
-def _of_each(stages: Sequence[Tensor], counted: Tensor | None = None) -> Tensor:
+def _of_each(stages: Sequence[Tensor], counted: Tensor | None) -> Tensor:
     """Moments of stages of one shape: (n_stages, len(MOMENTS))."""
     flat = [stage.detach().flatten() for stage in stages]
-    x = (torch.stack(flat) if len(flat) > 1 else flat[0][None]).float()
+    x = torch.stack(flat) if len(flat) > 1 else flat[0][None]
+    own = own_kernels() if x.is_cuda else None
+    if own is None:
+        counts = None if counted is None else counted[:, None].expand(stages[0].shape).flatten()
+        return of_rows(x, counts)
     if counted is None:
+        return own(x, 1, x.shape[1], torch.ones((), dtype=torch.long, device=x.device))
+    return own(x, len(counted), stages[0].shape[-1], counted.sum())
+
+
+def of_rows(x: Tensor, counts: Tensor | None = None) -> Tensor:
+    """Moments of each row of `x`, (n_stages, values), of the values that count, (values,)."""
+    x = x.float()
+    if counts is None:
         n: int | Tensor = x.shape[1]
         mean = x.sum(dim=1) / n
     else:
-        counts = counted[:, None].expand(stages[0].shape).flatten()
         n = counts.sum()
         mean = torch.where(counts, x, 0).sum(dim=1) / n
         x = torch.where(counts, x, mean[:, None])  # no distance off, neither least nor most
@@ -89,6 +101,21 @@ def _of_each(stages: Sequence[Tensor], counted: Tensor | None = None) -> Tensor:
         is_outlier.sum(dim=1) / n,
     )
     return torch.stack(columns, dim=1)
+
+
+@lru_cache(maxsize=1)
+def own_kernels() -> Callable[[Tensor, int, int, Tensor], Tensor] | None:
+    """Kernels that do the same in fewer readings, where they run.
+
+    They are tried once: Triton, a compiler for it, or what it knows of the card may be missing.
+    """
+    from blocks.observe.kernels import moments_of_each  # Triton takes its time
+
+    try:
+        moments_of_each(torch.zeros(1, 1, device="cuda"), 1, 1, torch.tensor(1, device="cuda"))
+    except Exception:
+        return None
+    return moments_of_each
 
 
 def frame(stages: Sequence[str], values: Tensor) -> pd.DataFrame:

@@ -19,6 +19,7 @@ from blocks.model import devices
 from blocks.model.layout import pack_weights_for_decoding
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.model.models import Model
+from blocks.observe import flow
 from blocks.observe.captured import captured
 from blocks.observe.interventions import heads_of
 from blocks.observe.replay import Passes, Replay
@@ -119,9 +120,24 @@ def of_a_model(place: Place, name: str) -> None:
     devices.synchronize(torch.device(place.device))
     report(f"weights of {name}", f"{time.perf_counter() - start:.2f} s", "8 B: ≤ 2 s")
     for n in SIZES[name]:
+        summed_up(place, place.length(n) * config.d_model)
         recorded_against_plain(place, f"{name}, {n} tokens, {DTYPE}", model, place.run(config, n))
     first_picture(place, name, model, config)
     ablations(place, name, model, config)
+
+
+def summed_up(place: Place, size: int) -> None:
+    """Moments of twenty stages: our own kernels, where they run, and torch's."""
+    x = torch.randn(20, size, device=place.device).to(devices.DTYPES[DTYPE])
+    torchs = place.milliseconds(lambda: flow.of_rows(x))
+    if x.is_cuda and (own := flow.own_kernels()):
+        n = torch.tensor(1, device=place.device)
+        ours = place.milliseconds(lambda: own(x, 1, size, n))
+        is_same = torch.allclose(own(x, 1, size, n), flow.of_rows(x), atol=1e-5, rtol=1e-5)
+        found = f"{ours / torchs:.2f}  ({ours:.2f} / {torchs:.2f} ms; equal {is_same})"
+        report(f"(a) moments of 20 × {size}: own kernels / torch", found, "< 1")
+    else:
+        report(f"(a) moments of 20 × {size}: torch, no kernels of our own", f"{torchs:.2f} ms", "")
 
 
 def recorded_against_plain(place: Place, name: str, model: Model, run: Run) -> None:
