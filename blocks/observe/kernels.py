@@ -14,7 +14,7 @@ try:
     import triton.language as tl
     from triton import jit, next_power_of_2
 except ImportError:  # then nobody calls them
-    tl: Any = SimpleNamespace(constexpr=int)
+    tl = SimpleNamespace(constexpr=int)
 
     def jit(kernel: Any) -> Any:
         """Leave it as it is."""
