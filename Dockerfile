@@ -1,4 +1,4 @@
-# Blockscope for a class: one process a core behind a proxy. `docker compose up`, or as it is on a Hugging Face Space.
+# Blockscope for a class: one process a core behind a proxy. `docker compose up`, or a Hugging Face Space (assets/serve/space.yml).
 FROM python:3.12-slim
 RUN apt-get update -q && apt-get install -y -q --no-install-recommends caddy \
  && rm -rf /var/lib/apt/lists/* \
