@@ -177,14 +177,14 @@ def test_the_previous_run_stands_behind_as_a_ghost():
 def test_the_open_stage_head_and_token_are_shown():
     at = opened(stage="resid_mid", head=5, token=2, **SMALL)
     assert control(at, "stage").value == "resid_mid"
-    assert "**Head 6**" in said(at) and "pinned: `robot₁`" in said(at)
+    assert "**Head 6**" in said(at) and "pinned token is `robot₁`" in said(at)
     assert figure(at, "head_map")["layout"]["shapes"][0]["y0"] == 1.5
 
 
 def test_a_stage_head_or_token_that_is_not_there_gives_way():
     at = opened(stage="nowhere", head=1000, token=1000, n_heads=2, **SMALL)
     assert_works(at)
-    assert "**Head 2**" in said(at) and "pinned: `smiled`" in said(at)
+    assert "**Head 2**" in said(at) and "pinned token is `smiled`" in said(at)
 
 
 @pytest.mark.parametrize("n_of_a_real_model", some_daily([1, 100], daily=[1]))

@@ -92,7 +92,7 @@ def test_markup_in_a_token_is_text_in_every_picture():
 
 
 def test_a_token_in_a_sentence_is_code():
-    assert "pinned: `ˋ`" in said(opened(text="a `", token=1))
+    assert "pinned token is `ˋ`" in said(opened(text="a `", token=1))
 
 
 def test_what_is_adjusted_says_what_is_used():
