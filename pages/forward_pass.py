@@ -3,7 +3,7 @@
 import pages.ui.entrance  # noqa: F401
 
 from blocks.model.faults import N_
-from pages.panels.forward_pass.watch import the_pass
+from pages.panels.forward_pass.watch import the_pass, what_to_take
 from pages.panels.model_page import show_model_page
 from pages.ui.panel import Panel
 
@@ -18,4 +18,4 @@ PANELS = (
     ),
 )
 
-show_model_page(TITLE, PANELS)
+show_model_page(TITLE, PANELS, files=what_to_take)

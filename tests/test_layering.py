@@ -192,9 +192,7 @@ def test_no_module_imports_itself_through_others(imports: dict[str, set[str]]):
 
 
 # Pictures and their sizes that pages/ui alone shows: it never draws, nor knows Plotly.
-DRAWN_FOR_UI = {
-    f"pages.figures.{name}" for name in ("class_guesses", "drawn_chart", "guess", "page_file")
-}
+DRAWN_FOR_UI = {f"pages.figures.{name}" for name in ("class_guesses", "drawn_chart", "guess")}
 
 
 def home_of(user: str) -> str:

@@ -22,6 +22,7 @@ function listen(view) {
 /* Space and the arrows that step are the picture's where nothing else has the focus. */
 function isOfPage(view, event) {
   const { top, bottom } = view.parts.canvas.getBoundingClientRect();
+  if (view.scene.pair === "a") return false;
   const isSeen = top < innerHeight && bottom > 0;
   return isSeen && event.target === document.body && [" ", "ArrowLeft", "ArrowRight"].includes(event.key);
 }
@@ -42,7 +43,7 @@ const KEYS = {
 
 function onKey(view, event) {
   const act = KEYS[event.key];
-  if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!act || view.scene.pair === "a" || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   event.stopPropagation();
   act(view);
@@ -112,6 +113,7 @@ function listenToFingers(view) {
 
 /* Across the whole picture lies the whole pass. */
 function drag(view, finger) {
+  if (view.scene.pair === "a") return;
   const place = finger.place + ((finger.x - finger.first) / view.width) * view.scene.moves.length;
   scrubTo(view, Math.max(0, Math.min(view.lastSeen + 1, place)));
 }
@@ -135,7 +137,7 @@ function pinch(view, down) {
 /* Into what lies there: a layer, a head of it, a cell. */
 function zoomInto(view, x, y) {
   const p = view.painted;
-  if (!p) return;
+  if (!p || view.scene.pair === "a") return;
   const at = { x: p.camera.x + x / p.zoom, y: p.camera.y + y / p.zoom };
   const cell = cellAt(p, x, y);
   view.isPlaying = false;

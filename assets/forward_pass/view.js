@@ -7,10 +7,10 @@ const OF_ONE_ROW = 0.5; // of the time that all rows take
 const SETTLED = 450; // of rest, until Python is told
 const views = new WeakMap();
 
-export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+export default function mount({ data, parentElement, setStateValue, setTriggerValue, isFile = false }) {
   const view = views.get(parentElement) || new View(parentElement);
   views.set(parentElement, view);
-  Object.assign(view, { tellPlace: (place) => setStateValue("place", place), tellWrote: () => setTriggerValue("wrote", Date.now()) });
+  Object.assign(view, { isFile, tellPlace: (place) => setStateValue("place", place), tellWrote: () => setTriggerValue("wrote", Date.now()) });
   view.show(data instanceof Uint8Array ? data : new Uint8Array(data));
   return () => view.rest();
 }
@@ -31,17 +31,20 @@ class View {
     this.camera = null;
     this.still = matchMedia("(prefers-reduced-motion: reduce)");
     listen(this);
+    listenTogether(this);
     new ResizeObserver(() => this.resize()).observe(this.parts.stage);
   }
 
   /* A new message: the first opens its place; later ones go on where the reader is. */
   show(bytes) {
     document.addEventListener("keydown", this.onKeyOfPage);
+    hear(this, true);
     const name = fingerprint(bytes);
     if (name === this.shown) return this.wake();
     const before = this.scene;
     this.shown = name;
     this.scene = readScene(bytes);
+    if (this.isFile) Object.assign(this.scene, { sends: false, writes: false, learns: false });
     fillWords(this);
     const isNewText = before && before.text !== this.scene.text;
     if (before && before.is_back !== this.scene.is_back) this.turn();
@@ -49,6 +52,7 @@ class View {
     else if (!before || this.scene.place_id !== before.place_id) this.goTo(this.scene.place);
     else if (isNewText) this.goTo({ ...this.scene.place, zoom: this.place.zoom });
     else this.keepMoment(before);
+    stayTogether(this);
     this.resize();
   }
 
@@ -220,7 +224,7 @@ class View {
     const { stage, canvas } = this.parts;
     if (!this.scene || !stage.clientWidth) return;
     this.width = stage.clientWidth;
-    this.height = heightFor(this.width, stage);
+    this.height = heightFor(this.width, stage) * (this.scene.pair ? 0.65 : 1);
     this.ratio = Math.min(devicePixelRatio || 1, 2);
     this.type = Math.max(1, Math.min(1.5, parseFloat(getComputedStyle(document.documentElement).fontSize) / 16));
     canvas.style.height = `${this.height}px`;
@@ -231,6 +235,7 @@ class View {
 
   rest() {
     document.removeEventListener("keydown", this.onKeyOfPage);
+    hear(this, false);
     cancelAnimationFrame(this.frame);
     this.frame = this.before = 0;
   }
@@ -247,6 +252,7 @@ class View {
     const isTraveling = travel(this, now);
     paint(this.picture());
     follow(this);
+    tellMoment(this);
     if (isMoving || isTraveling) this.wake();
     else this.before = 0;
   }

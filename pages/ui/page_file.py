@@ -13,7 +13,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from blocks.export.mathml import as_mathml
 from blocks.model.shipped import shipped
-from pages.figures.page_file import as_html
+from pages.figures.page_file import as_html, component_as_html
 from pages.ui.language import _, current_language
 from pages.ui.seen import Node
 
@@ -264,7 +264,15 @@ def _table(table: pd.DataFrame) -> str:
     )
 
 
+def _component(element: Any) -> str:
+    """A component of ours, alive, with what it was sent last."""
+    return component_as_html(
+        element.html_content, element.css_content, element.js_content, element.bytes
+    )
+
+
 WRITE: dict[str, Callable[[Any], str]] = {
+    "bidi_component": _component,
     "heading": _heading,
     "markdown": _markdown,
     "alert": _alert,

@@ -1,6 +1,7 @@
 """The moving picture in front of a reader: played, dragged through, zoomed into, and true."""
 
 import re
+from pathlib import Path
 
 import torch
 from playwright.sync_api import Page, expect
@@ -72,3 +73,31 @@ def test_a_chinese_reader_sees_it_on_a_phone(other_reader: Reader):
     expect(part(page, "title")).to_have_text("概率")
     assert part(page, "canvas").bounding_box()["width"] < 390
     assert part(page, "play").get_attribute("aria-label").startswith("播放")
+
+
+def test_a_and_b_are_played_in_step(reader: Reader):
+    page = reader.load(f"{LINK}&n_layers=2&kept=Four%3Dpreset%253Dstories-en-zh")
+    expect(part(page, "canvas")).to_have_count(2)
+    part(page, "canvas").first.press("Home")
+    expect(part(page, "title")).to_have_text(["embedding", "embedding"])
+    part(page, "canvas").first.press("End")
+    expect(part(page, "title")).to_have_text(["next word", "next word"])
+    expect(part(page, "play").nth(1)).to_be_hidden()
+
+
+def test_the_saved_file_plays_without_a_network(reader: Reader, tmp_path: Path):
+    page = reader.load(LINK)
+    expect(part(page, "title")).to_have_text("probabilities")
+    page.get_by_text("Save the results").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="pass.html").click()
+    saved.value.save_as(tmp_path / "pass.html")
+    alone = page.context.new_page()
+    alone.route("http*://**", lambda route: route.abort())
+    alone.goto((tmp_path / "pass.html").as_uri())
+    part(alone, "canvas").press("Home")
+    part(alone, "canvas").press("ArrowRight")
+    part(alone, "canvas").press("Enter")
+    expect(part(alone, "title")).to_contain_text("layer 1")
+    assert part(alone, "next").is_hidden() and part(alone, "backward").is_hidden()
+    alone.close()

@@ -13,12 +13,13 @@ import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
 from blocks.model.shipped import shipped
+from pages.figures.page_file import component_as_html
 from pages.ui import link
 from pages.ui.fields import FIELDS
 from pages.ui.readers import UnreadableError, as_text
 
 ASSETS = shipped("forward_pass")
-SCRIPTS = ("scene", "layout", "paint", "cached", "moving", "labels", "hands", "view")
+SCRIPTS = ("scene", "layout", "paint", "cached", "moving", "labels", "hands", "together", "view")
 KEY = "forward_pass"
 NAMES = ("zoom", "moment", "cell", "layer", "head", "cached", "direction")
 TOLD, SENT = "place_told", "place_sent"
@@ -27,13 +28,22 @@ TOLD, SENT = "place_told", "place_sent"
 @lru_cache(maxsize=1)
 def component() -> ComponentRenderer:
     """Registered once a process: what the browser draws with, as it stands in our own files."""
-    read = {path.name: path.read_text(encoding="utf-8") for path in ASSETS.iterdir()}
+    drawn = _drawn_with()
     return st.components.v2.component(
-        "blockscope_forward_pass",
-        html=read["page.html"],
-        css=read["style.css"],
-        js="\n".join(read[f"{name}.js"] for name in SCRIPTS),
+        "blockscope_forward_pass", html=drawn["html"], css=drawn["css"], js=drawn["js"]
     )
+
+
+def _drawn_with() -> dict[str, str]:
+    read = {path.name: path.read_text(encoding="utf-8") for path in ASSETS.iterdir()}
+    scripts = "\n".join(read[f"{name}.js"] for name in SCRIPTS)
+    return {"html": read["page.html"], "css": read["style.css"], "js": scripts}
+
+
+def as_html(sent: bytes) -> str:
+    """The picture inside a file, alive."""
+    drawn = _drawn_with()
+    return component_as_html(drawn["html"], drawn["css"], drawn["js"], sent)
 
 
 def begin() -> None:
@@ -57,6 +67,11 @@ def moving_picture(
         on_place_change=_note_place,
         on_wrote_change=write,
     )
+
+
+def beside(sent: bytes) -> None:
+    """The picture of A, which shows the moment that the one of B is at."""
+    component()(key=f"{KEY}_a", data=sent)
 
 
 def chosen_cell() -> tuple[str, int, int] | None:

@@ -1,5 +1,7 @@
 """The whole pass as one picture that moves, from the sentence to the next word."""
 
+import html
+from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Any
 
@@ -19,21 +21,24 @@ from pages.panels.forward_pass.message import Packed, message, packed
 from pages.panels.forward_pass.said_cell import says_cell
 from pages.panels.forward_pass.shown import Asked, keys_of, labels_of, scene_of, sinks_of
 from pages.panels.home import append_word
-from pages.ui import cached, labelled, link, sinks, tokens
+from pages.ui import cached, labelled, link, page_file, sinks, tokens
+from pages.ui.compare import beside
+from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.inputs import current_run, shorten
 from pages.ui.language import _, current_language, literal, sentences
 
+AT_END = {"zoom": "model", "moment": "", "head": 0, "cell": None, "cached": False}
 OF_HEADS = (MoveKind.PROJECT, MoveKind.SCORES, MoveKind.SOFTMAX, MoveKind.MIX)
 
 
 def the_pass(run: Run) -> None:
     """The picture, and how it is read; of a text whose numbers are too many, the way to fewer."""
     moving.begin()
-    most, n = scenes.most_tokens(run.config), run.input.shape[1]
-    if n <= most:
+    if fits(run):
         picture(run)
         return
+    most, n = scenes.most_tokens(run.config), run.input.shape[1]
     text = _(
         "The moving picture keeps every number of a pass. For this model it has room for {most:,} "
         "tokens, and the text has {n:,}: shorten the text."
@@ -43,6 +48,11 @@ def the_pass(run: Run) -> None:
     st.button(label, key="shorten_for_the_pass", on_click=shorten, args=(most,))
 
 
+def fits(run: Run) -> bool:
+    """Whether all numbers of its pass can be kept."""
+    return run.input.shape[1] <= scenes.most_tokens(run.config)
+
+
 @section
 def picture(run: Run) -> None:
     """Redrawn alone where the reader comes to another layer or head."""
@@ -50,8 +60,14 @@ def picture(run: Run) -> None:
     token = labelled.pinned_token(run)
     is_back = link.value("direction") == "backward" and can_learn(run)
     asked = Asked(run, scenes.opened_layers(run, layer), token, is_back)
-    made = partial(_message, asked, head, writes=_may_grow(run) and not is_back)
-    moving.moving_picture(made, _write)
+    pair = beside.found()
+    is_pair = pair is not None and pair.b == run and fits(pair.a)
+    if is_pair and pair:
+        st.markdown("**B**")
+    told = {"writes": _may_grow(run) and not is_back, "sends": True, "pair": "b" if is_pair else ""}
+    moving.moving_picture(partial(_message, asked, head, told), _write)
+    if is_pair and pair:
+        a_in_step(pair, layer, head, is_back)
     if cell := moving.chosen_cell():
         written_out(asked, head, cell)
     st.caption(sentences(how_to_read(is_back), says_sinks(run)))
@@ -59,6 +75,36 @@ def picture(run: Run) -> None:
     if (window := next(iter(n_drawn.values()))).stop - window.start < n:
         text = _("Tokens {first} to {last} of {n} are drawn; the model reads all of them.")
         st.caption(text.format(first=from_one(window.start), last=window.stop, n=n))
+
+
+def a_in_step(pair: beside.Beside, layer: int, head: int, is_back: bool) -> None:
+    """A below B, at the same moment; of a model of other depth, as far along."""
+    run = pair.a
+    own = layer * run.config.n_layers // pair.b.config.n_layers
+    opened = scenes.opened_layers(run, own)
+    asked = Asked(run, opened, labelled.pinned_token(run), is_back and can_learn(run))
+    st.markdown(f"**A** · {beside.name_of_a()}")
+    told = {"writes": False, "sends": False, "pair": "a"}
+    place = {"place_id": 0, "place": AT_END}
+    moving.beside(_message(asked, min(head, run.config.n_heads - 1), told, place))
+
+
+def what_to_take(run: Run) -> None:
+    """The moving picture as a file of its own, which plays without a network."""
+    download("pass.html", partial(_file, run), "text/html")
+
+
+def _file(run: Run) -> str:
+    asked = Asked(
+        run, scenes.opened_layers(run, labelled.selected_layer(run)), labelled.pinned_token(run)
+    )
+    told = {"writes": False, "sends": False, "pair": ""}
+    place = {"place_id": 0, "place": AT_END}
+    made = _message(asked, labelled.selected_head(run), told, place)
+    title = _("One pass, from the sentence to the next word")
+    return page_file.whole(
+        title, (f"<h1>{html.escape(title)}</h1>", moving.as_html(made)), current_language()
+    )
 
 
 def written_out(asked: Asked, head: int, cell: tuple[str, int, int]) -> None:
@@ -106,9 +152,9 @@ def says_sinks(run: Run) -> str:
     return text.format(tokens=sinks.names(run, found))
 
 
-def _message(asked: Asked, head: int, place: dict[str, Any], *, writes: bool) -> bytes:
+def _message(asked: Asked, head: int, told: Mapping[str, Any], place: dict[str, Any]) -> bytes:
     words = head_of(asked, head, current_language())
-    return message(numbers_of(asked), {**words, **place, "writes": writes, "sends": True})
+    return message(numbers_of(asked), {**words, **place, **told})
 
 
 @lru_cache(maxsize=64)
