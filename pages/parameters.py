@@ -7,7 +7,7 @@ import streamlit as st
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
-from pages.panels.parameters import shared
+from pages.panels.parameters import ideas, shared
 from pages.panels.parameters.breakdown import draw_pieces, opened_facts, size_rows, where_they_are
 from pages.panels.parameters.changes import (
     change_rows,
@@ -22,7 +22,6 @@ from pages.panels.parameters.code import the_code
 from pages.panels.parameters.config_file import your_own_file
 from pages.panels.parameters.conversion import what_a_fault_does
 from pages.panels.parameters.file_ledger import where_tensors_went
-from pages.panels.parameters.ideas import what_each_idea_brought
 from pages.panels.parameters.published_models import (
     draw_published,
     published_facts,
@@ -101,12 +100,7 @@ PANELS = (
         where_it_goes,
         fields=("n_layers", "d_model", "n_kv_heads", "d_ff", "tie_embeddings"),
     ),
-    Panel(
-        "ideas",
-        N_("What did each idea change?"),
-        what_each_idea_brought,
-        fields=("n_kv_heads", "norm_kind", "activation", "position_kind", "n_experts"),
-    ),
+    ideas.PANEL,
     Panel(
         "published",
         N_("How large are other models?"),

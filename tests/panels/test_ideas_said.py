@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from drawn import checked
 from said_in import in_both
 
 from blocks import ModelConfig
 from blocks.inspection.ideas import Idea, IdeasFacts
 from blocks.training.recipe import Recipe
+from pages.figures.drawn_chart import drawn
 from pages.panels.parameters import ideas
 
 FACTS = IdeasFacts(
@@ -47,3 +49,11 @@ def test_what_was_counted_and_trained(monkeypatch: pytest.MonkeyPatch):
 def test_a_step_shows_its_change():
     rows = ideas.table(FACTS)
     assert rows.iloc[1, 1] == "90 (−10)" and rows.iloc[1, 3] == "8"
+
+
+def test_its_charts_have_every_step_and_every_seed():
+    costs, losses = ideas.costs(FACTS), ideas.losses(FACTS)
+    assert all(checked(drawn(each)) for each in (costs, losses))
+    assert len(costs.table()) == 4 * len(FACTS.ideas)
+    _band, _mean, seeds = losses.series
+    assert len(losses.table_of(seeds)) == sum(len(idea.losses) for idea in FACTS.ideas)

@@ -7,16 +7,35 @@ import pandas as pd
 
 from blocks.inspection import ideas
 from blocks.inspection.ideas import BITS, N_KEYS, Idea, IdeasFacts
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.training.ideas import ideas as steps
-from pages.panels.parameters import ideas_picture, shared
-from pages.panels.parameters.ideas_picture import NAMES
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
+from pages.figures import palette
+from pages.figures.chart import ROW, Axis, Chart, Look, band, dots, line
+from pages.panels.parameters import shared
+from pages.ui.declared import Panel
 from pages.ui.language import _, enumeration, sentences
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.ui.parts import Note, Say, Shown, Table
+
+NAMES = {
+    "gpt2": "GPT-2",
+    "rope": "RoPE",
+    "rmsnorm": "RMSNorm",
+    "no_bias": N_("no biases"),
+    "swiglu": "SwiGLU",
+    "gqa": "GQA",
+    "qk_norm": "QK norm",
+    "experts": N_("experts"),
+    "mla": "MLA",
+    "hybrid": N_("hybrid"),
+    "mtp": "MTP",
+}
+MEASURES = {
+    "parameters": (N_("parameters"), palette.FEED_FORWARD, "circle"),
+    "active": (N_("active parameters"), palette.EMBEDDING, "square"),
+    "kv_bytes": (N_("KV cache per token"), palette.ATTENTION, "diamond"),
+    "flops": (N_("FLOPs per token"), palette.NORM, "triangle-up"),
+}
 
 
 @lru_cache(maxsize=1)
@@ -99,18 +118,76 @@ def _changed(before: Idea | None, idea: Idea, name: str) -> str:
     return f"{count:,} ({shared.signed(delta)})" if delta else f"{count:,}"
 
 
-@section
-def what_each_idea_brought(run: Run) -> None:
-    """One idea at a time, whatever model the page counts."""
-    place = explained(("ideas",), (steps, ideas.ideas_facts), key="ideas")
-    if ideas.ideas_facts() is None:
-        place.caption(
-            _("This copy comes without the finished runs: produce them with `make runs`.")
-        )
-        return
-    with place:
-        say(says_ideas, facts=ideas_facts)
-    show(ideas_picture.costs, facts=ideas_facts, key="idea_costs")
-    show(ideas_picture.losses, facts=ideas_facts, key="idea_losses")
-    note(says_how(ideas_facts()))
-    show_table(table(ideas_facts()), key="ideas_table")
+def says_no_runs(_run: Run) -> str | None:
+    """Where the finished runs were not shipped."""
+    text = _("This copy comes without the finished runs: produce them with `make runs`.")
+    return text if ideas.ideas_facts() is None else None
+
+
+def costs(facts: IdeasFacts) -> Chart:
+    """Each count as a multiple of GPT-2's, on a logarithmic axis."""
+    names, first = [_(NAMES[idea.name]) for idea in facts.ideas], facts.ideas[0]
+    rows = {
+        measure: [
+            {"idea": name, "n": (n := getattr(idea, measure)), "ratio": n / getattr(first, measure)}
+            for name, idea in zip(names, facts.ideas, strict=True)
+        ]
+        for measure in MEASURES
+    }
+    ratios = [row["ratio"] for each in rows.values() for row in each]
+    title = _("ratio to GPT-2 small (logarithmic)")
+    return Chart(
+        _("Size and cost at each step, relative to GPT-2 small"),
+        (),
+        Axis(tokens=names),
+        Axis(title, (min(ratios), max(ratios)), is_log=True),
+        [
+            line("ratio", Look(_(name), color, symbol, size=8, width=2), rows=rows[measure])
+            for measure, (name, color, symbol) in MEASURES.items()
+        ],
+        hover="{idea} · {n:,} · × {ratio:.3g}",
+        tall=240,
+    )
+
+
+def losses(facts: IdeasFacts) -> Chart:
+    """The mean over the seeds, a band from the least to the most, and each seed."""
+    names = [_(NAMES[idea.name]) for idea in facts.ideas]
+    low, high = ([end(idea.losses) for idea in facts.ideas] for end in (min, max))
+    room = 0.1 * (max(high) - min(low))
+    seeds = [
+        {ROW: i, "idea": names[i], "loss": loss}
+        for i, idea in enumerate(facts.ideas)
+        for loss in idea.losses
+    ]
+    look = Look(color=palette.HELD_OUT, size=6, width=2)
+    return Chart(
+        _("Held-out loss: mean and range over the seeds"),
+        {"idea": names, "loss": [idea.loss for idea in facts.ideas], "low": low, "high": high},
+        Axis(tokens=names),
+        Axis(_("nats per token"), (min(low) - room, max(high) + room)),
+        [
+            band("low", "high", palette.HELD_OUT),
+            line("loss", look, hover="{idea} · {loss:.3f}"),
+            dots("loss", look, rows=seeds, hover="{idea} · {loss:.4f}"),
+        ],
+        tall=240,
+    )
+
+
+PANEL = Panel(
+    "ideas",
+    N_("What did each idea change?"),
+    fields=("n_kv_heads", "norm_kind", "activation", "position_kind", "n_experts"),
+    concepts=("ideas",),
+    code=(steps, ideas.ideas_facts),
+    absent=says_no_runs,
+    facts=ideas_facts,
+    shows=(
+        Say(says_ideas),
+        Shown(costs, "idea_costs"),
+        Shown(losses, "idea_losses"),
+        Note(says_how),
+        Table(table, "ideas_table"),
+    ),
+)
