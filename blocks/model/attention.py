@@ -22,6 +22,7 @@ from blocks.model.start import Start
 ALL = slice(None)
 Bias = Callable[[int, int, slice, slice], Tensor]  # how many queries, keys; which heads, queries
 AT_ONCE = 2**22  # weights that are held at a time, where not all are asked for
+MORE_ON_ACCELERATOR = 16  # times as many, where each start of an operation is dear
 
 
 class Attention(nn.Module):
@@ -201,7 +202,7 @@ class Pattern:
 
     def blocks(self) -> list[slice]:
         """Queries, so many at a time as are held together."""
-        return query_blocks(self.shape)
+        return query_blocks(self.shape, more=1 if self.q.is_cpu else MORE_ON_ACCELERATOR)
 
     def read(self, v: Tensor) -> Tensor:
         """Weights · V, some queries at a time: (batch, n_heads, query, width of a value)."""
@@ -253,13 +254,13 @@ class Pattern:
         return int(seen[-1]) + 1 if len(seen) else 1
 
 
-def query_blocks(shape: tuple[int, int, int, int], times: int = 1) -> list[slice]:
+def query_blocks(shape: tuple[int, int, int, int], times: int = 1, *, more: int = 1) -> list[slice]:
     """Queries of a pattern (batch, n_heads, query, key), so many at a time as are held together.
 
-    As many `times` as it takes, but for the last.
+    As many `times` as it takes, but for the last; `more`: times as many weights.
     """
     batch, n_heads, n_queries, n_keys = shape
-    step = times * max(1, AT_ONCE // (times * batch * n_heads * n_keys))
+    step = times * max(1, more * AT_ONCE // (times * batch * n_heads * n_keys))
     return [slice(first, min(n_queries, first + step)) for first in range(0, n_queries, step)]
 
 

@@ -73,16 +73,17 @@ class _Names:
         numbers = {token: i for i, token in enumerate(dict.fromkeys(tokens))}
         self.ids = torch.tensor([numbers[token] for token in tokens], dtype=torch.long)
 
-    def followed(self, first: int, n_queries: int, n_keys: int) -> Tensor:
-        """Of `n_queries` from the `first` on: (query, key)."""
-        before = torch.full((n_keys,), -1)
-        n = min(len(self.ids), n_keys - 1)
-        before[1 : n + 1] = self.ids[:n]
-        queries = torch.arange(first, first + n_queries)
-        own = torch.full((n_queries,), -2)
-        known = self.ids[first : first + n_queries]
+    def followed(self, first: int, n_queries: int, n_keys: int, device: torch.device) -> Tensor:
+        """Of `n_queries` from the `first` on, worked out on the device: (query, key)."""
+        ids = self.ids.to(device)
+        before = torch.full((n_keys,), -1, device=device)
+        n = min(len(ids), n_keys - 1)
+        before[1 : n + 1] = ids[:n]
+        queries = torch.arange(first, first + n_queries, device=device)
+        own = torch.full((n_queries,), -2, device=device)
+        known = ids[first : first + n_queries]
         own[: len(known)] = known
-        return (own[:, None] == before) & (torch.arange(n_keys) <= queries[:, None])
+        return (own[:, None] == before) & (torch.arange(n_keys, device=device) <= queries[:, None])
 
     def has_followed(self, n_queries: int) -> Tensor:
         """Whether the token of a query stood there before it: (query,)."""
@@ -97,7 +98,7 @@ class _Names:
 def _measures(pattern: Tensor, names: _Names, first: int) -> dict[str, Tensor]:
     """What is averaged over the queries from the `first` on, each (batch, n_heads, query)."""
     n_queries, n_keys = pattern.shape[-2:]
-    followed = names.followed(first, n_queries, n_keys).to(pattern)
+    followed = names.followed(first, n_queries, n_keys, pattern.device).to(pattern)
     position = torch.arange(n_keys, device=pattern.device)
     distance = (position[first : first + n_queries, None] - position).abs().to(pattern)
     entropy = torch.special.entr(pattern).sum(dim=-1) / math.log(2)

@@ -62,6 +62,9 @@ def test_no_pass_over_a_long_text_holds_the_weights_of_all_heads(monkeypatch: py
             few.setattr(attention, "AT_ONCE", 3 * N * config.n_heads)  # three queries at a time
             with NoneOfThatSize(config.n_heads):
                 seen = run.record(model)
+                maps = {path: each.rows(slice(1)) for path, each in seen.patterns.items()}
+        for path, one in maps.items():
+            assert_near(one, whole.patterns[path].rows()[:, :1])
         assert_near(seen.output, whole.output)
         assert_near(seen.moments, whole.moments)
 
