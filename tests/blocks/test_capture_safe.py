@@ -122,7 +122,7 @@ def check(config: ModelConfig) -> None:
 @pytest.fixture(autouse=True)
 def _experts_set_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which tokens an expert reads is a shape that the router decides: see its class."""
-    monkeypatch.setattr(MixtureOfExperts, "mixed", lambda self, x, *_: x)
+    monkeypatch.setattr(MixtureOfExperts, "run_experts", lambda self, x, *_: x)
 
 
 def updated(config: ModelConfig) -> Callable[[], None]:
