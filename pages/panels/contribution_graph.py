@@ -109,9 +109,9 @@ def _says_rest(facts: GraphFacts) -> str:
 def says_how_to_read(facts: GraphFacts) -> str:
     """Wires, dots and colour in one line."""
     text = _(
-        "Wire: how much of a token's vector comes from another, which need not be what the "
-        "prediction depends on. Orange: what reaches {token}. Dot: how much a token has gathered "
-        "so far. Click a token to pin it."
+        "A wire shows how much of a token's vector comes from another, which need not be "
+        "what the prediction depends on. Orange is what reaches {token}. A dot shows how "
+        "much a token has gathered so far. Click a token to pin it."
     )
     return text.format(token=called(facts.run, facts.token))
 
@@ -133,7 +133,7 @@ def says_window(facts: GraphFacts) -> str:
     drawn = facts.drawn
     if drawn.is_whole:
         return ""
-    text = _("Shown: tokens {first} to {last} of {n}.")
+    text = _("Tokens {first} to {last} of {n} are shown.")
     return text.format(first=from_one(drawn.first), last=drawn.end, n=drawn.n)
 
 

@@ -197,8 +197,8 @@ def one_head(run: Run, layer: int, head: int, token: int) -> None:
     drawn, n = labelled.window(run, token), len(run.input.labels)
     if drawn.stop - drawn.start < n:
         text = _(
-            "Shown: tokens {first} to {last} of {n}, around the pinned one; pin another to "
-            "move the window."
+            "Tokens {first} to {last} of {n} are shown, around the pinned one; pin "
+            "another to move the window."
         )
         note(text.format(first=from_one(drawn.start), last=drawn.stop, n=n))
     if not present.is_on():

@@ -160,7 +160,7 @@ def test_the_page_works_at_extremes(at, link: dict):
 def test_many_tokens_are_shown_through_a_window_that_is_named(at, step: str):
     visit(at, **SMALL, **RANDOM, seq_len=256, attention_step=step, token=100)
     assert_works(at)
-    assert "Shown: tokens 85 to 116 of 256" in said(at)
+    assert "Tokens 85 to 116 of 256 are shown" in said(at)
     (pinned,) = {shape["y0"] for shape in figure(at, "strip")["layout"]["shapes"][1:]}
     assert pinned == 100 - 84 - 0.5
     move(at, "key", 3)

@@ -157,5 +157,7 @@ def test_a_is_measured_on_its_own_answers_where_its_task_is_another():
     alone = said_of_layers(preset="sort", text="hello")
     kept = text_of((Kept("sorter", (("preset", "sort"),)),))
     both = said_of_layers(preset="stories-en-zh", text="hello", kept=kept)
-    assert alone.startswith("Loss on this text:") and "**B**: Loss on this text:" in both
+    assert (
+        alone.startswith("The loss on this text is") and "**B**: The loss on this text is" in both
+    )
     assert both.startswith(f"**A** · `sorter`: {alone}")

@@ -219,8 +219,8 @@ def test_states_are_shared_among_devices_and_activations_are_not():
     table = frame(at, "largest batch per device").set_index("device")
     n = int(table.loc["NVIDIA H200 SXM", "largest batch per device"])
     assert n == 1
-    assert f"Largest batch on that type: {n} per device, {8 * n} in total" in info(
-        at, "Largest batch on that type"
+    assert f"The largest batch on that type is {n} per device and {8 * n} in total" in info(
+        at, "The largest batch on that type"
     )
     assert "8 × NVIDIA H100 SXM" in info(at, "one device would take")
     move(at, "checkpointing", True)

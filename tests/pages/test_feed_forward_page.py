@@ -138,7 +138,7 @@ def test_experts_are_tried_limited_and_left_again():
     press(at, "try_experts")
     assert_works(at)
     assert settings(at)["n_experts"] == "8"
-    assert "Router: linear layer without bias" in said(at)
+    assert "The router is a linear layer without bias" in said(at)
     assert "There is no capacity limit" in said(at)
     press(at, "with_capacity")
     assert settings(at)["expert_capacity"] == "1.0" and "assignments dropped:" in said(at)

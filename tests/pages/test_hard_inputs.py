@@ -312,6 +312,6 @@ def test_another_error_in_the_model_is_not_hidden(monkeypatch: pytest.MonkeyPatc
 def test_of_a_long_text_masks_are_drawn_around_the_pinned_token():
     at = opened("pages/masks.py", text="a b c " * 100, token=250, panel="steps", d_model=32)
     assert_works(at)
-    assert "Shown: tokens 173 to 300 of 300, around the pinned one" in said(at)
+    assert "Tokens 173 to 300 of 300 are shown, around the pinned one" in said(at)
     for key in ("mask_map", "score_map", "pattern_map"):
         assert len(orjson.dumps(figure(at, key))) < 300_000

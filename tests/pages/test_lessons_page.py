@@ -835,7 +835,7 @@ def test_the_word_that_is_asked_about_is_the_one_outlined(step: int):
     query["text"] = query["text"].replace("+", " ")
     at = opened("pages/seq2seq.py", panel="alignment", **query)  # beside the card this is not said
     assert_works(at)
-    assert f"Outlined: `{asked_about}` is linked" in said(at)
+    assert f"The outlined word `{asked_about}` is linked" in said(at)
 
 
 def test_no_tooltip_of_the_card_covers_the_buttons_of_the_answer():

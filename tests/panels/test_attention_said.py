@@ -116,7 +116,7 @@ def test_what_is_not_drawn(monkeypatch: pytest.MonkeyPatch):
     assert in_english(monkeypatch, steps.says_drawn, HEAD) == ""
     part = Window(0, 1, 3)
     said = in_english(monkeypatch, shared.says_window, HEAD, part)
-    assert said.startswith("Shown: tokens 1 to 1 of 3") and "receive 90% of its weight" in said
+    assert said.startswith("Tokens 1 to 1 of 3 are shown") and "receive 90% of its weight" in said
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_which_token_is_read_most(monkeypatch: pytest.MonkeyPatch):
         in said["en"]
     )
     assert "`the₁`" in said["zh"]
-    assert "each token's largest weights, at most 4; weights below" in in_english(
+    assert "Each token's largest weights are shown, at most 4; those below" in in_english(
         monkeypatch, pattern.says_lines, HEAD, 4
     )
 
@@ -300,7 +300,7 @@ def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS, "layer", (0, 0)))
     assert "The sharpest of the 2 heads is layer 1, head 2 (0.50 bits)" in said
     assert "Number of heads with over half of their weight on one kind of position" in said
-    assert "kind of position: induction 1. Closest" in said
+    assert "kind of position: induction 1. The head closest" in said
     assert said.endswith(
         "previous-token head: layer 2, head 1 (30% of its weight on the previous token)."
     )

@@ -88,7 +88,7 @@ WRITING = pd.DataFrame(
 
 def test_what_adds_most_is_named_where_it_is_added_as_it_is(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, flow.says_flow, FlowFacts(RUN, WRITING))
-    assert "The sub-layer that adds the most: feed-forward (RMS 1.50)." in said
+    assert "The sub-layer that adds the most is feed-forward (RMS 1.50)." in said
     for changes in ({"norm_placement": "sandwich"}, {"residual": False}):
         run = replace(RUN, config=CONFIG.replace(**changes))
         said = in_english(monkeypatch, flow.says_flow, FlowFacts(run, WRITING))

@@ -223,7 +223,7 @@ def test_a_text_longer_than_the_model_was_made_for(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("changes", "end"),
     [
-        ({}, "communication."),
+        ({}, "is not counted."),
         ({"has_dropout": True}, "dropout itself."),
         ({"has_dropout": True, "has_head_bias": True}, "kept in memory."),
         ({"is_training": False}, "stay at 16 bits."),
@@ -238,7 +238,7 @@ def test_what_fits(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, fits.says_fits, FITS)
     assert said["en"] == (
         "For training: 8 GB fits on 1 of 2 devices; the smallest is NVIDIA T4. "
-        "It does not fit on this device. Usable: up to 90% of each device's memory."
+        "It does not fit on this device. Up to 90% of each device's memory is used."
     )
     assert "NVIDIA T4" in said["zh"] and "90%" in said["zh"]
     assert (
@@ -262,7 +262,7 @@ def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
         "For training with data parallelism: each of 8 devices needs 8 GB, which fits on 1 of 1 "
         "device types;"
     )
-    assert "Largest batch on that type: 3 per device, 24 in total." in said
+    assert "The largest batch on that type is 3 per device and 24 in total." in said
     most = replace(facts, devices=(Fits("t4", 14 * GB, 8 * GB, LARGEST_BATCH, 1),))
     assert "at least 65,536 per device" in in_both(monkeypatch, fits.says_fits, most)["en"]
     none = replace(facts, devices=FITS.devices[:1])
@@ -272,7 +272,7 @@ def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
     used = replace(facts, is_training=False, chunk=8192, growth=GROWN)
     said = in_both(monkeypatch, fits.says_fits, used)["en"]
     assert "For inference with tensor parallelism: each of 8 devices needs 8 GB" in said
-    assert "Largest batch on that type: 3." in said
+    assert "The largest batch on that type is 3." in said
     assert "on each of" not in in_both(monkeypatch, fits.says_growth, used)["en"]
     search = in_both(monkeypatch, fits.says_search, used)
     assert search["en"].startswith("Tensor parallelism") and "n_kv_heads" in search["zh"]
@@ -409,7 +409,7 @@ def test_the_reach(monkeypatch: pytest.MonkeyPatch):
         "q_proj comes nearest to the roofline (50% of it) and scores stays furthest below it "
         "(4.0%)." in said
     )
-    assert "Above the roofline: softmax. The operands came from a cache" in said
+    assert "These are above the roofline: softmax. The operands came from a cache" in said
     said = in_both(monkeypatch, roofline.says_left_out, BELOW)["en"]
     assert "only estimated: softmax (at least 2 s, up to 3 GB). Choose fewer" in said
 

@@ -413,7 +413,7 @@ def test_a_teacher_is_said_to_help_where_it_does(losses, verdict: str):
 def test_what_is_learned_from_inside_the_teacher_is_named():
     facts, how = distilled((1.0, 1.5, 1.2)), Distillation(hidden_weight=10.0, attention_weight=0.1)
     said = distillation.says_how(replace(facts, how=how), is_recorded=False)
-    assert "hidden states (weight 10), attention (weight 0.1)" in said
+    assert "hidden states (weight 10) and attention (weight 0.1)" in said
     said = distillation.says_how(facts, is_recorded=False)
     assert "hidden" not in said and "Equal FLOPs stand in for equal time" in said
 
@@ -748,7 +748,9 @@ OWN = replace(
 
 def test_variants_of_the_reader_have_a_ring_and_no_time_of_another_moment():
     said = frontier.says_how(OWN, "A processor")
-    assert "use its model. Ringed: 1 variant that you made in this session. Measured" in said
+    assert (
+        "use its model. A ring marks the 1 variant that you made in this session. Measured" in said
+    )
     assert not OWN.is_of_time and OWN.time_ratio(OWN.variants[-1]) is None
     timed = [
         replace(each, token_seconds=t) for each, t in zip(OWN.variants, (2, 1, 3, 4), strict=True)

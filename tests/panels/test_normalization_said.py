@@ -56,7 +56,7 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
             "relative to that in layer 8, by norm placement: pre (as in yours): 2 times as large; "
             "post: 1 × 10⁻⁵ times as large",
         ),
-        (HALF, "Measured so far: 3 of 4 stacks. Gradient in layer 1"),
+        (HALF, "So far 3 of 4 stacks are measured. Gradient in layer 1"),
         (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "vanishes or explodes."),
         (
             replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.5), WayBack("post", 8.0, 4.5))),
@@ -153,16 +153,16 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
     assert "after every layer (1.00×)" in said
     exponents = in_both(monkeypatch, theory.says_exponents, THEORY)["en"]
     assert exponents == (
-        "Thin lines: the powers of depth that theory predicts, drawn from the measured value at "
-        "1 layer. Fitted to stacks of 2 or more layers: post: depth^0.01, theory 0.00; pre: "
-        "depth^−0.48, theory −0.50."
+        "Thin lines show the powers of depth that theory predicts, drawn from the "
+        "measured value at 1 layer. Fitted to stacks of 2 or more layers: post: "
+        "depth^0.01, theory 0.00; pre: depth^−0.48, theory −0.50."
     )
 
 
 @pytest.mark.parametrize(
     ("changes", "english"),
     [
-        ({"n_done": 21, "slopes": ()}, "so far: 21 of 30 stacks"),
+        ({"n_done": 21, "slopes": ()}, "So far 21 of 30 stacks"),
         ({"slopes": ()}, "Choose norm placement pre or post"),
         ({"slopes": SLOPES[1:]}, "Also show norm placement post"),
         (
@@ -194,7 +194,7 @@ def test_why_theory_may_differ(monkeypatch, changes: dict, english: str):
 def test_a_trained_models_own_loss(monkeypatch):
     facts = OwnFacts(NO_CURVES, 0.5, 3.25, seed=0, strongest=4, weakest=1)
     said = in_both(monkeypatch, layers.says_loss, facts)["en"]
-    assert "0.50 nats after training, 3.25 with" in said and "layer 4 has the largest" in said
+    assert "0.50 nats after training and 3.25 with" in said and "layer 4 has the largest" in said
 
 
 def placed(rms: float) -> Placed:
@@ -309,7 +309,7 @@ def test_what_a_warm_up_does(monkeypatch):
     ends, without = (("pre", 0.97), ("post", 1.97)), (("pre", 0.61), ("post", 3.1))
     facts = replace(RACE, spec=WARM, losses=ends, without_warmup=without)
     said = in_both(monkeypatch, race.says_race, facts)["en"]
-    assert "Loss without the warm-up: pre 0.61, post 3.10 nats." in said
+    assert "Without the warm-up the loss is pre 0.61, post 3.10 nats." in said
     assert (
         "benefit from small first updates: post. "
         "Norm placements that the warm-up only slows down: pre."

@@ -85,7 +85,7 @@ SHOWN = TableFacts(SINUSOIDAL, np.zeros((8, 4)), (0, 2, 1, 3), 4, 3, (2, 3), 8.0
         (
             replace(SHOWN, kind=ALIBI),
             8,
-            "Darkest color: a bias of -8 or lower, i.e., a weight divided by 2,981",
+            "The darkest color stands for a bias of -8 or lower, i.e., a weight divided by 2,981",
         ),
         (replace(SHOWN, width=512), 8, "4 of 512 columns are shown."),
     ],
@@ -187,7 +187,7 @@ def test_which_kind_stays_sharp(monkeypatch):
     trained = in_both(monkeypatch, beyond.says_sharpest, replace(BEYOND, is_trained=True))["en"]
     assert trained.endswith("trained with one encoding only.")
     half = in_both(monkeypatch, beyond.says_sharpest, replace(BEYOND, n_kinds=2))["en"]
-    assert half.startswith("Measured so far: 2 of 5 encodings. At 16 tokens,")
+    assert half.startswith("So far 2 of 5 encodings are measured. At 16 tokens,")
     alone = replace(BEYOND, spreads=SPREADS[:1])
     assert in_both(monkeypatch, beyond.says_sharpest, alone)["en"] == ""
     refused = Refused(LEARNED, (16, 32), Fault("no room"))
@@ -241,7 +241,7 @@ CLAIMS = ClaimsFacts(
 
 def test_what_brings_order_as_distance_alone(monkeypatch):
     said = in_both(monkeypatch, claims.says_relative, CLAIMS)["en"]
-    assert said.startswith("Measured so far: 2 of 5 encodings. With RoPE, order matters")
+    assert said.startswith("So far 2 of 5 encodings are measured. With RoPE, order matters")
     assert "distance alone. Measured with these weights: 8 positions, k = 2" in said
     none = replace(CLAIMS, verdicts={NONE: CLAIMS.verdicts[NONE]})
     assert "No encoding measured" in in_both(monkeypatch, claims.says_relative, none)["en"]
@@ -298,7 +298,7 @@ def test_each_verdict_is_explained(monkeypatch, kind, found: Verdict, english: s
 def test_what_the_matrix_looks_like(monkeypatch):
     turned = ShiftFacts(2, np.eye(4), 8, is_fitted=False)
     said = in_both(monkeypatch, claims.says_shift, turned, ROPE)["en"]
-    assert "rotates its pair by k = 2" in said and "Shown: the first 4 of 8 features." in said
+    assert "rotates its pair by k = 2" in said and "The first 4 of 8 features are shown." in said
     fitted = in_both(monkeypatch, claims.says_shift, replace(turned, is_fitted=True), LEARNED)["en"]
     assert fitted.startswith("Fitted by least squares")
     assert (

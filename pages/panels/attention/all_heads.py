@@ -80,8 +80,8 @@ def _looks_back(facts: AllHeads) -> str:
         return ""
     nearest = facts.nearest(PREVIOUS)
     text = _(
-        "Closest to a previous-token head: {head} ({share:.0%} of its weight on the "
-        "previous token)."
+        "The head closest to a previous-token head is {head} ({share:.0%} of its weight "
+        "on the previous token)."
     )
     head = shared.head_called(nearest["layer"], nearest["head"])
     return text.format(head=head, share=nearest[PREVIOUS])
@@ -114,7 +114,7 @@ def says_colors(facts: AllHeads) -> str:
         said = sentences(said, text)
     if len(facts.heads) <= MOST_HEADS:
         return said
-    text = _("Shown: the first {n} of {all} heads in this order; the table lists all of them.")
+    text = _("The first {n} of {all} heads in this order are shown; the table lists all of them.")
     return sentences(text.format(n=MOST_HEADS, all=len(facts.heads)), said)
 
 

@@ -110,13 +110,13 @@ def says_shares(facts: ContributionFacts) -> str:
     """Which keys are drawn, and what is counted."""
     notes, most = [], contribution_picture.MOST_KEYS
     if facts.n_seen > most:
-        text = _("Shown: of {all} visible keys, the {n} with the largest weight or share.")
+        text = _("Of {all} visible keys, the {n} with the largest weight or share are shown.")
         notes.append(text.format(n=most, all=facts.n_seen))
     notes.append(
         _(
-            "Share: the component of each contribution along the attention output at this "
-            "token, before dropout; all rows sum to 100%. A row with a negative share works "
-            "against the others."
+            "The share is the component of each contribution along the attention output "
+            "at this token, before dropout; all rows sum to 100%. A row with a negative "
+            "share works against the others."
         )
     )
     return sentences(*notes)

@@ -40,8 +40,8 @@ def says_most_read(facts: HeadFacts) -> str:
 def says_lines(facts: HeadFacts, n_lines: int) -> str:
     """Which lines are drawn."""
     text = _(
-        "Shown: each token's largest weights, at most {n}; weights below {least:.0%} are "
-        "shown only for the pinned token."
+        "Each token's largest weights are shown, at most {n}; those below {least:.0%} "
+        "only for the pinned token."
     )
     drawn = shared.says_window(facts, facts.drawn(MOST_TOKENS))
     return sentences(text.format(n=n_lines, least=bipartite.LEAST), drawn)

@@ -176,9 +176,10 @@ def kind_choice() -> str:
 def says_how() -> str:
     """What was drawn, how scores are made, and where the threshold is from."""
     text = _(
-        "Each cell: a head's mean weight over the second copy. Mean over {n} rows of random "
-        "tokens of the model's vocabulary (seed {seed}). The scores are those of Olsson et al. "
-        "2022, who set no threshold; here a name needs more than half of the weight."
+        "Each cell shows a head's mean weight over the second copy. Mean over {n} rows of "
+        "random tokens of the model's vocabulary (seed {seed}). The scores are those of "
+        "Olsson et al. 2022, who set no threshold; here a name needs more than half of "
+        "the weight."
     )
     return text.format(n=N_ROWS, seed=SEED)
 

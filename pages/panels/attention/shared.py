@@ -87,8 +87,8 @@ def says_window(facts: HeadFacts | StepFacts, drawn: Window) -> str:
     if drawn.is_whole:
         return ""
     text = _(
-        "Shown: tokens {first} to {last} of {n}, around the pinned one; they receive {share} "
-        "of its weight. All numbers are computed over all tokens."
+        "Tokens {first} to {last} of {n} are shown, around the pinned one; they receive "
+        "{share} of its weight. All numbers are computed over all tokens."
     )
     share = percent(facts.held(drawn))
     return text.format(first=from_one(drawn.first), last=drawn.end, n=drawn.n, share=share)

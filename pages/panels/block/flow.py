@@ -42,7 +42,7 @@ def says_flow(facts: FlowFacts) -> str:
         said.insert(1, _one_token(facts.run, facts.loudest, facts.is_apart))
     most = facts.largest_write
     if most is not None and facts.run.config.norm.residual:
-        text = _("The sub-layer that adds the most: {part} (RMS {rms}).")
+        text = _("The sub-layer that adds the most is {part} (RMS {rms}).")
         said.insert(-1, text.format(part=most["label"], rms=hundredths(most["rms"])))
     return sentences(*said)
 

@@ -52,7 +52,7 @@ def says_settings(differing: list[str], moved_along: list[str]) -> str:
     said = text.format(n=len(differing), names=shared.some_of(differing))
     if not moved_along:
         return said
-    text = _("Changed as a consequence: {names}.")
+    text = _("These change as a consequence: {names}.")
     return f"{said}  \n{text.format(names=enumeration(moved_along))}"
 
 
@@ -157,9 +157,9 @@ def what_differs(pair: Pair) -> None:
         tell(says_counts(facts))
     show_whole(numbers(facts))
     text = _(
-        "Counts are exact; no model is built. FLOPs: matrix products for texts of {n:,} "
-        "tokens. Bytes: {weight_format}, 1 GB = 10⁹ bytes. Memory for inference is an "
-        "estimate. –: not applicable."
+        "Counts are exact; no model is built. FLOPs are those of matrix products for "
+        "texts of {n:,} tokens. Bytes are those of {weight_format}; 1 GB is 10⁹ bytes. "
+        "Memory for inference is an estimate. –: not applicable."
     )
     note(text.format(n=facts.n, weight_format=format_name(facts.weight_format)))
     if len(table):

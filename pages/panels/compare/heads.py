@@ -38,8 +38,8 @@ def says_heads(facts: HeadDistances) -> str:
     """How far apart the heads are, which most, and whether heads keep their numbers."""
     text = _(
         "Heads of A and B with the same number are {mean:.3f} apart on average (0: "
-        "identical, 1: disjoint; {n} queries). Furthest apart: layer {layer}, head "
-        "{head}, {most:.3f}."
+        "identical, 1: disjoint; {n} queries). Furthest apart is layer {layer}, head "
+        "{head}, with {most:.3f}."
     )
     layer, head = map(from_one, facts.furthest)
     said = text.format(
@@ -55,8 +55,8 @@ def says_heads(facts: HeadDistances) -> str:
 def says_distance(*, trained_apart: bool) -> str:
     """How to read the distances."""
     said = _(
-        "Distance: half the sum of |A − B| over the keys (total variation), averaged "
-        "over the queries that can attend to more than one key."
+        "The distance is half the sum of |A − B| over the keys (total variation), "
+        "averaged over the queries that can attend to more than one key."
     )
     if not trained_apart:
         return said

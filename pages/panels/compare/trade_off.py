@@ -133,10 +133,10 @@ def what_one_pays(run: Run) -> None:
         show(draw_front, *shown, key="trade_off_dots", on_click=take)
         note(
             _(
-                "Filled: on the Pareto front, where no other configuration is at least as good on "
-                "both axes and better on one. Hollow: dominated. Both axes are logarithmic. "
-                "Names are shown where there is room, and always on hover. Click a dot to set it "
-                "as B."
+                "Filled dots are on the Pareto front, where no other configuration is at "
+                "least as good on both axes and better on one. Hollow dots are dominated. "
+                "Both axes are logarithmic. Names are shown where there is room, and "
+                "always on hover. Click a dot to set it as B."
             )
         )
 

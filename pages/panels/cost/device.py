@@ -51,7 +51,7 @@ def says_how(facts: DeviceSpeed) -> str:
     text = _(
         "Each dot shows the second-fastest of up to {repeats} repeats after a warm-up. "
         "Arrays of {size} exceed the caches; smaller ones may not. Other work on this "
-        "machine makes it look slower. Dashed: the values that form the roofline."
+        "machine makes it look slower. Dashed lines are the values that form the roofline."
     )
     said = text.format(repeats=facts.repeats, size=bytes_text(facts.largest_array))
     if facts.has_all_sizes:

@@ -29,7 +29,7 @@ fit_facts = lru_cache(maxsize=64)(device_fit.fit_facts)
 
 def says_fits(facts: FitFacts) -> str:
     """What is enough, what is not, and how much of a device's memory counts."""
-    text = _("Usable: up to {usable:.0%} of each device's memory.")
+    text = _("Up to {usable:.0%} of each device's memory is used.")
     use = _("For training:") if facts.is_training else _("For inference:")
     if facts.n_devices > 1:
         use = _("For inference with tensor parallelism:")
@@ -79,11 +79,13 @@ def _shared(facts: FitFacts) -> str:
         all=len(facts.devices),
         device=shared.device(facts.smallest.device, facts.here),
     )
-    text = _("Largest batch on that type: {all}.")
+    text = _("The largest batch on that type is {all}.")
     if facts.is_training:
-        text = _("Largest batch on that type: {each} per device, {all} in total.")
+        text = _("The largest batch on that type is {each} per device and {all} in total.")
         if facts.smallest.batch == LARGEST_BATCH:
-            text = _("Largest batch on that type: at least {each} per device, {all} in total.")
+            text = _(
+                "The largest batch on that type is at least {each} per device and {all} in total."
+            )
     batch = text.format(each=f"{facts.smallest.batch:,}", all=f"{facts.whole_batch:,}")
     return sentences(said, batch)
 
@@ -102,9 +104,9 @@ def says_parts(facts: FitFacts) -> str:
 def says_speed() -> str:
     """What limits the tokens a second."""
     return _(
-        "Upper bound on tokens/s: new tokens of all texts together, from data-sheet figures. "
-        "A step takes at least as long as the slower of two things: reading the active weights "
-        "and the cache once, and computing (Pope et al. 2022)."
+        "The upper bound on tokens/s counts new tokens of all texts together, from "
+        "data-sheet figures. A step takes at least as long as the slower of two things: "
+        "reading the active weights and the cache once, and computing (Pope et al. 2022)."
     )
 
 

@@ -119,23 +119,24 @@ def says_decoding(facts: Decoding) -> str:
 def says_counted(facts: StepFacts) -> str:
     """What is counted, and what is not."""
     said = _(
-        "Matrix products are counted exactly, 2·m·n·k each, which equals torch's own count "
-        "for eager attention, forward and backward. Not counted: norms, softmax, activation "
-        "functions, additions, the optimizer. Masked pairs are computed, then discarded."
+        "Matrix products are counted exactly, 2·m·n·k each, which equals torch's own "
+        "count for eager attention, forward and backward. Norms, softmax, activation "
+        "functions, additions and the optimizer are not counted. Masked pairs are "
+        "computed, then discarded."
     )
     if facts.config.local_window:
         said = _(
-            "Matrix products are counted exactly, 2·m·n·k each, forward and backward. Not "
-            "counted: norms, softmax, activation functions, additions, the optimizer. A causal "
-            "mask saves nothing, but a local layer is counted with the keys of its window only "
-            "(n_local_keys): a kernel for windows skips the rest, which a masked product "
-            "computes and discards."
+            "Matrix products are counted exactly, 2·m·n·k each, forward and backward. "
+            "Norms, softmax, activation functions, additions and the optimizer are not "
+            "counted. A causal mask saves nothing, but a local layer is counted with the "
+            "keys of its window only (n_local_keys): a kernel for windows skips the rest, "
+            "which a masked product computes and discards."
         )
     if not facts.config.attends:
         said = _(
             "Matrix products are counted exactly, 2·m·n·k each, forward and backward; a "
-            "state is counted token by token, following its recurrence. Not counted: norms, "
-            "activation functions, additions, the optimizer."
+            "state is counted token by token, following its recurrence. Norms, activation "
+            "functions, additions and the optimizer are not counted."
         )
     return sentences(said, shared.capacity_note(facts.config))
 

@@ -205,9 +205,9 @@ def says_estimate(facts: MemoryFacts) -> str:
         stored, chunk = _says_stored(facts), shared.says_chunk(facts.chunk)
         return sentences(sharing, stored, chunk, _says_use())
     said = _(
-        "Estimated term by term for the modules that run here; in tests, "
-        "the estimate is within 15% of a real step measured tensor by tensor. Not counted: "
-        "memory used by the framework, allocator and kernels, and for communication."
+        "Estimated term by term for the modules that run here; in tests, the estimate is "
+        "within 15% of a real step measured tensor by tensor. Memory used by the "
+        "framework, allocator and kernels, and for communication, is not counted."
     )
     more = ""
     if facts.setup.fused and facts.has_head_bias:
@@ -234,9 +234,9 @@ def _says_stored(facts: MemoryFacts) -> str:
 
 def _says_use() -> str:
     return _(
-        "Logits are computed for the last token of each prompt only. Not counted: scales of "
-        "int8 and int4, and memory used by the framework and the allocator. With weights below "
-        "16 bits, the cache and activations stay at 16 bits."
+        "Logits are computed for the last token of each prompt only. Scales of int8 and "
+        "int4, and memory used by the framework and the allocator, are not counted. With "
+        "weights below 16 bits, the cache and activations stay at 16 bits."
     )
 
 

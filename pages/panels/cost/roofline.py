@@ -58,12 +58,12 @@ WAITING = {
 }
 ABOVE = {
     Bound.MEMORY: N_(
-        "Above the roofline: {names}. The operands came from a cache, or the device was busy "
-        "when its bandwidth was measured."
+        "These are above the roofline: {names}. The operands came from a cache, or the "
+        "device was busy when its bandwidth was measured."
     ),
     Bound.COMPUTE: N_(
-        "Above the roofline: {names}. The device was probably busy when its peak was "
-        "measured: measure again."
+        "These are above the roofline: {names}. The device was probably busy when its "
+        "peak was measured: measure again."
     ),
 }
 OPERATIONS = {
@@ -237,9 +237,9 @@ def says_how(case: Case) -> str:
         "Measured here ({where}): medians after warm-up (error bars: quartiles) with "
         "random operands (seed {seed}). Successive calls use different weights and cached "
         "keys and values until as many bytes have been read as the model holds, so that "
-        "hardware caches behave as in the model. Bytes: each operand read once, each "
-        "result written once. Included in the layer but not in its operations: biases, "
-        "masks, positional encoding, QK norms, head reshaping."
+        "hardware caches behave as in the model. Bytes count each operand read once and "
+        "each result written once. Included in the layer but not in its operations: "
+        "biases, masks, positional encoding, QK norms, head reshaping."
     )
     return text.format(where=shared.where(case.place), seed=case.seed)
 

@@ -133,15 +133,17 @@ def says_sharing(*, is_training: bool) -> str:
     """What several devices share, and what each has for itself."""
     if not is_training:
         return _(
-            "Tensor parallelism (Shoeybi et al. 2019): all devices together serve one batch. "
-            "Weights, heads, hidden activations and logits are split evenly; the KV cache is "
-            "split by key/value heads, so at most n_kv_heads ways; latent vectors and the "
-            "residual stream are on each device. Not counted: communication."
+            "Tensor parallelism (Shoeybi et al. 2019): all devices together serve one "
+            "batch. Weights, heads, hidden activations and logits are split evenly; the "
+            "KV cache is split by key/value heads, so at most n_kv_heads ways; latent "
+            "vectors and the residual stream are on each device. Communication is not "
+            "counted."
         )
     return _(
-        "Data parallelism with ZeRO stage 3 (Rajbhandari et al. 2020): weights, gradients, "
-        "master weights and optimizer states are split evenly. Activations are not, since each "
-        "device has its own batch. Not counted: the gathered weights of the current layer."
+        "Data parallelism with ZeRO stage 3 (Rajbhandari et al. 2020): weights, "
+        "gradients, master weights and optimizer states are split evenly. Activations are "
+        "not, since each device has its own batch. The gathered weights of the current "
+        "layer are not counted."
     )
 
 

@@ -167,7 +167,7 @@ def says_how(facts: SweepFacts) -> str:
     text = _(
         "Measured here: {where}. One layer of this model, with random weights and input "
         "(seed {seed}), {start}; medians of up to {repeats} samples after warm-up (error "
-        "bars: quartiles). Memory: the peak beyond weights and input{counted}."
+        "bars: quartiles). Memory is the peak beyond weights and input{counted}."
     )
     on_cpu = _(", counted tensor by tensor; memory used inside kernels is not included")
     place = facts.lines[0].place

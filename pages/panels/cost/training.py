@@ -231,11 +231,11 @@ def what_training_takes(config: ModelConfig) -> None:
     with right:
         show(draw_hours, *shown, facts=training_facts, key="hours_bars")
         text = _(
-            "Time = FLOPs (with recomputation) / (devices · utilization · peak). Hatched: "
-            "this many devices cannot hold weights, gradients and optimizer states, even when "
-            "fully sharded and without activations (“{panel}” counts those too). "
-            "Communication, failures and evaluation count only if the utilization you set "
-            "includes them."
+            "Time = FLOPs (with recomputation) / (devices · utilization · peak). In the "
+            "hatched range this many devices cannot hold weights, gradients and optimizer "
+            "states, even when fully sharded and without activations (“{panel}” counts "
+            "those too). Communication, failures and evaluation count only if the "
+            "utilization you set includes them."
         )
         note(text.format(panel=_(shared.FITS)))
     with details(_("Specifications of all devices"), icon=":material/table_rows:"):

@@ -145,8 +145,8 @@ def what_makes_up_for_errors(run: Run) -> None:
         show(exponents, *at, facts=column_facts, key="awq_exponents")
     note(
         _(
-            "Error: squared error of the matrix's output on the calibration text, "
-            "relative to the squared output."
+            "The error is the squared error of the matrix's output on the calibration "
+            "text, relative to the squared output."
         )
     )
     download("columns.csv", lambda: column_table(facts).to_csv(index=False), "text/csv")

@@ -256,9 +256,9 @@ def which_layers_can_go(run: Run) -> None:
             say(says_siblings, facts=recorded_deletions)
         show(siblings, facts=recorded_deletions, key="siblings")
         text = _(
-            "Recorded: {n} layers, {updates} updates; mean of {seeds} seeds with 3 random "
-            "orders each; the band is their range. A deleted sub-layer is bypassed together "
-            "with its norm."
+            "The recording has {n} layers and {updates} updates; lines show the mean of "
+            "{seeds} seeds with 3 random orders each; the band is their range. A deleted "
+            "sub-layer is bypassed together with its norm."
         )
         note(text.format(n=N_LAYERS, updates=N_UPDATES, seeds=len(SEEDS)))
         return
@@ -273,9 +273,9 @@ def which_layers_can_go(run: Run) -> None:
         show(lines, weights, facts=facts_of, key="deleted_lines")
     note(
         _(
-            "Nothing is retrained. Least needed: lowest loss when that part alone is deleted. "
-            "Random: 3 orders, seeds 0 to 2; the band is their range. What is deleted is "
-            "bypassed."
+            "Nothing is retrained. Least needed is the part with the lowest loss when it "
+            "alone is deleted. There are 3 random orders, with seeds 0 to 2; the band is "
+            "their range. What is deleted is bypassed."
         )
     )
     rows = deletion_table(facts_of(weights))

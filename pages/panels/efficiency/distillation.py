@@ -155,15 +155,15 @@ def says_how(facts: DistillationFacts, *, is_recorded: bool) -> str:
     """What was trained, and where the numbers are from."""
     how = facts.how
     text = _(
-        "Task, recipe and batches are those of the teacher, with fewer updates; {share} of "
-        "the loss on answers comes from the teacher, at temperature {temperature:g}. Bands: "
-        "range over the seeds. All losses are on the same held-out data."
+        "Task, recipe and batches are those of the teacher, with fewer updates; {share} "
+        "of the loss on answers comes from the teacher, at temperature {temperature:g}. "
+        "Bands show the range over the seeds. All losses are on the same held-out data."
     )
     said = text.format(share=percent(how.teacher_share), temperature=how.temperature)
     if how.hidden_weight or how.attention_weight:
         inside = _(
-            "Added to the loss: hidden states (weight {hidden:g}), attention (weight "
-            "{attention:g})."
+            "The loss also includes hidden states (weight {hidden:g}) and attention "
+            "(weight {attention:g})."
         )
         weights = {"hidden": how.hidden_weight, "attention": how.attention_weight}
         said = sentences(said, inside.format(**weights))

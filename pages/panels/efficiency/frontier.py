@@ -203,8 +203,8 @@ def _says_own(facts: FrontierFacts) -> str:
     if not facts.own:
         return ""
     text = ngettext(
-        "Ringed: {n} variant that you made in this session.",
-        "Ringed: {n} variants that you made in this session.",
+        "A ring marks the {n} variant that you made in this session.",
+        "Rings mark the {n} variants that you made in this session.",
         len(facts.own),
     )
     said = text.format(n=len(facts.own))

@@ -152,8 +152,8 @@ def which_paths(run: Run) -> None:
         show(losses, *at, facts=path_facts, key="path_losses")
     facts = path_facts(*at)
     text = _(
-        "{tokens:,} held-out tokens. Deletions: {n} random draws, seed {seed}; the band is their "
-        "range."
+        "{tokens:,} held-out tokens. Deletions are {n} random draws with seed {seed}; the "
+        "band is their range."
     )
     n_tokens = asked.token_ids.numel()
     note(text.format(tokens=n_tokens, n=paths.N_DRAWS, seed=facts.seed))

@@ -179,7 +179,10 @@ def _measured_here(weights: str, pruned: Pruned, order: list[tuple[Criterion, st
 
 
 def _says_how(before: Recorded | None) -> str:
-    text = _("Nothing is retrained. Random: seed 0. Click a dot to show its model on all pages.")
+    text = _(
+        "Nothing is retrained. What is random is drawn with seed 0. Click a dot to show its "
+        "model on all pages."
+    )
     return sentences(shared.measured_on(before.processor), text) if before else text
 
 

@@ -163,7 +163,9 @@ def says_how(facts: RetrainingFacts, *, is_recorded: bool) -> str:
         "original."
     )
     said = text.format(rate=retraining.RATE)
-    gradually = _("Gradual removal: one step every {n} updates during the first half of training.")
+    gradually = _(
+        "Removal is gradual, one step every {n} updates during the first half of training."
+    )
     return sentences(
         words.trained(is_recorded=is_recorded),
         said,

@@ -170,9 +170,9 @@ def _choose_inside() -> None:
         choose("attention_target", label, AttentionTarget, label_of=targets.__getitem__)
     note(
         _(
-            "Added to the loss: the relative squared distance between the residual streams at "
-            "the same relative depth (0: equal, 1: as far away as a zero vector), and the KL "
-            "divergence of attention, in nats."
+            "The loss also includes the relative squared distance between the residual "
+            "streams at the same relative depth (0: equal, 1: as far away as a zero "
+            "vector), and the KL divergence of attention, in nats."
         )
     )
 

@@ -114,9 +114,10 @@ PANEL = Panel(
         Shown(bends, "bend_curves"),
         Note(
             N_(
-                "Derivatives are computed by autograd. Gray: the chosen activation passes hardly "
-                "any gradient, |φ′(z)| < 0.01. In a gated layer the activation is applied to the "
-                "gate, and z is the gate's pre-activation."
+                "Derivatives are computed by autograd. In the gray range the chosen "
+                "activation passes hardly any gradient: |φ′(z)| < 0.01. In a gated layer "
+                "the activation is applied to the gate, and z is the gate's "
+                "pre-activation."
             )
         ),
     ),

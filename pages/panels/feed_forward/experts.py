@@ -103,13 +103,14 @@ def says_router(facts: RoutingFacts) -> str:
         )
         return fill(text, facts, n=n)
     text = _(
-        "Router: linear layer without bias, softmax over {n} experts, then the top {n_active}."
+        "The router is a linear layer without bias, a softmax over {n} experts, and a "
+        "choice of the top {n_active}."
     )
     if choice.router_kind is RouterKind.SIGMOID:
         text = _(
-            "Router: linear layer without bias, then a sigmoid for each of {n} scores; a "
-            "bias that training adjusts to even out the load is added only when choosing the "
-            "top {n_active}."
+            "The router is a linear layer without bias, then a sigmoid for each of {n} "
+            "scores; a bias that training adjusts to even out the load is added only when "
+            "choosing the top {n_active}."
         )
     weight = _("The chosen experts' weights are their router scores times {routed_scale:g}.")
     if choice.normalize_top_k:

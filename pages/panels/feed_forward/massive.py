@@ -183,7 +183,7 @@ def says_without(found: Without) -> str | None:
 
 def says_left_out(facts: MassiveFacts) -> str | None:
     """How many tokens are shown of a long text."""
-    text = _("Shown: the {n} tokens with the largest values.")
+    text = _("The {n} tokens with the largest values are shown.")
     return text.format(n=MOST_TOKENS) if facts.leaves_out(MOST_TOKENS) else None
 
 

@@ -81,7 +81,9 @@ def says_grid(facts: LensFacts) -> str:
         said.append(_("The darker a cell, the more probable its token."))
     drawn = facts.drawn
     if not drawn.is_whole:
-        text = _("Shown: positions {first} to {last} of {n}; pin another token to see the others.")
+        text = _(
+            "Positions {first} to {last} of {n} are shown; pin another token to see the others."
+        )
         said.append(text.format(first=from_one(drawn.first), last=drawn.end, n=drawn.n))
     if len(facts.layers) < facts.n_layers:
         text = _("{shown} of {n} layers are drawn; the curve and the table below have all of them.")

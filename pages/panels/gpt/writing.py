@@ -361,8 +361,9 @@ def one_token(text: Text, facts: NewTokens) -> None:
 def says_window(facts: NewTokens) -> str:
     """Of a long text, which of the tokens read are drawn, and what the heads put on the others."""
     text = _(
-        "Drawn: the last {shown} of the {n:,} tokens that the heads read. The {before:,} before "
-        "them receive {share:.0%} of all attention, and the first token alone {first:.0%}."
+        "The last {shown} of the {n:,} tokens that the heads read are drawn. The "
+        "{before:,} before them receive {share:.0%} of all attention, and the first token "
+        "alone {first:.0%}."
     )
     before = facts.before_window
     return text.format(

@@ -89,9 +89,9 @@ def _says_jump(facts: OwnFacts) -> str:
 def says_loss(facts: OwnFacts) -> str:
     """Where the trained model's gradient is, and how its loss compares."""
     text = _(
-        "Loss on this text: {trained:.2f} nats after training, {random:.2f} with random "
-        "weights (seed {seed}). After training, layer {most} has the largest gradient and "
-        "layer {least} the smallest."
+        "The loss on this text is {trained:.2f} nats after training and {random:.2f} with "
+        "random weights (seed {seed}). After training, layer {most} has the largest "
+        "gradient and layer {least} the smallest."
     )
     return text.format(
         trained=facts.trained_loss,
@@ -104,9 +104,15 @@ def says_loss(facts: OwnFacts) -> str:
 
 def says_task(run: Run) -> str:
     """What the loss is."""
-    text = _("Loss: cross entropy of the correct answers on this text. Trained on: {task}.")
+    text = _(
+        "The loss is the cross entropy of the correct answers on this text. The model was "
+        "trained on {task}."
+    )
     if run.config.architecture is Architecture.GPT:
-        text = _("Loss: next-token cross entropy on this text. Trained on: {task}.")
+        text = _(
+            "The loss is the next-token cross entropy on this text. The model was trained on "
+            "{task}."
+        )
     card = starts.model(run.weights).card
     task = terms.option(card.task) if card else _("texts that the model's files do not name")
     return sentences(text.format(task=task), _("Measured in evaluation mode; nothing is updated."))

@@ -117,7 +117,7 @@ def _says_warmup(facts: RaceFacts) -> str:
     if not (facts.is_over and facts.without_warmup):
         return ""
     listed, now = _listed(facts.without_warmup), dict(facts.losses)
-    said = [_("Loss without the warm-up: {listed} nats.").format(listed=listed)]
+    said = [_("Without the warm-up the loss is {listed} nats.").format(listed=listed)]
     called = shared.names(now)
     helped = [called[name] for name, loss in facts.without_warmup if now[name] < loss]
     slowed = [called[name] for name, loss in facts.without_warmup if now[name] >= loss]

@@ -95,8 +95,8 @@ def says_exponents(facts: TheoryFacts) -> str:
         for each in facts.slopes
     )
     said = _(
-        "Thin lines: the powers of depth that theory predicts, drawn from the measured value "
-        "at 1 layer. Fitted to stacks of 2 or more layers: {listed}."
+        "Thin lines show the powers of depth that theory predicts, drawn from the "
+        "measured value at 1 layer. Fitted to stacks of 2 or more layers: {listed}."
     )
     return said.format(listed=listing(listed)) if facts.slopes else ""
 

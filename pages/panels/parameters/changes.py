@@ -76,8 +76,8 @@ WHY = {
     "learned_positions": N_("d_model more parameters for each of the max_seq_len positions."),
     "no_biases": N_("One fewer parameter per output of each projection: negligible."),
     "biases": N_("One more parameter per output of each projection: negligible."),
-    "layernorm": N_("A shift as well as a scale: d_model more parameters per norm."),
-    "rmsnorm": N_("No shift, only a scale: d_model fewer parameters per norm."),
+    "layernorm": N_("There is a shift as well as a scale, with d_model more parameters per norm."),
+    "rmsnorm": N_("There is only a scale and no shift, with d_model fewer parameters per norm."),
     "no_norms": N_(
         "All scales and shifts are gone: negligible in number, but important for training."
     ),

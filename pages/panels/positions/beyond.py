@@ -161,7 +161,7 @@ def says_texts(run: Run, trained_len: int) -> str:
             "one, the model performs badly until it is retrained."
         )
     memory = bytes_text(memory_needed(run, trained_len))
-    need = _("Memory: at most about {memory}.").format(memory=memory)
+    need = _("It takes about {memory} of memory at most.").format(memory=memory)
     own = terms.option(run.config.position.position_kind)
     begin = begin.format(n=N_TEXTS, seed=run.seed)
     return sentences(begin, _length_of_file(run, trained_len), random.format(own=own), need)

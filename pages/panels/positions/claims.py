@@ -208,13 +208,15 @@ def says_shift(facts: ShiftFacts | None, kind: PositionKind) -> str:
         )
         return text.format(kind=terms.option(kind))
     text = _(
-        "2 × 2 blocks on the diagonal, the same for every position: each rotates its pair by "
-        "k = {k} times the pair's frequency. Shown: the first {n} of {width} features."
+        "2 × 2 blocks on the diagonal, the same for every position: each rotates its pair "
+        "by k = {k} times the pair's frequency. The first {n} of {width} features are "
+        "shown."
     )
     if facts.is_fitted:
         text = _(
-            "Fitted by least squares: the matrix shows no structure and fails at positions "
-            "that were not fitted (see the claim). Shown: the first {n} of {width} features."
+            "Fitted by least squares: the matrix shows no structure and fails at "
+            "positions that were not fitted (see the claim). The first {n} of {width} "
+            "features are shown."
         )
     return text.format(k=facts.shift, n=len(facts.matrix), width=facts.n_features)
 

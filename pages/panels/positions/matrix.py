@@ -132,8 +132,8 @@ def says_table(facts: TableFacts, n_asked: int) -> str:
         said.append(text.format(n=facts.n))
     if facts.kind is PositionKind.ALIBI:
         text = _(
-            "Darkest color: a bias of {bias:g} or lower, i.e., a weight divided by "
-            "{factor:,.0f} or more."
+            "The darkest color stands for a bias of {bias:g} or lower, i.e., a weight "
+            "divided by {factor:,.0f} or more."
         )
         said.append(text.format(bias=facts.deepest, factor=facts.divided_by))
     if len(facts.columns) < facts.width:

@@ -125,14 +125,16 @@ def _pinned(facts: LinksFacts) -> str:
     if pinned is None or pinned.found is None:
         return ""
     source, target = told_apart(facts.source), told_apart(facts.target)
-    text = _("Outlined: {word} is linked to {found}.")
+    text = _("The outlined word {word} is linked to {found}.")
     others = [literal(source[place]) for place in pinned.true or () if place != pinned.found]
     if pinned.true is not None:
-        text = _("Outlined: {word}, which has no true link, is linked to {found}.")
+        text = _("The outlined word {word}, which has no true link, is linked to {found}.")
         if pinned.found in pinned.true:
-            text = _("Outlined: {word} is linked to {found}; this link is correct.")
+            text = _("The outlined word {word} is linked to {found}; this link is correct.")
         elif others:
-            text = _("Outlined: {word} is linked to {found}, but should be linked to {others}.")
+            text = _(
+                "The outlined word {word} is linked to {found}, but should be linked to {others}."
+            )
     return text.format(
         word=literal(target[pinned.target]),
         found=literal(source[pinned.found]),
@@ -225,12 +227,12 @@ def says_row(facts: LinksFacts) -> str:
 def says_table(facts: HeadsFacts) -> str:
     """How to read the table."""
     said = _(
-        "Validation: held-out sentences that no model was trained on, each with its "
-        "reference translation. This sentence: the current one. Darker is better; click to "
-        "choose a head."
+        "Validation sentences are held out, so that no model was trained on them; each "
+        "has its reference translation. This sentence: the current one. Darker is better; "
+        "click to choose a head."
     )
     if len(facts.table) > MOST_HEADS:
-        text = _("Shown: the first {n} of {all} rows; the table lists all of them.")
+        text = _("The first {n} of {all} rows are shown; the table lists all of them.")
         said = sentences(said, text.format(n=MOST_HEADS, all=len(facts.table)))
     return said
 

@@ -143,9 +143,9 @@ def three_architectures(run: Run) -> None:
     show(architectures_picture.flops, run, facts=task_facts, key="task_flops")
     note(
         _(
-            "Exact count: 2·m·n·k per matrix product, with keys and values cached and logits "
-            "computed once per output token. The encoder-only model reads once and labels as "
-            "many tokens as the other two generate; it generates none."
+            "The exact count is 2·m·n·k per matrix product, with keys and values cached "
+            "and logits computed once per output token. The encoder-only model reads once "
+            "and labels as many tokens as the other two generate; it generates none."
         )
     )
 

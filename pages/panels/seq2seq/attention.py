@@ -197,8 +197,8 @@ def _part(facts: HeadFacts) -> str:
     if part.is_all(*sizes):
         return ""
     text = _(
-        "Shown: queries {first} to {last} of {n} and keys {first_key} to {last_key} of "
-        "{n_keys}, around the pinned tokens."
+        "Queries {first} to {last} of {n} and keys {first_key} to {last_key} of {n_keys} "
+        "are shown, around the pinned tokens."
     )
     return text.format(
         first=part.rows.start + 1,
@@ -281,8 +281,8 @@ def _all_heads(run: Run, which: Head, pins: Pins) -> None:
             )
     note(
         _(
-            "All heads share one scale; gray: masked; tick: pinned token. Click a tile to "
-            "open its head."
+            "All heads share one scale; gray cells are masked, and a tick marks the "
+            "pinned token. Click a tile to open its head."
         )
     )
 
@@ -346,7 +346,9 @@ def _one_head(run: Run, which: Head, pins: Pins) -> None:
             key="two_text_lines",
             on_click=partial(_pin_end, which.kind),
         )
-        text = _("Lines: each query's largest weights (up to {n}), if at least {least:.0%}.")
+        text = _(
+            "Lines show each query's largest weights (up to {n}) that are at least {least:.0%}."
+        )
         note(text.format(n=n_edges, least=bipartite.LEAST))
         if most > 1:
             slider("edges", _("Lines per token"), n_edges, most=most)

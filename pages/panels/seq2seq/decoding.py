@@ -117,7 +117,7 @@ def nats(log_prob: float) -> str:
 
 def says_tree(facts: SearchFacts) -> str:
     """What was explored."""
-    text = _("{n} hypotheses explored: {dropped} pruned, {finished} finished.")
+    text = _("The search explored {n} hypotheses, pruned {dropped} and finished {finished}.")
     said = text.format(
         n=len(facts.nodes),
         dropped=facts.count(Fate.DROPPED),
@@ -145,7 +145,7 @@ def says_steps(facts: SearchFacts) -> str:
     first, last = facts.steps_drawn
     if (first, last) == (1, facts.n):
         return ""
-    text = _("Shown: steps {first} to {last} of {n}, around the chosen one.")
+    text = _("Steps {first} to {last} of {n} are shown, around the chosen one.")
     return text.format(first=first, last=last, n=facts.n)
 
 

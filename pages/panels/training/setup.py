@@ -48,37 +48,40 @@ BETAS = (0.9, 0.95, 0.98, 0.99, 0.999)
 MOMENTA = (0.0, 0.5, 0.8, 0.85, 0.9, 0.95, 0.99)
 TASKS = {
     TaskKind.TEXT: N_(
-        "Predict the next token of a text. Score: bits per character on the held-out "
-        "tenth; lower is better."
+        "Predict the next token of a text. The score is bits per character on the "
+        "held-out tenth; lower is better."
     ),
     TaskKind.STORIES: N_(
-        "Write short stories, token by token (autoregressive). Score: share of generated "
-        "sentences that are grammatical."
+        "Write short stories, token by token (autoregressive). The score is the share of "
+        "generated sentences that are grammatical."
     ),
     TaskKind.INDUCTION: N_(
         "A random sequence repeats: find where the current token occurred before, and "
-        "predict what followed it (induction). Score: share of repeated tokens predicted "
-        "correctly, at distances never trained on."
+        "predict what followed it (induction). The score is the share of repeated tokens "
+        "predicted correctly, at distances never trained on."
     ),
-    TaskKind.COPY: N_("Repeat the letters. Score: share of answers that are entirely right."),
+    TaskKind.COPY: N_(
+        "Repeat the letters. The score is the share of answers that are entirely right."
+    ),
     TaskKind.REVERSE: N_(
-        "Write the letters backward. Score: share of answers that are entirely right."
+        "Write the letters backward. The score is the share of answers that are entirely right."
     ),
     TaskKind.SORT: N_(
-        "Sort the letters alphabetically. Score: share of answers that are entirely right."
+        "Sort the letters alphabetically. The score is the share of answers that are "
+        "entirely right."
     ),
     TaskKind.ADDITION: N_(
-        "Add two numbers; the sum is written from its last digit to its first. Score: "
-        "share of sums that are entirely right."
+        "Add two numbers; the sum is written from its last digit to its first. The score "
+        "is the share of sums that are entirely right."
     ),
     TaskKind.MASKED_WORDS: N_(
         "Masked language modeling: predict masked words from the context on both sides. "
-        "Score: share of masked words predicted correctly."
+        "The score is the share of masked words predicted correctly."
     ),
     TaskKind.TRANSLATION: N_(
         "Translate between English and Chinese; the language of the source sets the "
-        "direction. Score: share of validation sentences translated exactly, over both "
-        "directions."
+        "direction. The score is the share of validation sentences translated exactly, "
+        "over both directions."
     ),
 }
 

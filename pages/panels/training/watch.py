@@ -146,7 +146,7 @@ def says_learning(facts: LearningFacts, name: str) -> str:
     )
     ahead = more = ""
     if facts.ahead:
-        text = _("MTP loss, for tokens further ahead: {losses} nats.")
+        text = _("The MTP loss, for tokens further ahead, is {losses} nats.")
         ahead = text.format(losses=enumeration(f"{loss:.2f}" for loss in facts.ahead))
     if facts.is_overfitting:
         more = _(
@@ -192,8 +192,9 @@ def answers_table(answers: tuple[Answer, ...]) -> pd.DataFrame:
 def smoothing_note(view: RunView) -> str:
     """How the smooth curve is made."""
     text = _(
-        "Smoothed: exponential moving average over steps, half-life {n:g} steps. Validation: "
-        "{rows} held-out examples, the same ones at each evaluation."
+        "Curves are smoothed by an exponential moving average over steps with a half-life "
+        "of {n:g} steps. Validation uses {rows} held-out examples, the same ones at each "
+        "evaluation."
     )
     recipe = view.spec.recipe
     return text.format(n=half_life(view.n_steps), rows=recipe.n_eval_batches * recipe.batch_size)
@@ -317,7 +318,7 @@ def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
         show_now(rates(plan, _=_), key="rates")
     with columns[1]:
         show_now(curves_picture.gradients(pictures[0], steps, _), key="gradients")
-        note(_("Gray: the whole gradient. The darker the blue, the later the layer."))
+        note(_("Gray is the whole gradient. The darker the blue, the later the layer."))
     with columns[2]:
         show_now(curves_picture.speed(pictures[0], steps, _), key="speed")
 
