@@ -49,8 +49,7 @@ def note_panels(names: tuple[str, ...], shown: str, title: str, model: str) -> N
     `model`: what it shows, where that is the model of the page.
     """
     said = f"{lecture.place()} {title}".strip()
-    named = literally(_("model: {name}").format(name=model))
-    TITLE.get().title(f"{said} :small[:gray[{named}]]" if model else said)
+    TITLE.get().title(f"{said} :small[:gray[{literally(model)}]]" if model else said)
     st.session_state["panels"] = (names, shown)
 
 

@@ -302,10 +302,10 @@ def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     assert "Number of heads with over half of their weight on one kind of position" in said
     assert "kind of position: induction 1. The head closest" in said
     assert said.endswith(
-        "previous-token head: layer 2, head 1 (30% of its weight on the previous token)."
+        "previous-token head is layer 2, head 1 (30% of its weight on the previous token)."
     )
     named = AllHeads(HEADS.assign(badge="previous_token"), "layer", (0, 0))
-    assert "Closest" not in in_english(monkeypatch, all_heads.says_heads, named)
+    assert "closest" not in in_english(monkeypatch, all_heads.says_heads, named)
     nameless = AllHeads(HEADS.assign(badge=""), "layer", (0, 0))
     assert "so none is named" in in_english(monkeypatch, all_heads.says_heads, nameless)
     alone = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS[:1], "layer", (0, 0)))
@@ -321,7 +321,7 @@ def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     probed = in_both(monkeypatch, all_heads.says_heads, replace(named, is_probed=True))
     assert "On random tokens read twice" in probed["en"] and "随机词元" in probed["zh"]
     many = AllHeads(pd.concat([HEADS] * 40), "layer", (0, 0))
-    assert "the first 32 of 80 heads" in in_english(monkeypatch, all_heads.says_colors, many)
+    assert "The first 32 of 80 heads" in in_english(monkeypatch, all_heads.says_colors, many)
 
 
 def test_what_random_tokens_show(monkeypatch: pytest.MonkeyPatch):

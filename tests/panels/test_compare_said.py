@@ -98,8 +98,8 @@ def test_how_far_heads_lie_apart(monkeypatch: pytest.MonkeyPatch):
     facts = HeadDistances(0, 9, alike, each)
     assert in_english(monkeypatch, heads.says_heads, facts) == (
         "Heads of A and B with the same number are 0.200 apart on average (0: identical, 1: "
-        "disjoint; 9 queries). Furthest apart is layer 1, head 2, with 0.500. In layer 1, for 1 of 2 "
-        "heads of A, the nearest head of B has the same number."
+        "disjoint; 9 queries). Furthest apart is layer 1, head 2, with 0.500. In layer 1, for 1 of "
+        "2 heads of A, the nearest head of B has the same number."
     )
 
 

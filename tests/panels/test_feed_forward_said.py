@@ -215,7 +215,10 @@ def test_the_routes(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_router(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, experts.says_router, ROUTING)["en"]
-    assert "softmax over 2 experts, and a choice of the top 2." in said and "Random weights, seed 3." in said
+    assert (
+        "softmax over 2 experts, and a choice of the top 2." in said
+        and "Random weights, seed 3." in said
+    )
     demo = replace(ROUTING, is_own=False)
     said = in_both(monkeypatch, experts.says_router, demo)
     assert "(seed 3)" in said["en"] and "种子 3" in said["zh"]

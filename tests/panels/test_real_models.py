@@ -70,7 +70,9 @@ def test_one_person_fetches_any_model_by_its_name(monkeypatch: pytest.MonkeyPatc
 def test_a_claim_opens_a_panel_and_fills_in_its_numbers(
     claim: Claim, monkeypatch: pytest.MonkeyPatch
 ):
-    source = (Path(__file__).parents[2] / claim.page).read_text()
+    root = Path(__file__).parents[2]
+    declared = (root / "pages/panels" / Path(claim.page).stem).glob("*.py")
+    source = "".join(path.read_text() for path in (root / claim.page, *declared))
     panel = claim.query["panel"]
     assert f'"{panel}"' in source or f"{panel}(" in source
     assert link.read(claim.query).faults == ()
