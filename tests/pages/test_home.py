@@ -144,7 +144,7 @@ def test_write_on_ends_where_the_model_can_read_no_more():
     at = home(text=" red" * 200)
     assert at.button(key="write_on").disabled and "Click a word to append it" not in said(at)
     assert len(names(at)) == 20 and "red₁₂₈" in names(at)[-1]
-    assert "the first 128 are used" in said(at) and "tokens 89 to 128 of 128" in said(at)
+    assert "the first 128 are used" in said(at) and "Tokens 89 to 128 of 128" in said(at)
 
 
 @pytest.mark.parametrize("preset", ["course", "masked-words", "translator", "sort", "llama-3-8b"])
