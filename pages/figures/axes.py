@@ -12,7 +12,6 @@ from pages.figures.theme import (
     ROOMY,
     TITLE,
     TITLE_AND_LEGEND,
-    Translate,
     legend,
 )
 
@@ -61,19 +60,6 @@ def log_axis(
         "tickvals": ticks,
         "ticktext": [said(tick) for tick in ticks],
     }
-
-
-def score_axis(score_name: str, is_share: bool, _: Translate) -> dict[str, Any]:
-    """The share of what was asked that was right, or the loss on what was not trained on."""
-    if not is_share:
-        return {"title": _("held-out loss, nats")}
-    return {"title": _(score_name), "tickformat": ".0%"}
-
-
-def score_axis_from_0(score_name: str, is_share: bool, _: Translate) -> dict[str, Any]:
-    """The same, whole: from nothing to all of it, or to the largest loss."""
-    reach = {"range": [-0.03, 1.1]} if is_share else {"rangemode": "tozero"}
-    return {**score_axis(score_name, is_share, _), **reach}
 
 
 def room_for_legend(plot_height: int, n_names: int) -> dict[str, Any]:

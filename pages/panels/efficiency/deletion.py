@@ -1,7 +1,6 @@
 """Sub-layers deleted and layers swapped in a trained model, and in siblings without a residual."""
 
 import re
-from dataclasses import replace
 from functools import lru_cache, partial
 
 import pandas as pd
@@ -159,14 +158,13 @@ def deletion_table(facts: DeletionFacts) -> pd.DataFrame:
 def alone(facts: DeletionFacts) -> Chart:
     """A bar for every sub-layer deleted alone and every two layers swapped."""
     names = [change_name(each.change) for each in facts.alone]
-    axis = shared.quality_axis(facts.score_name, facts.is_share, is_whole=False)
     return Chart(
         _("Without one sub-layer, or with two layers swapped"),
         [
             {**vars(each), "score": each.score, "label": n}
             for n, each in zip(names, facts.alone, strict=True)
         ],
-        replace(axis, from_0=True),
+        shared.quality_axis(facts.score_name, facts.is_share, ends=None),
         Axis(names=names),
         [
             bars(
@@ -191,12 +189,11 @@ def lines(facts: DeletionFacts) -> Chart:
     """Score over the number deleted: the least needed first, and at random, with its band."""
     low, high = ([end(each) for each in facts.random_spreads] for end in (min, max))
     first = [facts.quality(each) for each in facts.least_first]
-    axis = shared.quality_axis(facts.score_name, facts.is_share, is_whole=False)
     return Chart(
         _("Quality as more sub-layers are deleted"),
         {"low": low, "high": high, "random": facts.random_means, "first": first},
         Axis(_("sub-layers deleted"), of=ROW, ticks=range(len(first))),
-        replace(axis, from_0=True),
+        shared.quality_axis(facts.score_name, facts.is_share, ends=None),
         [
             band("low", "high", palette.BEFORE),
             line("random", Look(_("at random"), palette.BEFORE, "circle", width=2, dash="dash")),

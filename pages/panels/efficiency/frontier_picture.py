@@ -7,7 +7,7 @@ from blocks.cost.units import bytes_text
 from blocks.efficiency.frontier import FrontColors, FrontierFacts, Method, Variant
 from blocks.model.faults import N_
 from pages.figures import marks, palette
-from pages.figures.axes import log_axis, room_for_legend, score_axis
+from pages.figures.axes import log_axis, room_for_legend
 from pages.figures.names_apart import Name, names_apart
 from pages.figures.theme import Picture, Translate, figure
 from pages.figures.units import duration, quality_text
@@ -67,7 +67,7 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
             "title": _("file size, bytes (logarithmic)"),
             **log_axis(min(sizes), max(sizes), room=ROOM, said=bytes_text),
         },
-        yaxis={**score_axis(facts.score_name, facts.is_share, _), "range": _heights(facts)},
+        yaxis={**_score(facts, _), "range": _heights(facts)},
     )
 
 
@@ -192,6 +192,13 @@ def _reach(facts: FrontierFacts) -> tuple[float, float]:
     """From the smallest file to the largest, in powers of ten, with a little room."""
     sizes = [each.n_bytes for each in facts.variants]
     return log10(min(sizes)) - ROOM, log10(max(sizes)) + ROOM
+
+
+def _score(facts: FrontierFacts, _: Translate) -> dict[str, Any]:
+    """The share of what was asked that was right, or the loss on what was not trained on."""
+    if not facts.is_share:
+        return {"title": _("held-out loss, nats")}
+    return {"title": _(facts.score_name), "tickformat": ".0%"}
 
 
 def _heights(facts: FrontierFacts) -> tuple[float, float]:

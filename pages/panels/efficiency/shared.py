@@ -80,14 +80,13 @@ def said_kept(share: float, score_name: str, is_share: bool) -> str:
     return text.format(share=percent(share), score=_(score_name))
 
 
-def quality_axis(score_name: str, is_share: bool, *, is_whole: bool = True) -> Axis:
-    """Of the share of what was asked that was right, or of the loss on what was not trained on.
-
-    `is_whole`: from nothing to all of it, or to the largest loss.
-    """
+def quality_axis(
+    score_name: str, is_share: bool, ends: tuple[float, float] | None = (-0.03, 1.1)
+) -> Axis:
+    """Of the share of what was asked that was right, or of the loss on what was not trained on."""
     if not is_share:
-        return Axis(_("held-out loss, nats"), from_0=is_whole)
-    return Axis(_(score_name), (-0.03, 1.1) if is_whole else None, is_share=True)
+        return Axis(_("held-out loss, nats"), from_0=True)
+    return Axis(_(score_name), ends, is_share=True, from_0=ends is None)
 
 
 def measured_on(processor: str) -> str:
