@@ -17,7 +17,7 @@ from blocks.model.masks import is_shared_causal, rows_that_see, within
 from blocks.model.multiplier import times
 from blocks.model.positions import NoPosition, RelativeBias, Rotary, alibi_bias, rope_of
 from blocks.model.probe import PatternProbe, Probe
-from blocks.model.start import Start
+from blocks.model.start import OnDevice, Start
 
 ALL = slice(None)
 Bias = Callable[[int, int, slice, slice], Tensor]  # how many queries, keys; which heads, queries
@@ -102,15 +102,27 @@ class Attention(nn.Module):
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, start: Start = 0
     ) -> Tensor:
         """Attend in every head: (batch, n_heads, query, width of a value)."""
+        if isinstance(start, OnDevice) and mask is not None:
+            return self.heads_of_one(q, k, v, mask, start)
         self.pattern.offer(lambda: self.later(q, k, mask))
         if self.is_seen:
-            return self.attend_in_steps(q, k, v, mask, self.bias(q, k, start))
+            return self.attend_in_steps(q, k, v, mask, self.bias(q, k))
         made = self.later(q, k, mask)
         if self.is_long(made, v):
             return made.read(v)
         if self.softcap > 0 or self.is_slower_fused(q):
-            return self.attend_in_steps(q, k, v, mask, self.bias(q, k, start))
-        return attend(q, k, v, mask, self.bias(q, k, start), self.sinks)
+            return self.attend_in_steps(q, k, v, mask, self.bias(q, k))
+        return attend(q, k, v, mask, self.bias(q, k), self.sinks)
+
+    def heads_of_one(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, start: OnDevice
+    ) -> Tensor:
+        """Attend with one query, whose mask is added, −∞ where it forbids: (1, 1, room)."""
+        bias = self.bias(q, k, start)
+        bias = mask if bias is None else bias + mask
+        if self.is_seen or self.softcap > 0:
+            return self.attend_in_steps(q, k, v, None, bias)
+        return attend(q, k, v, None, bias, self.sinks)
 
     @property
     def is_seen(self) -> bool:

@@ -11,14 +11,14 @@ class HeldCache:
     """What a `KVCache` has read, with room for a text of `room` tokens, one at a time.
 
     `seen.place` is the place of the next one. A layer with a window keeps all tokens, too, and
-    its mask hides those that have left.
+    its mask hides those that have left. Masks are added to the scores, once made for all layers.
     """
 
-    def __init__(self, cache: KVCache, room: int, device: torch.device):
+    def __init__(self, cache: KVCache, room: int, device: torch.device, dtype: torch.dtype):
         self.seen = OnDevice(torch.full((1,), cache.seen, device=device), room)
         self._places = torch.arange(room, device=device)
         windows = {each.window_size for each in cache.layers}
-        self._masks = {each: self._places.new_ones(1, room, dtype=torch.bool) for each in windows}
+        self._masks = {each: self._places.new_empty(1, 1, room, dtype=dtype) for each in windows}
         self.layers = tuple(
             HeldState(each)
             if isinstance(each, StateCache)
@@ -33,12 +33,12 @@ class HeldCache:
         self._mark()
 
     def _mark(self) -> None:
-        """Which places the next token sees: its own, and those before in the window."""
+        """What the next token sees, its own place and those before in the window: 0, else −∞."""
         for window, mask in self._masks.items():
-            seen = self._places <= self.seen.place
+            hidden = self._places > self.seen.place
             if window is not None:
-                seen &= self._places > self.seen.place - window
-            mask.copy_(seen)
+                hidden |= self._places <= self.seen.place - window
+            mask.zero_().masked_fill_(hidden, -torch.inf)
 
 
 class HeldLayer:
@@ -61,7 +61,7 @@ class HeldLayer:
         return self.keys, self.values
 
     def mask(self, n_new: int, device: torch.device | str) -> Tensor:
-        """Which places the one new token sees: (1, room)."""
+        """What is added to the scores of the one new token: (1, 1, room)."""
         return self._mask
 
 

@@ -58,7 +58,7 @@ class Decoding:
         self.device, self.dtype = weight.device, weight.dtype
         self.is_observed, self.room, self.n_read = is_observed, room, cache.seen
         self.is_lost = False
-        self.cache = HeldCache(cache, room, self.device)
+        self.cache = HeldCache(cache, room, self.device, self.dtype)
         self._ids = torch.full((1, 1), token_id, device=self.device)
         self._chances: Tensor | None = None
         self._under_way: deque[Made] = deque()
