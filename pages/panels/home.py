@@ -128,7 +128,7 @@ def its_way(run: Run, token: int) -> None:
         st.warning(graph.says_too_large(run))
         return
     way, draw = (run, token, graph.least_share()), contribution_graph_picture.graph
-    show(draw, *way, facts=graph.graph_facts, key="graph", on_click=pin)
+    show(draw, *way, facts=graph.graph_facts, key="graph", on_click=pin, room=560)
     facts = graph.graph_facts(*way)
     left, right = st.columns([4, 1])
     with left:

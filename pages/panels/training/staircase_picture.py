@@ -49,7 +49,7 @@ def losses(facts: StaircaseFacts, *, _: Translate) -> Picture:
     )
     return figure(
         [dots, line],
-        title=_("Loss on unseen text after each step: mean and each seed"),
+        title=_("Loss on unseen text after each step"),
         height=TITLE + HEIGHT + BOTTOM,
         margin=(TITLE, BOTTOM),
         showlegend=False,
