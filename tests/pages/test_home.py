@@ -2,6 +2,7 @@
 
 import re
 from itertools import chain
+from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
@@ -179,6 +180,12 @@ def test_questions_stand_before_the_names_of_pages():
     assert labels.index("What comes next? A small GPT tells a story") < labels.index("One block")
 
 
+def told(page: Path) -> str:
+    """What a page declares, itself or in the files of its panels."""
+    own = (page, *ROOT.glob(f"pages/panels/{page.stem}/*.py"))
+    return "".join(path.read_text("utf-8") for path in own)
+
+
 def test_every_question_leads_to_a_panel_that_its_page_has():
     named = [
         (ROOT / f"pages/{link.page}.py", parse_qs(link.query_string)["panel"][0])
@@ -187,7 +194,7 @@ def test_every_question_leads_to_a_panel_that_its_page_has():
     ]
     assert len(named) > 15
     # One that several pages share is made by a function of its name.
-    there = {page: re.findall(r'"([\w-]+)"|\b(\w+)\(', page.read_text()) for page, _ in named}
+    there = {page: re.findall(r'"([\w-]+)"|\b(\w+)\(', told(page)) for page, _ in named}
     assert [each for each in named if each[1] not in {*chain(*there[each[0]])}] == []
 
 

@@ -33,6 +33,7 @@ WHOLE = (
         "key",
         "position_pair",
         "trained_len",
+        "lecture_at",
     ),
     *("target_step", "beam_node", "target_token", "n_training_tokens"),
 )

@@ -8,6 +8,8 @@ import pytest
 import streamlit as st
 from sessions import leave
 
+from blocks.lessons.lesson import Step
+from blocks.lessons.writing import packed
 from blocks.model.devices import available_devices
 from blocks.model.masks import causal, painted_text
 from blocks.model.presets import PRESETS
@@ -29,6 +31,7 @@ TEXTS = (
         painted_text(causal(3)),
         "AB23CD",
         "lesson=scaling",
+        packed([Step(title="", page="masks", before="", show="steps")]),
         "menu",
     ),
 )
