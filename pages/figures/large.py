@@ -91,7 +91,8 @@ def _axis(name: str, axis: dict[str, Any], layout: dict[str, Any]) -> dict[str, 
     step, names = _step(name, len(ticks), axis, layout), [*axis["ticktext"]]
     if name.startswith("x") and axis.get("tickangle") == 0:
         in_one_line = [SECOND_LINE.sub("", label) for label in names]
-        if (needed := _upright_step(in_one_line, axis, layout)) > 1:
+        is_set = any("<br>" in label for label in in_one_line)  # in lines, by who knows its width
+        if not is_set and (needed := _upright_step(in_one_line, axis, layout)) > 1:
             step, names = needed, in_one_line
     shown = slice((len(ticks) - 1) % step, None, step)  # the last among them: it is often pinned
     return {**grown, "tickvals": [*ticks][shown], "ticktext": names[shown]}

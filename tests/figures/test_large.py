@@ -79,3 +79,10 @@ def test_numbers_written_over_cells_leave_no_dots_behind():
     texts = {"type": "scatter", "mode": "text", "x": n % 30, "y": n // 30, "text": ["0.25"] * 900}
     (found,) = enlarged(figure([texts])).data
     assert len(found.x) == 0 and found.text is None
+
+
+def test_names_that_are_set_in_lines_keep_all_of_them():
+    names = ["entropy<br>(bits)", "distance<br>(tokens)", "previous token", "first token"]
+    ticks = {"tickvals": [*range(4)], "ticktext": names, "tickangle": 0}
+    found = enlarged(figure([{"type": "heatmap", "z": np.eye(4)}], height=300, xaxis=ticks))
+    assert [*found.layout.xaxis.ticktext] == names

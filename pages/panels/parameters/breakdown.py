@@ -103,7 +103,7 @@ def says_breakdown(facts: CountFacts) -> str:
 def says_opened(facts: OpenedFacts) -> str:
     """What is opened, and how much of the model it is."""
     if facts.is_whole:
-        return _("Click a part to open it: it then fills the width. All widths are to scale.")
+        return _("Click a part to open it; it then fills the width. All widths are to scale.")
     text = _("Opened: {piece}, {count:,} parameters, {share} of the model.")
     piece, share = node_name(facts.opened), percent(facts.share)
     return text.format(piece=piece, count=facts.opened.count, share=share)

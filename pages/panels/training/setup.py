@@ -34,7 +34,7 @@ from pages.ui.link_fields.training import CORPORA
 from pages.ui.ways import use_mend
 
 MOST_CHIPS = 40
-# Beside the button that starts: how long it will take, once that is known.
+# Below the button that starts: how long it will take, once that is known.
 EXPECTED: ContextVar[Any] = ContextVar("expected", default=None)
 N_STEPS = (20, 50, 100, 200, 300, 400, 600, 1000, 2000, 5000, 10_000, 20_000)
 BATCHES = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -175,9 +175,9 @@ def start_row() -> None:
             disabled=bool(asked.faults),
             on_click=_start,
         )
-        EXPECTED.set(st.container(horizontal=True, vertical_alignment="center"))
     if asked.spec is not None:
         note(says_model(asked.spec))
+    EXPECTED.set(st.container(horizontal=True, vertical_alignment="center"))
 
 
 def _mend(fault: Fault, *, key: str) -> None:
