@@ -22,7 +22,9 @@ from blocks.observe.recording import Recording, record
 from blocks.observe.run import PATTERNS, Run
 from blocks.observe.wiring import kept_stages
 
-MOST_COLUMNS, MOST_CLOSED, MOST_TOKENS = 256, 48, 32
+FEW_TOKENS, MOST_TOKENS = 32, 128  # of more than few, fewer columns are drawn
+COLUMNS, FEWER_COLUMNS = (256, 48), (64, 24)  # of a layer that is opened, and of the others
+MOST_SENT = 600_000  # bytes of a scene of many tokens
 BUDGET = 240_000  # bytes of the opened layers, of about 300,000 in all
 MOST_KEPT = 128 * 2**20  # bytes of one pass
 INSIDE = ("q", "k", "v", "head_out", "hidden", "q_latent")
@@ -74,7 +76,7 @@ def scene(run: Run, model: Model, opened: frozenset[str], token: int) -> Scene:
 def most_tokens(config: ModelConfig) -> int:
     """How long a text may be of which all numbers are kept: about ten vectors a token and layer."""
     each = 10 * 4 * config.d_model * sum(stacks(config).values())
-    return max(MOST_TOKENS, MOST_KEPT // each)
+    return max(FEW_TOKENS, MOST_KEPT // each)
 
 
 def opened_layers(run: Run, layer: int, stack: str = "") -> frozenset[str]:
@@ -90,9 +92,27 @@ def opened_layers(run: Run, layer: int, stack: str = "") -> frozenset[str]:
 
 def _opened_bytes(config: ModelConfig, n_tokens: int) -> int:
     """About what one layer takes: five strips, hidden features, and of each head four matrices."""
-    strips = 5 * min(config.d_model, MOST_COLUMNS) + min(config.d_ff, MOST_COLUMNS)
+    most, _few = columns(n_tokens)
+    strips = 5 * min(config.d_model, most) + min(config.d_ff, most)
     heads = (2 * config.n_heads + 2 * config.n_kv_heads) * config.d_head
     return n_tokens * (strips + heads + 2 * config.n_heads * n_tokens)
+
+
+def columns(n_tokens: int) -> tuple[int, int]:
+    """How many columns of a matrix are drawn, in a layer that is opened and in the others."""
+    return COLUMNS if n_tokens <= FEW_TOKENS else FEWER_COLUMNS
+
+
+def most_drawn(config: ModelConfig) -> int:
+    """How many tokens are drawn at once: as many as are small enough to send."""
+    sizes = range(MOST_TOKENS, FEW_TOKENS, -16)
+    return next((n for n in sizes if _sent_bytes(config, n) <= MOST_SENT), FEW_TOKENS)
+
+
+def _sent_bytes(config: ModelConfig, n_tokens: int) -> int:
+    """About what all takes with one layer opened: streams, and who reads from whom."""
+    each = 3 * min(config.d_model, FEWER_COLUMNS[1]) * n_tokens + n_tokens**2
+    return _opened_bytes(config, n_tokens) + sum(stacks(config).values()) * each
 
 
 def token_windows(run: Run, token: int) -> dict[str, slice]:
@@ -100,14 +120,14 @@ def token_windows(run: Run, token: int) -> dict[str, slice]:
     lengths = {"": run.input.shape[1]}
     if run.has_target:
         lengths = {"encoder": run.input.shape[1], "decoder": run.target_or_start.shape[1]}
-    return {
-        stack: _window(n, token if stack != "decoder" else n - 1) for stack, n in lengths.items()
-    }
+    most = most_drawn(run.config)
+    at = {stack: n - 1 if stack == "decoder" else token for stack, n in lengths.items()}
+    return {stack: _window(n, at[stack], most) for stack, n in lengths.items()}
 
 
-def _window(n: int, token: int) -> slice:
-    first = max(0, min(token - MOST_TOKENS + 1, n - MOST_TOKENS))
-    return slice(first, min(n, first + MOST_TOKENS))
+def _window(n: int, token: int, most: int) -> slice:
+    first = max(0, min(token - most + 1, n - most))
+    return slice(first, min(n, first + most))
 
 
 def _length(window: slice) -> int:
@@ -161,7 +181,7 @@ class Making:
         found = self.seen.tensors[move.path][0]
         rows = self.rows(move)
         found = found[None] if found.ndim == 2 else found
-        most = MOST_COLUMNS if self.is_opened(move) else MOST_CLOSED
+        most = columns(max(map(_length, self.windows.values())))[not self.is_opened(move)]
         drawn = found[:, self.windows[rows], :most]
         return quantized(drawn, of=found.shape[-1], rows=rows)
 

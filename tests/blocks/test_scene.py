@@ -10,7 +10,7 @@ from toy import scramble
 
 from blocks import PRESETS, ModelConfig, build, record
 from blocks.inspection import scene_moves
-from blocks.inspection.scene import BUDGET, MOST_KEPT, opened_layers, scene
+from blocks.inspection.scene import BUDGET, MOST_KEPT, MOST_SENT, most_drawn, opened_layers, scene
 from blocks.inspection.scene import most_tokens as scene_most
 from blocks.inspection.scene_cell import cell_facts
 from blocks.inspection.scene_facts import move_facts
@@ -130,11 +130,11 @@ def test_a_text_may_be_as_long_as_its_numbers_have_room():
 
 
 def test_of_a_long_text_the_tokens_before_the_pinned_one_are_drawn():
-    run = run_of(ModelConfig(architecture="gpt", n_layers=1, d_model=16, n_heads=2), 80)
-    found = scene(run, build(run.config), opened_layers(run, 0), 50)
-    assert found.windows[""] == slice(19, 51)
-    assert found.matrices["layers.0.pattern"].codes.shape == (2, 32, 32)
-    exact = run.record(build(run.config)).pattern(0)[0, :, 19:51, 19:51]
+    run = run_of(ModelConfig(architecture="gpt", n_layers=1, d_model=16, n_heads=2), 200)
+    found = scene(run, build(run.config), opened_layers(run, 0), 150)
+    assert found.windows[""] == slice(23, 151)
+    assert found.matrices["layers.0.pattern"].codes.shape == (2, 128, 128)
+    exact = run.record(build(run.config)).pattern(0)[0, :, 23:151, 23:151]
     assert_shows(found.matrices["layers.0.pattern"], exact[None], "")
 
 
@@ -169,3 +169,11 @@ def test_a_number_written_out_is_the_one_that_passed(seed: int):
             assert made.total == pytest.approx(facts.exact, rel=1e-3, abs=1e-5), move
         if facts.added:
             assert sum(facts.added) == pytest.approx(facts.exact, rel=1e-3, abs=1e-5)
+
+
+def test_of_a_deep_model_fewer_tokens_are_drawn_and_a_scene_stays_small():
+    config = small(PRESETS["smollm2-135m"], d_ff=64, n_layers=8)
+    n = most_drawn(config)
+    assert most_drawn(PRESETS["smollm2-135m"]) < n
+    found = scene(run_of(config, n), build(config), opened_layers(run_of(config, n), 0), n - 1)
+    assert found.n_bytes < 1.2 * MOST_SENT
