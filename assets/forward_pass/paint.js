@@ -3,6 +3,7 @@
 
 const FONT = "'Source Sans 3', 'Source Sans Pro', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', system-ui, sans-serif";
 const SPAN = 0.45;
+const EDGE = 6; // pixels beside a part into which its lines reach
 
 function paint(p) {
   const { context, ratio, camera, width, height } = p;
@@ -167,8 +168,25 @@ function paintReading(p, zone, color, share) {
   paintCurves(p, { ...zone, x, w: zone.x + zone.w - x }, reading, color, p.isCached ? clamp((share - JOINED) / (1 - JOINED)) : share);
 }
 
+/* Lines that stand are drawn once, and then copied while the camera rests. */
 function paintCurves(p, zone, reading, color, share) {
-  const { context } = p;
+  if (share < 1 || !p.isStill) return drawCurves(p, p.context, zone, reading, color, share);
+  const s = p.ratio * p.zoom;
+  const [w, h] = [Math.ceil(zone.w * s), Math.ceil((zone.h + 2 * EDGE) * s)];
+  const key = `${zone.move.path}|lines|${w}x${h}|${p.isCached}`;
+  if (w < 1 || h < 1) return;
+  if (!p.scene.images.has(key)) {
+    const copy = Object.assign(document.createElement("canvas"), { width: w, height: h });
+    const context = copy.getContext("2d");
+    context.setTransform(s, 0, 0, s, -zone.x * s, (EDGE - zone.y) * s);
+    drawCurves(p, context, { ...zone, alpha: 1 }, reading, color, 1);
+    p.scene.images.set(key, copy);
+  }
+  p.context.globalAlpha = zone.alpha;
+  p.context.drawImage(p.scene.images.get(key), zone.x, zone.y - EDGE, w / s, h / s);
+}
+
+function drawCurves(p, context, zone, reading, color, share) {
   const isNew = (curve) => !p.isCached || curve.query === reading.rows - 1;
   const curves = curvesOf(p, zone, reading).filter(isNew);
   context.strokeStyle = context.fillStyle = color;

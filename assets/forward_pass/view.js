@@ -250,7 +250,7 @@ class View {
     this.frame = 0;
     const isMoving = advance(this, passed, now);
     const isTraveling = travel(this, now);
-    paint(this.picture());
+    paint(Object.assign(this.picture(), { isStill: !isTraveling }));
     follow(this);
     tellMoment(this);
     if (isMoving || isTraveling) this.wake();
