@@ -30,7 +30,11 @@ def test_a_picture_is_saved_by_the_camera_in_its_corner(reader: Reader):
     assert titles == ["Download plot as a PNG", "Fullscreen"]
     with page.expect_download() as saving:
         camera.click()
-    assert saving.value.suggested_filename == "blockscope-head_map.png"
+    expect(at(page, "head_map").locator(".gtitle")).to_have_text(
+        "Head 1: what each query attends to"
+    )
+    said = "blockscope-Head-1-what-each-query-attends-to.png"
+    assert saving.value.suggested_filename == said
 
 
 def test_on_a_phone_no_title_is_covered(browser: Browser, server: str):
