@@ -1,10 +1,22 @@
 """A link says what its own page reads, and no setting of another page's panels."""
 
 import ast
+from collections.abc import Iterator
 
 import pytest
 import streamlit as st
-from source_walk import ROOT, Uses, functions, modules, name_called, named, resolved, sources, uses
+from source_walk import (
+    ROOT,
+    Function,
+    Uses,
+    functions,
+    modules,
+    name_called,
+    named,
+    resolved,
+    sources,
+    uses,
+)
 from test_second_session import another_value
 
 from pages.ui import link
@@ -37,13 +49,33 @@ def used() -> Uses:
     return uses(sources())
 
 
+def named_in(tree: ast.AST, module: str) -> Iterator[Function]:
+    """The functions that a part of a module names."""
+    names = named(modules(sources())[module])
+    yield from filter(None, (resolved(node, module, names) for node in ast.walk(tree)))
+
+
+def declared(page: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """The panels that a page lists as values, each with its module."""
+    names = named(page)
+    for node in ast.walk(page):
+        if isinstance(node, ast.Attribute) and node.attr == "PANEL":
+            module = ".".join(names[node.value.id])
+            body = modules(sources())[module].body
+            yield from ((each, module) for each in body if "PANEL" in targets(each))
+
+
+def targets(node: ast.stmt) -> list[str]:
+    """The names that a statement sets."""
+    return [ast.unparse(each) for each in node.targets] if isinstance(node, ast.Assign) else []
+
+
 def reached(page: str, of: Uses) -> list[ast.AST]:
     """The page, and every function that it leads to."""
     trees = sources()
     module = path_of(page).removesuffix(".py").replace("/", ".")
     tree = modules(trees)[module]
-    names = named(tree)
-    new = {each for node in ast.walk(tree) if (each := resolved(node, module, names))}
+    new = set(named_in(tree, module)).union(*(named_in(*each) for each in declared(tree)))
     found = set()
     while new := new - found:
         found |= new
