@@ -26,6 +26,12 @@ MIXER = Where(lambda c: c.token_mixer is not TokenMixer.ATTENTION)
 ATTENTION = Where(lambda c: c.has_attention)
 HEADS = ATTENTION | Where(lambda c: c.token_mixer is not TokenMixer.GRU)
 STATES = Where(lambda c: c.token_mixer is TokenMixer.GATED_DELTA and c.n_mixer_layers > 0)
+STATES_AS_WIDE_AS_HEADS = STATES & Where(lambda c: c.state.d_state is None)
+HEAD_COUNT = (
+    ATTENTION
+    | (STATES & Where(lambda c: c.state.n_state_heads is None))
+    | (STATES_AS_WIDE_AS_HEADS & Where(lambda c: c.attention.d_head is None))
+)
 LATENTS = Where(lambda c: c.is_latent)
 LATENT_WIDTH = Where(lambda c: c.d_kv_latent > 0)
 OWN_KEYS = ATTENTION & ~LATENTS
@@ -56,6 +62,7 @@ NORMED_OUTPUTS = NORMS & Where(lambda c: c.norm.norm_placement in AFTER)
 
 WAVES = Where(lambda c: c.position.position_kind is PositionKind.SINUSOIDAL)
 POSITION_TABLE = Where(lambda c: c.position.position_kind is PositionKind.LEARNED)
+ADDED = Where(lambda c: c.position.position_kind.is_added)
 ROPE = ATTENTION & Where(lambda c: c.position.position_kind is PositionKind.ROPE)
 
 

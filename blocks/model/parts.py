@@ -104,9 +104,11 @@ class AttentionConfig:
     much of each head, or of each of its features, is passed on (Qiu et al. 2025; Qwen3-Next).
     """
 
-    n_heads: int = option(8, where=has.HEADS)
+    n_heads: int = option(8, where=has.HEAD_COUNT)
     n_kv_heads: int | None = option(None, SIZE, where=has.OWN_KEYS, follows="n_heads")
-    d_head: int | None = option(None, SIZE, where=has.HEADS, follows="d_model")
+    d_head: int | None = option(
+        None, SIZE, where=has.ATTENTION | has.STATES_AS_WIDE_AS_HEADS, follows="d_model"
+    )
     attention_bias: bool = option(True)
     out_bias: bool | None = option(None, follows="attention_bias")
     qk_norm: bool = option(False, where=has.OWN_KEYS)
@@ -247,7 +249,7 @@ class PositionConfig:
     all. With `nope_every` n every n-th layer turns nothing (Kazemnejad et al. 2023; SmolLM3).
     """
 
-    position_kind: PositionKind = option(PositionKind.SINUSOIDAL)
+    position_kind: PositionKind = option(PositionKind.SINUSOIDAL, acts=has.ATTENTION | has.ADDED)
     max_seq_len: int = option(512)
     position_offset: int = option(0, where=has.POSITION_TABLE)
     sines_first: bool = option(False, where=has.WAVES)
