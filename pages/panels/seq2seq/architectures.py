@@ -135,8 +135,8 @@ def three_architectures(run: Run) -> None:
         with column:
             name, facts = str(kind).replace("-", "_"), architecture_facts
             draw, mask = architectures_picture.drawing, architectures_picture.sees
-            show(draw, run, kind, facts=facts, key=f"drawing_{name}", alt=drawing_alt, room=230)
-            show(mask, run, kind, facts=facts, key=f"sees_{name}", alt=mask_alt, room=230)
+            show(draw, run, kind, facts=facts, key=f"drawing_{name}", alt=drawing_alt, room=225)
+            show(mask, run, kind, facts=facts, key=f"sees_{name}", alt=mask_alt, room=225)
     if present.is_on():
         return
     show_both(table, run, facts=task_facts)
