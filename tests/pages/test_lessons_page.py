@@ -559,12 +559,12 @@ def test_a_cell_is_marked_by_keyboard_and_stands_beside_the_truth():
 def test_cells_of_a_class_are_counted_in_one_map():
     leader = opened(ATTENTION, **MAP)
     press(visit(leader, **{**MAP, "lesson_step": 0}), "open_room")
-    code = leader.query_params["room"]
-    visit(leader, **MAP, room=code, wall=True)
+    code, seat = (leader.query_params[name] for name in ("room", "seat"))
+    visit(leader, **MAP, room=code, wall=True, seat=seat)
     for i, cell in enumerate(((2.0, 1.0), (2.0, 1.0), (0.0, 0.0), (3.0, 0.0), (0.0,))):
         machine.rooms().guess(code, f"learner{i}", 2, cell)
     assert_works(run(leader))
-    assert "4 guesses" in said(leader) and "appears here with the answer" in said(leader)
+    assert "5 guesses" in said(leader) and "appears here with the answer" in said(leader)
     run(press(leader, "without_guess"))
     counts, measured = figure(leader, "wall_picture")["data"][:2]
     assert counts["text"] == [["1", "", ""], ["", "", ""], ["", "2", ""]]
@@ -655,8 +655,8 @@ def guess(at: AppTest, place: int) -> AppTest:
 
 
 def on_the_wall(at: AppTest) -> list[int]:
-    if at.toggle(key="hold_answers").value:
-        run(at.toggle(key="hold_answers").set_value(False))  # what is held back is not drawn
+    code, word = at.query_params["room"], at.query_params["seat"]
+    machine.rooms().hold(code, word, is_held=False)  # what is held back is not drawn
     return figure(run(at), "wall_picture")["data"][0]["x"]
 
 
