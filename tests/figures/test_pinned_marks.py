@@ -3,12 +3,15 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from drawn import raw, same
+from drawn import TOKENS, raw, same
 from test_gpt_pictures import lens_facts
-from test_wide_layer import reached
 
+from blocks.inspection.permuted import ReachFacts
+from pages.figures.drawn_chart import drawn
 from pages.figures.theme import Picture
+from pages.panels.feed_forward import positions
 from pages.panels.gpt import logit_lens_picture
 from pages.panels.positions import matrix_picture
 
@@ -30,7 +33,9 @@ def test_in_the_lens_the_row_whose_click_pins_it(pinned: int):
 
 
 def test_among_bars_the_ground_behind_its_own():
-    assert marked(reached(), "x") == {(2.5, 3.5)}  # the fourth token
+    moved = pd.DataFrame({"feed_forward": [0, 1.2, 0, 0, 0], "attention": [0, 1, 0.5, 0.3, 0.1]})
+    chart = positions.reach(ReachFacts(TOKENS, 3, 1, moved, False, False))
+    assert marked(drawn(chart), "x") == {(2.5, 3.5)}  # the fourth token
 
 
 @pytest.mark.parametrize("pinned", [0, 2])
