@@ -63,8 +63,9 @@ def what_runs(run: Run) -> str:
     """Whose model it is, and how large; what it lacks is said right below."""
     if run.weights and weights.tells_stories():
         text = _(
-            "A pocket model of {parameters:,} parameters runs here. It knows children's stories in "
-            "English and Chinese and little else; “Real models” leads to models that know more."
+            "A pocket-sized model with {parameters:,} parameters runs here. It knows "
+            "children's stories in English and Chinese and little else; “Real models” offers "
+            "models that know more."
         )
         return text.format(parameters=total_parameters(run.config))
     sizes = ngettext(
@@ -85,7 +86,7 @@ def _whose(run: Run) -> str:
     """The sentence about a model that ships with us, was trained or opened here, or is random."""
     start = weights.started_from()
     if weights.is_another_model(Architecture.GPT) or weights.lost_to(Architecture.GPT):
-        return _("A GPT of the size of {model} runs here as you type: {sizes}.")
+        return _("A GPT the size of {model} runs here as you type: {sizes}.")
     if not run.weights:
         return _("A GPT with random weights runs here as you type: {sizes}.")
     if brought.is_name(start.weights):
@@ -104,7 +105,10 @@ def left_lesson() -> None:
     label = text.format(title=now.lesson.title, n=now.i + 1, all=len(now.lesson.steps))
     path = progress.page_file(now.step.page)
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="left_lesson"):
-        st.markdown(_("You left a lesson. Your guesses and settings are saved:"), width="content")
+        st.markdown(
+            _("You have an unfinished lesson. Your guesses and settings are saved:"),
+            width="content",
+        )
         st.page_link(path, label=label, icon=":material/school:", query_params=query)
         with st.popover(_("All lessons"), type="tertiary", key="all_lessons"):
             lessons(progress.names())

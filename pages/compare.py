@@ -143,7 +143,7 @@ def how_to_begin() -> None:
     )
     st.info(text, icon=":material/bookmark_add:")
     st.markdown(
-        _("Or begin with a ready-made pair: A and B are both set; then change B in the sidebar.")
+        _("Or begin with a ready-made pair, which sets both A and B; then change B in the sidebar.")
     )
     pairs.ready_pairs()
 

@@ -66,8 +66,8 @@ def called(run: Run, token: int) -> str:
 def says_too_large(run: Run) -> str:
     """Why there is no graph, and how long a text has one."""
     text = _(
-        "The contribution graph of a model of this size is drawn for up to {most} tokens, and this "
-        "text has {n}: shorten the text."
+        "For a model of this size, the contribution graph is drawn for at most {most} tokens,"
+        " but this text has {n}: shorten the text."
     )
     return text.format(most=most_tokens(run), n=run.input.shape[1])
 
@@ -90,7 +90,7 @@ def says_sources(facts: GraphFacts) -> str:
             "After the last layer, {own} of the vector of {token} is its own, {first_share} "
             "comes from {first} and {second_share} from {second}."
         )
-    most = _("The token takes in the most from others in layer {layer}.")
+    most = _("The token takes in the most from other tokens in layer {layer}.")
     layer = from_one(facts.busiest_layer)
     return sentences(text.format(**values), _says_rest(facts), most.format(layer=layer))
 
@@ -109,9 +109,9 @@ def _says_rest(facts: GraphFacts) -> str:
 def says_how_to_read(facts: GraphFacts) -> str:
     """Wires, dots and colour in one line."""
     text = _(
-        "A wire shows how much of a token's vector comes from another, which need not be "
-        "what the prediction depends on. Orange is what reaches {token}. A dot shows how "
-        "much a token has gathered so far. Click a token to pin it."
+        "Each wire shows how much of one token's vector comes from another token; the "
+        "prediction need not depend on that. Orange marks what reaches {token}. Each dot "
+        "shows how much its token has gathered so far. Click a token to pin it."
     )
     return text.format(token=called(facts.run, facts.token))
 
@@ -119,8 +119,8 @@ def says_how_to_read(facts: GraphFacts) -> str:
 def says_drawn(facts: GraphFacts) -> str:
     """Which wires and tokens are drawn, and what they carry."""
     text = _(
-        "Only wires of at least {least:.0%} are drawn: they carry {carried} of all that "
-        "tokens take from one another."
+        "Only wires of at least {least:.0%} are drawn; together they carry {carried} of all "
+        "that tokens take from one another."
     )
     said = [says_window(facts), text.format(least=facts.least, carried=percent(facts.carried))]
     if facts.run.training:

@@ -265,7 +265,7 @@ def _hover(
         text = _("{share:.0%} gathered from other tokens so far")
         lines.append(text.format(share=shares.gathered[level, token]))
     if shares.routes[level, token] > 0:
-        text = _("{share:.1%} of {pinned} at the last layer passes through here")
+        text = _("{share:.1%} of what reaches {pinned} at the last layer passes through here")
         share, name = shares.routes[level, token], token_label(tokens[pinned])
         lines.append(text.format(share=share, pinned=name))
     return "<br>".join(lines)

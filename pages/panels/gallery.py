@@ -33,8 +33,9 @@ CLAIMS = {
         GPT,
         {"panel": "logit-lens", "text": FRANCE},
         N_(
-            "Read off after layer 23, *Paris* ranks {before:,.0f} among 49,152 tokens; after layer "
-            "24, {after:,.0f}. It is first only after the last layer, with {chance:.0%}."
+            "Read off after layer 23, *Paris* ranks number {before:,.0f} of 49,152 tokens; "
+            "after layer 24, number {after:,.0f}. Only after the last layer does it rank "
+            "first, with a probability of {chance:.0%}."
         ),
         {"before": 2079, "after": 396, "chance": 0.77},
     ),
@@ -48,9 +49,9 @@ CLAIMS = {
             "interventions": "resid_post.20:patch@3",
         },
         N_(
-            "With the vector of *Germany* in the place of *France* after layer 21, the answer is "
-            "*Berlin* ({early:.0%}). Moved to layer 24, it comes too late and *Paris* "
-            "stays ({late:.0%})."
+            "If the vector of *Germany* replaces that of *France* after layer 21, the answer "
+            "is *Berlin* ({early:.0%}). After layer 24, the swap comes too late, and the "
+            "answer stays *Paris* ({late:.0%})."
         ),
         {"early": 0.81, "late": 0.80},
     ),
@@ -59,9 +60,9 @@ CLAIMS = {
         GPT,
         {"panel": "two-answers", "text": MARY, "answer_a": "5099", "answer_b": "2322"},
         N_(
-            "*Mary* leads *John* by {whole:.1f} logits. Head 4 of layer 24 writes {own:.1f} of "
-            "them, more than any other head. With ablation chosen, the lead without that head is "
-            "{without:.1f}."
+            "*Mary* is {whole:.1f} logits ahead of *John*. Head 4 of layer 24 contributes "
+            "{own:.1f} of them directly, more than any other head. Choose ablation to see "
+            "that without this head the lead is {without:.1f}."
         ),
         {"whole": 6.1, "own": 2.9, "without": 3.1},
     ),
@@ -70,9 +71,9 @@ CLAIMS = {
         ATTENTION,
         {"panel": "head-probe", "head_kind": "induction", "layer": "18", "head": "6"},
         N_(
-            "Random tokens cost {first:.1f} bits each, and {second:.1f} when they come again. "
-            "Without the {heads:.0f} induction heads, which look up what followed before, the "
-            "second copy costs {without:.1f}."
+            "A random token costs {first:.1f} bits the first time and {second:.1f} when the "
+            "list is repeated. Without the {heads:.0f} induction heads, which look up what "
+            "came next the first time, a token of the second copy costs {without:.1f}."
         ),
         {"first": 22.4, "second": 5.1, "heads": 7, "without": 17.4},
     ),
@@ -81,8 +82,8 @@ CLAIMS = {
         GPT,
         {"panel": "leave-one-out", "text": BROTHER},
         N_(
-            "After `(who lives in London` the closing bracket has {open:.0%}; without the opening "
-            "one it has less than {closed:.1%}."
+            "After `(who lives in London`, the closing bracket has a probability of "
+            "{open:.0%}; without the opening bracket, it has less than {closed:.1%}."
         ),
         {"open": 0.80, "closed": 0.001},
     ),
@@ -91,19 +92,20 @@ CLAIMS = {
         ATTENTION,
         {"panel": "heads", "text": MARY},
         N_(
-            "{heads:.0f} of 270 heads put more than half of their attention on two tokens, *When* "
-            "and *the*, which are attention sinks."
+            "{heads:.0f} of the 270 heads put more than half of their attention on two "
+            "tokens, *When* and *the*, which are attention sinks."
         ),
         {"heads": 209},
     ),
     "unit": Claim(
-        N_("Which unit makes the sink?"),
+        N_("Which unit creates the attention sink?"),
         "pages/feed_forward.py",
         {"panel": "massive-activations", "text": MARY},
         N_(
-            "Unit 1230 of layer 12 is {unit:,.0f} at the first token and nearly 0 at all others. "
-            "It writes the largest value of the stream, {value:,.0f}. Set to 0, that one value "
-            "takes the loss from {bits:.1f} to {zero:.1f} bits per token."
+            "Unit 1230 of layer 12 has an activation of {unit:,.0f} at the first token and of"
+            " nearly 0 at all others. It writes the largest value in the residual stream, "
+            "{value:,.0f}. Setting that one value to 0 raises the loss from {bits:.1f} to "
+            "{zero:.1f} bits per token."
         ),
         {"unit": 2755, "value": 21820, "bits": 6.09, "zero": 24.8},
     ),
@@ -112,9 +114,9 @@ CLAIMS = {
         GPT,
         {"panel": "surprise", "text": ALICE},
         N_(
-            "The opening of *Alice in Wonderland* ({tokens:.0f} tokens) costs {bits:.1f} bits per "
-            "token, where a uniform guess would cost {even:.1f}. Most surprising is *hot*, with "
-            "{most:.1f}."
+            "The opening of *Alice in Wonderland* ({tokens:.0f} tokens) costs {bits:.1f} bits"
+            " per token; a uniform guess would cost {even:.1f}. The most surprising token is "
+            "*hot*, at {most:.1f} bits."
         ),
         {"tokens": 132, "bits": 5.2, "even": 15.6, "most": 17.2},
     ),

@@ -42,7 +42,7 @@ def says_heads(facts: LayerHeads) -> str:
     )
     if facts.n_resting:
         text = _(
-            "The sharpest of those that do not rest on sinks is head {head}: entropy "
+            "Of the heads that do not rest on sinks, the sharpest is head {head}: entropy "
             "{entropy:.2f} bits, {tokens:.1f} effective tokens."
         )
     said = text.format(
@@ -59,8 +59,8 @@ def says_heads(facts: LayerHeads) -> str:
 def _roles(facts: LayerHeads) -> str:
     if not facts.run.weights:
         text = _(
-            "The weights are random (seed {seed}), so heads differ little: training gives "
-            "them roles."
+            "The weights are random (seed {seed}), so the heads differ little; training gives"
+            " them different roles."
         )
         return text.format(seed=facts.run.seed)
     if facts.named.empty:
@@ -92,10 +92,10 @@ def says_measures(facts: LayerHeads, head: int, token: int) -> str:
     called = _("Head {head}").format(head=from_one(head))
     name = probed.said(row["badge"], row["badge_score"])
     text = _(
-        "{head}, on average over all rows: entropy {entropy:.2f} bits, distance {distance:.1f} "
+        "{head}, averaged over all rows: entropy {entropy:.2f} bits, distance {distance:.1f} "
         "tokens, weight {first:.2f} on the first token, {same:.2f} on the token itself, "
-        "{previous:.2f} on the previous token. The rows sum to between {least:.3f} and {most:.3f}. "
-        "The pinned token is {token}."
+        "{previous:.2f} on the previous token. The rows sum to between {least:.3f} and "
+        "{most:.3f}. The pinned token is {token}."
     )
     return text.format(
         head=f"**{bracketed(called, name) if name else called}**",

@@ -93,7 +93,7 @@ def ask_it() -> None:
     query = {"panel": "writing", "prompt": CHAT, "n_new_tokens": str(AN_ANSWER)}
     st.page_link(
         "pages/gpt.py",
-        label=_("Ask it: let the model answer this text as a question"),
+        label=_("Ask: let the model answer this text as if it were a question"),
         icon=":material/chat:",
         query_params={**link.elsewhere("pages/gpt.py"), **query},
     )
@@ -196,8 +196,8 @@ def says_space(names: Sequence[str]) -> str:
     if not any(name.startswith(SPACE) for name in names):
         return ""
     return _(
-        "␣ marks a space that is part of the token: with and without it, the same word is "
-        "two different tokens."
+        "␣ marks a space that belongs to the token: the same word with and without a space is"
+        " two different tokens."
     )
 
 

@@ -53,8 +53,8 @@ def says_sinks(run: Run, facts: LeftOut) -> str:
     if not found:
         return ""
     text = _(
-        "Attention rests on {tokens} whatever the text says there (a sink): hiding it disturbs "
-        "many heads."
+        "Attention rests on {tokens} whatever the text says there: hiding such an attention "
+        "sink disturbs many heads."
     )
     return text.format(tokens=sinks.names(run, found))
 
@@ -63,14 +63,14 @@ def _strongest(facts: LeftOut, said: dict[str, str]) -> str:
     i = facts.strongest
     if i is None:
         text = _(
-            "Hidden one at a time, no earlier token lowers {token} ({chance}) by more than 0.1 "
-            "bits."
+            "Hiding any single earlier token lowers the probability of {token} ({chance}) by "
+            "at most 0.1 bits."
         )
         return text.format(**said)
     said["name"] = literal(read_apart(facts.run.input.labels)[facts.places[i]])
     text = _(
-        "Hiding {name} from the other tokens lowers {token} from {chance} to {left}; each bit is a "
-        "factor of two."
+        "Hiding {name} from the other tokens lowers the probability of {token} from {chance} "
+        "to {left}; each bit is a factor of two."
     )
     return text.format(left=percent(facts.left(i)), **said)
 
@@ -78,5 +78,5 @@ def _strongest(facts: LeftOut, said: dict[str, str]) -> str:
 def _tried(facts: LeftOut) -> str:
     if facts.is_whole:
         return ""
-    text = _("Of the {all} earlier tokens, the nearest {n} were hidden.")
+    text = _("Of the {all} earlier tokens, only the nearest {n} were tested in this way.")
     return text.format(n=len(facts.places), all=facts.n_before)

@@ -21,13 +21,13 @@ def says_what_this_is(run: Run, facts: NextFacts) -> str:
 
 def _transformer(run: Run, facts: NextFacts) -> str:
     text = _(
-        "A **Transformer** is a network that guesses how a text goes on; this one has learned "
+        "This model is a **Transformer** that guesses how a text goes on; it has learned "
         "nothing yet, so it guesses blindly."
     )
     if run.weights:
         text = _(
-            "A **Transformer** is a network that has learned from many texts to guess how a text "
-            "goes on: after {token} this one expects {next} first ({chance})."
+            "This model is a **Transformer** that has learned from many texts to guess how a "
+            "text goes on; after {token}, it considers {next} most likely ({chance})."
         )
     names = read_apart((facts.after, facts.likeliest["label"][0]))
     after, following = map(literal, names)
@@ -38,9 +38,9 @@ def _transformer(run: Run, facts: NextFacts) -> str:
 def _tokens(run: Run) -> str:
     text = ngettext(
         "It reads neither letters nor words but **tokens**, pieces of text from a fixed list; "
-        "yours has {n} of them, the column below.",
+        "your text has {n} of them, the column below.",
         "It reads neither letters nor words but **tokens**, pieces of text from a fixed list; "
-        "yours has {n} of them, the columns below.",
+        "your text has {n} of them, the columns below.",
         run.input.shape[1],
     )
     return text.format(n=run.input.shape[1])
@@ -48,10 +48,10 @@ def _tokens(run: Run) -> str:
 
 def _layers(run: Run) -> str:
     text = ngettext(
-        "In its {n} **layer**, every token takes in something of the tokens before it, so that "
+        "In its {n} **layer**, every token takes in something from the tokens before it, so that "
         "the last one can guess what follows.",
-        "In each of its {n} **layers**, from the bottom up, every token takes in something of the "
-        "tokens before it, until the last one can guess what follows.",
+        "In each of its {n} **layers**, from the bottom up, every token takes in something from "
+        "the tokens before it, until the last one can guess what follows.",
         run.config.n_layers,
     )
     return text.format(n=run.config.n_layers)

@@ -178,7 +178,9 @@ def test_an_induction_head_is_named(at):
     visit(at, preset="induction")
     assert_works(at)
     names = [
-        name for name in at.dataframe[0].value["by the probe"] if name.startswith("induction ")
+        name
+        for name in at.dataframe[0].value["from the head probe"]
+        if name.startswith("induction ")
     ]
     assert len(names) > 1 and all(float(name.split()[1]) > 0.5 for name in names)
     assert f"induction {len(names)}" in said(at)

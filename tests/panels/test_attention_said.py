@@ -99,7 +99,7 @@ def test_where_a_head_reads(monkeypatch: pytest.MonkeyPatch):
     ("step", "said"),
     [
         ("qkv", "three vectors of 2 numbers"),
-        ("scores", "dot products with all keys are its scores, from 1.000 to 2.000"),
+        ("scores", "dot products with all keys are its scores, which range from 1.000 to 2.000"),
         ("scaled", "Divided by √2, the scores range from 0.500 to 1.000"),
         ("mask", "hides 0 of 3 keys"),
         ("softmax", "weights (0.040 to 0.900) that sum to 1.000"),
@@ -175,18 +175,15 @@ def test_the_way_to_the_sharpest_head(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, shared.says_sharpest, Sharpest(0, 1, 1, 0.5), TOKENS)
     assert said == "Strongest attention: layer 1, head 2 (50% on owl)"
     beyond = in_both(monkeypatch, shared.says_sharpest, Sharpest(0, 1, 1, 0.5, True), TOKENS)
-    assert beyond["en"] == ("Strongest beyond sinks: layer 1, head 2 (50% on owl)")
+    assert beyond["en"] == ("Strongest apart from sinks: layer 1, head 2 (50% on owl)")
     assert beyond["zh"] != beyond["en"]
 
 
 def test_which_token_is_read_most(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, pattern.says_most_read, HEAD)
-    assert (
-        ", `the₁` receives the most attention: 2.1 from all tokens together, of a total weight of 3"
-        in said["en"]
-    )
+    assert ", `the₁` receives the most attention: 2.1 out of a total weight of 3." in said["en"]
     assert "`the₁`" in said["zh"]
-    assert "Each token's largest weights are shown, at most 4; those below" in in_english(
+    assert "For each token, at most the 4 largest weights are shown; those below" in in_english(
         monkeypatch, pattern.says_lines, HEAD, 4
     )
 
@@ -263,8 +260,8 @@ def test_heads_that_rest_on_the_first_token(monkeypatch: pytest.MonkeyPatch):
     )
     both = SinkFacts(table.assign(is_sink=True), (0, 0))
     said = in_english(monkeypatch, contribution.says_sinks, both)
-    assert "Heads that use the first token as an attention sink: 2 of 2;" in said
-    assert "the clearest: layer 2, head 1 (weight 90%, ‖v·W_O‖ ratio 0.25); layer 1, head 2" in said
+    assert "2 of 2 heads use the first token as an attention sink," in said
+    assert "most clearly layer 2, head 1 (weight 90%, ‖v·W_O‖ ratio 0.25); layer 1, head 2" in said
     none = SinkFacts(table.assign(is_sink=False), (0, 0))
     said = in_english(monkeypatch, contribution.says_sinks, none)
     assert "closest is layer 2, head 1: weight 90%, ‖v·W_O‖ ratio 0.25." in said
@@ -290,7 +287,7 @@ def test_the_table_says_which_numbers_are_the_probes_and_which_the_texts(monkeyp
     monkeypatch.setattr(all_heads, "sink_facts", lambda *at: first)
     monkeypatch.setattr(all_heads.probed, "names_by_probe", lambda run: True)
     table = all_heads.table(RUN)
-    assert table["by the probe"].tolist() == ["induction 0.80", ""]
+    assert table["from the head probe"].tolist() == ["induction 0.80", ""]
     assert {"first token, in this text", "induction, in this text"} < {*table.columns}
     monkeypatch.setattr(all_heads.probed, "names_by_probe", lambda run: False)
     assert {"name", "first token"} < {*all_heads.table(RUN).columns}
@@ -335,16 +332,16 @@ def test_what_random_tokens_show(monkeypatch: pytest.MonkeyPatch):
         "4 random tokens are read twice. Heads that put over half of their weight on the token "
         "after the earlier copy of the current one (induction heads): 1 of 2, namely layer 2, "
         "head 1 (0.90). The second copy costs 2.0 bits per token, the first 8.5. With these heads "
-        "switched off (1), the second copy costs 6.0 bits; as a control, with other heads of the "
-        "same layers off (1), 2.0."
+        "(1) switched off, the second copy costs 6.0 bits per token; with other heads of the same "
+        "layers (1) switched off instead, as a control, it costs 2.0."
     )
     assert "6.0" in said["zh"]
     none = replace(facts, kind="same_token", off=(), without=None, without_others=None)
     said = in_english(monkeypatch, probe.says_probe, none)
     assert "Not one of 2 heads puts over half" in said and "the closest is layer 1, head 2" in said
-    assert "Heads with another name: induction (1)." in said
+    assert "Heads with other names: induction (1)." in said
     bare = replace(none, probe=replace(found, heads=heads.assign(name="")))
-    assert "No head has any of the five names" in in_english(monkeypatch, probe.says_probe, bare)
+    assert "No head gets any of the five names" in in_english(monkeypatch, probe.says_probe, bare)
 
 
 def test_keys_that_are_shared(monkeypatch: pytest.MonkeyPatch):
@@ -393,7 +390,7 @@ def test_how_long_a_text_has_a_graph(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(contribution_graph, "MOST_NUMBERS", 6 * RUN.config.d_model)
     assert not contribution_graph.fits(RUN)
     said = in_both(monkeypatch, contribution_graph.says_too_large, RUN)
-    assert "for up to 2 tokens, and this text has 3" in said["en"] and "2" in said["zh"]
+    assert "for at most 2 tokens, but this text has 3" in said["en"] and "2" in said["zh"]
 
 
 def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
@@ -403,7 +400,8 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, says, graph(2, sources))
     assert said["en"] == (
         "After the last layer, 38% of the vector of `the₂` is its own, 50% comes from `the₁` and "
-        "12% from `owl`. The token takes in the most from others in layer 1."
+        "12% from `owl`. The token takes in the most from other tokens in "
+        "layer 1."
     )
     assert "`the₂`" in said["zh"]
     assert in_english(monkeypatch, says, graph(1, sources)).startswith(
@@ -421,7 +419,9 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     named = with_biases.own + sum(share for _token, share in with_biases.sources)
     assert named + with_biases.unnamed[1] + with_biases.of_no_token == pytest.approx(1)
     drawn = in_english(monkeypatch, contribution_graph.says_drawn, graph(2, sources, 0.2))
-    assert drawn.endswith("are drawn: they carry 86% of all that tokens take from one another.")
+    assert drawn.endswith(
+        "are drawn; together they carry 86% of all that tokens take from one another."
+    )
 
 
 def test_nine_heads_stand_side_by_side():
@@ -474,4 +474,4 @@ def test_the_backward_pass_of_a_score_is_written_out(monkeypatch: pytest.MonkeyP
     sink = gradient_of([0.1, -0.12, 0.0], attention_sink=True)
     assert "sum to 0" not in in_english(monkeypatch, gradient.says_gradient, sink)
     nothing = gradient_of([0.0, 0.0, 0.0])
-    assert "No score of this row" in in_english(monkeypatch, gradient.says_gradient, nothing)
+    assert "No score in this row" in in_english(monkeypatch, gradient.says_gradient, nothing)

@@ -47,7 +47,7 @@ def in_english(monkeypatch: pytest.MonkeyPatch, says, *facts) -> str:
 def test_what_flows(monkeypatch: pytest.MonkeyPatch, changes: dict, said: str):
     facts = FlowFacts(replace(RUN, config=CONFIG.replace(**changes)), STAGES)
     both = in_both(monkeypatch, flow.says_flow, facts)
-    assert "enters the layer with RMS 1.00 and leaves it with 2.00" in both["en"]
+    assert "enters the layer with an RMS of 1.00 and leaves it with an RMS of 2.00" in both["en"]
     assert said in both["en"]
     assert "2.00" in both["zh"] and "Without" not in both["zh"]
 
@@ -60,12 +60,12 @@ def test_a_token_that_outweighs_all_others_is_named_with_the_median(monkeypatch)
     assert found == Loudest(token=1, rms=900.0, median_before=5.0, median_after=6.0)
     both = in_both(monkeypatch, flow.says_flow, FlowFacts(RUN, STAGES, found))
     assert (
-        "The largest part of that is `owl`, which leaves with RMS 900.00; the median token enters "
-        "with 5.00 and leaves with 6.00." in both["en"]
+        "`owl` contributes most to that: it leaves with an RMS of 900.00, while the median token "
+        "enters with 5.00 and leaves with 6.00." in both["en"]
     )
     assert "中位" in both["zh"]
     apart = in_both(monkeypatch, flow.says_flow, FlowFacts(RUN, STAGES, found, is_apart=True))
-    assert "Set apart from that is `owl`, which leaves with RMS 900.00." in apart["en"]
+    assert "`owl` is left out of these figures: it leaves with an RMS of 900.00." in apart["en"]
 
 
 def test_running_statistics_that_were_learned_are_not_told_to_be_0_and_1(
@@ -134,14 +134,14 @@ def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
     resting = HEADS.assign(on_sinks=0.9, entropy_bits=0.0)
     most = LayerHeads(trained, 1, pd.concat([resting, HEADS.assign(on_sinks=0.1)]))
     said = in_english(monkeypatch, heads.says_heads, most)
-    assert "The sharpest of those that do not rest on sinks is head 2: entropy 0.50" in said
+    assert "Of the heads that do not rest on sinks, the sharpest is head 2: entropy 0.50" in said
 
 
 def test_one_head_in_a_line(monkeypatch: pytest.MonkeyPatch):
     measures = ("distance_tokens", "first_token", "same_token", "previous_token")
     found = HEADS.assign(**dict.fromkeys(measures, 0.25), row_sum_min=1.0, row_sum_max=1.0)
     said = in_both(monkeypatch, heads.says_measures, LayerHeads(RUN, 0, found), 1, 2)
-    assert said["en"].startswith("**Head 2 (induction 0.88)**, on average over all rows: ")
+    assert said["en"].startswith("**Head 2 (induction 0.88)**, averaged over all rows: ")
     assert said["en"].endswith("sum to between 1.000 and 1.000. The pinned token is `an₂`.")
     assert said["zh"].startswith("**2 号头（归纳 0.88）**")
 

@@ -153,14 +153,14 @@ def test_what_an_answer_hangs_on_in_few_words(monkeypatch: pytest.MonkeyPatch):
     facts = LeftOut(RUN, 2, 0, -1.0, (0, 1), without)
     said = in_both(monkeypatch, home_answer.says_hanging, Answer("␣owl", facts))
     assert said["en"] == (
-        "Hiding `an₁` from the other tokens lowers `owl` from 50% to 6.2%; each bit is a factor "
-        "of two."
+        "Hiding `an₁` from the other tokens lowers the probability of `owl` from 50% to 6.2%; each "
+        "bit is a factor of two."
     )
     assert "6.2%" in said["zh"]
     little = replace(facts, places=(1,), without=without[1:])
     assert in_english(monkeypatch, home_answer.says_hanging, Answer("owl", little)) == (
-        "Hidden one at a time, no earlier token lowers `owl` (50%) by more than 0.1 bits. Of the 2 "
-        "earlier tokens, the nearest 1 were hidden."
+        "Hiding any single earlier token lowers the probability of `owl` (50%) by at most 0.1 "
+        "bits. Of the 2 earlier tokens, only the nearest 1 were tested in this way."
     )
 
 

@@ -95,8 +95,8 @@ def _named(facts: AllHeads) -> str:
     listed = enumeration(f"{terms.head_name(name)} {n}" for name, n in facts.n_named.items())
     if facts.is_probed:
         text = _(
-            "On random tokens read twice (the head probe), so many heads put over half of their "
-            "weight on one kind of position: {listed}."
+            "On random tokens read twice (the head probe), these numbers of heads put over "
+            "half of their weight on one kind of position: {listed}."
         )
         return text.format(listed=listed)
     text = _("Number of heads with over half of their weight on one kind of position: {listed}.")
@@ -110,7 +110,9 @@ def says_colors(facts: AllHeads) -> str:
         "values. Only heads with a share above 0.5 are named."
     )
     if facts.is_probed:
-        text = _("Names are those of the head probe; the cells are measured in this text.")
+        text = _(
+            "The names come from the head probe; the values in the cells are measured on this text."
+        )
         said = sentences(said, text)
     if len(facts.heads) <= MOST_HEADS:
         return said
@@ -127,7 +129,7 @@ def table(run: Run) -> pd.DataFrame:
         {
             _("layer"): found["layer"].map(from_one),
             _("head"): found["head"].map(from_one),
-            _("by the probe") if is_probed else _("name"): [
+            _("from the head probe") if is_probed else _("name"): [
                 probed.said(row.badge, row.badge_score) for row in each_row(found)
             ],
             **{in_text.format(measure=_(COLUMNS[name])): found[name] for name in MEASURES},

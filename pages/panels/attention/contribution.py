@@ -66,7 +66,7 @@ def says_contribution(facts: ContributionFacts) -> str:
     if facts.parts.out_norm == 0:
         return _("Attention adds nothing at this token: its output has length 0.")
     if facts.weight(facts.heaviest) == 0:
-        return _("This token cannot attend to any key: attention adds only its output bias.")
+        return _("This token cannot attend to any key, so attention adds only its output bias.")
     said = [_apart(facts), _largest(facts)]
     if facts.head is not None:
         text = _("This head contributes {share:.0%} of what attention adds here.")
@@ -136,9 +136,7 @@ def says_sinks(facts: SinkFacts) -> str:
         )
         return sentences(rule, *_each(text, facts.closest))
     each = _("{head} (weight {weight}, ‖v·W_O‖ ratio {ratio:.2f})")
-    text = _(
-        "Heads that use the first token as an attention sink: {n} of {all}; the clearest: {listed}."
-    )
+    text = _("{n} of {all} heads use the first token as an attention sink, most clearly {listed}.")
     listed = listing(_each(each, facts.sinks.head(4)))
     return sentences(rule, text.format(n=len(facts.sinks), all=len(facts.heads), listed=listed))
 

@@ -40,7 +40,7 @@ def says_gradient(facts: ScoreGradient) -> str:
         loss=_number(facts.loss),
     )
     if not facts.of_scores.any():
-        none = _("No score of this row changes it: softmax has nothing to choose from here.")
+        none = _("No score in this row affects the loss: softmax has nothing to choose from here.")
         return sentences(said, none)
     text = _(
         "It would fall fastest if {raised} had a higher score (∂L/∂S = {low}) and {lowered} a "
@@ -54,7 +54,9 @@ def says_gradient(facts: ScoreGradient) -> str:
     )
     if facts.has_sink:
         return sentences(said, changed)
-    total = _("The gradients of the row sum to 0: weight that one key gains, the others lose.")
+    total = _(
+        "The gradients in this row sum to 0: the weight that one key gains is lost by the others."
+    )
     return sentences(said, changed, total)
 
 
@@ -93,8 +95,8 @@ def back_to_the_scores(run: Run) -> None:
     )
     if not score_gradient.can_go_back(run):
         text = _(
-            "A loss is needed to go back from: this panel shows a GPT in inference mode, "
-            "unchanged, with at most {n} tokens."
+            "Backpropagation starts from a loss, so this panel needs an unmodified GPT in "
+            "inference mode that reads at most {n} tokens."
         )
         place.info(text.format(n=MOST_TOKENS), icon=":material/info:")
         label, icon = _("Open the trained story model"), ":material/model_training:"

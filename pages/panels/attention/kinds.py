@@ -90,9 +90,9 @@ def says_growth(facts: GrowthFacts) -> str:
 def says_theory(n: int) -> str:
     """How many pairs each way scores, counted."""
     text = _(
-        "At n = {n:,}, one head scores {full:,} pairs of tokens in full attention, "
-        "{window:,} in a window of 16 and {strided:,} with stride √n. Fused attention "
-        "scores all pairs but stores no scores. Measure here to see what that saves."
+        "At n = {n:,}, one head scores {full:,} pairs of tokens in full attention, {window:,}"
+        " with a window of 16 and {strided:,} with stride √n. Fused attention scores all "
+        "pairs but stores no scores. Measure on this machine how much that saves."
     )
     reach = default_reach(n)
     pairs = {str(kind): pairs_scored(kind, reach, n) for kind in AttentionKind}
@@ -102,10 +102,9 @@ def says_theory(n: int) -> str:
 def says_measured(run: Run) -> str:
     """On what it was measured."""
     text = _(
-        "Random q, k, v (seed {seed}), {n_heads} heads of width {d_head}, {dtype}, "
-        "causal; fastest of up to 5 runs; window 16, stride √n. Exponents are fitted to "
-        "the three longest lengths; memory used inside a fused kernel is not counted on "
-        "CPU."
+        "Random q, k, v (seed {seed}), {n_heads} heads of width {d_head}, {dtype}, causal; "
+        "fastest of up to 5 runs; window 16, stride √n. Exponents are fitted to the three "
+        "greatest lengths; on CPU, memory used inside a fused kernel is not counted."
     )
     sizes = {"n_heads": run.config.n_heads, "d_head": run.config.d_head}
     return text.format(seed=run.seed, dtype=run.dtype, **sizes)
@@ -182,7 +181,7 @@ def how_else(run: Run) -> None:
     with right:
         reach_controls(run)
     show_table(errors_table(kinds_facts(*shown)), key="kinds_table")
-    switch("measure_kinds", _("Measure here how time and memory grow with n"))
+    switch("measure_kinds", _("Measure how time and memory grow with n on this machine"))
     if link.value("measure_kinds"):
         how_they_grow(run)
 
@@ -197,7 +196,7 @@ def reach_controls(run: Run) -> None:
     """The window, and the stride."""
     n, shown = run.input.shape[1], chosen_reach(run)
     if n > 1:
-        label = _("window · last tokens, current one included")
+        label = _("window · number of most recent tokens visible, including the current one")
         slider("kinds_window", label, shown.window, most=n)
         label = _("stride s · last s tokens, then every s-th earlier one")
         slider("kinds_stride", label, shown.stride, most=n)
@@ -232,7 +231,7 @@ def how_they_grow(run: Run) -> None:
     slide("kinds_up_to", _("largest n · tokens"), LENGTHS[2:], longest)
     series = growth_series(run)
     if series is None:
-        note(_("Not measured: heads this wide need more memory than one run is allowed."))
+        note(_("Not measured: heads this wide need more memory than a single run may use."))
         return
     first = sum(n <= link.value("kinds_up_to") for _kind, n in series.cases)
     done = in_series(series, key="growth", asked_by="measure_kinds", first=first)

@@ -44,9 +44,9 @@ MADE_BY = {
 NAMES = {
     "x": ("X", N_("What attention reads: a vector for each token")),
     "q_weight": ("W_Q", N_("Query projection: this head's part")),
-    "projected": ("X · W_Q", N_("Queries as W_Q makes them")),
+    "projected": ("X · W_Q", N_("Queries straight from W_Q")),
     "concat": (N_("Concat"), N_("The outputs of all heads side by side")),
-    "together": ("Concat · W_O", N_("What all heads add to the stream together")),
+    "together": ("Concat · W_O", N_("What all heads together add to the stream")),
     "q": ("Q", N_("Queries: what each token looks for")),
     "k": ("K", N_("Keys: what each token can be found by")),
     "v": ("V", N_("Values: what each token passes on")),

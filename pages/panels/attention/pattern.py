@@ -23,9 +23,8 @@ MOST_LINES, MOST_TOKENS = 16, 64
 def says_most_read(facts: HeadFacts) -> str:
     """Which token is read most, over all queries."""
     text = _(
-        "In {head}, {token} receives the most attention: {total:.1f} from all tokens "
-        "together, of a total weight of {all:.0f}. Orange lines start at the pinned token "
-        "{pinned}."
+        "In {head}, {token} receives the most attention: {total:.1f} out of a total weight of"
+        " {all:.0f}. Orange lines start at the pinned token {pinned}."
     )
     most = facts.most_received
     return text.format(
@@ -40,8 +39,8 @@ def says_most_read(facts: HeadFacts) -> str:
 def says_lines(facts: HeadFacts, n_lines: int) -> str:
     """Which lines are drawn."""
     text = _(
-        "Each token's largest weights are shown, at most {n}; those below {least:.0%} "
-        "only for the pinned token."
+        "For each token, at most the {n} largest weights are shown; those below {least:.0%} "
+        "are shown only for the pinned token."
     )
     drawn = shared.says_window(facts, facts.drawn(MOST_TOKENS))
     return sentences(text.format(n=n_lines, least=bipartite.LEAST), drawn)

@@ -79,12 +79,12 @@ def _other_kinds(facts: ProbeFacts) -> str:
     found = facts.probe.n_named
     if not found:
         text = _(
-            "No head has any of the five names: none looks at one of these places whatever the "
-            "text says. What a head does in your own text is shown under “{panel}”."
+            "No head gets any of the five names: none attends to one of these places "
+            "regardless of the text. “{panel}” shows what a head does in your own text."
         )
         return text.format(panel=_(READS_WHOM))
     counts = [bracketed(terms.head_name(kind), n) for kind, n in found.items()]
-    return _("Heads with another name: {counts}.").format(counts=enumeration(counts))
+    return _("Heads with other names: {counts}.").format(counts=enumeration(counts))
 
 
 def _listed(heads: pd.DataFrame, kind: str) -> str:
@@ -103,11 +103,15 @@ def _costs(facts: ProbeFacts) -> str:
     if facts.without is None or facts.without_others is None:
         return said
     text = _(
-        "With these heads switched off ({n}), the second copy costs {without:.1f} bits; as a "
-        "control, with other heads of the same layers off ({n_others}), {others:.1f}."
+        "With these heads ({n}) switched off, the second copy costs {without:.1f} bits per "
+        "token; with other heads of the same layers ({n_others}) switched off instead, as a "
+        "control, it costs {others:.1f}."
     )
     if not facts.others:
-        text = _("With these heads switched off ({n}), the second copy costs {without:.1f} bits.")
+        text = _(
+            "With these heads ({n}) switched off, the second copy costs {without:.1f} bits per "
+            "token."
+        )
     found = [facts.probe.copies(bits)[1] for bits in (facts.without, facts.without_others)]
     counts = {"n": len(facts.off), "n_others": len(facts.others)}
     return sentences(said, text.format(**counts, without=found[0], others=found[1]))
@@ -176,10 +180,10 @@ def kind_choice() -> str:
 def says_how() -> str:
     """What was drawn, how scores are made, and where the threshold is from."""
     text = _(
-        "Each cell shows a head's mean weight over the second copy. Mean over {n} rows of "
-        "random tokens of the model's vocabulary (seed {seed}). The scores are those of "
-        "Olsson et al. 2022, who set no threshold; here a name needs more than half of "
-        "the weight."
+        "Each cell shows a head's mean weight in the second copy, averaged over {n} rows of "
+        "random tokens from the model's vocabulary (seed {seed}). The scores are defined as "
+        "in Olsson et al. 2022, who set no threshold; here a head needs more than half of its"
+        " weight on a position to be named."
     )
     return text.format(n=N_ROWS, seed=SEED)
 
@@ -200,6 +204,6 @@ def ways_on(facts: ProbeFacts) -> None:
         label = text.format(n=len(changes))
         way(label, "probe_off", icon=":material/edit:", interventions=written(changes))
         layer, head = facts.off[0]
-        text = _("Look at {head} in your text")
+        text = _("See what {head} does in your text")
         label = text.format(head=shared.head_called(layer, head))
         way(label, "probe_open", panel="pattern", layer=layer, head=head)

@@ -63,10 +63,10 @@ def says_division(facts: ScalingFacts) -> str:
 def says_random(facts: ScalingFacts) -> str:
     """How the curves were drawn, and what they say at their ends."""
     text = _(
-        "The curves are made from random q and k with entries from N(0, 1) (seed {seed}), "
-        "under this run's mask. The dot product of two such vectors has standard "
-        "deviation √d_head: {least:.1f} at d_head = 1 and {most:.1f} at 512; divided by "
-        "√d_head, it stays at {scaled:.1f}."
+        "The curves are computed from random q and k with entries from N(0, 1) (seed {seed}),"
+        " under this run's mask. The dot product of two such vectors has standard deviation "
+        "√d_head: {least:.1f} at d_head = 1 and {most:.1f} at 512; divided by √d_head, it "
+        "stays at {scaled:.1f}."
     )
     return text.format(
         seed=facts.head.run.seed,

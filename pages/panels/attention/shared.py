@@ -77,7 +77,7 @@ def says_sharpest(found: Sharpest, labels: tuple[str, ...]) -> str:
     """What the button says that goes there."""
     text = _("Strongest attention: {head} ({share} on {key})")
     if found.beyond_sinks:
-        text = _("Strongest beyond sinks: {head} ({share} on {key})")
+        text = _("Strongest apart from sinks: {head} ({share} on {key})")
     head = head_called(found.layer, found.head)
     return text.format(head=head, share=percent(found.weight), key=labels[found.key])
 

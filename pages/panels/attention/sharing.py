@@ -98,7 +98,7 @@ def says_sharing(facts: SharingFacts) -> str:
         fewer=last.parameters,
         n_heads=first.config.n_heads,
     )
-    moved = _("Nothing is retrained: with one key/value head, the output changes by {moved}.")
+    moved = _("Without retraining, the output changes by {moved} with one key/value head.")
     said_of_all = (said, _alike(facts.grouped), moved.format(moved=_moved(facts, last.moved)))
     return sentences(*said_of_all)
 
@@ -122,8 +122,9 @@ def _alike(row: Shared | None) -> str:
 def says_pooled(run: Run) -> str:
     """Where the shared keys and values come from."""
     text = _(
-        "Shared keys and values are means of this model's original ones, as in a conversion "
-        "before further training (Ainslie et al. 2023). Weights: {weights}."
+        "The shared keys and values are the means of this model's original ones, as when a "
+        "checkpoint is converted before further training (Ainslie et al. 2023). Weights: "
+        "{weights}."
     )
     random = _("random, seed {seed}").format(seed=run.seed)
     return text.format(weights=_("trained") if run.weights else random)
@@ -199,11 +200,11 @@ def says_latent(facts: CachedKinds) -> str:
     """What the latent saves against heads of their own."""
     first, own = facts.rows[0], facts.rows[-1]
     text = _(
-        "All {n_heads} heads compute their keys and values from one latent vector of "
-        "{latent} numbers per token, plus {rotary} numbers that RoPE rotates: {bytes:,} "
-        "bytes per token in the cache. Heads with keys and values of their own (MHA) would "
-        "take {heads:,} bytes, {times:.1f} times as much. So there are no keys and values to "
-        "share among heads here."
+        "All {n_heads} heads compute their keys and values from one latent vector of {latent}"
+        " numbers per token, plus {rotary} numbers that RoPE rotates; this takes {bytes:,} "
+        "bytes per token in the cache. With keys and values of its own for every head (MHA), "
+        "it would take {heads:,} bytes, {times:.1f} times as much. There are therefore no "
+        "keys and values to share among heads here."
     )
     return text.format(
         n_heads=own.config.n_heads,

@@ -69,18 +69,22 @@ def says_reads(facts: HeadFacts) -> str:
 
 STEP_SENTENCES = {
     "project": N_(
-        "Attention reads a vector x of {d_model} numbers for every token; times W_Q it becomes a "
-        "query of {d_head} numbers. Keys and values are made by W_K and W_V in the same way."
+        "Attention reads a vector x of {d_model} numbers for every token; multiplied by W_Q, "
+        "it becomes a query of {d_head} numbers. W_K and W_V produce keys and values in the "
+        "same way."
     ),
     "qkv": N_(
         "Every token has three vectors of {d_head} numbers: a query (what it looks for), a key "
         "(what it can be found by) and a value (what it passes on)."
     ),
-    "scores": N_("The pinned query's dot products with all keys are its scores, from {raw}."),
+    "scores": N_(
+        "The pinned query's dot products with all keys are its scores, which range from {raw}."
+    ),
     "scaled": N_("Divided by √{d_head}, the scores range from {scaled}."),
-    "cap": N_("cap · tanh(score / cap) compresses the scores: the range is now {capped}."),
+    "cap": N_("cap · tanh(score / cap) compresses the scores: they now range from {capped}."),
     "bias": N_(
-        "The farther away a key is, the more its score is reduced: the range is now {biased}."
+        "The farther away a key is, the more its score is reduced: the scores now range from "
+        "{biased}."
     ),
     "mask": N_(
         "The mask hides {n_masked} of {n} keys from the pinned token; the remaining scores "
@@ -98,8 +102,8 @@ STEP_SENTENCES = {
         "a vector of length {written}; the vectors of all heads are summed."
     ),
     "heads": N_(
-        "All {n_heads} heads stand side by side: Concat(head 1 … head {n_heads}) · W_O is the sum "
-        "of what each head writes alone, here a vector of length {together}."
+        "With all {n_heads} heads side by side, Concat(head 1 … head {n_heads}) · W_O is the "
+        "sum of what each head writes on its own, here a vector of length {together}."
     ),
 }
 
@@ -135,8 +139,8 @@ def says_drawn(facts: HeadFacts) -> str:
     if facts.apart:
         notes.append(
             _(
-                "Each matrix has colors of its own, which end at the size that 1 in 100 of its "
-                "values exceed; those are marked with a dot."
+                "Each matrix has its own color scale, which ends at the magnitude that only "
+                "1% of its values exceed; those values are marked with a dot."
             )
         )
     if run.training and run.config.dropout > 0:

@@ -33,7 +33,10 @@ def flow_facts(run: Run, layer: int, is_apart: bool) -> FlowFacts:
 
 def says_flow(facts: FlowFacts) -> str:
     """What the stream does in this run, and why."""
-    text = _("In this run the stream enters the layer with RMS {start} and leaves it with {end}.")
+    text = _(
+        "In this run, the residual stream enters the layer with an RMS of {start} and leaves "
+        "it with an RMS of {end}."
+    )
     said = [
         text.format(start=hundredths(facts.entering), end=hundredths(facts.end)),
         _reason(facts.run),
@@ -50,11 +53,11 @@ def says_flow(facts: FlowFacts) -> str:
 def _one_token(run: Run, found: Loudest, is_apart: bool) -> str:
     """That the RMS over all tokens is that of a few, and what it is of the others."""
     text = _(
-        "The largest part of that is {token}, which leaves with RMS {rms}; the median token "
-        "enters with {before} and leaves with {after}."
+        "{token} contributes most to that: it leaves with an RMS of {rms}, while the median "
+        "token enters with {before} and leaves with {after}."
     )
     if is_apart:
-        text = _("Set apart from that is {token}, which leaves with RMS {rms}.")
+        text = _("{token} is left out of these figures: it leaves with an RMS of {rms}.")
     return text.format(
         token=literal(told_apart(run.input.labels)[found.token]),
         rms=hundredths(found.rms),
@@ -77,9 +80,9 @@ def _reason(run: Run) -> str:
         )
     match norm.norm_placement:
         case NormPlacement.PRE:
-            return _("The norms are on the branch: nothing rescales the stream itself.")
+            return _("The norms are on the branches, so nothing rescales the stream itself.")
         case NormPlacement.POST:
-            return _("The norms are on the trunk: the stream is rescaled after every addition.")
+            return _("The norms are on the trunk, so the stream is rescaled after every addition.")
         case NormPlacement.SANDWICH:
             return _(
                 "Each branch output is normalized before it is added, so all outputs have about "
@@ -88,7 +91,7 @@ def _reason(run: Run) -> str:
         case NormPlacement.RES_POST:
             return _(
                 "Each branch reads the unnormalized stream, and its output is normalized "
-                "before it is added: nothing rescales the stream itself."
+                "before it is added, so nothing rescales the stream itself."
             )
         case NormPlacement.PARALLEL:
             return _(

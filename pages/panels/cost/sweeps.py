@@ -295,7 +295,7 @@ def _formats_measured(run: Run) -> None:
 def which_attention_pays(run: Run) -> None:
     """Explicit, fused, window, block-sparse and linear attention, as n doubles."""
     with explained(("attention_kinds",), key="growth_of_kinds"):
-        switch("measure_kinds", _("Measure here how time and memory grow with n"))
+        switch("measure_kinds", _("Measure how time and memory grow with n on this machine"))
     if link.value("measure_kinds"):
         how_they_grow(run)
         return
