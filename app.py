@@ -31,7 +31,7 @@ N_FIRST, N_ASKED = 3, 9
 def body() -> None:
     """Ten seconds: what this is, and what to do first."""
     if not progress.now():
-        joining.come_in()
+        joining.on_home()
     run = shown_run(Architecture.GPT)
     if progress.now():
         progress.end()

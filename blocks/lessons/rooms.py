@@ -19,7 +19,7 @@ from blocks.work.shared_file import SharedFile
 
 SIGNS, N_SIGNS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789", 6  # a billion codes; none looks like another
 MOST_LEARNERS, MOST_ROOMS, MOST_OF_ONE = 300, 500, 5
-ENDS_AFTER, EMPTY_FOR = 24 * 3600.0, 3600.0
+ENDS_AFTER, EMPTY_FOR, PASS_HOLDS = 24 * 3600.0, 3600.0, 600.0  # seconds
 LONGEST_LEARNER, LONGEST_LINK = 32, 4_000
 TABLES = """
 CREATE TABLE IF NOT EXISTS rooms (code TEXT PRIMARY KEY, lesson TEXT, link TEXT, opened REAL);
@@ -28,8 +28,9 @@ CREATE TABLE IF NOT EXISTS guesses (
 );
 CREATE TABLE IF NOT EXISTS leads (code TEXT PRIMARY KEY, leader TEXT, step INTEGER, held INTEGER);
 CREATE TABLE IF NOT EXISTS shown (code TEXT, step INTEGER, PRIMARY KEY (code, step));
+CREATE TABLE IF NOT EXISTS passes (code TEXT PRIMARY KEY, pass TEXT, given REAL);
 """
-OF_A_ROOM = ("guesses", "leads", "shown")  # what goes with it
+OF_A_ROOM = ("guesses", "leads", "shown", "passes")  # what goes with it
 TOO_MANY = N_("{n} rooms are open here, which is the limit: try again tomorrow")
 TOO_MANY_OF_ONE = N_("You have opened {n} rooms today, which is the limit: go back to one of them")
 NO_ROOM = N_("There is no room {code}, or it has ended: rooms last a day")
@@ -100,6 +101,28 @@ class Rooms:
         """Whether this word is that of the leader."""
         found = "SELECT 1 FROM leads WHERE code = ? AND leader = ?"
         return bool(self._file.rows(found, (code, leader)))
+
+    def pass_for(self, code: str, leader: str) -> str:
+        """A word by which one more device may lead, once and within ten minutes; '' to others.
+
+        A room has one at a time: a new one takes the place of the one before.
+        """
+        new = secrets.token_hex(12)
+        with self._led(code, leader) as is_led:
+            if is_led:
+                values = (code, new, self._clock())
+                self._file.execute("INSERT OR REPLACE INTO passes VALUES (?, ?, ?)", values)
+        return new if is_led else ""
+
+    def taken(self, code: str, word: str) -> str:
+        """The word of the leader for who brings a pass, which is spent then; '' for any other."""
+        found = "DELETE FROM passes WHERE code = ? AND pass = ? AND given > ?"
+        with self._file.writing():
+            values = (code, word, self._clock() - PASS_HOLDS)
+            if not self._file.execute(found, values).rowcount:
+                return ""
+            rows = self._file.execute("SELECT leader FROM leads WHERE code = ?", (code,))
+            return str(rows.fetchone()[0])
 
     def lead(self, code: str) -> Lead | None:
         """Where its leader is; None where there is none, or no such room."""

@@ -41,7 +41,7 @@ from pages.ui.hidden import is_hidden
 from pages.ui.inputs import current_run, shorten
 from pages.ui.interventions import controls as changes
 from pages.ui.language import LANGUAGES, _, current_language, enumeration, literal, say_fault
-from pages.ui.lessons import following, progress
+from pages.ui.lessons import following, joining, progress
 from pages.ui.phone import fingers_point
 from pages.ui.share import what_to_share
 from pages.ui.turns import one_at_a_time
@@ -125,6 +125,7 @@ def _surround(title: str, *, is_calm: bool) -> None:
     if settings.data_folder():
         ready.listen()
     st.session_state["title"] = title
+    joining.begin_page()
     following.begin_page()
     lecture.begin_page()
     link.sync(page_here(), _completed)

@@ -18,7 +18,7 @@ from pages.ui.fields import OF_PAGES
 from pages.ui.language import _, current_language, say_fault
 
 STEPS, AT, GO = "lecture", "lecture_at", "lecture_go"  # of the link and the session
-NOT_OF_A_STEP = ("lang", "panel", "present", "room", "wall", "seat", STEPS, AT)
+NOT_OF_A_STEP = ("lang", "panel", "present", "room", "wall", "notes", "seat", STEPS, AT)
 
 
 def steps() -> tuple[Step, ...]:

@@ -13,7 +13,7 @@ from pages.ui.declared import Panel as Panel
 from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
 from pages.ui.language import _, literal
-from pages.ui.lessons import card, following, led, own, progress, wall
+from pages.ui.lessons import card, following, led, notes, own, progress, wall
 from pages.ui.phone import is_phone
 
 
@@ -29,7 +29,9 @@ def show(
     shown = panels.index(opened(panels))
     share.note_panel(panels[shown].name, _(panels[shown].title))
     lesson = progress.now()
-    if present.is_on() and lesson and led.is_wall():
+    if lesson and led.reads_notes():
+        _notes(lesson, values)
+    elif present.is_on() and lesson and led.is_wall():
         _present_the_wall(lesson, panels[shown], values)
     elif present.is_on():
         _present(panels, shown, values)
@@ -69,6 +71,12 @@ def _present_the_wall(lesson: progress.Now, shown: Panel, values: Sequence[Any])
     wall.present_it(lesson, run)
     if lesson.step.show and lesson.is_through:
         _alone(shown, values)
+
+
+def _notes(lesson: progress.Now, values: Sequence[Any]) -> None:
+    """What the leader of a class reads on a second device; no panel."""
+    if not progress.is_turned():
+        notes.draw(*_judged(lesson, values))
 
 
 def _beside_a_lesson(

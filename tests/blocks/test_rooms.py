@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from blocks.lessons import rooms
-from blocks.lessons.rooms import ENDS_AFTER, N_SIGNS, SIGNS, Lead, Rooms
+from blocks.lessons.rooms import ENDS_AFTER, N_SIGNS, PASS_HOLDS, SIGNS, Lead, Rooms
 from blocks.model.faults import ConfigError
 
 
@@ -171,7 +171,7 @@ def test_a_room_without_a_leader_holds_nobody_and_what_is_over_is_forgotten():
     clock.now += ENDS_AFTER + 1
     assert kept.lead(code) is None
     kept.open("heads")
-    assert [kept._file.rows(f"SELECT * FROM {table}") for table in rooms.OF_A_ROOM] == [[], [], []]
+    assert not any(kept._file.rows(f"SELECT * FROM {table}") for table in rooms.OF_A_ROOM)
 
 
 def test_the_sheet_of_a_class_has_every_guess_and_no_name():
@@ -180,3 +180,15 @@ def test_the_sheet_of_a_class_has_every_guess_and_no_name():
     for learner, step, guess in (("zoe", 0, 2.0), ("abe", 0, 0.0), ("zoe", 1, 0.5)):
         kept.guess(code, learner, step, (guess,))
     assert kept.sheet(code) == [(0, 0, (2.0,)), (0, 1, (0.5,)), (1, 0, (0.0,))]
+
+
+def test_a_pass_to_lead_works_once_and_soon_and_a_new_one_takes_its_place():
+    clock = Clock()
+    kept = Rooms(clock=clock)
+    code = kept.open("scaling", leader="word")
+    assert kept.pass_for(code, "guessed") == kept.taken(code, "") == ""
+    old, new = (kept.pass_for(code, "word") for _i in range(2))
+    assert [kept.taken(code, each) for each in (old, new, new)] == ["", "word", ""]
+    late = kept.pass_for(code, "word")
+    clock.now += PASS_HOLDS
+    assert kept.taken(code, late) == ""

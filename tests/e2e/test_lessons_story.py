@@ -3,8 +3,8 @@
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
-from served import Reader
-from told import at, click_mark, expect_query, plot, settle
+from served import BETWEEN, Reader
+from told import at, click_mark, expect_query, go_back, plot, settle
 
 FIRST = "/attention?preset=course&lesson=scaling&panel=random-scores"
 MAP = "/attention?preset=course&lesson=attention-by-hand&lesson_step=2&text=a+b+c&panel=steps"
@@ -118,7 +118,14 @@ def test_a_guess_comes_to_the_wall_and_the_answer_to_the_learner_by_itself(
     joining = urlsplit(dialog.get_by_test_id("stCode").inner_text().strip())
     assert (joining.path, joining.query) == ("/", f"room={code}")
     leader.keyboard.press("Escape")
-    learner = other_reader.load(f"/?room={code}")  # leads to the lesson
+    learner = other_reader.load(BETWEEN)
+    other_reader.load(f"/?room={code}")  # leads to the lesson
+    for key in ("left_lesson", "back_to_room"):  # Home twice, since Streamlit writes two entries
+        go_back(learner)
+        expect(at(learner, key)).to_be_visible()
+    go_back(learner)
+    learner.wait_for_url(f"**{BETWEEN}*")
+    other_reader.load(f"/?room={code}")
     learner.get_by_role("radiogroup").locator("label").nth(1).click()
     at(learner, "lesson_on").get_by_role("button").click()
     expect(at(leader, "wall")).to_contain_text("1 guess ·")

@@ -110,3 +110,36 @@ def test_presented_the_wall_keeps_address_question_and_count():
     assert_works(run(at))
     assert at.query_params["present"] and at.query_params["lesson_step"] == "1"
     assert machine.rooms().lead(code).step == 1
+
+
+def test_a_second_device_leads_by_a_link_that_the_leader_alone_sees_and_works_once():
+    leader, code = led()
+    assert "notes" not in leader.query_params
+    with pytest.MonkeyPatch.context() as patch:
+        went = list[tuple[str, dict[str, str]]]()
+        patch.setattr(
+            joining.st, "switch_page", lambda path, query_params: went.append((path, query_params))
+        )
+        press(leader, "second_device")
+        (link,) = [each.value for each in leader.code if "seat=" in each.value]
+        word = link.rpartition("seat=")[2]
+        for each in (word, word, "guessed"):
+            at = opened("app.py", preset=None, panel=None, room=code, seat=each)
+        assert_works(at, warnings=1)
+        assert "This link was used before" in said(at)
+    ((_path, query),) = went
+    phone = opened(ATTENTION, **{"panel": None, "preset": None, **query})
+    assert_works(phone)
+    guess(joined(code), 0)
+    assert "1 guess" in said(run(phone)) and "Measured: 4.07" in said(phone)  # not yet on the wall
+    assert figure(phone, "wall_picture") and "appears here with the answer" in said(run(leader))
+    press(phone, "without_guess")
+    assert figure(run(leader), "wall_picture")
+    run(press(phone, "wall_on"))
+    run(run(leader))
+    assert figure(phone, "notes_picture")["data"][0]["y"]  # a curve, measured
+    assert (leader.query_params["lesson_step"], phone.query_params["lesson_step"]) == ("1", "1")
+    run(press(leader, "lesson_back"))
+    asleep = opened(ATTENTION, **{"panel": None, "preset": None, **phone.query_params})
+    assert "lesson_step" not in run(run(asleep)).query_params  # it leads nobody back on
+    assert machine.rooms().lead(code).step == 0

@@ -16,7 +16,7 @@ from pages.ui.lessons import progress, verdict
 from pages.ui.lessons.progress import Now
 from pages.ui.link_fields.lessons import FIELDS
 
-OF_A_CLASS = ("room", "seat", "wall", "follow")
+OF_A_CLASS = ("room", "seat", "wall", "notes", "follow")
 UNTOLD = ("lang", "hide", "panel", *FIELDS)  # no settings of a model, or told above
 
 

@@ -1,14 +1,19 @@
 """The way into a room: a short address, as text and for a camera, or its code."""
 
+from contextlib import suppress
 from urllib.parse import parse_qsl, urlencode, urljoin
 
 import streamlit as st
 
 from blocks import ConfigError
 from blocks.lessons.lesson import Lesson
+from blocks.lessons.rooms import PASS_HOLDS
 from pages.ui import address, hidden, link, machine, share
+from pages.ui.address import page_here
 from pages.ui.language import _, say_fault
 from pages.ui.lessons import progress
+
+CAME_IN, WAY = "came_in", "way_into_room"  # by which code and word; where that led
 
 
 def address_of(code: str) -> str:
@@ -35,11 +40,53 @@ def show(code: str) -> None:
     st.caption(_("Your own address bar leads you back to this room as its teacher: keep it."))
 
 
-def come_in() -> None:
-    """Lead who opens Home with the code of a room to its lesson."""
-    if (code := link.value("room")) and (way := _found(code)):
-        path, query, _title = way
-        st.switch_page(path, query_params=query)
+def show_to_lead(code: str, word: str) -> None:
+    """The way for one more device that leads: once, and soon."""
+    whole = f"{address_of(code)}&{urlencode({'seat': word})}"
+    st.warning(
+        _(
+            "Whoever opens this link leads the class, so darken the projector while it is shown. "
+            "It works once, within {n} minutes."
+        ).format(n=round(PASS_HOLDS / 60))
+    )
+    st.image(share.qr_code(whole), width=share.SIDE, alt=_("QR code of the link below"))
+    st.code(whole, language=None, wrap_lines=True)
+
+
+def begin_page() -> None:
+    """Before Home reads its link: lead who brings the code of a room to its lesson, once.
+
+    Who goes back from there stays on Home; the browser keeps no further entry of it.
+    """
+    opened = link.read(st.query_params.to_dict()).values
+    code, word = opened.get("room", ""), opened.get("seat", "")
+    if not code or page_here() != link.HOME_PAGE or st.session_state.get(CAME_IN) == (code, word):
+        return
+    st.session_state[CAME_IN] = (code, word)
+    with link.as_if(opened), suppress(ConfigError):
+        found, leader = _lesson(code), machine.rooms().taken(code, word) if word else ""
+        if found and (leader or not word):
+            path, query = _way_to_lead(found, code, leader) if leader else _way_in(found, code)
+            st.session_state[WAY] = path, query
+            st.switch_page(path, query_params=query)
+
+
+def on_home() -> None:
+    """Why there is no way into the room of the link, or the way back into it."""
+    code, word = link.value("room"), link.value("seat")
+    if not code:
+        return
+    way = st.session_state.get(WAY)
+    if way and way[1]["room"] == code:
+        label, icon = _("Back to the lesson"), ":material/school:"
+        with st.container(key="back_to_room"):
+            st.page_link(way[0], label=label, icon=icon, query_params=way[1])
+    elif _found(code) and word:
+        text = _(
+            "This link was used before, or it is older than {n} minutes. Make a new one on the "
+            "screen of the class."
+        )
+        st.warning(text.format(n=round(PASS_HOLDS / 60)))
 
 
 def by_code() -> None:
@@ -59,15 +106,27 @@ def by_code() -> None:
 def _found(code: str) -> tuple[str, dict[str, str], str] | None:
     """The way into the room of a code and the title of its lesson; why there is none is said."""
     try:
-        name = machine.rooms().lesson_of(code)
+        found = _lesson(code)
     except ConfigError as error:
         st.warning(say_fault(error.faults[0]))
         return None
-    found = progress.lesson(name) if name else None
     if found is None:
         st.warning(_("No open room has this code. Rooms last a day."))
         return None
     return *_way_in(found, code), found.title
+
+
+def _lesson(code: str) -> Lesson | None:
+    """The lesson of a room, where there is one."""
+    name = machine.rooms().lesson_of(code)
+    return progress.lesson(name) if name else None
+
+
+def _way_to_lead(lesson: Lesson, code: str, leader: str) -> tuple[str, dict[str, str]]:
+    """To the notes of the step that is open, for the leader's second device."""
+    found, n = machine.rooms().lead(code), len(lesson.steps)
+    path, query = progress.way_in(lesson, min(found.step, n - 1) if found else 0)
+    return path, {**query, "room": code, "wall": "true", "notes": "true", "seat": leader}
 
 
 def _way_in(lesson: Lesson, code: str) -> tuple[str, dict[str, str]]:

@@ -26,6 +26,11 @@ def is_leader() -> bool:
     return False
 
 
+def reads_notes() -> bool:
+    """Whether this is the leader's second device, which shows notes and ways on."""
+    return bool(link.value("notes")) and is_leader()
+
+
 def new_word() -> str:
     """A word that nobody guesses, by which a leader is known."""
     return secrets.token_hex(12)

@@ -216,6 +216,11 @@ def _place(run: Run, text: str) -> Place:
     return Place(run, text, _recording, _model)
 
 
+def truth(ask: Ask, run: Run) -> Values:
+    """The answer on this run. Raises `ConfigError` where nothing can be measured."""
+    return _truth(ask, run, link.value("text"))
+
+
 @lru_cache(maxsize=256)
 def _truth(ask: Ask, run: Run, text: str) -> Values:
     """What is measured once for a whole class. Raises `ConfigError` where nothing can be."""
@@ -239,13 +244,13 @@ def labels(ask: Ask, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (rows if ask.kind is AskKind.CELL else ()), columns
 
 
-def way_in(found: Lesson) -> tuple[str, dict[str, str]]:
-    """The page of a lesson's first step, and the link that opens it there."""
+def way_in(found: Lesson, i: int = 0) -> tuple[str, dict[str, str]]:
+    """The page of a lesson's step, the first, and the link that opens it there."""
     state = link.as_query()
     kept: dict[str, str] = {name: state[name] for name in ("lang", "hide") if name in state}
     if own := own_text():
-        kept["own_text" if borrows(found, 0) else "text"] = own
-    return _step_link(found, 0, kept)
+        kept["own_text" if borrows(found, i) else "text"] = own
+    return _step_link(found, i, kept)
 
 
 def way_on(found: Lesson, i: int) -> tuple[str, dict[str, str]]:

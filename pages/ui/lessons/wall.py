@@ -77,31 +77,36 @@ def draw(now: Now, run: Run | None) -> None:
     """The wall of the open step, live; nothing for a learner."""
     if not led.is_wall():
         return
-    _note_step(now)
+    note_step(now)
     with st.container(border=True, key="wall"):
         st.markdown(f"## {_address()}")
         with st.container(horizontal=True, vertical_alignment="center", key="wall_head"):
             _tools(now, run)
-        st.fragment(_live, run_every=EVERY)(now, run)
+        live(now, run)
 
 
 def present_it(now: Now, run: Run | None) -> None:
     """The wall alone, for the back row: the address above, the question, and keys that lead on."""
-    _note_step(now)
+    note_step(now)
     present.note_panels((), "", _address(), "")
     with st.container(horizontal=True, vertical_alignment="center", key="wall_head"):
         said = now.step.ask.question if now.step.ask else now.step.title
         st.markdown(f"## {said}", width="stretch")
         with st.container(horizontal=True, width="content", key="wall_keys"):
-            _keys(now, run)
+            keys(now, run)
     if fault := st.session_state.pop(progress.FAULT, None):
         st.warning(say_fault(fault))
-    st.fragment(_live, run_every=EVERY)(now, run)
+    live(now, run)
     if not now.is_through:
         st.markdown(now.step.before)
 
 
-def _keys(now: Now, run: Run | None) -> None:
+def live(now: Now, run: Run | None) -> None:
+    """How many guessed what, as it comes in; and what another device of the leader does."""
+    st.fragment(_live, run_every=EVERY)(now, run)
+
+
+def keys(now: Now, run: Run | None) -> None:
     """Back, and on: first to the answer, then to the next step."""
     if now.i:
         st.button(
@@ -141,6 +146,7 @@ def _tools(now: Now, run: Run | None) -> None:
     if led.is_leader() and (found := machine.rooms().lead(code)):
         label, help_ = _("Answers wait for me"), _("Learners see an answer when you show it.")
         st.toggle(label, value=found.is_held, on_change=_hold, help=help_, key="hold_answers")
+        _second_device(code)
     if address.of_this_page().reach == "machine":
         st.caption(_(share.REACH["machine"]))
 
@@ -151,14 +157,41 @@ def _hold() -> None:
         machine.rooms().hold(code, word, is_held=st.session_state["hold_answers"])
 
 
-def _note_step(now: Now) -> None:
-    """Tell those who follow which step is open."""
-    code = link.value("room")
-    if st.session_state.get(LED_AT) == (code, now.i):
-        return
+def _second_device(code: str) -> None:
+    """A way for the leader's phone, which this screen alone shows."""
+    label, title = _("Notes on my phone"), _("Lead from a second device")
+    if st.button(label, icon=":material/phone_iphone:", type="tertiary", key="second_device"):
+        word = machine.rooms().pass_for(code, link.value("seat"))
+        st.dialog(title)(joining.show_to_lead)(code, word)
+
+
+def note_step(now: Now) -> None:
+    """Tell those who follow which step is open.
+
+    Not what a session opens first: a phone that slept would lead a class back to where it was.
+    """
+    here = (link.value("room"), now.i)
+    before = st.session_state.get(LED_AT, here)
     with suppress(ConfigError):
-        machine.rooms().go_to(code, link.value("seat"), now.i)
-        st.session_state[LED_AT] = (code, now.i)
+        if before[0] == here[0] and before != here:
+            machine.rooms().go_to(here[0], link.value("seat"), now.i)
+        st.session_state[LED_AT] = here
+
+
+def _keep_up(now: Now) -> None:
+    """Go where another device of the leader has gone, and show what it has shown."""
+    code = link.value("room")
+    found = machine.rooms().lead(code) if led.is_leader() else None
+    if found is None or not found.step < len(now.lesson.steps):
+        return
+    if st.session_state.get(LED_AT) != (code, found.step):
+        st.session_state[LED_AT] = (code, found.step)
+        following.to(found.step)
+    elif now.step.ask and now.guess is None and now.i in found.shown:
+        link.change("guesses", answers.written({**now.guesses, now.i: ()}))
+    else:
+        return
+    st.rerun(scope="app")
 
 
 def way_to_show(run: Run, **more: Any) -> None:
@@ -180,15 +213,15 @@ def _show(run: Run) -> None:
 
 
 def _live(now: Now, run: Run | None) -> None:
-    """How many guessed what, as it comes in."""
     try:
+        _keep_up(now)
         room = machine.rooms().room(link.value("room"))
     except ConfigError as error:
         st.warning(say_fault(error.faults[0]))
         return
     size = "##" if present.is_on() else "####"
     st.markdown(f"{size} {_counted(now, room)}")
-    if _is_kept_back(now):
+    if _is_kept_back(now) and not led.reads_notes():
         st.markdown(_("What was guessed appears here with the answer."))
     elif ask := now.step.ask:
         rows, labels = progress.labels(ask, run) if run else ((), ())

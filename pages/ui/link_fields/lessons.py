@@ -37,7 +37,7 @@ def left(text: str) -> str:
     return urlencode([each for each in found if each[0] != "left_lesson"], errors="replace")
 
 
-OF_THE_LEADER = ("wall", "seat")  # what is not shared: who has it leads the class
+OF_THE_LEADER = ("wall", "notes", "seat")  # what is not shared: who has it leads the class
 LEFT = {"left_lesson": Field(left, "")}
 FIELDS = {
     "lesson": Field(identifier, ""),
@@ -45,6 +45,7 @@ FIELDS = {
     "guesses": Field(answers, ""),
     "room": Field(code, ""),
     "wall": Field(flag, False),
+    "notes": Field(flag, False),
     "seat": Field(identifier, ""),
     "follow": Field(flag, True),
     "own_text": Field(sentence, ""),
