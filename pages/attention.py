@@ -109,7 +109,7 @@ PANELS = (
     ),
     of_a_head(
         "score-gradient",
-        N_("What does the loss ask of a score?"),
+        N_("How should each score change?"),
         gradient.back_to_the_scores,
         fields=("n_layers", "n_heads", "position_kind"),
     ),

@@ -51,7 +51,7 @@ def body() -> None:
 
 PANELS = (
     Panel("frontier", N_("How small?"), how_small),
-    Panel("rounding", N_("What is lost by rounding?"), what_rounding_loses, grid_controls),
+    Panel("rounding", N_("What is lost in rounding?"), what_rounding_loses, grid_controls),
     Panel("columns", N_("What do GPTQ and AWQ do?"), what_makes_up_for_errors, grid_controls),
     Panel("blame", N_("Which matrix is to blame?"), what_is_to_blame, grid_controls),
     Panel("activations", N_("And activations?"), what_activations_lose),

@@ -43,7 +43,7 @@ WEEKS = (
         ("scaling",),
         (
             (N_("How do scores grow with d?"), "attention", "random-scores"),
-            (N_("What does the loss ask of a score?"), "attention", "score-gradient"),
+            (N_("How should each score change?"), "attention", "score-gradient"),
         ),
         "scaling",
     ),
@@ -153,7 +153,7 @@ WEEKS = (
         N_("Smaller models"),
         (),
         (
-            (N_("What is lost by rounding?"), "efficiency", "rounding"),
+            (N_("What is lost in rounding?"), "efficiency", "rounding"),
             (N_("Which weights can go?"), "efficiency", "pruning"),
             (N_("What does a teacher add?"), "efficiency", "distillation"),
         ),

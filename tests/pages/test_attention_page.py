@@ -43,7 +43,7 @@ def test_the_first_view_reads_a_trained_model_and_says_so():
     headings = [heading.value for heading in first.subheader]
     assert headings == [
         "What does a head do?",
-        "What does the loss ask of a score?",
+        "How should each score change?",
         "How do scores grow with d?",
         "Why divide by √d?",
         "Which tokens contribute?",

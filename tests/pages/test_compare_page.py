@@ -429,4 +429,4 @@ def test_a_list_is_brought_back_or_refused(text: str):
         assert "`A · mine`** — GPT, 3 × 128" in said(at)
     else:
         assert [error.message for error in at.exception] == []
-        assert "set a known preset or a known architecture" in at.error[0].value
+        assert "specify a known preset or a known architecture" in at.error[0].value

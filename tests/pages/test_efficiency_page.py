@@ -333,7 +333,7 @@ def test_sublayers_are_deleted_when_it_is_asked_for():
     query = {"measure_deletions": "true"}
     at = opened(PAGE, pressed=["measure_deletions"], preset="sort", panel="deletion", **query)
     assert_works(at)
-    assert "if the least needed go first" in at.info[0].value
+    assert "if the least needed parts are deleted first" in at.info[0].value
 
 
 def test_the_smallest_file_that_loses_nothing_becomes_b():

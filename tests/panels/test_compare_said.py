@@ -36,7 +36,7 @@ def test_what_b_costs_more(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, differences.says_counts, COUNTS)
     assert said["en"] == (
         "B has 1.5 times the parameters of A (+50); the largest change is in attention "
-        "(+50). Per token read (in a text of 16 tokens), B needs 2 times the FLOPs of A; the "
+        "(+50). To read one token of a text of 16 tokens, B needs 2 times the FLOPs of A; the "
         "largest change is in scores Q·Kᵀ (+2 MFLOP). In the KV cache (16 bits), a token "
         "takes 4.1 kB in A and 1.02 kB in B, 0.25 times as much."
     )
@@ -47,7 +47,7 @@ def test_what_b_costs_more(monkeypatch: pytest.MonkeyPatch):
     assert "the largest change is in feed-forward (+10.2 MFLOP)" in spread
     alike = replace(COUNTS, b=A, operations=both("scores", 2e6, 2e6).assign(group="attention"))
     assert in_english(monkeypatch, differences.says_counts, alike) == (
-        "Both models have 100 parameters. Per token read (in a text of 16 tokens), both models "
+        "Both models have 100 parameters. To read one token of a text of 16 tokens, both models "
         "need about 2 MFLOP. Each token takes 4.1 kB of KV cache in both models (16 bits)."
     )
     no_cache = replace(alike, a=replace(A, cache_bytes=0))
@@ -70,8 +70,8 @@ def test_who_is_faster(monkeypatch: pytest.MonkeyPatch):
     assert in_english(monkeypatch, speed.says_time, slower) == (
         "Measured here on cpu in 3 alternating rounds; median (quartiles): A 1 s (1 s to 1 "
         "s), B 2 s (2 s to 3 s). B was slower in every round: it took 2 times as "
-        "long as A (median). Other work keeps this device busy: the fastest rounds are the "
-        "most reliable. Judging by FLOPs alone, B would take 3 times as long as A."
+        "long as A (median). This device is also busy with other work, so the fastest "
+        "rounds are the most reliable. Judging by FLOPs alone, B would take 3 times as long as A."
     )
     faster = replace(slower, rounds=((2.0, 1.0), (4.0, 1.0)))
     said = in_english(monkeypatch, speed.says_time, faster)
@@ -98,8 +98,8 @@ def test_how_far_heads_lie_apart(monkeypatch: pytest.MonkeyPatch):
     facts = HeadDistances(0, 9, alike, each)
     assert in_english(monkeypatch, heads.says_heads, facts) == (
         "Heads of A and B with the same number are 0.200 apart on average (0: identical, 1: "
-        "disjoint; 9 queries). Furthest apart is layer 1, head 2, with 0.500. In layer 1, for 1 of "
-        "2 heads of A, the nearest head of B has the same number."
+        "disjoint; 9 queries). The pair furthest apart is layer 1, head 2, at 0.500. In layer 1, "
+        "for 1 of 2 heads of A, the nearest head of B has the same number."
     )
 
 
@@ -135,7 +135,7 @@ def test_what_both_expect(monkeypatch: pytest.MonkeyPatch):
     )
     assert prediction.share(1e-6) == "< 0.001%"
     how = in_english(monkeypatch, prediction.says_how, "AB", 3)
-    assert "Predictions of A, B are meaningless: random weights (seed 3)." in how
+    assert "Predictions of A, B are meaningless because the weights are random (seed 3)." in how
 
 
 def test_who_lies_on_the_front(monkeypatch: pytest.MonkeyPatch):
@@ -144,8 +144,8 @@ def test_who_lies_on_the_front(monkeypatch: pytest.MonkeyPatch):
     facts = front_facts(table, (False, True))
     assert in_english(monkeypatch, trade_off.says_front, facts) == (
         "Pareto front (2 of 3 configurations): `mine`, `Falcon`. B is dominated: `mine` is no "
-        "worse on either axis and better on at least one. Configurations not drawn for lack of "
-        "a value on an axis: 1 (an encoder, for example, has no cache)."
+        "worse on either axis and better on at least one. Configurations not drawn because "
+        "they have no value on one of the axes: 1 (an encoder, for example, has no cache)."
     )
     assert facts.better_than("kept:0") == facts.better_than("nobody") == ""
     nobody = front_facts(table[3:], (False, True))

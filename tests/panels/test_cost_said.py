@@ -165,7 +165,7 @@ def test_decoding(monkeypatch: pytest.MonkeyPatch):
 def test_the_crossover(monkeypatch: pytest.MonkeyPatch):
     facts = CrossoverFacts(100, 384.0, 64, 0.2, is_causal=True, formula="", growth=pd.DataFrame())
     said = in_both(monkeypatch, flops.says_crossover, facts)
-    assert "cost the same at n = 384, 6.00 times d_model. At your n = 100" in said["en"]
+    assert "cost the same at n = 384, which is 6.00 times d_model. At your n = 100" in said["en"]
     assert "is 20% of a layer's FLOPs" in said["en"] and said["en"].endswith("to n = 768.")
     assert "384" in said["zh"] and "20%" in said["zh"]
     seeing = replace(facts, is_causal=False)
@@ -312,7 +312,7 @@ def test_the_hours(monkeypatch: pytest.MonkeyPatch):
     assert ". But weights" in in_both(monkeypatch, training.says_hours, few)["en"]
     n_flops = PLANNED.cost.exact + PLANNED.cost.recomputed
     here = in_both(monkeypatch, training.says_here, PLANNED, n_flops / 86400 / 250)["en"]
-    assert "the same training would take 250 days without a pause" in here
+    assert "the same training would take 250 days without a break" in here
     none = in_both(monkeypatch, training.says_hours, replace(PLANNED, devices=()))["en"]
     assert none == "NVIDIA T4 does not compute in bfloat16: choose another number format."
 
@@ -358,7 +358,7 @@ def test_the_formats(monkeypatch: pytest.MonkeyPatch):
     facts = Formats(512, 0.02, (("bfloat16", 2.0), ("float16", 0.5), ("other", 1.05)))
     said = in_both(monkeypatch, sweeps.says_formats, facts)
     assert said["en"] == (
-        "At n = 512, float32 takes 20 ms. bfloat16 pays off here: 2 times as fast. "
+        "At n = 512, float32 takes 20 ms. bfloat16 pays off here: it is 2 times as fast. "
         "float16 is slower here: it takes 2 times as long. other is about as fast here."
     )
     assert "20 ms" in said["zh"]
@@ -417,11 +417,11 @@ def test_the_reach(monkeypatch: pytest.MonkeyPatch):
 def test_the_whole(monkeypatch: pytest.MonkeyPatch):
     layer = LayerFacts(0.01, 0.02, PassTime(Times((0.05,)), 5 * 10**6), pd.DataFrame())
     said = in_both(monkeypatch, roofline.says_layer, layer)["en"]
-    assert "10 ms at best, 20 ms as the sum of its operations, 50 ms measured" in said
-    assert "(5.0 times the estimate; peak memory beyond its weights: 5 MB)" in said
+    assert "10 ms at best and 20 ms as the sum of its operations; measured as a whole, it" in said
+    assert "takes 50 ms (5.0 times the estimate; peak memory beyond its weights: 5 MB)" in said
     model = ModelFacts(0.1, 0.2, Times((0.4,)), 80.0)
     said = in_both(monkeypatch, roofline.says_model, model)["en"]
-    assert said.endswith("400 ms measured (one pass): 80 tokens per second.")
+    assert said.endswith("it takes 400 ms (one pass), or 80 tokens per second.")
     several = replace(model, times=Times((0.4, 0.4, 0.8)))
     assert "quartiles 400 ms to 600 ms" in in_both(monkeypatch, roofline.says_model, several)["en"]
 
@@ -472,7 +472,7 @@ def test_pairs_before_a_measurement(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, kinds.says_theory, 64)
     assert "At n = 64, one head scores 2,080 pairs of tokens" in said["en"]
     assert "2,080" in said["zh"]
-    assert "904 in a window of 16" in said["en"]  # 64 · 16 − 16 · 15 / 2
+    assert "904 with a window of 16" in said["en"]  # 64 · 16 − 16 · 15 / 2
 
 
 def test_one_thread_is_one(monkeypatch: pytest.MonkeyPatch):

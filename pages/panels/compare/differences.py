@@ -86,10 +86,10 @@ def _parameters(facts: PairCounts) -> str:
 
 def _flops(facts: PairCounts) -> str:
     if facts.same_flops:
-        text = _("Per token read (in a text of {n:,} tokens), both models need about {flops}.")
+        text = _("To read one token of a text of {n:,} tokens, both models need about {flops}.")
         return text.format(n=facts.n, flops=flops(facts.b.read_flops))
     text = _(
-        "Per token read (in a text of {n:,} tokens), B needs {ratio} times the FLOPs of A; "
+        "To read one token of a text of {n:,} tokens, B needs {ratio} times the FLOPs of A; "
         "the largest change is in {part} ({change})."
     )
     if group := facts.flops_group_change:
@@ -157,9 +157,9 @@ def what_differs(pair: Pair) -> None:
         tell(says_counts(facts))
     show_whole(numbers(facts))
     text = _(
-        "Counts are exact; no model is built. FLOPs are those of matrix products for "
-        "texts of {n:,} tokens. Bytes are those of {weight_format}; 1 GB is 10⁹ bytes. "
-        "Memory for inference is an estimate. –: not applicable."
+        "Counts are exact; no model is built. FLOPs count the matrix products for texts of "
+        "{n:,} tokens; bytes are for weights in {weight_format}; 1 GB is 10⁹ bytes. Memory "
+        "for inference is an estimate. –: not applicable."
     )
     note(text.format(n=facts.n, weight_format=format_name(facts.weight_format)))
     if len(table):

@@ -170,6 +170,6 @@ def _start(name: str, values: dict[str, Any]) -> str:
     if starts.is_known(preset) and wanted in (None, starts.start(preset).config.architecture):
         return preset
     if wanted not in [*START_OF]:
-        text = N_("{name}: set a known preset or a known architecture")
+        text = N_("{name}: specify a known preset or a known architecture")
         raise UnreadableFileError(text, name=name)
     return START_OF[Architecture(wanted)]

@@ -37,9 +37,9 @@ def measures(run: Run, layer: int) -> pd.DataFrame:
 def says_heads(facts: HeadDistances) -> str:
     """How far apart the heads are, which most, and whether heads keep their numbers."""
     text = _(
-        "Heads of A and B with the same number are {mean:.3f} apart on average (0: "
-        "identical, 1: disjoint; {n} queries). Furthest apart is layer {layer}, head "
-        "{head}, with {most:.3f}."
+        "Heads of A and B with the same number are {mean:.3f} apart on average (0: identical,"
+        " 1: disjoint; {n} queries). The pair furthest apart is layer {layer}, head {head}, "
+        "at {most:.3f}."
     )
     layer, head = map(from_one, facts.furthest)
     said = text.format(
@@ -61,7 +61,8 @@ def says_distance(*, trained_apart: bool) -> str:
     if not trained_apart:
         return said
     more = _(
-        "Heads have no fixed order: models trained separately need not number them the same way."
+        "Heads have no fixed order: in models trained separately, heads that do the same need"
+        " not have the same number."
     )
     return sentences(said, more)
 

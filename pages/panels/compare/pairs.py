@@ -40,7 +40,7 @@ PAIRS = {
     ),
     "trained": ReadyPair(
         N_("Before and after training"),
-        N_("The same small GPT: what do its heads attend to now?"),
+        N_("The same small GPT: what do its heads attend to before and after?"),
         {"preset": "stories-en-zh", "weights": "random"},
         {"preset": "stories-en-zh"},
     ),

@@ -66,7 +66,7 @@ def says_how(random: str, seed: int) -> str:
     said = _("Each model's most probable tokens at the pinned token (temperature 1).")
     if not random:
         return said
-    more = _("Predictions of {which} are meaningless: random weights (seed {seed}).")
+    more = _("Predictions of {which} are meaningless because the weights are random (seed {seed}).")
     return sentences(said, more.format(which=enumeration(random), seed=seed))
 
 

@@ -82,7 +82,7 @@ def why_not(pair: Pair) -> list[str]:
     if faults := shared.faults(pair):
         text = _(
             "{name} is not run here; only its parameters and costs are computed. {why}. "
-            "Whatever needs both models to run is left out."
+            "Everything that needs both models to run is left out."
         )
         return [text.format(name=literal(name), why=why.rstrip(".")) for name, why in faults]
     try:

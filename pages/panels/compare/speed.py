@@ -55,7 +55,9 @@ def _verdict(facts: PairTimes) -> str:
     said = text.format(ratio=readable(facts.ratio), low=readable(low), high=readable(high))
     if not facts.is_busy:
         return said
-    busy = _("Other work keeps this device busy: the fastest rounds are the most reliable.")
+    busy = _(
+        "This device is also busy with other work, so the fastest rounds are the most reliable."
+    )
     return sentences(said, busy)
 
 

@@ -106,8 +106,8 @@ def says_front(facts: FrontFacts) -> str:
         said.append(text.format(name=literal(name)))
     if n := facts.n_left_out:
         text = _(
-            "Configurations not drawn for lack of a value on an axis: {n} (an encoder, "
-            "for example, has no cache)."
+            "Configurations not drawn because they have no value on one of the axes: {n} (an "
+            "encoder, for example, has no cache)."
         )
         said.append(text.format(n=n))
     return sentences(*said)

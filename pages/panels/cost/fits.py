@@ -41,8 +41,8 @@ def says_fits(facts: FitFacts) -> str:
 
 def _alone(facts: FitFacts) -> str:
     text = _(
-        "{needed} fits on none of these devices. Shard across several, reduce batch or "
-        "length, or choose a smaller number format."
+        "{needed} fits on none of these devices. Shard it across several, reduce the batch or"
+        " the length, or choose a smaller number format."
     )
     if facts.enough:
         text = _("{needed} fits on {n} of {all} devices; the smallest is {device}.")
@@ -66,7 +66,7 @@ def _shared(facts: FitFacts) -> str:
     if not facts.enough:
         text = _(
             "each of {n:,} devices needs {needed}, more than any of these device types has. "
-            "Use more devices, or reduce batch or length."
+            "Use more devices, or reduce the batch or the length."
         )
         return text.format(**sizes)
     text = _(
@@ -104,21 +104,23 @@ def says_parts(facts: FitFacts) -> str:
 def says_speed() -> str:
     """What limits the tokens a second."""
     return _(
-        "The upper bound on tokens/s counts new tokens of all texts together, from "
-        "data-sheet figures. A step takes at least as long as the slower of two things: "
-        "reading the active weights and the cache once, and computing (Pope et al. 2022)."
+        "The upper bound on tokens/s comes from data-sheet figures and counts the new tokens "
+        "of all texts together. A step takes at least as long as the slower of two tasks: "
+        "reading the active weights and the cache once, or doing the arithmetic (Pope et al. "
+        "2022)."
     )
 
 
 def says_growth(facts: FitFacts) -> str:
     """What twice the length takes."""
     text = _(
-        "Batch {batch:,}: twice the length takes {ratio:.2f} times the memory ({now} → {then})."
+        "At batch size {batch:,}, twice the length takes {ratio:.2f} times the memory ({now} "
+        "→ {then})."
     )
     if facts.n_devices > 1 and facts.is_training:
         text = _(
-            "Batch {batch:,} on each of {devices:,} devices: twice the length takes {ratio:.2f} "
-            "times the memory ({now} → {then})."
+            "At batch size {batch:,} on each of {devices:,} devices, twice the length takes "
+            "{ratio:.2f} times the memory ({now} → {then})."
         )
     return text.format(
         batch=facts.shape.batch,

@@ -126,11 +126,11 @@ def says_counted(facts: StepFacts) -> str:
     )
     if facts.config.local_window:
         said = _(
-            "Matrix products are counted exactly, 2·m·n·k each, forward and backward. "
-            "Norms, softmax, activation functions, additions and the optimizer are not "
-            "counted. A causal mask saves nothing, but a local layer is counted with the "
-            "keys of its window only (n_local_keys): a kernel for windows skips the rest, "
-            "which a masked product computes and discards."
+            "Matrix products are counted exactly, 2·m·n·k each, forward and backward. Norms, "
+            "softmax, activation functions, additions and the optimizer are not counted. A "
+            "causal mask saves nothing, but a local layer is counted with only the keys in "
+            "its window (n_local_keys): a sliding-window kernel skips the rest, which a "
+            "masked product would compute and discard."
         )
     if not facts.config.attends:
         said = _(
@@ -144,9 +144,9 @@ def says_counted(facts: StepFacts) -> str:
 def says_crossover(facts: CrossoverFacts) -> str:
     """Where both cost the same, and on which side the reader stands."""
     text = _(
-        "Products with weights and products between tokens cost the same at n = "
-        "{at:,.0f}, {ratio:.2f} times d_model. At your n = {n:,}, attention between "
-        "tokens is {share} of a layer's FLOPs."
+        "Products with weights and products between tokens cost the same at n = {at:,.0f}, "
+        "which is {ratio:.2f} times d_model. At your n = {n:,}, attention between tokens is "
+        "{share} of a layer's FLOPs."
     )
     share = percent(facts.pairs_share)
     said = text.format(at=facts.at, ratio=facts.of_width, n=facts.n, share=share)

@@ -205,8 +205,8 @@ def says_estimate(facts: MemoryFacts) -> str:
         stored, chunk = _says_stored(facts), shared.says_chunk(facts.chunk)
         return sentences(sharing, stored, chunk, _says_use())
     said = _(
-        "Estimated term by term for the modules that run here; in tests, the estimate is "
-        "within 15% of a real step measured tensor by tensor. Memory used by the "
+        "Memory is estimated term by term for the modules that run here; in tests, the "
+        "estimate is within 15% of a real step measured tensor by tensor. Memory used by the "
         "framework, allocator and kernels, and for communication, is not counted."
     )
     more = ""

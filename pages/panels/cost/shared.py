@@ -133,10 +133,10 @@ def says_sharing(*, is_training: bool) -> str:
     """What several devices share, and what each has for itself."""
     if not is_training:
         return _(
-            "Tensor parallelism (Shoeybi et al. 2019): all devices together serve one "
-            "batch. Weights, heads, hidden activations and logits are split evenly; the "
-            "KV cache is split by key/value heads, so at most n_kv_heads ways; latent "
-            "vectors and the residual stream are on each device. Communication is not "
+            "Tensor parallelism (Shoeybi et al. 2019): all devices together serve one batch. "
+            "Weights, heads, hidden activations and logits are split evenly; the KV cache is "
+            "split by key/value heads, so into at most n_kv_heads parts; every device holds "
+            "the latent vectors and the residual stream in full. Communication is not "
             "counted."
         )
     return _(

@@ -44,8 +44,8 @@ DTYPES = ("float32", "bfloat16", "float16")
 DIRECTION_NAMES = {"forward": N_("forward"), "forward_backward": N_("forward and backward")}
 READINGS = {
     Reading.HEADS: N_(
-        "More heads divide the same matrix products among themselves: FLOPs stay the "
-        "same; only the number of scores grows."
+        "With more heads, the same matrix products are divided among them: FLOPs stay the "
+        "same, and only the number of scores grows."
     ),
     Reading.SLOWER: N_(
         "Time grows more slowly than FLOPs: small sizes leave the device partly idle; larger "
@@ -135,7 +135,7 @@ def _compared(name: str, ratio: float) -> str:
     if abs(ratio - 1) < ALIKE:
         return _("{dtype} is about as fast here.").format(dtype=name)
     if ratio > 1:
-        text = _("{dtype} pays off here: {ratio} times as fast.")
+        text = _("{dtype} pays off here: it is {ratio} times as fast.")
         return text.format(dtype=name, ratio=rounded(ratio))
     text = _("{dtype} is slower here: it takes {ratio} times as long.")
     return text.format(dtype=name, ratio=rounded(1 / ratio))

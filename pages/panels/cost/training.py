@@ -111,8 +111,8 @@ def says_hours(facts: TrainingFacts) -> str:
 def says_here(facts: TrainingFacts, flops_per_s: float) -> str:
     """What all of it would take on the machine that serves this page, without a pause."""
     text = _(
-        "At the {rate}/s in float32 that the serving machine reaches now, the same training would "
-        "take {time} without a pause, if it fitted."
+        "At the {rate}/s that this server now reaches in float32, the same training would "
+        "take {time} without a break, if it fit in memory."
     )
     time = long_duration(facts.seconds_at(flops_per_s), _=_)
     return text.format(rate=flops(flops_per_s), time=time)

@@ -77,8 +77,8 @@ def says_channels(facts: ActivationFacts) -> str:
 def says_measured(facts: ActivationFacts) -> str:
     """Which grid keeps most, and which loses most."""
     text = _(
-        "The best scheme is **{best}**: loss {least:.3f}, {score} {after}; the original "
-        "model has {exact:.3f} and {before}. The worst scheme is {worst}: loss {most:.3f}."
+        "The best scheme is **{best}** (loss {least:.3f}, {score} {after}); the original "
+        "model has {exact:.3f} and {before}. The worst scheme is {worst} (loss {most:.3f})."
     )
     return text.format(
         best=way_name(facts.best.how),
@@ -227,10 +227,10 @@ def what_activations_lose(run: Run) -> None:
     _matrix(facts)
     note(
         _(
-            "Static grids are calibrated, and channel magnitudes measured, on the calibration "
-            "text; losses and scores are measured on text held out of it. Quantization is "
-            "simulated in float32. With static grids or smoothed activations, the inputs of a "
-            "tied unembedding are not quantized. A saved file contains the grids."
+            "Static grids are calibrated, and channel magnitudes measured, on the calibration"
+            " text; losses and scores are measured on held-out text. Quantization is "
+            "simulated in float32. With static grids or smoothed activations, the inputs of a"
+            " tied unembedding are not quantized. The saved file includes the grids."
         )
     )
     if found:

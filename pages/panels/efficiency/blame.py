@@ -198,10 +198,10 @@ def _not_recorded() -> str:
 
 def _says_how(*, is_recorded: bool) -> str:
     text = _(
-        "Each matrix's share of the added loss is measured on the calibration text, scores on "
-        "text held out of it. It is divided among the rows of the matrix in proportion to the "
-        "output error each causes; the rows with the largest share per weight stay at 8 bits. "
-        "Bytes are file sizes."
+        "Each matrix's share of the added loss is measured on the calibration text, scores on"
+        " held-out text. The share is divided among the rows of the matrix in proportion to "
+        "the output error that each row causes; the rows with the largest share per weight "
+        "stay at 8 bits. Bytes are file sizes."
     )
     return sentences(words.recorded(), text) if is_recorded else text
 

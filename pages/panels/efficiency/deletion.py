@@ -95,8 +95,8 @@ def says_deletion(facts: DeletionFacts) -> str:
     """What one deletion costs at least and at most, and a swap."""
     text = _(
         "{score}: {before} for the whole model, {kept} without {least}, {left} without "
-        "{most}. With {half} of {n} deleted, the result is {first} if the least needed go "
-        "first and {random} if they are chosen at random."
+        "{most}. With {half} of {n} deleted, the result is {first} if the least needed parts "
+        "are deleted first and {random} if parts are chosen at random."
     )
     half = len(facts.deleted) // 2
     return text.format(
@@ -253,9 +253,9 @@ def which_layers_can_go(run: Run) -> None:
             say(says_siblings, facts=recorded_deletions)
         show(siblings, facts=recorded_deletions, key="siblings")
         text = _(
-            "The recording has {n} layers and {updates} updates; lines show the mean of "
-            "{seeds} seeds with 3 random orders each; the band is their range. A deleted "
-            "sub-layer is bypassed together with its norm."
+            "The recorded models have {n} layers and were trained for {updates} updates; "
+            "lines show the mean over {seeds} seeds with 3 random orders each; the band shows"
+            " their range. A deleted sub-layer is bypassed together with its norm."
         )
         note(text.format(n=N_LAYERS, updates=N_UPDATES, seeds=len(SEEDS)))
         return
@@ -270,9 +270,9 @@ def which_layers_can_go(run: Run) -> None:
         show(lines, weights, facts=facts_of, key="deleted_lines")
     note(
         _(
-            "Nothing is retrained. Least needed is the part with the lowest loss when it "
-            "alone is deleted. There are 3 random orders, with seeds 0 to 2; the band is "
-            "their range. What is deleted is bypassed."
+            "Nothing is retrained. The least needed part is the one whose deletion alone "
+            "leaves the lowest loss. There are 3 random orders (seeds 0 to 2); the band shows"
+            " their range. Deleted parts are bypassed."
         )
     )
     rows = deletion_table(facts_of(weights))

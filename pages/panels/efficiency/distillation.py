@@ -155,15 +155,16 @@ def says_how(facts: DistillationFacts, *, is_recorded: bool) -> str:
     """What was trained, and where the numbers are from."""
     how = facts.how
     text = _(
-        "Task, recipe and batches are those of the teacher, with fewer updates; {share} "
-        "of the loss on answers comes from the teacher, at temperature {temperature:g}. "
-        "Bands show the range over the seeds. All losses are on the same held-out data."
+        "Task, recipe and batches are the same as the teacher's, but with fewer updates; "
+        "{share} of the loss on answers comes from the teacher, at temperature "
+        "{temperature:g}. Bands show the range over the seeds. All losses are measured on the"
+        " same held-out data."
     )
     said = text.format(share=percent(how.teacher_share), temperature=how.temperature)
     if how.hidden_weight or how.attention_weight:
         inside = _(
-            "The loss also includes hidden states (weight {hidden:g}) and attention "
-            "(weight {attention:g})."
+            "The loss also includes terms for hidden states (weight {hidden:g}) and attention"
+            " (weight {attention:g})."
         )
         weights = {"hidden": how.hidden_weight, "attention": how.attention_weight}
         said = sentences(said, inside.format(**weights))
@@ -174,7 +175,9 @@ def _says_where(facts: DistillationFacts) -> str:
     """On which processor the time is equal; without it FLOPs stand for time."""
     if facts.is_timed:
         return _("Time measured on {processor}.").format(processor=facts.processor)
-    return _("Equal FLOPs stand in for equal time, which differs between machines.")
+    return _(
+        "Equal FLOPs are used here instead of equal time, since time differs between machines."
+    )
 
 
 def student_table(facts: DistillationFacts) -> pd.DataFrame:
@@ -194,7 +197,7 @@ def student_table(facts: DistillationFacts) -> pd.DataFrame:
 def what_a_teacher_adds(run: Run) -> None:
     """The student and how it is taught; what was recorded, or trained when the reader asks."""
     place = explained(("distillation",), CODE, key="distillation")
-    why = _("Students are trained on the data that their teacher learned from.")
+    why = _("Students are trained on the data that their teacher was trained on.")
     if shared.needs_training(run, why, "taught"):
         return
     picture = st.container()  # above what is set, which would push it off a phone's screen

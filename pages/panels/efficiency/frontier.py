@@ -112,9 +112,9 @@ def _says_quality(facts: FrontierFacts, best: Variant) -> str:
 def _says_text_quality(facts: FrontierFacts, best: Variant) -> str:
     """Perplexity and accuracy, and the difference over the same tokens with its error."""
     text = _(
-        "Its perplexity is {now}, the original's {before}: {more:+.3f} ± {error:.3f} bits per "
-        "token over the same {n} tokens. It ranks {accuracy} of them first, the original "
-        "{accuracy_before}."
+        "Its perplexity is {now}, the original's {before}: {more:+.3f} ± {error:.3f} bits per"
+        " token over the same {n} tokens. It ranks the correct token first for {accuracy} of "
+        "them, the original for {accuracy_before}."
     )
     more, error = best.more_bits(facts.original)
     return text.format(
@@ -177,11 +177,11 @@ def _said(quality: float, facts: FrontierFacts) -> str:
 def says_how(facts: FrontierFacts, processor: str) -> str:
     """What was measured, on what; `processor` is empty where it was here and now."""
     text = _(
-        "Scored on held-out questions of the model's own task, the same for all models; ± is "
-        "the standard error over {n} draws."
+        "The questions come from held-out data of the model's own task and are the same for "
+        "all models; ± is the standard error over {n} draws."
     )
     if facts.is_of_text:
-        text = _("Scored on the same {n} predictions for all models.")
+        text = _("All models are scored on the same {n} predictions.")
     said = text.format(n=len(facts.original.scores))
     before = shared.measured_on(processor) if processor else ""
     click = _("Click a point to use its model.")
@@ -296,8 +296,8 @@ def _own_recipe(weights: str) -> None:
             args=(weights,),
         )
         text = _(
-            "A recipe has parts separated by dots, done in this order: {parts}. What is left out "
-            "keeps its default."
+            "A recipe consists of parts separated by dots, which are carried out in this "
+            "order: {parts}. A part that is left out keeps its default."
         )
         note(text.format(parts=enumeration(f"`{each}`" for each in PARTS)))
         if recipe and (fault := _recipe_fault(weights, recipe)):

@@ -49,9 +49,9 @@ def path_facts(run: Run, measured: str) -> PathFacts:
 def says_paths(facts: PathFacts) -> str:
     """Which length carries most, and how short the paths are that the model needs."""
     text = _(
-        "{n} sub-layers make {all:,} paths. The largest share of the gradient, {share}, "
-        "comes through paths of length {k}, which make up {of_paths} of all paths. With "
-        "paths of length at most {enough}, the loss is within a tenth of the whole model's "
+        "The {n} sub-layers form {all:,} paths. The largest share of the gradient, {share}, "
+        "comes through paths of length {k}, which make up {of_paths} of all paths. With paths"
+        " of length at most {enough}, the loss is within a tenth of the whole model's "
         "({loss:.3f})."
     )
     return text.format(

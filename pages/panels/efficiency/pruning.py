@@ -61,7 +61,7 @@ def says_pruning(facts: PruningFacts) -> str:
     """How much can go, and whether anything is gained."""
     by_size, by_use, by_chance = (percent(facts.kept_up_to(c, MOST_KEPT)) for c in Criterion)
     text = _(
-        "Keeping {kept}, the model can lose {size} if parts are chosen by magnitude, "
+        "While keeping {kept}, the model can lose {size} if parts are chosen by magnitude, "
         "{use} if by their contribution on the calibration text (Wanda), and {chance} if at "
         "random."
     )
@@ -180,14 +180,14 @@ def _measured_here(weights: str, pruned: Pruned, order: list[tuple[Criterion, st
 
 def _says_how(before: Recorded | None) -> str:
     text = _(
-        "Nothing is retrained. What is random is drawn with seed 0. Click a dot to show its "
-        "model on all pages."
+        "Nothing is retrained. Random choices use seed 0. Click a dot to show its model on "
+        "all pages."
     )
     return sentences(shared.measured_on(before.processor), text) if before else text
 
 
 def _question() -> str:
     return _(
-        "Which weights does the model need? They are removed by magnitude, by "
-        "contribution (Wanda), and, as a control, at random."
+        "Which weights does the model need? Weights are removed by magnitude, by contribution"
+        " (Wanda) and, as a control, at random."
     )

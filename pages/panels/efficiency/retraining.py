@@ -38,9 +38,9 @@ CODE = (
     Training.mask,
 )
 LOOKS = {
-    Repair.NONE: (N_("removed, not retrained"), palette.BEFORE, "x"),
-    Repair.AFTER: (N_("removed at once, retrained"), palette.ATTENTION, "square"),
-    Repair.GRADUAL: (N_("removed gradually, retrained"), palette.FEED_FORWARD, "circle"),
+    Repair.NONE: (N_("removed all at once, not retrained"), palette.BEFORE, "x"),
+    Repair.AFTER: (N_("removed all at once, then retrained"), palette.ATTENTION, "square"),
+    Repair.GRADUAL: (N_("removed gradually while retraining"), palette.FEED_FORWARD, "circle"),
 }
 LEAST_KEPT = 0.95
 REMOVED_NAMES = {
@@ -64,10 +64,10 @@ def says_retraining(facts: RetrainingFacts) -> str:
     """How much can go without training, with it, and little by little."""
     once, after, gradual = (percent(facts.kept_up_to(repair, LEAST_KEPT)) for repair in Repair)
     text = _(
-        "The model keeps {kept} while it loses up to {once} of its {parts} and is not retrained. "
-        "If it is retrained for {n} updates afterwards, it can lose {after}. If the parts are "
-        "removed gradually during these updates, it can lose {gradual}. With nothing removed, "
-        "the same updates change the result from {before} to {control}, the reference here."
+        "Without retraining, the model keeps {kept} with up to {once} of its {parts} removed."
+        " If it is retrained for {n} updates afterwards, {after} can be removed; if they are "
+        "removed gradually during these updates, {gradual}. With nothing removed, the same "
+        "updates change the result from {before} to {control}, which is the reference here."
     )
     return text.format(
         parts=_(REMOVED_NAMES[facts.removed]),
@@ -122,7 +122,7 @@ def lines(facts: RetrainingFacts) -> Chart:
 def what_training_repairs(run: Run) -> None:
     """What is removed; what was recorded, or trained when the reader asks; then one to keep."""
     place = explained(("pruning",), CODE, key="retraining")
-    why = _("A pruned model is trained on with the data that it learned from.")
+    why = _("A pruned model is retrained on the data that it was first trained on.")
     if shared.needs_training(run, why, "retrained"):
         return
     weights = starts.original(run.weights)
@@ -164,7 +164,8 @@ def says_how(facts: RetrainingFacts, *, is_recorded: bool) -> str:
     )
     said = text.format(rate=retraining.RATE)
     gradually = _(
-        "Removal is gradual, one step every {n} updates during the first half of training."
+        "Parts are removed gradually, one step every {n} updates during the first half of the"
+        " retraining."
     )
     return sentences(
         words.trained(is_recorded=is_recorded),

@@ -26,7 +26,9 @@ def says_rounded_score(facts: FrontierFacts, exempt: frozenset[str]) -> str:
     `facts`: the original, the rounded, and where something is exempt the same with all rounded.
     """
     before, now, *plain = facts.variants
-    text = _("The file size goes from {before} to {now}, {score} from {original} to **{quality}**.")
+    text = _(
+        "The file size goes from {before} to {now}, and {score} from {original} to **{quality}**."
+    )
     said = text.format(
         before=bytes_text(before.n_bytes),
         now=bytes_text(now.n_bytes),

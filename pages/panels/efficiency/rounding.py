@@ -97,8 +97,8 @@ def says_grid(facts: RoundingFacts) -> str:
     """Whose numbers are drawn, and how many points they use."""
     grid = facts.grid
     text = _(
-        "Row {row} of {matrix}, the row with the largest relative error: the weights "
-        "shown use {used} of {points} grid points."
+        "In row {row} of {matrix}, the row with the largest relative error, the weights shown"
+        " use {used} of {points} grid points."
     )
     return text.format(
         row=from_one(grid.row),

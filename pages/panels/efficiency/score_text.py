@@ -107,13 +107,13 @@ def choice(run: Run) -> None:
 def says_halves(asked: OwnText) -> str:
     """That calibration and score share no token, and what error is told."""
     text = _(
-        "The first {first:,} of its {n:,} tokens calibrate, the other {second:,} are scored "
-        "({asked:,} predictions): the two parts share no token. ± is the standard error over these "
-        "predictions, as if they were independent."
+        "The first {first:,} of its {n:,} tokens are used for calibration and the other "
+        "{second:,} for scoring ({asked:,} predictions), so the two parts share no token. ± "
+        "is the standard error over these predictions, treated as independent."
     )
     first, second = asked.halves
     said = text.format(n=asked.n_tokens, first=first, second=second, asked=asked.n_asked)
-    return sentences(said, _("What comes after them is not read.") if asked.n_left else "")
+    return sentences(said, _("The text after them is not read.") if asked.n_left else "")
 
 
 def _own_text() -> None:

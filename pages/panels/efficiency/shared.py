@@ -34,7 +34,9 @@ from pages.ui.ways import take, way
 
 def ways_to_trained() -> None:
     """That random weights have nothing to lose, and the models that were trained."""
-    text = _("Random weights know nothing that rounding could spoil. Choose a trained model.")
+    text = _(
+        "Random weights have learned nothing that rounding could damage. Choose a trained model."
+    )
     st.info(text, icon=":material/lightbulb:")
     trained_models("shrink")
 
@@ -161,8 +163,8 @@ def stored_rounded(run: Run) -> None:
         return
     kinds = enumeration(bracketed(kind, bytes_text(n)) for kind, n in ledger.rounded.items())
     text = _(
-        "The opened file already keeps its matrices rounded: {kinds}. They are unpacked to "
-        "float32; this page starts from those numbers and rounds them anew."
+        "The matrices in the opened file are already quantized ({kinds}). They are unpacked "
+        "to float32; this page starts from these values and rounds them again."
     )
     note(text.format(kinds=kinds))
 

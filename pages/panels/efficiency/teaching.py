@@ -171,8 +171,8 @@ def _choose_inside() -> None:
     note(
         _(
             "The loss also includes the relative squared distance between the residual "
-            "streams at the same relative depth (0: equal, 1: as far away as a zero "
-            "vector), and the KL divergence of attention, in nats."
+            "streams at the same relative depth (0: equal, 1: as far away as a zero vector "
+            "would be), and the KL divergence of attention, in nats."
         )
     )
 
