@@ -76,6 +76,7 @@ def parts(config: ModelConfig) -> list[Part]:
 @lru_cache(maxsize=256)
 def total_parameters(config: ModelConfig) -> int:
     """Count the parameters of a model: a Python integer, exact at any size."""
+    check_config(config)
     sizes = config_sizes(config)
     return sum(part.count(sizes) for part in parts(config))
 

@@ -501,7 +501,7 @@ def _one_block(config: ModelConfig) -> ModelConfig:
 
 def _check_names(values: Mapping[str, Any], known: Collection[str]) -> None:
     if unknown := sorted(map(str, values.keys() - known)):
-        raise ConfigError(map(legal.unknown_field, unknown))
+        raise ConfigError(legal.unknown_field(name, known) for name in unknown)
 
 
 def _check_parts(parts: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:

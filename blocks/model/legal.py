@@ -1,11 +1,11 @@
 """What a configuration may be: every fault, each with the nearest value that is legal."""
 
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from blocks.model.faults import N_, Fault
+from blocks.model.faults import N_, Fault, nearest_names
 from blocks.model.kinds import Architecture, NormPlacement, PositionKind
 from blocks.model.options import Option, brief
 
@@ -40,10 +40,10 @@ def _barred(config: Any, found: list[tuple[Option, Any]]) -> Iterator[Fault]:
             yield Fault(each.bar.text, said | kind, {each.name: each.default})
 
 
-def unknown_field(name: str) -> Fault:
-    """Return the fault of a name that no configuration has."""
-    text = N_("{name} is not a field of a configuration: remove it")
-    return Fault(text, {"name": name})
+def unknown_field(name: str, known: Iterable[str]) -> Fault:
+    """Return the fault of a name that is none of the fields, with those that may be meant."""
+    text = N_("{name} is not a field: the nearest names are {names}")
+    return Fault(text, {"name": name, "names": nearest_names(name, known)})
 
 
 def part_fault(name: str, default: Any) -> Fault:

@@ -103,7 +103,7 @@ class Recipe:
     def replace(self, **changes: Any) -> "Recipe":
         """A copy with other values; plain strings stand for enums."""
         if unknown := changes.keys() - DEFAULTS.keys():
-            raise ConfigError([legal.unknown_field(name) for name in sorted(unknown)])
+            raise ConfigError([legal.unknown_field(name, DEFAULTS) for name in sorted(unknown)])
         return dataclasses.replace(self, **changes)
 
     def nearest(self, **changes: Any) -> tuple["Recipe", tuple[Fault, ...]]:

@@ -13,6 +13,7 @@ from torch import nn
 from toy import draw, toy
 
 from blocks import PRESETS, ConfigError, ModelConfig, as_code, build, count_parameters, record
+from blocks.cost import total_parameters
 from blocks.model.kinds import Architecture, NormPlacement
 from blocks.model.parts import AttentionConfig, NormConfig
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
@@ -23,6 +24,7 @@ from blocks.text.sampling import SamplingConfig
 from blocks.training.recipe import OptimizerKind, Recipe
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
 from blocks.weights import open_published
+from blocks.weights.pocket import pocket
 
 GPT = build(toy(architecture="gpt", vocab_size=10, position_kind="learned", max_seq_len=4))
 BLOCK = build(toy())
@@ -57,7 +59,7 @@ def test_a_configuration_is_copied_pickled_and_replaced_whole():
     [
         ({"architecture": "robot"}, "use block / encoder / gpt / encoder-decoder"),
         ({"n_heads": "4"}, "n_heads cannot be '4': use 8"),
-        ({"nheads": 4}, "nheads is not a field of a configuration"),
+        ({"n_head": 4}, "n_head is not a field: the nearest names are n_heads"),
         ({"attention": {"n_heads": 4}}, "attention has several fields.*n_heads=8"),
         ({"norm": "post"}, "norm has several fields.*norm_kind='layernorm'"),
         ({"attention": AttentionConfig(n_heads=[])}, r"n_heads cannot be \[\]"),
@@ -224,6 +226,13 @@ def test_what_is_there_but_did_not_pass_gets_a_sentence_too():
 def test_an_intervention_where_nothing_is_gets_a_sentence(values: dict[str, Any], said: str):
     with pytest.raises(ConfigError, match=said):
         record(BLOCK, draw(1, 3, 16), replace=replacements(Intervention(**values)))
+
+
+def test_a_pocket_model_that_is_not_there_gets_the_nearest_names():
+    with pytest.raises(ConfigError, match="stories-en-zh"):
+        pocket("stories")
+    with pytest.raises(ConfigError, match=r"use PRESETS\['gpt2-small'\]"):
+        total_parameters("gpt2-small")
 
 
 def test_a_patch_of_no_other_input_gets_a_sentence():
