@@ -47,7 +47,7 @@ def what_if(run: Run) -> None:
     what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run))
     if said := _not_applied(run):
         st.caption(said)
-    switch("each_in_turn", _("Ablate every head and every whole part in turn"))
+    switch("each_in_turn", _("Ablate every head and every sublayer in turn"))
     if not link.value("each_in_turn"):
         if said := says_each_part(run):
             st.caption(said)
@@ -70,8 +70,8 @@ def _not_applied(run: Run) -> str:
     if change in run.interventions or _is_only_looked_at():
         return ""
     text = _(
-        "This shows what is applied. The change that is chosen above ({change}) is not part of it "
-        "until you apply it too."
+        "This shows the changes already applied. The one chosen above ({change}) is not among"
+        " them until you apply it too."
     )
     return text.format(change=words.change(run, change))
 
@@ -140,9 +140,7 @@ def has_heads(run: Run) -> bool:
 def says_scales(run: Run, found: Found) -> str:
     """How far the two color scales reach."""
     heads, parts = measured.reach(run, found)
-    text = _(
-        "The two color scales differ: heads reach {heads:.3g}, whole parts {parts:.3g} {unit}."
-    )
+    text = _("The two color scales differ: heads reach {heads:.3g}, sublayers {parts:.3g} {unit}.")
     return text.format(heads=heads, parts=parts, unit=words.unit(run))
 
 
@@ -150,7 +148,7 @@ def draw_effects(
     run: Run, token: int, found: Found, marked: tuple[int, ...], of_heads: bool
 ) -> Picture:
     """All heads, or all whole parts, each switched off alone."""
-    title = _("Change after {token} with each whole part ablated alone")
+    title = _("Change after {token} with each sublayer ablated alone")
     if of_heads:
         title = _("Change after {token} with each head ablated alone")
     title = title.format(token=token_label(run.input.labels[token]))
@@ -171,7 +169,7 @@ def grid(
     return interventions_picture.grid(
         _cells(run, found, marked, of_heads=of_heads),
         title=title,
-        across=_("head") if of_heads else _("a whole part"),
+        across=_("head") if of_heads else _("a sublayer"),
         unit=unit,
         is_signed=is_signed,
         _=_,

@@ -55,13 +55,13 @@ def says_who_reads(text: str, *, may_fetch: bool) -> str:
     models = [m for m in MODELS if m.architecture is Architecture.GPT and language in m.languages]
     absent = [model.title for model in models if not opening.here(model)]
     if not absent:
-        return _("Blockscope knows no model that reads it better: try English or Chinese.")
+        return _("Blockscope knows of no model that reads it better; try English or Chinese.")
     told = _(
-        "{models} can read {language}: whoever runs this server can add one in a folder that "
-        "`BLOCKSCOPE_FOLDERS` names."
+        "{models} can read {language}. Whoever runs this server can add one in a folder named"
+        " in `BLOCKSCOPE_FOLDERS`."
     )
     if may_fetch:
-        told = _("{models} can read {language}: fetch one under “Real models” on Home.")
+        told = _("{models} can read {language}. Fetch one under “Real models” on Home.")
     return told.format(models=enumeration(absent), language=_(language))
 
 
@@ -69,13 +69,13 @@ def says_legibility(found: Legibility) -> str:
     """How much of a text is read as bytes, or in scraps."""
     if found.is_in_bytes:
         text = _(
-            "The model's vocabulary lacks {n} of these {all} characters: it reads them in "
-            "pieces (bytes), so what it makes of them means little."
+            "The model's vocabulary lacks {n} of these {all} characters. It reads them in "
+            "pieces (bytes), so its results for them mean little."
         )
         return text.format(n=found.as_bytes, all=found.characters)
     text = _(
-        "The model's vocabulary lacks {n} of the {all} words of three letters or more: it reads "
-        "them in scraps of one or two letters, so what it makes of them means little."
+        "The model's vocabulary lacks {n} of the {all} words of three letters or more. It "
+        "reads them in scraps of one or two letters, so its results for them mean little."
     )
     return text.format(n=found.in_scraps, all=found.words)
 

@@ -42,7 +42,7 @@ EXPERIMENTS: tuple[Way, ...] = (
         {"preset": "translator", "panel": "frontier"},
     ),
     (
-        N_("Why does pre-norm train deeper?"),
+        N_("Why can pre-norm train deeper models?"),
         PAGE_OF_PART["norm"],
         {**COURSE, "panel": "theory"},
     ),
@@ -68,7 +68,7 @@ EXPERIMENTS: tuple[Way, ...] = (
         {**COURSE, "n_heads": "16", "panel": "parameters"},
     ),
     (
-        N_("Where do GPT-2's 124 million parameters sit? Part by part"),
+        N_("Where are GPT-2's 124 million parameters? Part by part"),
         PARAMETERS,
         {"preset": "gpt2-small", "panel": "breakdown"},
     ),

@@ -23,7 +23,12 @@ def real_models() -> None:
         if preset or may_fetch:
             _row(model, preset)
     if not may_fetch and not any(preset for _model, preset in found):
-        st.markdown(_("No real model is on this server. Whoever runs it adds one: `make model`."))
+        st.markdown(
+            _(
+                "There is no real model on this server. Whoever runs it can add one with `make "
+                "model`."
+            )
+        )
     if may_fetch:
         st.caption(says_where(is_alone=address.is_alone()))
         bringing.hub_by_name("home_hub")
@@ -49,7 +54,7 @@ def _others() -> None:
         if names := (*brought.folders(), *brought.on_this_machine()):
             bringing.choose(names, key="real_model")
         else:
-            st.caption(_("No others are here."))
+            st.caption(_("There are no others here."))
 
 
 def _row(model: RealModel, preset: str) -> None:
@@ -76,7 +81,7 @@ def says_what(model: RealModel, *, is_here: bool) -> str:
     """Its size, languages and license, and whether it is here."""
     text = _("**{title}** · {n} parameters · {languages} · license {license}")
     if is_here:
-        text = _("**{title}** · {n} parameters · {languages} · license {license} · is here")
+        text = _("**{title}** · {n} parameters · {languages} · license {license} · already here")
     return text.format(
         title=model.title,
         n=with_prefix(model.n_parameters),
@@ -89,10 +94,10 @@ def says_where(*, is_alone: bool) -> str:
     """Whose disk keeps what is fetched."""
     if is_alone:
         return _(
-            "Models are fetched into the Hugging Face cache of this machine and opened there. A "
-            "fetch that was stopped is resumed."
+            "Models are downloaded into the Hugging Face cache of this machine and opened "
+            "there. An interrupted download is resumed."
         )
     return _(
-        "Models are kept on this server until it needs the space. A fetch that was stopped is "
+        "Models are kept on this server until it needs the space. An interrupted download is "
         "resumed."
     )

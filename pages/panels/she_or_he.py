@@ -92,7 +92,8 @@ def _controls(facts: Asked) -> None:
             go: dict[str, Any] = {"on_click": link.change, "args": ("friend", each)}
             st.button(each, key=f"friend_{each}", type="tertiary", **go)
     text = _(
-        "Each layer has {n} heads, its parts that choose which earlier tokens a token reads from."
+        "Each layer has {n} heads: the parts that choose which earlier tokens each token "
+        "reads from."
     )
     st.caption(text.format(n=starts.start(MODEL).config.n_heads))
     switch("without_head", _("Switch off head {head} of layer {layer}").format(**_place(facts)))
@@ -108,12 +109,13 @@ def says_which(facts: Asked) -> str:
     """What the model says after the name, and what it would with the head that is off."""
     she, he = facts.story.words
     text = _(
-        "After {text} the small story model goes on with *{she}* ({of_her}) or *{he}* ({of_him})."
+        "After {text}, the small story model continues with *{she}* ({of_her}) or *{he}* "
+        "({of_him})."
     )
     if facts.is_off:
         text = _(
-            "Without head {head} of layer {layer}, {text} goes on with *{she}* ({of_her}) or "
-            "*{he}* ({of_him}); with it, *{she}* has {her_before} and *{he}* {his_before}."
+            "Without head {head} of layer {layer}, {text} is followed by *{she}* ({of_her}) "
+            "or *{he}* ({of_him}); with it, *{she}* has {her_before} and *{he}* {his_before}."
         )
     said = text.format(
         text=literal(facts.story.begins.format(name=facts.facts.name)),
@@ -130,8 +132,8 @@ def says_which(facts: Asked) -> str:
 
 def _says_unknown(facts: Asked) -> str:
     text = _(
-        "Its stories never mention {name}, so this is a guess and no knowledge: try {known}, which "
-        "they do mention."
+        "The stories it was trained on never mention {name}, so this is a guess, not "
+        "knowledge: try {known}, which they do mention."
     )
     return text.format(name=literal(facts.facts.name), known=literal(facts.story.first))
 
@@ -139,9 +141,9 @@ def _says_unknown(facts: Asked) -> str:
 def says_how(facts: Asked) -> str:
     """How it was found which head knows."""
     text = _(
-        "For this each of the {heads} heads was switched off in turn, for all {names} names of its "
-        "stories. Without this one, the share of *{she}* moves by {moves} on average; without any "
-        "other, by {next} at most."
+        "To find this head, each of the {heads} heads was switched off in turn, for all "
+        "{names} names in the stories. Without this one, the share of *{she}* changes by "
+        "{moves} on average; without any other, by at most {next}."
     )
     return text.format(
         heads=len(facts.facts.heads),
@@ -163,7 +165,7 @@ def _ways(facts: Asked) -> None:
         query = {**begun, "text": text, "panel": "ablation"}
         st.page_link(GPT, label=label, query_params=query, **look)
         if not facts.is_known and facts.story.larger and brought.is_here(LARGER.file):
-            label = _("Ask {model}, which has met more names").format(model=LARGER.title)
+            label = _("Ask {model}, which has seen more names").format(model=LARGER.title)
             text = facts.story.larger.format(name=name)
             query = {**begun, "preset": LARGER.file, "text": text, "panel": "next"}
             st.page_link(GPT, label=label, query_params=query, **look)

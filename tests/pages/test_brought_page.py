@@ -200,7 +200,7 @@ def test_a_chat_model_is_asked_and_answers_to_its_end(served: Path):
     press(at, "put_as_chat")
     assert_works(at)
     assert (at.query_params["prompt"], at.query_params["n_new_tokens"]) == ("chat", "128")
-    assert "an end token of the model: nothing follows it" in said(at)
+    assert "an end token of the model, so nothing follows it" in said(at)
     labels = " ".join(each.label for each in at.expander)
     assert "temperature 0.5" in labels and "as the files of the model say" in labels
     chips = next(each.value for each in at.markdown if "CLS" in each.value)

@@ -189,7 +189,7 @@ def test_half_a_character_in_a_file_is_refused_by_a_sentence(at: AppTest, text: 
 def test_a_window_is_said_to_change_cache_and_scores_elsewhere(at: AppTest):
     visit(at, panel="config-json")
     paste(at, json.dumps(QWEN))
-    assert "Cost page counts the cache and the scores without a window" in said(at)
+    assert "Cost page counts the cache and the scores as if there were no window" in said(at)
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,8 @@ def test_what_comes_next(monkeypatch: pytest.MonkeyPatch):
     assert said["en"] == (
         "After `owl` the top prediction is `the`. Its sampling probability is 50%. 2 of 3 "
         "tokens can be sampled; the entropy is 1.00 bits, equivalent to a choice among 2.0 "
-        "equally likely tokens. The excluded tokens had a total probability of 25%. The weights "
-        "are random (seed 3): no token is much more probable than another."
+        "equally likely tokens. The excluded tokens had a total probability of 25%. The "
+        "weights are random (seed 3), so no token is much more probable than another."
     )
     assert "25%" in said["zh"]
     everyone = in_english(monkeypatch, next_token.says_next, replace(following(3), run=TRAINED))
@@ -93,7 +93,7 @@ def test_a_new_token(monkeypatch: pytest.MonkeyPatch):
     assert said["en"] == (
         "New token 2, `ˋitˋ`, was sampled with probability 50% (the model's own probability: "
         "25%). The sharpest attention is in layer 2, head 3: 75% of its weight is on `owl` "
-        "(position 2). The weights are random: every head attends almost uniformly."
+        "(position 2). The weights are random, so every head attends almost uniformly."
     )
     assert "`owl`" in said["zh"]
     reads = np.zeros((2, 4, 3), np.float16)
@@ -145,7 +145,7 @@ def test_what_the_cache_saves(monkeypatch: pytest.MonkeyPatch):
     steps = pd.DataFrame({"with_cache": [9.0, 1, 1], "without": [9.0, 3, 3]})
     said = in_english(monkeypatch, kv_cache.says_times, CacheTimes(steps, "this CPU"))
     assert said.startswith("Measured on this CPU: 1.00 ms per token with the cache, 3.00 ms")
-    assert "(3.0 times as long), medians of 2 tokens" in said
+    assert "(3.0 times as long), medians over 2 tokens" in said
 
 
 def test_what_an_answer_hangs_on_in_few_words(monkeypatch: pytest.MonkeyPatch):
@@ -169,8 +169,8 @@ def test_the_lens(monkeypatch: pytest.MonkeyPatch):
     facts = LensFacts(RUN, Lens(np.zeros((3, 3), int), rank / 9, rank), 2, LABELS.__getitem__)
     said = in_both(monkeypatch, logit_lens.says_decided, facts)
     assert said["en"] == (
-        "At the pinned token `an₂` the answer `the` ranks first from “layer 2” on. "
-        "Before the first layer it was at rank 7 of 64."
+        "At the pinned token `an₂`, the answer `the` ranks first from “layer 2” on. Before "
+        "the first layer it was at rank 7 of 64."
     )
     assert "`an₂`" in said["zh"]
     assert "#1 means it already ranks first." in in_english(
@@ -188,15 +188,15 @@ def test_the_surprise(monkeypatch: pytest.MonkeyPatch):
     tokens = {"position": [1, 2], "bits": [1.0, 3.0], "probability": [0.5, 0.125], "rank": [1, 4]}
     said = in_both(monkeypatch, surprise.says_loss, SurpriseFacts(RUN, pd.DataFrame(tokens), 0))
     assert said["en"] == (
-        "The mean loss is 1.39 nats = 2.00 bits per token, with perplexity 4.0: as uncertain as "
-        "choosing among 4.0 equally likely tokens; a uniform guess over all 64 would cost "
-        "6.00 bits. The most surprising token is `an₂` at position 3: 3.00 bits, probability "
-        "12%, rank 4."
+        "The mean loss is 1.39 nats (2.00 bits) per token, a perplexity of 4.0: the model is "
+        "as uncertain as if it chose among 4.0 equally likely tokens. A uniform guess over "
+        "all 64 would cost 6.00 bits. The most surprising token is `an₂` at position 3: 3.00 "
+        "bits, probability 12%, rank 4."
     )
     assert "`an₂`" in said["zh"]
     first = {**tokens, "bits": [5.0, 3.0]}
     said = in_both(monkeypatch, surprise.says_loss, SurpriseFacts(RUN, pd.DataFrame(first), 0))
-    assert "made from a single token; the others cost 3.00 bits." in said["en"]
+    assert "made from a single token; the others cost 3.00 bits on average." in said["en"]
 
 
 def test_a_surprise_beyond_a_guess_is_no_choice_among_more_tokens_than_there_are(
@@ -204,7 +204,10 @@ def test_a_surprise_beyond_a_guess_is_no_choice_among_more_tokens_than_there_are
 ):
     tokens = {"position": [1], "bits": [7.0], "probability": [0.0078], "rank": [60]}
     said = in_english(monkeypatch, surprise.says_loss, SurpriseFacts(RUN, pd.DataFrame(tokens), 0))
-    assert "perplexity 128.0: worse than a uniform guess over all 64 tokens, which would" in said
+    assert (
+        "perplexity of 128.0. This is worse than a uniform guess over all 64 tokens, which would"
+        in said
+    )
     assert "choosing among" not in said
 
 
@@ -217,9 +220,9 @@ def drafted(run: Run) -> DraftFacts:
 def test_the_drafts(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, drafts.says_drafts, drafted(TRAINED))
     assert said["en"] == (
-        "In 3 passes the model wrote 4 tokens: 1.33 per pass. The text is the same as when "
-        "written token by token; the MTP modules drafted 1 of its tokens. Acceptance rate: 50% "
-        "for module 1 (1 of 2), 0% for module 2 (0 of 2)."
+        "In 3 forward passes the model wrote 4 tokens, 1.33 per pass. The text is the same as"
+        " when written token by token; the MTP modules drafted 1 of its tokens. Acceptance "
+        "rate: 50% for module 1 (1 of 2), 0% for module 2 (0 of 2)."
     )
     assert "1.33" in said["zh"]
     assert "by chance" in in_english(monkeypatch, drafts.says_drafts, drafted(RUN))
@@ -239,7 +242,7 @@ def test_a_text_that_came_to_its_end_and_goes_on_is_said(monkeypatch):
     token = ended.found[0]
     found = (replace(token, token_id=0), replace(token, token_id=1))
     said = in_english(monkeypatch, writing.says_token, replace(ended, found=found))
-    assert "New token 1 is `[END]`, the end-of-text token: what follows begins a new text." in said
+    assert "New token 1 is `[END]`, the end-of-text token; what follows is a new text." in said
     assert "[END]" not in in_english(monkeypatch, writing.says_token, new_token(run=TRAINED))
 
 
@@ -274,11 +277,11 @@ def test_which_token_a_prediction_hangs_on(monkeypatch, without, english: str):
     [
         (
             Without(-1.0, 7),
-            "Of the earlier tokens tried (1 of 2, the nearest), none raises its log-probability",
+            "None of the 1 nearest earlier tokens (out of 2) raises its log-probability",
         ),
         (
             Without(-3.0, 7),
-            "Of the earlier tokens tried (1 of 2, the nearest), it depends most on `b`: hiding",
+            "Of the 1 nearest earlier tokens (out of 2), it depends most on `b`: hiding",
         ),
     ],
 )
@@ -313,14 +316,17 @@ def test_what_decides_between_two_answers(monkeypatch: pytest.MonkeyPatch):
     )
     said = in_both(monkeypatch, two_answers.says_answers, facts)
     assert said["en"] == (
-        "After `to`: `Mary` 75%, `John` 10%. The logit of `Mary` is 2.00 above that of `John`. Of "
-        "all heads, layer 1, head 1 matters most for the difference: with it switched off, the "
-        "difference falls from 2.00 to 0.50 (by 1.50). With what later parts make of it, the head "
-        "lowers `John` by 1.58 and leaves `Mary` as it is (-0.08). It adds 0.50 to the difference "
-        "directly: later parts read it, and more is lost than that. Of all heads, layer 1, head 2 "
-        "speaks most for `John` against `Mary` (-0.50). With what later parts make of it, the head "
-        "raises `John` by 0.70 and raises `Mary` by 0.20. Each logit here is taken less the mean "
-        "over the vocabulary."
+        "After `to`: `Mary` 75%, `John` 10%. The logit of `Mary` is 2.00 above that of "
+        "`John`. Of all heads, layer 1, head 1 matters most for the difference: with it "
+        "switched off, the difference falls from 2.00 to 0.50 (by 1.50). Including its effect"
+        " through later parts, the head lowers the logit of `John` by 1.58 and "
+        "leaves the logit of `Mary` "
+        "almost unchanged (-0.08). It adds 0.50 to the difference directly, but later parts "
+        "read its output too, so more than that is lost. Of all heads, layer 1, head 2 favors"
+        " `John` over `Mary` most (-0.50). Including its effect through later parts, the head"
+        " raises the logit of `John` by 0.70 and raises the logit of `Mary` by 0.20. "
+        "The mean over the vocabulary has "
+        "been subtracted from each logit here."
     )
     assert "从 2.00 降到 0.50（下降 1.50）" in said["zh"]
     assert list(two_answers.table(facts))[-2:] == ["A: Mary", "B: John"]
@@ -329,7 +335,10 @@ def test_what_decides_between_two_answers(monkeypatch: pytest.MonkeyPatch):
     assert "In the other text the difference is -2.00" in said and "So far 2 of 4 parts" in said
     directly = replace(facts, method="direct", answers=direct.answers)
     said = in_both(monkeypatch, two_answers.says_answers, directly)["en"]
-    assert "layer 1, head 1 adds most to the difference: 0.50. It raises `Mary` by 0.50" in said
+    assert (
+        "layer 1, head 1 adds most to the difference: 0.50. It raises the logit of `Mary` by 0.50"
+        in said
+    )
 
 
 def test_a_digit_that_is_a_token_stands_out_from_the_number_beside_it():

@@ -27,7 +27,8 @@ FACTS = IdeasFacts(
 
 def test_the_whole_way_and_what_is_clear(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, ideas.says_ideas, FACTS)
-    assert "parameters × 3.0" in said["en"] and "× 0.95; KV cache × 0.25" in said["en"]
+    assert "parameters change by a factor of 3.0" in said["en"]
+    assert "0.95; the KV cache changes by a factor of 0.25" in said["en"]
     assert (
         "up to 0.100 nats between seeds. Single ideas that lower the loss by more than that: "
         "RoPE (−0.300)."
@@ -42,7 +43,7 @@ def test_the_whole_way_and_what_is_clear(monkeypatch: pytest.MonkeyPatch):
 
 def test_what_was_counted_and_trained(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, ideas.says_how, FACTS)
-    assert "2 layers, d_model 72" in said["en"] and "150 updates on 16 sequences each" in said["en"]
+    assert "2 layers and d_model 72" in said["en"] and "150 updates of 16 sequences" in said["en"]
     assert "seeds 0, 1" in said["en"] and "种子 0" in said["zh"]
 
 

@@ -240,9 +240,9 @@ def test_a_planted_fault_is_said_with_what_gives_it_away():
     said = conversion.says_fault(fault_facts(ORDER))
     assert said == (
         "Planted: order of q, k, v. The model still loads and runs, but its logits have a "
-        "relative error of 0.5, and the distribution it predicts is off by 1.2 bits (KL). The "
-        "comparison with the correct logits points to: order of q, k, v; once it is undone, a "
-        "relative error of 0 remains."
+        "relative error of 0.5, and the distribution it predicts is off by 1.2 bits (KL). The"
+        " comparison with the correct logits points to this fault: order of q, k, v. Once it "
+        "is undone, a relative error of 0 remains."
     )
     hidden = fault_facts(EPS, found=Diagnosis(1e-9, {EPS: 0.0}, None))
     assert (
@@ -251,7 +251,7 @@ def test_a_planted_fault_is_said_with_what_gives_it_away():
     )
     loud = fault_facts(ORDER, suspected=Diagnosis(3.0, {ORDER: 1.0, EPS: 3.0}, ORDER))
     assert conversion.says_fault(loud).endswith(
-        "the suspected fault is: order of q, k, v; once it is undone, the loss falls from 3.00 to "
+        "the suspected fault is: order of q, k, v. Once it is undone, the loss falls from 3.00 to "
         "1.00 nats."
     )
     assert [*conversion.table(loud)["loss on this text, nats"]] == ["1.0000", "3.0000"]
@@ -280,10 +280,10 @@ def test_what_is_learned_and_what_is_fixed_is_told_apart(monkeypatch: pytest.Mon
     )
     assert "160" in said["zh"] and "1,160" in said["zh"]
     assumed = in_both(monkeypatch, config_file.says_assumed, file)["en"]
-    assert assumed.endswith("counts the cache and the scores without a window.")
+    assert assumed.endswith("counts the cache and the scores as if there were no window.")
     local = config.replace(n_layers=4, local_window=512, global_every=2)
     assumed = in_both(monkeypatch, config_file.says_assumed, file._replace(config=local))
-    assert "scores of 2 of 4 layers within a window of 512 tokens" in assumed["en"]
+    assert "scores of 2 of 4 layers with a window of 512 tokens" in assumed["en"]
     assert "512" in assumed["zh"]
     learned = file._replace(config=config.replace(position_kind="learned"))
     assert in_both(monkeypatch, config_file.says_file, learned, 1000)["en"].endswith(

@@ -32,10 +32,10 @@ OWN = replace(TABLE, config=CONFIG.replace(position_kind="learned"))
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (replace(KIND, kind=NONE), "no rotation, no bias"),
+        (replace(KIND, kind=NONE), "no rotation and no bias"),
         (KIND, "Row p is added"),
         (KIND, "in 6.3 positions, the slowest in 600; 1 of 3 pairs do so within the 16"),
-        (replace(KIND, kind=ROPE), "Nothing is added: each feature pair"),
+        (replace(KIND, kind=ROPE), "Nothing is added; each feature pair"),
         (
             replace(KIND, kind=ALIBI),
             "The weights of head 1 halve every 6.3 tokens, those of head 3 every 600.",
@@ -67,7 +67,7 @@ def test_what_a_kind_does(monkeypatch, facts, english: str):
         ),
         (TABLE, "the table is smooth"),
         (replace(TABLE, waves=WAVES.assign(share=1 / 3)), "The table looks like noise"),
-        (replace(TABLE, waves=WAVES[:0]), "Too few positions"),
+        (replace(TABLE, waves=WAVES[:0]), "too few positions"),
     ],
 )
 def test_what_the_scale_means(monkeypatch, facts, english: str):
@@ -167,7 +167,7 @@ BEYOND = BeyondFacts(ROPE, 1, 8, False, SPREADS, (), (), n_kinds=5)
     [
         (BEYOND, "RoPE, head 2: in a text of 8 tokens, the last query looks back 0.9 tokens on"),
         (BEYOND, "in a text of 16 tokens, 0.8, with 80% of its weight 8 or more tokens back"),
-        (replace(BEYOND, spreads=SPREADS[:1]), "longer texts are not possible."),
+        (replace(BEYOND, spreads=SPREADS[:1]), "the model cannot read longer texts."),
         (
             replace(BEYOND, kind=NONE),
             "There is nothing to show here for positional encoding “none”.",
@@ -266,8 +266,8 @@ def test_what_permuting_does(monkeypatch, facts, english: str):
 @pytest.mark.parametrize(
     ("kind", "found", "english"),
     [
-        (ROPE, verdict(Claim.UNIQUE, 0.5, up=True), "differ by 0.5: every position is distinct"),
-        (NONE, verdict(Claim.UNIQUE, 0.0, up=True), "differ by 0: they cannot be"),
+        (ROPE, verdict(Claim.UNIQUE, 0.5, up=True), "differ by 0.5, so every position is distinct"),
+        (NONE, verdict(Claim.UNIQUE, 0.0, up=True), "differ by 0, so they cannot be"),
         (ROPE, verdict(Claim.UNIQUE, None), "With only one position"),
         (NONE, verdict(Claim.BOUNDED, None), "There are no values."),
         (ALIBI, verdict(Claim.BOUNDED, 4.0), "The strongest bias is −4"),
@@ -300,7 +300,7 @@ def test_what_the_matrix_looks_like(monkeypatch):
     said = in_both(monkeypatch, claims.says_shift, turned, ROPE)["en"]
     assert "rotates its pair by k = 2" in said and "The first 4 of 8 features are shown." in said
     fitted = in_both(monkeypatch, claims.says_shift, replace(turned, is_fitted=True), LEARNED)["en"]
-    assert fitted.startswith("Fitted by least squares")
+    assert fitted.startswith("The matrix was fitted by least squares")
     assert (
         "the encoding (ALiBi) has no" in in_both(monkeypatch, claims.says_shift, None, ALIBI)["en"]
     )
@@ -315,7 +315,8 @@ def test_of_a_file_the_length_that_it_names_is_the_trained_one(monkeypatch):
     assert trained.length_of_file(brought) == 8192
     said = in_both(monkeypatch, beyond.says_texts, brought, 32)
     assert (
-        "The file names 8,192 tokens as the longest text: L = 32 is only the shortest" in said["en"]
+        "The file names 8,192 tokens as the longest text, so L = 32 is only the shortest"
+        in said["en"]
     )
     assert (
         "8,192" in said["zh"]

@@ -35,14 +35,18 @@ CASES = [
     (
         learning,
         LEARNING,
-        "After 1,200 steps the validation loss is 0.69 nats (1.00 bits), perplexity 2.0: as "
-        "uncertain as choosing among 2.0 equally likely tokens (vocabulary: 64). right: "
-        "25.0%.",
+        "After 1,200 steps the validation loss is 0.69 nats (1.00 bits), a perplexity of 2.0:"
+        " the model is as uncertain as if it chose among 2.0 equally likely tokens "
+        "(vocabulary: 64). right: 25.0%.",
     ),
     (learning, replace(LEARNING, is_share=False), "right: 0.25."),
     (learning, replace(LEARNING, least_loss=0.1), "overfitting"),
     (learning, replace(LEARNING, loss=4.0, least_loss=4.0), "hardly better than random guessing."),
-    (learning, replace(LEARNING, loss=5.0), "148.4: worse than a uniform guess over all 64 tokens"),
+    (
+        learning,
+        replace(LEARNING, loss=5.0),
+        "148.4. This is worse than a uniform guess over all 64 tokens",
+    ),
     (learning, replace(LEARNING, step=None), "over 64 tokens has a loss of 4.16 nats"),
     (
         shared.says_births,

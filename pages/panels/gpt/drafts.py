@@ -53,8 +53,8 @@ def draft_facts(run: Run) -> DraftFacts:
 def says_drafts(facts: DraftFacts) -> str:
     """How many tokens a pass gave, and how many drafts of each module stood."""
     text = _(
-        "In {passes} passes the model wrote {n} tokens: {rate:.2f} per pass. The text is "
-        "the same as when written token by token; the MTP modules drafted {accepted} of "
+        "In {passes} forward passes the model wrote {n} tokens, {rate:.2f} per pass. The text"
+        " is the same as when written token by token; the MTP modules drafted {accepted} of "
         "its tokens."
     )
     said = text.format(
@@ -81,7 +81,7 @@ def _of_weights(run: Run) -> str:
     if run.weights or not run.config.n_mtp_modules:
         return ""
     return _(
-        "The weights are random: drafts are accepted only by chance, or where the text "
+        "The weights are random, so drafts are accepted only by chance or where the text "
         "repeats itself."
     )
 
@@ -89,9 +89,9 @@ def _of_weights(run: Run) -> str:
 def says_how(run: Run) -> str:
     """What was done to measure it, and what it says nothing of."""
     text = _(
-        "Greedy decoding of about {n} tokens after your text. Each pass reads the text and "
-        "the draft at once and keeps what the model itself would have written. Passes are "
-        "counted, not seconds: nothing is cached here."
+        "About {n} tokens are decoded greedily after your text. Each pass reads the text and "
+        "the draft together and keeps the tokens that the model itself would have written. "
+        "Passes are counted rather than seconds, since no KV cache is used."
     )
     return text.format(n=room(run))
 
@@ -192,5 +192,5 @@ def nothing_drafted(place: st.delta_generator.DeltaGenerator) -> None:
     )
     place.info(text, icon=":material/info:")
     with st.container(horizontal=True):
-        way(_("Open a model trained with two modules"), "open_drafting", preset=TRAINED)
-        way(_("Add two modules to this model"), "add_modules", n_mtp_modules=2)
+        way(_("Open a model trained with two MTP modules"), "open_drafting", preset=TRAINED)
+        way(_("Add two MTP modules to this model"), "add_modules", n_mtp_modules=2)

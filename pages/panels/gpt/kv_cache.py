@@ -106,9 +106,9 @@ def says_kept(facts: CacheFacts) -> str:
     if facts.run.config.is_hybrid:
         return says_both(facts)
     text = _(
-        "After {n:,} tokens the states of all layers hold {bytes:,} bytes (measured), as "
-        "many as after the first token. Attention with keys and values for each of {heads} "
-        "heads would hold {other:,} bytes by now, and more with each token."
+        "After {n:,} tokens the states of all layers take up {bytes:,} bytes (measured), as "
+        "many as after the first token. With attention, the keys and values of {heads} heads "
+        "would take up {other:,} bytes by now, and more with each token."
     )
     last = facts.last
     return text.format(
@@ -123,10 +123,10 @@ def says_both(facts: CacheFacts) -> str:
     """What grows in a hybrid and what does not, and what attention in each layer would keep."""
     config, last = facts.run.config, facts.last
     text = _(
-        "After {n:,} tokens, {attending} of {all} layers hold keys and values of {kept:,} "
-        "tokens; with the fixed-size states of the other layers, that is {bytes:,} bytes "
-        "(measured). Attention in every layer with keys and values for each of {heads} heads "
-        "would hold {other:,} bytes by now."
+        "After {n:,} tokens, {attending} of {all} layers hold the keys and values of {kept:,}"
+        " tokens; together with the fixed-size states of the other layers, these take up "
+        "{bytes:,} bytes (measured). With attention in every layer, the keys and values of "
+        "{heads} heads would take up {other:,} bytes by now."
     )
     return text.format(
         n=last["n_read"],
@@ -159,14 +159,14 @@ def _how_it_grows(facts: CacheFacts) -> str:
     """In a straight line, unless a window or a full context lets go of old tokens."""
     if facts.window_size is not None:
         text = _(
-            "With a window of {n} tokens, the cache drops keys and values that no later token "
-            "can attend to, so it stops growing."
+            "With a window of {n} tokens, the cache drops the keys and values that no later "
+            "token can attend to, so it stops growing."
         )
         return text.format(n=facts.window_size)
     if facts.n_local:
         text = _(
-            "Local layers: {n} of {all}, each keeping at most {kept} tokens (local_window − "
-            "1); beyond that, only the caches of the other layers grow."
+            "Local layers: {n} of {all}. Each keeps at most {kept} tokens (local_window − 1);"
+            " beyond that, only the caches of the other layers grow."
         )
         kept = facts.run.config.local_window - 1
         return text.format(n=facts.n_local, all=facts.run.config.n_layers, kept=kept)
@@ -178,9 +178,9 @@ def _how_it_grows(facts: CacheFacts) -> str:
 def says_times(facts: CacheTimes) -> str:
     """What was measured, and where."""
     text = _(
-        "Measured on {device}: {with_cache:.2f} ms per token with the cache, {without:.2f} "
-        "ms without ({ratio:.1f} times as long), medians of {n} tokens; both runs generate "
-        "the same tokens. The first token is left out, since either way the whole text is "
+        "Measured on {device}: {with_cache:.2f} ms per token with the cache, {without:.2f} ms"
+        " without it ({ratio:.1f} times as long), medians over {n} tokens; both runs generate"
+        " the same tokens. The first token is left out, since either way the whole text is "
         "read for it."
     )
     return text.format(

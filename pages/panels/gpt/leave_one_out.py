@@ -75,7 +75,7 @@ def _strongest(facts: LeftOut, token: str) -> str:
     )
     if not facts.is_whole:
         text = _(
-            "Of the earlier tokens tried ({n} of {all}, the nearest), it depends most on {name}: "
+            "Of the {n} nearest earlier tokens (out of {all}), it depends most on {name}: "
             "hiding this token from the others lowers the probability to {chance}, a drop of "
             "{bits:.1f} bits in log-probability."
         )
@@ -91,8 +91,8 @@ def _no_strongest(facts: LeftOut) -> str:
     if facts.is_whole:
         return _("No single earlier token raises its log-probability by more than 0.1 bits.")
     return _(
-        "Of the earlier tokens tried ({n} of {all}, the nearest), none raises its "
-        "log-probability by more than 0.1 bits."
+        "None of the {n} nearest earlier tokens (out of {all}) raises its log-probability by "
+        "more than 0.1 bits."
     )
 
 

@@ -58,7 +58,7 @@ def table(facts: LensFacts) -> pd.DataFrame:
 
 def says_decided(facts: LensFacts) -> str:
     """From which layer on the final answer stands first."""
-    text = _("At the pinned token {token} the answer {answer} ranks first from “{layer}” on.")
+    text = _("At the pinned token {token}, the answer {answer} ranks first from “{layer}” on.")
     said = text.format(
         token=literal(told_apart(facts.run.input.labels)[facts.pinned]),
         answer=literal(facts.answer),

@@ -47,7 +47,7 @@ def says_next(facts: NextFacts) -> str:
         said += _kept(facts)
     if not facts.run.weights:
         text = _(
-            "The weights are random (seed {seed}): no token is much more probable than another."
+            "The weights are random (seed {seed}), so no token is much more probable than another."
         )
         said.append(text.format(seed=facts.run.seed))
     return sentences(*said)

@@ -31,15 +31,16 @@ def surprise_facts(run: Run, pinned: int) -> SurpriseFacts:
 def says_loss(facts: SurpriseFacts) -> str:
     """Loss and perplexity."""
     text = _(
-        "The mean loss is {nats:.2f} nats = {bits:.2f} bits per token, with perplexity "
-        "{perplexity:,.1f}: as uncertain as choosing among {perplexity:,.1f} equally likely "
-        "tokens; a uniform guess over all {vocab_size:,} would cost {even:.2f} bits."
+        "The mean loss is {nats:.2f} nats ({bits:.2f} bits) per token, a perplexity of "
+        "{perplexity:,.1f}: the model is as uncertain as if it chose among {perplexity:,.1f} "
+        "equally likely tokens. A uniform guess over all {vocab_size:,} would cost {even:.2f}"
+        " bits."
     )
     if facts.is_worse_than_a_guess:
         text = _(
-            "The mean loss is {nats:.2f} nats = {bits:.2f} bits per token, with perplexity "
-            "{perplexity:,.1f}: worse than a uniform guess over all {vocab_size:,} tokens, "
-            "which would cost {even:.2f} bits."
+            "The mean loss is {nats:.2f} nats ({bits:.2f} bits) per token, a perplexity of "
+            "{perplexity:,.1f}. This is worse than a uniform guess over all {vocab_size:,} "
+            "tokens, which would cost {even:.2f} bits."
         )
     said = text.format(
         nats=facts.nats,
@@ -71,7 +72,10 @@ def _without_first(facts: SurpriseFacts) -> str:
     rest = facts.bits_after_first
     if rest is None:
         return ""
-    text = _("That is the first guess, made from a single token; the others cost {bits:.2f} bits.")
+    text = _(
+        "That is the first prediction, made from a single token; the others cost {bits:.2f} "
+        "bits on average."
+    )
     return text.format(bits=rest)
 
 
@@ -107,8 +111,8 @@ def start_token() -> None:
         icon=":material/start:",
         key="start_token",
         help=_(
-            "Then the first token of the text has a surprisal too, and the second is no guess "
-            "from nothing."
+            "Then the first token of the text has a surprisal too, and the second is "
+            "predicted from more than one token."
         ),
         on_click=link.change,
         args=("prompt", TEXT if is_there else START),
@@ -123,7 +127,10 @@ def what_surprises(run: Run) -> None:
     start_token()
     place = explained(("surprise",), (predictions.surprise,), key="surprise")
     if facts.tokens.empty:
-        text = _("Surprisal needs two tokens: nothing precedes the first. Type a longer text.")
+        text = _(
+            "Surprisal needs at least two tokens, since nothing precedes the first. Type a longer"
+            " text."
+        )
         place.info(text, icon=":material/lightbulb:")
         return
     if said := shared.says_ahead(run):

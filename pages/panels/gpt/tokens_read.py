@@ -58,7 +58,7 @@ def counted(run: Run) -> str:
     said = sentences(said, text.format(known=known, vocab_size=run.config.vocab_size))
     if run.config.vocab_size < known:
         return said
-    text = _("Ids from {first:,} on have no text here: they are shown in the form ⟨{first}⟩.")
+    text = _("Ids from {first:,} on have no text here; they are shown as ⟨{first}⟩.")
     return sentences(said, text.format(first=known))
 
 
@@ -68,18 +68,18 @@ def _in_chinese(text: str, vocabulary: str) -> str:
     if not found.characters:
         return ""
     cut = _(
-        "Of {n} Chinese characters, {alone} are a token each, {joined} share a token with others, "
-        "and {cut} are cut into bytes."
+        "Of {n} Chinese characters, {alone} are single tokens, {joined} share a token with "
+        "others, and {cut} are split into bytes."
     ).format(n=found.characters, alone=found.alone, joined=found.joined, cut=found.cut)
     if found.of_several:
         text = _(
             "{n:,} of the {known:,} tokens of this vocabulary consist of several Chinese "
-            "characters, as common words do."
+            "characters, as many common words do."
         )
     else:
         text = _(
             "None of the {known:,} tokens of this vocabulary consists of several Chinese "
-            "characters; in large vocabularies common words are one token."
+            "characters; in large vocabularies, common words are often single tokens."
         )
     return sentences(cut, text.format(n=found.of_several, known=found.known))
 

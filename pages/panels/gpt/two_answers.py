@@ -42,12 +42,12 @@ LABELS = {
 OF_HEADS = {
     "direct": N_("What each head adds to the logit difference"),
     "ablation": N_("How far the logit difference falls without each head"),
-    "patching": N_("How far it falls with each head from the other text"),
+    "patching": N_("How far it falls with each head's output from the other text"),
 }
 OF_PARTS = {
-    "direct": N_("What each whole part adds"),
-    "ablation": N_("How far it falls without each whole part"),
-    "patching": N_("How far it falls with each whole part from the other text"),
+    "direct": N_("What each sublayer adds"),
+    "ablation": N_("How far it falls without each sublayer"),
+    "patching": N_("How far it falls with each sublayer's output from the other text"),
 }
 
 
@@ -169,7 +169,11 @@ def says_answers(facts: AnswerFacts) -> str:
         **_named(facts),
     )
     heads = [_for_a(facts), _for_b(facts)]
-    taken = _("Each logit here is taken less the mean over the vocabulary.") if any(heads) else ""
+    taken = (
+        _("The mean over the vocabulary has been subtracted from each logit here.")
+        if any(heads)
+        else ""
+    )
     return sentences(said, _so_far(facts), *heads, taken)
 
 
@@ -198,8 +202,9 @@ def _for_a(facts: AnswerFacts) -> str:
             "difference falls from {before:.2f} to {left:.2f} (by {effect:.2f})."
         ),
         "patching": _(
-            "In the other text the difference is {other:.2f}. Of all heads, {head} moves it most: "
-            "with its output from there, the difference is {left:.2f}."
+            "In the other text the difference is {other:.2f}. Of all heads, {head} changes "
+            "the difference most: with its output taken from the other text, it is "
+            "{left:.2f}."
         ),
     }[facts.method]
     said = text.format(
@@ -221,8 +226,8 @@ def _does(facts: AnswerFacts, head: int) -> str:
     most = abs(pair[0][1])
     text = {
         "direct": _("It {first} and {second}."),
-        "ablation": _("With what later parts make of it, the head {first} and {second}."),
-        "patching": _("Compared with its output from there, the head {first} and {second}."),
+        "ablation": _("Including its effect through later parts, the head {first} and {second}."),
+        "patching": _("Compared with its output in the other text, the head {first} and {second}."),
     }[facts.method]
     first, second = (_moves(label, value, most) for label, value in pair)
     return text.format(first=first, second=second)
@@ -230,9 +235,13 @@ def _does(facts: AnswerFacts, head: int) -> str:
 
 def _moves(label: str, value: float, most: float) -> str:
     """What a head does to one answer, where it does `most` to one of the two."""
-    text = _("raises {token} by {size:.2f}") if value > 0 else _("lowers {token} by {size:.2f}")
+    text = (
+        _("raises the logit of {token} by {size:.2f}")
+        if value > 0
+        else _("lowers the logit of {token} by {size:.2f}")
+    )
     if abs(value) < LEFT_ALONE * most:
-        text = _("leaves {token} as it is ({value:.2f})")
+        text = _("leaves the logit of {token} almost unchanged ({value:.2f})")
     return text.format(token=literal(label), size=abs(value), value=value)
 
 
@@ -241,13 +250,13 @@ def _repaired(facts: AnswerFacts, head: int) -> str:
     if facts.direct is None:
         return ""
     text = _(
-        "It adds {direct:.2f} to the difference directly: later parts read it, and more is lost "
-        "than that."
+        "It adds {direct:.2f} to the difference directly, but later parts read its output "
+        "too, so more than that is lost."
     )
     if facts.made_up[head] > 0:
         text = _(
-            "It adds {direct:.2f} to the difference directly: other parts make up for "
-            "{repaired:.2f}."
+            "It adds {direct:.2f} to the difference directly; when it is off, other parts "
+            "make up for {repaired:.2f}."
         )
     return text.format(direct=facts.direct.parts[head], repaired=facts.made_up[head])
 
@@ -256,7 +265,7 @@ def _for_b(facts: AnswerFacts) -> str:
     head = facts.strongest(is_head=True, sign=-1)
     if head is None:
         return ""
-    text = _("Of all heads, {head} speaks most for {b} against {a} ({effect:.2f}).")
+    text = _("Of all heads, {head} favors {b} over {a} most ({effect:.2f}).")
     name = words.part_called(facts.run, head)
     said = text.format(head=name, effect=facts.effects[head], **_named(facts))
     return sentences(said, _does(facts, head))
@@ -278,7 +287,7 @@ def table(facts: AnswerFacts) -> pd.DataFrame:
     if facts.method != "direct":
         found[_(LABELS[facts.method])] = facts.effects.round(3)
     if facts.method == "ablation" and facts.direct is not None:
-        found[_("made up for by others")] = facts.made_up.round(3)
+        found[_("made up for by other parts")] = facts.made_up.round(3)
     for answer, label, values in zip("AB", facts.labels, facts.answers, strict=True):
         found[f"{answer}: {label}"] = values.round(3)
     order = np.argsort(-np.abs(np.nan_to_num(facts.effects)), kind="stable")
@@ -318,8 +327,8 @@ def what_decides(run: Run) -> None:
         show(draw_effects, *shown, marked, False, key="answer_parts", on_click=on_click)
     note(
         _(
-            "Blue speaks for A, orange for B. Heads and whole parts have color scales of their "
-            "own. Click a cell to switch that part off on the whole page."
+            "Blue favors A, orange favors B. Heads and whole sublayers have separate color "
+            "scales. Click a cell to switch that part off everywhere on the page."
         )
     )
     show_table(table(answer_facts(*shown)), key="answer_table", n_names=2, height=318)
@@ -341,7 +350,7 @@ def choices(run: Run, position: int, a: int, b: int) -> str:
     method = asked if asked in methods else methods[0]
     with for_method, st.container(key="decided_by"):
         st.segmented_control(
-            _("Weigh each part by"),
+            _("Measure each part by"),
             methods,
             format_func=lambda name: _(LABELS[name]),
             required=True,

@@ -77,10 +77,10 @@ def _end(facts: NewTokens) -> str:
     """Where a trained model has come to the end of a text, and yet goes on."""
     written = facts.labels[: facts.opened + 1]
     if facts.is_ended:
-        return _("This is an end token of the model: nothing follows it.")
+        return _("This is an end token of the model, so nothing follows it.")
     if not facts.run.weights or END not in written:
         return ""
-    text = _("New token {number} is {end}, the end-of-text token: what follows begins a new text.")
+    text = _("New token {number} is {end}, the end-of-text token; what follows is a new text.")
     return text.format(number=from_one(written.index(END)), end=literal(END))
 
 
@@ -125,7 +125,7 @@ def _sharpest(facts: NewTokens) -> str:
     )
     if facts.run.weights:
         return said
-    return sentences(said, _("The weights are random: every head attends almost uniformly."))
+    return sentences(said, _("The weights are random, so every head attends almost uniformly."))
 
 
 def what_is_written(run: Run) -> Callable[[], None]:
@@ -227,8 +227,8 @@ def _whose(names: tuple[str, ...]) -> str:
     if said is None or not link.state().keys().isdisjoint(names):
         return ""
     if said.is_told:
-        return _("(as the files of the model say)")
-    return _("(a calm choice: the files of the model say nothing)")
+        return _("(as the model's files specify)")
+    return _("(a cautious default, since the model's files specify nothing)")
 
 
 def press(button: str) -> str:
@@ -317,7 +317,7 @@ def _says_end(n_read: int) -> str:
     """That of a long text the end alone is shown; empty of any other."""
     if n_read <= chips.FEW:
         return ""
-    text = _("Of the {n:,} tokens that were read, the last {shown} are shown.")
+    text = _("Of the {n:,} tokens read, the last {shown} are shown.")
     return text.format(n=n_read, shown=chips.FEW)
 
 

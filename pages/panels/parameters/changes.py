@@ -79,7 +79,7 @@ WHY = {
     "layernorm": N_("There is a shift as well as a scale, with d_model more parameters per norm."),
     "rmsnorm": N_("There is only a scale and no shift, with d_model fewer parameters per norm."),
     "no_norms": N_(
-        "All scales and shifts are gone: negligible in number, but important for training."
+        "All scales and shifts are gone; they are few in number but important for training."
     ),
     "norms": N_("A scale and a shift per norm, d_model parameters each: negligible."),
     "plain": N_("gate_proj is gone: a third of the feed-forward layer's matrix parameters."),
@@ -91,8 +91,8 @@ WHY = {
     "experts": N_("Eight feed-forward layers and a router; each token passes through two of them."),
     "dense": N_("All experts but one are gone, and so is the router."),
     "one_more_layer": N_(
-        "Adds the parameters of one more layer of the same kind (in an encoder–decoder: "
-        "one per stack)."
+        "Adds the parameters of one more layer of the same kind (in an encoder–decoder, one "
+        "per stack)."
     ),
     "twice_as_wide": N_("The matrices of each layer grow fourfold, the embedding twofold."),
 }

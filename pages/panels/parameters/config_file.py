@@ -77,10 +77,10 @@ def says_assumed(file: ConfigFile) -> str:
         names = enumeration(literal(f"{name} = {value}") for name, value in file.assumed)
         said.append(text.format(names=names))
     said.append(_("Dropout adds no parameters."))
-    text = _("The Cost page counts the cache and the scores without a window.")
+    text = _("The Cost page counts the cache and the scores as if there were no window.")
     if file.config.local_window:
         text = _(
-            "The Cost page counts the cache and the scores of {n} of {all} layers within a "
+            "The Cost page counts the cache and the scores of {n} of {all} layers with a "
             "window of {window:,} tokens."
         )
     n_layers = file.config.n_layers

@@ -144,8 +144,8 @@ def says_fault(facts: FaultFacts) -> str:
         )
     else:
         text = _(
-            "The comparison with the correct logits points to: {fault}; once it is undone, a "
-            "relative error of {share:.1g} remains."
+            "The comparison with the correct logits points to this fault: {fault}. Once it is"
+            " undone, a relative error of {share:.1g} remains."
         )
         left = found.undone[named]
         said.append(text.format(fault=_(NAMES[named]), share=left))
@@ -166,7 +166,7 @@ def _suspected(facts: FaultFacts) -> list[str]:
         text = _("From this text alone (loss {loss:.2f} nats), no fault is suspected.")
         return [text.format(loss=loss)]
     text = _(
-        "From this text alone, the suspected fault is: {fault}; once it is undone, the loss "
+        "From this text alone, the suspected fault is: {fault}. Once it is undone, the loss "
         "falls from {loss:.2f} to {less:.2f} nats."
     )
     less = facts.suspected.undone[named]
@@ -209,8 +209,8 @@ def _texts(run: Run, facts: FaultFacts) -> None:
 def _nothing_to_spoil(place: st.delta_generator.DeltaGenerator) -> None:
     """Why a random model is not examined, and the way to the trained one."""
     text = _(
-        "With random weights there is nothing for a fault to spoil: choose a trained "
-        "model, or bring your own in the sidebar."
+        "With random weights there is nothing for a fault to spoil. Choose a trained model, "
+        "or bring your own in the sidebar."
     )
     place.info(text, icon=":material/info:")
     way(_("Use the trained model included here"), "take_trained", preset=FIRST_SHOWN[None])

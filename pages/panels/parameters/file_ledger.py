@@ -75,8 +75,8 @@ def _says_why_none(config: ModelConfig) -> str:
     """Why there is no file to show without one that was brought; empty where there is."""
     if not can_build(config):
         return _(
-            "There are too many layers and experts to list here: only the tensors of opened "
-            "files are listed."
+            "There are too many layers and experts to list here, so only the tensors of "
+            "opened files are listed."
         )
     if planned_ledger(config) is None:
         return _("No known family of published models has a model like this.")

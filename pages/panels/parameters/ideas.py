@@ -47,9 +47,9 @@ def ideas_facts() -> IdeasFacts:
 def says_ideas(facts: IdeasFacts) -> str:
     """What changed most, and which gains are more than seeds differ."""
     text = _(
-        "From GPT-2 small to the last step: parameters × {parameters:.1f}, but active "
-        "parameters per token × {active:.2f}; KV cache × {kv_bytes:.2f}, FLOPs per token × "
-        "{flops:.2f}."
+        "From GPT-2 small to the last step, parameters change by a factor of "
+        "{parameters:.1f}, but active parameters per token by a factor of {active:.2f}; the "
+        "KV cache changes by a factor of {kv_bytes:.2f}, FLOPs per token by {flops:.2f}."
     )
     said = text.format(**facts.growth)
     text = _("In training runs this small, losses differ by up to {spread:.3f} nats between seeds.")
@@ -79,11 +79,12 @@ def _losses(facts: IdeasFacts) -> str:
 def says_how(facts: IdeasFacts) -> str:
     """What was counted, and what was trained."""
     text = _(
-        "Counts are exact, for GPT-2 small with every idea up to and including each step; "
-        "cache in {bits}-bit numbers, FLOPs of one token after {n_keys:,} others. "
-        "Losses: {n_layers} layers, d_model {d_model}, English stories in sequences of "
-        "{seq_len} characters, {n_steps} updates on {batch} sequences each, seeds "
-        "{seeds}; runs this small and short say little about large models."
+        "Counts are exact and refer to GPT-2 small with every idea up to and including that "
+        "step; the cache holds {bits}-bit numbers, and FLOPs are those of one token after "
+        "{n_keys:,} others. Losses come from models with {n_layers} layers and d_model "
+        "{d_model}, trained on English stories in sequences of {seq_len} characters for "
+        "{n_steps} updates of {batch} sequences each (seeds {seeds}); runs this small and "
+        "short say little about large models."
     )
     return text.format(
         bits=BITS,

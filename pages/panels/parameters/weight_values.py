@@ -115,8 +115,8 @@ def says_building(run: Run) -> str:
 def says_how(facts: ValueFacts) -> str:
     """How it was counted."""
     text = _(
-        "All weights are counted on {device} in {bins} bins over the range of values, up to "
-        "5 σ from the mean; solid: mean, dotted: ±σ (standard deviation)."
+        "All weights are counted on {device} in {bins} bins over the range of values, up to 5"
+        " σ from the mean. Solid lines mark the mean, dotted lines ±σ (standard deviation)."
     )
     return text.format(device=devices.device_name(facts.device), bins=N_BINS)
 

@@ -97,7 +97,7 @@ def says_spread(facts: BeyondFacts) -> str:
     if len(rows) == 1:
         text = _(
             "{kind}, head {head}: in a text of {n0} tokens, the last query looks back "
-            "{d0:.1f} tokens on average; longer texts are not possible."
+            "{d0:.1f} tokens on average; the model cannot read longer texts."
         )
     return text.format(
         kind=kind,
@@ -161,7 +161,7 @@ def says_texts(run: Run, trained_len: int) -> str:
             "one, the model performs badly until it is retrained."
         )
     memory = bytes_text(memory_needed(run, trained_len))
-    need = _("It takes about {memory} of memory at most.").format(memory=memory)
+    need = _("It takes at most about {memory} of memory.").format(memory=memory)
     own = terms.option(run.config.position.position_kind)
     begin = begin.format(n=N_TEXTS, seed=run.seed)
     return sentences(begin, _length_of_file(run, trained_len), random.format(own=own), need)
@@ -173,8 +173,8 @@ def _length_of_file(run: Run, trained_len: int) -> str:
     if longest is None or longest == trained_len:
         return ""
     text = _(
-        "The file names {longest:,} tokens as the longest text: L = {length:,} is only the "
-        "shortest length compared here, not the trained one."
+        "The file names {longest:,} tokens as the longest text, so L = {length:,} is only the"
+        " shortest length compared here, not the trained one."
     )
     return text.format(longest=longest, length=trained_len)
 

@@ -95,9 +95,9 @@ def says_verdict(facts: ClaimsFacts, kind: PositionKind, verdict: Verdict) -> st
 def _unique(verdict: Verdict) -> str:
     if verdict.measured is None:
         return _("With only one position, there is nothing to compare.")
-    text = _("The two most similar positions differ by {x}: they cannot be distinguished.")
+    text = _("The two most similar positions differ by {x}, so they cannot be distinguished.")
     if verdict.holds:
-        text = _("The two most similar positions differ by {x}: every position is distinct.")
+        text = _("The two most similar positions differ by {x}, so every position is distinct.")
     return text.format(x=number(verdict.measured))
 
 
@@ -148,11 +148,11 @@ def _distance(kind: PositionKind, verdict: Verdict, token: str) -> str:
 def _permutation(verdict: Verdict) -> str:
     if verdict.measured is None:
         return _(
-            "There is only one token, or the table is too short for the text: permutation "
+            "There is only one token, or the table is too short for the text, so permutation "
             "cannot be tested."
         )
     if verdict.overflows:
-        return _("The outputs overflow float32: nothing can be compared.")
+        return _("The outputs overflow float32, so nothing can be compared.")
     causal = verdict.extra or 0.0
     text = _(
         "In the whole model without a mask, permuting tokens changes the outputs by {x} "
@@ -177,7 +177,7 @@ def says_permuted(facts: ClaimsFacts) -> str:
     if none and none.overflows:
         return _permutation(none)
     if facts.permuted.empty:
-        return _("There is only one token: nothing to permute.")
+        return _("There is only one token, so there is nothing to permute.")
     if none is None:
         return _(
             "The case without positional encoding has not been measured yet: click "
@@ -203,20 +203,20 @@ def says_shift(facts: ShiftFacts | None, kind: PositionKind) -> str:
     """What the matrix that moves positions on looks like."""
     if facts is None:
         text = _(
-            "There is no matrix: the encoding ({kind}) has no position vectors, or too few "
-            "positions are shown."
+            "There is no matrix, because the encoding ({kind}) has no position vectors or too"
+            " few positions are shown."
         )
         return text.format(kind=terms.option(kind))
     text = _(
-        "2 × 2 blocks on the diagonal, the same for every position: each rotates its pair "
-        "by k = {k} times the pair's frequency. The first {n} of {width} features are "
-        "shown."
+        "The matrix has 2 × 2 blocks on its diagonal, the same for every position; each "
+        "rotates its pair by k = {k} times the pair's frequency. The first {n} of {width} "
+        "features are shown."
     )
     if facts.is_fitted:
         text = _(
-            "Fitted by least squares: the matrix shows no structure and fails at "
-            "positions that were not fitted (see the claim). The first {n} of {width} "
-            "features are shown."
+            "The matrix was fitted by least squares; it shows no structure and fails at "
+            "positions outside the fit (see the claim). The first {n} of {width} features are"
+            " shown."
         )
     return text.format(k=facts.shift, n=len(facts.matrix), width=facts.n_features)
 

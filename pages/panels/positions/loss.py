@@ -80,7 +80,8 @@ def _reading(facts: LossFacts) -> str:
         )
     if facts.is_better:
         return _(
-            "Beyond the trained length, the model does better: more context, and nothing breaks."
+            "Beyond the trained length, the model does better: it has more context, and nothing "
+            "breaks."
         )
     return _("Beyond the trained length, the model does about as well as within it.")
 
@@ -137,8 +138,8 @@ def says_text(facts: LossFacts) -> str:
     """What a token costs at the beginning of a window and at its end."""
     first, last = facts.bands.iloc[0], facts.bands.iloc[-1]
     text = _(
-        "At positions {a} to {b} a token costs {first:.2f} ± {first_error:.2f} bits on average, at "
-        "positions {c} to {d} {last:.2f} ± {last_error:.2f} ({kind})."
+        "At positions {a} to {b}, a token costs {first:.2f} ± {first_error:.2f} bits on "
+        "average; at positions {c} to {d}, it costs {last:.2f} ± {last_error:.2f} ({kind})."
     )
     said = text.format(
         a=int(first["first"]),
@@ -152,20 +153,23 @@ def says_text(facts: LossFacts) -> str:
         kind=terms.option(facts.kind),
     )
     if facts.falls:
-        return sentences(said, _("What the model has read before makes the next token likelier."))
+        return sentences(
+            said, _("What the model has read so far makes the next token easier to predict.")
+        )
     return said
 
 
 def says_windows(facts: LossFacts, is_shipped: bool) -> str:
     """Which text it was, and how far it reaches."""
-    text = _("Windows of {length} tokens of the text, each beginning further on in it: {n}.")
+    text = _("Windows of {length} tokens, each beginning further on in the text: {n}.")
     if is_shipped:
         text = _(
-            "Windows of {length} tokens of a text that ships with Blockscope, since the text of "
-            "the sidebar has fewer than {least}, each beginning further on in it: {n}."
+            "The sidebar's text has fewer than {least} tokens, so a text that ships with "
+            "Blockscope is used. Windows of {length} tokens, each beginning further on in it:"
+            " {n}."
         )
-    error = _("± is the standard error over the tokens, as if they were independent.")
-    reach = _("The file of the model allows texts of {longest:,} tokens.")
+    error = _("± is the standard error over the tokens, treated as independent.")
+    reach = _("The model's file allows texts of up to {longest:,} tokens.")
     return sentences(
         text.format(n=facts.n_examples, length=facts.n + 1, least=LEAST_TOKENS),
         error,
@@ -198,7 +202,7 @@ def reads_on(run: Run) -> bool:
 def says_lack(run: Run) -> str:
     """What the model lacks for a loss to be measured; empty where it lacks nothing."""
     if not run.weights:
-        return _("The weights are random: losses mean nothing yet.")
+        return _("The weights are random, so losses mean nothing yet.")
     if trained.spec(run) is not None:
         return ""
     text = _(
@@ -223,7 +227,7 @@ def what_it_costs(run: Run) -> None:
     length = trained.length(run)
     n = trained.longest_measured(run, length)
     if trained.task_of(run, n) is None:
-        text = _("The task of this model has no examples of this length: choose another L.")
+        text = _("The task of this model has no examples of this length. Choose another L.")
         place.info(text, icon=":material/info:")
         label = _("Use {mend}").format(mend=f"L = {trained.own_length(run)}")
         way(label, "own_length", trained_len=None)

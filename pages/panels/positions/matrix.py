@@ -60,7 +60,7 @@ def likeness_facts(run: Run, kind: PositionKind, n: int) -> LikenessFacts:
 
 def says_kind(facts: KindFacts) -> str:
     """Why it is needed, and what it does, read off this run."""
-    why = _("q · k compares content alone: a token's position has to be supplied.")
+    why = _("q · k compares content alone, so a token's position has to be supplied separately.")
     return sentences(why, _supplied(facts))
 
 
@@ -68,8 +68,8 @@ def _supplied(facts: KindFacts) -> str:
     match facts.kind:
         case PositionKind.NONE:
             text = _(
-                "No position information: no table, no rotation, no bias. The panel "
-                "“{panel}” measures what follows from that."
+                "There is no position information: no table, no rotation and no bias. The "
+                "panel “{panel}” measures what follows from that."
             )
             return text.format(panel=_(shared.CLAIMS))
         case PositionKind.LEARNED:
@@ -80,7 +80,7 @@ def _supplied(facts: KindFacts) -> str:
 
 
 def _waves(facts: KindFacts) -> str:
-    begin = _("Nothing is added: each feature pair of a query or key is rotated by its own angle.")
+    begin = _("Nothing is added; each feature pair of a query or key is rotated by its own angle.")
     if facts.kind is PositionKind.SINUSOIDAL:
         begin = _("Row p is added to the embedding of the token at position p.")
     text = _(
@@ -174,10 +174,10 @@ def says_pair(facts: PairFacts) -> str:
 def _turned(facts: PairFacts) -> str:
     """How far RoPE turns a pair, and what is left of it in a score."""
     text = _(
-        "RoPE turns pair {pair} of a query or key at position {position} by {position} × "
-        "{step:.3g}° = {angle:,.4g}°. A query and a key that are k positions apart are turned by "
-        "k × {step:.3g}° against each other, wherever they stand: their score depends on the "
-        "distance."
+        "RoPE rotates pair {pair} of a query or key at position {position} by {position} × "
+        "{step:.3g}° = {angle:,.4g}°. A query and a key that are k positions apart are "
+        "rotated by k × {step:.3g}° relative to each other, wherever they stand, so position "
+        "affects their score only through the distance."
     )
     step = 360 / facts.length
     angle = facts.position * step
@@ -200,7 +200,7 @@ def says_scale(facts: KindFacts) -> str:
 
 def _smoothness(facts: KindFacts) -> str:
     if facts.waves.empty:
-        return _("Too few positions to show a wave.")
+        return _("There are too few positions to show a wave.")
     text = _(
         "Waves that are {length:.0f} positions or longer account for {share:.0%} of the "
         "table's variance; noise would give {even:.0%}. {reading}"

@@ -27,9 +27,9 @@ def lengths_facts() -> LengthsFacts:
 def says_lengths(facts: LengthsFacts) -> str:
     """What the best and the worst encoding make of longer texts."""
     text = _(
-        "Five models learned from texts of {length} characters and then read {longest}. Beyond "
-        "the trained length, {best} goes from {a:.2f} to {b:.2f} bits per character on average, "
-        "{worst} from {c:.2f} to {d:.2f}."
+        "Five models were trained on texts of {length} characters and then read texts of "
+        "{longest}. Beyond the trained length, the loss of {best} goes from {a:.2f} to "
+        "{b:.2f} bits per character on average, that of {worst} from {c:.2f} to {d:.2f}."
     )
     best, worst = facts.kinds[0], facts.kinds[-1]
     return text.format(
@@ -51,9 +51,9 @@ def _called(found: ReadOn) -> str:
 def says_how(facts: LengthsFacts) -> str:
     """What was trained, and how."""
     text = _(
-        "{n_layers} layers, d_model {d_model}, Python documentation in characters, {n_steps:,} "
-        "updates on {batch} texts each, seeds {seeds}; lines are means over the seeds, bands "
-        "reach from the least to the most."
+        "Models with {n_layers} layers and d_model {d_model}, trained on Python documentation"
+        " in characters with {n_steps:,} updates on {batch} texts each, seeds {seeds}. Lines "
+        "show means over the seeds, bands the range from the lowest to the highest."
     )
     said = text.format(
         n_layers=facts.model.n_layers,
@@ -63,8 +63,8 @@ def says_how(facts: LengthsFacts) -> str:
         seeds=enumeration(map(str, facts.seeds)),
     )
     table = _(
-        "The learned table has rows for all {longest} positions; those beyond the trained length "
-        "are as they were drawn."
+        "The learned table has rows for all {longest} positions; those beyond the trained "
+        "length keep their random initial values."
     )
     return sentences(said, table.format(longest=facts.longest))
 

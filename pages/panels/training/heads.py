@@ -46,8 +46,8 @@ def habits_sentence(run: Run) -> str:
     named = found[found["name"] != ""]
     if named.empty:
         return _(
-            "No head has a clear role: none puts more than half of its weight on one kind "
-            "of position."
+            "No head has a clear role, since none puts more than half of its weight on one "
+            "kind of position."
         )
     listed = listing(_habit(row) for row in named.head(MOST_LISTED).itertuples())
     rest = len(named) - MOST_LISTED

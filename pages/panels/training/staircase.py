@@ -47,8 +47,9 @@ def says_staircase(facts: StaircaseFacts) -> str:
 def says_how(facts: StaircaseFacts) -> str:
     """What was trained, and how."""
     text = _(
-        "Python documentation in characters, {n_steps:,} updates on {batch} texts of {length} "
-        "characters each, seeds {seeds}; every step keeps what came before it."
+        "All are trained on Python documentation in characters, with {n_steps:,} updates on "
+        "{batch} texts of {length} characters each, seeds {seeds}; every step keeps the "
+        "changes of the steps before it."
     )
     return text.format(
         n_steps=facts.recipe.n_steps,

@@ -125,15 +125,15 @@ def says_learning(facts: LearningFacts, name: str) -> str:
         )
         return text.format(n=facts.vocab_size, nats=facts.guess)
     text = _(
-        "After {step:,} steps the validation loss is {loss:.2f} nats ({bits:.2f} bits), "
-        "perplexity {perplexity:.1f}: as uncertain as choosing among {perplexity:.1f} "
-        "equally likely tokens (vocabulary: {n:,}). {score_name}: {score}."
+        "After {step:,} steps the validation loss is {loss:.2f} nats ({bits:.2f} bits), a "
+        "perplexity of {perplexity:.1f}: the model is as uncertain as if it chose among "
+        "{perplexity:.1f} equally likely tokens (vocabulary: {n:,}). {score_name}: {score}."
     )
     if facts.is_worse_than_a_guess:
         text = _(
-            "After {step:,} steps the validation loss is {loss:.2f} nats ({bits:.2f} bits), "
-            "perplexity {perplexity:,.1f}: worse than a uniform guess over all {n:,} tokens. "
-            "{score_name}: {score}."
+            "After {step:,} steps the validation loss is {loss:.2f} nats ({bits:.2f} bits), a"
+            " perplexity of {perplexity:,.1f}. This is worse than a uniform guess over all "
+            "{n:,} tokens. {score_name}: {score}."
         )
     said = text.format(
         step=facts.step,
@@ -318,7 +318,12 @@ def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
         show_now(rates(plan, _=_), key="rates")
     with columns[1]:
         show_now(curves_picture.gradients(pictures[0], steps, _), key="gradients")
-        note(_("Gray is the whole gradient. The darker the blue, the later the layer."))
+        note(
+            _(
+                "Gray shows the gradient of all parameters. The darker the blue, the later the "
+                "layer."
+            )
+        )
     with columns[2]:
         show_now(curves_picture.speed(pictures[0], steps, _), key="speed")
 
