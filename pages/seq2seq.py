@@ -111,7 +111,7 @@ PANELS = (
     ),
     Panel(
         "watch",
-        N_("How does it flow through both halves?"),
+        N_("How does the text flow through both halves?"),
         of_a_run(the_pass),
         fields=("n_layers", "n_decoder_layers", "n_heads"),
     ),

@@ -204,7 +204,7 @@ def test_the_routes(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, experts.says_routes, ROUTING)
     assert "Experts chosen for `ˋowlˋ`, out of 2: 1 (75%), 2 (over capacity)." in said["en"]
     assert "chosen 4 times (an equal share would be 2.5" in said["en"] and "1.23" in said["zh"]
-    assert said["en"].endswith("There is no capacity limit: nothing is dropped.")
+    assert said["en"].endswith("There is no capacity limit, so nothing is dropped.")
     full = replace(ROUTING, room=2, n_dropped=3, n_passed=1)
     said = in_both(monkeypatch, experts.says_routes, full)["en"]
     assert "Capacity per expert: 2. Token–expert assignments dropped: 3; tokens" in said
@@ -216,7 +216,7 @@ def test_the_routes(monkeypatch: pytest.MonkeyPatch):
 def test_the_router(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, experts.says_router, ROUTING)["en"]
     assert (
-        "softmax over 2 experts, and a choice of the top 2." in said
+        "softmax over 2 experts and the choice of the top 2." in said
         and "Random weights, seed 3." in said
     )
     demo = replace(ROUTING, is_own=False)

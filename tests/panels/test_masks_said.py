@@ -162,7 +162,7 @@ BLIND = BlindFacts(LABELS, 0, 1, 2, True, "float32", ROWS, n_spoiled=3)
     [
         (BLIND, "cannot attend to any key in this run. Adding −10⁹ wipes out"),
         (BLIND, "all 4 keys get a weight of 0.2500 each"),
-        (BLIND, "from this row of head 2 in layer 1, NaN spreads to 3 of 4 outputs"),
+        (BLIND, "From this row of head 2 in layer 1, NaN spreads to 3 of 4 outputs"),
         (replace(BLIND, is_real=False), "could not."),
         (replace(BLIND, weights=ROWS * np.array([1, 2, 3, 4])), "as if there were no mask"),
         (replace(BLIND, weights=np.full((4, 4), np.nan)), "In float32, −10⁹ is out of range"),

@@ -35,9 +35,9 @@ def test_the_largest_value_its_birth_its_end_and_both_generations(monkeypatch: p
     said = in_both(monkeypatch, massive.says_largest, FACTS)
     assert said["en"] == (
         "The largest value of the stream is 5,000, at `an₁` after layer 2, in channel 6: 2,500 "
-        "times the median size there (2.00). Layer 2 writes it: attention -9, the feed-forward "
-        "layer 5,000. Layer 3 leaves less than half of it. Massive tokens: `an₁`, `owl` after "
-        "layers 1 to 3."
+        "times the median size there (2.00). Layer 2 writes it: attention contributes -9, the "
+        "feed-forward layer 5,000. After layer 3, less than half of it is left. Massive tokens: "
+        "`an₁`, `owl` after layers 1 to 3."
     )
     assert "`an₁`" in said["zh"] and "Layer" not in said["zh"]
     apart = replace(FACTS, sinks=Sinks((Sink(0, (2,), ()), Sink(1, (0,), ()))))
@@ -48,7 +48,9 @@ def test_the_largest_value_its_birth_its_end_and_both_generations(monkeypatch: p
     assert twice["en"].endswith("Massive tokens: `an₁` after layers 1 to 1, 3 to 3.")
     assert twice["zh"].endswith("巨量激活的词元：`an₁`（第 1 至 1、3 至 3 层之后）。")
     stays = replace(FACTS, traces=FACTS.traces + np.float32([[0, 0, 0, 900], [0, 0, 0, 0]]))
-    assert "It stays to the last layer." in in_both(monkeypatch, massive.says_largest, stays)["en"]
+    assert (
+        "It stays until the last layer." in in_both(monkeypatch, massive.says_largest, stays)["en"]
+    )
     none = in_both(monkeypatch, massive.says_largest, replace(FACTS, sinks=Sinks()))["en"]
     assert none.endswith("(2.00). No token outweighs the others here, as in most small models.")
 
@@ -60,8 +62,8 @@ def test_the_unit_and_the_loss_without_the_value(monkeypatch: pytest.MonkeyPatch
     unit = massive.Unit(Writers(1, units, 5000.0))
     said = in_both(monkeypatch, massive.says_unit, unit)
     assert said["en"] == (
-        "Unit 8 of layer 2 is 900.50 at this token and at most 0.02 in size at any other; it "
-        "writes 90% of what the feed-forward layer adds there."
+        "Unit 8 of layer 2 is 900.50 at this token and at most 0.02 in magnitude at any other; "
+        "it writes 90% of what the feed-forward layer adds there."
     )
     both = Rerun(21820, 6.09, 1, 0.9), Rerun(5630, 6.11, 1, 0.9)
     said = in_both(monkeypatch, massive.says_unit, massive.Unit(unit.writers, *both))["en"]
@@ -73,8 +75,8 @@ def test_the_unit_and_the_loss_without_the_value(monkeypatch: pytest.MonkeyPatch
     found = (Rerun(5000, 6, 1, 0.9), Rerun(5100, 6.25, 1, 0.8), Rerun(0, 20, 2, 0.1))
     said = in_both(monkeypatch, massive.says_without, massive.Without(RUN, found))
     assert said["en"] == (
-        "Set to 0, this one value takes the loss from 6.00 to 20.00 bits per token. Set to its "
-        "mean in texts that begin at other tokens (5,100), it leaves 6.25 bits."
+        "Setting this one value to 0 takes the loss from 6.00 to 20.00 bits per token. Setting it "
+        "to its mean in texts that begin with other tokens (5,100) gives 6.25 bits."
     )
     assert massive.table_without(massive.Without(RUN, found)).iloc[2].tolist()[1:3] == ["0", 20.0]
 

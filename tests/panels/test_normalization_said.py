@@ -126,8 +126,8 @@ def test_the_one_measure_of_a_trained_model_is_told(monkeypatch):
     jump = replace(facts, jump=Jump(12, 139.0, 1698.0, 140.0, 139.5))
     said = in_both(monkeypatch, layers.says_drawn, jump)["en"]
     assert said.endswith(
-        "Sinks make the jump at layer 12: the mean norm of a token goes from 139 to 1,698 there, "
-        "without them from 140 to 140."
+        "Sinks cause the jump at layer 12: the mean norm of a token goes from 139 to 1,698 "
+        "there; without the sinks, it goes from 140 to 140."
     )
 
 
@@ -206,7 +206,7 @@ def test_the_widest_and_the_narrowest_placement(monkeypatch):
     facts = PlacementFacts(layer=0, head=0, own="pre", placed=found)
     said = in_both(monkeypatch, placements.says_sizes, facts)["en"]
     assert (
-        "After layer 1 the stream is largest with norm placement pre (RMS 2), smallest with post"
+        "After layer 1 the stream is largest with norm placement pre (RMS 2) and smallest with post"
     ) in said
     assert "Your norm placement, pre, gives an RMS of 2 with" in said
     assert said.endswith("placements with which the stream is no longer finite: none.")
@@ -291,11 +291,11 @@ def test_who_learns(monkeypatch, facts, english: str):
     [
         (
             RACE,
-            "Now try 4 layers, or a warm-up: does that help training (norm placement: post)?",
+            "Now try 4 layers, or a warm-up. Does that help training (norm placement: post)?",
         ),
         (
             replace(RACE, spec=WARM),
-            "Now try 4 layers: does that help training (norm placement: post)?",
+            "Now try 4 layers. Does that help training (norm placement: post)?",
         ),
         (replace(RACE, losses=(("pre", 1.0), ("post", 2.0))), "Both learn at this depth."),
         (replace(RACE, losses=(("pre", 1.0),)), "Now try 12 layers."),

@@ -154,7 +154,7 @@ CASES = [
     (
         decoding.says_target,
         replace(FULL, how=BeamConfig(start_id=0, stop_id=-1)),
-        "With random weights, a target does not end on its own: it is cut off at 2 tokens.",
+        "With random weights, a target does not end on its own, so it is cut off at 2 tokens.",
     ),
     (
         decoding.says_tree,
@@ -172,7 +172,7 @@ CASES = [
         "changes by 1.10 bits (KL) on average; it changes most at `ˋ他ˋ` (3.0 bits), least at `我` "
         "(0.05 bits). For 1 of 3 tokens, the prediction hardly needs the source",
     ),
-    (missing.says_ways, replace(WAYS, seed=3), "(seed 3): how to use the source"),
+    (missing.says_ways, replace(WAYS, seed=3), "(seed 3); how to use the source"),
     (
         missing.says_ways,
         replace(WAYS, bits=WAYS.bits + 1),
@@ -237,7 +237,7 @@ CASES = [
         "with the query one row later, layer 1, head 1 would align best (0.12).",
     ),
     (memory.says_source, VECTORS, "0.12 before the first layer and of 0.50 at the encoder's"),
-    (memory.says_source, VECTORS, "Layer 1 changes the vectors most, on average by 1.50"),
+    (memory.says_source, VECTORS, "Layer 1 changes the vectors most: by 1.50"),
     (memory.says_source, replace(VECTORS, is_token=np.array([1, 0, 0]) > 0), "one source token"),
     (
         memory.says_lengths,

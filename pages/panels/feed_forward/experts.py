@@ -49,7 +49,7 @@ def says_too_large(run: Run) -> str | None:
     """Where the demonstration does not fit into the memory of this server."""
     if bytes_of_mixture(run) <= memory_budget(run.device):
         return None
-    return _("Experts of this width need more memory than this server allows: use a smaller d_ff.")
+    return _("Experts of this width need more memory than this server allows. Use a smaller d_ff.")
 
 
 def says_routes(facts: RoutingFacts) -> str:
@@ -84,7 +84,7 @@ def _shared(facts: RoutingFacts) -> str:
 
 def _dropped(facts: RoutingFacts) -> str:
     if not facts.room:
-        return _("There is no capacity limit: nothing is dropped.")
+        return _("There is no capacity limit, so nothing is dropped.")
     text = _(
         "Capacity per expert: {room}. Token–expert assignments dropped: {n_dropped}; tokens "
         "that no routed expert processes (left to the residual connection and any shared "
@@ -103,13 +103,13 @@ def says_router(facts: RoutingFacts) -> str:
         )
         return fill(text, facts, n=n)
     text = _(
-        "The router is a linear layer without bias, a softmax over {n} experts, and a "
-        "choice of the top {n_active}."
+        "The router is a linear layer without bias, followed by a softmax over {n} experts "
+        "and the choice of the top {n_active}."
     )
     if choice.router_kind is RouterKind.SIGMOID:
         text = _(
-            "The router is a linear layer without bias, then a sigmoid for each of {n} "
-            "scores; a bias that training adjusts to even out the load is added only when "
+            "The router is a linear layer without bias, followed by a sigmoid for each of {n}"
+            " scores; a bias that training adjusts to even out the load is added only when "
             "choosing the top {n_active}."
         )
     weight = _("The chosen experts' weights are their router scores times {routed_scale:g}.")

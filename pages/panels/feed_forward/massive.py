@@ -118,11 +118,11 @@ def says_largest(facts: MassiveFacts) -> str:
     if not facts.sinks.tokens:
         return sentences(said, _("No token outweighs the others here, as in most small models."))
     written = _(
-        "Layer {birth:from_one} writes it: attention {writes[0]:readable}, the feed-forward layer "
-        "{writes[1]:readable}."
+        "Layer {birth:from_one} writes it: attention contributes {writes[0]:readable}, the "
+        "feed-forward layer {writes[1]:readable}."
     )
-    gone = _("Layer {death:from_one} leaves less than half of it.")
-    gone = _("It stays to the last layer.") if facts.death is None else gone
+    gone = _("After layer {death:from_one}, less than half of it is left.")
+    gone = _("It stays until the last layer.") if facts.death is None else gone
     return sentences(said, fill(written, facts), fill(gone, facts), _generations(facts))
 
 
@@ -156,9 +156,9 @@ def says_unit(facts: Unit | None) -> str | None:
     if facts is None:
         return None
     text = _(
-        "Unit {first[unit]:from_one} of layer {layer:from_one} is {first[hidden]:hundredths} at "
-        "this token and at most {first[elsewhere]:hundredths} in size at any other; it writes "
-        "{share:percent} of what the feed-forward layer adds there."
+        "Unit {first[unit]:from_one} of layer {layer:from_one} is {first[hidden]:hundredths} "
+        "at this token and at most {first[elsewhere]:hundredths} in magnitude at any other; "
+        "it writes {share:percent} of what the feed-forward layer adds there."
     )
     more = _(
         "Without unit {number:from_one} the value is {without.value:readable} instead of "
@@ -174,9 +174,9 @@ def says_without(found: Without) -> str | None:
     if len(found.found) < len(STATES):
         return None
     text = _(
-        "Set to 0, this one value takes the loss from {measured.bits:.2f} to {zero.bits:.2f} bits "
-        "per token. Set to its mean in texts that begin at other tokens ({usual.value:readable}), "
-        "it leaves {usual.bits:.2f} bits."
+        "Setting this one value to 0 takes the loss from {measured.bits:.2f} to "
+        "{zero.bits:.2f} bits per token. Setting it to its mean in texts that begin with "
+        "other tokens ({usual.value:readable}) gives {usual.bits:.2f} bits."
     )
     return fill(text, **dict(zip(STATES, found.found, strict=True)))
 

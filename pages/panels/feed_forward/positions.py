@@ -39,8 +39,9 @@ def says_too_short(run: Run) -> str | None:
 def says_shuffled(facts: ShuffleFacts) -> str:
     """What shuffling the tokens changes, and why."""
     text = _(
-        "With the {n_tokens} tokens shuffled ({n_orders} orders tried), feed-forward outputs "
-        "differ from the shuffled original outputs by at most {difference} ({verdict})."
+        "With the {n_tokens} tokens shuffled ({n_orders} orders tried), the feed-forward "
+        "outputs differ from the original outputs, shuffled in the same way, by at most "
+        "{difference} ({verdict})."
     )
     own = facts.feed_forward
     verdict = _("rounding error only") if own.difference else _("exactly 0")

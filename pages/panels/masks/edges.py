@@ -60,8 +60,8 @@ def says_blind(facts: BlindFacts) -> str:
     if facts.is_real:
         text = _("Query {query} cannot attend to any key in this run.")
     rest = _(
-        "A row of −∞ gives 0/0 = NaN; from this row of head {head} in layer {layer}, NaN "
-        "spreads to {n} of {all} outputs, since 0 × NaN is NaN: a mask in a later layer does "
+        "A row of −∞ gives 0/0 = NaN. From this row of head {head} in layer {layer}, NaN "
+        "spreads to {n} of {all} outputs; since 0 × NaN is NaN, a mask in a later layer does "
         "not stop it."
     )
     where = {"head": from_one(facts.head), "layer": from_one(facts.layer)}

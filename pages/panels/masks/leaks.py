@@ -27,15 +27,15 @@ LEAST_SLIDER = 24
 KNOWN = {
     "batchnorm": N_(
         "In training mode BatchNorm computes the mean and variance over all tokens of the "
-        "batch, later ones included: no mask can prevent that."
+        "batch, later ones included, and no mask can prevent that."
     ),
     "expert_capacity": N_(
         "With limited capacity, tokens compete for experts: where a token is routed "
         "depends on the others."
     ),
     "mean": N_(
-        "A part was replaced by its mean over all tokens, later ones included: its "
-        "output therefore depends on all of them."
+        "A part was replaced by its mean over all tokens, later ones included, so its output "
+        "depends on all of them."
     ),
 }
 
@@ -43,7 +43,7 @@ KNOWN = {
 def says_verdict(facts: LeakFacts) -> str:
     """What the test says of this model, in a sentence or two."""
     if not facts.by_change.n_forbidden:
-        return _("Nothing is forbidden here, so nothing can leak: choose a mask to test.")
+        return _("Nothing is forbidden here, so nothing can leak. Choose a mask to test.")
     if facts.leak is not None:
         return sentences(_leak(facts), *_reasons(facts))
     if facts.n_unknown:

@@ -85,12 +85,12 @@ def says_run(specs: Pair, *, is_recorded: bool) -> str:
     """Where the numbers are from, and all that is needed to get them again."""
     spec = specs[0]
     text = _(
-        "GPT with {n_layers} layers, d_model {d_model}; {n} steps of {batch} × {seq_len} "
-        "tokens; same initial weights (seed {seed}), same batches. Solid lines show the "
-        "training loss, with or without the mask. Dotted lines show the mean loss on the "
-        "token after a held-out text ({batch} texts, cut at lengths up to {seq_len}). "
-        "Both continuations are sampled at temperature {temperature} with the same seed, "
-        "from the same prompt."
+        "Both models are GPTs with {n_layers} layers and d_model {d_model}, trained for {n} "
+        "steps of {batch} × {seq_len} tokens with the same initial weights (seed {seed}) and "
+        "the same batches. Solid lines show the training loss, with or without the mask. "
+        "Dotted lines show the mean loss on the token after a held-out text ({batch} texts, "
+        "cut at lengths up to {seq_len}). Both continuations are sampled at temperature "
+        "{temperature} with the same seed, from the same prompt."
     )
     said = text.format(
         n_layers=spec.config.n_layers,

@@ -62,7 +62,7 @@ def says_steps(facts: StepFacts) -> str:
     query = shared.token(facts.labels, facts.query)
     said = [text.format(query=query, n=facts.n_open, all=len(facts.labels))]
     if not facts.n_open:
-        said.append(_("Its row is all zeros: attention adds nothing there."))
+        said.append(_("Its row is all zeros, so attention adds nothing there."))
     elif not facts.has_scores:
         said.append(_("Some of its scores are too large for this number format."))
     else:

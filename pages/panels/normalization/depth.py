@@ -153,9 +153,10 @@ def says_setting(facts: DepthFacts) -> str:
     stack, config = facts.first, facts.first.config
     text = _(
         "n_layers {n}, d_model {d_model}, n_heads {heads}, d_ff {d_ff}, {tokens} tokens, "
-        "{dtype}. Random weights drawn for this test ({drawn}, seeds {seeds}), dropout "
-        "off. Input: {read}. Loss ({loss} in the first stack): cross entropy of a random "
-        "linear probe against a random label at each token ({classes} classes)."
+        "{dtype}. The weights were drawn at random for this test ({drawn}, seeds {seeds}), "
+        "with dropout off. Input: {read}. The loss ({loss} in the first stack) is the cross "
+        "entropy of a random linear probe against a random label at each token ({classes} "
+        "classes)."
     )
     read = _(
         "random vectors for the text's tokens, since this run's own vectors are wider "

@@ -78,8 +78,8 @@ def _says_jump(facts: OwnFacts) -> str:
     if facts.jump is None:
         return ""
     text = _(
-        "Sinks make the jump at layer {layer}: the mean norm of a token goes from {before} to "
-        "{after} there, without them from {before_apart} to {after_apart}."
+        "Sinks cause the jump at layer {layer}: the mean norm of a token goes from {before} "
+        "to {after} there; without the sinks, it goes from {before_apart} to {after_apart}."
     )
     norms = facts.jump._asdict()
     layer = norms.pop("layer")
@@ -154,13 +154,15 @@ def the_trained_layers(run: Run) -> None:
     beginning, run = says_beginning(run), measured_run(run)
     place = explained(("placement_depth",), (measure_depth,), key="own_layers")
     if not run.weights:
-        place.info(_("The weights are random: the loss means nothing yet."), icon=":material/info:")
+        place.info(
+            _("The weights are random, so the loss means nothing yet."), icon=":material/info:"
+        )
         return
     hidden = hidden_word(run)
     if own_targets(run, hidden) is None:
         text = _(
-            "This text has no known answer to measure the model against: give a GPT two or "
-            "more tokens, or mask the encoder's pinned token."
+            "This text has no correct answer to measure the model against. Give a GPT at "
+            "least two tokens, or mask the encoder's pinned token."
         )
         place.info(text)
         return

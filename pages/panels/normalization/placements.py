@@ -50,7 +50,7 @@ def says_sizes(facts: PlacementFacts) -> str:
         widest, narrowest = in_order[0], in_order[-1]
         text = _(
             "After layer {layer} the stream is largest with norm placement {wide} (RMS "
-            "{most:.3g}), smallest with {narrow} (RMS {least:.3g})."
+            "{most:.3g}) and smallest with {narrow} (RMS {least:.3g})."
         )
         ends = {"wide": terms.option(widest[0]), "narrow": terms.option(narrowest[0])}
         extent = {"most": widest[1], "least": narrowest[1]}
@@ -79,8 +79,8 @@ def says_setting(run: Run) -> str:
     if placement_run(run).config.n_layers != run.config.n_layers:
         said.append(
             _(
-                "The whole model is too large for this: only one layer runs, on random vectors "
-                "instead of tokens."
+                "The whole model is too large for this, so only one layer runs, on random "
+                "vectors instead of tokens."
             )
         )
     if NormPlacement.PARALLEL not in possible_placements(run.config):

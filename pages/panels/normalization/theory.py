@@ -51,19 +51,19 @@ def _says_trends(facts: TheoryFacts) -> str:
 
 def _says_what_follows() -> str:
     return _(
-        "The more layers an update moves at once, the smaller the gradient of each should be. "
-        "With post-norm it does not shrink: the first updates of a deep stack are too large, "
-        "unless a warm-up keeps them small (Xiong et al. 2020)."
+        "The more layers an update changes at once, the smaller the gradient of each should "
+        "be. With post-norm it does not shrink, so the first updates of a deep stack are too "
+        "large, unless a warm-up keeps them small (Xiong et al. 2020)."
     )
 
 
 def says_cause(facts: TheoryFacts) -> str:
     """What the norm does to the stream, and the stream to the gradient."""
     text = _(
-        "The cause: pre-norm leaves the residual path alone. The stream adds up the outputs "
-        "of all layers (growth with depth: {pre}), and the final norm divides the gradient "
-        "by the stream's size. Post-norm brings the stream back to the same size after every "
-        "layer ({post})."
+        "The cause is where the norm sits. Pre-norm leaves the residual path untouched: the "
+        "stream adds up the outputs of all layers (growth with depth: {pre}), and the final "
+        "norm divides the gradient by the stream's size. Post-norm brings the stream back to "
+        "the same size after every layer ({post})."
     )
     streams = {each.placement: times(each.stream) for each in facts.trends}
     return text.format(pre=streams["pre"], post=streams["post"])

@@ -129,7 +129,7 @@ def says_weights(facts: HeadFacts) -> str:
     """That they are random, where they are: the head of the page says that they are trained."""
     if facts.seed is None:
         return ""
-    text = _("The weights are random (seed {seed}): the attention has no meaning yet.")
+    text = _("The weights are random (seed {seed}), so the attention has no meaning yet.")
     return text.format(seed=facts.seed)
 
 

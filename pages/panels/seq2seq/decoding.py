@@ -63,7 +63,7 @@ def says_smoothing(facts: SearchFacts, coming: CandidateFacts) -> str:
 def _fate(facts: SearchFacts) -> str:
     match facts.fate:
         case Fate.DROPPED:
-            return _("The search pruned this hypothesis: other candidates scored higher.")
+            return _("The search pruned this hypothesis, since other candidates scored higher.")
         case Fate.FINISHED:
             text = _("The target is complete ({token}).")
             return text.format(token=literal(facts.choices[-1].label))
@@ -103,7 +103,7 @@ def _limit(facts: SearchFacts) -> str:
         return ""
     if facts.how.stop_id < 0:
         text = _(
-            "With random weights, a target does not end on its own: it is cut off at {n} tokens."
+            "With random weights, a target does not end on its own, so it is cut off at {n} tokens."
         )
         return text.format(n=facts.n)
     text = _("The target was cut off: {name} limits it to {n} tokens.")
@@ -174,7 +174,7 @@ def against_grammar(run: Run, facts: SearchFacts) -> str:
     true = shared.translation(run.input.token_ids, run.input.vocabulary)
     if true is None:
         return _(
-            "The grammar behind the training data cannot produce this source: the "
+            "The grammar behind the training data cannot produce this source, so the "
             "translation is a guess."
         )
     if facts.is_ended and list(facts.unended) == reader.ids(true):

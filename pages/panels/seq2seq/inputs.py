@@ -66,7 +66,7 @@ def source_notes() -> list[str]:
     found = tokens.reading()
     notes = [kept] if (kept := kept_note(link.value("text"))) else []
     if not found.total:
-        text = _("The source contains no tokens: {empty} stands for the empty text.")
+        text = _("The source contains no tokens; {empty} stands for the empty text.")
         notes.append(text.format(empty=tokens.EMPTY))
     elif found.total > len(found.pieces):
         text = _("The source has {total:,} tokens; the first {shown:,} are used.")

@@ -49,12 +49,12 @@ def says_source(facts: SourceFacts) -> str:
         )
         said = text.format(before=facts.mean_before, after=facts.mean_after, how=_how(facts.drift))
     step, change = facts.most_changed
-    text = _("{step} changes the vectors most, on average by {change:.2f} times their length.")
+    text = _("{step} changes the vectors most: by {change:.2f} times their length on average.")
     name = step_name(facts, step, _)
     said = sentences(said, text.format(step=name[:1].upper() + name[1:], change=change))
     if facts.seed is None:
         return said
-    text = _("The weights are random (seed {seed}): this is what the layers do before training.")
+    text = _("The weights are random (seed {seed}), so this is what the layers do before training.")
     return sentences(said, text.format(seed=facts.seed))
 
 

@@ -105,7 +105,9 @@ def says_ways(facts: WaysFacts) -> str:
 
 def _meaning(facts: WaysFacts) -> str:
     if facts.seed is not None:
-        text = _("The weights are random (seed {seed}): how to use the source has to be learned.")
+        text = _(
+            "The weights are random (seed {seed}); how to use the source has yet to be learned."
+        )
         return text.format(seed=facts.seed)
     if not facts.n_little:
         return _("Every token's prediction depends on the source.")
