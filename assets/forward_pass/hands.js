@@ -11,6 +11,7 @@ function listen(view) {
   parts.write.addEventListener("click", () => view.keepWriting(!view.isWriting));
   parts.backward.addEventListener("click", () => view.setDirection(view.scene.is_back ? "forward" : "backward"));
   parts.cached.addEventListener("click", () => view.setCached(!view.isCached));
+  parts.drafts.addEventListener("click", () => view.setDrafts(!view.isDrafted));
   parts.speed.addEventListener("change", () => (view.speed = Number(parts.speed.value)));
   parts.scrub.addEventListener("input", () => scrubTo(view, Number(parts.scrub.value)));
   parts.canvas.addEventListener("keydown", (event) => onKey(view, event));
@@ -206,10 +207,12 @@ function fillWords(view) {
     parts[name].setAttribute("aria-label", text);
     parts[name].title = text;
   }
-  for (const name of ["next", "write", "cached", "backward"]) parts[name].textContent = words.buttons[name];
+  for (const name of ["next", "write", "cached", "drafts", "backward"]) parts[name].textContent = words.buttons[name];
   parts.next.hidden = parts.write.hidden = !scene.writes;
   parts.cached.hidden = !scene.keeps;
   parts.backward.hidden = !scene.learns;
+  parts.drafts.hidden = !scene.drafts || !scene.writes;
+  parts.drafts.setAttribute("aria-pressed", view.isDrafted);
   parts.backward.setAttribute("aria-pressed", scene.is_back);
   fillLegend(parts.legend, scene);
   parts.scrub.max = scene.moves.length;
@@ -303,6 +306,7 @@ function colorsOf(view) {
     paper: own("--st-background-color", "#ffffff"),
     text,
     quiet: `color-mix(in srgb, ${text} 62%, transparent)`,
+    ghost: `color-mix(in srgb, ${text} 45%, transparent)`,
     lane: `color-mix(in srgb, ${view.scene.colors.residual} 45%, transparent)`,
   };
   return view.colors;

@@ -74,7 +74,9 @@ function paintJoining(p, box, y) {
   if (index < 0 || !progress(p, index)) return;
   const column = labelColumns(p).at(-1);
   const t = ease(progress(p, index));
-  const end = { x: column.x - 10, y: column.y + column.h + 2 };
+  const { n, accepted } = scene.drafted || { n: 0, accepted: 0 };
+  const pitch = column.h / scene.tokens[column.stack].length;
+  const end = { x: column.x - 10, y: column.y + column.h + 2 - (n - accepted) * pitch };
   const x = mix(box.x + 40, end.x, t);
   font(p, 13, 600);
   context.fillStyle = p.colors.pinned;
@@ -122,11 +124,26 @@ function rowLabels(p, box, stack, { align, x, room }) {
     context.fillStyle = isPinned ? p.colors.pinned : p.colors.text;
     const text = fitted(context, label, room);
     const y = rowMiddle(box, labels.length, row);
+    const fate = fateOf(p, row - labels.length);
     context.lineWidth = 4;
     context.strokeStyle = p.colors.paper;
     context.strokeText(text, x, y);
+    if (fate) context.fillStyle = p.colors.ghost;
     context.fillText(text, x, y);
+    if (fate !== "struck") return;
+    const wide = context.measureText(text).width;
+    context.fillRect(align === "right" ? x - wide - 2 : x - 2, y - 1, wide + 4, 2);
   });
+}
+
+/* A draft is a ghost until it is checked; then it is a word like any other, or struck. `back`: −1 is the
+   last row. */
+function fateOf(p, back) {
+  const { n, accepted } = p.scene.drafted || { n: 0 };
+  if (-back > n) return "";
+  const isChecked = progressOf(p, "probs") > 0.5;
+  if (!isChecked) return "ghost";
+  return n + back < accepted ? "" : "struck";
 }
 
 /* Of a head: its name, its tokens where there is room, and what each of its matrices is. */

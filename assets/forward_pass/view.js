@@ -20,7 +20,7 @@ class View {
     this.root = root;
     const find = (name) => root.querySelector(`[data-part="${name}"]`);
     this.parts = Object.fromEntries(
-      ["stage", "canvas", "tip", "play", "back", "on", "scrub", "speed", "out", "in", "crumbs", "title", "said", "next", "cached", "write", "backward", "legend"].map((name) => [name, find(name)]),
+      ["stage", "canvas", "tip", "play", "back", "on", "scrub", "speed", "out", "in", "crumbs", "title", "said", "next", "cached", "drafts", "write", "backward", "legend"].map((name) => [name, find(name)]),
     );
     this.context = this.parts.canvas.getContext("2d");
     this.open = new Map();
@@ -85,6 +85,7 @@ class View {
   /* Word after word, until it is switched off or the text has no room. */
   keepWriting(isWriting) {
     this.isWriting = isWriting && this.scene.writes;
+    if (this.isWriting && this.scene.drafts && !this.isDrafted) return this.setDrafts(true);
     if (this.isWriting && this.isAtEnd) this.write();
     else if (this.isWriting) this.play(true);
     this.wake();
@@ -101,6 +102,16 @@ class View {
 
   setDirection(direction) {
     this.tellPlace({ ...placeOf(this), direction, moment: "", cell: null });
+  }
+
+  get isDrafted() {
+    return this.scene.drafted?.n > 0;
+  }
+
+  /* With drafts another pass is shown, which reads them, too: it is played from its start. */
+  setDrafts(drafts) {
+    this.writes = this.waits = true;
+    this.tellPlace({ ...placeOf(this), drafts, moment: "", cell: null });
   }
 
   setCached(isCached) {
@@ -304,7 +315,7 @@ function placeOf(view) {
   const { path, layer, stack } = view.move;
   const moment = view.isAtEnd || (!view.scene.is_back && ["choose", "next"].includes(view.move.kind)) ? "" : path;
   const direction = view.scene.is_back ? "backward" : "forward";
-  return { zoom, head, cell, cached, direction, moment, layer, stack };
+  return { zoom, head, cell, cached, drafts: view.isDrafted, direction, moment, layer, stack };
 }
 
 /* How long a move takes: from afar only what can be seen from there, close by all of it. */

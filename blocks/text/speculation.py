@@ -68,6 +68,16 @@ def speculate(
     return tuple(found)
 
 
+def draft_after(
+    model: GPT, token_ids: Sequence[int], window_size: int | None = None
+) -> tuple[int, ...]:
+    """What the modules guess after a text of two tokens or more, as the pass before it would."""
+    ids = torch.tensor([token_ids], device=next(model.parameters()).device)
+    hidden = _encoded(model, ids, window_size, {})
+    with torch.inference_mode():
+        return tuple(drafted(model, hidden[:, :-1], ids, window_size))
+
+
 def _encoded(
     model: GPT, ids: Tensor, window_size: int | None, replace: Mapping[str, Replacement]
 ) -> Tensor:

@@ -16,7 +16,7 @@ from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.counting import from_one, read_apart
 from pages.figures.theme import word_of
-from pages.panels.forward_pass import back, kept, said
+from pages.panels.forward_pass import back, ghosts, kept, said
 from pages.panels.forward_pass.legend import legend, zone_names
 from pages.panels.forward_pass.moves import N_ENDS, named, plain
 from pages.panels.forward_pass.shown import Asked, ends_of, keys_of, labels_of, scene_of, sinks_of
@@ -37,7 +37,7 @@ def head_of(asked: Asked, head: int, language: str) -> dict[str, Any]:
         "sinks": [i - seen.windows[""].start for i in sinks_of(run) if i in _range(seen)],
         "heads": run.config.n_heads,
         "is_back": asked.is_back,
-        "learns": can_learn(run),
+        "learns": can_learn(run) and not asked.n_drafted,
         "opened": sorted(asked.opened),
         "layers": [*_layers(run)],
         **told,
@@ -54,10 +54,15 @@ def head_of(asked: Asked, head: int, language: str) -> dict[str, Any]:
 
 def _told(asked: Asked, head: int) -> dict[str, Any]:
     """The moves of the pass, and what the model says at the end."""
-    run, ends = asked.run, ends_of(asked.run, asked.token)
+    run, found = asked.run, ghosts.checked(asked.run, asked.n_drafted)
+    ends = ends_of(run, asked.token, len(found.drafted) - found.n_accepted)
+    moves = _moves(run, scene_of(asked), head, asked.looked_at, ends)
     return {
-        "moves": [*_moves(run, scene_of(asked), head, asked.looked_at, ends)],
-        "keeps": keeps_a_cache(run),
+        "moves": [
+            {**move, "says": ghosts.says(run, found, move["kind"], move["says"])} for move in moves
+        ],
+        "keeps": keeps_a_cache(run) and not found.drafted,
+        "drafted": {"n": len(found.drafted), "accepted": found.n_accepted},
         "ends": [] if ends is None else [*_ends(ends)],
     }
 
@@ -165,6 +170,7 @@ def _words() -> dict[str, Any]:
         "buttons": {
             "cached": _("KV cache"),
             "backward": _("Backward"),
+            "drafts": _("Drafts"),
             "write": _("Keep writing"),
             "play": _("Play or pause (Space)"),
             "back": _("One step back (←)"),

@@ -21,7 +21,7 @@ from pages.ui.readers import UnreadableError, as_text
 ASSETS = shipped("forward_pass")
 SCRIPTS = ("scene", "layout", "paint", "cached", "moving", "labels", "hands", "together", "view")
 KEY = "forward_pass"
-NAMES = ("zoom", "moment", "cell", "layer", "head", "cached", "direction")
+NAMES = ("zoom", "moment", "cell", "layer", "head", "cached", "drafts", "direction")
 TOLD, SENT = "place_told", "place_sent"
 
 
@@ -105,6 +105,7 @@ def _note_place() -> None:
         "moment": told.get("moment"),
         "direction": told.get("direction"),
         "cached": as_text(bool(told.get("cached"))),
+        "drafts": as_text(bool(told.get("drafts"))),
         "cell": f"{cell.get('path')}:{cell.get('row')},{cell.get('col')}" if cell else "",
         "layer": None if zoom == "model" else told.get("layer"),
         "head": told.get("head") if is_close else None,

@@ -21,12 +21,16 @@ MOST_SCENES = 64
 
 
 class Asked(NamedTuple):
-    """What decides a scene; `is_back`: the way back of a training step in place of the pass."""
+    """What decides a scene; `is_back`: the way back of a training step in place of the pass.
+
+    The last `n_drafted` tokens of the run are guesses that the pass checks.
+    """
 
     run: Run
     opened: frozenset[str]
     token: int
     is_back: bool = False
+    n_drafted: int = 0
 
     @property
     def looked_at(self) -> dict[str, int]:
@@ -78,11 +82,12 @@ def labels_of(run: Run) -> dict[str, tuple[str, ...]]:
 
 
 @lru_cache(maxsize=8)
-def ends_of(run: Run, token: int) -> NextFacts | None:
-    """What the model says at the end: of a GPT after its last token; None of a block."""
+def ends_of(run: Run, token: int, n_rejected: int = 0) -> NextFacts | None:
+    """What the model says at the end: of a GPT after its last token that stays; None of a block."""
     if not run.config.architecture.reads_tokens:
         return None
-    at = labelled.last_token(run) if run.config.architecture is Architecture.GPT else token
+    is_gpt = run.config.architecture is Architecture.GPT
+    at = labelled.last_token(run) - n_rejected if is_gpt else token
     if run.has_target:
         at = len(run.target_or_start.labels) - 1
     found = next_token.vocabulary(cached.recording(run).output[0, at], SamplingConfig())

@@ -15,7 +15,7 @@ from blocks.inspection.scene_moves import MoveKind
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
-from pages.panels.forward_pass import moving, said
+from pages.panels.forward_pass import ghosts, moving, said
 from pages.panels.forward_pass.head import head_of
 from pages.panels.forward_pass.message import Packed, message, packed
 from pages.panels.forward_pass.said_cell import says_cell
@@ -59,12 +59,17 @@ def picture(run: Run) -> None:
     layer, head = labelled.selected_layer(run), labelled.selected_head(run)
     token = labelled.pinned_token(run)
     is_back = link.value("direction") == "backward" and can_learn(run)
-    asked = Asked(run, scenes.opened_layers(run, layer), token, is_back)
+    drafted = () if is_back else ghosts.drafted(run)
+    read = ghosts.with_draft(run, drafted)
+    asked = Asked(read, scenes.opened_layers(read, layer), token, is_back, len(drafted))
     pair = beside.found()
     is_pair = pair is not None and pair.b == run and fits(pair.a)
     if is_pair and pair:
         st.markdown("**B**")
-    told = {"writes": _may_grow(run) and not is_back, "sends": True, "pair": "b" if is_pair else ""}
+    told = {
+        **{"writes": _may_grow(run) and not is_back, "sends": True},
+        **{"pair": "b" if is_pair else "", "drafts": not is_back and ghosts.can_draft(run)},
+    }
     moving.moving_picture(partial(_message, asked, head, told), _write)
     if is_pair and pair:
         a_in_step(pair, layer, head, is_back)
@@ -170,6 +175,11 @@ def _may_grow(run: Run) -> bool:
 
 
 def _write() -> None:
-    """The likeliest next word joins the sentence."""
-    append_word(current_run(None))
+    """The likeliest next word joins the sentence, with drafts before it that stand."""
+    run = current_run(None)
+    if text := ghosts.text_written(run):
+        link.change("text", link.value("text") + text)
+        link.restore("token")
+    else:
+        append_word(run)
     link.redraw_everything()

@@ -156,7 +156,7 @@ class ReadOff:
     """
 
     def __init__(self, run: Run, begun: tuple[int, ...] = ()):
-        self.run = reduce(_longer, begun, run)
+        self.run = reduce(longer, begun, run)
         self.new_tokens: list[Likeliest] = []
 
     def advance(self, n_tokens: int) -> None:
@@ -164,7 +164,7 @@ class ReadOff:
         while len(self.new_tokens) < n_tokens:
             token_id = int(cached.recording(self.run).output[0, -1].argmax())
             self.new_tokens.append(Likeliest(token_id))
-            self.run = _longer(self.run, token_id)
+            self.run = longer(self.run, token_id)
 
 
 class Likeliest(NamedTuple):
@@ -173,7 +173,7 @@ class Likeliest(NamedTuple):
     token_id: int
 
 
-def _longer(run: Run, token_id: int) -> Run:
+def longer(run: Run, token_id: int) -> Run:
     """The run of a text with one more token."""
     text, label = run.input, tokens.label(run, token_id)
     longer = replace(

@@ -27,5 +27,6 @@ FIELDS: dict[str, Field] = {
     "moment": Field(moment, ""),
     "cell": Field(cell, ""),
     "cached": Field(flag, False),
+    "drafts": Field(flag, False),
     "direction": Field(choice(DIRECTIONS), "forward"),
 }
