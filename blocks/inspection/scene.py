@@ -1,6 +1,6 @@
 """One pass as a picture that moves: what flows where, with all numbers, small enough to send.
 
-Wide matrices are sent with their first columns, and of a deep model one layer is opened: of the
+Of wide matrices some columns are sent, and of a deep model one layer is opened: of the
 others the stream, and who reads from whom.
 """
 
@@ -57,17 +57,17 @@ class Scene:
         return sum(matrix.codes.nbytes + matrix.steps.nbytes for matrix in each)
 
 
-def scene(run: Run, model: Model, opened: frozenset[str], token: int) -> Scene:
+def scene(run: Run, model: Model, opened: frozenset[str], token: int, first: int = 0) -> Scene:
     """Pass once through the model and keep what is drawn.
 
     `opened`: the layers whose inside is drawn (see `opened_layers`); of a long text the tokens are
-    drawn that lead to `token`.
+    drawn that lead to `token`; of a wide matrix the columns from `first` on.
     """
     windows = token_windows(run, token)
     seen = _recorded(run, model, opened)
     found_inside = dict(inside(run, model, seen, opened))
     seen = replace(seen, tensors={**seen.tensors, **found_inside})
-    making = Making(run, seen, opened, windows)
+    making = Making(run, seen, opened, windows, first)
     found = {m.path: made for m in moves(run.config, opened) if (made := making.matrix(m))}
     found_moves = tuple(m for m in moves(run.config, opened) if making.is_there(m, found))
     return Scene(found_moves, found, dict(of_layers(seen, windows)), opened, windows, seen)
@@ -163,6 +163,7 @@ class Making:
     seen: Recording
     opened: Collection[str]
     windows: Mapping[str, slice]
+    first: int = 0  # column of a wide matrix that is drawn
 
     def is_there(self, move: Move, found: Mapping[str, Matrix]) -> bool:
         """What a move makes is drawn, or the move itself is: from far, or of what is there."""
@@ -182,8 +183,9 @@ class Making:
         rows = self.rows(move)
         found = found[None] if found.ndim == 2 else found
         most = columns(max(map(_length, self.windows.values())))[not self.is_opened(move)]
-        drawn = found[:, self.windows[rows], :most]
-        return quantized(drawn, of=found.shape[-1], rows=rows)
+        first = max(0, min(self.first, found.shape[-1] - most))
+        drawn = found[:, self.windows[rows], first : first + most]
+        return quantized(drawn, of=found.shape[-1], rows=rows, first=first)
 
     def rows(self, move: Move) -> str:
         """Whose rows a matrix has: keys and values of cross-attention are the source's."""

@@ -65,7 +65,9 @@ def _last_text(run: Run) -> Input:
     return run.target_or_start if run.has_target else run.input
 
 
-def backward(run: Run, model: Model, opened: frozenset[str], token: int) -> Backward:
+def backward(
+    run: Run, model: Model, opened: frozenset[str], token: int, first: int = 0
+) -> Backward:
     """Pass through the model, ask for the next words, and go back; the model stays as it is."""
     windows = token_windows(run, token)
     kept = Kept({*kept_names(run, opened), *PATTERNS, "scores", f"{CROSS}scores", "head_out"}, {})
@@ -78,7 +80,7 @@ def backward(run: Run, model: Model, opened: frozenset[str], token: int) -> Back
     grads = {path: g for path, g in zip(there, found, strict=True) if g is not None}
     weights = {p: x.detach() for p, x in kept.tensors.items() if _word(p) in PATTERNS}
     seen = Recording((), torch.empty(0), grads, logits.detach(), 0.0)
-    making = _Gradients(run, seen, opened, windows)
+    making = _Gradients(run, seen, opened, windows, first)
     forward = [m for m in moves(run.config, opened) if m.kind is not MoveKind.MASK]
     matrices = {m.path: made for m in forward if (made := making.matrix(m))}
     there_too = tuple(m for m in forward if making.is_there(m, matrices))

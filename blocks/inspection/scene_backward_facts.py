@@ -99,7 +99,7 @@ def back_cell(seen: Scene, path: str, head: int, row: int, column: int) -> CellF
         return None
     move = next(move for move in seen.moves if move.path == path)
     row += seen.windows[matrix.rows].start
-    column += 0 if matrix.columns is None else seen.windows[matrix.columns].start
+    column += matrix.first if matrix.columns is None else seen.windows[matrix.columns].start
     found = seen.seen.tensors[path][0]
     own = head * matrix.codes.shape[0] // max(_n_heads(seen, path), 1)
     exact = float((found if found.ndim == 2 else found[own])[row, column])

@@ -49,7 +49,7 @@ def cell_facts(
         return None
     move = next(move for move in seen.moves if move.path == path)
     row += seen.windows[matrix.rows].start
-    column += 0 if matrix.columns is None else seen.windows[matrix.columns].start
+    column += matrix.first if matrix.columns is None else seen.windows[matrix.columns].start
     cell = _Cell(seen.seen, move, head, row, column)
     found = cell.facts()
     tensor = seen.seen.tensors.get(path)

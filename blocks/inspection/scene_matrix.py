@@ -21,9 +21,9 @@ SHARE_IN_COLOR = 0.99  # of the sizes of a matrix: those above have its stronges
 class Matrix:
     """Numbers of a run: `codes` (heads, rows, columns), a byte each; `steps` (heads, rows).
 
-    A number is (code − 127) · step. `of`: how many columns there are, of which the first are here;
-    `rows`, `columns`: whose they are, the name of a stack or of none (features); `strong`: the size
-    from which on the colour is the strongest.
+    A number is (code − 127) · step. `of`: how many columns there are, of which those
+    from `first` on are here; `rows`, `columns`: whose they are, the name of a stack or of none
+    (features); `strong`: the size from which on the colour is the strongest.
     """
 
     codes: NDArray[np.uint8]
@@ -32,6 +32,7 @@ class Matrix:
     rows: str
     columns: str | None
     strong: float
+    first: int = 0
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -48,6 +49,7 @@ def quantized(
     rows: str,
     columns: str | None = None,
     strong: float | None = None,
+    first: int = 0,
 ) -> Matrix:
     """One byte a number, (heads, rows, columns), with a step for each row; `hidden`: masked."""
     values = at_least_float32(values)
@@ -58,4 +60,5 @@ def quantized(
         codes = codes.masked_fill(hidden, MASKED)
     if strong is None:
         strong = float(values.abs().flatten().double().nan_to_num().quantile(SHARE_IN_COLOR))
-    return Matrix(codes.cpu().numpy(), step.float().cpu().numpy(), of, rows, columns, strong or 1.0)
+    numbers = codes.cpu().numpy(), step.float().cpu().numpy()
+    return Matrix(*numbers, of, rows, columns, strong or 1.0, first)

@@ -142,12 +142,13 @@ def enter(
     least: int | None = None,
     most: int | None = None,
     first: int = 0,
+    step: int = 1,
     **more: Any,
 ) -> None:
     """A whole number to type; `first`: what it shows for 0."""
     low, high = limits = _limits(name, shown, least, most)
     view = link.view(name, shown, limits, first=first)
-    st.number_input(label, low + first, high + first, step=1, **more, **view)
+    st.number_input(label, low + first, high + first, step=step, **more, **view)
 
 
 def _limits(

@@ -138,6 +138,19 @@ def test_of_a_long_text_the_tokens_before_the_pinned_one_are_drawn():
     assert_shows(found.matrices["layers.0.pattern"], exact[None], "")
 
 
+def test_of_wide_rows_any_feature_can_be_drawn():
+    run = run_of(ModelConfig(architecture="gpt", n_layers=1, d_model=100, n_heads=2), 33)
+    model = build(run.config)
+    found = scene(run, model, opened_layers(run, 0), 32, first=50)
+    drawn = found.matrices["layers.0.resid_mid"]
+    assert (drawn.first, drawn.of) == (36, 100)  # the last 64
+    exact = run.record(model).tensor("resid_mid", 0)
+    assert_shows(drawn, exact[..., 36:], "")
+    facts = cell_facts(found, model, "layers.0.resid_mid", 0, 2, 5)
+    assert facts is not None and facts.column == 41
+    assert facts.exact == pytest.approx(float(exact[0, 2, 41]), rel=1e-6)
+
+
 def test_one_byte_holds_a_number_to_half_a_step_of_its_row():
     config = ModelConfig(architecture="gpt", n_layers=1, d_model=16, n_heads=2)
     run = run_of(config)

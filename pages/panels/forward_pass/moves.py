@@ -5,6 +5,7 @@ from typing import Any
 from blocks.inspection.scene_matrix import Matrix
 from blocks.inspection.scene_moves import Move
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.panels.forward_pass import said
 from pages.ui.language import _, bracketed
 
@@ -26,9 +27,10 @@ def plain(move: Move) -> dict[str, Any]:
 
 
 def named(run: Run, move: Move, made: Matrix | None) -> dict[str, str]:
-    """A title, and a short name, which says how much of what is made is drawn."""
+    """A title, and a short name, which says which columns of what is made are drawn."""
     short = said.short_name(run, move)
     if made is not None and made.columns is None and made.codes.shape[-1] < made.of:
-        drawn = _("{n} of {of} drawn").format(n=made.codes.shape[-1], of=made.of)
+        first, last = from_one(made.first), made.first + made.codes.shape[-1]
+        drawn = _("{first}–{last} of {of}").format(first=first, last=last, of=made.of)
         short = bracketed(short, drawn)
     return {"title": said.title(run, move), "short": short}

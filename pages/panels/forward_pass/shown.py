@@ -23,7 +23,8 @@ MOST_SCENES = 64
 class Asked(NamedTuple):
     """What decides a scene; `is_back`: the way back of a training step in place of the pass.
 
-    The last `n_drafted` tokens of the run are guesses that the pass checks.
+    The last `n_drafted` tokens of the run are guesses that the pass checks; of wide rows the
+    features from `first` on are drawn.
     """
 
     run: Run
@@ -31,6 +32,7 @@ class Asked(NamedTuple):
     token: int
     is_back: bool = False
     n_drafted: int = 0
+    first: int = 0
 
     @property
     def looked_at(self) -> dict[str, int]:
@@ -64,7 +66,7 @@ def _drawn(asked: Asked) -> Scene:
     model = cached.model(asked.run)
     make = backward if asked.is_back else scenes.scene
     with cached.turn(asked.run.device):
-        return make(asked.run, model, asked.opened, asked.token)
+        return make(asked.run, model, asked.opened, asked.token, asked.first)
 
 
 def sinks_of(run: Run) -> tuple[int, ...]:

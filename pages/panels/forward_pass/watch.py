@@ -23,6 +23,7 @@ from pages.panels.forward_pass.shown import Asked, keys_of, labels_of, scene_of,
 from pages.panels.home import append_word
 from pages.ui import cached, labelled, link, page_file, sinks, tokens
 from pages.ui.compare import beside
+from pages.ui.controls import enter
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.inputs import current_run, shorten
@@ -61,7 +62,10 @@ def picture(run: Run) -> None:
     is_back = link.value("direction") == "backward" and can_learn(run)
     drafted = () if is_back else ghosts.drafted(run)
     read = ghosts.with_draft(run, drafted)
-    asked = Asked(read, scenes.opened_layers(read, layer), token, is_back, len(drafted))
+    asked = Asked(
+        *(read, scenes.opened_layers(read, layer), token, is_back, len(drafted)),
+        link.value("first_feature"),
+    )
     pair = beside.found()
     is_pair = pair is not None and pair.b == run and fits(pair.a)
     if is_pair and pair:
@@ -76,10 +80,26 @@ def picture(run: Run) -> None:
     if cell := moving.chosen_cell():
         written_out(asked, head, cell)
     st.caption(sentences(how_to_read(is_back), says_sinks(run)))
-    n_drawn, n = scenes.token_windows(run, token), len(run.input.labels)
-    if (window := next(iter(n_drawn.values()))).stop - window.start < n:
+    what_is_drawn(asked)
+
+
+def what_is_drawn(asked: Asked) -> None:
+    """Of a long text its tokens, and of wide rows their features, with the way to the others."""
+    seen, n = scene_of(asked), len(asked.run.input.labels)
+    if (window := next(iter(seen.windows.values()))).stop - window.start < n:
         text = _("Tokens {first} to {last} of {n} are drawn; the model reads all of them.")
         st.caption(text.format(first=from_one(window.start), last=window.stop, n=n))
+    widest = max(each.of for each in seen.matrices.values() if each.columns is None)
+    most, few = scenes.columns(max(w.stop - w.start for w in seen.windows.values()))
+    if widest <= most:
+        return
+    text = _(
+        "Of rows with more numbers {most} are drawn, and {few} in layers that are not opened. The "
+        "model computes all of them, up to {widest:,} in a row."
+    )
+    st.caption(text.format(most=most, few=few, widest=widest))
+    label, last = _("First feature that is drawn"), widest - most
+    enter("first_feature", label, asked.first, most=last, first=1, step=most, width=220)
 
 
 def a_in_step(pair: beside.Beside, layer: int, head: int, is_back: bool) -> None:

@@ -2,7 +2,7 @@
 
 import re
 
-from pages.ui.readers import Field, UnreadableError, choice, flag
+from pages.ui.readers import Field, UnreadableError, choice, flag, whole
 
 ZOOMS = ("model", "layer", "head", "cell")
 DIRECTIONS = ("forward", "backward")
@@ -28,5 +28,6 @@ FIELDS: dict[str, Field] = {
     "cell": Field(cell, ""),
     "cached": Field(flag, False),
     "drafts": Field(flag, False),
+    "first_feature": Field(whole(0, 10**6), 0),
     "direction": Field(choice(DIRECTIONS), "forward"),
 }
