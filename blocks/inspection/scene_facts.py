@@ -100,8 +100,12 @@ class _OfHead:
         """Of the token: (n_heads, key)."""
         cross = CROSS if self.move.stage.startswith(CROSS) else ""
         layer, stack = self.move.layer or 0, self.move.stack
-        found = self.seen.seen.pattern(layer, stack=stack, name=f"{cross}pattern")[0]
-        return at_least_float32(found[:, min(self.token, found.shape[1] - 1)])
+        name = f"{cross}pattern"
+        *_all, n_queries, _n_keys = self.seen.seen.pattern_shape(layer, stack=stack, name=name)
+        at = min(self.token, n_queries - 1)
+        own = slice(at, at + 1)
+        found = self.seen.seen.pattern(layer, stack=stack, name=name, queries=own)
+        return at_least_float32(found[0, :, 0])
 
     def best(self) -> MoveFacts:
         """The score of the key that is read most."""
