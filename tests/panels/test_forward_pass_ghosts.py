@@ -48,4 +48,4 @@ def test_what_became_of_the_drafts_is_said_in_both_languages(monkeypatch):
         for said in in_both(monkeypatch, ghosts.says, run, found, "choose", "").values():
             assert "2" in said and (n_accepted == 2 or str(n_accepted) in said)
     assert ghosts.says(run, Pass((), ()), "embed", "As before.") == "As before."
-    assert "“cat”" in ghosts.says(run, Pass((cat, owl), own[2]), "embed", "")
+    assert "“cat owl”" in ghosts.says(run, Pass((cat, owl), own[2]), "embed", "")

@@ -8,11 +8,10 @@ from blocks.model.models import GPT
 from blocks.observe.run import Run
 from blocks.text.next_word import UNFINISHED
 from blocks.text.speculation import Pass, draft_after
-from pages.figures.theme import word_of
 from pages.panels.gpt import growing
 from pages.ui import cached, link, tokens
 from pages.ui.compare import beside
-from pages.ui.language import _, enumeration, ngettext, sentences
+from pages.ui.language import _, ngettext, sentences
 
 
 def can_draft(run: Run) -> bool:
@@ -78,17 +77,17 @@ def _says_guessed(run: Run, found: Pass) -> str:
     )
     return text.format(
         modules=ngettext("{n} MTP module", "{n} MTP modules", n).format(n=n),
-        guessed=enumeration(_name(run, each) for each in found.drafted),
+        guessed=_name(run, *found.drafted),
     )
 
 
 def _says_checked(run: Run, found: Pass) -> str:
     n, accepted = len(found.drafted), found.n_accepted
     if accepted == n:
-        text = _("All {n} drafts are accepted: the model would have written the same itself.")
+        text = _("{n} of {n} drafts are accepted: the model would have written the same itself.")
         return text.format(n=n)
     text = _(
-        "Of {n} drafts {accepted} are accepted: in the place of {draft} the model itself would "
+        "{accepted} of {n} drafts are accepted: in the place of {draft} the model itself would "
         "have written {own}, and no draft after it counts."
     )
     draft, own = _name(run, found.drafted[accepted]), _name(run, found.own[accepted])
@@ -102,5 +101,7 @@ def _says_joining(found: Pass, own: str) -> str:
     return text.format(own=own, n=len(found.written))
 
 
-def _name(run: Run, token_id: int) -> str:
-    return _("“{kind}”").format(kind=word_of(tokens.label(run, token_id)))
+def _name(run: Run, *token_ids: int) -> str:
+    text = tokens.tokenizer_of(run.input.vocabulary).decode(token_ids).strip()
+    labels = " ".join(tokens.label(run, each) for each in token_ids)
+    return _("“{kind}”").format(kind=text or labels)

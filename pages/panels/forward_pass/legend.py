@@ -26,6 +26,7 @@ BACK = {
     "attention": N_("attention: gradients go back to the tokens that were read"),
     "logits": N_("loss: what each word got, against the word that came"),
 }
+DRAFTED = {"logits": N_("vocabulary: the last word and each draft make a next word")}
 STATE = N_("{mixer}: a state is handed on from token to token")
 
 
@@ -36,7 +37,8 @@ def legend(asked: Asked, seen: Scene) -> Iterator[tuple[str, str]]:
     is_masked = any(move.kind is MoveKind.MASK for move in seen.moves)
     there = {"masked": is_masked, "logits": config.architecture is Architecture.GPT}
     state = {} if config.attends else {"attention": STATE}
-    for part, text in {**MEANS, **(BACK if asked.is_back else {}), **state}.items():
+    more = BACK if asked.is_back else DRAFTED if asked.n_drafted else {}
+    for part, text in {**MEANS, **more, **state}.items():
         if there.get(part, part in parts):
             yield part, _(text).format(mixer=terms.option(config.token_mixer))
 
