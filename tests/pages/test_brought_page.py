@@ -202,7 +202,7 @@ def test_a_chat_model_is_asked_and_answers_to_its_end(served: Path):
     assert (at.query_params["prompt"], at.query_params["n_new_tokens"]) == ("chat", "128")
     assert "an end token of the model, so nothing follows it" in said(at)
     labels = " ".join(each.label for each in at.expander)
-    assert "temperature 0.5" in labels and "as the files of the model say" in labels
+    assert "temperature 0.5" in labels and "as the model's files specify" in labels
     chips = next(each.value for each in at.markdown if "CLS" in each.value)
     assert chips.count("SEP") == 1 and chips.count("UNK") == 3  # what was typed is text
     assert chips.startswith(":gray[:small[") and chips.count("CLS") == 1
@@ -261,7 +261,10 @@ def test_a_text_of_the_readers_own_calibrates_and_scores_and_its_recipe_names_it
 
 
 def test_the_loss_by_position_is_that_of_a_text_where_no_task_is_known():
-    for text, where in ((" ".join(WORDS * 10), "of the text,"), ("the red ball", "fewer than 64")):
+    for text, where in (
+        (" ".join(WORDS * 10), "further on in the text"),
+        ("the red ball", "fewer than 64"),
+    ):
         at = opened("pages/positions.py", preset="folder:llama", panel="loss", text=text)
         assert_works(at)
         assert "a token costs" in at.info[0].value and where in said(at)

@@ -26,9 +26,9 @@ def test_the_panel_that_changes_the_model_says_so_alone():
     at = opened(GPT, **changed, panel="ablation")
     assert_works(at)
     assert "Changed inside" not in said(at) and "layer 1, head 1" in at.button(key="undo_0").label
-    assert "not part of it" not in said(at)
+    assert "is not among them" not in said(at)
     at = visit(at, **changed, panel="ablation", change_layer=1, change_head=2)
-    assert "chosen above (layer 2, head 3 → zeros" in said(at) and "not part of it" in said(at)
+    assert "chosen above (layer 2, head 3 → zeros" in said(at) and "is not among them" in said(at)
     assert "Changed inside" in said(visit(at, **changed, panel="next"))
 
 

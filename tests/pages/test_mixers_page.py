@@ -60,7 +60,7 @@ def test_of_a_hybrid_the_layers_that_attend_are_shown(page: str):
         assert "Layers that attend: 2. Number of layers that keep a state" in said(at)
         assert "This panel needs attention in every layer" in said(at)
     else:
-        assert "1 of 3 layers hold keys and values of" in said(at)
+        assert "1 of 3 layers hold the keys and values of" in said(at)
 
 
 def test_of_a_hybrid_it_is_said_which_layer_is_measured():

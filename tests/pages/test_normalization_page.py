@@ -148,7 +148,7 @@ def test_other_trained_models_have_their_own_loss(preset: str):
 def test_a_text_without_a_right_answer_is_said_to_have_none():
     at = opened(PAGE, preset="masked-words", hide_token=False, panel="layers")
     assert_works(at)
-    assert "no known answer" in said(at)
+    assert "no correct answer" in said(at)
 
 
 @pytest.mark.parametrize(

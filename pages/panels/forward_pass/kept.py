@@ -8,8 +8,8 @@ from pages.ui.language import _, sentences
 
 TEMPLATES = {
     "embedding": N_(
-        "Only “{token}” enters. Of the {n} tokens before it nothing is computed again: their keys "
-        "and values are in the KV cache."
+        "Only “{token}” enters the model. Nothing is computed again for the {n} tokens before"
+        " it, since their keys and values are in the KV cache."
     ),
     "k": N_(
         "“{token}” adds one key to each of {of} key heads. The keys of the {n} tokens before it "
@@ -20,12 +20,12 @@ TEMPLATES = {
         "it are kept."
     ),
     "kv_latent": N_(
-        "“{token}” adds one latent vector. Those of the {n} tokens before it are kept, and no key "
-        "or value is."
+        "“{token}” adds one latent vector. Those of the {n} tokens before it are kept; no "
+        "keys or values are."
     ),
     "scores": N_(
-        "Only “{token}” asks: in each head its query meets {n} kept keys and its own, which makes "
-        "{scores} scores in place of {pairs}."
+        "Only “{token}” asks. In each head its query meets {n} kept keys and its own, which "
+        "makes {scores} scores instead of {pairs}."
     ),
 }
 READS = N_(

@@ -14,17 +14,17 @@ MEANS = {
     "residual": N_("residual stream: a row of numbers for each token"),
     "norm": N_("norm"),
     "attention": N_(
-        "attention: a token takes from those where its lines begin (mean of all heads)"
+        "attention: each token reads from the tokens where its lines begin (mean of all heads)"
     ),
-    "cross_attention": N_("cross-attention: takes from the source"),
+    "cross_attention": N_("cross-attention: reads from the source"),
     "feed_forward": N_("feed-forward: each token alone"),
-    "masked": N_("masked: no token may look there"),
-    "logits": N_("vocabulary: the last row alone makes the next word"),
+    "masked": N_("masked: no token may attend there"),
+    "logits": N_("vocabulary: only the last row predicts the next word"),
 }
 BACK = {
     "residual": N_("residual stream: a gradient goes straight back along it"),
     "attention": N_("attention: gradients go back to the tokens that were read"),
-    "logits": N_("loss: what each word got, against the word that came"),
+    "logits": N_("loss: the predicted probabilities, against the word that came"),
 }
 DRAFTED = {"logits": N_("vocabulary: the last word and each draft make a next word")}
 STATE = N_("{mixer}: a state is handed on from token to token")

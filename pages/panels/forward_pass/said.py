@@ -42,15 +42,16 @@ NAMES = {
 }
 PROJECTED = {
     "q": N_(
-        "Each of {of} heads makes a query of {n} numbers for every token: what the token looks for."
+        "For every token, each of the {of} heads computes a query of {n} numbers: what the "
+        "token looks for."
     ),
     "k": N_(
-        "Each of {of} key heads makes a key of {n} numbers for every token: what the token can be "
-        "found by."
+        "For every token, each of the {of} key heads computes a key of {n} numbers: what the "
+        "token can be found by."
     ),
     "v": N_(
-        "Each of {of} value heads makes a value of {n} numbers for every token: what the token "
-        "hands on."
+        "For every token, each of the {of} value heads computes a value of {n} numbers: the "
+        "content that the token passes on."
     ),
 }
 
@@ -146,8 +147,8 @@ def _template(told: Telling) -> str:
 
 
 OF_STATE = N_(
-    "What the state holds is projected to {d_model} numbers for each token, which are written: RMS "
-    "{after} at “{token}”."
+    "What the state holds is projected to {d_model} numbers for each token and written to the"
+    " residual stream: RMS {after} at “{token}”."
 )
 OF_STAGES = {
     "expert_hidden": N_(
@@ -155,30 +156,30 @@ OF_STAGES = {
         "choice first; {n} of {of} are above 0 at “{token}”."
     ),
     "kv_latent": N_(
-        "Keys and values of all heads are made from {n} numbers per token, which alone are cached "
-        "(RMS {after} at “{token}”)."
+        "Keys and values of all heads are computed from {n} numbers per token; only these are"
+        " cached (RMS {after} at “{token}”)."
     ),
     "stays": N_(
-        "α says how much of its matrix each of {n} heads keeps at each token, from 0 to 1 (RMS "
-        "{after} at “{token}”)."
+        "α tells how much of its matrix each of the {n} heads keeps at each token, from 0 to "
+        "1 (RMS {after} at “{token}”)."
     ),
     "writes": N_(
-        "β says how much of the value of each token is written under its key, from 0 to 1 (RMS "
+        "β tells how much of each token's value is written under its key, from 0 to 1 (RMS "
         "{after} at “{token}”)."
     ),
     "state_size": N_(
-        "Each of {n} heads keeps one matrix for all that was read. What is drawn is its size, "
-        "√Σ S², after each token (RMS {after} after “{token}”)."
+        "Each of the {n} heads keeps one matrix for everything read so far. The drawing shows"
+        " its size, √Σ S², after each token (RMS {after} after “{token}”)."
     ),
     "read": N_(
-        "Queries read from the matrices. After norm and gate this is left: RMS {after} at "
-        "“{token}”."
+        "The queries read from the matrices. This is the result after norm and gate: RMS "
+        "{after} at “{token}”."
     ),
 }
 NOTHING_MASKED = N_("The mask rules out no pair here: every token may see every other one.")
 NO_RESIDUAL = N_(
-    "This model has no residual connection: what was written takes the place of the stream "
-    "(RMS {after} at “{token}”)."
+    "This model has no residual connection, so what was written replaces the stream (RMS "
+    "{after} at “{token}”)."
 )
 TEMPLATES = {
     MoveKind.EMBED: N_("Each of the {tokens} tokens enters as {d_model} numbers of its own."),
@@ -191,17 +192,17 @@ TEMPLATES = {
         "mean square) of {before} and now have {after}."
     ),
     MoveKind.SCORES: N_(
-        "Each query meets each key, and their scaled product is the score. In head {head}, "
-        "“{token}” and “{key}” score {number}."
+        "Each query is multiplied by each key, and the scaled product is the score. In head "
+        "{head}, the score of “{token}” and “{key}” is {number}."
     ),
     MoveKind.MASK: N_("The mask rules out {n} of {of} pairs: these scores become −∞."),
     MoveKind.SOFTMAX: N_(
         "The softmax turns each row of scores into weights that sum to 1. In head {head}, "
-        "“{token}” gives most to “{key}”: {share}."
+        "“{token}” gives most weight to “{key}”: {share}."
     ),
     MoveKind.MIX: N_(
-        "Each token takes in the values in these shares. In head {head}, {n} of {of} tokens have "
-        "90% of the weight that “{token}” gives."
+        "Each token mixes the values in these proportions. In head {head}, {n} of {of} tokens"
+        " receive 90% of the attention that “{token}” pays."
     ),
     MoveKind.JOIN: N_(
         "The {of} heads are joined and projected to {d_model} numbers for each token. This is what "
@@ -216,15 +217,15 @@ TEMPLATES = {
         "directly. What is written has an RMS of {after} at “{token}”."
     ),
     MoveKind.ROUTE: N_(
-        "The router says how much each token wants each of {of} experts: “{token}” prefers expert "
-        "{expert} ({share})."
+        "The router scores how well each of {of} experts suits each token: “{token}” prefers "
+        "expert {expert} ({share})."
     ),
     MoveKind.SEND: N_(
-        "Each token is sent to a few experts alone: “{token}” to {n} of {of}, and what expert "
-        "{expert} says counts most ({share})."
+        "Each token is sent to only a few experts: “{token}” to {n} of {of}, and the output "
+        "of expert {expert} counts most ({share})."
     ),
     MoveKind.COMPRESS: N_(
-        "Latent attention makes {n} numbers of the {d_model} of each token (RMS {after} at "
+        "Latent attention reduces the {d_model} numbers of each token to {n} (RMS {after} at "
         "“{token}”). All heads share them."
     ),
     MoveKind.STATE: N_(
@@ -232,12 +233,12 @@ TEMPLATES = {
         "something new: its RMS after “{token}” is {after}."
     ),
     MoveKind.WIDEN: N_(
-        "Now each token is alone: its {d_model} numbers become {of} hidden features, of which {n} "
-        "are above 0 at “{token}”."
+        "Now each token is processed alone: its {d_model} numbers become {of} hidden "
+        "features, of which {n} are above 0 at “{token}”."
     ),
     MoveKind.NARROW: N_(
-        "From these, {d_model} numbers are made again: what the feed-forward layer writes, with an "
-        "RMS of {after} at “{token}”."
+        "These are projected back to {d_model} numbers, the output of the feed-forward layer,"
+        " with an RMS of {after} at “{token}”."
     ),
     MoveKind.FEED: N_(
         "Each token passes through the feed-forward layer alone, which writes an RMS of {after} at "
@@ -253,8 +254,8 @@ TEMPLATES = {
 def says_logits(after: str, first: str, logit: str, vocab_size: int) -> str:
     """How the last stream is compared with the vocabulary."""
     text = _(
-        "What has become of “{token}” is compared with each of {n} tokens of the vocabulary. "
-        "“{first}” gets the largest logit: {logit}."
+        "The final vector of “{token}” is compared with each of the {n} tokens of the "
+        "vocabulary. “{first}” gets the largest logit: {logit}."
     )
     return text.format(token=after, first=first, logit=logit, n=f"{vocab_size:,}")
 
@@ -265,7 +266,7 @@ def says_probabilities(first: str, second: str, shares: tuple[str, str], is_rand
     said = text.format(first=first, second=second, one=shares[0], two=shares[1])
     if not is_random:
         return said
-    return sentences(said, _("The weights are random, so these mean nothing yet."))
+    return sentences(said, _("The weights are random, so these probabilities mean nothing yet."))
 
 
 def says_next(first: str) -> str:

@@ -28,20 +28,20 @@ TEMPLATES = {
         "each of them a little against its gradient."
     ),
     MoveKind.NORM: N_(
-        "This is the gradient of what the norm makes, collected from all that read it: RMS {size} "
-        "at “{token}”."
+        "This is the gradient of the norm's output, collected from all parts that read it: "
+        "RMS {size} at “{token}”."
     ),
     MoveKind.PROJECT: N_(
         "The gradient of the {name} of each head: RMS {size} at “{token}” in head {head}. "
         "It leads back through the projection."
     ),
     MoveKind.SCORES: N_(
-        "Back through the softmax. In head {head}, the loss would fall most if “{token}” gave more "
-        "weight to “{key}”: the gradient of that score is {number}."
+        "Back through the softmax: in head {head}, the loss would fall most if “{token}” gave"
+        " more weight to “{key}”, since the gradient of that score is {number}."
     ),
     MoveKind.SOFTMAX: N_(
-        "The gradient of each weight says how well the value behind it serves the words to come: "
-        "below 0, more of it would lower the loss."
+        "The gradient of each attention weight tells how well the value behind it serves the "
+        "words to come: below 0, more of that value would lower the loss."
     ),
     MoveKind.MIX: N_(
         "Back through the output projection, each head gets the gradient of its own part: RMS "
@@ -53,8 +53,8 @@ TWO_PARTS = N_(
     "stream, {through} through the part that read it. Together they have {size} at “{token}”."
 )
 WRITTEN = N_(
-    "A sum hands its gradient on unchanged, to the stream and to the part that wrote into it: RMS "
-    "{size} at “{token}”."
+    "A sum passes its gradient on unchanged, to the stream and to the part that wrote into "
+    "it: RMS {size} at “{token}”."
 )
 WRITES = {MoveKind.JOIN, MoveKind.ATTEND, MoveKind.CARRY, MoveKind.NARROW, MoveKind.FEED}
 ONE = N_("The gradient of this stage ({name}) has an RMS of {size} at “{token}”.")

@@ -17,8 +17,10 @@ LETTERS = {
     "feed_forward_out": "h · W_down",
 }
 AFTER = {
-    "q": N_("Norm, scale and RoPE, where the model has them, make of it **{exact}**."),
-    "k": N_("Norm and RoPE, where the model has them, make of it **{exact}**."),
+    "q": N_(
+        "After the norm, scaling and RoPE (where the model has them), this becomes **{exact}**."
+    ),
+    "k": N_("After the norm and RoPE (where the model has them), this becomes **{exact}**."),
 }
 
 
@@ -62,7 +64,7 @@ def _projected(made: Projected, facts: CellFacts, config: ModelConfig) -> str:
         return sentences(both, _bent(activation, gate, up, exact))
     if number(made.total) == exact:
         return line
-    text = AFTER.get(stage, N_("What follows makes of it **{exact}**."))
+    text = AFTER.get(stage, N_("The remaining steps turn this into **{exact}**."))
     return sentences(line, _(text).format(exact=exact))
 
 
@@ -75,5 +77,5 @@ def _line(made: Projected, letters: str) -> str:
 
 
 def _bent(activation: str, x: str, times: str, exact: str) -> str:
-    text = _("The activation {activation} makes of it: {activation}({x}){times} = **{exact}**.")
+    text = _("The activation {activation} turns this into {activation}({x}){times} = **{exact}**.")
     return text.format(activation=activation, x=x, times=times, exact=exact)

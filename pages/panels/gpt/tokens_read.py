@@ -89,14 +89,14 @@ def _put_around(n: int) -> str:
     if not n:
         return ""
     text = ngettext(
-        "{n} more token stands around them, which nobody typed.",
-        "{n} more tokens stand around them, which nobody typed.",
+        "{n} more token is added around them automatically.",
+        "{n} more tokens are added around them automatically.",
         n,
     )
     if tokens.prompt() == CHAT:
         text = ngettext(
-            "The chat template of the model puts {n} more token around them.",
-            "The chat template of the model puts {n} more tokens around them.",
+            "The model's chat template adds {n} more token around them.",
+            "The model's chat template adds {n} more tokens around them.",
             n,
         )
     return text.format(n=n)
