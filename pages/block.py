@@ -77,7 +77,7 @@ PANELS = (
     ),
     Panel(
         "heads",
-        N_("What do its heads read?"),
+        N_("What do its heads attend to?"),
         heads_of_a_layer,
         attending_layer_choice,
         fields=("n_heads", "n_kv_heads", "d_model", "position_kind"),

@@ -67,7 +67,7 @@ PANELS = (
     ),
     Panel(
         "heads",
-        N_("What do its heads read?"),
+        N_("What do its heads attend to?"),
         heads_of_all_layers,
         layer_choice,
         of_predictions=True,

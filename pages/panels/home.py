@@ -171,7 +171,7 @@ def what_follows(run: Run) -> None:
 def way_to_the_pass() -> None:
     """To the moving picture of how this answer is computed."""
     path = "pages/forward_pass.py"
-    label = _("Watch it flow, step by step")
+    label = _("Watch one pass, step by step")
     st.page_link(path, label=label, icon=":material/animation:", query_params=link.elsewhere(path))
 
 

@@ -422,7 +422,7 @@ def test_a_model_is_pruned_as_the_reader_wants_it():
     assert at.query_params["preset"] == "sort~layers0.heads1.sparse60-global"
     at = unfolded(prune_among="2:4", prune_by="wanda", prune_units="25")
     assert "`units25-wanda.sparse50-wanda-2:4`" in said(at)
-    assert "Nothing is removed yet" in said(unfolded(prune_masked="0"))
+    assert "Nothing has been removed yet" in said(unfolded(prune_masked="0"))
 
 
 @pytest.mark.parametrize(

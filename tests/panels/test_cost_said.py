@@ -139,8 +139,8 @@ def test_the_step(monkeypatch: pytest.MonkeyPatch):
         "(scores and weighted sum) accounts for 50%."
     )
     assert said["en"].endswith(
-        "recomputation in the backward pass takes 1 GFLOP: fused attention does not store the "
-        "scores."
+        "recomputation in the backward pass takes 1 GFLOP, because fused attention does not "
+        "store the scores."
     )
     assert "6 GFLOP" in said["zh"] and "250,000,000" in said["zh"]
     one = replace(

@@ -399,14 +399,14 @@ def distilled(*losses: tuple[float, ...]) -> DistillationFacts:
         ([(1.4, 1.5, 1.4), (1.6, 1.4, 1.6)], "does not help"),
         (
             [(1.4, 1.5, 1.6)] * 3 + [(1.6, 1.5, 1.4)] * 2,
-            "must lower the loss on at least 80% of the seeds",
+            "must lower the loss for at least 80% of the seeds",
         ),
     ],
 )
 def test_a_teacher_is_said_to_help_where_it_does(losses, verdict: str):
     said = distillation.says_distillation(facts := distilled(*losses))
     assert verdict in said and "60% of the teacher's parameters" in said
-    assert f"on {facts.n_better(Way.ALONE)} of {len(losses)} seeds" in said
+    assert f"for {facts.n_better(Way.ALONE)} of {len(losses)} seeds" in said
     assert "Accuracy: 50% with the teacher, 50% alone, 90% for the teacher itself." in said
     of_a_text = replace(facts, is_share=False)
     assert "Accuracy" not in distillation.says_distillation(of_a_text)
@@ -425,7 +425,7 @@ def test_a_teacher_that_is_worth_its_flops_may_not_be_worth_its_time():
     said = distillation.says_distillation(timed)
     assert "(30 updates, since each update with the teacher takes 1.50 times as long)" in said
     assert (
-        "the student reaches a loss of 0.950: training with the teacher gives the lower loss on 0 "
+        "the student reaches a loss of 0.950; the loss with the teacher is lower for 0 "
         "of the seeds. The teacher's own loss" in said
     )
     assert "spending the same compute on more updates helps about as much." in said

@@ -84,7 +84,7 @@ def _rule(facts: StepFacts) -> str:
 def _again(facts: StepFacts) -> str:
     if not facts.recomputed:
         return ""
-    text = _("In addition, recomputation in the backward pass takes {again}: {why}.")
+    text = _("In addition, recomputation in the backward pass takes {again}, because {why}.")
     reasons = (
         (facts.setup.fused, _("fused attention does not store the scores")),
         (

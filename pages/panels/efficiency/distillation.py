@@ -84,11 +84,11 @@ def facts_of(
 def says_distillation(facts: DistillationFacts) -> str:
     """Whether the teacher helps, for as many tokens, as many FLOPs, and as much time."""
     text = _(
-        "After {n} updates the student ({share} of the teacher's parameters) has a held-out "
-        "loss of {taught:.3f} nats with the teacher and {alone:.3f} alone; the teacher gives "
-        "the lower loss on {better} of {seeds} seeds. Trained alone with the same FLOPs "
-        "({longer} updates), it reaches {more:.3f}, and the teacher gives the lower loss on "
-        "{better_longer} of the seeds."
+        "After {n} updates, the student ({share} of the teacher's parameters) has a held-out "
+        "loss of {taught:.3f} nats with the teacher and {alone:.3f} alone; with the teacher, "
+        "the loss is lower for {better} of {seeds} seeds. Trained alone with the same FLOPs "
+        "({longer} updates), it reaches {more:.3f}, and the loss with the teacher is lower "
+        "for {better_longer} of the seeds."
     )
     said = text.format(
         n=facts.n_updates(Way.TAUGHT),
@@ -111,9 +111,8 @@ def _says_time(facts: DistillationFacts) -> str:
         return ""
     text = _(
         "Trained alone for the same time ({as_long} updates, since each update with the "
-        "teacher takes {ratio:.2f} times as long), the student reaches a loss of "
-        "{loss:.3f}: training with the teacher gives the lower loss on {better} of the "
-        "seeds."
+        "teacher takes {ratio:.2f} times as long), the student reaches a loss of {loss:.3f}; "
+        "the loss with the teacher is lower for {better} of the seeds."
     )
     way = Way.ALONE_AS_LONG
     return text.format(
@@ -145,7 +144,7 @@ def _verdict(facts: DistillationFacts) -> str:
             "The teacher helps, but spending the same compute on more updates helps about as much."
         )
     text = _(
-        "The teacher does not help here: to count as help, it must lower the loss on at "
+        "The teacher does not help here: to count as help, it must lower the loss for at "
         "least {share} of the seeds."
     )
     return text.format(share=percent(SURE))

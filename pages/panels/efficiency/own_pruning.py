@@ -82,7 +82,7 @@ def _way(config: ModelConfig) -> None:
         st.error(say_fault(error.faults[0]), icon=":material/block:")
         return
     if not name_of(how):
-        note(_("Nothing is removed yet."))
+        note(_("Nothing has been removed yet."))
         return
     note(f"`{name_of(how)}` · {in_words(how)}")
     shared.way_to(how, _("Show this model on all pages"), "use_pruned")

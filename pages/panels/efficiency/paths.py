@@ -135,7 +135,7 @@ def which_paths(run: Run) -> None:
         return
     asked_by = "follow_paths" if asked.is_long else ""
     if asked_by:
-        switch(asked_by, _("Follow the paths here ({n} parts)").format(n=asked.n_parts))
+        switch(asked_by, _("Measure the paths here ({n} parts)").format(n=asked.n_parts))
         if not link.value(asked_by):
             shared.said_time(run, asked.flops)
             return
