@@ -7,13 +7,13 @@ from typing import Any
 import streamlit as st
 
 from blocks.observe.run import Run
-from pages.ui import declared, everything, link, page_file, present, share, starts
+from pages.ui import declared, everything, lecture, link, page_file, present, share, starts
 from pages.ui.choices import Choices
 from pages.ui.declared import Panel as Panel
 from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
 from pages.ui.language import _, literal
-from pages.ui.lessons import card, following, led, notes, own, progress, wall
+from pages.ui.lessons import card, following, led, notes, own, presented, progress, wall
 from pages.ui.phone import is_phone
 
 
@@ -33,6 +33,8 @@ def show(
         _notes(lesson, values)
     elif present.is_on() and lesson and led.is_wall():
         _present_the_wall(lesson, panels[shown], values)
+    elif present.is_on() and lesson and not lecture.place():
+        _present_the_lesson(lesson, panels[shown], values)
     elif present.is_on():
         _present(panels, shown, values)
     elif lesson:
@@ -71,6 +73,13 @@ def _present_the_wall(lesson: progress.Now, shown: Panel, values: Sequence[Any])
     wall.present_it(lesson, run)
     if lesson.step.show and lesson.is_through:
         _alone(shown, values)
+
+
+def _present_the_lesson(lesson: progress.Now, shown: Panel, values: Sequence[Any]) -> None:
+    """The text of a step, its answer and its panel, each alone."""
+    if not progress.is_turned():
+        following.watch(lesson)
+        presented.draw(*_judged(lesson, values), partial(_alone, shown, values))
 
 
 def _notes(lesson: progress.Now, values: Sequence[Any]) -> None:

@@ -80,7 +80,7 @@ def way_in() -> None:
 def _keys() -> None:
     """On, back, and out of it: by button, by key, by the remote control of a projector."""
     leads_on = page_here() != link.HOME_PAGE or lecture.place()
-    if leads_on and not link.value("wall"):  # there the keys lead the class
+    if leads_on and (lecture.place() or not link.value("lesson")):  # there the keys lead through it
         _lead(-1, _("Previous panel"), ":material/arrow_back:", BACK, "panel_back")
         _lead(1, _("Next panel"), ":material/arrow_forward:", ON, "panel_on")
     st.button(

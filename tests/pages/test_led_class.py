@@ -103,7 +103,7 @@ def test_presented_the_wall_keeps_address_question_and_count():
     at = visit(leader, **leader.query_params, present=True)
     assert_works(at)
     assert f"room\\={code}" in at.title[0].value and "1 guess · 1 learner" in said(at)
-    assert "How much wider do the scores spread" in said(at)
+    assert "How widely do the scores spread" in said(at)
     press(at, "without_guess")
     assert_works(at)
     press(at, "wall_on")

@@ -1,7 +1,7 @@
 """Present: one panel a screen, in the link, led by keys."""
 
 import pytest
-from opened import assert_works, figure, opened, press, said, visit
+from opened import assert_works, figure, opened, press, run, said, visit
 
 from pages.figures import palette
 
@@ -68,3 +68,18 @@ def test_everything_is_not_presented_at_once():
     at = presented("pages/masks.py", panel="all")
     assert len(at.title) == 1
     assert_works(at, warnings=None)
+
+
+def test_a_lesson_is_presented_as_text_then_answer_then_panel():
+    at = opened("pages/attention.py", panel=None, lesson="scaling", present=True)
+    assert_works(at)
+    assert "How widely do the scores spread" in said(at) and "Measured" not in said(at)
+    assert not at.get("plotly_chart")
+    press(at, "without_guess")
+    assert_works(at)
+    assert "Measured: 4.07" in said(at)
+    press(at, "lesson_panel")
+    assert_works(at)
+    assert "Measured" not in said(at) and at.get("plotly_chart")
+    run(press(at, "wall_on"))
+    assert at.query_params["lesson_step"] == "1" and "What softmax makes of it" in said(at)

@@ -13,7 +13,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
 from pages.figures.guess import Guessed
-from pages.ui import glossary, link
+from pages.ui import glossary, link, present
 from pages.ui.address import page_here
 from pages.ui.chart import show
 from pages.ui.language import _, say_fault, sentences
@@ -52,7 +52,7 @@ def draw(now: Now, run: Run | None, place: DeltaGenerator) -> None:
             st.markdown(now.step.before)
         _say_whose_words(now)
         if now.step.ask and run is not None:
-            _question(now, now.step.ask, run)
+            asked(now, now.step.ask, run)
         is_done = now.is_through and _after(now, run, place)
         _at_either_end(now, is_done=is_done)
 
@@ -131,7 +131,7 @@ def _say_whose_words(now: Now) -> None:
         st.caption(text.format(n=now.step.own_words))
 
 
-def _question(now: Now, ask: Ask, run: Run) -> None:
+def asked(now: Now, ask: Ask, run: Run) -> None:
     """What came of a guess, why, and its picture: the first words of why are in sight.
 
     Of a curve the picture says what came of it, and stands first.
@@ -158,6 +158,7 @@ def _question(now: Now, ask: Ask, run: Run) -> None:
     show(guess_picture.picture, found, facts=_as_it_is, key="guess_picture")
     if is_curve:
         _why(now)
+    if is_curve and not present.is_on():
         points = verdict.points(ask, now.answer)
         folded(_("In numbers"), partial(show_whole, points), key="lesson_points")
 

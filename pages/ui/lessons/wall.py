@@ -107,7 +107,13 @@ def live(now: Now, run: Run | None) -> None:
 
 
 def keys(now: Now, run: Run | None) -> None:
-    """Back, and on: first to the answer, then to the next step."""
+    """Back, and on."""
+    way_back(now)
+    way_on(now, run)
+
+
+def way_back(now: Now) -> None:
+    """To the step before, where there is one."""
     if now.i:
         st.button(
             _("Back"),
@@ -117,6 +123,10 @@ def keys(now: Now, run: Run | None) -> None:
             shortcut=present.BACK,
             key="wall_back",
         )
+
+
+def way_on(now: Now, run: Run | None) -> None:
+    """First to the answer, then to the next step."""
     if not now.is_through and run:
         way_to_show(run, shortcut=present.ON)
     elif not now.is_last:
