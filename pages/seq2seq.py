@@ -157,7 +157,7 @@ PANELS = (
     ),
     Panel(
         "pretraining",
-        N_("Trained on what?"),
+        N_("What is each architecture trained to do?"),
         lambda *_values: what_they_learn_from(),
         fields=("n_layers", "d_model"),
     ),

@@ -69,7 +69,7 @@ def test_a_patch_from_the_same_text_says_so_and_from_another_moves_the_output():
     patch = {"interventions": "resid_post.0:patch@0", "change_kind": "patch"}
     at = opened(BLOCK, text="the small robot", token=0, **patch)
     assert_works(at)
-    assert "change a word in it" in said(at)
+    assert "Change a word in it" in said(at)
     visit(at, text="the small robot", other_text="one small robot", token=0, **patch)
     assert_works(at)
     moved = figure(at, "output_moved")["data"][0]["y"]

@@ -118,7 +118,7 @@ def test_steps_go_on_and_back():
     press(at, "target_back")
     assert len(control(at, "target_token").options) == 2
     press(at, "target_start")
-    assert "Only the start token:" in said(at)
+    assert "There is only the start token," in said(at)
     press(at, "target_end")
     assert_works(at)
     assert "target_step" not in settings(at)

@@ -255,7 +255,7 @@ def test_what_brings_order_as_distance_alone(monkeypatch):
             replace(CLAIMS, verdicts={NONE: (verdict(Claim.PERMUTATION, 0.5),)}),
             "differ from the permuted ones by 0.5.",
         ),
-        (replace(CLAIMS, verdicts={ROPE: CLAIMS.verdicts[ROPE]}), "click “Continue” above"),
+        (replace(CLAIMS, verdicts={ROPE: CLAIMS.verdicts[ROPE]}), "Click “Continue” above"),
         (replace(CLAIMS, verdicts={}), "only one token"),
     ],
 )
@@ -274,7 +274,7 @@ def test_what_permuting_does(monkeypatch, facts, english: str):
         (LEARNED, verdict(Claim.BOUNDED, 0.1), "no formula bounds it"),
         (ROPE, verdict(Claim.BOUNDED, 1.0), "sines and cosines are bounded"),
         (ALIBI, verdict(Claim.SHIFT, None), "nothing to shift"),
-        (LEARNED, verdict(Claim.SHIFT, None), "show more"),
+        (LEARNED, verdict(Claim.SHIFT, None), "Show more"),
         (LEARNED, verdict(Claim.SHIFT, 0.1), "its RMS error is 50.00% of"),
         (ROPE, verdict(Claim.SHIFT, 0.0), "for k = 2 shifts every position; error 0."),
         (ROPE, verdict(Claim.SHIFT, 0.2), "an odd width"),

@@ -133,7 +133,7 @@ CASES = [
         "product over its tokens). The target is complete (`[END]`). The model was least "
         "confident about `我` at step 1: 25%.",
     ),
-    (decoding.says_target, replace(SEARCH, place=None), "Only the start token"),
+    (decoding.says_target, replace(SEARCH, place=None), "There is only the start token"),
     (
         partial(decoding.says_smoothing, coming=replace(CANDIDATES, smoothing=0.1)),
         SEARCH,

@@ -26,8 +26,8 @@ def says_gate(facts: GateFacts) -> str:
     """What multiplies at the pinned token, and how often the gate is shut."""
     if facts.place.expert is not None and facts.strongest.empty:
         text = _(
-            "{token_label:token} was not routed to expert {place.expert:from_one}: pin another "
-            "token or choose its expert."
+            "{token_label:token} was not routed to expert {place.expert:from_one}. Pin "
+            "another token, or choose its expert."
         )
         return fill(text, facts)
     text = _(

@@ -87,7 +87,7 @@ def what_is_drawn(asked: Asked) -> None:
     """Of a long text its tokens, and of wide rows their features, with the way to the others."""
     seen, n = scene_of(asked), len(asked.run.input.labels)
     if (window := next(iter(seen.windows.values()))).stop - window.start < n:
-        text = _("Tokens {first} to {last} of {n} are drawn; the model reads all of them.")
+        text = _("Tokens {first} to {last} of {n} are shown; the model reads all of them.")
         st.caption(text.format(first=from_one(window.start), last=window.stop, n=n))
     widest = max(each.of for each in seen.matrices.values() if each.columns is None)
     most, few = scenes.columns(max(w.stop - w.start for w in seen.windows.values()))

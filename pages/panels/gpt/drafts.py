@@ -168,7 +168,7 @@ def what_is_drafted(run: Run) -> None:
         nothing_drafted(place)
         return
     if room(run) < 1:
-        place.info(_("The context is full: type a shorter text."), icon=":material/lightbulb:")
+        place.info(_("The context is full. Type a shorter text."), icon=":material/lightbulb:")
         return
     with place:
         say(says_drafts, run, facts=draft_facts)

@@ -123,7 +123,7 @@ def what_it_hangs_on(run: Run) -> None:
     place = explained(("leave_one_out",), (leave_one_out.without_each,), key="left_out")
     batches = leave_one_out.in_turn(run, position)
     if not batches:
-        text = _("Nothing precedes the pinned token: pin a later one, or type a longer text.")
+        text = _("Nothing precedes the pinned token. Pin a later one, or type a longer text.")
         place.info(text, icon=":material/lightbulb:")
         return
     steps = [partial(without_each, run, batch, position) for batch in batches]

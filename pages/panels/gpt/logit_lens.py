@@ -86,7 +86,9 @@ def says_grid(facts: LensFacts) -> str:
         )
         said.append(text.format(first=from_one(drawn.first), last=drawn.end, n=drawn.n))
     if len(facts.layers) < facts.n_layers:
-        text = _("{shown} of {n} layers are drawn; the curve and the table below have all of them.")
+        text = _(
+            "{shown} of {n} layers are shown; the curve and the table below include all of them."
+        )
         said.append(text.format(shown=len(facts.layers), n=facts.n_layers))
     return sentences(*said)
 

@@ -40,6 +40,6 @@ def says_ahead(run: Run) -> str:
     if not cached.sees_ahead(run):
         return ""
     return _(
-        "This mask lets a token see later ones, so these are not predictions: set the "
-        "mask to causal."
+        "This mask lets a token see later ones, so these are not predictions. Set the mask to"
+        " causal."
     )

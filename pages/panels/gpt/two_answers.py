@@ -305,7 +305,7 @@ def what_decides(run: Run) -> None:
     other = other_input(run, a, b) if method == "patching" else None
     if other == run.input:
         place.info(
-            _("The other text is the same as this one: change a word in it."),
+            _("The other text is the same as this one. Change a word in it."),
             icon=":material/lightbulb:",
         )
         return

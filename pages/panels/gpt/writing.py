@@ -233,7 +233,7 @@ def _whose(names: tuple[str, ...]) -> str:
 
 def press(button: str) -> str:
     """What to do where nothing is written yet."""
-    return _("No new token yet: press “{button}”.").format(button=button)
+    return _("There is no new token yet. Press “{button}”.").format(button=button)
 
 
 def several_tokens() -> str:
@@ -361,9 +361,9 @@ def one_token(text: Text, facts: NewTokens) -> None:
 def says_window(facts: NewTokens) -> str:
     """Of a long text, which of the tokens read are drawn, and what the heads put on the others."""
     text = _(
-        "The last {shown} of the {n:,} tokens that the heads read are drawn. The "
-        "{before:,} before them receive {share:.0%} of all attention, and the first token "
-        "alone {first:.0%}."
+        "The last {shown} of the {n:,} tokens that the heads read are shown. The {before:,} "
+        "before them receive {share:.0%} of all attention, and the first token alone "
+        "{first:.0%}."
     )
     before = facts.before_window
     return text.format(

@@ -39,20 +39,20 @@ WHAT_IT_DOES = {
         "rows, so a weight depends on later queries."
     ),
     MaskFault.ADDITIVE: N_(
-        "−10,000 is added to forbidden scores: enough while scores are small, too "
-        "little where a forbidden score far exceeds the allowed ones or where a query "
-        "cannot attend to any key."
+        "−10,000 is added to forbidden scores. This is enough while scores are small, but too"
+        " little where a forbidden score far exceeds the allowed ones or where a query cannot"
+        " attend to any key."
     ),
     MaskFault.AFTER_SOFTMAX: N_(
-        "Softmax sees all keys and the mask zeroes forbidden weights afterwards: forbidden "
-        "keys still take their share of the sum, so rows sum to less than 1."
+        "The softmax sees all keys, and the mask zeroes forbidden weights only afterwards. "
+        "Forbidden keys still take their share of the sum, so rows sum to less than 1."
     ),
     MaskFault.OFF_BY_ONE: N_(
         "The mask is one diagonal too wide: each query can attend to one more token, the one "
         "it has to predict."
     ),
     MaskFault.PADDING_ATTENDED: N_(
-        "The mask does not know which tokens are padding: they are attended to like any "
+        "The mask does not know which tokens are padding, so they are attended to like any "
         "other token."
     ),
 }

@@ -30,7 +30,7 @@ KNOWN = {
         "batch, later ones included, and no mask can prevent that."
     ),
     "expert_capacity": N_(
-        "With limited capacity, tokens compete for experts: where a token is routed "
+        "With limited capacity, tokens compete for experts, so where a token is routed "
         "depends on the others."
     ),
     "mean": N_(

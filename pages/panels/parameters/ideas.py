@@ -121,7 +121,7 @@ def _changed(before: Idea | None, idea: Idea, name: str) -> str:
 
 def says_no_runs(_run: Run) -> str | None:
     """Where the finished runs were not shipped."""
-    text = _("This copy comes without the finished runs: produce them with `make runs`.")
+    text = _("This copy comes without the finished runs. Produce them with `make runs`.")
     return text if ideas.ideas_facts() is None else None
 
 

@@ -116,7 +116,7 @@ def _shift(kind: PositionKind, verdict: Verdict, shift: int) -> str:
     if verdict.measured is None:
         if kind in (PositionKind.NONE, PositionKind.ALIBI):
             return _("No position has a vector of its own, so there is nothing to shift.")
-        return _("Too few positions are shown to test this: show more.")
+        return _("Too few positions are shown to test this. Show more.")
     text = _(
         "The rotation matrix for k = {k} is off by {x}: with an odd width, the last sine has "
         "no cosine partner."
@@ -180,8 +180,8 @@ def says_permuted(facts: ClaimsFacts) -> str:
         return _("There is only one token, so there is nothing to permute.")
     if none is None:
         return _(
-            "The case without positional encoding has not been measured yet: click "
-            "“Continue” above."
+            "The case without positional encoding has not been measured yet. Click “Continue”"
+            " above."
         )
     text = _(
         "Without positional encoding or a mask, permuting the tokens permutes the outputs in "

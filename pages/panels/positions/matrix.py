@@ -127,7 +127,7 @@ def says_table(facts: TableFacts, n_asked: int) -> str:
     said = [_("Positions are counted from 0. Click a cell to pin its position and pair (or head).")]
     if facts.kind is PositionKind.LEARNED and facts.n < n_asked:
         text = _(
-            "The table ends after {n} rows (max_seq_len): it has no vector for later positions."
+            "The table ends after {n} rows (max_seq_len), so it has no vector for later positions."
         )
         said.append(text.format(n=facts.n))
     if facts.kind is PositionKind.ALIBI:

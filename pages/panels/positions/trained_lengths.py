@@ -82,7 +82,7 @@ def which_extrapolates(run: Run) -> None:
     place = explained(("beyond_length", "positions"), code, key="trained_lengths")
     if trained_lengths.lengths_facts() is None:
         place.caption(
-            _("This copy comes without the finished runs: produce them with `make runs`.")
+            _("This copy comes without the finished runs. Produce them with `make runs`.")
         )
         return
     with place:

@@ -35,7 +35,7 @@ from pages.ui.ways import way
 def says_target(facts: SearchFacts) -> str:
     """How far it is, how sure, and what else the search knows."""
     if facts.place is None:
-        return _("Only the start token: the decoder has generated nothing yet.")
+        return _("There is only the start token, since the decoder has generated nothing yet.")
     text = _(
         "After {step} of {n} steps, the target has a log-probability of {log_prob} nats "
         "(probability {chance}, the product over its tokens)."

@@ -159,7 +159,7 @@ def forgotten_note(run: TrainingRun | None) -> None:
     """What to say where the link names a run that is not kept (any more)."""
     name = link.value("run")
     if name and run is None:
-        text = _("The training run {name} is no longer available: start it again.")
+        text = _("The training run {name} is no longer available. Start it again.")
         st.info(text.format(name=literal(name)), icon=":material/search_off:")
 
 

@@ -78,7 +78,7 @@ def what_each_step_brings() -> None:
     place = explained(("training", "loss_curve"), code, key="staircase")
     if staircase.staircase_facts() is None:
         place.caption(
-            _("This copy comes without the finished runs: produce them with `make runs`.")
+            _("This copy comes without the finished runs. Produce them with `make runs`.")
         )
         return
     with place:

@@ -99,7 +99,7 @@ def sentence(run: Run, token: int) -> str:
 
 def _why_not(run: Run) -> str:
     if run.other == run.input:
-        return _("The other text is the same as this one: change a word in it.")
+        return _("The other text is the same as this one. Change a word in it.")
     return _("The changed part passed on the same values as before, or no later part reads them.")
 
 
