@@ -181,7 +181,7 @@ def test_the_lens(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, logit_lens.says_grid, many)
     assert "Positions 1 to 16 of 40 are shown" in said and "13 of 49 layers are shown" in said
     narrow = in_english(monkeypatch, logit_lens.says_grid, replace(many, is_narrow=True))
-    assert "The darker a cell" in narrow and "4 of 49 layers are drawn" in narrow
+    assert "The darker a cell" in narrow and "4 of 49 layers are shown" in narrow
 
 
 def test_the_surprise(monkeypatch: pytest.MonkeyPatch):
