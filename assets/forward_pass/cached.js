@@ -47,7 +47,7 @@ function cellsOfRow(context, image, at, row, share) {
 
 function frameKept(p, box) {
   p.context.strokeStyle = p.colors.text;
-  p.context.lineWidth = 1.5 / p.zoom;
+  p.context.lineWidth = Math.min(1.5 / p.zoom, box.w * 0.1);
   p.context.strokeRect(box.x, box.y, box.w, box.h);
 }
 

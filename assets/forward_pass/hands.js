@@ -187,7 +187,7 @@ function sayCell(p, cell) {
   const who = matrix.colsOf === null ? rows[row] : `${words.query} ${rows[row]}`;
   const named = move.inHead ? `${move.title}, ${words.head} ${head + 1}` : move.title;
   const isOut = Number.isNaN(value) || isRuledOut(p, cell, row, col);
-  const shown = isOut ? words.masked : `≈ ${shownNumber(value)}`;
+  const shown = isOut ? words.masked : `≈ ${shownNumber(value, matrix.strong)}`;
   return `${named} · ${who} · ${where} · ${shown}`;
 }
 
@@ -196,7 +196,7 @@ function sayAside(scene, { move, matrix, aside, row, col }) {
   const [title, column] = scene.words.asides[aside];
   const layer = scene.layers.find((each) => each.start === move.start);
   const of = matrix.cols > 1 ? ` · ${column} ${col + 1}` : "";
-  return `${layer.title} · ${title} · ${scene.tokens[matrix.rowsOf][row]}${of} · ≈ ${shownNumber(matrix.value(0, row, col))}`;
+  return `${layer.title} · ${title} · ${scene.tokens[matrix.rowsOf][row]}${of} · ≈ ${shownNumber(matrix.value(0, row, col), matrix.strong)}`;
 }
 
 function fillWords(view) {
@@ -226,7 +226,7 @@ function fillLegend(list, scene) {
     ...scene.legend.map(([part, text]) => {
       const entry = document.createElement("li");
       const swatch = document.createElement("span");
-      swatch.style.background = scene.colors[part];
+      swatch.style.background = scene.colors[part] || "currentColor";
       entry.append(swatch, text);
       return entry;
     }),

@@ -59,10 +59,11 @@ function paintLoss(p) {
     font(p, 12, i === 0 ? 700 : 400);
     context.fillStyle = i === 0 ? p.colors.pinned : p.colors.text;
     context.textAlign = "left";
-    context.fillText(fitted(context, end.label, box.w - 60), box.x, y - 7);
+    const number = isGradient ? end.score : end.percent;
+    context.fillText(fitted(context, end.label, box.w - context.measureText(number).width - 6), box.x, y - 7);
     context.fillStyle = p.colors.text;
     context.textAlign = "right";
-    context.fillText(isGradient ? end.score : end.percent, box.x + box.w, y - 7);
+    context.fillText(number, box.x + box.w, y - 7);
   });
   context.globalAlpha = 1;
 }
@@ -94,7 +95,9 @@ function labelColumns(p) {
 function paintLabels(p) {
   const { scene, layout, context } = p;
   for (const column of labelColumns(p)) {
-    rowLabels(p, column, column.stack, { align: "right", x: column.x - 12, room: layout.labels - 8 });
+    const [first] = layout.groups.filter((group) => group.stack === column.stack);
+    const room = first === layout.groups[0] ? layout.labels - 8 : Math.max(24, column.x - 16 - screen(p, first).x);
+    rowLabels(p, column, column.stack, { align: "right", x: column.x - 12, room });
   }
   for (const box of layout.heads.values()) if (box.alpha > 0.5) headLabels(p, box);
   for (const group of layout.groups) {
@@ -102,8 +105,11 @@ function paintLabels(p) {
     const move = group.moves.find((each) => !each.is_stream && !each.inHead);
     const box = move && layout.boxes.get(move.path);
     if (!box || p.zoom > 1.6) continue;
+    const { x } = screen(p, box);
+    const room = Math.min(74, x - 8);
+    if (room < 20 || x > p.width) continue; // what it would name is out of the picture, or is cut
     context.globalAlpha = group.e;
-    rowLabels(p, screen(p, box), group.stack, { align: "right", x: screen(p, box).x - 5, room: 74 });
+    rowLabels(p, screen(p, box), group.stack, { align: "right", x: x - 5, room });
     context.globalAlpha = 1;
   }
 }
@@ -161,18 +167,19 @@ function headLabels(p, box) {
   const names = [`${scene.words.head} ${box.head + 1}`, `${box.head + 1}`];
   const name = names.find((text) => context.measureText(text).width <= Math.max(corner.w, 8));
   if (name) context.fillText(name, at.x, at.y);
-  if (at.w > 260) partTitles(p, box, size);
+  if (at.w > 260 || (box.head === scene.heads - 1 && at.w > 120)) partTitles(p, box, size, at.w <= 260);
   const q = screen(p, box.parts.q);
   const queries = scene.tokens[box.group.stack];
   const keys = box.cross ? scene.tokens.encoder : queries;
   if (q.h > 12 * LEAST_PITCH * p.type || q.h / queries.length >= LEAST_PITCH) {
-    rowLabels(p, q, box.group.stack, { align: "right", x: q.x - 4, room: 90 });
+    rowLabels(p, q, box.group.stack, { align: "right", x: q.x - 4, room: Math.max(20, Math.min(90, q.x - 8)) });
     turnedLabels(p, screen(p, box.parts.pattern), keys);
   }
   context.globalAlpha = 1;
 }
 
-function partTitles(p, box, size) {
+/* Where heads are small, the last has them for all, below what is made. */
+function partTitles(p, box, size, isSmall) {
   const { context, scene } = p;
   const words = scene.words.parts;
   font(p, size);
@@ -182,11 +189,12 @@ function partTitles(p, box, size) {
   for (const [name, part] of Object.entries(box.parts)) {
     const at = screen(p, part);
     const isBeside = name === "pattern" && at.h / scene.tokens[box.group.stack].length >= LEAST_PITCH;
-    if (name === "scores" || isBeside) {
+    if (name === "scores" || isBeside || (isSmall && ["pattern", "head_out"].includes(name))) {
       context.textBaseline = "top";
       context.fillText(words[name], at.x + at.w / 2, at.y + at.h + 2);
       context.textBaseline = "bottom";
-    } else context.fillText(words[name], at.x + at.w / 2, at.y - 2);
+    } else if (name === "k") context.fillText(words[name], at.x - 10, at.y + at.h / 2 + 5);
+    else context.fillText(words[name], at.x + at.w / 2, at.y - 2);
   }
 }
 
@@ -353,6 +361,7 @@ function paintPointed(p) {
 function rowsBeside(p, { box, matrix }) {
   const at = screen(p, box);
   if (at.x < 4) namesAtEdge(p, at, matrix.rowsOf);
+  else rowLabels(p, at, matrix.rowsOf, { align: "right", x: at.x - 6, room: at.x - 10 });
   if (matrix.colsOf === null || at.y > 16) return;
   const pitch = at.w / matrix.cols;
   font(p, 13);
@@ -376,7 +385,7 @@ function paintNumbers(p, chosen) {
       const [x, y] = [box.x + (j + 0.5) * w, box.y + (i + 0.5) * h];
       if (x < 0 || y < 0 || x > p.width || y > p.height) continue;
       const [row, col] = chosen.box.isTurned ? [j, i] : [i, j];
-      context.fillText(isRuledOut(p, chosen, row, col) ? "−∞" : shownNumber(matrix.value(given, row, col)), x, y);
+      context.fillText(isRuledOut(p, chosen, row, col) ? "−∞" : shownNumber(matrix.value(given, row, col), matrix.strong), x, y);
     }
   }
 }
@@ -389,8 +398,14 @@ function isRuledOut(p, cell, row, col) {
   return progressOf(p, `${start}mask`) >= 1 && weights.isMasked(Math.min(cell.given, weights.heads - 1), row, col);
 }
 
-function shownNumber(value) {
+/* Where all numbers are small (`strong`: the large ones of the matrix), by their power of ten. */
+function shownNumber(value, strong) {
   if (Number.isNaN(value)) return "×";
+  if (value && strong < 0.05) return value.toExponential(1).replace(/e(.*)/, (_all, power) => `×10${raised(power)}`).replace("-", "−");
   const digits = Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0;
   return value.toFixed(digits).replace("-", "−");
+}
+
+function raised(power) {
+  return [...String(Number(power))].map((sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign])).join("");
 }

@@ -6,7 +6,7 @@ const BOTTOM = 26;
 const DEEP = 10; // layers, from which on each is one strip and what tokens read
 const GAP = 34;
 const CLOSED_UNITS = { embed: 1.1, position: 1.1, norm: 1, stream: 1, attend: 3.2, feed: 1.7 };
-const LABEL_UNITS = 3; // before the second text
+const LABEL_UNITS = 4.2; // before the second text
 const HEAD_SHAPE = { strip: 0.75, square: 1, gap: 0.2, title: 0.16 };
 
 function layoutOf(scene, width, height, open) {

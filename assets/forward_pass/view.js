@@ -116,6 +116,7 @@ class View {
 
   setCached(isCached) {
     this.place.cached = isCached;
+    if (isCached && this.isDone) return this.play(true);
     this.tell();
     this.wake();
   }
@@ -329,11 +330,11 @@ function secondsOfAll(view, move) {
   if (move.kind === "next") return 1.4;
   if (["embed", "logits", "choose"].includes(move.kind)) return 1.2;
   if (zoom === "model") {
-    const hurry = Math.min(1, 6 / n);
+    const hurry = Math.min(1, 4 / n);
     if (move.isBetween) return 0;
-    if (move.is_stream) return Math.max(0.22, 0.7 * hurry);
-    if (["attend", "join", "carry"].includes(move.kind)) return Math.max(0.3, 1.5 * hurry);
-    if (["feed", "narrow"].includes(move.kind)) return Math.max(0.22, 0.7 * hurry);
+    if (move.is_stream) return Math.max(0.1, 0.7 * hurry);
+    if (["attend", "join", "carry"].includes(move.kind)) return Math.max(0.2, 1.5 * hurry);
+    if (["feed", "narrow"].includes(move.kind)) return Math.max(0.1, 0.7 * hurry);
     return move.start ? 0 : 0.8;
   }
   const isClose = zoom === "head";

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from blocks.inspection.scene import Scene
+from blocks.inspection.scene_layers import keeps_a_cache
 from blocks.inspection.scene_moves import MoveKind
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
@@ -27,6 +28,7 @@ BACK = {
     "logits": N_("loss: the predicted probabilities, against the word that came"),
 }
 DRAFTED = {"logits": N_("vocabulary: the last word and each draft make a next word")}
+KEPT = N_("framed, with the KV cache on: keys and values of each token, which are kept")
 STATE = N_("{mixer}: a state is handed on from token to token")
 
 
@@ -41,6 +43,8 @@ def legend(asked: Asked, seen: Scene) -> Iterator[tuple[str, str]]:
     for part, text in {**MEANS, **more, **state}.items():
         if there.get(part, part in parts):
             yield part, _(text).format(mixer=terms.option(config.token_mixer))
+    if keeps_a_cache(asked.run) and not (asked.is_back or asked.n_drafted):
+        yield "kept", _(KEPT)
 
 
 def zone_names() -> dict[str, str]:

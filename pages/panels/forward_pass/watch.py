@@ -164,7 +164,8 @@ def how_to_read(is_back: bool) -> str:
             "Each square is a gradient: how fast the loss would rise with that number. Blue is "
             "above 0, orange below."
         )
-    return sentences(text, keys)
+    rms = _("RMS (root mean square) says how large the numbers of a token are.")
+    return sentences(text, rms, keys)
 
 
 def says_sinks(run: Run) -> str:
