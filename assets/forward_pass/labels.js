@@ -2,6 +2,7 @@
 
 const LEAST_PITCH = 9;
 const CELL_WITH_NUMBER = 34;
+const SMALL = 0.05; // of a matrix whose numbers are told by their powers of ten
 
 function font(p, size, weight = 400) {
   p.context.font = `${weight} ${size * p.type}px ${FONT}`;
@@ -96,7 +97,7 @@ function paintLabels(p) {
   const { scene, layout, context } = p;
   for (const column of labelColumns(p)) {
     const [first] = layout.groups.filter((group) => group.stack === column.stack);
-    const room = first === layout.groups[0] ? layout.labels - 8 : Math.max(24, column.x - 16 - screen(p, first).x);
+    const room = first === layout.groups[0] ? layout.labels - 8 : column.x - 12 - screen(p, first).x;
     rowLabels(p, column, column.stack, { align: "right", x: column.x - 12, room });
   }
   for (const box of layout.heads.values()) if (box.alpha > 0.5) headLabels(p, box);
@@ -376,7 +377,8 @@ function paintNumbers(p, chosen) {
   const [nRows, nCols] = chosen.box.isTurned ? [matrix.cols, matrix.rows] : [matrix.rows, matrix.cols];
   const [w, h] = [box.w / nCols, box.h / nRows];
   if (w < CELL_WITH_NUMBER || h < 12) return;
-  font(p, Math.min(15, w / 4));
+  const isTight = matrix.strong < SMALL && w < 64;
+  font(p, Math.min(15, w / (isTight ? 5 : 4)));
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.fillStyle = p.colors.text;
@@ -385,7 +387,7 @@ function paintNumbers(p, chosen) {
       const [x, y] = [box.x + (j + 0.5) * w, box.y + (i + 0.5) * h];
       if (x < 0 || y < 0 || x > p.width || y > p.height) continue;
       const [row, col] = chosen.box.isTurned ? [j, i] : [i, j];
-      context.fillText(isRuledOut(p, chosen, row, col) ? "−∞" : shownNumber(matrix.value(given, row, col), matrix.strong), x, y);
+      context.fillText(isRuledOut(p, chosen, row, col) ? "−∞" : shownNumber(matrix.value(given, row, col), matrix.strong, isTight ? 0 : 1), x, y);
     }
   }
 }
@@ -399,9 +401,9 @@ function isRuledOut(p, cell, row, col) {
 }
 
 /* Where all numbers are small (`strong`: the large ones of the matrix), by their power of ten. */
-function shownNumber(value, strong) {
+function shownNumber(value, strong, decimals = 1) {
   if (Number.isNaN(value)) return "×";
-  if (value && strong < 0.05) return value.toExponential(1).replace(/e(.*)/, (_all, power) => `×10${raised(power)}`).replace("-", "−");
+  if (value && strong < SMALL) return value.toExponential(decimals).replace(/e(.*)/, (_all, power) => `×10${raised(power)}`).replace("-", "−");
   const digits = Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0;
   return value.toFixed(digits).replace("-", "−");
 }

@@ -6,7 +6,7 @@ const BOTTOM = 26;
 const DEEP = 10; // layers, from which on each is one strip and what tokens read
 const GAP = 34;
 const CLOSED_UNITS = { embed: 1.1, position: 1.1, norm: 1, stream: 1, attend: 3.2, feed: 1.7 };
-const LABEL_UNITS = 4.2; // before the second text
+const LEADS = [46, 74]; // pixels before the second text, narrow and wide
 const HEAD_SHAPE = { strip: 0.75, square: 1, gap: 0.2, title: 0.16 };
 
 function layoutOf(scene, width, height, open) {
@@ -16,14 +16,17 @@ function layoutOf(scene, width, height, open) {
   const ends = scene.ends.length ? (isNarrow ? 108 : 190) : 24;
   const lanes = { y: TOP, h: height - TOP - BOTTOM };
   const units = plan.reduce((sum, group) => sum + group.units, 0);
-  const unit = Math.min((width - labels - ends - 16) / units, isNarrow ? 60 : 64);
+  const lead = LEADS[isNarrow ? 0 : 1];
+  const room = width - labels - ends - 16 - lead * plan.filter((group) => group.isSecond).length;
+  const unit = Math.min(room / units, isNarrow ? 60 : 64);
   const found = { boxes: new Map(), groups: [], heads: new Map(), zones: [], labels, lanes, width, height };
   let x = labels + 8;
   for (const group of plan) {
     const e = group.start ? open.get(group.start) || 0 : 0;
     const wide = openWidth(group, width);
-    const w = mix(group.units * unit, wide, e);
-    placeGroup(found, scene, group, { x, w, e, unit, lanes });
+    const own = group.isSecond ? lead : 0;
+    const w = mix(group.units * unit + own, wide, e);
+    placeGroup(found, scene, group, { x, w, e, unit, lanes, lead: own });
     x += w;
   }
   found.ends = { x: x + 12, y: lanes.y, w: ends - 24, h: lanes.h };
@@ -40,8 +43,7 @@ function planOf(scene) {
     if (["logits", "choose", "next"].includes(move.kind)) return;
     if (!group || group.start !== move.start || group.isDone || group.stack !== move.stack) {
       const isSecond = groups.length > 0 && groups.at(-1).stack !== move.stack;
-      const lead = isSecond ? LABEL_UNITS : 0;
-      group = { start: move.start, stack: move.stack, moves: [], units: lead, lead, isDone: false };
+      group = { start: move.start, stack: move.stack, moves: [], units: 0, isSecond, isDone: false };
       groups.push(group);
     }
     group.moves.push(move);
@@ -88,9 +90,9 @@ function isZone(move) {
 }
 
 /* A folded layer: strips as high as the lanes, with room between them for who reads from whom. */
-function closedBoxes(group, { x, unit, lanes }) {
+function closedBoxes(group, { x, unit, lanes, lead }) {
   const boxes = new Map();
-  let at = x + group.lead * unit;
+  let at = x + lead;
   for (const move of group.moves) {
     const w = unitsOf(move) * unit;
     const isStrip = w > 0 && !isZone(move);
