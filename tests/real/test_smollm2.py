@@ -362,5 +362,5 @@ def test_efficiency_says_what_the_file_is_rounded_to(found, folder):
     at.query_params |= {"preset": f"folder:{NAME}", "panel": "int8"}
     at.switch_page("pages/efficiency.py").run()
     assert not at.exception
-    (said,) = (each.value for each in at.caption if "already keeps" in each.value)
+    (said,) = (each.value for each in at.caption if "already quantized" in each.value)
     assert "Q4_1 (66.4 MB)" in said
