@@ -46,7 +46,7 @@ class Pass:
 
     def __post_init__(self) -> None:
         if not 0 <= self.n_new <= self.n_keys:
-            text = N_("n_new ({n_new}) is at least 0 and at most n_keys ({n_keys})")
+            text = N_("n_new ({n_new}) must be from 0 to n_keys ({n_keys})")
             raise ConfigError([Fault(text, {"n_new": self.n_new, "n_keys": self.n_keys})])
 
 

@@ -85,7 +85,7 @@ _SHEETS = {
 }
 # fmt: on
 
-HARDWARE = Table(N_("There is no data sheet of {name}: the nearest names are {names}"), _SHEETS)
+HARDWARE = Table(N_("There is no data sheet for {name}: the nearest names are {names}"), _SHEETS)
 
 
 def data_sheet(name: str) -> Hardware | None:

@@ -176,7 +176,7 @@ def _trained_fault(run: Run, budget: int) -> Fault | None:
             return with_mend(fault, mend)
     text = N_(
         "This run needs about {need} ({weights} of weights, {activations} of activations), "
-        "more than the {budget} allowed here, and trained weights fit no other sizes"
+        "more than the {budget} allowed here, and trained weights do not fit other sizes"
     )
     return Fault(text, fault.values)
 

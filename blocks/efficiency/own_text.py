@@ -137,8 +137,8 @@ def text_faults(config: ModelConfig, tokenizer: Tokenizer) -> Iterator[Fault]:
     elif config.architecture is Architecture.ENCODER and mask_id(tokenizer) < 0:
         yield Fault(
             N_(
-                "This encoder has no token that hides another one, so a text does not ask it "
-                "anything: choose a model that predicts tokens"
+                "This encoder has no mask token, so it has nothing to predict in a text: "
+                "choose a model that predicts tokens"
             )
         )
     elif not config.architecture.reads_tokens:

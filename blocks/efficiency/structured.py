@@ -119,7 +119,7 @@ def config_without_heads(config: ModelConfig, n_removed: int) -> ModelConfig:
     is_biased = config.position.position_kind is PositionKind.ALIBI or _has_relative_bias(config)
     if n_removed and is_biased:
         raise ConfigError(
-            [Fault(N_("Each head treats distance in its own way here: keep all heads"))]
+            [Fault(N_("Each head here treats distance in its own way: keep all heads"))]
         )
     n_left, per_group = config.n_kv_heads - n_removed, config.n_heads // config.n_kv_heads
     return config.replace(n_heads=n_left * per_group, n_kv_heads=n_left, d_head=config.d_head)
@@ -177,7 +177,7 @@ def config_without_layers(config: ModelConfig, removed: tuple[int, ...]) -> Mode
         raise ConfigError([Fault(text, {"n": min(absent), "mend": depth - 1})])
     _check_some_left("n_layers", len(out), depth)
     if out and not config.has_equal_layers:
-        raise ConfigError([Fault(N_("Layers are not all alike here: keep all layers"))])
+        raise ConfigError([Fault(N_("The layers here are not all alike: keep all layers"))])
     fewer = {"n_layers": config.n_layers - len(out)}
     if is_pair:
         fewer["n_decoder_layers"] = config.n_decoder_layers - len(out)
@@ -226,6 +226,6 @@ def _renumbered(name: str, removed: set[int]) -> str:
 
 def _check_some_left(field: str, n_removed: int, n: int) -> None:
     if not 0 <= n_removed < n:
-        text = N_("Removing {n} of {of} ({name}) leaves none: remove at most {mend}")
+        text = N_("Removing {n} of {of} ({name}) would leave none: remove at most {mend}")
         values = {"n": n_removed, "of": n, "name": field, "mend": n - 1}
         raise ConfigError([Fault(text, values)])

@@ -295,7 +295,7 @@ def _prompt(options: argparse.Namespace, model: Opened) -> list[int]:
     if not options.ask or not options.text:
         return _ids(options, model)
     if model.chat is None or not isinstance(model.tokenizer, PublishedTokenizer):
-        raise ConfigError([Fault(N_("This model cannot be asked: leave out --ask"))])
+        raise ConfigError([Fault(N_("This model cannot be asked questions: leave out --ask"))])
     return [piece.token_id for piece in model.chat.prompt(options.text, model.tokenizer)]
 
 

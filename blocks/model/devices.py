@@ -38,7 +38,7 @@ def check_dtype(dtype: object) -> None:
     if not isinstance(dtype, torch.dtype):
         raise ConfigError([Fault(N_("{value} is not a torch.dtype: use {mend}"), values)])
     if not dtype.is_floating_point:
-        raise ConfigError([Fault(N_("{value} is no format of weights: use {mend}"), values)])
+        raise ConfigError([Fault(N_("{value} is not a weight format: use {mend}"), values)])
 
 
 def available_devices() -> tuple[str, ...]:

@@ -100,12 +100,14 @@ def _placement_faults(config: Any) -> Iterator[Fault]:
         return
     if config.attention_only:
         text = N_(
-            "“parallel” joins attention and feed-forward, but attention_only has only "
-            "attention: use “pre”"
+            "“parallel” puts attention and feed-forward side by side, but attention_only has "
+            "only attention: use “pre”"
         )
         yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
     elif config.architecture is Architecture.ENCODER_DECODER:
-        text = N_("“parallel” joins two sub-layers, but a decoder layer has three: use “pre”")
+        text = N_(
+            "“parallel” puts two sub-layers side by side, but a decoder layer has three: use “pre”"
+        )
         yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
 
 

@@ -57,11 +57,12 @@ def _ids_fault(ids: object, vocab_size: int) -> Fault | None:
         )
         return Fault(text, {"value": reprlib.repr(ids)})
     if ids.dtype not in (torch.int64, torch.int32):
-        text = N_("Token ids are int64 or int32, but these are {dtype}: use x.long()")
+        text = N_("Token ids must be int64 or int32, but these are {dtype}: use x.long()")
         return Fault(text, {"dtype": _name(ids.dtype)})
     if ids.dim() != 2:
         text = N_(
-            "Token ids have shape (batch, seq), but these have {shape}: use x.reshape({rows}, -1)"
+            "Token ids must have shape (batch, seq), but these have {shape}: use "
+            "x.reshape({rows}, -1)"
         )
         rows = ids.shape[0] if ids.dim() > 2 else 1
         return Fault(text, {"shape": _shape(ids), "rows": rows})

@@ -82,7 +82,9 @@ class Intervention:
                 text = N_("{name} ({value}) counts from 0: use 0 or more")
                 raise ConfigError([Fault(text, {"name": name, "value": number})])
         if self.head is not None and not self.part.is_head:
-            text = N_("{part} is of no single head: leave head out, or change {head_part}")
+            text = N_(
+                "{part} does not belong to a single head: leave head out, or change {head_part}"
+            )
             values = {"part": str(self.part), "head_part": str(Part.HEAD)}
             raise ConfigError([Fault(text, values)])
 
@@ -131,7 +133,7 @@ class Intervention:
 
 def _check_place(name: str, number: int, n: int) -> None:
     if number >= n:
-        text = N_("{name} ({value}) is not there: use 0 to {last}")
+        text = N_("{name} ({value}) does not exist here: use 0 to {last}")
         raise ConfigError([Fault(text, {"name": name, "value": number, "last": n - 1})])
 
 
@@ -195,7 +197,7 @@ def replacements(
 
 def _patched_from(patch: Intervention, other: Recording | None) -> Tensor:
     if other is None:
-        text = N_("{change} takes values of another input: add other=record(model, other_input)")
+        text = N_("{change} takes values from another input: add other=record(model, other_input)")
         raise ConfigError([Fault(text, {"change": str(patch)})])
     return other.tensor(patch.path)
 

@@ -90,7 +90,7 @@ def _is_named(path: str, names: Collection[str]) -> bool:
 
 def _missed_fault(name: str, names: Collection[str]) -> Fault:
     if name in names:
-        text = N_("Nothing passed {name} in this pass, so nothing was replaced: leave it out")
+        text = N_("This pass did not go through {name}, so nothing was replaced: leave it out")
         return Fault(text, {"name": name})
     text = N_("Nothing here is called {name}: the nearest names are {names}")
     return Fault(text, {"name": name, "names": nearest_names(name, names)})
@@ -98,15 +98,15 @@ def _missed_fault(name: str, names: Collection[str]) -> Fault:
 
 def _unrecorded_fault(path: str, kept: Collection[str]) -> Fault:
     if not kept:
-        text = N_("This recording kept no tensor: record again with keep=[“{name}”]")
+        text = N_("This recording kept no tensors: record again with keep=[“{name}”]")
         return Fault(text, {"name": path})
     text = N_("{name} is not in this recording: the nearest names are {names}")
     return Fault(text, {"name": path, "names": nearest_names(path, kept)})
 
 
 NO_MAPPING = N_(
-    "replace maps names of probes to functions, but this is {value}: use "
-    "replacements(…) of blocks.observe.interventions"
+    "replace must map names of probes to functions, but this is {value}: use replacements(…) "
+    "from blocks.observe.interventions"
 )
 
 

@@ -174,5 +174,5 @@ def _damaged(name: str) -> ConfigError:
 
 
 def _not_read(key: str, value: object) -> ConfigError:
-    text = N_("{key} is {value} in the GGUF file, which is not understood here")
+    text = N_("{key} is {value} in the GGUF file, which is not supported here")
     return ConfigError([Fault(text, {"key": key, "value": ascii(value)[:40]})])

@@ -147,9 +147,9 @@ def teaching_faults(student: ModelConfig, seq_len: int, teaching: Teaching) -> I
 
 def _heads_fault(student: ModelConfig, teacher: ModelConfig) -> Fault:
     text = N_(
-        "Heads per layer: {n} in the student, {of} in the teacher; they cannot be compared "
-        "one by one. Compare relations in the last layer, or choose a student with as many "
-        "heads as the teacher"
+        "The student and the teacher have different numbers of heads per layer ({n} and "
+        "{of}), so the heads cannot be compared one by one. Compare relations in the last "
+        "layer, or choose a student with as many heads as the teacher"
     )
     mend = {"attention_target": AttentionTarget.RELATIONS}
     return Fault(text, {"n": student.n_heads, "of": teacher.n_heads}, mend)

@@ -111,7 +111,11 @@ class Keys:
             self._say(N_("{name} must be a whole number, but is {value}"), name)
         elif not least <= found <= LARGEST_SIZE:
             bounds = {"least": least, "most": f"{LARGEST_SIZE:,}"}
-            self._say(N_("{name} is {value}; sizes here go from {least} to {most}"), name, **bounds)
+            self._say(
+                N_("{name} is {value}, but sizes here must be from {least} to {most}"),
+                name,
+                **bounds,
+            )
         else:
             return found
         return max(1, least)
@@ -400,7 +404,9 @@ def _every_full(keys: Keys, other: str, *, first: bool = False) -> int | None:
     return found or 0
 
 
-NO_RHYTHM = N_("{name} is {value}; here {full} may be all, none or every n-th of the {n} layers")
+NO_RHYTHM = N_(
+    "{name} is {value}, but here {full} must be all, none or every n-th of the {n} layers"
+)
 
 
 def _rhythm(marked: Sequence[bool], *, first: bool = False) -> int | None:
@@ -470,7 +476,9 @@ def _gated_shared(keys: Keys) -> Values:
     name = "shared_expert_intermediate_size"
     width, each = keys.size(name), keys.size("moe_intermediate_size")
     if width % each:
-        text = N_("{name} is {value}; here it must be a multiple of moe_intermediate_size ({each})")
+        text = N_(
+            "{name} is {value}, but here it must be a multiple of moe_intermediate_size ({each})"
+        )
         keys.refuse(name, text, each=each)
     return {"n_shared_experts": max(1, width // each), "shared_expert_gate": True}
 
@@ -1233,7 +1241,9 @@ def parsed(text: str) -> Values:
     except ConfigError:
         raise
     except UnicodeEncodeError:
-        raise _refusal(N_("The text has half a surrogate pair, which is no character")) from None
+        raise _refusal(
+            N_("The text contains an unpaired surrogate, which is not a character")
+        ) from None
     except RecursionError:
         raise _refusal(N_("The text is nested too deeply for a config.json")) from None
     except json.JSONDecodeError as error:

@@ -112,7 +112,7 @@ def stored(folder: Path) -> dict[str, Stored]:
     promised = _index(folder) if not has(folder, WHOLE) and has(folder, INDEX) else {}
     names = sorted({*promised.values()}) or [_only_file(folder)]
     if len(names) > MOST_SHARDS:
-        text = N_("The index names {n} files; at most {most} are opened")
+        text = N_("The index lists {n} files, but at most {most} can be opened")
         raise refusal(text, n=len(names), most=MOST_SHARDS)
     found: dict[str, Stored] = {}
     for name in names:

@@ -56,7 +56,7 @@ LONG_FACTORS = {
     "short_factor": "rope_factors_short.weight",
     "long_factor": "rope_factors_long.weight",
 }
-NOT_UNDERSTOOD = N_("{name} in the GGUF file is not understood here: use the safetensors files")
+NOT_UNDERSTOOD = N_("{name} in the GGUF file is not supported here: use the safetensors files")
 
 
 class Metadata:
@@ -105,7 +105,7 @@ def config_values(metadata: Mapping[str, Any], tensors: Tensors) -> Values:
     """Return what a config.json would say of this model. Raises `ConfigError`."""
     found = Metadata(metadata, tensors)
     if not isinstance(found.architecture, str) or found.architecture not in READERS:
-        text = N_("GGUF files of {name} are not read here; supported: {known}")
+        text = N_("GGUF files of {name} models cannot be read here; supported: {known}")
         name = ascii(found.architecture)[1:-1][:40]
         raise refusal(text, name=name, known=nearest_names(name, READERS, len(READERS)))
     values = READERS[found.architecture](found)
@@ -285,7 +285,7 @@ def _of_llama_kind(found: Metadata, family: str) -> Values:
         values["head_dim"] = d_model // n_heads
     n_values = found.get("attention.value_length")
     if n_values not in (None, values.get("head_dim")):
-        text = N_("Keys of {keys} and values of {values} numbers a head are not read here")
+        text = N_("Heads with keys of {keys} numbers and values of {values} are not supported here")
         raise refusal(text, keys=values.get("head_dim"), values=ascii(n_values)[:40])
     return {**values, **_stretched(found, values)}
 

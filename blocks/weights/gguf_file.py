@@ -92,7 +92,10 @@ def _read(mapped: mmap.mmap, name: str) -> GgufFile:
     header = _Header(mapped, 4)
     version = header.number("<u4")
     if version not in VERSIONS:
-        text = N_("{name} is GGUF of version {version}; versions 2 and 3 are read: convert it anew")
+        text = N_(
+            "{name} is in GGUF version {version}, but only versions 2 and 3 can be read: convert "
+            "it again"
+        )
         raise refusal(text, name=name, version=version)
     n_tensors, n_entries = header.number("<u8"), header.number("<u8")
     if n_tensors > MOST_TENSORS:
@@ -108,7 +111,9 @@ def _read(mapped: mmap.mmap, name: str) -> GgufFile:
     file = name.removesuffix(GGUF) + GGUF  # Ollama's files have no ending
     tensors = {row.name: row.stored(mapped, start, file) for row in rows}
     if len(tensors) < len(rows):
-        raise refusal(N_("{name} names a tensor twice: convert it again"), name=name)
+        raise refusal(
+            N_("{name} contains two tensors with the same name: convert it again"), name=name
+        )
     return GgufFile(metadata, tensors)
 
 
@@ -200,7 +205,9 @@ class _Row:
         from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
 
         if self.kind not in {each.value for each in GGMLQuantizationType}:
-            text = N_("{name} is stored in format {kind}, which is not known here: convert it anew")
+            text = N_(
+                "{name} is stored in format {kind}, which is not supported here: convert it again"
+            )
             raise refusal(text, name=self.name[:80], kind=self.kind)
         kind = GGMLQuantizationType(self.kind)
         per_block, block_bytes = GGML_QUANT_SIZES[kind]

@@ -31,7 +31,7 @@ ENDINGS = (".weight", ".bias")
 LAYOUT = Layout(
     rows=(),
     aside={
-        re.escape(name): N_("factors of RoPE, which the configuration says")
+        re.escape(name): N_("RoPE factors, already given in the configuration")
         for name in (FACTORS, *LONG_FACTORS.values())
     },
 )

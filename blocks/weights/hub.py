@@ -89,7 +89,7 @@ def hub_model(name: str, door: Door) -> HubModel:
     """What the hub holds under this name, and may be fetched. Raises `ConfigError`."""
     if not NAME.fullmatch(name) or ".." in name:
         raise refusal(
-            N_("{name} is not the name of a model on the hub: enter owner/model"), name=name
+            N_("{name} is not the name of a model on the Hub: enter owner/model"), name=name
         )
     library = _library()
     try:
@@ -115,7 +115,7 @@ def only_one(door: Door) -> Iterator[None]:
         with FileLock(locks / "blockscope.lock", timeout=0):
             yield
     except Timeout:
-        text = N_("Another model is being fetched here: try again when it has arrived")
+        text = N_("Another model is being downloaded here: try again when that is done")
         raise refusal(text) from None
 
 
@@ -172,7 +172,7 @@ def _file(model: HubModel, name: str, size: int, door: Door) -> _File:
     metadata = _metadata(model, name, door)
     digest = str(metadata.etag)
     if metadata.size != size or not DIGEST.fullmatch(digest):
-        raise refusal(N_("{name} has changed on the hub: look the model up again"), name=name)
+        raise refusal(N_("{name} has changed on the Hub: look the model up again"), name=name)
     return _File(
         name, _url(model, name), size, folder_of(door.cache, model.name) / "blobs" / digest
     )
@@ -190,7 +190,7 @@ def _bring(file: _File, door: Door, said: Callable[[int], None], before: int) ->
         )
     if _digest(file.partial, file.blob.name) != file.blob.name:
         file.partial.unlink()
-        text = N_("{name} arrived damaged from the hub and was deleted: try again")
+        text = N_("The download of {name} from the Hub was damaged and has been deleted: try again")
         raise refusal(text, name=file.name)
     file.partial.replace(file.blob)
 
@@ -224,7 +224,7 @@ class _Coming(io.BufferedWriter):
     def write(self, piece: Any) -> int:
         """Raises `ConfigError` where more comes than was promised."""
         if self.tell() + len(piece) > self.most:
-            raise refusal(N_("The hub sent more bytes than it listed: look the model up again"))
+            raise refusal(N_("The Hub sent more bytes than it had listed: look the model up again"))
         n_bytes = super().write(piece)
         self.said(self.tell())
         return n_bytes
@@ -244,8 +244,8 @@ def _check_room(model: HubModel, need: int, folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if need > free:
         text = N_(
-            "{name} needs {need} more on the disk, which has {free} free: delete something there, "
-            "or choose a smaller model"
+            "{name} needs {need} more disk space, but only {free} is free: delete some files,"
+            " or choose a smaller model"
         )
         raise refusal(text, name=model.name, need=bytes_text(need), free=bytes_text(free))
 
@@ -258,20 +258,20 @@ def _refused(name: str, error: Exception, door: Door) -> ConfigError:
     status = getattr(getattr(error, "response", None), "status_code", None)
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         text = N_(
-            "The disk is full: delete something there and try again. What has arrived of {name} "
-            "is kept"
+            "The disk is full: delete some files and try again. The part of {name} that is "
+            "already downloaded is kept"
         )
     elif isinstance(error, errors.GatedRepoError) or status == 403:
         text = GATED if door.has_account else GATED_FOR_ALL
     elif isinstance(error, errors.RepositoryNotFoundError) or status in (401, 404):
         text = N_(
-            "The hub has no model {name}, or it is private: check the name, or log in with "
+            "The Hub has no model {name}, or it is private: check the name, or log in with "
             "`hf auth login`"
         )
     else:
         text = N_(
-            "{name} could not be fetched from the hub ({why}): check the network and try again. "
-            "What has arrived is kept"
+            "{name} could not be downloaded from the Hub ({why}): check the network and try "
+            "again. The part already downloaded is kept"
         )
     page = f"{_endpoint()}/{name}"
     return refusal(text, name=name, page=page, why=type(error).__name__)
@@ -282,8 +282,8 @@ GATED = N_(
     "and try again"
 )
 GATED_FOR_ALL = N_(
-    "{name} is gated: its license has to be accepted with an account, and this server fetches "
-    "without one. Choose another model"
+    "{name} is gated: its license must be accepted with an account, and this server downloads"
+    " without one. Choose another model"
 )
 
 
@@ -306,7 +306,10 @@ def _endpoint() -> str:
 def _library() -> Any:
     """`huggingface_hub`, which then tells nobody what it is used for. Raises `ConfigError`."""
     if not is_installed():
-        text = N_("The hub needs a library that is not installed: pip install huggingface_hub")
+        text = N_(
+            "Downloading from the Hub needs a library that is not installed: pip install "
+            "huggingface_hub"
+        )
         raise refusal(text)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # read where it is imported
     return importlib.import_module("huggingface_hub")
@@ -330,7 +333,8 @@ def _wanted(name: str, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
         tables, weights = [], sorted(filter(_rank, sizes), key=lambda each: (_rank(each), each))[:1]
     if not weights:
         text = N_(
-            "{name} has neither safetensors nor GGUF files on the hub, and no others are opened"
+            "{name} has neither safetensors nor GGUF files on the Hub, and other formats are "
+            "never opened"
         )
         raise refusal(text, name=name)
     return tuple((each, sizes[each]) for each in (*tables, *weights))

@@ -89,7 +89,7 @@ class Published:
     def prompt(self, question: str) -> list[int]:
         """The token ids of a question in the chat template of this model. Raises `ConfigError`."""
         if self.tokenizer is None:
-            raise refusal(N_("This model has no tokenizer, so no question can be put to it"))
+            raise refusal(N_("This model has no tokenizer, so it cannot be asked questions"))
         return [piece.token_id for piece in self.chat.prompt(question, self.tokenizer)]
 
     def answer(
@@ -260,7 +260,9 @@ class Source(NamedTuple):
 def _source(path: Path) -> Source:
     """What lies in a folder or a GGUF file, or in the one of a folder. Raises `ConfigError`."""
     if not path.exists():
-        raise refusal(N_("{name} is not there: check the path"), name=ascii(str(path))[1:-1][:200])
+        raise refusal(
+            N_("{name} does not exist: check the path"), name=ascii(str(path))[1:-1][:200]
+        )
     if path.is_dir() and not files.has(path, files.CONFIG):
         found = [each.name for each in path.glob("*" + files.GGUF)]
         return _of_gguf(files.inside(path, found[0])) if len(found) == 1 else _of_folder(path)
@@ -270,7 +272,9 @@ def _source(path: Path) -> Source:
 def _of_gguf(path: Path) -> Source:
     file = read_gguf(path)
     if file.metadata.get(PARTS, 1) != 1:
-        text = N_("{name} is one part of several: join them with llama-gguf-split --merge")
+        text = N_(
+            "{name} is only one part of a split file: join the parts with llama-gguf-split --merge"
+        )
         raise refusal(text, name=ascii(path.name)[1:-1][:80])
     values = config_values(file.metadata, file.tensors)
     read, config = _checked(json.dumps(values))
@@ -339,7 +343,9 @@ def _check_counts(config: ModelConfig, n_found: int, *, is_stacked: bool) -> Non
     n_experts = config.n_expert_layers * config.n_experts
     n_parts = n_layers if is_stacked else n_layers + n_experts - config.n_expert_layers
     if is_stacked and n_experts > MOST_STACKED:
-        said = N_("The configuration asks for {n} experts in all; at most {most} can be built here")
+        said = N_(
+            "The configuration asks for {n} experts in all, but at most {most} can be built here"
+        )
         raise refusal(said, n=f"{n_experts:,}", most=f"{MOST_STACKED:,}")
     if LEAST_OF_A_LAYER * n_parts > n_found:
         said = N_(

@@ -179,7 +179,10 @@ class Queue:
             text = N_("Your waiting runs: {value} (at most {most} allowed). Wait or stop one")
             return Fault(text, {"value": waiting.count(owner), "most": room.of_one})
         if len(waiting) >= room.in_all:
-            text = N_("{value} runs are waiting; {most} are allowed: try again in a few minutes")
+            text = N_(
+                "{value} runs are already waiting, and at most {most} may wait: try again in a few "
+                "minutes"
+            )
             return Fault(text, {"value": len(waiting), "most": room.in_all})
         return None
 

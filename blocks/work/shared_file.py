@@ -12,9 +12,9 @@ from blocks.model.faults import N_, ConfigError, Fault
 
 PATIENCE = 3.0  # seconds for which one waits for another process that writes
 ASIDE = ".broken"
-BUSY = N_("Other work is using {file} on the server: try again in a moment")
+BUSY = N_("Another task is using {file} on the server: try again in a moment")
 UNUSABLE = N_("The server cannot use {file} ({error}): ask its administrator")
-DAMAGED = N_("{file} on the server was damaged and has been begun anew: try again")
+DAMAGED = N_("{file} on the server was damaged and has been created again: try again")
 logger = logging.getLogger(__name__)
 
 

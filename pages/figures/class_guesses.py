@@ -124,7 +124,7 @@ def _namer(found: ClassGuesses) -> Callable[[tuple[int, ...]], str]:
 def _title(found: ClassGuesses, _: Translate) -> str:
     if not found.truth:
         return _("What the class guesses")
-    return _("What the class guessed; blue: what was measured")
+    return _("The guesses of the class; the measurement is blue")
 
 
 def _dots(found: ClassGuesses, _: Translate) -> Picture:

@@ -62,9 +62,9 @@ def _note(faults: tuple[Fault, ...], ledger: Ledger | None = None) -> None:
 def _upload() -> None:
     st.file_uploader(
         _(
-            "config.json, tokenizer.json and safetensors files (of a chat model also "
-            "tokenizer_config.json, chat_template.jinja and generation_config.json), one GGUF "
-            "file, or one file saved by Blockscope"
+            "config.json, tokenizer.json and safetensors files (for a chat model, also "
+            "tokenizer_config.json, chat_template.jinja and generation_config.json), one GGUF"
+            " file, or one file saved by Blockscope"
         ),
         ("json", "jinja", "safetensors", "gguf"),
         accept_multiple_files=True,
@@ -128,7 +128,7 @@ def from_hub(name: str, *, key: str) -> None:
     if found is None or found.name != name:
         return
     st.caption(says_found(found))
-    if st.button(_("Fetch and open"), icon=":material/download:", key=f"{key}_fetch"):
+    if st.button(_("Download and open"), icon=":material/download:", key=f"{key}_fetch"):
         _fetch(found, key)
 
 
@@ -136,9 +136,9 @@ def says_found(found: HubModel) -> str:
     """What would be fetched, and which of several GGUF files."""
     (first, _size), size = found.files[0], bytes_text(found.n_bytes)
     if first.endswith(GGUF):
-        text = _("{name}: {file}, {size} to fetch.")
+        text = _("{name}: {file}, {size} to download.")
         return text.format(name=literal(found.name), file=literal(first), size=size)
-    text = _("{name}: {n} files, {size} to fetch.")
+    text = _("{name}: {n} files, {size} to download.")
     return text.format(name=literal(found.name), n=len(found.files), size=size)
 
 

@@ -48,8 +48,11 @@ WEIGHTS = (".safetensors", GGUF)
 NOT_HERE = {
     UPLOAD: N_("{name} was uploaded by a user and is not on this server: upload its files again"),
     FOLDER: N_("{name} is not among the folders on this server: ask the administrator"),
-    LOCAL: N_("{name} is not among the models that other programs keep here, or is not offered"),
-    HUB: N_("{name} has not been fetched from the Hub to this server: fetch it first"),
+    LOCAL: N_(
+        "{name} is not among the models that other programs store on this machine, or is not "
+        "offered here"
+    ),
+    HUB: N_("{name} has not been downloaded from the Hub to this server: download it first"),
 }
 
 
@@ -426,7 +429,7 @@ def _checked(files: Sequence[Upload]) -> dict[str, Upload]:
         if not is_plain or name.startswith(".") or len(name) > 200:
             faults.append(Fault(N_("{name} is not a valid file name"), said))
         elif name not in places.TABLES and not name.endswith(WEIGHTS):
-            text = N_("{name} is not read here: use {names}, and .safetensors or .gguf files")
+            text = N_("{name} cannot be read here: upload {names}, or .safetensors or .gguf files")
             faults.append(Fault(text, {**said, "names": ", ".join(places.TABLES)}))
         elif name in named:
             faults.append(Fault(N_("{name} was uploaded twice"), said))

@@ -45,9 +45,9 @@ def _seconds(seen: Recording) -> float:
 
 
 def _says_share(reached: SheetShare) -> str:
-    text = _("Its weights were read at {share} of the {rate}B/s that the data sheet promises.")
+    text = _("Its weights were read at {share} of the {rate}B/s given in the data sheet.")
     if reached.bound is Bound.COMPUTE:
-        text = _("It computed at {share} of the {rate}FLOP/s that the data sheet promises.")
+        text = _("It computed at {share} of the {rate}FLOP/s given in the data sheet.")
     return text.format(share=percent(reached.share), rate=with_prefix(reached.rate))
 
 
@@ -69,9 +69,9 @@ def says_budget(device: str) -> str:
 def says_training(device: str) -> str:
     """What a training may have there, and which settings allow more."""
     text = _(
-        "On {device} a training may have {steps:,} steps, {parameters:,} parameters and {memory}. "
-        "The server’s settings BLOCKSCOPE_TRAINING_STEPS, BLOCKSCOPE_TRAINING_PARAMETERS and "
-        "BLOCKSCOPE_TRAINING_GIB allow more."
+        "On {device}, a training run may use up to {steps:,} steps, {parameters:,} parameters"
+        " and {memory}. The server’s settings BLOCKSCOPE_TRAINING_STEPS, "
+        "BLOCKSCOPE_TRAINING_PARAMETERS and BLOCKSCOPE_TRAINING_GIB can raise these limits."
     )
     return text.format(
         device=devices.device_name(device),

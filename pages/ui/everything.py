@@ -16,8 +16,8 @@ ALL = "all"  # in the link, in the place of a panel
 ABOUT = ("preset", "weights", "mask_kind", "seed", "device", "dtype")
 MEGABYTE = 1e6
 WHAT_IT_HOLDS = N_(
-    "One file that opens offline: questions, pictures, sentences, explanations and formulas as "
-    "shown here, with settings, input, seed and link."
+    "This makes one file that opens offline. It contains the questions, pictures, sentences, "
+    "explanations and formulas as shown here, with the settings, input, seed and link."
 )
 ASKED = "one_file_asked"
 Draw = Callable[[], Callable[[], None] | None]

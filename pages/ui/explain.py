@@ -85,7 +85,7 @@ TITLES = {
     "beam_search": N_("Greedy and beam search"),
     "without_source": N_("Without the source"),
     "architectures": N_("Three architectures"),
-    "span_corruption": N_("What each architecture is trained on"),
+    "span_corruption": N_("What each architecture is trained to do"),
     "flops": N_("Counting FLOPs"),
     "backward_flops": N_("Backward pass, prefill and decode"),
     "crossover": N_("n² versus n"),

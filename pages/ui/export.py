@@ -55,7 +55,7 @@ def take_away(
         download("config.json", lambda: json.dumps(flat, indent=2), "application/json")
         download("pictures.html", pictures_file(figures, caption), "text/html")
     if tables:
-        st.caption(_("Tables count layers, heads and tokens from 1, as the screen does."))
+        st.caption(_("Tables count layers, heads and tokens from 1, as on the screen."))
     st.segmented_control(
         _("File format for the camera button above each picture"),
         PICTURE_FORMATS,

@@ -40,7 +40,7 @@ INSIDE = {
     "scaling.csv": N_("Softmax with and without √d"),
     "search.csv": N_("All candidates of the search"),
     "surprise.csv": N_("Surprisal of each token"),
-    "tokens.csv": N_("Tokens and their numbers"),
+    "tokens.csv": N_("Tokens and their ids"),
     "training.csv": N_("Cost of the training"),
     "training.json": N_("Settings of the training"),
     "weight_bins.csv": N_("Histograms of the weights"),

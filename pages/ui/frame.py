@@ -286,7 +286,9 @@ def _ways_to_count(found: brought.Brought | None) -> None:
     if found is None or found.counted is None:
         return
     preset = pasted.preset_of(brought.title(link.refused()), found.counted)
-    text = _("Its parameters and its cost are counted from its configuration, without weights.")
+    text = _(
+        "Its parameters and its cost can be counted from its configuration alone, without weights."
+    )
     st.caption(text)
     with st.container(horizontal=True, key="ways_to_count"):
         for path, label in (

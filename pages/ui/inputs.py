@@ -186,7 +186,7 @@ def _tokens_note(run: Run) -> None:
         if said := weights.says_numbers(tokens.tokenizer()):
             st.caption(said)
     if left_out:
-        note = _("Not in this model's vocabulary, so left out: {signs}.")
+        note = _("These characters are not in this model's vocabulary and were left out: {signs}.")
         st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))
 
 
@@ -210,12 +210,12 @@ def kept_note(text: str) -> str:
     """How much of a typed text is kept, and how much of it a link carries; empty where all is."""
     n_typed, cut, held = link.n_characters(text), "", ""
     if n_typed > len(text):
-        said = _("Of {typed:,} characters, the first {kept:,} are kept.")
+        said = _("Only the first {kept:,} of {typed:,} characters are kept.")
         cut = said.format(typed=n_typed, kept=len(text))
     if len(text) > MAX_CHARACTERS:
         said = _(
-            "The link carries the first {n:,} characters; the rest stays in this session: to "
-            "share the whole text, send it along."
+            "The link carries only the first {n:,} characters; the rest stays in this "
+            "session. To share the whole text, send it along with the link."
         )
         held = said.format(n=MAX_CHARACTERS)
     return sentences(cut, held)
@@ -228,7 +228,9 @@ def _cut_note(text: str, total: int, n_shown: int) -> str:
     if total > n_shown:
         said = _("The text has {total:,} tokens; the first {shown:,} are used.")
         if is_cut:
-            said = _("They make {total:,} tokens, of which the first {shown:,} are used.")
+            said = _(
+                "These characters make {total:,} tokens, of which the first {shown:,} are used."
+            )
         used = said.format(total=total, shown=n_shown)
     return sentences(kept, used)
 
@@ -268,7 +270,7 @@ def _painted_note() -> str:
     """For how many tokens a mask was painted, and what holds beyond them."""
     side = link.value("painted").partition(".")[0]
     if not side:
-        return _("Nothing is painted yet, so the mask is causal. Paint one on the Masks page.")
+        return _("No mask is painted yet, so the causal mask is used. Paint one on the Masks page.")
     text = _(
         "Painted for {n} tokens: for a longer text, the rest of the mask is causal; for a "
         "shorter one, the mask is cropped."

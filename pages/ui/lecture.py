@@ -117,7 +117,7 @@ def draw(title: str, show: str, query: Mapping[str, str]) -> None:
     file = st.file_uploader(_("Open a saved lecture"), ("md",), max_upload_size=1, key="lecture_md")
     if file is not None:
         st.button(
-            _("Take this file as my lecture"), on_click=_open, args=(file.getvalue(),), key="take"
+            _("Use this file as my lecture"), on_click=_open, args=(file.getvalue(),), key="take"
         )
     if fault := st.session_state.pop("lecture_fault", None):
         st.error(say_fault(fault), icon=":material/block:")
@@ -129,7 +129,7 @@ def _whole_link() -> None:
         st.caption(_("This lecture is too long for a link: save it as a file."))
         return
     root = address.of_this_page().text.rpartition("/")[0]
-    st.caption(_("The link of your lecture opens its first panel in Present, on any device:"))
+    st.caption(_("The link to your lecture opens its first panel in Present, on any device:"))
     st.code(f"{root}/{steps()[0].page}?{urlencode(_query(0))}", language=None, wrap_lines=True)
 
 

@@ -208,7 +208,7 @@ def _as_long_as_may_be(name: str, found: Any) -> Any:
     """A text as a session holds it; where it is cut, the reader is told."""
     if name not in TEXTS or len(found) <= TYPED_CHARACTERS:
         return found
-    text = _("The text was cut to its first {n:,} characters: more are not read here.")
+    text = _("The text was cut to its first {n:,} characters, the most that can be read here.")
     st.toast(text.format(n=TYPED_CHARACTERS), icon=":material/content_cut:")
     kept = found[:TYPED_CHARACTERS]
     _note_cut(name, found, kept)

@@ -34,9 +34,9 @@ def no_attention(config: ModelConfig, place: str) -> None:
         only_some(config, place)
         return
     text = _(
-        "No attention pattern: tokens are mixed by a {mixer} layer. It keeps a fixed-size "
-        "state and never compares two tokens, so no query attends to any key. Choose "
-        "attention to see this panel."
+        "There is no attention pattern here: tokens are mixed by a {mixer} layer. It keeps a "
+        "fixed-size state and never compares two tokens, so no query attends to any key. "
+        "Choose attention to see this panel."
     )
     code = source.part_source(config, "attention")
     said = explained(("token_mixers",), code, key=f"no_attention_{place}")
@@ -47,8 +47,9 @@ def no_attention(config: ModelConfig, place: str) -> None:
 def only_some(config: ModelConfig, place: str) -> None:
     """A panel that follows attention through the whole stack, of which only some layers attend."""
     text = _(
-        "Layers that attend: {attending} of {n}. The others keep a state ({mixer}), through "
-        "which attention cannot be traced. This panel needs attention in every layer."
+        "Attention is used in only {attending} of the {n} layers. The others keep a state "
+        "({mixer}), through which attention cannot be traced. This panel needs attention in "
+        "every layer."
     )
     code = source.part_source(config, "attention")
     said = explained(("token_mixers",), code, key=f"some_{place}")
@@ -100,12 +101,13 @@ def says_mask(config: ModelConfig) -> str:
     if config.attends:
         return ""
     text = _(
-        "A {mixer} layer reads from left to right, padding included: the mask has no effect on it."
+        "A {mixer} layer reads everything from left to right, padding included, so the mask "
+        "has no effect on it."
     )
     if config.is_hybrid:
         text = _(
-            "Layers with a state ({mixer}) read from left to right, padding included: the "
-            "mask has no effect on them."
+            "Layers with a state ({mixer}) read everything from left to right, padding "
+            "included, so the mask has no effect on them."
         )
     return text.format(mixer=terms.option(config.token_mixer))
 

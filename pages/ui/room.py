@@ -85,8 +85,8 @@ class _Waiting:
             return
         self.place = self.place or st.empty()
         text = _(
-            "Waiting for memory: this needs {need}, which models of other readers are using "
-            "({n} before you). It starts by itself."
+            "Waiting for memory: this needs {need}, but other users’ models are using it ({n}"
+            " ahead of you). It starts by itself."
         )
         self.place.info(
             text.format(need=bytes_text(self.need()), n=n_before), icon=":material/hourglass:"

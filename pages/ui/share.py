@@ -36,7 +36,7 @@ def what_to_share() -> None:
     whole = _asked_for(found)
     st.markdown(_("This link opens this panel as you see it, with its settings, input and seed."))
     if "run" in (query := _query()):
-        text = _("Whoever opens it watches this same training run as it goes on: nobody waits.")
+        text = _("Anyone who opens it can watch this same training run live, without waiting.")
         st.caption(text)
     if reach := REACH[found.reach]:
         st.caption(_(reach))
@@ -54,15 +54,15 @@ def _for_a_class() -> None:
     if not cached.own_runs():
         return
     place = st.empty()
-    if place.button(_("Get ready for a class"), icon=":material/school:", key="make_ready"):
+    if place.button(_("Prepare for a class"), icon=":material/school:", key="make_ready"):
         try:
             ready.make_ready()
         except ConfigError as error:
             place.warning(say_fault(error.faults[0]), icon=":material/block:")
             return
         text = _(
-            "Ready: what this link shows has been computed and is kept for {n} hours, so a "
-            "class that opens the link need not wait."
+            "Ready: the results behind this link have been computed and are kept for {n} "
+            "hours, so a class that opens it does not have to wait."
         )
         place.success(text.format(n=ready.HOURS), icon=":material/school:")
 

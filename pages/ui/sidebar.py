@@ -418,8 +418,8 @@ CONTROLS: dict[str, Control] = {
     "shared_expert_gate": Switch(
         N_("Gate on the shared experts (Qwen3-Next)"),
         N_(
-            "A sigmoid of the token's vector multiplies what the shared experts say, so that "
-            "each token decides how much of it passes."
+            "The output of the shared experts is multiplied by a sigmoid computed from the "
+            "token's vector, which sets how much of it passes."
         ),
     ),
     "n_dense_layers": Slide(
@@ -482,7 +482,7 @@ CONTROLS: dict[str, Control] = {
     "qk_norm_whole": Switch(N_("QK norm over all heads at once (OLMo 2)")),
     "qk_norm_scale": Switch(N_("QK norms have learned scales")),
     "score_softcap": Slide(N_("Soft cap on scores (0: none)"), values=SOFTCAPS),
-    "logit_softcap": Slide(N_("Soft-cap on logits (0: none)"), values=SOFTCAPS),
+    "logit_softcap": Slide(N_("Soft cap on logits (0: none)"), values=SOFTCAPS),
     "residual_multiplier": Slide(
         N_("residual_multiplier · scales each sub-layer's output (Granite)"),
         values=(0.1, 0.22, 0.5, 0.75, 1.0, 1.5),

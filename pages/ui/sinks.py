@@ -50,14 +50,12 @@ def is_wanted() -> bool:
 
 def says_apart(run: Run, is_apart: bool) -> str:
     """Which tokens are set apart, or would be."""
-    text = _(
-        "These tokens outweigh all others, and the numbers here are as measured, with them: "
-        "{tokens}."
-    )
+    text = _("These tokens outweigh all others, and the numbers here include them: {tokens}.")
     if is_apart:
         text = _(
-            "Set apart, because their values or the attention on them outweigh all others: "
-            "{tokens}. Means, scales and rankings here are those of the other tokens."
+            "These tokens are set apart, because their values or the attention on them "
+            "outweigh all others: {tokens}. Means, scales and rankings here are those of the "
+            "other tokens."
         )
     return sentences(text.format(tokens=names(run, found_in(run).tokens)), _says_sample(run))
 
@@ -68,8 +66,8 @@ def _says_sample(run: Run) -> str:
     if step == 1:
         return ""
     text = _(
-        "In a text of this length, where attention rests is measured on a sample: {shown} of "
-        "the {n:,} queries, one in {step}."
+        "In a text this long, the attention that tokens receive is measured on a sample of "
+        "the queries: {shown} of {n:,}, one in {step}."
     )
     return text.format(shown=len(range(0, n, step)), n=n, step=step)
 

@@ -292,7 +292,7 @@ def _go_on(what: Hashable, key: str) -> None:
 
 def _offer_to_begin(n_steps: int, key: str, asked_by: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        text = _("Requested by the link but not run yet: {n} steps.")
+        text = _("The link asks for a run of {n} steps, which has not started yet.")
         st.caption(text.format(n=n_steps))
         st.button(
             _("Start"),

@@ -23,10 +23,10 @@ V = TypeVar("V")
 LONGEST, LONGEST_OPENING, PATIENCE = 0.25, 1.0, 0.5
 PATIENCE_FOR_ROOM, BETWEEN_LOOKS, MOST_WAITING = 20.0, 0.5, 100
 SMALL, FOR_SMALL = 32, 4  # the shares of the memory that a small run has, and all of them together
-CROWDED = N_("{n} large models are waiting for memory already: try again in a minute")
+CROWDED = N_("{n} large models are already waiting for memory: try again in a minute")
 NOT_TOGETHER = N_(
-    "Large models of other readers are using the memory that these need together: try again in a "
-    "minute"
+    "Other users’ large models are using the memory that these models need together: try "
+    "again in a minute"
 )
 
 

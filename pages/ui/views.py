@@ -39,7 +39,7 @@ def says_hybrid(config: ModelConfig) -> str:
     """Which layers attend; empty where all do, or none."""
     if not config.is_hybrid:
         return ""
-    text = _("Layers that attend: {layers}. Number of layers that keep a state ({mixer}): {n}.")
+    text = _("Layers with attention: {layers}. The others, {n} in all, keep a state ({mixer}).")
     return text.format(
         layers=enumeration(str(from_one(layer)) for layer in config.attention_layers),
         n=config.n_mixer_layers,

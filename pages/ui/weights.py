@@ -187,8 +187,8 @@ def why_random(architecture: Architecture | None) -> str:
     start = started_from()
     if not start.weights:
         return _(
-            "This architecture ships without trained weights: it is initialized randomly "
-            "with the seed."
+            "This architecture ships without trained weights, so its weights are random, "
+            "drawn from the seed."
         )
     if not fit(architecture):
         text = _("The trained model's architecture ({kind}) is not the one shown on this page.")

@@ -110,7 +110,8 @@ def _what_is_read(run: Run) -> str:
 def recorded() -> str:
     """Where what is shown at once comes from, where nothing of it is a time."""
     return _(
-        "From a recorded run of the same code; the last digits may differ on other processors."
+        "These results come from a recorded run of the same code; the last digits may differ "
+        "on other processors."
     )
 
 

@@ -104,7 +104,7 @@ def test_another_thread_sees_its_own_pass_and_no_other():
     [
         ("h.2.qkv", "Nothing here is called h.2.qkv: the nearest names are h.[01].qkv"),
         ("layers.3.pattern", "called layers.3.pattern: the nearest names are layers.[01].pattern"),
-        ("h.0", "Nothing passed h.0 in this pass"),
+        ("h.0", "This pass did not go through h.0"),
     ],
 )
 def test_a_name_that_is_not_met_gets_a_sentence(name: str, said: str):

@@ -155,7 +155,7 @@ def test_every_field_is_mended_alone(name: str, value: object):
         ({"rope_base": 1}, "rope_base (1) must be above 1", {"rope_base": 10_000.0}),
         (
             {"architecture": "encoder-decoder", "norm_placement": "parallel"},
-            "“parallel” joins two sub-layers, but a decoder layer has three: use “pre”",
+            "“parallel” puts two sub-layers side by side, but a decoder layer has three: use “pre”",
             {"norm_placement": "pre"},
         ),
         ({"n_experts": 513}, "n_experts (513) is more than can be built here", {"n_experts": 512}),

@@ -349,7 +349,10 @@ def test_a_file_of_a_million_layers_is_refused_at_once(kinds: list[str]):
         ({"model_type": "qwen"}, "known families: qwen3, qwen2"),
         ({"model_type": "gemma-3"}, "known families: gemma3, gemma"),
         ({"hidden_act": "gelu_tanh"}, "known values: gelu_new, gelu_pytorch_tanh"),
-        ({"layer_types": ["full_attention"]}, 'is ["full_attention"]; here full_attention may be'),
+        (
+            {"layer_types": ["full_attention"]},
+            'is ["full_attention"], but here full_attention must be',
+        ),
         ({"model_type": "qwen3_moe", "mlp_only_layers": [2]}, "is [2], which is not supported"),
         ({"model_type": "qwen3_moe", "mlp_only_layers": [2]}, "supported: []"),
     ],
@@ -574,7 +577,7 @@ def test_options_that_no_configuration_can_say_are_refused(config: Any, named: s
         ('{"model_type": "<script>alert(1)</script>"}', "Unknown model family"),
         ('{"model_type": "' + "x" * 5000 + '"}', "Unknown model family"),
         ("\x00", "not JSON"),
-        ('{"model_type": "\\ud800"}', "half a surrogate pair"),
+        ('{"model_type": "\\ud800"}', "unpaired surrogate"),
     ],
 )
 def test_any_text_gets_a_sentence(text: str, says: str):

@@ -223,5 +223,5 @@ def test_trained_weights_are_offered_another_format_or_less_text_and_never_other
     drawn = run_memory(replace(run, input=one, dtype="bfloat16", weights=""))
     assert least.activations < drawn.activations  # what is of a file is not drawn
     none = run_fault(run, 1000)
-    assert not none.mend and "trained weights fit no other sizes" in str(none)
+    assert not none.mend and "trained weights do not fit other sizes" in str(none)
     assert "d_model" in run_fault(replace(run, weights=""), 1000).mend

@@ -122,7 +122,7 @@ def test_what_has_no_probes_is_refused_before_it_runs():
         ("half", "'half' is not a torch.dtype: use torch.float16"),
         ("single", "'single' is not a torch.dtype: use torch.float32"),
         (16, "16 is not a torch.dtype: use torch.float32"),
-        (torch.int8, "torch.int8 is no format of weights: use torch.float32"),
+        (torch.int8, "torch.int8 is not a weight format: use torch.float32"),
     ],
 )
 def test_what_is_no_number_format_gets_a_sentence(dtype: Any, said: str):
@@ -134,7 +134,7 @@ def test_what_is_no_number_format_gets_a_sentence(dtype: Any, said: str):
 
 def test_changes_that_are_not_yet_replacements_get_a_sentence():
     change = Intervention(part="head_out", layer=0, head=0)
-    with pytest.raises(ConfigError, match=r"replace maps names .* use replacements\("):
+    with pytest.raises(ConfigError, match=r"replace must map names .* use replacements\("):
         record(BLOCK, draw(1, 3, 16), replace=[change])
 
 
@@ -198,7 +198,7 @@ def test_what_is_there_but_did_not_pass_gets_a_sentence_too():
     model = build(toy(architecture="gpt", vocab_size=10))
     logits = {"logits": torch.zeros_like}
     assert not record(model, IDS, replace=logits).output.any()
-    with pytest.raises(ConfigError, match="Nothing passed logits in this pass"):
+    with pytest.raises(ConfigError, match="This pass did not go through logits"):
         record(model.encode, IDS, replace=logits)
 
 
@@ -206,18 +206,27 @@ def test_what_is_there_but_did_not_pass_gets_a_sentence_too():
     ("values", "said"),
     [
         ({"part": "head_out", "layer": 99, "head": 0}, "called layers.99.head_out: the nearest"),
-        ({"part": "head_out", "layer": 0, "head": 99}, r"head \(99\) is not there: use 0 to 3"),
+        (
+            {"part": "head_out", "layer": 0, "head": 99},
+            r"head \(99\) does not exist here: use 0 to 3",
+        ),
         (
             {"part": "attention_out", "layer": 0, "token": 3},
-            r"token \(3\) is not there: use 0 to 2",
+            r"token \(3\) does not exist here: use 0 to 2",
         ),
-        ({"part": "head_out", "layer": 0, "token": 3}, r"token \(3\) is not there: use 0 to 2"),
+        (
+            {"part": "head_out", "layer": 0, "token": 3},
+            r"token \(3\) does not exist here: use 0 to 2",
+        ),
         ({"part": "head_out", "layer": -1, "head": 0}, r"layer \(-1\) counts from 0"),
         ({"part": "head_out", "layer": 0, "head": -1}, r"head \(-1\) counts from 0"),
         ({"part": "resid_post", "layer": 0, "token": -1}, r"token \(-1\) counts from 0"),
         ({"part": "head_out", "layer": "0", "head": 1}, "layer cannot be '0': use 0"),
         ({"part": "head_out", "layer": 0, "head": "1"}, "head cannot be '1': use 1"),
-        ({"part": "attention_out", "layer": 0, "head": 1}, "of no single head: leave head out"),
+        (
+            {"part": "attention_out", "layer": 0, "head": 1},
+            "does not belong to a single head: leave head out",
+        ),
         ({"part": "heads", "layer": 0}, "part cannot be 'heads': use head_out / attention_out"),
         ({"part": "head_out", "layer": 0, "kind": "one"}, "kind cannot be 'one': use zero / mean"),
     ],
@@ -264,7 +273,7 @@ def test_what_was_not_recorded_gets_a_sentence(ask: Any, said: str):
 
 
 def test_a_recording_that_kept_nothing_says_so():
-    with pytest.raises(ConfigError, match="kept no tensor: record again with keep="):
+    with pytest.raises(ConfigError, match="kept no tensors: record again with keep="):
         record(BLOCK, draw(1, 3, 16), keep=()).pattern()
 
 

@@ -237,7 +237,7 @@ def test_a_format_that_nobody_knows_is_named(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("gone.gguf", "gone.gguf is not there"), ("model.safetensors", "is not a GGUF file")],
+    [("gone.gguf", "gone.gguf does not exist"), ("model.safetensors", "is not a GGUF file")],
 )
 def test_what_is_no_such_file_is_called_by_its_own_name(name, words, tmp_path):
     (tmp_path / "model.safetensors").write_bytes(bytes(100))

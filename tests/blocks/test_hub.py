@@ -102,7 +102,7 @@ def test_the_library_finds_what_was_fetched(server: Hub, door: hub.Door):
 
 def test_shards_come_all_or_the_model_is_not_here(server: Hub, door: hub.Door):
     server.damaged.add("model-00002-of-00002.safetensors")
-    with pytest.raises(ConfigError, match="arrived damaged"):
+    with pytest.raises(ConfigError, match="from the Hub was damaged"):
         fetched("owner/shards", door)
     assert hub_models(door.cache) == {}
     server.damaged.clear()
@@ -136,7 +136,7 @@ def test_an_answer_that_breaks_off_is_gone_on_with(server: Hub, door: hub.Door):
 
 def test_a_network_that_stays_away_leaves_what_came(server: Hub, door: hub.Door):
     server.cuts = 10**6
-    with pytest.raises(ConfigError, match="could not be fetched from the hub"):
+    with pytest.raises(ConfigError, match="could not be downloaded from the Hub"):
         fetched("owner/model", door)
     n_kept = blob(door, end=".incomplete").stat().st_size
     assert hub_models(door.cache) == {} and 0 < n_kept < len(FILES["model.safetensors"])
@@ -167,7 +167,7 @@ def test_who_stops_goes_on_later(server: Hub, door: hub.Door, ignores_range: boo
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
 def test_what_comes_damaged_is_thrown_away(server: Hub, door: hub.Door, name: str):
     server.damaged.add(name)
-    with pytest.raises(ConfigError, match=f"{name} arrived damaged"):
+    with pytest.raises(ConfigError, match=f"{name} from the Hub was damaged"):
         fetched("owner/model", door)
     assert not blob(door, name).exists() and not blob(door, name, ".incomplete").exists()
     server.damaged.clear()
@@ -180,7 +180,7 @@ def test_what_was_kept_and_is_no_beginning_is_thrown_away(server: Hub, door: hub
         partial.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(raw)
         if len(raw) == PIECE:
-            with pytest.raises(ConfigError, match="arrived damaged"):
+            with pytest.raises(ConfigError, match="from the Hub was damaged"):
                 fetched("owner/model", door)
         else:
             assert fetched("owner/model", door)[-1] == N_BYTES
@@ -238,7 +238,9 @@ def test_without_room_on_the_disk_nothing_comes(
     server: Hub, door: hub.Door, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=N_BYTES - 1))
-    with pytest.raises(ConfigError, match=r"needs 1\.05 MB more on the disk, which has 1\.05 MB"):
+    with pytest.raises(
+        ConfigError, match=r"needs 1\.05 MB more disk space, but only 1\.05 MB is free"
+    ):
         fetched("owner/model", door)
     assert {method for method, _file, _range in server.asked} == {"HEAD"}
 
@@ -256,7 +258,7 @@ def test_a_disk_that_fills_up_keeps_what_came(server: Hub, door: hub.Door):
 def test_what_changed_since_it_was_listed_is_refused(server: Hub, door: hub.Door):
     model = hub.hub_model("owner/model", door)
     listed = hub.HubModel(model.name, SHA, (("config.json", 21), *model.files[1:]))
-    with pytest.raises(ConfigError, match="has changed on the hub"):
+    with pytest.raises(ConfigError, match="has changed on the Hub"):
         hub.fetch(listed, door, lambda n_bytes: None)
     assert hub_models(door.cache) == {}
 

@@ -66,7 +66,7 @@ def test_what_comes_to_harm_in_use_is_told_once_and_all_processes_go_on_with_one
     assert damage(file) is None
     here._file._connection = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
     here._file._opened = here._file._inode()
-    with pytest.raises(ConfigError, match="damaged and has been begun anew"):
+    with pytest.raises(ConfigError, match="damaged and has been created again"):
         here.enter(Lane("series", "cpu"))
     second = there.enter(Lane("series", "cpu"))
     third = here.enter(Lane("series", "cpu"))
@@ -93,7 +93,7 @@ def test_a_locked_file_is_a_sentence_and_nobody_s_turn_comes(file: Path, queue: 
     ticket = queue.enter(LANE)
     other = sqlite3.connect(file, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(ConfigError, match=r"Other work is using queue\.sqlite"):
+    with pytest.raises(ConfigError, match=r"Another task is using queue\.sqlite"):
         queue.enter(LANE)
     queue.leave(ticket)
     other.execute("ROLLBACK")

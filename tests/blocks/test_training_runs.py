@@ -310,7 +310,7 @@ def test_the_queue_is_bounded_in_all_and_for_each_owner():
     with pytest.raises(ConfigError, match=r"Your waiting runs: 2 \(at most 2 allowed\)"):
         runs.start(toy_spec(), owner="ann")
     runs.start(toy_spec(), owner="bob")
-    with pytest.raises(ConfigError, match="3 runs are waiting; 3 are allowed"):
+    with pytest.raises(ConfigError, match="3 runs are already waiting, and at most 3 may wait"):
         runs.start(toy_spec(), owner="eve")
     runs.stop(waiting[0].id)
     runs.start(toy_spec(), owner="eve")

@@ -103,7 +103,7 @@ def test_a_full_queue_says_so_and_nobody_fills_it_alone():
     with pytest.raises(ConfigError, match="Your waiting runs: 1 "):
         queue.enter(LANE, owner="ann", room=room)
     queue.enter(LANE, owner="bob", room=room)
-    with pytest.raises(ConfigError, match="2 runs are waiting; 2 are allowed"):
+    with pytest.raises(ConfigError, match="2 runs are already waiting, and at most 2 may wait"):
         queue.enter(LANE, owner="eve", room=room)
     queue.enter(Lane("series", "cpu"), owner="eve", room=room)
     queue.leave(places[0])

@@ -82,4 +82,4 @@ def test_progress_says_bytes_and_the_time_left_once_it_is_known():
 
 def test_of_gguf_files_the_one_that_was_chosen_is_named():
     found = HubModel("a/model", "0" * 40, (("toy-Q4_K_M.gguf", 12_000_000),))
-    assert bringing.says_found(found) == "`a/model`: `toy-Q4_K_M.gguf`, 12 MB to fetch."
+    assert bringing.says_found(found) == "`a/model`: `toy-Q4_K_M.gguf`, 12 MB to download."

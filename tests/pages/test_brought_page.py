@@ -89,7 +89,7 @@ def test_a_page_of_another_architecture_shows_the_way():
     [
         ("folder:gone", "'gone' is not among the folders on this server"),
         ("upload:gpt2-0123456789", "was uploaded by a user and is not on this server"),
-        ("hub:owner/model", "has not been fetched from the Hub"),
+        ("hub:owner/model", "has not been downloaded from the Hub"),
     ],
 )
 def test_a_link_to_what_is_not_here_says_what_is_missing_and_shows_no_other(

@@ -13,23 +13,23 @@ def test_a_head_is_switched_off_and_on_again(page: str):
     press(at, "change_it")
     assert_works(at)
     assert at.query_params["interventions"] == "head_out.1.1:zero"
-    assert "Changed inside the model: layer 2, head 2 → zeros" in said(at)
-    assert "The pattern of a changed head is still drawn" in said(at)
+    assert "Changes inside the model: layer 2, head 2 → zeros" in said(at)
+    assert "The attention pattern of a changed head is still drawn" in said(at)
     assert "At the pinned token" in said(at)
     press(at, "undo_all")
     assert_works(at)
-    assert "interventions" not in at.query_params and "Changed inside" not in said(at)
+    assert "interventions" not in at.query_params and "Changes inside" not in said(at)
 
 
 def test_the_panel_that_changes_the_model_says_so_alone():
     changed = {"preset": None, "interventions": "head_out.0.0:zero"}
     at = opened(GPT, **changed, panel="ablation")
     assert_works(at)
-    assert "Changed inside" not in said(at) and "layer 1, head 1" in at.button(key="undo_0").label
+    assert "Changes inside" not in said(at) and "layer 1, head 1" in at.button(key="undo_0").label
     assert "is not among them" not in said(at)
     at = visit(at, **changed, panel="ablation", change_layer=1, change_head=2)
     assert "chosen above (layer 2, head 3 → zeros" in said(at) and "is not among them" in said(at)
-    assert "Changed inside" in said(visit(at, **changed, panel="next"))
+    assert "Changes inside" in said(visit(at, **changed, panel="next"))
 
 
 def test_a_lesson_that_asks_for_no_change_folds_the_controls():
@@ -62,7 +62,7 @@ def test_a_model_without_heads_has_whole_parts_alone():
     at = opened(GPT, preset=None, token_mixer="gru", panel="ablation")
     move(at, "each_in_turn", True)
     assert_works(at)
-    assert "depends most on layer" in said(at) and "Among heads" not in said(at)
+    assert "depends most on layer" in said(at) and "Among the heads" not in said(at)
 
 
 def test_a_patch_from_the_same_text_says_so_and_from_another_moves_the_output():
@@ -116,7 +116,7 @@ def test_a_change_is_tried_before_it_is_applied(page: str, kind: str):
     at = opened(page, text="the small robot", other_text="one small robot", **chosen)
     assert_works(at)
     tried = figure(at, "output_moved")["data"][0]["y"]
-    assert max(tried) > 0 and "Changed inside" not in said(at)
+    assert max(tried) > 0 and "Changes inside" not in said(at)
     press(at, "change_it")
     assert figure(at, "output_moved")["data"][0]["y"] == tried
 

@@ -153,7 +153,7 @@ def test_another_teacher_is_chosen_or_refused_with_the_way_out(kept, monkeypatch
 def test_heads_that_cannot_be_compared_are_said_with_the_way_out():
     query = {"student_size": "half_width", "attention_weight": "1"}
     at = opened(PAGE, preset="sort", panel="distillation", **query)
-    assert "they cannot be compared one by one" in at.error[0].value
+    assert "the heads cannot be compared one by one" in at.error[0].value
     at.button(key="mend_teaching").click().run()
     assert at.query_params["attention_target"] == "relations" and not at.error
     assert_works(at)

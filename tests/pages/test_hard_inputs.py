@@ -57,7 +57,7 @@ def test_a_text_of_100_000_characters_is_cut_and_said():
     assert len(at.session_state["values"]["text"]) == TYPED_CHARACTERS
     assert len(at.query_params["text"]) == MAX_CHARACTERS
     assert f"first {MAX_TOKENS} are used" in said(at)
-    assert "Of 100,000 characters, the first 40,000 are kept. The link carries" in said(at)
+    assert "Only the first 40,000 of 100,000 characters are kept. The link carries" in said(at)
 
 
 def test_a_text_of_100_000_characters_in_the_field_is_cut():
@@ -67,8 +67,8 @@ def test_a_text_of_100_000_characters_in_the_field_is_cut():
     assert_works(at, warnings=None)
     assert f"first {MAX_TOKENS} are used" in said(at)
     assert len(at.session_state["values"]["text"]) == TYPED_CHARACTERS
-    assert "Of 100,000 characters, the first 40,000 are kept" in said(at)
-    assert "They make 20,000 tokens, of which the first" in said(at)
+    assert "Only the first 40,000 of 100,000 characters are kept" in said(at)
+    assert "These characters make 20,000 tokens, of which the first" in said(at)
 
 
 def test_a_text_too_long_for_a_link_stays_whole_in_the_session():

@@ -38,15 +38,17 @@ def test_learners_wait_for_the_answer_that_the_leader_shows_and_follow_to_the_ne
     for at in (one, alone):
         guess(at, 0)
         assert_works(at)
-        assert "You see the answer when the teacher shows it." in said(at)
-        assert "Measured" not in said(at) and "lesson_on" not in buttons(at)
-    assert "2 guesses" in said(run(leader)) and "appears here with the answer" in said(leader)
+        assert "You will see the answer when the teacher shows it." in said(at)
+        assert "measured value" not in said(at) and "lesson_on" not in buttons(at)
+    assert "2 guesses" in said(run(leader)) and "appear here together with the answer" in said(
+        leader
+    )
     press(leader, "without_guess")
     assert figure(run(leader), "wall_picture")["data"][0]["x"] == [2, 0, 0]
     for at in (one, other, alone):  # `other` has not guessed, and sees what all see
         assert_works(run(at), warnings=None)
-    assert all("Measured: 4.07" in said(at) for at in (one, other))
-    assert "Measured: 4.07" in said(alone)
+    assert all("measured value is 4.07" in said(at) for at in (one, other))
+    assert "measured value is 4.07" in said(alone)
     run(press(leader, "lesson_on"))  # a blank page first
     for at in (one, other, alone):
         run(run(at))
@@ -62,10 +64,10 @@ def test_answers_wait_for_nobody_where_the_leader_says_so_or_only_claims_to_lead
     claims = joined(code, wall=True, seat="mine")
     press(claims, "without_guess")
     learner = guess(joined(code), 0)
-    assert "You see the answer" in said(learner)
+    assert "You will see the answer" in said(learner)
     leader.toggle(key="hold_answers").set_value(False)
     run(leader)
-    assert "Measured: 4.07" in said(run(learner))
+    assert "measured value is 4.07" in said(run(learner))
     assert "without_guess" in buttons(joined(code))
 
 
@@ -74,7 +76,7 @@ def test_a_guess_after_the_answer_was_shown_is_not_counted():
     late = joined(code, follow=False)
     press(leader, "without_guess")
     guess(late, 0)
-    assert machine.rooms().room(code).n_learners == 0 and "Measured" in said(late)
+    assert machine.rooms().room(code).n_learners == 0 and "measured value" in said(late)
 
 
 def test_the_short_address_leads_to_the_lesson_of_the_room():
@@ -126,13 +128,17 @@ def test_a_second_device_leads_by_a_link_that_the_leader_alone_sees_and_works_on
         for each in (word, word, "guessed"):
             at = opened("app.py", preset=None, panel=None, room=code, seat=each)
         assert_works(at, warnings=1)
-        assert "This link was used before" in said(at)
+        assert "This link has already been used" in said(at)
     ((_path, query),) = went
     phone = opened(ATTENTION, **{"panel": None, "preset": None, **query})
     assert_works(phone)
     guess(joined(code), 0)
-    assert "1 guess" in said(run(phone)) and "Measured: 4.07" in said(phone)  # not yet on the wall
-    assert figure(phone, "wall_picture") and "appears here with the answer" in said(run(leader))
+    assert "1 guess" in said(run(phone)) and "measured value is 4.07" in said(
+        phone
+    )  # not yet on the wall
+    assert figure(phone, "wall_picture") and "appear here together with the answer" in said(
+        run(leader)
+    )
     press(phone, "without_guess")
     assert figure(run(leader), "wall_picture")
     run(press(phone, "wall_on"))

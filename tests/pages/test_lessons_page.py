@@ -68,14 +68,14 @@ def test_the_panel_is_withheld_until_the_guess_is_made():
     run(at)
     press(at, "lesson_on")
     assert_works(at, warnings=1)  # the guess is wrong
-    assert charts(at) > 1 and "Measured: 4.07" in said(at)
+    assert charts(at) > 1 and "measured value is 4.07" in said(at)
     assert at.query_params["guesses"] == "0:0"
 
 
 @pytest.mark.parametrize("forged", ["0:0=123456", "0:0=1e308", "0:0=", "0:0"])
 def test_no_link_says_what_was_measured(forged: str):
     at = lesson_opened(1, guesses=forged)
-    assert "Measured: 4.07" in said(at) and "123,456" not in said(at)
+    assert "measured value is 4.07" in said(at) and "123,456" not in said(at)
 
 
 def test_a_guess_of_any_size_is_measured_or_left_out():
@@ -226,7 +226,7 @@ def test_a_sentence_of_fewer_words_than_a_lesson_reads_is_said_to_be_short():
     [
         ("0:1=4.07", "success", "**Right.**"),
         ("0:0=4.07", "warning", "**Not quite.**"),
-        ("0:=4.07", "info", "Measured"),
+        ("0:=4.07", "info", "The measured value is 4.07"),
     ],
 )
 def test_right_and_wrong_differ_in_word_sign_and_colour(guesses: str, kind: str, word: str):
@@ -564,7 +564,7 @@ def test_cells_of_a_class_are_counted_in_one_map():
     for i, cell in enumerate(((2.0, 1.0), (2.0, 1.0), (0.0, 0.0), (3.0, 0.0), (0.0,))):
         machine.rooms().guess(code, f"learner{i}", 2, cell)
     assert_works(run(leader))
-    assert "5 guesses" in said(leader) and "appears here with the answer" in said(leader)
+    assert "5 guesses" in said(leader) and "appear here together with the answer" in said(leader)
     run(press(leader, "without_guess"))
     counts, measured = figure(leader, "wall_picture")["data"][:2]
     assert counts["text"] == [["1", "", ""], ["", "", ""], ["", "2", ""]]

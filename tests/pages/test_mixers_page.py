@@ -7,7 +7,7 @@ pytestmark = pytest.mark.usefixtures("shallow")
 
 SMALL = {"preset": "course", "d_model": 32, "n_heads": 4, "n_layers": 2, "text": "the red ball"}
 MIXERS = ["gru", "gated_delta"]
-NO_PATTERN = "No attention pattern: tokens are mixed by a"
+NO_PATTERN = "There is no attention pattern here: tokens are mixed by a"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -57,7 +57,7 @@ def test_of_a_hybrid_the_layers_that_attend_are_shown(page: str):
     at = opened(page, **HYBRID, n_new_tokens=2, layer=0)
     assert_works(at, warnings=None)
     if "attention" in page:
-        assert "Layers that attend: 2. Number of layers that keep a state" in said(at)
+        assert "Layers with attention: 2. The others, " in said(at)
         assert "This panel needs attention in every layer" in said(at)
     else:
         assert "1 of 3 layers hold the keys and values of" in said(at)

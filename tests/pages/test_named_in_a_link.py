@@ -15,5 +15,5 @@ def test_a_lesson_that_is_not_there_is_named():
     at = opened("pages/masks.py", panel="no-key", lesson="nonsense")
     assert_works(at)
     assert at.info[0].value == (
-        "There is no lesson `nonsense` here. Home lists all that there are: *Take a lesson*."
+        "There is no lesson `nonsense` here. Home lists all lessons under *Take a lesson*."
     )

@@ -205,7 +205,9 @@ def test_a_full_queue_is_said(monkeypatch, tmp_path):
     registry = Works(full, turn=lambda _: nullcontext(), folder=tmp_path)  # no process is started
     monkeypatch.setattr(steps, "works", lambda: registry)
     at = opened(PAGE, pressed=["race"], **BLOCK, race=True, panel="race")
-    assert at.error[0].value == ("20 runs are waiting; 20 are allowed: try again in a few minutes")
+    assert at.error[0].value == (
+        "20 runs are already waiting, and at most 20 may wait: try again in a few minutes"
+    )
     monkeypatch.undo()
     monkeypatch.setattr(race.training, "N_UPDATES", 5)
     press(at, "race_steps_go_on")

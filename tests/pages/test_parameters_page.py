@@ -181,7 +181,7 @@ def test_half_a_character_in_a_file_is_refused_by_a_sentence(at: AppTest, text: 
     visit(at, panel="config-json")
     paste(at, text)
     assert at.error
-    assert "half a surrogate pair" in said(at)
+    assert "unpaired surrogate" in said(at)
     paste(at, "")
     assert_works(at)
 

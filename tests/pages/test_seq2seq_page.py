@@ -203,7 +203,7 @@ def test_what_is_switched_off_holds_for_what_is_written():
     assert_works(at)
     off = "decoder.cross_attention_out.0:zero,decoder.cross_attention_out.1:zero"
     assert settings(at)["interventions"] == off
-    assert "Changed inside" in said(at) and target(at) != first
+    assert "Changes inside" in said(at) and target(at) != first
     assert "Unless noted otherwise, every picture shows the changed model." in said(at)
 
 

@@ -94,8 +94,10 @@ def test_the_pictures_tell_their_largest_and_what_a_click_returns():
 def test_sinks_are_named_with_their_places(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sinks, "found_in", lambda run: FACTS.sinks)
     said = in_both(monkeypatch, sinks.says_apart, RUN, True)
-    assert said["en"].startswith("Set apart, because") and "`an₁` (1), `owl` (2)" in said["en"]
-    assert "as measured" in in_both(monkeypatch, sinks.says_apart, RUN, False)["en"]
+    assert (
+        said["en"].startswith("These tokens are set apart") and "`an₁` (1), `owl` (2)" in said["en"]
+    )
+    assert "include them" in in_both(monkeypatch, sinks.says_apart, RUN, False)["en"]
     assert sinks.set_apart(RUN, True) == (0, 1) and sinks.set_apart(RUN, False) == ()
     alone = replace(RUN, input=Input(tokens=("an", "owl")))
     assert sinks.set_apart(alone, True) == ()  # nothing would be left

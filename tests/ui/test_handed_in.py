@@ -51,7 +51,7 @@ def test_what_is_handed_in_holds_guess_and_truth_and_no_markup_of_strangers():
     link.change("text", "<script>alert(1)</script>")
     page = written(stands(1, {0: Answer((0,), (2.0,)), 1: Answer((0,), (1.0,))}), NOON)
     assert "How much is 1 &amp; 1?" in page and "2026-11-22 12:00" in page
-    assert "Your guess: “little”. Measured: 2, so “much” is right." in page
+    assert "Your guess: “little”. The measured value is 2, so “much” is right." in page
     assert "&lt;script&gt;alert(1)" in page and "<script>alert" not in page
     assert page.count("class='note'") == 1
     assert "http://" not in page.replace("http://www.w3.org", "") and "src=" not in page
@@ -66,7 +66,7 @@ def test_a_guess_that_does_not_fit_is_left_out():
 def test_a_guess_that_only_a_link_tells_of_is_said_to_be_unmeasured():
     link.sync("page")
     page = written(Now(LESSON, 1, {0: (1.0,)}, {}), NOON)
-    assert "How much is 1 &amp; 1?" in page and "not measured in this session" in page
+    assert "How much is 1 &amp; 1?" in page and "has not been measured in this session" in page
 
 
 def test_what_was_changed_in_each_step_is_said_even_where_it_was_taken_back():

@@ -312,7 +312,7 @@ def test_too_many_who_wait_are_refused(monkeypatch: pytest.MonkeyPatch):
     assert second.waits.wait(60)
     third = Reader(line, GIB)
     third.join()
-    assert "1 large models are waiting" in str(third.error)
+    assert "1 large models are already waiting" in str(third.error)
     for each in (first, second):
         each.draw()
 

@@ -17,7 +17,9 @@ MEASURES: Mapping[str, Measure] = {
     if inspect.isfunction(function) and function.__module__ == room.__name__ and name[0] != "_"
 }
 UNMEASURED = N_("{name} cannot be measured here: {why}")
-LACKING = N_("There is nothing to measure here: what {name} measures is not in this model or text")
+LACKING = N_(
+    "There is nothing to measure here: this model or text does not contain what {name} measures"
+)
 NO_MEASURE = N_("There is no measurement {name}: use one of {known}")
 NO_ARGUMENT = N_(
     "The measurement {name} has no argument {argument}: it takes {known} and model fields"

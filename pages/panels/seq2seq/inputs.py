@@ -88,7 +88,9 @@ def _unknown(left_out: tuple[str, ...]) -> str:
             "so the translation may be wrong or never end."
         )
         return text.format(n=len(reader.english) + len(reader.chinese), words=words)
-    return _("Not in this model's vocabulary, so left out: {signs}.").format(signs=words)
+    return _(
+        "These characters are not in this model's vocabulary and were left out: {signs}."
+    ).format(signs=words)
 
 
 def seen(word: str) -> str:

@@ -33,7 +33,7 @@ def _said(a: Run, b: Run, configs: tuple[ModelConfig, ModelConfig]) -> str:
     shown = parts[:MOST_NAMED]
     text = _("B has {changes}; all else is equal.")
     if len(parts) > len(shown):
-        text = _("B has {changes}; further differences: {n}.")
+        text = _("B has {changes}, among other differences ({n} more).")
     said = text.format(changes=listing(shown), n=len(parts) - len(shown))
     is_many = len(parts) - len(led) >= MANY
     return sentences(said, _one_at_a_time(len(parts), len(led))) if is_many else said
@@ -46,8 +46,8 @@ def _one_at_a_time(n: int, n_led: int) -> str:
     )
     if n_led:
         text = _(
-            "B differs in {n} ways at once, {led} of them as a consequence: change one "
-            "setting at a time to see what each does alone."
+            "B differs in {n} ways at once, {led} of them as a consequence of the others: "
+            "change one setting at a time to see what each does alone."
         )
     return text.format(n=n, led=n_led)
 

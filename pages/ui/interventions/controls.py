@@ -106,8 +106,8 @@ def note(run: Run) -> None:
         return
     made = listing(words.change(run, change) for change in run.interventions)
     text = _(
-        "Changed inside the model: {made}. Unless noted otherwise, every picture shows "
-        "the changed model."
+        "Changes inside the model: {made}. Unless noted otherwise, every picture shows the "
+        "changed model."
     )
     said, undo = st.columns([6, 1], vertical_alignment="center")
     with said:

@@ -63,7 +63,10 @@ def of_heads(run: Run) -> str:
     """Why the pattern of a changed head is there all the same; empty where no head is changed."""
     if all(made.head is None for made in run.interventions):
         return ""
-    return _("The pattern of a changed head is still drawn; only its output is replaced.")
+    return _(
+        "The attention pattern of a changed head is still drawn as usual; only its output is "
+        "replaced."
+    )
 
 
 def unit(run: Run) -> str:
@@ -151,7 +154,7 @@ def _most_of_heads(run: Run, worth: tuple[float, ...]) -> str:
         return ""
     most = max(heads, key=worth.__getitem__)
     layer, name = place(run, most)
-    text = _("Among heads, {head} in layer {layer} matters most: {value:.3g} {unit}.")
+    text = _("Among the heads, {head} in layer {layer} matters most: {value:.3g} {unit}.")
     return text.format(layer=from_one(layer), head=name, value=worth[most], unit=unit(run))
 
 

@@ -31,7 +31,7 @@ from pages.ui.lessons.progress import Now
 from pages.ui.phone import at_hand, folded, is_phone
 from pages.ui.tables import show_whole
 
-WAITING = N_("You see the answer when the teacher shows it.")
+WAITING = N_("You will see the answer when the teacher shows it.")
 
 
 def draw(now: Now, run: Run | None, place: DeltaGenerator) -> None:

@@ -80,7 +80,7 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
             st.markdown(f"**{asked(ask)}**")
         given(ask.given, run)
         if ask.tolerance != ROUNDED:
-            text = _("Right within {share:.0%} of what is measured here.")
+            text = _("A guess within {share:.0%} of the value measured here counts as right.")
             st.caption(text.format(share=ask.tolerance))
     key = f"guess_{now.lesson.id}_{now.i}"
     with nullcontext() if is_picture else above:  # a picture below the buttons, all else above

@@ -77,7 +77,9 @@ def _said(ask: Ask, found: Answer | None) -> Iterator[str]:
     None: of a guess that stands in the link alone, which this session has not judged.
     """
     if found is None:
-        yield _("Guessed, but not measured in this session: open this step, then download again.")
+        yield _(
+            "This guess has not been measured in this session: open this step, then download again."
+        )
         return
     if ask.kind is not AskKind.CURVE:
         yield verdict.said(Guessed(ask, found))

@@ -33,11 +33,18 @@ def show(code: str) -> None:
     st.image(share.qr_code(whole), width=share.SIDE, alt=_("QR code of the link below"))
     st.code(whole, language=None, wrap_lines=True)
     st.caption(
-        _("Or on Home: Take a lesson → Join a class, with the code {code}.").format(code=code)
+        _("Or go to Home, choose Take a lesson → Join a class, and enter the code {code}.").format(
+            code=code
+        )
     )
     if reach := share.REACH[address.of_this_page().reach]:
         st.caption(_(reach))
-    st.caption(_("Your own address bar leads you back to this room as its teacher: keep it."))
+    st.caption(
+        _(
+            "The address in your own address bar brings you back to this room as its teacher: "
+            "keep it."
+        )
+    )
 
 
 def show_to_lead(code: str, word: str) -> None:
@@ -45,8 +52,8 @@ def show_to_lead(code: str, word: str) -> None:
     whole = f"{address_of(code)}&{urlencode({'seat': word})}"
     st.warning(
         _(
-            "Whoever opens this link leads the class, so darken the projector while it is shown. "
-            "It works once, within {n} minutes."
+            "Anyone who opens this link can lead the class, so blank the projector while it "
+            "is shown. It works once, within {n} minutes."
         ).format(n=round(PASS_HOLDS / 60))
     )
     st.image(share.qr_code(whole), width=share.SIDE, alt=_("QR code of the link below"))
@@ -83,8 +90,8 @@ def on_home() -> None:
             st.page_link(way[0], label=label, icon=icon, query_params=way[1])
     elif _found(code) and word:
         text = _(
-            "This link was used before, or it is older than {n} minutes. Make a new one on the "
-            "screen of the class."
+            "This link has already been used, or it is more than {n} minutes old. Make a new "
+            "one on the class screen."
         )
         st.warning(text.format(n=round(PASS_HOLDS / 60)))
 

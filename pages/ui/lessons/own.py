@@ -23,8 +23,8 @@ def way_to_bring() -> None:
         ("md",),
         max_upload_size=1,
         help=_(
-            "Text only: nothing in the file runs except the measurements it names. It stays "
-            "in this session: nobody else sees it."
+            "The file is text only: nothing in it runs except the measurements it names. It "
+            "stays in this session, and nobody else sees it."
         ),
         key="own_lesson_file",
     )
@@ -48,7 +48,7 @@ def way_to_bring() -> None:
 def note_what_is_gone() -> None:
     """Say where the lesson is that a link names and this session has not."""
     if (name := link.value("lesson")) and not progress.is_gone():
-        text = _("There is no lesson {name} here. Home lists all that there are: *Take a lesson*.")
+        text = _("There is no lesson {name} here. Home lists all lessons under *Take a lesson*.")
         st.info(text.format(name=literal(name)), icon=":material/link_off:")
     if progress.is_gone():
         text = _(

@@ -53,8 +53,8 @@ def said(found: Guessed) -> str:
 
 def _said_of_a_curve(ask: Ask, answer: Answer) -> str:
     if not answer.was_guessed:
-        return _("The line shows what was measured.")
-    measured = _("The solid line shows what was measured.")
+        return _("The line shows the measured values.")
+    measured = _("The solid line shows the measured values.")
     place = f"{ask.x_label} {ask.xs[farthest(answer)[0]]:g}".strip()
     text = _(OF_A_CURVE[closeness(ask, answer)])
     return _joined(text.format(gap=gap(ask, answer), x=place), measured)
@@ -132,9 +132,9 @@ def _said_of_a_choice(ask: Ask, answer: Answer) -> str:
     if is_right(ask, answer):
         text = _("Your guess “{option}” agrees with the measurement: {truth}.")
         return text.format(option=label, truth=truth)
-    text = _("Measured: {truth}. For this text, none of the answers is right.")
+    text = _("The measured value is {truth}. For this text, none of the answers is right.")
     if label:
-        text = _("Measured: {truth}, so “{option}” is right.")
+        text = _("The measured value is {truth}, so “{option}” is right.")
     said = text.format(truth=truth, option=label)
     if not answer.was_guessed:
         return said
@@ -149,7 +149,7 @@ def _with_unit(value: float, ask: Ask) -> str:
 
 def _said_of_a_token(found: Guessed) -> str:
     truth = ranked(found.answer.truth)[0]
-    said = _("Measured: largest at {token}.").format(token=_token(found, truth))
+    said = _("The measured value is largest at {token}.").format(token=_token(found, truth))
     if not found.answer.was_guessed:
         return said
     guess = _token(found, int(found.answer.guess[0]))
@@ -166,7 +166,9 @@ def _token(found: Guessed, place: int) -> str:
 
 
 def _said_of_a_cell(found: Guessed) -> str:
-    measured = _("Measured: largest in {cell}.").format(cell=_cell(found, found.answer.truth))
+    measured = _("The measured value is largest in {cell}.").format(
+        cell=_cell(found, found.answer.truth)
+    )
     if not found.answer.was_guessed:
         return measured
     guess = _cell(found, found.answer.guess)

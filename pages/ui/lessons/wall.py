@@ -154,7 +154,7 @@ def _tools(now: Now, run: Run | None) -> None:
         st.dialog(called)(joining.show)(code)
     sheet.offer(now, run)
     if led.is_leader() and (found := machine.rooms().lead(code)):
-        label, help_ = _("Answers wait for me"), _("Learners see an answer when you show it.")
+        label, help_ = _("I reveal the answers"), _("Learners see an answer only when you show it.")
         st.toggle(label, value=found.is_held, on_change=_hold, help=help_, key="hold_answers")
         _second_device(code)
     if address.of_this_page().reach == "machine":
@@ -232,7 +232,7 @@ def _live(now: Now, run: Run | None) -> None:
     size = "##" if present.is_on() else "####"
     st.markdown(f"{size} {_counted(now, room)}")
     if _is_kept_back(now) and not led.reads_notes():
-        st.markdown(_("What was guessed appears here with the answer."))
+        st.markdown(_("The guesses appear here together with the answer."))
     elif ask := now.step.ask:
         rows, labels = progress.labels(ask, run) if run else ((), ())
         truth = now.answer.truth if now.answer else ()
