@@ -53,6 +53,6 @@ def losses(facts: StaircaseFacts, *, _: Translate) -> Picture:
         height=TITLE + HEIGHT + BOTTOM,
         margin=(TITLE, BOTTOM),
         showlegend=False,
-        xaxis={"type": "category", "automargin": False},
+        xaxis={"type": "category", "automargin": "right"},
         yaxis={"title": _("nats per character"), "range": [low - room, high + room]},
     )
