@@ -3,7 +3,6 @@
 Whoever shows, compares or offers options asks here; `blocks.model.parts` declares them.
 """
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -35,6 +34,7 @@ def settable(config: ModelConfig) -> frozenset[str]:
     )
 
 
-def legal_values(config: ModelConfig, name: str, values: Iterable[Any]) -> list[Any]:
+@lru_cache(maxsize=256)
+def legal_values(config: ModelConfig, name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Keep the values that a field may have in this configuration: they are not mended."""
-    return [each for each in values if config.nearest(**{name: each})[0].plain(name) == each]
+    return tuple(each for each in values if config.nearest(**{name: each})[0].plain(name) == each)

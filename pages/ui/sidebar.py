@@ -305,8 +305,8 @@ def _layers(shown: Shown) -> tuple[int, ...]:
     return (*LAYERS, *learned)
 
 
-def _heads(shown: Shown) -> list[int]:
-    return legal_values(shown.config, "n_heads", divisors(shown.config.d_model))
+def _heads(shown: Shown) -> tuple[int, ...]:
+    return legal_values(shown.config, "n_heads", tuple(divisors(shown.config.d_model)))
 
 
 def _kind_of_heads(config: ModelConfig) -> str:
@@ -381,7 +381,7 @@ CONTROLS: dict[str, Control] = {
     ),
     "norm_placement": Pick(
         N_("Norm placement"),
-        values=lambda s: legal_values(s.config, "norm_placement", NormPlacement),
+        values=lambda s: legal_values(s.config, "norm_placement", tuple(NormPlacement)),
     ),
     "norm_kind": Pick(N_("Norm")),
     "residual": Switch(N_("Residual connection"), N_("x + f(x). Off: only f(x) is passed on.")),

@@ -1,7 +1,6 @@
 """What is drawn can be clicked, and the same is done by keyboard."""
 
 import math
-import re
 
 from playwright.sync_api import expect
 from served import Reader

@@ -28,7 +28,7 @@ def test_a_page_makes_each_configuration_once(page: str, made: list[ModelConfig]
     at.run()
     assert not made
     control(at, "n_heads").set_value(2).run()
-    assert 0 < len(made) <= 4
+    assert 0 < len(made) <= 16  # heads and placements are offered if they are legal
 
 
 def test_the_pages_that_the_menu_leads_to_are_found_once():

@@ -55,7 +55,7 @@ def test_a_whole_model_is_counted_whole():
 
 def test_the_page_that_compares_counts_the_same_blocks():
     text = said(opened("pages/compare.py", **LINK))
-    assert "Changed as a consequence: d_head, d_ff." in text
+    assert "change as a consequence: d_head, d_ff." in text
     for config in (STORIES, WIDER):
         layer, whole = n_built(config)
         assert f"{whole:,} parameters in the whole model, {layer:,} in each block" in text

@@ -13,7 +13,7 @@ from blocks.observe.interventions import replacements
 from blocks.observe.run import Run
 from blocks.text.speculation import speculate
 from pages.figures import palette
-from pages.figures.chart import Axis, Chart, Look, bars, line
+from pages.figures.chart import ROW, Axis, Chart, Look, bars, line
 from pages.figures.counting import from_one
 from pages.panels.gpt.growing import lasting, window_size
 from pages.ui import cached, chips, tokens
@@ -150,8 +150,8 @@ def acceptance(facts: DraftFacts) -> Chart:
     ]
     return Chart(
         _("Drafts that the model accepts"),
-        rows,
-        Axis(_("drafted by"), names=[_("module {n}").format(n=row["k"]) for row in rows]),
+        pd.DataFrame(rows, columns=["k", "n", "all", "share"]),
+        Axis(_("drafted by"), of=ROW, names=[_("module {n}").format(n=row["k"]) for row in rows]),
         Axis(_("acceptance rate"), (0, 1.12), is_share=True),
         [bars("share", Look(color=palette.MTP), text="{share:.0%}")],
         hover=_("module {k}: {n} of {all} drafts accepted"),

@@ -68,8 +68,8 @@ def _in_chinese(text: str, vocabulary: str) -> str:
     if not found.characters:
         return ""
     cut = _(
-        "Of {n} Chinese characters, {alone} are single tokens, {joined} share a token with "
-        "others, and {cut} are split into bytes."
+        "Of {n:,} Chinese characters, {alone:,} are single tokens, {joined:,} share a token with "
+        "others, and {cut:,} are split into bytes."
     ).format(n=found.characters, alone=found.alone, joined=found.joined, cut=found.cut)
     if found.of_several:
         text = _(
