@@ -40,7 +40,7 @@ QUOTED = re.compile("`[^`\n]*`")
 IN_SMALL = re.compile(r" :small\[.*")  # a space apart from what it stands behind
 SAYING = ("title", "subheader", "markdown", "caption", "info", "warning", "error")
 HEADINGS = ("title", "header", "subheader")
-NO_NUMBER = re.compile(r"(?<![A-Za-z])(nan|inf|Infinity|None|null|undefined)(?![A-Za-z])")
+NO_NUMBER = re.compile(r"(?<![A-Za-z])(nan|inf|Infinity|None(?! of )|null|undefined)(?![A-Za-z])")
 
 
 def opened(
