@@ -202,7 +202,7 @@ def test_thinner_wires_carry_more_and_the_table_says_where_a_token_comes_from(at
     for least in (1, 10):
         visit(at, **link, least_share=least)
         assert_works(at)
-        found = re.search(r"at least (\d+)% are drawn: they carry (\d+)% of all", said(at))
+        found = re.search(r"at least (\d+)% are drawn; together they carry (\d+)% of all", said(at))
         assert int(found[1]) == least
         carried.append((int(found[2]), n_wires(at)))
     assert carried[0] > carried[1] > (0, 0)
