@@ -94,8 +94,8 @@ def what_is_drawn(asked: Asked) -> None:
     if widest <= most:
         return
     text = _(
-        "Of rows with more numbers {most} are drawn, and {few} in layers that are not opened. The "
-        "model computes all of them, up to {widest:,} in a row."
+        "The picture draws at most {most} numbers of each row, and {few} in layers that are not "
+        "opened. The model computes all of them, up to {widest:,} in a row."
     )
     st.caption(text.format(most=most, few=few, widest=widest))
     label, last = _("First feature that is drawn"), widest - most
@@ -173,7 +173,8 @@ def says_sinks(run: Run) -> str:
     if not (found := sinks_of(run)):
         return ""
     text = _(
-        "Lines from {tokens} are pale: their values or the attention on them outweigh all others."
+        "Lines from {tokens} are drawn pale, because their values or the attention on them "
+        "outweigh all others and would hide the other lines."
     )
     return text.format(tokens=sinks.names(run, found))
 
