@@ -145,7 +145,7 @@ async def play(address: str, n: int, within: float) -> dict[str, list[float]]:
         assert found, leader.query
         learners = [asyncio.create_task(learn(address, found[1], within, times)) for _i in range(n)]
         await leader.until(lambda: leader.n_guessed == n)
-        shown = time.monotonic()
+        times["counted"], shown = [leader.n_guessed], time.monotonic()
         await leader.ran(press=leader.shows)
         await leader.until(lambda: len(times["shown"]) == n)
         gone = time.monotonic()
@@ -153,7 +153,6 @@ async def play(address: str, n: int, within: float) -> dict[str, list[float]]:
         await asyncio.gather(*learners)
         times["shown"] = [at - shown for at in times["shown"]]
         times["followed"] = [at - gone for at in times["followed"]]
-        times["counted"] = [leader.n_guessed]
         reading.cancel()
     return times
 
