@@ -77,7 +77,7 @@ def test_a_text_too_long_for_a_link_stays_whole_in_the_session():
     assert_works(at)
     assert at.query_params["text"] == text[:MAX_CHARACTERS]
     assert at.session_state["values"]["text"] == text
-    assert "The link carries the first 2,000 characters" in said(at)
+    assert "The link carries only the first 2,000 characters" in said(at)
     at.query_params["layer"] = "0"  # a link of this session: it goes on with the whole
     run(at)
     assert at.session_state["values"]["text"] == text

@@ -127,7 +127,9 @@ def curve(at: AppTest) -> list[float]:
 
 
 def measured(at: AppTest) -> str:
-    (found,) = (each.value for each in at.main.info if each.value.startswith("Measured:"))
+    (found,) = (
+        each.value for each in at.main.info if each.value.startswith("The measured value is")
+    )
     return found
 
 
@@ -387,7 +389,7 @@ def test_a_lesson_that_a_reader_brings_is_played_in_this_session_alone():
     assert_works(at)
     assert "Read *this*." in said(at) and "open_room" not in {b.key for b in at.button}
     press(at, "without_guess")
-    assert "Measured: 1" not in said(at) and "Measured: 0" in said(at)
+    assert "measured value is 1" not in said(at) and "measured value is 0" in said(at)
     other = opened(ATTENTION, panel=None, lesson="brought")
     assert_works(other)
     assert "is kept for one session only" in said(other) and len(titles(other)) > 3
@@ -823,7 +825,7 @@ def test_settings_changed_in_a_lesson_are_named_and_set_back():
     assert at.query_params.get("preset", ["course"]) in ("course", ["course"])
     press(at, "without_guess")
     assert_works(at)
-    assert "Measured: 0.8" in said(at)
+    assert "measured value is 0.8" in said(at)
 
 
 @pytest.mark.parametrize("step", [0, 2])
