@@ -128,7 +128,9 @@ def curve(at: AppTest) -> list[float]:
 
 def measured(at: AppTest) -> str:
     (found,) = (
-        each.value for each in at.main.info if each.value.startswith("The measured value is")
+        each.value
+        for each in at.main.info
+        if each.value.startswith("Measured: ") or " measured value is" in each.value
     )
     return found
 
