@@ -56,11 +56,11 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
             "relative to that in layer 8, by norm placement: pre (as in yours): 2 times as large; "
             "post: 1 × 10⁻⁵ times as large",
         ),
-        (HALF, "So far 3 of 4 stacks are measured. Gradient in layer 1"),
+        (HALF, "So far, 3 of 4 stacks have been measured. Gradient in layer 1"),
         (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "vanishes or explodes."),
         (
             replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.5), WayBack("post", 8.0, 4.5))),
-            "What differs is the gradient's size near the output, in layer 8, by norm placement: "
+            "The norm placements differ in the size of the gradient near the output (layer 8): "
             "pre 1.5, post 4.5.",
         ),
         (
@@ -80,7 +80,7 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
 def test_the_gradient_of_the_first_layer(monkeypatch, facts, english: str):
     said = in_both(monkeypatch, depth.says_gradient, facts)
     assert english in said["en"] and said["zh"] != said["en"]
-    assert ("What differs" in said["en"]) is ("pre 1.5" in said["en"])  # 4.5 and 4.501 do not
+    assert ("The norm placements differ" in said["en"]) is ("pre 1.5" in said["en"])  # 4.5 and 4.501 do not
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "english"),
     [
-        ({"n_done": 21, "slopes": ()}, "So far 21 of 30 stacks"),
+        ({"n_done": 21, "slopes": ()}, "So far, 21 of 30 stacks"),
         ({"slopes": ()}, "Choose norm placement pre or post"),
         ({"slopes": SLOPES[1:]}, "Also show norm placement post"),
         (

@@ -20,8 +20,8 @@ TEMPLATES = {
         "it are kept."
     ),
     "kv_latent": N_(
-        "“{token}” adds one latent vector. Those of the {n} tokens before it are kept; no "
-        "keys or values are."
+        "“{token}” adds one latent vector. Those of the {n} tokens before it are kept; keys "
+        "and values are not."
     ),
     "scores": N_(
         "Only “{token}” asks. In each head its query meets {n} kept keys and its own, which "

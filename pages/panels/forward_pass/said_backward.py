@@ -36,8 +36,8 @@ TEMPLATES = {
         "It leads back through the projection."
     ),
     MoveKind.SCORES: N_(
-        "Back through the softmax: in head {head}, the loss would fall most if “{token}” gave"
-        " more weight to “{key}”, since the gradient of that score is {number}."
+        "Back through the softmax: the loss would fall fastest if, in head {head}, “{token}” "
+        "gave more weight to “{key}”; its gradient with respect to that score is {number}."
     ),
     MoveKind.SOFTMAX: N_(
         "The gradient of each attention weight tells how well the value behind it serves the "

@@ -128,7 +128,7 @@ def says_dependence(facts: NormFacts) -> str:
 
 def says_surroundings(facts: NormFacts) -> str:
     """Where the others and the padding come from."""
-    others = _("the second half of this text's tokens, repeated twice")
+    others = _("two copies of the second half of this text's tokens")
     if facts.has_others:
         others = _("the other sequences of this batch")
     padding = _("this run's own") if facts.has_padding else _("four padding tokens, run alone")

@@ -75,8 +75,8 @@ def _at_the_output(facts: DepthFacts) -> str:
     if len(set(sizes.values())) < 2:
         return ""
     text = _(
-        "What differs is the gradient's size near the output, in layer {n}, by norm "
-        "placement: {listed}."
+        "The norm placements differ in the size of the gradient near the output (layer {n}): "
+        "{listed}."
     )
     listed = enumeration(f"{name} {size}" for name, size in sizes.items())
     return text.format(n=facts.curves.n_layers, listed=listed)

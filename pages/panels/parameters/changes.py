@@ -77,7 +77,7 @@ WHY = {
     "no_biases": N_("One fewer parameter per output of each projection: negligible."),
     "biases": N_("One more parameter per output of each projection: negligible."),
     "layernorm": N_("There is a shift as well as a scale, with d_model more parameters per norm."),
-    "rmsnorm": N_("There is only a scale and no shift, with d_model fewer parameters per norm."),
+    "rmsnorm": N_("There is only a scale and no shift, so each norm has d_model fewer parameters."),
     "no_norms": N_(
         "All scales and shifts are gone; they are few in number but important for training."
     ),

@@ -73,7 +73,9 @@ def says_assumed(file: ConfigFile) -> str:
     """What the file leaves out, and what is left aside."""
     said = []
     if file.assumed:
-        text = _("Not in the file, so the family's defaults are used: {names}.")
+        text = _(
+            "The file does not contain these settings, so the family's defaults are used: {names}."
+        )
         names = enumeration(literal(f"{name} = {value}") for name, value in file.assumed)
         said.append(text.format(names=names))
     said.append(_("Dropout adds no parameters."))
