@@ -243,7 +243,7 @@ def test_a_taught_training_goes_on_to_the_last_bit_with_its_maps(taught, tmp_pat
 
 
 def test_what_cannot_be_compared_is_said_with_its_mend(taught):
-    with pytest.raises(ConfigError, match=r"layer: 2 in the student, 4 in the teacher.*relations"):
+    with pytest.raises(ConfigError, match=r"per layer .2 and 4.*relations"):
         taught(BOTH, {"n_heads": 4})
     with pytest.raises(ConfigError, match=r"has 99 tokens.*same vocabulary"):
         taught(BOTH, {"vocab_size": 99})

@@ -143,7 +143,7 @@ def test_windows_go_through_a_text_from_its_beginning_to_its_end():
 def test_what_no_text_can_ask_is_refused_with_the_mend():
     for file, text, said in (
         (file_of(), "abc" * 9, "27 tokens, too few"),
-        (file_of(architecture="encoder"), TEXT, "no token that hides"),
+        (file_of(architecture="encoder"), TEXT, "no mask token"),
         (file_of(architecture="encoder-decoder", n_decoder_layers=1), TEXT, "reads a source"),
     ):
         with pytest.raises(ConfigError, match=said):

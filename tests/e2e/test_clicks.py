@@ -25,7 +25,7 @@ def test_a_click_chooses_a_head_and_pins_a_token_everywhere(reader: Reader):
     expect_query(page, token="1")
     click_mark(page, "head_map", masked, 2)
     expect_query(page, token="2")
-    expect(page.get_by_text("pinned: robot")).to_be_visible()
+    expect(page.get_by_text("pinned token: robot")).to_be_visible()
     assert plot(page, "head_map", "chart.layout.shapes[0].y0") == 1.5
     marks = plot(page, "head_tiles", "chart.layout.shapes.find(s => s.type == 'path').path")
     assert float(marks.split()[1].partition(",")[2]) == TITLE_ROWS + 2

@@ -247,7 +247,7 @@ def test_a_text_of_the_readers_own_calibrates_and_scores_and_its_recipe_names_it
     assert at.info[0].value.startswith("Paste a text of your own")
     at.text_area(key="pasted_score_text").set_value(" ".join(WORDS * 16)).run()
     assert_works(at)
-    assert "The first 64 of its 128 tokens calibrate" in said(at)
+    assert "The first 64 of its 128 tokens are used for calibration" in said(at)
     table = next(each.value for each in at.table if "perplexity" in each.value)
     assert [*table["variant"]] == ["original", "int3-gptq"]
     assert all(" ± " in each for each in table["next-token accuracy"])

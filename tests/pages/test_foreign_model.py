@@ -21,7 +21,7 @@ TEXT = "the small robot sees the red ball"
 OF_OTHERS = {"ideas", "trade-off", "peeking", "race"}
 OWN_PAGES = [page for page in PAGES if "training" not in page]  # it trains on a task of ours
 # What Home tells of the story model says that it is that one's.
-SHE_OR_HE = re.compile("the small story model|of its stories")
+SHE_OR_HE = re.compile("the small story model|in the stories")
 # Each page with a model of its own kind.
 MODELS = {"pages/encoder.py": "bert", "pages/seq2seq.py": "bart"}
 OF_ONE_TEXT = ("attention", "block", "encoder", "feed_forward", "gpt", "masks", "normalization")

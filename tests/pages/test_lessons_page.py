@@ -391,7 +391,7 @@ def test_a_lesson_that_a_reader_brings_is_played_in_this_session_alone():
     assert_works(at)
     assert "Read *this*." in said(at) and "open_room" not in {b.key for b in at.button}
     press(at, "without_guess")
-    assert "measured value is 1" not in said(at) and "measured value is 0" in said(at)
+    assert "Measured: 1" not in said(at) and "Measured: 0" in said(at)
     other = opened(ATTENTION, panel=None, lesson="brought")
     assert_works(other)
     assert "is kept for one session only" in said(other) and len(titles(other)) > 3

@@ -211,7 +211,7 @@ def test_a_painted_text_that_is_none_is_told():
     at = opened(MASKS, **SMALL, mask_kind="painted", painted="2.____")
     assert_works(at, warnings=1)
     assert "painted=" in at.warning[0].value
-    assert "Nothing is painted yet" in said(at)
+    assert "No mask is painted yet" in said(at)
 
 
 def test_a_query_without_a_key_becomes_no_number_by_minus_infinity():
@@ -240,7 +240,7 @@ def test_other_replacements_move_outputs_otherwise():
 def test_a_finished_run_shows_why_the_mask_exists():
     at = opened(MASKS, **SMALL, panel="peeking")
     assert_works(at, warnings=None)
-    assert "From a recorded run" in said(at) and "copies the next token" in said(at)
+    assert "from a recorded run" in said(at) and "copies the next token" in said(at)
     names = {trace["name"] for trace in figure(at, "peeking_losses")["data"]}
     kinds = ("training", "generating")
     assert names == {f"{mask}, {kind}" for mask in ("causal mask", "no mask") for kind in kinds}

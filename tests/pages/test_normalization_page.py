@@ -257,7 +257,7 @@ def test_a_finished_race_is_there_before_anyone_trains(depth: int, stuck: bool, 
     (found,) = (info.value for info in at.info if "Guessing at random gives" in info.value)
     assert "Loss after 100 steps" in found
     assert ("Hardly better than random guessing: post" in found) is stuck
-    assert "From a recorded run" in said(at)
+    assert "from a recorded run" in said(at)
 
 
 @pytest.mark.parametrize("warmup", [30, 60])

@@ -77,7 +77,7 @@ def test_a_lesson_is_presented_as_text_then_answer_then_panel():
     assert not at.get("plotly_chart")
     press(at, "without_guess")
     assert_works(at)
-    assert "Measured: 4.07" in said(at)
+    assert "measured value is 4.07" in said(at)
     press(at, "lesson_panel")
     assert_works(at)
     assert "Measured" not in said(at) and at.get("plotly_chart")

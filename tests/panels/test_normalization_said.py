@@ -80,7 +80,9 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
 def test_the_gradient_of_the_first_layer(monkeypatch, facts, english: str):
     said = in_both(monkeypatch, depth.says_gradient, facts)
     assert english in said["en"] and said["zh"] != said["en"]
-    assert ("The norm placements differ" in said["en"]) is ("pre 1.5" in said["en"])  # 4.5 and 4.501 do not
+    assert ("The norm placements differ" in said["en"]) is (
+        "pre 1.5" in said["en"]
+    )  # 4.5 and 4.501 do not
 
 
 @pytest.mark.parametrize(

@@ -349,7 +349,7 @@ def test_home_leads_a_question_to_its_answer():
     at = AppTest.from_file(str(Path(__file__).parents[2] / "app.py"), default_timeout=150)
     at.query_params |= {"preset": f"folder:{NAME}", "text": "What is the capital of France?"}
     at.run()
-    (link,) = (each.proto for each in at.get("page_link") if each.proto.label.startswith("Ask it"))
+    (link,) = (each.proto for each in at.get("page_link") if each.proto.label.startswith("Ask:"))
     assert "prompt=chat" in link.query_string and "panel=writing" in link.query_string
 
 

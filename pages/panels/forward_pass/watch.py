@@ -24,6 +24,7 @@ from pages.panels.home import append_word
 from pages.ui import cached, labelled, link, page_file, sinks, tokens
 from pages.ui.compare import beside
 from pages.ui.controls import enter
+from pages.ui.explain import note
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.inputs import current_run, shorten
@@ -79,7 +80,7 @@ def picture(run: Run) -> None:
         a_in_step(pair, layer, head, is_back)
     if cell := moving.chosen_cell():
         written_out(asked, head, cell)
-    st.caption(sentences(how_to_read(is_back), says_sinks(run)))
+    note(sentences(how_to_read(is_back), says_sinks(run)))
     what_is_drawn(asked)
 
 
@@ -97,7 +98,7 @@ def what_is_drawn(asked: Asked) -> None:
         "The picture draws at most {most} numbers of each row, and {few} in layers that are not "
         "opened. The model computes all of them, up to {widest:,} in a row."
     )
-    st.caption(text.format(most=most, few=few, widest=widest))
+    note(text.format(most=most, few=few, widest=widest))
     label, last = _("First feature that is drawn"), widest - most
     enter("first_feature", label, asked.first, most=last, first=1, step=most, width=220)
 
@@ -165,7 +166,7 @@ def how_to_read(is_back: bool) -> str:
             "above 0, orange below."
         )
     rms = _("RMS (root mean square) says how large the numbers of a token are.")
-    return sentences(text, rms, keys)
+    return sentences(text, keys, rms)
 
 
 def says_sinks(run: Run) -> str:

@@ -60,7 +60,7 @@ def likeness_facts(run: Run, kind: PositionKind, n: int) -> LikenessFacts:
 
 def says_kind(facts: KindFacts) -> str:
     """Why it is needed, and what it does, read off this run."""
-    why = _("q · k compares content alone, so a token's position has to be supplied separately.")
+    why = _("q · k compares content alone, so position has to be supplied separately.")
     return sentences(why, _supplied(facts))
 
 
@@ -175,9 +175,8 @@ def _turned(facts: PairFacts) -> str:
     """How far RoPE turns a pair, and what is left of it in a score."""
     text = _(
         "RoPE rotates pair {pair} of a query or key at position {position} by {position} × "
-        "{step:.3g}° = {angle:,.4g}°. A query and a key that are k positions apart are "
-        "rotated by k × {step:.3g}° relative to each other, wherever they stand, so position "
-        "affects their score only through the distance."
+        "{step:.3g}° = {angle:,.4g}°. Between a query and a key k positions apart, the "
+        "rotation is k × {step:.3g}°: only their distance affects the score."
     )
     step = 360 / facts.length
     angle = facts.position * step
