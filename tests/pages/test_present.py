@@ -40,7 +40,7 @@ def test_the_circle_of_rope_ends_where_the_model_turns_a_pair_to():
         for note in figure(at, "position_circle")["layout"]["annotations"]
         if note.get("arrowcolor") == palette.PINNED
     ]
-    assert "rotated by k ×" in said(at)
+    assert "the rotation is k ×" in said(at)
     visit(at, panel="kinds", position_kind="rope", token=2)
     sine, cosine = (curve["y"][2] for curve in figure(at, "position_curves")["data"][:2])
     assert [arrow["x"], arrow["y"]] == pytest.approx([cosine, sine], rel=1e-4)
