@@ -46,6 +46,11 @@ def nearest_names(name: object, names: Iterable[str], n: int = 3) -> str:
     return ", ".join(difflib.get_close_matches(str(name), [*names], n, cutoff=0.0))
 
 
+def unknown_fault(text: str, name: str, names: Iterable[str]) -> Fault:
+    """Return the fault of a name that is not there; `text` says so with {name} and {names}."""
+    return Fault(text, {"name": name, "names": nearest_names(name, names)})
+
+
 T = TypeVar("T")
 
 
@@ -60,5 +65,4 @@ class Table(dict[str, T]):
         self.text = text
 
     def __missing__(self, name: str) -> T:
-        values = {"name": name, "names": nearest_names(name, self)}
-        raise UnknownNameError([Fault(self.text, values)])
+        raise UnknownNameError([unknown_fault(self.text, name, self)])

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from blocks.model.faults import N_, Fault, nearest_names
+from blocks.model.faults import N_, Fault, unknown_fault
 from blocks.model.kinds import Architecture, NormPlacement, PositionKind
 from blocks.model.options import Option, brief
 
@@ -43,7 +43,7 @@ def _barred(config: Any, found: list[tuple[Option, Any]]) -> Iterator[Fault]:
 def unknown_field(name: str, known: Iterable[str]) -> Fault:
     """Return the fault of a name that is none of the fields, with those that may be meant."""
     text = N_("{name} is not a field: the nearest names are {names}")
-    return Fault(text, {"name": name, "names": nearest_names(name, known)})
+    return unknown_fault(text, name, known)
 
 
 def part_fault(name: str, default: Any) -> Fault:

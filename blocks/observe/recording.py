@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from blocks.model import devices
 from blocks.model.attention import ALL, Pattern, query_blocks
 from blocks.model.dropout import training_mode
-from blocks.model.faults import N_, ConfigError, Fault, UnknownNameError, nearest_names
+from blocks.model.faults import N_, ConfigError, Fault, UnknownNameError, unknown_fault
 from blocks.model.model_input import check_input
 from blocks.model.probe import Probe, Replacement, Stage, listening
 from blocks.model.randomness import generator
@@ -93,7 +93,7 @@ def _missed_fault(name: str, names: Collection[str]) -> Fault:
         text = N_("This pass did not go through {name}, so nothing was replaced: leave it out")
         return Fault(text, {"name": name})
     text = N_("Nothing here is called {name}: the nearest names are {names}")
-    return Fault(text, {"name": name, "names": nearest_names(name, names)})
+    return unknown_fault(text, name, names)
 
 
 def _unrecorded_fault(path: str, kept: Collection[str]) -> Fault:
@@ -101,7 +101,7 @@ def _unrecorded_fault(path: str, kept: Collection[str]) -> Fault:
         text = N_("This recording kept no tensors: record again with keep=[“{name}”]")
         return Fault(text, {"name": path})
     text = N_("{name} is not in this recording: the nearest names are {names}")
-    return Fault(text, {"name": path, "names": nearest_names(path, kept)})
+    return unknown_fault(text, path, kept)
 
 
 NO_MAPPING = N_(

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from blocks.model.faults import N_, Fault, UnknownNameError, nearest_names
+from blocks.model.faults import N_, UnknownNameError, unknown_fault
 from blocks.model.shipped import shipped
 from blocks.weights.model_file import ModelFile, read_model_file
 
@@ -20,6 +20,5 @@ def pocket(name: str) -> ModelFile:
     """One of them, read once. Raises `UnknownNameError`."""
     if name not in pocket_names():
         text = N_("No model called {name} ships with Blockscope: the nearest names are {names}")
-        values = {"name": name, "names": nearest_names(name, pocket_names())}
-        raise UnknownNameError([Fault(text, values)])
+        raise UnknownNameError([unknown_fault(text, name, pocket_names())])
     return read_model_file((FOLDER / f"{name}.safetensors").read_bytes())
