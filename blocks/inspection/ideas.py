@@ -1,6 +1,7 @@
 """What each idea from GPT-2 to a model of today brings: exact counts, and losses of short runs."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from statistics import fmean
 
@@ -75,6 +76,7 @@ class IdeasFacts:
         return {after.name: before.loss - after.loss for before, after in pairs}
 
 
+@lru_cache(maxsize=1)
 def ideas_facts() -> IdeasFacts | None:
     """All steps; None where a run of one of them does not ship."""
     losses = steps.learned_losses()

@@ -1,6 +1,7 @@
 """How models trained on short texts read longer ones, by the way they are told positions."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean
 
 from blocks.model.config import ModelConfig
@@ -54,11 +55,11 @@ class LengthsFacts:
         return [i * self.band + (self.band + 1) / 2 for i in range(n)]
 
 
+@lru_cache(maxsize=1)
 def lengths_facts() -> LengthsFacts | None:
     """What was trained and measured; None where a run of it does not ship."""
     series = lengths.SERIES
-    runs = series.learned()
-    if any(len(each) < len(series.seeds) for each in runs.values()):
+    if (runs := series.complete()) is None:
         return None
     kinds = [_read_on(PositionKind(name), found) for name, found in runs.items()]
     return LengthsFacts(

@@ -76,3 +76,8 @@ class Series:
             name: tuple(known[spec] for spec in specs if spec in known)
             for name, specs in wanted.items()
         }
+
+    def complete(self) -> dict[str, tuple[Losses, ...]] | None:
+        """What is `learned`; None where a run of a model does not ship."""
+        runs = self.learned()
+        return None if any(len(each) < len(self.seeds) for each in runs.values()) else runs

@@ -115,6 +115,11 @@ def recorded() -> str:
     )
 
 
+def without_runs() -> str:
+    """What is said where the finished runs do not ship."""
+    return _("This copy comes without the finished runs. Produce them with `make runs`.")
+
+
 def trained(*, is_recorded: bool) -> str:
     """Where what was trained comes from: beforehand, or here and now."""
     return recorded() if is_recorded else _("Trained here.")

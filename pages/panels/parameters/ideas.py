@@ -1,6 +1,5 @@
 """From GPT-2 to a model of today: what each idea costs, saves, and does to the loss."""
 
-from functools import lru_cache
 from typing import cast
 
 import pandas as pd
@@ -13,6 +12,7 @@ from blocks.training.ideas import ideas as steps
 from pages.figures import palette
 from pages.figures.chart import ROW, Axis, Chart, Look, band, dots, line
 from pages.panels.parameters import shared
+from pages.ui import words
 from pages.ui.declared import Panel
 from pages.ui.language import _, enumeration, sentences
 from pages.ui.parts import Note, Say, Shown, Table
@@ -38,7 +38,6 @@ MEASURES = {
 }
 
 
-@lru_cache(maxsize=1)
 def ideas_facts() -> IdeasFacts:
     """Every step, as counted and as trained; only where all runs ship."""
     return cast(IdeasFacts, ideas.ideas_facts())
@@ -121,8 +120,7 @@ def _changed(before: Idea | None, idea: Idea, name: str) -> str:
 
 def says_no_runs(_run: Run) -> str | None:
     """Where the finished runs were not shipped."""
-    text = _("This copy comes without the finished runs. Produce them with `make runs`.")
-    return text if ideas.ideas_facts() is None else None
+    return words.without_runs() if ideas.ideas_facts() is None else None
 
 
 def costs(facts: IdeasFacts) -> Chart:

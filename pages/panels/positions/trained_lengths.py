@@ -1,6 +1,5 @@
 """Five small models, each with one encoding, trained on short texts and reading longer ones."""
 
-from functools import lru_cache
 from typing import cast
 
 from blocks.inspection import trained_lengths
@@ -10,7 +9,7 @@ from blocks.training import lengths
 from pages.figures.theme import Picture, Translate
 from pages.panels.positions import trained_lengths_picture
 from pages.panels.positions.shared import KINDS
-from pages.ui import terms
+from pages.ui import terms, words
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -18,7 +17,6 @@ from pages.ui.language import _, enumeration, sentences
 from pages.ui.said import say
 
 
-@lru_cache(maxsize=1)
 def lengths_facts() -> LengthsFacts:
     """As trained; only where all runs ship."""
     return cast(LengthsFacts, trained_lengths.lengths_facts())
@@ -81,9 +79,7 @@ def which_extrapolates(run: Run) -> None:
     code = (lengths.models, lengths.bits_by_band)
     place = explained(("beyond_length", "positions"), code, key="trained_lengths")
     if trained_lengths.lengths_facts() is None:
-        place.caption(
-            _("This copy comes without the finished runs. Produce them with `make runs`.")
-        )
+        place.caption(words.without_runs())
         return
     with place:
         say(says_lengths, facts=lengths_facts)

@@ -1,6 +1,5 @@
 """From a bigram to a GPT in seven steps: the loss of each, and a link that trains it."""
 
-from functools import lru_cache
 from typing import cast
 
 import streamlit as st
@@ -10,7 +9,7 @@ from blocks.inspection.staircase import Stair, StaircaseFacts
 from blocks.training import staircase as steps
 from pages.panels.training import staircase_picture
 from pages.panels.training.staircase_picture import NAMES
-from pages.ui import link, starts
+from pages.ui import link, starts, words
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.fields import CONFIG
@@ -21,7 +20,6 @@ from pages.ui.said import say
 PRESET, RECIPE = "gpt2-small", "baseline"
 
 
-@lru_cache(maxsize=1)
 def staircase_facts() -> StaircaseFacts:
     """Every step, as trained; only where all runs ship."""
     return cast(StaircaseFacts, staircase.staircase_facts())
@@ -77,9 +75,7 @@ def what_each_step_brings() -> None:
     code = (steps.stairs, staircase.staircase_facts)
     place = explained(("training", "loss_curve"), code, key="staircase")
     if staircase.staircase_facts() is None:
-        place.caption(
-            _("This copy comes without the finished runs. Produce them with `make runs`.")
-        )
+        place.caption(words.without_runs())
         return
     with place:
         say(says_staircase, facts=staircase_facts)
