@@ -145,6 +145,8 @@ function zoomInto(view, x, y) {
   if (view.place.zoom === "model") {
     const group = p.layout.groups.find((each) => each.start && at.x >= each.x && at.x < each.x + each.w);
     if (!group) return;
+    const band = p.layout.bands.find((each) => each.alpha > 0.5 && each.starts.includes(group.start));
+    if (band) return view.setSpread(band);
     const last = Math.max(...group.moves.map((move) => p.scene.index.get(move.path)));
     view.moment = { at: last, share: 1 };
     return view.setZoom("layer");
@@ -251,13 +253,15 @@ function follow(view) {
   parts.play.classList.toggle("playing", view.isPlaying);
   parts.cached.setAttribute("aria-pressed", view.isCached);
   parts.write.setAttribute("aria-pressed", Boolean(view.isWriting));
-  const said = view.isCached && move.kept ? move.kept : move.says;
+  const band = bandAt(view, move);
+  const said = band ? bandSays(view.scene, band) : view.isCached && move.kept ? move.kept : move.says;
   if (view.saying === said && view.sayingIn === view.scene) return;
   view.saying = said;
   view.sayingIn = view.scene;
-  parts.title.textContent = move.title;
+  const title = band ? bandName(view.scene, band) : move.title;
+  parts.title.textContent = title;
   parts.said.textContent = said;
-  parts.scrub.setAttribute("aria-valuetext", move.title);
+  parts.scrub.setAttribute("aria-valuetext", title);
   showPlace(view);
 }
 
@@ -269,18 +273,20 @@ function showPlace(view) {
   const layer = layers.find((each) => each.start === view.move.start);
   const depth = ZOOMS.indexOf(zoom);
   const names = [words.model, layer?.title, isInHead(view) ? `${words.head} ${head + 1}` : null, words.cell];
-  const shown = names.slice(0, depth + 1).map((name, i) => [name, ZOOMS[i]]).filter(([name]) => name);
-  const key = JSON.stringify(shown);
-  out.disabled = zoom === "model";
+  const all = names.slice(0, depth + 1).map((name, i) => [name, () => view.setZoom(ZOOMS[i])]).filter(([name]) => name);
+  const { spread } = view;
+  const shown = spread ? [[words.model, () => view.setSpread(null)], [bandName(view.scene, spread), () => view.setZoom("model")], ...all.slice(1)] : all;
+  const key = JSON.stringify([shown, spread]);
+  out.disabled = zoom === "model" && !spread;
   view.parts.in.disabled = depth >= 2;
   if (view.crumbs === key) return;
   view.crumbs = key;
   crumbs.replaceChildren(
-    ...shown.map(([name, level], i) => {
+    ...shown.map(([name, lead], i) => {
       const button = document.createElement("button");
       button.textContent = name;
       button.disabled = i === shown.length - 1;
-      button.addEventListener("click", () => view.setZoom(level));
+      button.addEventListener("click", lead);
       return button;
     }),
   );

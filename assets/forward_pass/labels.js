@@ -248,13 +248,13 @@ function paintTitles(p) {
   for (const layer of scene.layers) {
     const groups = layout.groups.filter((group) => group.start === layer.start);
     const box = screen(p, around(groups, 0));
-    if (p.zoom > 1.6) continue;
-    const isNow = p.scene.moves[p.at]?.start === layer.start && p.share < 1;
-    font(p, 12, isNow ? 700 : 400);
-    context.fillStyle = isNow ? p.colors.text : p.colors.quiet;
-    const title = [layer.title, `${layer.number}`].find((text) => context.measureText(text).width < box.w - 4);
-    const middle = Math.max(box.x, 0) / 2 + Math.min(box.x + box.w, p.width) / 2;
-    if (title && box.x < p.width && box.x + box.w > 0) context.fillText(title, middle, 16);
+    const isFolded = layout.bands.some((band) => band.alpha > 0.5 && band.starts.includes(layer.start));
+    if (p.zoom > 1.6 || isFolded) continue;
+    title(p, box, [layer.title, `${layer.number}`], [layer.start]);
+  }
+  for (const band of layout.bands) {
+    const [first, last] = [band.from, band.to].map((i) => scene.layers[i].number);
+    if (band.alpha > 0.5) title(p, screen(p, { ...band, w: band.w + band.end.w }), first === last ? [`${first}`] : [`${first}–${last}`], band.starts);
   }
   for (const zone of layout.zones) zoneName(p, zone);
   for (const move of scene.moves) {
@@ -273,6 +273,17 @@ function paintTitles(p) {
     }
   }
   context.globalAlpha = 1;
+}
+
+/* The longest of the names that has room, above what it names; in bold where it is being computed. */
+function title(p, box, names, starts) {
+  const { context } = p;
+  const isNow = p.share < 1 && starts.includes(p.scene.moves[p.at]?.start);
+  font(p, 12, isNow ? 700 : 400);
+  context.fillStyle = isNow ? p.colors.text : p.colors.quiet;
+  const [left, right] = [Math.max(box.x, 0), Math.min(box.x + box.w, p.width)];
+  const name = names.find((text) => context.measureText(text).width < right - left + 8);
+  if (name) context.fillText(name, (left + right) / 2, 16);
 }
 
 /* Which of the strips of a cache are keys, and which values. */
@@ -295,7 +306,9 @@ function zoneName(p, zone) {
   const at = screen(p, zone);
   font(p, 10);
   const name = scene.words.zones[zone.move.part];
-  if (!name || zone.alpha < 0.5 || context.measureText(name).width > at.w + 8) return;
+  const half = context.measureText(name || "").width / 2;
+  const isCut = at.x + at.w / 2 < half || at.x + at.w / 2 > p.width - half;
+  if (!name || isCut || zone.alpha < 0.5 || 2 * half > at.w + 8) return;
   context.fillStyle = p.colors.quiet;
   context.fillText(name, at.x + at.w / 2, at.y + at.h + 13);
 }

@@ -2,20 +2,23 @@
    the right. `open` says how far each layer is unfolded, 0 to 1; boxes lie between their two places. */
 
 const TOP = 34;
-const BOTTOM = 26;
-const DEEP = 10; // layers, from which on each is one strip and what tokens read
+const BOTTOM = 44;
+const DEEP = 10; // layers that are all drawn; of more, most are folded
 const GAP = 34;
 const CLOSED_UNITS = { embed: 1.1, position: 1.1, norm: 1, stream: 1, attend: 3.2, feed: 1.7 };
 const LEADS = [46, 74]; // pixels before the second text, narrow and wide
 const HEAD_SHAPE = { strip: 0.75, square: 1, gap: 0.2, title: 0.16 };
 
-function layoutOf(scene, width, height, open) {
+function layoutOf(scene, { width, height, open, fold, bands }) {
   const plan = planOf(scene);
+  const folded = foldedUnits(bands, plan);
   const isNarrow = width < 640;
   const labels = Math.min(isNarrow ? 74 : 104, width * 0.22);
   const ends = scene.ends.length ? (isNarrow ? 108 : 190) : 24;
   const lanes = { y: TOP, h: height - TOP - BOTTOM };
-  const units = plan.reduce((sum, group) => sum + group.units, 0);
+  const shareOf = (group) => fold.get(group.start) || 0;
+  const unitsIn = (group) => mix(group.units, (folded.get(group) || { units: 0 }).units + CLOSED_UNITS.stream * Boolean(folded.get(group)?.isEnd), shareOf(group));
+  const units = plan.reduce((sum, group) => sum + unitsIn(group), 0);
   const lead = LEADS[isNarrow ? 0 : 1];
   const room = width - labels - ends - 16 - lead * plan.filter((group) => group.isSecond).length;
   const unit = Math.min(room / units, isNarrow ? 60 : 64);
@@ -25,10 +28,11 @@ function layoutOf(scene, width, height, open) {
     const e = group.start ? open.get(group.start) || 0 : 0;
     const wide = openWidth(group, width);
     const own = group.isSecond ? lead : 0;
-    const w = mix(group.units * unit + own, wide, e);
-    placeGroup(found, scene, group, { x, w, e, unit, lanes, lead: own });
+    const w = mix(unitsIn(group) * unit + own, wide, e);
+    placeGroup(found, scene, group, { x, w, e, unit, lanes, lead: own, f: shareOf(group), ...folded.get(group) });
     x += w;
   }
+  placeBands(found, bands, fold);
   found.ends = { x: x + 12, y: lanes.y, w: ends - 24, h: lanes.h };
   found.total = x + ends;
   return found;
@@ -56,7 +60,6 @@ function planOf(scene) {
 }
 
 function unitsOf(move) {
-  if (move.isBetween) return 0;
   if (move.is_stream) return CLOSED_UNITS[move.kind] || CLOSED_UNITS.stream;
   if (move.stage === "final_norm" || move.stage === "prediction") return CLOSED_UNITS.norm;
   if (["attend", "join", "carry"].includes(move.kind)) return CLOSED_UNITS.attend;
@@ -74,13 +77,15 @@ function placeGroup(found, scene, group, at) {
   const closed = closedBoxes(group, at);
   const opened = at.e > 0 ? openBoxes(scene, group, at) : closed;
   const region = { x: at.x, y: 0, w: at.w, h: found.height };
-  found.groups.push({ ...region, start: group.start, stack: group.stack, e: at.e, moves: group.moves });
+  const last = group.moves.at(-1);
+  found.groups.push({ ...region, start: group.start, stack: group.stack, e: at.e, moves: group.moves, stream: mixBox(closed.get(last.path), opened.get(last.path), at.e) });
   for (const move of group.moves) {
     if (move.inHead) continue;
     const box = mixBox(closed.get(move.path), opened.get(move.path), at.e);
-    const isSeen = unitsOf(move) > 0;
-    found.boxes.set(move.path, { ...box, alpha: isSeen && !isZone(move) ? 1 : at.e });
-    if (isZone(move)) found.zones.push({ ...closed.get(move.path), move, alpha: 1 - at.e });
+    const isSeen = unitsOf(move) > 0 && !isZone(move);
+    const own = at.isEnd && move === last ? 1 : 1 - at.f;
+    found.boxes.set(move.path, { ...box, alpha: isSeen ? mix(own, 1, at.e) : at.e });
+    if (isZone(move)) found.zones.push({ ...closed.get(move.path), move, name: move.path, alpha: own * (1 - at.e) });
   }
   placeHeads(found, scene, group, closed, opened, at);
 }
@@ -90,11 +95,12 @@ function isZone(move) {
 }
 
 /* A folded layer: strips as high as the lanes, with room between them for who reads from whom. */
-function closedBoxes(group, { x, unit, lanes, lead }) {
+function closedBoxes(group, { x, unit, lanes, lead, f, units = 0, isEnd }) {
   const boxes = new Map();
-  let at = x + lead;
+  let at = x + lead + f * units * unit;
   for (const move of group.moves) {
-    const w = unitsOf(move) * unit;
+    const own = isEnd && move === group.moves.at(-1) ? 1 : 1 - f;
+    const w = unitsOf(move) * unit * own;
     const isStrip = w > 0 && !isZone(move);
     const inset = isStrip ? Math.min(6, w * 0.12) : 0;
     boxes.set(move.path, { x: at + inset, y: lanes.y, w: Math.max(0, w - 2 * inset), h: lanes.h });

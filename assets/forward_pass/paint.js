@@ -15,6 +15,7 @@ function paint(p) {
   p.asides = []; // what is drawn of folded layers and can be pointed at
   paintLanes(p);
   paintBands(p);
+  p.layout.bands.forEach((band) => paintBand(p, band));
   p.layout.zones.forEach((zone) => paintZone(p, zone));
   p.scene.moves.forEach((move, i) => paintMove(p, move, i));
   if (p.share < 1) paintMoving(p, p.scene.moves[p.at]);
@@ -22,6 +23,7 @@ function paint(p) {
   paintEnds(p);
   paintLabels(p);
   paintTitles(p);
+  paintGuesses(p);
   paintCacheNames(p);
   paintPointed(p);
 }
@@ -144,15 +146,15 @@ function paintThinking(p, zone, color, share) {
   const { context, scene } = p;
   const experts = `${zone.move.start}experts`;
   if (scene.readings.has(experts)) return paintExperts(p, zone, experts, share);
-  const path = `${zone.move.start}hidden`;
+  const path = [`${zone.move.start}hidden`, zone.move.path].find((each) => scene.matrices.has(each));
   const box = { x: zone.x + zone.w * 0.22, y: zone.y, w: zone.w * 0.56, h: zone.h };
   const n = scene.tokens[zone.move.stack].length;
   context.globalAlpha = zone.alpha * 0.12;
   context.fillRect(box.x, box.y, box.w, box.h);
   if (!share) return;
   context.globalAlpha = zone.alpha;
-  if (scene.matrices.has(path) && p.isCached) paintCached(p, zone.move, imageOf(scene, path, 0), box, n, share);
-  else if (scene.matrices.has(path)) rowsDone(p, imageOf(scene, path, 0), box, n, share);
+  if (path && p.isCached) paintCached(p, zone.move, imageOf(scene, path, 0), box, n, share);
+  else if (path) rowsDone(p, imageOf(scene, path, 0), box, n, share);
   else {
     context.globalAlpha = zone.alpha * 0.3 * share;
     context.fillRect(box.x, box.y, box.w, box.h);
@@ -173,7 +175,7 @@ function paintCurves(p, zone, reading, color, share) {
   if (share < 1 || !p.isStill) return drawCurves(p, p.context, zone, reading, color, share);
   const s = p.ratio * p.zoom;
   const [w, h] = [Math.ceil(zone.w * s), Math.ceil((zone.h + 2 * EDGE) * s)];
-  const key = `${zone.move.path}|lines|${w}x${h}|${p.isCached}`;
+  const key = `${zone.name}|lines|${w}x${h}|${p.isCached}`;
   if (w < 1 || h < 1) return;
   if (!p.scene.images.has(key)) {
     const copy = Object.assign(document.createElement("canvas"), { width: w, height: h });
@@ -210,14 +212,15 @@ function readingOf(scene, move) {
 
 /* Weights that can be seen, the mean of all heads. */
 function curvesOf(p, zone, reading) {
-  const key = `${zone.move.path}|curves`;
+  const key = `${zone.name}|curves`;
   let pairs = p.scene.images.get(key);
   if (!pairs) {
     pairs = [];
     for (let query = 0; query < reading.rows; query++) {
       for (let from = 0; from < reading.cols; from++) {
-        const weight = reading.value(0, query, from) / reading.strong;
-        if (weight > 0.04) pairs.push([query, from, weight]);
+        const isFromSink = p.scene.sinks.includes(from);
+        const weight = reading.value(0, query, from) / (isFromSink ? 1 : widest(p.scene));
+        if (weight > 0.04) pairs.push([query, from, Math.min(1, weight)]);
       }
     }
     p.scene.images.set(key, pairs);
@@ -233,6 +236,18 @@ function curvesOf(p, zone, reading) {
   }));
 }
 
+/* The weight that is drawn widest: all of one's attention, or where a sink takes most of it, the largest of the rest. */
+function widest(scene) {
+  if (!scene.sinks.length) return 1;
+  if (scene.widest) return scene.widest;
+  scene.widest = 0;
+  for (const [name, each] of scene.readings) {
+    if (!name.endsWith("reading")) continue;
+    for (let row = 0; row < each.rows; row++) for (let col = 0; col < each.cols; col++) if (!scene.sinks.includes(col)) scene.widest = Math.max(scene.widest, each.value(0, row, col) || 0);
+  }
+  return scene.widest;
+}
+
 function paintPulse(p, zone, curve, share) {
   const { context } = p;
   const along = ease(clamp(share * 1.25 - 0.12));
@@ -241,9 +256,10 @@ function paintPulse(p, zone, curve, share) {
   const [x0, x1, x2] = [zone.x, zone.x + zone.w * 0.5, zone.x + zone.w];
   const x = u * u * u * x0 + 3 * u * t * x1 + t * t * t * x2;
   const y = (u * u * u + 3 * u * u * t) * curve.from + (3 * u * t * t + t * t * t) * curve.to;
-  context.globalAlpha = zone.alpha * (0.25 + 0.75 * curve.weight);
+  const faint = curve.isFromSink ? 0.35 : 1;
+  context.globalAlpha = zone.alpha * (0.25 + 0.75 * curve.weight) * faint;
   context.beginPath();
-  context.arc(x, y, 1 + Math.sqrt(curve.weight) * Math.min(6, curve.pitch * 0.45), 0, 7);
+  context.arc(x, y, 1 + Math.sqrt(curve.weight * faint) * Math.min(6, curve.pitch * 0.45), 0, 7);
   context.fill();
 }
 

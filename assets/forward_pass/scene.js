@@ -24,7 +24,6 @@ function readScene(bytes) {
     move.start = move.layer === null ? "" : layerStart(move.layer, move.stack);
     move.inHead = IN_HEAD.has(move.kind);
   });
-  if (scene.layers.length > DEEP) markBetween(scene);
   return scene;
 }
 
@@ -34,13 +33,6 @@ function edgesOf(scene) {
   const pairs = scene.moves.flatMap((move) => move.reads.map((read) => [named(read), move]));
   const known = pairs.filter(([read]) => read);
   return scene.is_back ? known.map(([read, move]) => [move, read]) : known;
-}
-
-/* Of a deep model the stream between the parts of a layer is not drawn from far. */
-function markBetween(scene) {
-  scene.inOrder.forEach((move, i) => {
-    move.isBetween = move.is_stream && move.start !== "" && scene.inOrder.slice(i + 1).some((later) => later.is_stream && later.start === move.start);
-  });
 }
 
 const IN_HEAD = new Set(["project", "scores", "mask", "softmax", "mix"]);

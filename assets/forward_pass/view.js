@@ -24,6 +24,9 @@ class View {
     );
     this.context = this.parts.canvas.getContext("2d");
     this.open = new Map();
+    this.fold = new Map();
+    this.bands = [];
+    this.spread = null;
     this.speed = 1;
     this.isPlaying = false;
     this.moment = { at: 0, share: 1 };
@@ -70,7 +73,6 @@ class View {
   begin() {
     this.writes = false;
     this.waits = false;
-    this.place.cached = this.scene.keeps;
     this.moment = { at: 0, share: 0 };
     this.play(true);
   }
@@ -171,7 +173,9 @@ class View {
       if (next !== null) this.run(next);
     } else {
       let at = this.moment.at - 1;
-      while (at > 0 && !secondsOf(this, this.scene.moves[at])) at--;
+      const band = bandAt(this, this.move);
+      const isPassed = (move) => !secondsOf(this, move) || (band && bandAt(this, move) === band);
+      while (at > 0 && isPassed(this.scene.moves[at])) at--;
       this.moment = { at: Math.max(0, at), share: 1 };
     }
     this.tell();
@@ -213,7 +217,16 @@ class View {
     this.setZoom(next);
   }
 
+  /* A band of folded layers is opened, or with null the whole model shown again. */
+  setSpread(spread) {
+    this.spread = spread && { from: spread.from, to: spread.to };
+    this.place.zoom = "model";
+    this.tell();
+    this.wake();
+  }
+
   zoomOut() {
+    if (this.place.zoom === "model" && this.spread) return this.setSpread(null);
     this.setZoom(ZOOMS[Math.max(0, ZOOMS.indexOf(this.place.zoom) - 1)]);
   }
 
@@ -326,12 +339,13 @@ function secondsOf(view, move) {
 
 function secondsOfAll(view, move) {
   const { zoom } = view.place;
-  const n = view.scene.layers.length;
+  const n = view.scene.layers.length - view.bands.flatMap((band) => band.starts).length;
   if (move.kind === "next") return 1.4;
   if (["embed", "logits", "choose"].includes(move.kind)) return 1.2;
   if (zoom === "model") {
+    const band = bandAt(view, move);
+    if (band && !["norm"].includes(move.kind)) return BAND_SECONDS / (4 * band.starts.length);
     const hurry = Math.min(1, 4 / n);
-    if (move.isBetween) return 0;
     if (move.is_stream) return Math.max(0.1, 0.7 * hurry);
     if (["attend", "join", "carry"].includes(move.kind)) return Math.max(0.2, 1.5 * hurry);
     if (["feed", "narrow"].includes(move.kind)) return Math.max(0.1, 0.7 * hurry);
@@ -349,7 +363,7 @@ function advance(view, passed, now) {
   const seconds = secondsOf(view, view.move);
   view.moment.share = seconds ? Math.min(1, view.moment.share + (passed / 1000 / seconds) * view.speed) : 1;
   if (view.moment.share < 1) return true;
-  if (view.isStepping) {
+  if (view.isStepping && !goesOnInBand(view)) {
     view.isStepping = false;
     view.tell();
     return false;
@@ -358,6 +372,7 @@ function advance(view, passed, now) {
 }
 
 function nextMove(view) {
+  while (view.still.matches && goesOnInBand(view)) view.moment.at = view.nextSeen(view.moment.at + 1);
   const at = view.nextSeen(view.moment.at + 1);
   if (at === null) {
     view.moment.at = view.lastSeen;
@@ -382,17 +397,20 @@ function travel(view, now) {
   const { scene, move, place } = view;
   const isOpen = place.zoom !== "model" && move.start;
   const wanted = new Map(isOpen ? [[move.start, 1]] : []);
-  const target = `${place.zoom}|${isOpen ? focusName(view) : ""}|${JSON.stringify(place.cell)}|${view.width}`;
+  const target = `${place.zoom}|${isOpen ? focusName(view) : ""}|${JSON.stringify([place.cell, view.spread])}|${view.width}|${scene.moved.length}`;
   if (target !== view.target) {
     const isFirst = !view.camera || view.still.matches;
-    Object.assign(view, { from: { open: new Map(view.open), focus: view.focus, camera: view.camera }, target, wanted, started: isFirst ? now - TRAVEL : now });
+    view.bands = bandsOf(scene, view.width, view.spread);
+    Object.assign(view, { from: { open: new Map(view.open), fold: new Map(view.fold), focus: view.focus, camera: view.camera }, target, wanted, started: isFirst ? now - TRAVEL : now });
     view.isNewFocus = true;
   }
   const t = ease(clamp((now - view.started) / TRAVEL));
   for (const { start } of scene.layers) {
     view.open.set(start, mix(view.from.open.get(start) || 0, view.wanted.get(start) || 0, t));
+    const isFolded = view.bands.some((band) => band.starts.includes(start));
+    view.fold.set(start, mix(view.from.fold.get(start) || 0, Number(isFolded), t));
   }
-  view.layout = layoutOf(scene, view.width, view.height, view.open);
+  view.layout = layoutOf(scene, view);
   view.focus = focusOf(view);
   const to = framed(view, view.focus(view.layout));
   const old = view.from.focus && t < 1 ? framed(view, view.from.focus(view.layout)) : to;

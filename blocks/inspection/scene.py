@@ -68,8 +68,9 @@ def scene(run: Run, model: Model, opened: frozenset[str], token: int, first: int
     found_inside = dict(inside(run, model, seen, opened))
     seen = replace(seen, tensors={**seen.tensors, **found_inside})
     making = Making(run, seen, opened, windows, first)
-    found = {m.path: made for m in moves(run.config, opened) if (made := making.matrix(m))}
-    found_moves = tuple(m for m in moves(run.config, opened) if making.is_there(m, found))
+    every = moves(run.config, opened)
+    found = {m.path: made for m in every if (made := making.matrix(m))}
+    found_moves = tuple(m for m in every if m.path in found or m.kind in MADE_OF_OTHERS)
     return Scene(found_moves, found, dict(of_layers(seen, windows)), opened, windows, seen)
 
 
@@ -165,10 +166,6 @@ class Making:
     windows: Mapping[str, slice]
     first: int = 0  # column of a wide matrix that is drawn
 
-    def is_there(self, move: Move, found: Mapping[str, Matrix]) -> bool:
-        """What a move makes is drawn, or the move itself is: from far, or of what is there."""
-        return move.path in found or move.kind in MADE_OF_OTHERS
-
     def matrix(self, move: Move) -> Matrix | None:
         """What a move makes, or None where nothing of it is drawn."""
         match move.kind:
@@ -176,7 +173,7 @@ class Making:
                 return self.scores(move)
             case MoveKind.SOFTMAX:
                 return self.weights(move)
-        is_drawn = self.is_opened(move) or move.is_stream
+        is_drawn = self.is_opened(move) or move.is_stream or move.kind is MoveKind.FEED
         if move.path not in self.seen.tensors or move.stage == "logits" or not is_drawn:
             return None
         found = self.seen.tensors[move.path][0]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from blocks.inspection.scene import Making, Scene, kept_names, token_windows
+from blocks.inspection.scene import MADE_OF_OTHERS, Making, Scene, kept_names, token_windows
 from blocks.inspection.scene_matrix import Matrix, quantized
 from blocks.inspection.scene_moves import CROSS, Move, MoveKind, moves
 from blocks.model.kinds import Architecture
@@ -83,7 +83,7 @@ def backward(
     making = _Gradients(run, seen, opened, windows, first)
     forward = [m for m in moves(run.config, opened) if m.kind is not MoveKind.MASK]
     matrices = {m.path: made for m in forward if (made := making.matrix(m))}
-    there_too = tuple(m for m in forward if making.is_there(m, matrices))
+    there_too = tuple(m for m in forward if m.path in matrices or m.kind in MADE_OF_OTHERS)
     readings = dict(_sent_back(weights, grads, making))
     return Backward(
         *(tuple(_turned(there_too, forward)), matrices, readings, opened, windows, seen),

@@ -14,7 +14,7 @@ from torch import Tensor
 from blocks.model.normalization import at_least_float32
 
 ZERO, MASKED = 127, 255
-SHARE_IN_COLOR = 0.99  # of the sizes of a matrix: those above have its strongest colour
+SHARE_IN_COLOR = 0.99  # of the sizes of a row: those above have the strongest colour
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,8 @@ def quantized(
     if hidden is not None:
         codes = codes.masked_fill(hidden, MASKED)
     if strong is None:
-        strong = float(values.abs().flatten().double().nan_to_num().quantile(SHARE_IN_COLOR))
+        of_rows = values.abs().double().nan_to_num().quantile(SHARE_IN_COLOR, dim=-1)
+        # A token whose numbers are huge bleaches no other.
+        strong = float(of_rows.median()) or float(of_rows.max())
     numbers = codes.cpu().numpy(), step.float().cpu().numpy()
     return Matrix(*numbers, of, rows, columns, strong or 1.0, first)

@@ -7,7 +7,9 @@ from drawn_configs import drawn, said
 from toy import scramble
 
 from blocks import ModelConfig, build, record
+from blocks.inspection.lens import logit_lens
 from blocks.inspection.scene import opened_layers, scene
+from blocks.inspection.scene_depth import depth
 from blocks.inspection.scene_layers import keeps_a_cache
 from blocks.model.kv_cache import KVCache
 from blocks.model.masks import MaskConfig, MaskKind
@@ -43,6 +45,19 @@ def test_with_a_cache_the_last_row_is_all_that_is_computed(config: ModelConfig):
         room = matrix.steps[:, -1, None] * 0.51 + 1e-4 * exact.abs().max().item()
         shown = matrix.values[:, -1, -exact.shape[-1] :]  # a local layer keeps its window alone
         assert (np.abs(shown - exact.numpy()) <= room).all(), (path, said(config))
+
+
+def test_after_each_layer_stands_what_the_lens_reads_there():
+    model = scramble(build(GPT))
+    run = Run(config=GPT, input=TEXT, mask=CAUSAL)
+    seen = found_of(run, model).seen
+    found, lens = depth(model, seen, N - 1), logit_lens(model, seen, slice(N - 1, N))
+    assert found.token_id.tolist() == lens.token_id[1:, 0].tolist()
+    np.testing.assert_allclose(found.probability, lens.probability[1:, 0], rtol=1e-5)
+    shares = [model.unembed_logits(model.final_norm(seen.tensor("resid_post", i))) for i in (0, 1)]
+    before, after = (each[0, -1].softmax(-1) for each in shares)
+    moved = (after - before).clamp(min=0).sum().item()
+    assert found.moved[1] == pytest.approx(moved, rel=1e-4)
 
 
 def test_the_lengths_of_keys_and_values_are_those_that_are_kept():

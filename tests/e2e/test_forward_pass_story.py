@@ -49,6 +49,7 @@ def test_the_pass_is_played_dragged_through_and_opened_down_to_a_number(reader: 
     expect(title).to_have_text("next word")
     part(page, "next").click()
     expect_query(page, text=f"{TEXT} red")
+    expect(part(page, "cached")).to_have_attribute("aria-pressed", "false")  # nobody asked for it
 
 
 def assert_is_recorded(told: str) -> None:

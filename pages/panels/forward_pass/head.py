@@ -19,7 +19,16 @@ from pages.figures.theme import word_of
 from pages.panels.forward_pass import back, ghosts, kept, said
 from pages.panels.forward_pass.legend import legend, zone_names
 from pages.panels.forward_pass.moves import N_ENDS, named, plain
-from pages.panels.forward_pass.shown import Asked, ends_of, keys_of, labels_of, scene_of, sinks_of
+from pages.panels.forward_pass.shown import (
+    Asked,
+    depth_of,
+    ends_of,
+    keys_of,
+    labels_of,
+    scene_of,
+    sinks_of,
+)
+from pages.ui import tokens
 from pages.ui.language import _, sentences
 from pages.ui.numbers import percent
 
@@ -40,6 +49,7 @@ def head_of(asked: Asked, head: int, language: str) -> dict[str, Any]:
         "learns": can_learn(run) and not asked.n_drafted,
         "opened": sorted(asked.opened),
         "layers": [*_layers(run)],
+        **{"depth": [], "moved": []},
         **told,
         "words": _words(),
         "legend": [*legend(asked, scene_of(asked))],
@@ -57,6 +67,7 @@ def _told(asked: Asked, head: int) -> dict[str, Any]:
     run, found = asked.run, ghosts.checked(asked.run, asked.n_drafted)
     ends = ends_of(run, asked.token, len(found.drafted) - found.n_accepted)
     moves = _moves(run, scene_of(asked), head, asked.looked_at, ends)
+    depth = [*_depth(run, ends)]
     return {
         "moves": [
             {**move, "says": ghosts.says(run, found, move["kind"], move["says"])} for move in moves
@@ -64,6 +75,8 @@ def _told(asked: Asked, head: int) -> dict[str, Any]:
         "keeps": keeps_a_cache(run) and not found.drafted,
         "drafted": {"n": len(found.drafted), "accepted": found.n_accepted},
         "ends": [] if ends is None else [*_ends(ends)],
+        "depth": depth,
+        "moved": [each["moved"] for each in depth],
     }
 
 
@@ -92,6 +105,19 @@ def _layers(run: Run) -> Iterator[dict[str, Any]]:
         for i in range(n_layers):
             title = text.get(stack, _("layer {layer}")).format(layer=from_one(i))
             yield {"start": layer_path(i, stack), "title": title, "number": from_one(i)}
+
+
+def _depth(run: Run, ends: NextFacts | None) -> Iterator[dict[str, Any]]:
+    """After each layer what the model would say, and how far the layer moves that."""
+    if ends is None or run.has_target:
+        return
+    found = depth_of(run, ends.position)
+    for token_id, share, moved in zip(*vars(found).values(), strict=True):
+        yield {
+            "label": word_of(tokens.label(run, int(token_id))),
+            "percent": percent(float(share)),
+            "moved": round(float(moved), 4),
+        }
 
 
 def _moves(
@@ -146,6 +172,13 @@ def _words() -> dict[str, Any]:
         "model": _("whole model"),
         "head": _("head"),
         "cell": _("one number"),
+        "guess": _("best guess so far"),
+        "band": _("layers {first}–{last}"),
+        "in_band": _("These layers do the same and are drawn as one: tap to open them."),
+        "after_band": _(
+            "These layers do the same and are drawn as one: after them the best guess for the next "
+            "word is “{guess}” ({share})."
+        ),
         "feature": _("feature"),
         "zones": zone_names(),
         "query": _("query"),

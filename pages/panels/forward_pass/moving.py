@@ -19,7 +19,18 @@ from pages.ui.fields import FIELDS
 from pages.ui.readers import UnreadableError, as_text
 
 ASSETS = shipped("forward_pass")
-SCRIPTS = ("scene", "layout", "paint", "cached", "moving", "labels", "hands", "together", "view")
+SCRIPTS = (
+    "scene",
+    "layout",
+    "bands",
+    "paint",
+    "cached",
+    "moving",
+    "labels",
+    "hands",
+    "together",
+    "view",
+)
 KEY = "forward_pass"
 NAMES = ("zoom", "moment", "cell", "layer", "head", "cached", "drafts", "direction")
 TOLD, SENT = "place_told", "place_sent"

@@ -1,15 +1,17 @@
 """What the moving picture is of: the scene, kept for all readers, and the names of its tokens."""
 
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from blocks.inspection import next_token
 from blocks.inspection import scene as scenes
 from blocks.inspection.next_token import NextFacts
 from blocks.inspection.scene import Scene
 from blocks.inspection.scene_backward import Backward, asked_at, backward
+from blocks.inspection.scene_depth import Depth, depth
 from blocks.inspection.scene_moves import Move
 from blocks.model.kinds import Architecture
+from blocks.model.models import Encoder
 from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.figures.counting import read_apart
@@ -94,6 +96,12 @@ def ends_of(run: Run, token: int, n_rejected: int = 0) -> NextFacts | None:
         at = len(run.target_or_start.labels) - 1
     found = next_token.vocabulary(cached.recording(run).output[0, at], SamplingConfig())
     return NextFacts(run, at, SamplingConfig(), found, partial(tokens.label, run))
+
+
+@lru_cache(maxsize=8)
+def depth_of(run: Run, position: int) -> Depth:
+    """What the model would say after each layer."""
+    return depth(cast(Encoder, cached.model(run)), cached.recording(run), position)
 
 
 def keys_of(move: Move) -> str:
