@@ -10,6 +10,7 @@ What is special stands in its room: `blocks.cost`, `blocks.inspection`, `blocks.
 
 from blocks.cost import count_parameters
 from blocks.export import as_code
+from blocks.inspection import ablate, attributions, gradients, logit_lens
 from blocks.model import PRESETS, ConfigError, Fault, ModelConfig, build
 from blocks.observe import Recording, attach, record
 
@@ -19,9 +20,13 @@ __all__ = [
     "Fault",
     "ModelConfig",
     "Recording",
+    "ablate",
     "as_code",
     "attach",
+    "attributions",
     "build",
     "count_parameters",
+    "gradients",
+    "logit_lens",
     "record",
 ]

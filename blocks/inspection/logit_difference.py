@@ -22,13 +22,18 @@ from blocks.model.layers import ParallelLayer
 from blocks.model.models import Encoder
 from blocks.model.multiplier import times
 from blocks.model.normalization import at_least_float32
-from blocks.observe.interventions import Intervention, InterventionKind, Part, heads_of
+from blocks.observe.interventions import (
+    Intervention,
+    InterventionKind,
+    Part,
+    heads_of,
+    part_choices,
+)
 from blocks.observe.recording import record
 from blocks.observe.run import Run
 
 METHODS = ("direct", "ablation", "patching")
 LITTLE = 0.005  # less than that is told as 0
-KEPT = {"head_out", "attention_out", "feed_forward_out", "resid_pre", "resid_post"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +130,9 @@ def is_a_sum(config: ModelConfig) -> bool:
 
 def direct(run: Run, model: Encoder, position: int, a: int, b: int) -> Direct:
     """Run the model once, and take its logits of two tokens at a position apart."""
-    seen = record(model, run.values(), mask=run.pass_mask(), keep=KEPT)
     config = run.config
+    kept = {"resid_pre", *part_choices(config)}
+    seen = record(model, run.values(), mask=run.pass_mask(), keep=kept)
 
     def at(name: str, layer: int) -> Tensor:
         return at_least_float32(seen.tensor(name, layer)[0, ..., position, :])

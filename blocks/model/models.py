@@ -35,6 +35,7 @@ class Block(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
+        self.config = config
         self.d_model = config.d_model
         is_added = config.position.position_kind.is_added
         self.input = Stage("input") if is_added else nn.Identity()
@@ -272,6 +273,7 @@ class EncoderDecoder(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
+        self.config = config
         is_shared = config.encoder_decoder.share_embeddings
         sizes = config.vocab_size, config.d_model
         self.embed = _table(*sizes)

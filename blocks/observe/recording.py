@@ -20,6 +20,7 @@ from blocks.model.probe import Probe, Replacement, Stage, listening
 from blocks.model.randomness import generator
 from blocks.model.source_target import SourceTarget, SourceTargetMask
 from blocks.observe import flow, heads
+from blocks.observe.names import own_name
 
 
 class Recorder:
@@ -84,6 +85,14 @@ class Recorder:
             raise ConfigError(_missed_fault(name, choices) for name in missed)
 
 
+    def check_named(self, names: Collection[str], known: Mapping[str, str]) -> None:
+        """Raise `ConfigError` for each of these names that is neither a probe nor its last word."""
+        paths = {*known, *known.values(), *self.passed}
+        choices = paths | {path.rpartition(".")[2] for path in paths}
+        if missed := [name for name in names if name not in choices]:
+            raise ConfigError(unknown_fault(NO_PROBE, name, choices) for name in missed)
+
+
 def _is_named(path: str, names: Collection[str]) -> bool:
     return path in names or path.rpartition(".")[2] in names
 
@@ -92,8 +101,7 @@ def _missed_fault(name: str, names: Collection[str]) -> Fault:
     if name in names:
         text = N_("This pass did not go through {name}, so nothing was replaced: leave it out")
         return Fault(text, {"name": name})
-    text = N_("Nothing here is called {name}: the nearest names are {names}")
-    return unknown_fault(text, name, names)
+    return unknown_fault(NO_PROBE, name, names)
 
 
 def _unrecorded_fault(path: str, kept: Collection[str]) -> Fault:
@@ -104,6 +112,7 @@ def _unrecorded_fault(path: str, kept: Collection[str]) -> Fault:
     return unknown_fault(text, path, kept)
 
 
+NO_PROBE = N_("Nothing here is called {name}: the nearest names are {names}")
 NO_MAPPING = N_(
     "replace must map names of probes to functions, but this is {value}: use replacements(…) "
     "from blocks.observe.interventions"
@@ -201,7 +210,7 @@ class Recording:
         return batch, n_heads, n_queries, n_keys
 
     def _path(self, name: str, layer: int, stack: str) -> str:
-        half = f"{stack}." if stack else ""
+        half, name = f"{stack}." if stack else "", own_name(name)
         is_whole = name in self.tensors or name in self.patterns
         return name if is_whole else f"{half}layers.{layer}.{name}"
 
@@ -236,15 +245,19 @@ def record(
     `keep` names the probes whose tensors are kept (all by default); every stage is summed up
     in any case. `replace` maps a probe's path to a function that changes what passes.
     With a `training_seed` the pass is one of training mode: dropout on, batch statistics.
+    Names of TransformerLens' hooks stand for probes of the same axes (`own_name`).
     `later` names attention weights (`pattern`, `cross_pattern`) that are made where they are asked
     for: memory and time of the pass then grow with the text and not with its square.
-    Raises `ConfigError` where the model cannot read `x`, and where a path of `replace` was not met.
+    Raises `ConfigError` where the model cannot read `x`, and where a name of `keep` or
+    `replace` is none of its probes.
     """
     check_input(model, x)
     _check_probes(model)
     if replace is not None and not isinstance(replace, Mapping):
         raise ConfigError([Fault(NO_MAPPING, {"value": reprlib.repr(replace)})])
-    recorder = Recorder(keep, replace or {}, later)
+    kept = None if keep is None else {*map(own_name, keep)}
+    changes = {own_name(name): change for name, change in (replace or {}).items()}
+    recorder = Recorder(kept, changes, later)
     training: AbstractContextManager[None] = nullcontext()
     if training_seed is not None:
         training = training_mode(generator(training_seed, "dropout"))
@@ -254,10 +267,11 @@ def record(
         output = model(x, mask)
         devices.synchronize(x.device)
         milliseconds = 1000 * (time.perf_counter() - start)
-    if replace:
-        recorder.check_passed(replace, _probe_paths(model))
+    if changes:
+        recorder.check_passed(changes, _probe_paths(model))
     if not recorder.passed:
         raise ConfigError([_no_probes_fault(model)])
+    recorder.check_named(kept or (), _probe_paths(model))
     return Recording(
         stages=tuple(recorder.stages),
         moments=recorder.moments.rows(),

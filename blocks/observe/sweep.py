@@ -4,12 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import groupby, islice
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from blocks.model.models import Encoder, Model
+from blocks.model.config import ModelConfig
+from blocks.model.masks import shared_causal
+from blocks.model.models import GPT, Block, Encoder, Model
 from blocks.model.probe import Probe, Replacement, listening
+from blocks.model.source_target import SourceTarget
 from blocks.observe.captured import can_capture
 from blocks.observe.interventions import Intervention, replacements
 from blocks.observe.recording import Recorder, Recording, record
@@ -44,11 +48,36 @@ def outputs_of_each(
     if not run.training and _are_replayed(run, parts):
         with suppress(RuntimeError):  # no memory, or an operation that no graph can hold
             return _replayed(run, model, parts, position)
-    if run.training or run.has_target or _rows_meet(model):
-        return torch.stack([_from_the_start(run, model, part, position, other) for part in parts])
+    x, mask = run.values(), run.pass_mask()
+    if run.training:
+        rows = [_from_the_start(model, x, part, mask, other, run.seed) for part in parts]
+        return torch.stack([row[0, position] for row in rows])
+    return outputs_of_parts(model, x, seen, parts, position, mask=mask, other=other)[:, 0]
+
+
+def outputs_of_parts(
+    model: Model,
+    x: Any,
+    seen: Recording,
+    parts: Sequence[Intervention],
+    position: int,
+    *,
+    mask: Any = None,
+    other: Recording | None = None,
+) -> Tensor:
+    """The output at `position` of each sequence of `x` with each of `parts` changed alone.
+
+    (part, batch, features), as `outputs_of_each` says; `mask` is that of the pass, and a GPT
+    without one is causal.
+    """
+    if isinstance(x, SourceTarget) or _rows_meet(model):
+        rows = [_from_the_start(model, x, part, mask, other) for part in parts]
+        return torch.stack([row[:, position] for row in rows])
+    if mask is None and isinstance(model, GPT):
+        mask = shared_causal(x.shape[1], x.device)
     outputs = [
-        _from_their_layer(run, model, seen, batch, position, other)
-        for batch in _of_one_layer(run, parts)
+        _from_their_layer(model, seen, batch, position, mask, other)
+        for batch in _of_one_layer(model.config, x.shape, parts)
     ]
     return torch.cat(outputs)
 
@@ -61,7 +90,7 @@ def _rows_meet(model: Model) -> bool:
 def batches(run: Run, parts: Sequence[Intervention]) -> Iterator[tuple[Intervention, ...]]:
     """Parts that are changed at the same time: as many as take about a second."""
     if not _are_replayed(run, parts):
-        return _of_one_layer(run, parts)
+        return _of_one_layer(run.config, run.input.shape, parts)
     return (tuple(parts[i : i + MOST_REPLAYS]) for i in range(0, len(parts), MOST_REPLAYS))
 
 
@@ -76,43 +105,48 @@ def _replayed(run: Run, model: Model, parts: Sequence[Intervention], position: i
     return torch.stack([again(x, mask, (part,)).output[0, position] for part in parts])
 
 
-def _of_one_layer(run: Run, parts: Sequence[Intervention]) -> Iterator[tuple[Intervention, ...]]:
-    """Parts of one layer: as many as take about a second."""
-    config, n = run.config, run.input.shape[1]
+def _of_one_layer(
+    config: ModelConfig, shape: Sequence[int], parts: Sequence[Intervention]
+) -> Iterator[tuple[Intervention, ...]]:
+    """Parts of one layer: as many as take about a second on an input of (batch, seq)."""
+    n_texts, n = shape[:2]
     of_a_token = config.n_heads * n + 4 * (config.d_ff + config.d_model)
-    size = max(1, MOST_NUMBERS // (n * of_a_token + config.vocab_size))
+    size = max(1, MOST_NUMBERS // (n_texts * (n * of_a_token + config.vocab_size)))
     for _layer, together in groupby(parts, key=lambda part: part.layer):
         while batch := tuple(islice(together, size)):
             yield batch
 
 
 def _from_the_start(
-    run: Run, model: Model, part: Intervention, position: int, other: Recording | None
+    model: Model,
+    x: Any,
+    part: Intervention,
+    mask: Any,
+    other: Recording | None,
+    training_seed: int | None = None,
 ) -> Tensor:
-    seen = record(
-        model,
-        run.values(),
-        mask=run.pass_mask(),
-        keep=(),
-        replace=replacements(part, other),
-        training_seed=run.seed if run.training else None,
-    )
-    return seen.output[0, position]
+    """(batch, seq, features)."""
+    changes = replacements(part, other)
+    return record(
+        model, x, mask=mask, keep=(), replace=changes, training_seed=training_seed
+    ).output
 
 
 def _from_their_layer(
-    run: Run,
-    model: Model,
+    model: Block | Encoder,
     seen: Recording,
     parts: Sequence[Intervention],
     position: int,
+    mask: Tensor | None,
     other: Recording | None,
 ) -> Tensor:
-    """The layers from that of the parts on, one row for each part."""
-    layer, mask = parts[0].layer, run.pass_mask()
-    mask = mask[:1] if mask is not None and mask.dim() > 2 else mask
-    x = seen.tensor("resid_pre", layer)[:1].expand(len(parts), -1, -1)
-    changes = _EachInItsRow(parts, other)
+    """The layers from that of the parts on, one batch for each part: (part, batch, features)."""
+    layer, x = parts[0].layer, seen.tensor("resid_pre", parts[0].layer)
+    n_texts, n_parts = len(x), len(parts)
+    x = x.repeat(n_parts, 1, 1)
+    if mask is not None and mask.dim() > 2 and len(mask) > 1:
+        mask = mask.repeat(n_parts, *[1] * (mask.dim() - 1))
+    changes = _EachInItsRow(parts, other, n_texts)
     with listening(changes), torch.no_grad():
         for later in islice(model.layers, layer, None):
             x = later(x, mask)
@@ -120,15 +154,16 @@ def _from_their_layer(
         if isinstance(model, Encoder):
             x = model.unembed_logits(model.final_norm(x))
     changes.check_passed(changes.replace, {})
-    return x[:, 0]
+    return x[:, 0].unflatten(0, (n_parts, n_texts))
 
 
 class _EachInItsRow(Recorder):
-    """Makes the first change in the first row of a batch, the second in the second; keeps none."""
+    """Makes the first change in the first texts of a batch, the second in as many after them."""
 
-    def __init__(self, parts: Sequence[Intervention], other: Recording | None):
+    def __init__(self, parts: Sequence[Intervention], other: Recording | None, n_texts: int):
         each = [replacements(part, other) for part in parts]
-        super().__init__((), {part.path: partial(_changed, each, part.path) for part in parts})
+        changed = partial(_changed, each, n_texts)
+        super().__init__((), {part.path: partial(changed, part.path) for part in parts})
 
     def see(self, probe: Probe, x: Tensor) -> Tensor:
         """Return the rows, changed where a change is of this probe; nothing is summed up."""
@@ -136,6 +171,8 @@ class _EachInItsRow(Recorder):
         return self.replace[probe.path](x) if probe.path in self.replace else x
 
 
-def _changed(changes: Sequence[Mapping[str, Replacement]], path: str, x: Tensor) -> Tensor:
-    rows = zip(changes, x.split(1), strict=True)
+def _changed(
+    changes: Sequence[Mapping[str, Replacement]], n_texts: int, path: str, x: Tensor
+) -> Tensor:
+    rows = zip(changes, x.split(n_texts), strict=True)
     return torch.cat([change[path](row) if path in change else row for change, row in rows])

@@ -13,7 +13,7 @@ from blocks.inspection.contribution_graph import linear
 from blocks.inspection.logit_difference import METHODS, AnswerFacts, Direct
 from blocks.model.faults import N_
 from blocks.model.models import Encoder
-from blocks.observe.interventions import Intervention, Part, heads_of
+from blocks.observe.interventions import Intervention, heads_of, part_choices
 from blocks.observe.recording import Recording, record
 from blocks.observe.run import Input, Run
 from blocks.observe.sweep import batches, outputs_of_each
@@ -87,7 +87,7 @@ def other_recording(run: Run, other: Input) -> Recording:
     read = replace(run, input=other)
     model = cached.model(run)
     with cached.turn(run.device):
-        return record(model, read.values(), mask=read.build_mask(), keep={*Part})
+        return record(model, read.values(), mask=read.build_mask(), keep={*part_choices(run.config)})
 
 
 @lru_cache(maxsize=1024)
