@@ -33,14 +33,16 @@ def ablate(
 
     `x`: token ids (batch, seq), vectors of a block, or a `SourceTarget`. `parts`: every head and
     every sub-layer by default, which then write nothing (`kind="zero"`), their mean over the text
-    ("mean"), or what they wrote for the `other` input ("patch"). Columns stack, part, layer, head, text,
-    then those of `output_change`: kl_bits in bits, p_before and p_after of the likeliest token.
+    ("mean"), or what they wrote for the `other` input ("patch"). Columns stack, part, layer, head,
+    text, then those of `output_change`: KL in bits, the likeliest token before and after.
     Parts of a layer are one batch, and layers below it are not run again. Raises `ConfigError`
     where a part is not there, or something is patched and `other` is missing.
     """
     chosen = [replace(each, kind=kind) for each in all_parts(model)] if parts is None else [*parts]
     seen = record(model, x, mask=mask, keep={"resid_pre", *(part.path for part in chosen)})
-    source = record(model, other, mask=mask, keep=patched_paths(chosen)) if other is not None else None
+    source = (
+        record(model, other, mask=mask, keep=patched_paths(chosen)) if other is not None else None
+    )
     place = range(seen.output.shape[1])[position]
     after = outputs_of_parts(model, x, seen, chosen, place, mask=mask, other=source)
     before = seen.output[:, place].expand_as(after)
@@ -56,7 +58,7 @@ def all_parts(model: Model) -> list[Intervention]:
 
 
 def names_of(parts: Iterable[Intervention], n_texts: int) -> pd.DataFrame:
-    """One row per part and text: stack (empty but in an encoder–decoder), part, layer, head, text."""
+    """One row per part and text; `stack` is empty but in an encoder–decoder."""
     rows = [
         (part.stack, str(part.part), part.layer, part.head, text)
         for part in parts

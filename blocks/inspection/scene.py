@@ -18,7 +18,7 @@ from blocks.inspection.scene_moves import CROSS, Move, MoveKind, layer_path, mov
 from blocks.model.attention import ALL, Pattern, attention_scores
 from blocks.model.config import ModelConfig
 from blocks.model.models import Model
-from blocks.observe.recording import Recording, record
+from blocks.observe.recording import Recording, probed, record
 from blocks.observe.run import PATTERNS, Run
 from blocks.observe.wiring import kept_stages
 
@@ -149,7 +149,7 @@ def _recorded(run: Run, model: Model, opened: Collection[str]) -> Recording:
         model,
         run.values(),
         mask=run.build_mask(),
-        keep=kept_names(run, opened),
+        keep=probed(model, kept_names(run, opened)),
         replace=run.replacements(model),
         training_seed=run.seed if run.training else None,
         later=PATTERNS,

@@ -57,9 +57,17 @@ def part_fault(name: str, default: Any) -> Fault:
 def type_fault(name: str, value: object, default: object) -> Fault:
     """Return the fault of a value that is not of its field's type."""
     text = N_("{name} cannot be {value}: use {default}")
-    choices = " / ".join(type(default)) if isinstance(default, StrEnum) else default
+    mend = _meant(value, default)
+    choices = " / ".join(type(default)) if isinstance(default, StrEnum) else mend
     values = {"name": name, "value": brief(value), "default": choices}
-    return Fault(text, values, {name: default})
+    return Fault(text, values, {name: mend})
+
+
+def _meant(value: Any, default: Any) -> Any:
+    """A whole number that was written as 4.0 or "4"; else the default."""
+    if type(default) is int and is_of(float, value) and value == int(value):
+        return int(value)
+    return int(value) if type(default) is int and str(value).isdecimal() else default
 
 
 def is_of(kind: Any, value: Any) -> bool:

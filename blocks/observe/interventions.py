@@ -76,8 +76,7 @@ class Intervention:
         numbers = {"layer": self.layer, "head": self.head, "token": self.token}
         for name, number in numbers.items():
             if number is not None and not hasattr(number, "__index__"):
-                meant = int(number) if str(number).isdecimal() else 0
-                raise ConfigError([type_fault(name, number, meant)])
+                raise ConfigError([type_fault(name, number, 0)])
             if number is not None and number < 0:
                 text = N_("{name} ({value}) counts from 0: use 0 or more")
                 raise ConfigError([Fault(text, {"name": name, "value": number})])

@@ -84,13 +84,20 @@ class Recorder:
             choices = known.keys() | self.passed
             raise ConfigError(_missed_fault(name, choices) for name in missed)
 
-
     def check_named(self, names: Collection[str], known: Mapping[str, str]) -> None:
         """Raise `ConfigError` for each of these names that is neither a probe nor its last word."""
-        paths = {*known, *known.values(), *self.passed}
-        choices = paths | {path.rpartition(".")[2] for path in paths}
+        choices = _with_last_words({*known, *self.passed})
         if missed := [name for name in names if name not in choices]:
             raise ConfigError(unknown_fault(NO_PROBE, name, choices) for name in missed)
+
+
+def _with_last_words(paths: Collection[str]) -> set[str]:
+    return {*paths, *(path.rpartition(".")[2] for path in paths)}
+
+
+def probed(model: object, names: Collection[str]) -> set[str]:
+    """Those of the names that probes of this model have, for `keep`."""
+    return _with_last_words(_probe_paths(model)) & {*names}
 
 
 def _is_named(path: str, names: Collection[str]) -> bool:

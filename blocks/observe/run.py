@@ -28,7 +28,7 @@ from blocks.model.models import Model, build
 from blocks.model.probe import Replacement
 from blocks.model.source_target import SourceTarget, SourceTargetMask
 from blocks.observe.interventions import Intervention, patched_paths, replacements
-from blocks.observe.recording import Recording, record
+from blocks.observe.recording import Recording, probed, record
 from blocks.observe.wiring import kept_stages
 
 START = "[BEGIN]"
@@ -207,7 +207,7 @@ class Run:
             model,
             self.values(),
             mask=self.pass_mask(),
-            keep=kept_stages(self.config),
+            keep=probed(model, kept_stages(self.config)),
             replace=self.replacements(model),
             training_seed=self.seed if self.training else None,
             later=PATTERNS,

@@ -11,9 +11,8 @@ from torch import Tensor
 
 from blocks.model.config import ModelConfig
 from blocks.model.masks import shared_causal
-from blocks.model.models import GPT, Block, Encoder, Model
+from blocks.model.models import GPT, Block, Encoder, EncoderDecoder, Model
 from blocks.model.probe import Probe, Replacement, listening
-from blocks.model.source_target import SourceTarget
 from blocks.observe.captured import can_capture
 from blocks.observe.interventions import Intervention, replacements
 from blocks.observe.recording import Recorder, Recording, record
@@ -70,7 +69,7 @@ def outputs_of_parts(
     (part, batch, features), as `outputs_of_each` says; `mask` is that of the pass, and a GPT
     without one is causal.
     """
-    if isinstance(x, SourceTarget) or _rows_meet(model):
+    if isinstance(model, EncoderDecoder) or _rows_meet(model):
         rows = [_from_the_start(model, x, part, mask, other) for part in parts]
         return torch.stack([row[:, position] for row in rows])
     if mask is None and isinstance(model, GPT):
@@ -127,9 +126,7 @@ def _from_the_start(
 ) -> Tensor:
     """(batch, seq, features)."""
     changes = replacements(part, other)
-    return record(
-        model, x, mask=mask, keep=(), replace=changes, training_seed=training_seed
-    ).output
+    return record(model, x, mask=mask, keep=(), replace=changes, training_seed=training_seed).output
 
 
 def _from_their_layer(

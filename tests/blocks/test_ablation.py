@@ -7,7 +7,6 @@ from torch import Tensor
 
 from blocks import ConfigError, ModelConfig, ablate, attributions, build, gradients, record
 from blocks.inspection.output_change import kl_bits
-from blocks.model import MaskConfig
 from blocks.model.models import Model
 from blocks.model.source_target import SourceTarget
 from blocks.observe import Intervention, replacements
@@ -114,5 +113,5 @@ def test_a_hook_is_known_by_the_name_that_transformerlens_gives_it(model: Model)
         seen = record(model, IDS, keep=[path], replace={path: lambda x: 2 * x})
         torch.testing.assert_close(seen.tensor(path), 2 * whole.tensor(name, 1))
     assert whole.tensor("blocks.0.attn.hook_pattern") is whole.tensor("pattern")
-    with pytest.raises(ConfigError, match="layers.1.head_out here"):
+    with pytest.raises(ConfigError, match=r"layers\.1\.head_out here"):
         record(model, IDS, replace={"blocks.1.attn.hook_z": lambda x: x})

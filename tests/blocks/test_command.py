@@ -147,3 +147,39 @@ def test_a_gguf_file_is_counted_as_it_lies(capsys: pytest.CaptureFixture[str], t
     assert answer(capsys, "count", str(path))["total"] == theirs.num_parameters()
     assert main(["count", str(tmp_path / "gone.gguf")]) != 0
     assert "gone.gguf" in capsys.readouterr().err
+
+
+def test_heads_are_ranked_by_what_the_next_token_loses(capsys: pytest.CaptureFixture[str]):
+    found = answer(capsys, "heads", "sort", "--ids", "1,2,3,4")["heads"]
+    config = pocket("sort").config
+    assert len(found) == config.n_layers * config.n_heads
+    assert [row["kl_bits"] for row in found] == sorted((r["kl_bits"] for r in found), reverse=True)
+
+
+def test_the_last_row_of_the_lens_is_the_answer_of_the_model(capsys: pytest.CaptureFixture[str]):
+    text = " Once there was a shy owl called Nora."
+    file = pocket("stories-en-zh")
+    rows = answer(capsys, "lens", "stories-en-zh", "--text", text)["lens"]
+    with torch.no_grad():
+        logits = file.build()(torch.tensor([file.tokenizer.encode(text)]))[0, -1]
+    assert len(rows) == file.config.n_layers + 1 and rows[-1]["rank_of_answer"] == 1
+    assert rows[-1]["token"] == file.tokenizer.label(int(logits.argmax()))
+
+
+def test_two_models_are_compared_in_settings_and_costs(capsys: pytest.CaptureFixture[str]):
+    found = answer(capsys, "compare", "gpt2-small", "llama-3-8b", "--n", "64")
+    costs = {row["cost"]: row for row in found["costs"]}
+    assert costs["parameters"]["b"] == 8_030_261_248  # Llama 3 model card
+    settings = {row["setting"]: (row["a"], row["b"]) for row in found["settings"]}
+    assert settings["n_layers"] == ("12", "32")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [("n_head=3", "n_heads"), ("n_heads=4.0", "use 4"), ("n_layers=abc", "use 1")],
+)
+def test_a_wrong_setting_is_answered_with_the_mend(
+    capsys: pytest.CaptureFixture[str], change: str, said: str
+):
+    assert main(["count", "gpt2-small", "--set", change]) == 2
+    assert said in capsys.readouterr().err

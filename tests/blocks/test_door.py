@@ -58,7 +58,7 @@ def test_a_configuration_is_copied_pickled_and_replaced_whole():
     ("values", "said"),
     [
         ({"architecture": "robot"}, "use block / encoder / gpt / encoder-decoder"),
-        ({"n_heads": "4"}, "n_heads cannot be '4': use 8"),
+        ({"n_heads": "4"}, "n_heads cannot be '4': use 4"),
         ({"n_head": 4}, "n_head is not a field: the nearest names are n_heads"),
         ({"attention": {"n_heads": 4}}, "attention has several fields.*n_heads=8"),
         ({"norm": "post"}, "norm has several fields.*norm_kind='layernorm'"),
@@ -155,7 +155,7 @@ def test_a_task_and_a_recipe_take_plain_strings():
         ({"kind": "dance"}, "kind cannot be 'dance': use text / stories / .* / translation"),
         ({"kind": 3}, "kind cannot be 3: use text / "),
         ({"kind": "sort", "architecture": "robot"}, "architecture cannot be 'robot': use block / "),
-        ({"kind": "sort", "seq_len": "8"}, "seq_len cannot be '8': use 64"),
+        ({"kind": "sort", "seq_len": "8"}, "seq_len cannot be '8': use 8"),
         ({"kind": "text", "text": 3}, "text cannot be 3"),
         ({"kind": "text", "token_kind": "words"}, "use characters / byte_pairs"),
         ({"kind": "stories", "language": "fr"}, "use en / zh"),

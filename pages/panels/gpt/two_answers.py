@@ -87,7 +87,9 @@ def other_recording(run: Run, other: Input) -> Recording:
     read = replace(run, input=other)
     model = cached.model(run)
     with cached.turn(run.device):
-        return record(model, read.values(), mask=read.build_mask(), keep={*part_choices(run.config)})
+        return record(
+            model, read.values(), mask=read.build_mask(), keep={*part_choices(run.config)}
+        )
 
 
 @lru_cache(maxsize=1024)
