@@ -23,6 +23,7 @@ from blocks.observe.recording import Recorder, Recording
 
 IN_A_LIST = re.compile(r"(?:.*?\.)?(\d+)(?:\.(.+))?")
 SOFTMAX = {torch.softmax, Tensor.softmax, F.softmax}
+MATMUL = {torch.matmul, Tensor.matmul, Tensor.__matmul__}
 HEAD_AXES = 4  # batch, n_heads, query, key
 
 
@@ -59,9 +60,11 @@ def attach(
 
     A probe is named after its part of the module, and what stands in a list after its layer:
     `transformer.h.3.mlp` is `layers.3.mlp`. Where two lists would have the same names, they keep
-    their own. What attention weighs is `layers.3.pattern`, (batch, n_heads, query, key). `keep` and
-    `replace` as `record` takes them, by either name. For one pass, or the last of several.
-    Raises `ConfigError` at the end of the block where a name of `replace` was not met in them.
+    their own. What attention weighs is `layers.3.pattern`, (batch, n_heads, query, key), and what
+    its heads give `layers.3.head_out`, (batch, n_heads, query, d_head); of the fused kernel
+    `q`, `k` and `v`, too. `keep` and `replace` as `record` takes them, by either name. For one
+    pass, or the last of several. Raises `ConfigError` at the end of the block where a name of
+    `replace` was not met.
     """
     paths = probe_paths(module)
     by_path = {paths.get(name, name): each for name, each in (replace or {}).items()}
@@ -97,7 +100,9 @@ class _Hooks:
     def __init__(self, seen: Attached, thread: int):
         self.seen, self.thread = seen, thread
         self.inside: list[str] = []
-        self.n_loose = 0  # patterns made outside of all parts, counted as layers
+        self.n_loose = 0  # attention outside of all parts, counted as layers
+        self.weighed: Tensor | None = None  # the last pattern, until values are averaged by it
+        self.place = ""  # of that pattern
 
     def before(self, path: str) -> Any:
         def hook(_part: nn.Module, _args: Any) -> None:
@@ -131,13 +136,27 @@ class _Hooks:
             return None
         return instead if out is x else (instead, *out[1:])
 
+    def of_heads(self, name: str, x: Tensor) -> Tensor:
+        """What attention of the part at work reads, (batch, n_heads, seq, d_head), or its stead."""
+        return self.seen.recorder.see(Probe(self._place() + name), x)
+
     def weighs(self, pattern: Tensor) -> Tensor:
-        """Attention weights of the part that is at work, or what stands in their place."""
-        layer = re.match(r"layers\.\d+\.", self.inside[-1])
-        place = layer[0] if layer else self.inside[-1] and f"{self.inside[-1]}."
-        path = f"{place}pattern" if place else f"layers.{self.n_loose}.pattern"
-        self.n_loose += not place
-        return self.seen.recorder.see(Probe(path), pattern)
+        """Attention weights of the part at work, or what stands in their place."""
+        self.place = self._place()
+        self.n_loose += not self.inside[-1]
+        self.weighed = self.seen.recorder.see(Probe(f"{self.place}pattern"), pattern)
+        return self.weighed
+
+    def averages(self, out: Tensor) -> Tensor:
+        """What the heads of the last pattern give, or what stands in its place."""
+        self.weighed = None
+        return self.seen.recorder.see(Probe(f"{self.place}head_out"), out)
+
+    def _place(self) -> str:
+        """Where a path begins: the layer of the part at work, the part, or attention so far."""
+        part = self.inside[-1] or f"layers.{self.n_loose}"
+        layer = re.match(r"layers\.\d+\.", f"{part}.")
+        return layer[0] if layer else f"{part}."
 
 
 def _first_tensor(out: Any) -> Any:
@@ -164,8 +183,13 @@ class _Weights(TorchFunctionMode):
         if func is F.scaled_dot_product_attention:
             return self.fused(*args, **words)
         out = func(*args, **words)
-        is_pattern = func in SOFTMAX and out.dim() == HEAD_AXES and _is_last(out, args, words)
-        return self.hooks.weighs(out) if is_pattern else out
+        if func in SOFTMAX and out.dim() == HEAD_AXES and _is_last(out, args, words):
+            return self.hooks.weighs(out)
+        if self.hooks.weighed is None or args[0] is not self.hooks.weighed:
+            return out
+        if func is Tensor.to:  # softmax in float32, the average in less
+            self.hooks.weighed = out
+        return self.hooks.averages(out) if func in MATMUL else out
 
     def fused(
         self,
@@ -184,6 +208,9 @@ class _Weights(TorchFunctionMode):
                 query, key, value, attn_mask, dropout_p, is_causal, scale=scale,
                 enable_gqa=enable_gqa,
             )  # fmt: skip
+        query, key, value = (
+            self.hooks.of_heads(name, x) for name, x in zip("qkv", (query, key, value), strict=True)
+        )
         mask = attn_mask
         if is_causal:
             n_queries, n_keys = query.shape[-2], key.shape[-2]
@@ -194,7 +221,7 @@ class _Weights(TorchFunctionMode):
         if mask is not None:
             scores = scores.masked_fill(~mask, -torch.inf) if is_boolean else scores + mask
         pattern = attention_pattern(scores, mask if is_boolean else None)
-        return self.hooks.weighs(pattern) @ repeat_kv(value, n_heads)
+        return self.hooks.averages(self.hooks.weighs(pattern) @ repeat_kv(value, n_heads))
 
     def of_torch(self, *args: Any, **words: Any) -> Any:
         """`nn.MultiheadAttention` with the weights of each head, whatever it was asked for."""

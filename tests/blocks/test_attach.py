@@ -7,8 +7,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
 from toy import assert_near, draw, scramble, toy, toy_input
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from blocks import ConfigError, as_code, attach, build, record
+from blocks.observe import Intervention, replacements
 
 
 class Own(nn.Module):
@@ -119,3 +121,20 @@ def test_an_error_in_the_block_is_the_one_that_is_seen():
     with pytest.raises(ZeroDivisionError), attach(own, replace={"h.2": torch.zeros_like}):
         own(draw(1, 5, 8))
         _ = 1 / 0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dtype"), [("eager", torch.float32), ("sdpa", torch.float32), ("eager", torch.half)]
+)
+def test_a_head_of_a_model_of_transformers_is_switched_off(kernel: str, dtype: torch.dtype):
+    sizes = {"num_hidden_layers": 2, "hidden_size": 8, "intermediate_size": 8, "vocab_size": 11}
+    config = LlamaConfig(**sizes, num_attention_heads=2, num_key_value_heads=1)
+    model = LlamaForCausalLM._from_config(config, attn_implementation=kernel, dtype=dtype).eval()
+    ids = torch.tensor([[1, 5, 2, 7]])
+    off = replacements(Intervention(part="head_out", layer=1, head=1))
+    with torch.no_grad(), attach(model, replace=off) as seen:
+        changed = model(ids).logits
+    assert not seen.recording.tensor("head_out", 1)[:, 1].any()
+    model.model.layers[1].self_attn.o_proj.weight.data[:, 4:] = 0  # the columns of that head
+    with torch.no_grad():
+        assert_near(changed.float(), model(ids).logits.float())
