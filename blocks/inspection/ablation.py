@@ -59,10 +59,13 @@ def all_parts(model: Model) -> list[Intervention]:
 
 def names_of(parts: Iterable[Intervention], n_texts: int) -> pd.DataFrame:
     """One row per part and text; `stack` is empty but in an encoder–decoder."""
-    rows = [
-        (part.stack, str(part.part), part.layer, part.head, text)
-        for part in parts
-        for text in range(n_texts)
-    ]
-    names = pd.DataFrame(rows, columns=["stack", "part", "layer", "head", "text"])
-    return names.astype({"head": "Int64"})
+    each = [part for part in parts for _text in range(n_texts)]
+    return pd.DataFrame(
+        {
+            "stack": [part.stack for part in each],
+            "part": [str(part.part) for part in each],
+            "layer": [part.layer for part in each],
+            "head": pd.array([part.head for part in each], dtype="Int64"),
+            "text": [*range(n_texts)] * (len(each) // n_texts),
+        }
+    )
