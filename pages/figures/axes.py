@@ -28,7 +28,7 @@ def half_of_last(sizes: Sequence[int]) -> int:
     return max(HALF_A_TICK_LABEL, 4 * len(f"{sizes[-1]:,}"))
 
 
-def log_sizes(title: str, sizes: Sequence[int]) -> dict[str, Any]:
+def log_sizes(title: str, sizes: Sequence[float]) -> dict[str, Any]:
     """An axis with a tick at each of these sizes, turned so that none reaches beyond the right."""
     return {
         "title": title,

@@ -101,8 +101,8 @@ class Axis:
 
     `of`: the column along it, of the axis along which the rows stand. `names` or `tokens` stand in
     its place, one for each row. `ends` that are not given are found; a logarithmic axis is given
-    its least and its most. `said` writes the number at a tick. `share`: of the height or width that
-    its plot has, where there are several.
+    its least and its most, or the ticks that it has alone. `said` writes the number at a tick.
+    `share`: of the height or width that its plot has, where there are several.
     """
 
     title: str = ""

@@ -11,6 +11,7 @@ from pages.figures import marks, palette
 from pages.figures.axes import (
     LEGEND_ROW,
     log_axis,
+    log_sizes,
     plot_room,
     room_for_legend,
     room_under_legend,
@@ -105,6 +106,9 @@ def _axis(axis: Axis, *, is_y: bool) -> dict[str, Any]:
     if axis.is_log and axis.ends:
         written = axis.said or "{:g}".format
         return {**found, **log_axis(*axis.ends, room=axis.room, said=written)}
+    if axis.is_log:
+        sizes = log_sizes(axis.title, axis.ticks)
+        return {**sizes, "ticktext": [*map(axis.said, axis.ticks)]} if axis.said else sizes
     if axis.said and len(axis.ticks):
         found["ticktext"] = [axis.said(each) for each in axis.ticks]
     given = {
@@ -153,7 +157,12 @@ class _Marks:
         else:
             yield {**self.seen(), **on, "hoverinfo": "skip"}
             given = self.rows[self.click[0]] if self.click else self.rows[ROW]
-            yield {**columns(self.filled(self.hover), [*map(int, given)], series.column), **on}
+            unseen = columns(self.filled(self.hover), [*map(int, given)], series.column)
+            foot = min((0.0, *(self.chart.measure(series).ends or ())))
+            unseen |= {"base": foot, "y": [series.column - foot] * len(given)} if foot else {}
+            if self.chart.lies:
+                unseen |= {"x": unseen["y"], "y": unseen["x"], "orientation": "h"}
+            yield {**unseen, **on}
 
     def seen(self) -> dict[str, Any]:
         """Where they stand, what they look like, and what is written at them."""

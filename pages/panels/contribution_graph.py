@@ -1,26 +1,24 @@
 """What each token takes from each token, through all layers."""
 
 import math
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import lru_cache
 
 import pandas as pd
-import streamlit as st
 
 from blocks.inspection import contribution_graph as measures
 from blocks.inspection.contribution_graph import ContributionGraph, GraphFacts
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one, read_apart
-from pages.panels import contribution_graph_picture as pictures
+from pages.panels.contribution_graph_picture import graph
 from pages.ui import cached, labelled, link
-from pages.ui.chart import show
 from pages.ui.controls import slider
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
+from pages.ui.declared import Panel
 from pages.ui.language import _, literal, ngettext, sentences
 from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.tables import show_both
+from pages.ui.parts import Beside, Controls, File, Matrix, Note, Say, Table
 from pages.ui.views import pin_token
 
 MOST_ROWS = 8
@@ -63,8 +61,10 @@ def called(run: Run, token: int) -> str:
     return literal(read_apart(run.input.labels)[token])
 
 
-def says_too_large(run: Run) -> str:
-    """Why there is no graph, and how long a text has one."""
+def says_too_large(run: Run) -> str | None:
+    """Why there is no graph, and how long a text has one; None where there is one."""
+    if fits(run):
+        return None
     text = _(
         "For a model of this size, the contribution graph is drawn for at most {most} tokens,"
         " but this text has {n}: shorten the text."
@@ -148,23 +148,38 @@ def table(facts: GraphFacts) -> pd.DataFrame:
     )
 
 
-@section
-def way_through_all_layers(run: Run) -> None:
-    """The graph, the way to the pinned token, and the numbers of its last layers."""
-    code = (measures.contribution_graph, measures.Parts.of, measures.linear)
-    place = explained(("contribution_graph",), code, key="contribution_graph")
-    if not fits(run):
-        st.warning(says_too_large(run))
-        return
-    values = run, labelled.pinned_token(run), least_share()
-    facts = graph_facts(*values)
-    with place:
-        say(says_sources, *values, facts=graph_facts)
-    picture, numbers = st.columns([7, 3], gap="medium")
-    with numbers:
-        slider("least_share", _("Smallest share drawn (%)"), link.value("least_share"), most=20)
-        show_both(table, *values, facts=graph_facts)
-    with picture:
-        show(pictures.graph, *values, facts=graph_facts, key="graph", on_click=pin_token)
-        note(says_how_to_read(facts))
-        note(says_drawn(facts))
+def at(run: Run) -> tuple[Hashable, ...]:
+    """The token, and the thinnest wire that is drawn."""
+    return run, labelled.pinned_token(run), least_share()
+
+
+def width_choice() -> None:
+    """The thinnest wire that is drawn."""
+    slider("least_share", _("Smallest share drawn (%)"), link.value("least_share"), most=20)
+
+
+PANEL = Panel(
+    "contribution-graph",
+    N_("Contributions through all layers"),
+    of_predictions=True,
+    fields=("n_layers", "n_heads", "norm_placement"),
+    of_attention=True,
+    concepts=("contribution_graph",),
+    code=(measures.contribution_graph, measures.Parts.of, measures.linear),
+    at=at,
+    absent=says_too_large,
+    facts=graph_facts,
+    shows=(
+        Say(says_sources),
+        Beside(
+            (
+                Matrix(graph, "graph", click=pin_token),
+                Note(says_how_to_read),
+                Note(says_drawn),
+            ),
+            (Controls(width_choice), Table(table, "contribution_sources", is_whole=True)),
+            widths=(7, 3),
+        ),
+        File(GraphFacts.table, "contribution_graph"),
+    ),
+)

@@ -1,10 +1,9 @@
 """The heads of a layer: all of them small, one of them large."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from blocks.inspection import source, tiles
 from blocks.inspection.flow_facts import LayerHeads
@@ -14,12 +13,13 @@ from pages.figures import heads, pattern
 from pages.figures.counting import from_one, told_apart
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
-from pages.ui import cached, labelled, layers, link, present, probed, sinks, terms
+from pages.ui import cached, labelled, layers, link, probed, sinks, terms
 from pages.ui.brought import whose_weights
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, bracketed, listing, literal, sentences
+from pages.ui.parts import Given, Matrix, Note, OffScreen, Text, the_values
 from pages.ui.said import say
 from pages.ui.tables import show_table
 from pages.ui.views import head_choice, pin_token
@@ -190,19 +190,27 @@ def open_tile(customdata: list[Any]) -> None:
     take({"layer": link.config().attention_layers[row], "head": head})
 
 
-def one_head(run: Run, layer: int, head: int, token: int) -> None:
-    """Its map, its measures, and the pinned token outlined."""
-    shown = run, layer, head, token
-    show(draw_one_head, *shown, key="head_map", on_click=pin_token)
+def one_head(*shown: Hashable) -> None:
+    """Its map, its measures, and the token outlined: of run, layer, head and token."""
+    for item in ONE_HEAD:
+        item.draw(Given(shown, None))
+
+
+def says_window(run: Run, _layer: int, _head: int, token: int) -> str | None:
+    """Which tokens of a long text are shown."""
     drawn, n = labelled.window(run, token), len(run.input.labels)
-    if drawn.stop - drawn.start < n:
-        text = _(
-            "Tokens {first} to {last} of {n} are shown, around the pinned one; pin "
-            "another to move the window."
-        )
-        note(text.format(first=from_one(drawn.start), last=drawn.stop, n=n))
-    if not present.is_on():
-        st.markdown(says_measures(layer_heads(run, layer), head, token))
+    if drawn == slice(0, n):
+        return None
+    text = _(
+        "Tokens {first} to {last} of {n} are shown, around the pinned one; pin another to move "
+        "the window."
+    )
+    return text.format(first=from_one(drawn.start), last=drawn.stop, n=n)
+
+
+def says_one_head(run: Run, layer: int, head: int, token: int) -> str:
+    """The measures of this head."""
+    return says_measures(layer_heads(run, layer), head, token)
 
 
 def draw_one_head(run: Run, layer: int, head: int, token: int) -> Picture:
@@ -249,3 +257,10 @@ def draw_all_heads(
         names=names if config.n_layers > labelled.FEW_LAYERS else None,
         _=_,
     )
+
+
+ONE_HEAD = (
+    Matrix(draw_one_head, "head_map", click=pin_token, facts=the_values),
+    Note(says_window, the_values),
+    OffScreen(Text(says_one_head, the_values)),
+)

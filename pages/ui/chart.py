@@ -71,11 +71,21 @@ def show(
     configuration is kept as A, its picture stands beside on the same scales, if the values name the
     run of the page. `room`: pixels that it has where it is presented and does not stand alone.
     """
-    work, other = _work(draw, facts), beside.with_a(values)
-    if other is not None:
-        _show_two(work, values, other, room, key=key, alt=alt, on_click=on_click)
+    found = twins(draw, *values, facts=facts, alt=alt, room=room)
+    if found.b and found.a:
+        left, right = st.columns(2)
+        with left:
+            st.caption(_("A · {name}, as saved").format(name=beside.name_of_a()))
+            _show_one(*found.a, key=f"{key}_a")
+        with right:
+            clicked = _("B · current settings: click this picture to choose")
+            st.caption(clicked if on_click else _("B · current settings"))
+            _show_one(*found.b, key=key, on_click=on_click)
         return
-    _show_b(work, values, room, key=key, alt=alt, on_click=on_click)
+    if found.b:
+        _show_one(*found.b, key=key, on_click=on_click)
+    if found.note:
+        st.caption(found.note)
 
 
 def columns(spec: Any, **more: Any) -> Sequence[Any]:
@@ -93,18 +103,7 @@ def columns(spec: Any, **more: Any) -> Sequence[Any]:
     return [st.container() for _each in (range(spec) if isinstance(spec, int) else spec)]
 
 
-def _show_b(
-    work: Work, values: Values, room: int, *, key: str, alt: Describe | None, on_click: OnClick
-) -> None:
-    """The picture of what is set now."""
-    language, look = current_language(), _look()
-    figure = _drawn(work, values, language, look, room)
-    if figure is not None:
-        text = _described(work, alt, values, language, look)
-        _show_one(figure, key=key, alt=text, on_click=on_click)
-
-
-def _show_one(figure: Any, *, key: str, alt: str, on_click: OnClick = None) -> None:
+def _show_one(figure: Any, alt: str, *, key: str, on_click: OnClick = None) -> None:
     st.plotly_chart(
         figure,
         key=key,
@@ -113,44 +112,6 @@ def _show_one(figure: Any, *, key: str, alt: str, on_click: OnClick = None) -> N
         selection_mode="points",
         on_select=(lambda: _clicked(key, on_click)) if on_click else "ignore",
     )
-
-
-def _show_two(
-    work: Work,
-    values: Values,
-    other: Values,
-    room: int,
-    *,
-    key: str,
-    alt: Describe | None,
-    on_click: OnClick,
-) -> None:
-    """A as it was kept, and beside it B, which is set now and can be clicked."""
-    name, language, look = beside.name_of_a(), current_language(), _look()
-    try:
-        b, a = _two_drawn(work, values, other, language, look, room)
-        alt_a = _described(work, alt, other, language, look)
-    except CANNOT_BE_DRAWN:
-        text = _(
-            "A · {name}: no picture, because A lacks this layer, head or token, or is too "
-            "large to build here."
-        )
-        st.caption(text.format(name=name))
-        _show_b(work, values, room, key=key, alt=alt, on_click=on_click)
-        return
-    alt_b = _described(work, alt, values, language, look)
-    if are_same(a, b):
-        _show_one(b, key=key, alt=alt_b, on_click=on_click)
-        st.caption(_("A · {name}: same picture as for B.").format(name=name))
-        return
-    left, right = st.columns(2)
-    with left:
-        st.caption(_("A · {name}, as saved").format(name=name))
-        _show_one(a, key=f"{key}_a", alt=alt_a)
-    with right:
-        clicked = _("B · current settings: click this picture to choose")
-        st.caption(clicked if on_click else _("B · current settings"))
-        _show_one(b, key=key, alt=alt_b, on_click=on_click)
 
 
 def show_now(
@@ -162,7 +123,7 @@ def show_now(
     """
     text, look = alt or closed_up(described(figure, _=_)), _look()
     look = look._replace(is_large=look.is_large or is_large)
-    _show_one(look.given_to(figure), key=key, alt=text, on_click=on_click)
+    _show_one(look.given_to(figure), text, key=key, on_click=on_click)
 
 
 def drawn(draw: Draw, *values: Hashable, facts: Facts | None = None) -> Any:
@@ -170,28 +131,48 @@ def drawn(draw: Draw, *values: Hashable, facts: Facts | None = None) -> Any:
     return _drawn(_work(draw, facts), values, current_language(), _look())
 
 
-def made(draw: Draw, values: Values, facts: Facts) -> Any:
+def made(draw: Draw, values: Values, facts: Facts | None) -> Any:
     """What `draw` makes of the facts, before it is a figure."""
     return _work(draw, facts).made(values)
 
 
-def seen(draw: Draw, values: Values, facts: Facts) -> list[tuple[str, Any, str]]:
-    """The figures that `show` would show: the name of each beside another, itself, and its alt."""
+class Twins(NamedTuple):
+    """A picture of what is set now, and that of A where it stands beside; each with its alt."""
+
+    b: tuple[Any, str] | None
+    a: tuple[Any, str] | None = None
+    note: str = ""  # why A has no picture of its own
+
+
+def twins(
+    draw: Draw,
+    *values: Hashable,
+    facts: Facts | None = None,
+    alt: Describe | None = None,
+    room: int = 0,
+) -> Twins:
+    """Draw what `show` shows: of what is set now, and of A as it was kept, on the same scales."""
     work, other = _work(draw, facts), beside.with_a(values)
     language, look = current_language(), _look()
-    figure = _drawn(work, values, language, look)
-    if figure is None:
-        return []
-    text = _described(work, None, values, language, look)
+
+    def told(figure: Any, of: Values) -> tuple[Any, str] | None:
+        return None if figure is None else (figure, _described(work, alt, of, language, look))
+
+    note = ""
     if other is not None:
+        name = beside.name_of_a()
         try:
-            b, a = _two_drawn(work, values, other, language, look)
+            b, a = _two_drawn(work, values, other, language, look, room)
             if not are_same(a, b):
-                text_a = _described(work, None, other, language, look)
-                return [(f"A · {beside.name_of_a()}", a, text_a), ("B", b, text)]
+                return Twins(told(b, values), told(a, other))
+            note = _("A · {name}: same picture as for B.").format(name=name)
         except CANNOT_BE_DRAWN:
-            pass
-    return [("", figure, text)]
+            text = _(
+                "A · {name}: no picture, because A lacks this layer, head or token, or is too "
+                "large to build here."
+            )
+            note = text.format(name=name)
+    return Twins(told(_drawn(work, values, language, look, room), values), note=note)
 
 
 class Look(NamedTuple):

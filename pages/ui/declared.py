@@ -46,8 +46,10 @@ class Panel:
 
     Without `draw` it is declared: `at` reads what it is about (None: there is nothing to show),
     `facts` makes of that what all is read off, `absent` is a sentence in place of everything,
-    `needs` are bytes beside those of the run, and `shows` are its parts from top to bottom.
-    `concepts` explain it, `code` is what really ran.
+    with a way out by `mend`, `needs` are bytes beside those of the run, and `shows` are its parts
+    from top to bottom.
+    `concepts` explain it, `code` is what really ran; `code` and `shows` may depend on the run. One
+    with `draw` may have `at`, `facts` and `shows` too, for what can be saved of it.
     """
 
     name: str
@@ -64,8 +66,9 @@ class Panel:
     at: Callable[[Run], tuple[Hashable, ...] | None] = alone
     facts: Facts | None = None
     absent: Callable[..., str | None] | None = None
+    mend: Callable[..., None] | None = None
     needs: Callable[..., int] | None = None
-    shows: Sequence[Item] = ()
+    shows: Sequence[Item] | Callable[..., Sequence[Item]] = ()
     concepts: Sequence[str] = ()
     code: Code | Callable[[Run], Code] = ()
 
@@ -83,12 +86,17 @@ class Panel:
 
     def read(self, run: Run) -> Given | None:
         """What it is about, with what makes its facts; None where there is nothing to show."""
-        values = self.at(run)
+        values = None if self.lacks_attention((run,)) else self.at(run)
         return None if values is None else Given(values, self.facts)
 
     def says_absent(self, given: Given) -> str | None:
         """The sentence in place of everything."""
         return self.absent(*wanted(self.absent, given.values)) if self.absent else None
+
+    def items(self, given: Given) -> Sequence[Item]:
+        """Its parts for these values."""
+        shows = self.shows
+        return shows(*wanted(shows, given.values)) if callable(shows) else shows
 
     def code_of(self, run: Run) -> Code:
         """What really ran for this model."""
@@ -124,10 +132,12 @@ def _section_of(panel: Panel) -> Callable[[Run], None]:
         place = explained(panel.concepts, panel.code_of(run), key=panel.name)
         if said := panel.says_absent(given):
             place.info(said, icon=BULB)
+            if panel.mend:
+                panel.mend(*wanted(panel.mend, given.values))
             return
         if panel.needs:
             must_have(panel.needs(*wanted(panel.needs, given.values)), run.device)
-        for item in panel.shows:
+        for item in panel.items(given):
             item.draw(given._replace(place=place))
 
     draw.__name__ = draw.__qualname__ = panel.name
@@ -138,7 +148,7 @@ def _items(panel: Panel, run: Run) -> Iterator[tuple[Item, Given]]:
     """Its parts and what they are read with; none where it has nothing to show."""
     given = panel.read(run)
     if given is not None and not panel.says_absent(given):
-        yield from ((item, given) for item in panel.shows)
+        yield from ((item, given) for item in panel.items(given))
 
 
 def _parts(panel: Panel, values: Sequence[Any]) -> Iterator[Part]:
@@ -153,8 +163,8 @@ def _parts(panel: Panel, values: Sequence[Any]) -> Iterator[Part]:
 
 
 def files(panels: Sequence[Panel]) -> Callable[..., None] | None:
-    """Offer the tables and pictures of the declared ones; None where none is declared."""
-    ours = [panel for panel in panels if not panel.draw]
+    """Offer the tables and pictures that panels declare; None where none does."""
+    ours = [panel for panel in panels if panel.shows]
     return partial(_files, ours) if ours else None
 
 

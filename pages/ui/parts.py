@@ -5,6 +5,7 @@ says only what there is. What is made of the facts may be None: then this part h
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from inspect import signature
@@ -15,10 +16,12 @@ import streamlit as st
 
 from pages.figures.chart import Chart
 from pages.ui import chart, present, said, steps
+from pages.ui.compare import beside
 from pages.ui.explain import note
+from pages.ui.export import from_one
 from pages.ui.language import _
 from pages.ui.page_file import Part
-from pages.ui.tables import show_table
+from pages.ui.tables import show_both, show_table
 
 ROW, HEAD = 35, 38  # pixels of a row of a table, and of its names
 Facts = Callable[..., Any]
@@ -37,17 +40,24 @@ class Given(NamedTuple):
     place: Any = None
     n_done: tuple[int, ...] = ()
 
-    def of(self, facts: Facts | None) -> tuple[Facts, tuple[Hashable, ...]]:
-        """What makes the facts of a part, its own or those of the panel, and of which values."""
-        found = facts or self.facts
-        if found is None:
-            raise TypeError("a part without facts of its own needs those of its panel")
-        return found, (*wanted(found, self.values, len(self.n_done)), *self.n_done)
+    def of(self, facts: Facts | None, makes: Makes) -> tuple[Facts | None, tuple[Hashable, ...]]:
+        """What makes the facts of a part, its own or those of the panel, and of which values.
 
-    def facts_of(self, facts: Facts | None) -> Any:
-        """The facts themselves."""
-        found, values = self.of(facts)
-        return found(*values)
+        None where a part is made of the values themselves.
+        """
+        found = facts or self.facts
+        read = makes if found in (None, the_values) else found
+        values = (*wanted(read, self.values, len(self.n_done)), *self.n_done)
+        return None if read is makes else found, values
+
+    def made(self, facts: Facts | None, makes: Makes) -> Any:
+        """What is made of the facts."""
+        found, values = self.of(facts, makes)
+        return makes(found(*values)) if found else makes(*values)
+
+
+def the_values() -> None:
+    """Stand for the facts of a part that is made of the values that its panel is read with."""
 
 
 def wanted(
@@ -66,8 +76,7 @@ class Item:
     """A part of a panel: drawn on the page, and written into files. Most give nothing to some."""
 
     def draw(self, given: Given) -> None:
-        """Show it on the page."""
-        raise NotImplementedError
+        """Show it on the page, unless it is for files alone."""
 
     def parts(self, given: Given) -> Iterator[Part]:
         """Yield what one file of the whole panel says of it."""
@@ -86,18 +95,19 @@ class Item:
 class Say(Item):
     """The sentence that says what to look for; of A as well, where it stands beside B."""
 
-    text: Callable[[Any], str]
+    text: Callable[..., str]
     facts: Facts | None = None
+    is_here: bool = False  # among the parts, not beside the explanations
 
     def draw(self, given: Given) -> None:
-        """In the place beside the explanations."""
-        facts, values = given.of(self.facts)
-        with given.place:
+        """In its place, which may be that beside the explanations."""
+        facts, values = given.of(self.facts, self.text)
+        with nullcontext() if self.is_here else given.place:
             said.say(self.text, *values, facts=facts)
 
     def parts(self, given: Given) -> Iterator[Part]:
         """The same sentence."""
-        facts, values = given.of(self.facts)
+        facts, values = given.of(self.facts, self.text)
         yield Part("note", said.of_both(self.text, values, facts))
 
 
@@ -105,13 +115,13 @@ class Say(Item):
 class Note(Item):
     """A line below or beside a picture: a message, or what is made of the facts."""
 
-    text: str | Callable[[Any], str | None]
+    text: str | Callable[..., str | None]
     facts: Facts | None = None
 
     def _made(self, given: Given) -> str | None:
         if isinstance(self.text, str):
             return _(self.text)
-        return self.text(given.facts_of(self.facts))
+        return given.made(self.facts, self.text)
 
     def draw(self, given: Given) -> None:
         """As much of it as is read at a glance, the rest at its mark."""
@@ -141,30 +151,38 @@ class Text(Note):
 
 @dataclass(frozen=True)
 class Matrix(Item):
-    """A picture that is drawn by hand, as of matrices. A click hands what it returns to `click`."""
+    """A picture that is drawn by hand, as of matrices. A click hands what it returns to `click`.
+
+    `room`: pixels that it has where it is presented and does not stand alone.
+    """
 
     picture: Makes
     key: str
     _: KW_ONLY
     click: Callable[[list[Any]], None] | None = None
     facts: Facts | None = None
+    room: int = 0
 
     def draw(self, given: Given) -> None:
         """On the scales of A, where that stands beside."""
-        facts, values = given.of(self.facts)
-        chart.show(self.picture, *values, facts=facts, key=self.key, on_click=self.click)
+        facts, values = given.of(self.facts, self.picture)
+        on_click, room = self.click, self.room
+        chart.show(self.picture, *values, facts=facts, key=self.key, on_click=on_click, room=room)
 
     def parts(self, given: Given) -> Iterator[Part]:
         """Each of the pictures that stand on the page."""
-        facts, values = given.of(self.facts)
-        for name, figure, alt in chart.seen(self.picture, values, facts):
-            if name:
-                yield Part("caption", name)
-            yield Part("chart", (figure, alt))
+        facts, values = given.of(self.facts, self.picture)
+        found = chart.twins(self.picture, *values, facts=facts)
+        if found.a:
+            yield Part("caption", f"A · {beside.name_of_a()}")
+            yield Part("chart", found.a)
+            yield Part("caption", "B")
+        if found.b:
+            yield Part("chart", found.b)
 
     def charts(self, given: Given) -> Iterator[Any]:
         """The picture."""
-        facts, values = given.of(self.facts)
+        facts, values = given.of(self.facts, self.picture)
         figure = chart.drawn(self.picture, *values, facts=facts)
         if figure is not None:
             yield figure
@@ -176,7 +194,7 @@ class Shown(Matrix):
 
     def tables(self, given: Given) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
         """The numbers behind it."""
-        facts, values = given.of(self.facts)
+        facts, values = given.of(self.facts, self.picture)
 
         def numbers() -> pd.DataFrame:
             made = chart.made(self.picture, values, facts)
@@ -189,19 +207,24 @@ class Shown(Matrix):
 class Table(Item):
     """Exact numbers: `make` gives their names as well."""
 
-    make: Callable[[Any], pd.DataFrame | None]
+    make: Callable[..., pd.DataFrame | None]
     key: str
     _: KW_ONLY
     counts: Sequence[int] = ()  # columns of large whole numbers, by their place
     n_names: int = 1
     height: int = 0  # pixels, at most: a longer one is scrolled
+    is_whole: bool = False  # a small one, beside which that of A stands
     facts: Facts | None = None
 
     def _made(self, given: Given) -> pd.DataFrame | None:
-        return self.make(given.facts_of(self.facts))
+        return given.made(self.facts, self.make)
 
     def draw(self, given: Given) -> None:
         """As high as its rows, or as it may be."""
+        if self.is_whole:
+            facts, values = given.of(self.facts, self.make)
+            show_both(self.make, *values, facts=facts)  # type: ignore[arg-type]
+            return
         table = self._made(given)
         if table is not None:
             counts = [table.columns[i] for i in self.counts]
@@ -223,15 +246,30 @@ class Table(Item):
 
 
 @dataclass(frozen=True)
+class File(Item):
+    """Numbers as they are, to be saved alone; `counted` columns count from 1 there."""
+
+    make: Callable[..., pd.DataFrame]
+    key: str
+    _: KW_ONLY
+    counted: Sequence[str] = ()
+    facts: Facts | None = None
+
+    def tables(self, given: Given) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
+        """The file."""
+        yield self.key, from_one(lambda: given.made(self.facts, self.make), *self.counted)
+
+
+@dataclass(frozen=True)
 class Html(Item):
     """Words with a look of their own, made from the facts; a file has the words."""
 
-    make: Callable[[Any], str]
+    make: Callable[..., str]
     key: str
     facts: Facts | None = None
 
     def _made(self, given: Given) -> str:
-        return self.make(given.facts_of(self.facts))
+        return given.made(self.facts, self.make)
 
     def draw(self, given: Given) -> None:
         """As they are."""
@@ -247,11 +285,12 @@ class Html(Item):
 class Controls(Item):
     """What is set or leads on: drawn by hand, from what the panel was read with."""
 
-    by: Callable[..., None]
+    by: Callable[..., object]
+    is_aside: bool = True
 
     def draw(self, given: Given) -> None:
-        """By hand; in front of a class they wait in the sidebar."""
-        with present.aside():
+        """By hand; in front of a class they wait in the sidebar, unless they are what is shown."""
+        with present.aside() if self.is_aside else nullcontext():
             self.by(*wanted(self.by, given.values))
 
 
@@ -276,6 +315,22 @@ class Several(Item):
         """The tables of each."""
         for item, of_item in self.inside(given):
             yield from item.tables(of_item)
+
+
+class OffScreen(Several):
+    """Parts that a class is not shown: what is beside them says it on one screen."""
+
+    def __init__(self, *items: Item) -> None:
+        self.items = items
+
+    def inside(self, given: Given) -> Iterator[tuple[Item, Given]]:
+        """Each of them."""
+        yield from ((item, given) for item in self.items)
+
+    def draw(self, given: Given) -> None:
+        """Each, where nothing is presented."""
+        for item in () if present.is_on() else self.items:
+            item.draw(given)
 
 
 class Beside(Several):

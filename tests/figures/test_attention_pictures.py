@@ -21,29 +21,15 @@ from drawn import (
 )
 
 from blocks import ModelConfig
-from blocks.inspection.contribution import Contribution, ContributionFacts, SinkFacts
+from blocks.inspection.contribution import SinkFacts
 from blocks.inspection.head_facts import HeadFacts
 from blocks.inspection.head_steps import Around, AttentionSteps, HeadSteps
-from blocks.inspection.scaling import (
-    Divisor,
-    ScalingFacts,
-    ScoreMeasure,
-    Sharpness,
-    random_scores_facts,
-)
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.run import Input, Run
 from pages.figures import bipartite, head_table, heads, palette
 from pages.figures.described import described
 from pages.figures.signed import LEAST, MOST, ZERO, signed_codes, signed_map
-from pages.panels.attention import (
-    contribution_picture,
-    random_scores_picture,
-    scaling_picture,
-    sinks_picture,
-    step_picture,
-    strip_picture,
-)
+from pages.panels.attention import sinks_picture, step_picture, strip_picture
 
 WEIGHTS = weights_of(pattern(), 3)
 RUN = Run(
@@ -97,53 +83,6 @@ def product(_: Any = same, **more: Any) -> Any:
     return step_picture.step(one_head("scores", **more), _=_)
 
 
-def sharp(d_heads: tuple[int, ...]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {"d_head": d, "is_scaled": way, "entropy_bits": 2.0, "largest_weight": 0.4}
-        for d in d_heads
-        for way in (True, False)
-    )
-
-
-SCALING = ScalingFacts(
-    one_head("qkv"), Sharpness(2, 0.4, 0.5), Sharpness(1, 0.8, 0.1), sharp((1, 2, 4, 8)), True
-)
-
-
-def row(_: Any = same) -> Any:
-    return scaling_picture.row(SCALING, _=_)
-
-
-def curves(_: Any = same) -> Any:
-    return scaling_picture.curves(SCALING, _=_)
-
-
-def grown(
-    _: Any = same,
-    measure: ScoreMeasure = ScoreMeasure.SPREAD,
-    divisor: Divisor = Divisor.WIDTH,
-) -> Any:
-    return random_scores_picture.curve(random_scores_facts(0, measure, divisor), _=_)
-
-
-def keys(n: int = N_TOKENS) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "weight": np.linspace(0, 1, n),
-            "norm": np.linspace(2, 0, n),
-            "value_norm": 1.0,
-            "share": np.linspace(-0.2, 0.8, n),
-            "is_seen": True,
-        }
-    )
-
-
-def bars(_: Any = same, n: int = N_TOKENS) -> Any:
-    run = RUN if n == N_TOKENS else replace(RUN, input=Input(tokens=("given",) * n))
-    facts = ContributionFacts(run, 0, 0, min(3, n - 1), Contribution(keys(n), 0.1, 0.0, 1.0, 0.5))
-    return contribution_picture.bars(facts, _=_)
-
-
 def sinks(_: Any = same) -> Any:
     table = pd.DataFrame(
         {
@@ -176,12 +115,12 @@ def table(_: Any = same) -> Any:
     )
 
 
-PICTURES = [strip, side_by_side, product, row, curves, grown, bars, sinks, lines, table]
+PICTURES = [strip, side_by_side, product, sinks, lines, table]
 
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_every_word_is_translated_and_every_property_is_plotlys(picture: Any):
-    assert words_that_slipped_by(picture(marked)) - {"head"} == set()  # of d_head
+    assert words_that_slipped_by(picture(marked)) == set()
     checked(picture())
 
 
@@ -229,15 +168,6 @@ def test_what_has_another_range_has_a_scale_of_its_own():
     assert [len(each) for each in scales(product())] == [3, 3, 3]
     places = [(z["colorbar"].get("orientation"), z["colorbar"]["y"]) for z in heatmaps(product())]
     assert places[0] == ("h", 0) and places[1][1] > 0.5 > places[2][1]
-
-
-def test_bars_of_sinks_are_faint_and_no_axis_reaches_for_them():
-    facts = ContributionFacts(RUN, 0, 0, 3, Contribution(keys(5), 0.1, 0.0, 1.0, 0.5), apart=(4,))
-    parts = raw(contribution_picture.bars(facts, _=same))
-    colors = parts["data"][0]["marker"]["color"]
-    assert colors[4] not in colors[:4] and len({*colors[:4]}) == 1
-    assert parts["layout"]["xaxis"]["range"][1] == pytest.approx(1.28 * 0.75)
-    assert len(parts["data"][-1]["x"]) == 3 * 5  # clicked like the others
 
 
 def test_where_sinks_are_set_apart_each_matrix_has_colors_of_its_own_and_dots_beyond_their_end():
@@ -312,14 +242,6 @@ def outlines(picture: Any) -> list[tuple[str, list[float], list[float]]]:
     ]
 
 
-def test_a_divisor_that_is_not_chosen_yet_is_not_drawn():
-    (alone,) = raw(grown(divisor=Divisor.NOTHING))["data"]
-    names = [trace["name"] for trace in raw(grown())["data"]]
-    assert names == ["not divided", "divided by √d", "divided by d"] and alone["name"] == names[0]
-    assert raw(grown())["layout"]["yaxis"]["type"] == "log"
-    assert raw(grown(measure=ScoreMeasure.SLOPE))["layout"]["yaxis"]["range"] == [0, 1.05]
-
-
 def test_a_row_of_q_and_a_column_of_k_meet_in_the_cell():
     found = outlines(product())
     assert ("x", [-0.5, 3.5], [2.5, 3.5]) in found  # row 3 of Q
@@ -364,32 +286,11 @@ def test_a_token_of_a_long_text_returns_its_number_in_the_text():
     assert [row[0] for row in left["customdata"]] == [10, 11, 12, 13, 14]
 
 
-def test_weight_length_and_share_stand_side_by_side():
-    data = raw(bars())["data"]
-    assert [trace["xaxis"] for trace in data[:3]] == ["x", "x2", "x3"]
-    assert data[0]["x"][:5] == keys()["weight"].tolist()[:5] and data[0]["x"][5] is None
-    assert [row[0] for row in data[3]["customdata"]] == [i for i in range(5) for _third in "123"]
-    assert {"80.0%", "2.000"} <= set(visible(bars()))
-
-
-@pytest.mark.parametrize("n", [1, 32])
-def test_any_number_of_keys_is_drawn(n: int):
-    assert len(checked(bars(n=n)).data[0].y) == n + 2
-
-
 def test_sinks_are_told_apart_and_the_chosen_head_is_pinned():
     (points,) = raw(sinks())["data"]
     assert points["marker"]["symbol"] == ["diamond", "circle", "circle"]
     assert points["marker"]["color"][1] == palette.PINNED
     assert points["customdata"] == [[0, 0], [0, 1], [1, 0]]
-
-
-def test_both_ways_are_drawn_against_d_head():
-    data = raw(curves())["data"]
-    drawn = [trace for trace in data if "lines" in trace["mode"]]
-    assert [trace["x"] for trace in drawn] == [[1, 2, 4, 8]] * 4
-    assert [trace["x"] for trace in data if trace["mode"] == "markers"] == [[4]] * 4
-    assert sum(trace["showlegend"] for trace in data) == 3
 
 
 def test_a_row_of_the_table_returns_its_head():

@@ -344,15 +344,19 @@ OF_FEED_FORWARD = """
     load_table massive_table ratio_table ratio_written reach shuffle_table strongest_table
     totals_table writers_table
 """
+OF_ATTENTION = """
+    all_heads_table cached_kinds contribution_sources contributions kinds_table random_scores
+    scaled_row scaling_curves sharing_table
+"""
 COMMON = {"parameters.csv": parameters}
 CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
     "pages/attention.py": {
+        **{f"{name}.csv": some for name in OF_ATTENTION.split()},
         "all_heads.csv": heads,
         "first_token.csv": first_token,
         "contribution.csv": contribution,
         "contribution_graph.csv": contribution_graph,
         "scaling.csv": scaling,
-        **COMMON,
     },
     BLOCK: {"flow.csv": moments, "heads.csv": heads, **COMMON},
     "pages/cost.py": {

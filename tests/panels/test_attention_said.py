@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from drawn import checked
 from said_in import in_both
 
 from blocks import ModelConfig
@@ -31,6 +32,8 @@ from blocks.inspection.sharing import Likeness, Shared, SharingFacts
 from blocks.model.attention_kinds import AttentionKind
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
+from pages.figures.chart import Chart
+from pages.figures.drawn_chart import drawn
 from pages.panels import contribution_graph
 from pages.panels.attention import (
     all_heads,
@@ -183,9 +186,9 @@ def test_which_token_is_read_most(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, pattern.says_most_read, HEAD)
     assert ", `the₁` receives the most attention: 2.1 out of a total weight of 3." in said["en"]
     assert "`the₁`" in said["zh"]
-    assert "For each token, at most the 4 largest weights are shown; those below" in in_english(
-        monkeypatch, pattern.says_lines, HEAD, 4
-    )
+    monkeypatch.setattr(shared, "head_facts", lambda *_at: HEAD)
+    lines = in_english(monkeypatch, pattern.says_lines, RUN, 1, 0, 2, 4)
+    assert "For each token, at most the 4 largest weights are shown; those below" in lines
 
 
 def scaled(head: HeadFacts) -> ScalingFacts:
@@ -222,7 +225,7 @@ def test_how_scores_grow_is_said_of_what_is_measured(
 
 
 def added(weight: list[float], norm: list[float], head: int | None = 0, **more: float):
-    keys = pd.DataFrame({"weight": weight, "norm": norm, "share": [0.2, 0.2, 0.1]})
+    keys = pd.DataFrame({"weight": weight, "norm": norm, "share": [0.2, 0.2, 0.1], "value_norm": 1})
     parts = {"rest": 0.3, "bias": 0.2, "out_norm": 1.0, "bias_norm": 0.5} | more
     return ContributionFacts(RUN, 0, head, 2, Contribution(keys.assign(is_seen=True), **parts))
 
@@ -475,3 +478,74 @@ def test_the_backward_pass_of_a_score_is_written_out(monkeypatch: pytest.MonkeyP
     assert "sum to 0" not in in_english(monkeypatch, gradient.says_gradient, sink)
     nothing = gradient_of([0.0, 0.0, 0.0])
     assert "No score in this row" in in_english(monkeypatch, gradient.says_gradient, nothing)
+
+
+def sharp(is_scaled: bool) -> pd.DataFrame:
+    found = {"d_head": [1, 2, 4, 8], "entropy_bits": 2.0, "largest_weight": 0.4}
+    return pd.DataFrame(found).assign(is_scaled=is_scaled)
+
+
+def random_scores_of(measure: ScoreMeasure, divisor: Divisor) -> Chart:
+    rows = [
+        {"d_head": d, "divisor": each, measure: 1.0}
+        for each in Divisor
+        for d in (2**i for i in range(10))
+    ]
+    return random_scores.curves(RandomScoresFacts(pd.DataFrame(rows), measure, divisor, 0))
+
+
+GROWN = GrowthFacts(
+    tuple(Measured(kind, n, n, n**2) for kind in AttentionKind for n in (128, 256)), "peak_bytes"
+)
+SCALED = replace(scaled(HEAD), random=pd.concat(map(sharp, (True, False))))
+PROBED = HeadProbe(pd.DataFrame({"layer": [0], "head": [1]}), np.array([9.0, 8.0, 2.0]))
+CHARTS = {
+    "random": random_scores_of(ScoreMeasure.SPREAD, Divisor.WIDTH),
+    "row": scaling.row(SCALED),
+    "curves": scaling.curves(SCALED),
+    "growth": kinds.growth(GROWN),
+    "pairs": kinds.pairs(kinds.pairs_facts(512)),
+    "gradients": gradient.gradients(gradient_of([0.1, -0.12, 0.02])),
+    "contributions": contribution.contributions(added([0.6, 0.3, 0.1], [2.0, 3.0, 1.0])),
+    "surprisal": probe.surprisal(ProbeFacts(PROBED, "x", (), (), None, None, (0, 0))),
+}
+
+
+@pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS)
+def test_each_chart_can_be_drawn(chart: Chart):
+    checked(drawn(chart))
+
+
+def test_a_divisor_that_is_not_chosen_yet_is_not_drawn():
+    (alone,) = random_scores_of(ScoreMeasure.SLOPE, Divisor.NOTHING).series
+    names = [each.look.name for each in CHARTS["random"].series]
+    assert names == ["not divided", "divided by √d", "divided by d"]
+    assert alone.look.name == names[0]
+
+
+def test_both_ways_are_drawn_against_d_head():
+    chart = CHARTS["curves"]
+    found = [chart.table_of(each)["d_head"].tolist() for each in chart.series]
+    assert found == [[1, 2, 4, 8], [2]] * 4
+    assert sum(each.in_legend for each in chart.series) == 3
+
+
+def test_bars_of_sinks_are_faint_and_no_axis_reaches_for_them():
+    facts = replace(added([0.5, 0.3, 0.2], [2.0, 1.0, 1.0]), apart=(0,))
+    weights, lengths, shares = contribution.contributions(facts).series
+    chart = contribution.contributions(facts)
+    assert chart.x[0].ends[1] == pytest.approx(1.28 * 0.3)
+    rows = chart.table_of(weights)
+    assert rows["bar"].tolist() == [0.3, 0.3, 0.2] and rows["said"].tolist()[0] == "50.0%"
+    first, second, third = weights.look.color
+    assert first != second == third and weights.click == ("number",)
+    assert chart.table_of(lengths)["kind"].tolist() == ["apart", "key", "key", "bias"]
+    assert chart.table_of(shares)["kind"].tolist()[3:] == ["rest", "bias"]
+
+
+def test_each_way_has_its_line_and_its_exponent():
+    full = CHARTS["growth"].series[0]
+    assert CHARTS["growth"].table_of(full)["value"].tolist() == [2**14 / 1e6, 2**16 / 1e6]
+    assert full.look.name == "full attention: n<sup>2.00</sup>"
+    alone = kinds.growth(replace(GROWN, found=GROWN.found[::2]))
+    assert "sup" not in alone.series[0].look.name

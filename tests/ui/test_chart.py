@@ -40,7 +40,7 @@ def test_each_of_two_pictures_is_described_by_its_own_values(monkeypatch, alt):
     shown = {}
     monkeypatch.setattr(chart.beside, "with_a", lambda _values: (2,))
     monkeypatch.setattr(chart.beside, "name_of_a", lambda: "mine")
-    monkeypatch.setattr(chart, "_show_one", lambda figure, key, **more: shown.update({key: more}))
+    monkeypatch.setattr(chart, "_show_one", lambda _figure, alt, key, **_: shown.update({key: alt}))
     chart.show(draw, 3, key="bars", alt=alt)
     assert [*shown] == ["bars_a", "bars"]
-    assert [{*"23"} & {*each["alt"]} for each in shown.values()] == [{"2"}, {"3"}]
+    assert [{*"23"} & {*alt} for alt in shown.values()] == [{"2"}, {"3"}]

@@ -1,7 +1,8 @@
 """All heads of all layers: one picture, one table, one order."""
 
+from collections.abc import Hashable, Sequence
+
 import pandas as pd
-import streamlit as st
 
 from blocks.inspection.head_facts import AllHeads
 from blocks.model.faults import N_
@@ -14,15 +15,12 @@ from pages.figures.theme import Picture
 from pages.panels.attention import shared
 from pages.panels.attention.contribution import sink_facts
 from pages.panels.heads import draw_all_heads, open_tile, tiles_note
-from pages.ui import labelled, layers, link, present, probed, sinks, terms
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, current_language, enumeration, sentences
+from pages.ui import labelled, layers, link, probed, sinks, terms
+from pages.ui.controls import pick
+from pages.ui.language import _, enumeration, fill, sentences
 from pages.ui.link_fields.attention import SORTS
+from pages.ui.parts import Beside, Controls, File, Item, Matrix, Note, Say, Table, the_values
 from pages.ui.phone import is_phone
-from pages.ui.said import say
-from pages.ui.tables import show_table
 
 MOST_HEADS = 32
 PREVIOUS = "previous_token"
@@ -39,8 +37,19 @@ COLUMNS = {**LABELS, "induction": N_("induction")}
 MEASURES = [name for name in SORTS if name != "layer"]
 
 
+def at(run: Run) -> tuple[Hashable, ...]:
+    """The head and token, whether sinks are apart, whether layers stand side by side, the order."""
+    is_wide = is_deep(run) and not is_phone()
+    return (*shared.at(run), sinks.is_wanted(), is_wide, link.value("sort_heads_by"))
+
+
+def is_deep(run: Run) -> bool:
+    """Whether the tiles of all layers need the whole width."""
+    return run.config.n_layers > labelled.FEW_LAYERS
+
+
 def all_heads_facts(
-    run: Run, layer: int, head: int, is_apart: bool, sort_by: str = "layer"
+    run: Run, layer: int, head: int, _token: int, is_apart: bool, _is_wide: bool, sort_by: str
 ) -> AllHeads:
     """The measures of all heads; `is_apart`: sinks are."""
     found = sinks.with_shares(layers.named_heads(run), run, is_apart)
@@ -51,27 +60,25 @@ def says_heads(facts: AllHeads) -> str:
     """The sharpest and the widest head, and those with a name."""
     sharp, wide = facts.ends
     text = _(
-        "The sharpest of the {n} heads is {sharp} ({sharp_bits:.2f} bits); the most spread "
-        "out is {wide} ({wide_bits:.2f} bits). {named}"
+        "The sharpest of the {n} heads is {sharp_head} ({sharp[entropy_bits]:.2f} bits); the most "
+        "spread out is {wide_head} ({wide[entropy_bits]:.2f} bits). {named}"
     )
     if facts.n_resting:
         text = _(
             "Apart from the {n_resting} heads that rest on sinks, the sharpest of the {n} heads "
-            "is {sharp} ({sharp_bits:.2f} bits); the most spread out is {wide} "
-            "({wide_bits:.2f} bits). {named}"
+            "is {sharp_head} ({sharp[entropy_bits]:.2f} bits); the most spread out is {wide_head} "
+            "({wide[entropy_bits]:.2f} bits). {named}"
         )
     if len(facts.heads) == 1:
-        text = _("The only head has an entropy of {sharp_bits:.2f} bits. {named}")
-    said = text.format(
-        n=len(facts.heads),
-        n_resting=facts.n_resting,
-        sharp=shared.head_called(sharp["layer"], sharp["head"]),
-        sharp_bits=sharp["entropy_bits"],
-        wide=shared.head_called(wide["layer"], wide["head"]),
-        wide_bits=wide["entropy_bits"],
-        named=_named(facts),
-    )
+        text = _("The only head has an entropy of {sharp[entropy_bits]:.2f} bits. {named}")
+    ends = {"sharp_head": _called_head(sharp), "wide_head": _called_head(wide)}
+    n, named = len(facts.heads), _named(facts)
+    said = fill(text, facts, n=n, sharp=sharp, wide=wide, named=named, **ends)
     return sentences(said, _looks_back(facts))
+
+
+def _called_head(row: pd.Series) -> str:
+    return shared.head_called(row["layer"], row["head"])
 
 
 def _looks_back(facts: AllHeads) -> str:
@@ -83,8 +90,7 @@ def _looks_back(facts: AllHeads) -> str:
         "The head closest to a previous-token head is {head} ({share:.0%} of its weight "
         "on the previous token)."
     )
-    head = shared.head_called(nearest["layer"], nearest["head"])
-    return text.format(head=head, share=nearest[PREVIOUS])
+    return text.format(head=_called_head(nearest), share=nearest[PREVIOUS])
 
 
 def _named(facts: AllHeads) -> str:
@@ -122,7 +128,8 @@ def says_colors(facts: AllHeads) -> str:
 
 def table(run: Run) -> pd.DataFrame:
     """Every head of every layer."""
-    found, first = layers.named_heads(run), sink_facts(run, 0, 0).heads
+    n_layers = len(run.config.attention_layers)
+    found, first = layers.named_heads(run), sink_facts(run, 0, 0, n_layers).heads
     is_probed = probed.names_by_probe(run)
     in_text = _("{measure}, in this text") if is_probed else "{measure}"
     return pd.DataFrame(
@@ -136,47 +143,17 @@ def table(run: Run) -> pd.DataFrame:
             _("first token's ‖v·W_O‖ / mean of the others"): first["value_ratio"],
             _("attention sink"): first["is_sink"],
         }
-    )
+    ).round(3)
 
 
-@section
-def all_heads(run: Run) -> None:
-    """Tiles, colours, numbers."""
-    at = labelled.selection(run)
-    is_apart = sinks.is_wanted()
-    values = run, at.layer, at.head, is_apart
-    with explained(("heads", "head_names", "induction"), (head_measures.frame,), key="all_heads"):
-        say(says_heads, *values, facts=all_heads_facts)
-    sinks.sinks_switch(run, "all_heads")
-    is_deep = run.config.n_layers > labelled.FEW_LAYERS
-    above = st.container() if is_deep else None
-    left, right = columns(2)
-    with left if above is None else above:
-        drawn = run, *at, is_apart, is_deep and not is_phone()
-        show(draw_all_heads, *drawn, key="all_head_tiles", on_click=open_tile)
-        note(tiles_note(run, len(layers.heads(run)), is_apart))
-    with left if is_deep else right:
-        sort_by = link.value("sort_heads_by")
-        with present.aside():
-            sort_choice(sort_by)
-        show(draw_colors, *values, sort_by, key="head_measures", on_click=shared.open_head)
-        note(says_colors(all_heads_facts(*values)))
-    if present.is_on():
-        return
-    with right if is_deep else st.container():
-        height = head_table.height(MOST_HEADS) if is_deep else 318
-        show_table(table(run).round(3), key="all_heads_table", n_names=3, height=height)
+def says_tiles(run: Run, _layer: int, _head: int, _token: int, is_apart: bool) -> str:
+    """How to read the tiles."""
+    return tiles_note(run, len(layers.heads(run)), is_apart)
 
 
-def sort_choice(shown: str) -> None:
+def sort_choice() -> None:
     """The measure by which the heads are ordered."""
-    with st.container(key="sort_heads_by"):
-        st.selectbox(
-            _("Sort heads by"),
-            SORTS,
-            format_func=lambda name: _(LABELS[name]),
-            **link.view("sort_heads_by", shown, current_language()),
-        )
+    pick("sort_heads_by", _("Sort heads by"), SORTS, label_of=lambda name: _(LABELS[name]))
 
 
 def _called(row: Row) -> str:
@@ -184,18 +161,48 @@ def _called(row: Row) -> str:
     return f"{from_one(row.layer)}·{from_one(row.head)}  {terms.head_name(row.badge)}".strip()
 
 
-def draw_colors(run: Run, layer: int, head: int, is_apart: bool, sort_by: str) -> Picture:
+def colors(facts: AllHeads) -> Picture:
     """A row per head, a column per measure."""
-    facts = all_heads_facts(run, layer, head, is_apart, sort_by)
     shown = facts.first(MOST_HEADS)
     places = [(int(row.layer), int(row.head)) for row in each_row(shown)]
-    names = [_called(row) for row in each_row(shown)]
     return head_table.measures(
         shown[MEASURES].to_numpy(float),
         facts.shares(shown, MEASURES),
-        heads=names,
+        heads=[_called(row) for row in each_row(shown)],
         columns=[_(COLUMNS[name]) for name in MEASURES],
         returns=places,
         selected=places.index(facts.selected) if facts.selected in places else None,
         _=_,
     )
+
+
+def shown(run: Run) -> Sequence[Item]:
+    """Tiles, colors, numbers: of many layers the tiles above the others."""
+    tiles = (
+        Matrix(draw_all_heads, "all_head_tiles", click=open_tile, facts=the_values),
+        Note(says_tiles, the_values),
+    )
+    measures = (
+        Controls(sort_choice),
+        Matrix(colors, "head_measures", click=shared.open_head),
+        Note(says_colors),
+    )
+    height = head_table.height(MOST_HEADS) if is_deep(run) else 318
+    numbers = Table(table, "all_heads_table", n_names=3, height=height, facts=the_values)
+    place = (
+        (*tiles, Beside(measures, numbers)) if is_deep(run) else (Beside(tiles, measures), numbers)
+    )
+    file = File(layers.heads, "all_heads", counted=("layer", "head"), facts=the_values)
+    return (Say(says_heads), shared.sinks_switch("all_heads"), *place, file)
+
+
+PANEL = shared.of_a_head(
+    "heads",
+    N_("All heads"),
+    fields=("n_layers", "n_heads", "n_kv_heads", "position_kind"),
+    concepts=("heads", "head_names", "induction"),
+    code=(head_measures.frame,),
+    at=at,
+    facts=all_heads_facts,
+    shows=shown,
+)

@@ -1,24 +1,33 @@
 """The backward pass of one head: from the loss to the scores of a row, written out."""
 
+from collections.abc import Hashable
 from functools import lru_cache
 
-import streamlit as st
-
 from blocks.inspection import score_gradient
+from blocks.inspection.head_facts import window
 from blocks.inspection.score_gradient import MOST_TOKENS, ScoreGradient
+from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Look, bars, chosen
+from pages.figures.counting import from_one, told_apart
 from pages.figures.numbers import readable
-from pages.panels.attention import gradient_picture, shared
+from pages.figures.theme import token_label
+from pages.panels.attention import shared
 from pages.panels.attention.arithmetic import MINUS, sum_text
-from pages.ui import cached, labelled, link, tokens
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, literal, sentences
-from pages.ui.said import say
+from pages.ui import cached, link, tokens
+from pages.ui.language import _, fill, sentences
+from pages.ui.parts import Note, Say, Shown, Text
 from pages.ui.ways import click_sets, way
 
-N_ENTRIES = 4  # of a long vector
+N_ENTRIES, MOST_KEYS = 4, 48  # of a long vector; of a long row
+
+
+def chosen_row(run: Run) -> tuple[Hashable, ...]:
+    """Layer, head and query, and the key that the reader chose, where the text has it."""
+    key = link.value("key")
+    is_there = key is not None and key < len(run.input.labels)
+    return (*shared.at(run), key if is_there else None)
 
 
 @lru_cache(maxsize=16)
@@ -31,12 +40,28 @@ def gradient_facts(
         return score_gradient.score_gradient(run, model, steps, layer, head, query, key)
 
 
+def says_no_loss(run: Run) -> str | None:
+    """What a backward pass needs, where this run lacks it."""
+    text = _(
+        "Backpropagation starts from a loss, so this panel needs an unmodified GPT in "
+        "inference mode that reads at most {n} tokens."
+    )
+    return None if score_gradient.can_go_back(run) else text.format(n=MOST_TOKENS)
+
+
+def way_to_a_loss() -> None:
+    """Open a model that has one."""
+    label, icon = _("Open the trained story model"), ":material/model_training:"
+    way(label, "open_trained", icon=icon, preset="stories-en-zh")
+
+
 def says_gradient(facts: ScoreGradient) -> str:
     """How large the loss is, and the two scores that it would change most."""
-    text = _("After {after}, the loss −ln P({token}) is {loss}.")
-    said = text.format(
+    text = _("After {after}, the loss −ln P({target:token}) is {loss}.")
+    said = fill(
+        text,
         after=shared.token(facts.run, facts.query),
-        token=literal(tokens.label(facts.run, facts.target)),
+        target=tokens.label(facts.run, facts.target),
         loss=_number(facts.loss),
     )
     if not facts.of_scores.any():
@@ -46,12 +71,9 @@ def says_gradient(facts: ScoreGradient) -> str:
         "It would fall fastest if {raised} had a higher score (∂L/∂S = {low}) and {lowered} a "
         "lower one ({high})."
     )
-    changed = text.format(
-        raised=shared.token(facts.run, facts.raised),
-        low=_number(facts.of_scores[facts.raised]),
-        lowered=shared.token(facts.run, facts.lowered),
-        high=_number(facts.of_scores[facts.lowered]),
-    )
+    keys = {name: shared.token(facts.run, getattr(facts, name)) for name in ("raised", "lowered")}
+    low, high = (_number(facts.of_scores[key]) for key in (facts.raised, facts.lowered))
+    changed = text.format(low=low, high=high, **keys)
     if facts.has_sink:
         return sentences(said, changed)
     total = _(
@@ -85,36 +107,56 @@ def _number(x: float) -> str:
     return readable(float(x)).translate(MINUS)
 
 
-@section
-def back_to_the_scores(run: Run) -> None:
-    """The sentence, the gradient of every score of the row, and one of them written out."""
-    place = explained(
-        ("score_gradient",),
-        (score_gradient.of_softmax, score_gradient.score_gradient),
-        key="score_gradient",
+def says_end(facts: ScoreGradient) -> str | None:
+    """Which loss it is at the end of the text."""
+    text = _("The text ends here, so the loss is that of the likeliest next token.")
+    return None if facts.is_in_text else text
+
+
+def gradients(facts: ScoreGradient) -> Chart:
+    """∂L/∂S of each key, the one that is written out marked; a click returns a key."""
+    shown = window(len(facts.weights), facts.key, MOST_KEYS)
+    names = told_apart(facts.run.input.labels)[shown.rows]
+    of_scores = facts.of_scores[shown.rows]
+    largest = 1.15 * (abs(of_scores).max() or 1.0)
+    columns = {"weight": facts.weights, "of_weight": facts.of_weights, "of_score": facts.of_scores}
+    said = {name: [*map(readable, values[shown.rows])] for name, values in columns.items()}
+    look = Look(color=[palette.FEED_FORWARD if x > 0 else palette.ATTENTION for x in of_scores])
+    title = _("{head}: gradient of the loss at each score")
+    return Chart(
+        title.format(head=shared.called(facts)),
+        {
+            "key": range(shown.first, shown.end),
+            "position": [from_one(key) for key in range(shown.first, shown.end)],
+            "token": [*map(token_label, names)],
+            "gradient": of_scores,
+            **said,
+        },
+        Axis(tokens=names),
+        Axis("∂L/∂S", (-largest, largest), n_ticks=5),
+        [bars("gradient", look, column=largest)],
+        hover=_("{position} · {token}: A = {weight}, ∂L/∂A = {of_weight}, ∂L/∂S = {of_score}"),
+        click=("key",),
+        tall=200,
+        stack="overlay",
+        grounds=[chosen(facts.key - shown.first)],
     )
-    if not score_gradient.can_go_back(run):
-        text = _(
-            "Backpropagation starts from a loss, so this panel needs an unmodified GPT in "
-            "inference mode that reads at most {n} tokens."
-        )
-        place.info(text.format(n=MOST_TOKENS), icon=":material/info:")
-        label, icon = _("Open the trained story model"), ":material/model_training:"
-        way(label, "open_trained", icon=icon, preset="stories-en-zh")
-        return
-    shown = run, *labelled.selection(run), _key(run)
-    with place:
-        say(says_gradient, *shown, facts=gradient_facts)
-    draw, on_click = gradient_picture.bars, click_sets("key")
-    show(draw, *shown, facts=gradient_facts, key="gradient_bars", on_click=on_click, room=235)
-    facts = gradient_facts(*shown)
-    with st.container(border=True, key="backwards"):
-        st.markdown(written_out(facts))
-    if not facts.is_in_text:
-        note(_("The text ends here, so the loss is that of the likeliest next token."))
 
 
-def _key(run: Run) -> int | None:
-    """The key that the reader chose, where the text has it."""
-    key = link.value("key")
-    return key if key is not None and key < len(run.input.labels) else None
+PANEL = shared.of_a_head(
+    "score-gradient",
+    N_("How should each score change?"),
+    fields=("n_layers", "n_heads", "position_kind"),
+    concepts=("score_gradient",),
+    code=(score_gradient.of_softmax, score_gradient.score_gradient),
+    at=chosen_row,
+    absent=says_no_loss,
+    mend=way_to_a_loss,
+    facts=gradient_facts,
+    shows=(
+        Say(says_gradient),
+        Shown(gradients, "gradient_bars", click=click_sets("key"), room=235),
+        Text(written_out),
+        Note(says_end),
+    ),
+)

@@ -1,5 +1,6 @@
 """Other ways to attend on the same queries, keys and values, and what they cost here."""
 
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
 
 import pandas as pd
@@ -13,32 +14,38 @@ from blocks.model import attention_kinds, devices
 from blocks.model.attention_kinds import AttentionKind, Reach, default_reach, pairs_scored
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.figures import heads
-from pages.figures.counting import from_one
+from pages.figures import heads, palette
+from pages.figures.chart import Axis, Chart, Look, line
 from pages.figures.table_rows import each_row
-from pages.figures.theme import Picture, Translate
-from pages.panels.attention import kinds_picture, shared
-from pages.panels.attention.kinds_picture import NAMES
+from pages.figures.theme import Picture
+from pages.panels.attention import shared
 from pages.ui import labelled, link
-from pages.ui.chart import columns, show
+from pages.ui.chart import show
 from pages.ui.controls import slide, slider, switch
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.explain import note
+from pages.ui.language import _, fill
 from pages.ui.link_fields.attention import LENGTHS
-from pages.ui.said import say, tell
+from pages.ui.parts import Beside, Controls, Matrix, Note, Say, Table, the_values
+from pages.ui.said import tell
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
 from pages.ui.tables import show_table
 
-ABOVE_A_TILE = {**NAMES, AttentionKind.FULL: N_("full")}  # as wide as one on a phone
-IN_THEORY = {
-    AttentionKind.FULL: ("n²", "n²"),
-    AttentionKind.FUSED: ("n²", "n"),
-    AttentionKind.WINDOW: ("n", "n"),
-    AttentionKind.STRIDED: ("n√n", "n√n"),
-    AttentionKind.LINEAR: ("n", "n"),
+NAMES = {
+    AttentionKind.FULL: N_("full attention"),
+    AttentionKind.FUSED: N_("fused"),
+    AttentionKind.WINDOW: N_("window"),
+    AttentionKind.STRIDED: N_("strided"),
+    AttentionKind.LINEAR: N_("linear"),
 }
+LOOKS = {  # color, dash, symbol; in theory, time and memory
+    AttentionKind.FULL: (palette.ATTENTION, "", "circle", "n²", "n²"),
+    AttentionKind.FUSED: (palette.RESIDUAL, "dash", "circle-open", "n²", "n"),
+    AttentionKind.WINDOW: (palette.FEED_FORWARD, "", "square", "n", "n"),
+    AttentionKind.STRIDED: (palette.NORM, "", "diamond", "n√n", "n√n"),
+    AttentionKind.LINEAR: (palette.EMBEDDING, "", "triangle-up", "n", "n"),
+}
+ABOVE_A_TILE = {**NAMES, AttentionKind.FULL: N_("full")}  # as wide as one on a phone
 
 
 @lru_cache(maxsize=32)
@@ -50,41 +57,28 @@ def kinds_facts(run: Run, layer: int, head: int, reach: Reach) -> KindsFacts:
 def says_errors(facts: KindsFacts) -> str:
     """Which way is nearest to the full one in this head."""
     text = _(
-        "Head {head} of layer {layer}: the fused kernel gives the same output (error "
-        "{fused:.0e}); of the other variants, {nearest} is closest (error {least:.1%}, "
+        "Head {head:from_one} of layer {layer:from_one}: the fused kernel gives the same output "
+        "(error {fused:.0e}); of the other variants, {nearest} is closest (error {least:.1%}, "
         "{share:.0%} of the pairs scored) and {furthest} furthest (error {most:.1%})."
     )
-    return text.format(
-        head=from_one(facts.head),
-        layer=from_one(facts.layer),
-        fused=facts.error(AttentionKind.FUSED),
-        nearest=_(NAMES[facts.nearest]),
-        least=facts.error(facts.nearest),
-        share=facts.pair_share(facts.nearest),
-        furthest=_(NAMES[facts.furthest]),
-        most=facts.error(facts.furthest),
-    )
+    near, far = facts.nearest, facts.furthest
+    errors = {"fused": AttentionKind.FUSED, "least": near, "most": far}
+    shown = {name: facts.error(kind) for name, kind in errors.items()}
+    names = {"nearest": _(NAMES[near]), "furthest": _(NAMES[far])}
+    return fill(text, facts, share=facts.pair_share(near), **shown, **names)
 
 
 def says_growth(facts: GrowthFacts) -> str:
     """What the longest length costs, in each way."""
     text = _(
-        "Measured here at n = {n:,}: {fastest} is fastest ({least:.1f} ms) and {slowest} "
-        "slowest ({most:.1f} ms, {ratio:.0f} times as long); memory ranges from {small} to "
-        "{large}."
+        "Measured here at n = {a.seq_len:,}: {fastest} is fastest ({a.milliseconds:.1f} ms) and "
+        "{slowest} slowest ({z.milliseconds:.1f} ms, {times_slower:.0f} times as long); memory "
+        "ranges from {small} to {large}."
     )
-    fastest, *_between, slowest = facts.longest
+    a, *_between, z = facts.longest
     small, large = map(bytes_text, facts.memory)
-    return text.format(
-        n=fastest.seq_len,
-        fastest=_(NAMES[fastest.kind]),
-        least=fastest.milliseconds,
-        slowest=_(NAMES[slowest.kind]),
-        most=slowest.milliseconds,
-        ratio=facts.times_slower,
-        small=small,
-        large=large,
-    )
+    fastest, slowest = _(NAMES[a.kind]), _(NAMES[z.kind])
+    return fill(text, facts, a=a, z=z, small=small, large=large, fastest=fastest, slowest=slowest)
 
 
 def says_theory(n: int) -> str:
@@ -102,49 +96,31 @@ def says_theory(n: int) -> str:
 def says_measured(run: Run) -> str:
     """On what it was measured."""
     text = _(
-        "Random q, k, v (seed {seed}), {n_heads} heads of width {d_head}, {dtype}, causal; "
-        "fastest of up to 5 runs; window 16, stride √n. Exponents are fitted to the three "
+        "Random q, k, v (seed {seed}), {config.n_heads} heads of width {config.d_head}, {dtype}, "
+        "causal; fastest of up to 5 runs; window 16, stride √n. Exponents are fitted to the three "
         "greatest lengths; on CPU, memory used inside a fused kernel is not counted."
     )
-    sizes = {"n_heads": run.config.n_heads, "d_head": run.config.d_head}
-    return text.format(seed=run.seed, dtype=run.dtype, **sizes)
+    return fill(text, run)
 
 
 def errors_table(facts: KindsFacts) -> pd.DataFrame:
     """How far each way is from the full one."""
-    found = facts.errors
-    return pd.DataFrame(
-        {
-            _("attention variant"): [_(NAMES[kind]) for kind in AttentionKind],
-            _("error relative to full attention"): found["error"].map("{:.2%}".format),
-            _("weight moved to other keys"): found["moved"].map("{:.2%}".format),
-            _("pairs scored"): found["pairs"],
-        }
-    )
-
-
-@lru_cache(maxsize=8)
-def pairs_facts(n: int) -> pd.DataFrame:
-    """What each way scores at the lengths up to this one."""
-    return scored_pairs([each for each in LENGTHS if each <= n])
-
-
-def draw_pairs(table: pd.DataFrame, *, _: Translate) -> Picture:
-    """How many pairs each way scores, before its time is measured."""
-    growth = {str(kind): time for kind, (time, _memory) in IN_THEORY.items()}
-    return kinds_picture.pairs(table, growth, _=_)
+    found, percent = facts.errors, "{:.2%}".format
+    table = {
+        _("attention variant"): [_(NAMES[kind]) for kind in AttentionKind],
+        _("error relative to full attention"): found["error"].map(percent),
+        _("weight moved to other keys"): found["moved"].map(percent),
+        _("pairs scored"): found["pairs"],
+    }
+    return pd.DataFrame(table)
 
 
 def theory_table() -> pd.DataFrame:
     """How time and memory of each way grow with n, by formula."""
-    time, memory = zip(*(IN_THEORY[kind] for kind in AttentionKind), strict=True)
-    return pd.DataFrame(
-        {
-            _("attention variant"): [_(NAMES[kind]) for kind in AttentionKind],
-            _("time (theory)"): time,
-            _("memory (theory)"): memory,
-        }
-    )
+    *_looks, time, memory = zip(*LOOKS.values(), strict=True)
+    names = [_(NAMES[kind]) for kind in LOOKS]
+    table = {_("attention variant"): names, _("time (theory)"): time}
+    return pd.DataFrame({**table, _("memory (theory)"): memory})
 
 
 def growth_table(facts: GrowthFacts) -> pd.DataFrame:
@@ -160,41 +136,17 @@ def _power(exponent: float | None) -> str:
     return "–" if exponent is None else f"n^{exponent:.2f}"
 
 
-@section
-def how_else(run: Run) -> None:
-    """One head in every way to attend, and how time and memory grow."""
-    code = (attention_kinds.window, attention_kinds.strided, attention_kinds.linear)
+def at(run: Run) -> tuple[Hashable, ...]:
+    """The head, how far the sparse kinds see within the text, and the token."""
     layer, head, token = labelled.selection(run)
-    shown = run, layer, head, chosen_reach(run)
-    with explained(("attention_kinds",), code, key="kinds"):
-        say(says_errors, *shown, facts=kinds_facts)
-    left, right = columns([7, 4])
-    with left:
-        show(draw_maps, *shown, token, key="kind_maps")
-        if run.config.position.position_kind == "alibi":
-            note(
-                _(
-                    "The maps omit ALiBi's bias: they compare only which pairs each variant scores "
-                    "and how it weighs them."
-                )
-            )
-    with right:
-        reach_controls(run)
-    show_table(errors_table(kinds_facts(*shown)), key="kinds_table")
-    switch("measure_kinds", _("Measure how time and memory grow with n on this machine"))
-    if link.value("measure_kinds"):
-        how_they_grow(run)
-
-
-def chosen_reach(run: Run) -> Reach:
-    """How far the sparse kinds see, within the text."""
     n = run.input.shape[1]
-    return Reach(*(min(link.value(name), n) for name in ("kinds_window", "kinds_stride")))
+    reach = Reach(*(min(link.value(name), n) for name in ("kinds_window", "kinds_stride")))
+    return run, layer, head, reach, token
 
 
-def reach_controls(run: Run) -> None:
+def reach_controls(run: Run, _layer: int, _head: int, shown: Reach) -> None:
     """The window, and the stride."""
-    n, shown = run.input.shape[1], chosen_reach(run)
+    n = run.input.shape[1]
     if n > 1:
         label = _("window · number of most recent tokens visible, including the current one")
         slider("kinds_window", label, shown.window, most=n)
@@ -209,10 +161,8 @@ def draw_maps(run: Run, layer: int, head: int, reach: Reach, token: int) -> Pict
     rows = list(zip(AttentionKind, each_row(facts.errors), strict=True))
     tiles = {
         "head": range(len(rows)),
-        "label": [f"<b>{_(ABOVE_A_TILE[kind])}</b>" for kind, _row in rows],
-        "hover": [
-            text.format(kind=_(NAMES[kind]), error=row.error, pairs=row.pairs) for kind, row in rows
-        ],
+        "label": [f"<b>{_(ABOVE_A_TILE[kind])}</b>" for kind in AttentionKind],
+        "hover": [fill(text, row, kind=_(NAMES[kind])) for kind, row in rows],
     }
     return heads.overview(
         facts.codes,
@@ -223,6 +173,22 @@ def draw_maps(run: Run, layer: int, head: int, reach: Reach, token: int) -> Pict
         title=_("The same queries and keys, five attention variants"),
         _=_,
     )
+
+
+def says_unbiased(run: Run) -> str | None:
+    """What the maps leave out."""
+    text = _(
+        "The maps omit ALiBi's bias: they compare only which pairs each variant scores "
+        "and how it weighs them."
+    )
+    return text if run.config.position.position_kind == "alibi" else None
+
+
+def growth_if_asked(run: Run) -> None:
+    """How time and memory grow, where the reader asks for it."""
+    switch("measure_kinds", _("Measure how time and memory grow with n on this machine"))
+    if link.value("measure_kinds"):
+        how_they_grow(run)
 
 
 def how_they_grow(run: Run) -> None:
@@ -242,7 +208,7 @@ def how_they_grow(run: Run) -> None:
     costs = (("milliseconds", "growth_time"), ("peak_bytes", "growth_memory"))
     for column, (of, key) in zip(st.columns(2), costs, strict=True):
         with column:
-            show(kinds_picture.growth, facts.found, of, facts=GrowthFacts, key=key)
+            show(growth, facts.found, of, facts=GrowthFacts, key=key)
     note(says_measured(run))
     show_table(growth_table(facts), key="growth_table")
 
@@ -253,14 +219,79 @@ def growth_series(run: Run) -> GrowthSeries | None:
     None where heads are so wide that not every way fits at any length.
     """
     n_heads, d_head = run.config.n_heads, run.config.d_head
-    itemsize = devices.DTYPES[run.dtype].itemsize
-    fit = tuple(
-        (kind, n)
-        for n in LENGTHS
-        for kind in AttentionKind
-        if estimate_peak(kind, n, n_heads=n_heads, d_head=d_head, itemsize=itemsize)
-        <= memory_budget(run.device)
-    )
+    sizes = {"n_heads": n_heads, "d_head": d_head, "itemsize": devices.DTYPES[run.dtype].itemsize}
+    every = ((kind, n) for n in LENGTHS for kind in AttentionKind)
+    budget = memory_budget(run.device)
+    fit = tuple((kind, n) for kind, n in every if estimate_peak(kind, n, **sizes) <= budget)
     if {kind for kind, n in fit if n <= LENGTHS[2]} != set(AttentionKind):
         return None
     return GrowthSeries(fit, n_heads, d_head, run.device, run.dtype, run.seed)
+
+
+@lru_cache(maxsize=8)
+def pairs_facts(n: int) -> pd.DataFrame:
+    """What each way scores at the lengths up to this one."""
+    return scored_pairs([each for each in LENGTHS if each <= n])
+
+
+def growth(facts: GrowthFacts) -> Chart:
+    """Time or memory against the length: a line for each way, its exponent in the legend."""
+    is_time, exponents = facts.of == "milliseconds", facts.exponents(facts.of)
+    scale, unit = (1, "ms") if is_time else (1e6, "MB")
+    table = facts.table.assign(value=lambda each: each[facts.of] / scale)
+    written = {kind: f": n<sup>{exponent:.2f}</sup>" for kind, exponent in exponents.items()}
+    title = _("Time for one pass") if is_time else _("Peak memory")
+    return _by_length(title, table, f"{unit} (log)", written, said=f"{{value:,.3g}} {unit}")
+
+
+def pairs(table: pd.DataFrame) -> Chart:
+    """What each way scores, counted, against the length, before its time is measured."""
+    written = {str(kind): f": {time}" for kind, (*_look, time, _memory) in LOOKS.items()}
+    title, counted = _("Pairs of tokens that one head scores"), table.assign(value=table["pairs"])
+    return _by_length(title, counted, _("pairs (logarithmic)"), written)
+
+
+def _by_length(
+    title: str, table: pd.DataFrame, of: str, written: Mapping[str, str], said: str = "{value:,}"
+) -> Chart:
+    """A line for each way to attend; `written` stands behind its name."""
+    lengths = sorted(table["seq_len"].unique().tolist())
+    names = {kind: _(name) + written.get(kind, "") for kind, name in NAMES.items()}
+    ends = table["value"].min(), table["value"].max()
+    return Chart(
+        title,
+        table,
+        Axis(_("n · tokens (logarithmic)"), of="seq_len", is_log=True, ticks=lengths),
+        Axis(of, ends, is_log=True, said="{:,.6g}".format),
+        [
+            line(
+                "value",
+                Look(names[kind], color, symbol, dash=dash),
+                rows=table[table["kind"] == kind],
+            )
+            for kind, (color, dash, symbol, *_theory) in LOOKS.items()
+        ],
+        hover="n = {seq_len:,}: " + said,
+        tall=330,
+    )
+
+
+PANEL = shared.of_a_head(
+    "kinds",
+    N_("Other attention variants"),
+    fields=("d_model", "n_heads", "d_head"),
+    concepts=("attention_kinds",),
+    code=(attention_kinds.window, attention_kinds.strided, attention_kinds.linear),
+    at=at,
+    facts=kinds_facts,
+    shows=(
+        Say(says_errors),
+        Beside(
+            (Matrix(draw_maps, "kind_maps", facts=the_values), Note(says_unbiased, the_values)),
+            Controls(reach_controls),
+            widths=(7, 4),
+        ),
+        Table(errors_table, "kinds_table"),
+        Controls(growth_if_asked, is_aside=False),
+    ),
+)

@@ -1,78 +1,58 @@
 """Who reads whom: one head as lines and as a map."""
 
+from collections.abc import Hashable
+
 from blocks.inspection import source
 from blocks.inspection.head_facts import HeadFacts
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import bipartite
 from pages.figures.counting import told_apart
 from pages.figures.theme import Picture
 from pages.panels.attention import shared
-from pages.panels.heads import one_head
-from pages.ui import labelled, link, present
-from pages.ui.chart import columns, show
+from pages.panels.heads import ONE_HEAD
+from pages.ui import link
 from pages.ui.controls import slider
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, sentences
-from pages.ui.said import say
+from pages.ui.language import _, fill, sentences
+from pages.ui.parts import Beside, Controls, Matrix, Note, Say, the_values
 from pages.ui.views import pin_token
 
 MOST_LINES, MOST_TOKENS = 16, 64
 
 
+def at(run: Run) -> tuple[Hashable, ...]:
+    """The head and token, and how many lines leave each token."""
+    n_lines = min(link.value("edges"), MOST_LINES, len(run.input.labels))
+    return (*shared.at(run), n_lines)
+
+
 def says_most_read(facts: HeadFacts) -> str:
     """Which token is read most, over all queries."""
     text = _(
-        "In {head}, {token} receives the most attention: {total:.1f} out of a total weight of"
-        " {all:.0f}. Orange lines start at the pinned token {pinned}."
+        "In {called}, {most} receives the most attention: {received:.1f} out of a total weight of"
+        " {total:.0f}. Orange lines start at the pinned token {pinned}."
     )
-    most = facts.most_received
-    return text.format(
-        head=shared.head_called(facts.layer, facts.head),
-        token=shared.token(facts.run, most),
-        total=facts.received[most],
-        all=facts.total,
-        pinned=shared.token(facts.run, facts.query),
-    )
+    most, pinned = (shared.token(facts.run, i) for i in (facts.most_received, facts.query))
+    called, received = shared.called(facts), facts.received[facts.most_received]
+    return fill(text, facts, called=called, most=most, received=received, pinned=pinned)
 
 
-def says_lines(facts: HeadFacts, n_lines: int) -> str:
+def says_lines(run: Run, layer: int, head: int, token: int, n_lines: int) -> str:
     """Which lines are drawn."""
     text = _(
         "For each token, at most the {n} largest weights are shown; those below {least:.0%} "
         "are shown only for the pinned token."
     )
+    facts = shared.head_facts(run, layer, head, token)
     drawn = shared.says_window(facts, facts.drawn(MOST_TOKENS))
     return sentences(text.format(n=n_lines, least=bipartite.LEAST), drawn)
 
 
-@section
-def lines_and_map(run: Run) -> None:
-    """One head, twice."""
-    at = labelled.selection(run)
-    with explained(("attention", "masks"), source.heads_source(), key="who_reads_whom"):
-        say(says_most_read, run, *at, facts=shared.head_facts)
-    left, right = columns(2)
-    with left:
-        n_lines = line_choice(run)
-        show(draw_lines, run, *at, n_lines, key="bipartite", on_click=pin_token)
-        note(says_lines(shared.head_facts(run, *at), n_lines))
-    with right:
-        one_head(run, *at)
-
-
-def chosen_lines(run: Run) -> int:
+def line_choice(run: Run, _layer: int, _head: int, _token: int, n_lines: int) -> None:
     """How many lines leave each token."""
-    return min(link.value("edges"), MOST_LINES, len(run.input.labels))
-
-
-def line_choice(run: Run) -> int:
-    """Choose how many."""
-    most, n_lines = min(MOST_LINES, len(run.input.labels)), chosen_lines(run)
+    most = min(MOST_LINES, len(run.input.labels))
     if most > 1:
-        with present.aside():
-            slider("edges", _("Lines per token"), n_lines, most=most)
-    return n_lines
+        slider("edges", _("Lines per token"), n_lines, most=most)
 
 
 def draw_lines(run: Run, layer: int, head: int, token: int, n_lines: int) -> Picture:
@@ -85,6 +65,28 @@ def draw_lines(run: Run, layer: int, head: int, token: int, n_lines: int) -> Pic
         most=n_lines,
         pinned=drawn.inside(token),
         first=drawn.first,
-        title=_("Attention lines: {head}").format(head=shared.head_called(layer, head)),
+        title=_("Attention lines: {head}").format(head=shared.called(facts)),
         _=_,
     )
+
+
+PANEL = shared.of_a_head(
+    "pattern",
+    N_("Who reads whom?"),
+    fields=("n_heads", "n_kv_heads", "position_kind"),
+    concepts=("attention", "masks"),
+    code=source.heads_source(),
+    at=at,
+    facts=shared.head_facts,
+    shows=(
+        Say(says_most_read),
+        Beside(
+            (
+                Controls(line_choice),
+                Matrix(draw_lines, "bipartite", click=pin_token, facts=the_values),
+                Note(says_lines, the_values),
+            ),
+            ONE_HEAD,
+        ),
+    ),
+)

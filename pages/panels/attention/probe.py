@@ -1,6 +1,6 @@
 """What each head is for: random tokens, read twice, whatever the reader's text is."""
 
-from collections.abc import Callable
+from collections.abc import Hashable
 from functools import partial
 
 import pandas as pd
@@ -11,21 +11,21 @@ from blocks.inspection.head_probe import KINDS, N_ROWS, SEED, ProbeFacts
 from blocks.model.faults import N_
 from blocks.observe.interventions import Intervention, Part, written
 from blocks.observe.run import Run
+from pages.figures import head_grid, palette
+from pages.figures.chart import Axis, Chart, Ground, Look, line
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
-from pages.panels.attention import probe_picture, shared
+from pages.figures.theme import Picture
+from pages.figures.weights import codes, weight_map
+from pages.panels.attention import pattern, shared
 from pages.ui import labelled, link, probed, starts, terms
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, bracketed, current_language, enumeration, listing, sentences
-from pages.ui.said import say
-from pages.ui.steps import in_steps
-from pages.ui.tables import show_table
+from pages.ui.controls import choose
+from pages.ui.declared import Panel
+from pages.ui.language import _, bracketed, enumeration, listing, sentences
+from pages.ui.parts import Beside, Controls, Matrix, Note, Say, Shown, Steps, Table
 from pages.ui.ways import way
 
 MOST_LISTED = 6
-READS_WHOM = N_("Who reads whom?")
 COPIES = "induction"  # the model that learned to copy
 PLACES = {
     "induction": N_("the token after the earlier copy of the current one (induction heads)"),
@@ -36,7 +36,13 @@ PLACES = {
 }
 
 
-def probe_facts(run: Run, kind: str, layer: int, head: int) -> ProbeFacts:
+def at(run: Run) -> tuple[Hashable, ...]:
+    """Which kind of head is looked for, and the head that is looked at."""
+    layer, head, _token = labelled.selection(run)
+    return run, link.value("head_kind"), layer, head
+
+
+def probe_facts(run: Run, kind: str, layer: int, head: int, _n_steps: int = 1) -> ProbeFacts:
     """The heads of one kind, and the probe without them. ValueError where nothing was learned."""
     if not probed.can_probe(run):
         raise ValueError(run)
@@ -47,6 +53,15 @@ def probe_facts(run: Run, kind: str, layer: int, head: int) -> ProbeFacts:
         probed.bits_without(run, each) if off else None for each in (off, others)
     )
     return ProbeFacts(probe, kind, off, others, without, others_off, (layer, head))
+
+
+def says_none(run: Run) -> str | None:
+    """Which models can be probed; None of one that can."""
+    text = _(
+        "The probe needs a trained GPT that has room for two copies of at least {n} tokens: "
+        "choose one under Preset."
+    )
+    return None if probed.can_probe(run) else text.format(n=head_probe.FEWEST)
 
 
 def says_probe(facts: ProbeFacts) -> str:
@@ -62,13 +77,8 @@ def says_probe(facts: ProbeFacts) -> str:
             "weight on {place}; the closest is {listed}."
         )
     named = probe.named(facts.kind) if facts.off else facts.strongest.to_frame().T
-    said = text.format(
-        tokens=probe.n_tokens,
-        n=len(named),
-        all=len(probe.heads),
-        place=_(PLACES[facts.kind]),
-        listed=_listed(named, facts.kind),
-    )
+    n, place, listed = len(named), _(PLACES[facts.kind]), _listed(named, facts.kind)
+    said = text.format(tokens=probe.n_tokens, n=n, all=len(probe.heads), place=place, listed=listed)
     return sentences(said, _other_kinds(facts), _costs(facts))
 
 
@@ -82,7 +92,7 @@ def _other_kinds(facts: ProbeFacts) -> str:
             "No head gets any of the five names: none attends to one of these places "
             "regardless of the text. “{panel}” shows what a head does in your own text."
         )
-        return text.format(panel=_(READS_WHOM))
+        return text.format(panel=_(pattern.PANEL.title))
     counts = [bracketed(terms.head_name(kind), n) for kind, n in found.items()]
     return _("Heads with other names: {counts}.").format(counts=enumeration(counts))
 
@@ -130,54 +140,12 @@ def table(facts: ProbeFacts) -> pd.DataFrame:
     )
 
 
-@section
-def what_heads_are_for(run: Run) -> None:
-    """The sentence, every head, the surprisal with and without those of a name."""
-    code = (head_probe.probe_ids, head_probe.head_probe, head_probe.probe_bits)
-    place = explained(("head_probe", "induction"), code, key="head_probe")
-    if not probed.can_probe(run):
-        text = _(
-            "The probe needs a trained GPT that has room for two copies of at least {n} tokens: "
-            "choose one under Preset."
-        )
-        place.info(text.format(n=head_probe.FEWEST), icon=":material/lightbulb:")
-        return
-    at, kind = labelled.selection(run), kind_choice()
-    steps: list[Callable[[], object]] = [
-        partial(probed.probe, run),
-        partial(probe_facts, run, kind, *at[:2]),
-    ]
-    if in_steps(steps, what=(run.untouched, kind), key="probing", shows_parts=False).is_stopped:
-        return
-    values = run, kind, at.layer, at.head
-    with place:
-        say(says_probe, *values, facts=probe_facts)
-    left, right = columns([6, 5])
-    with left:
-        draw = probe_picture.scores
-        show(draw, *values, facts=probe_facts, key="probe_scores", on_click=shared.open_head)
-        note(says_how())
-    with right:
-        show(probe_picture.surprisal, *values, facts=probe_facts, key="probe_bits", room=380)
-        ways_on(probe_facts(*values))
-    show_table(table(probe_facts(*values)), key="probe_table", n_names=2, height=318)
-
-
-def kind_choice() -> str:
+def kind_choice() -> None:
     """Which kind of head is looked for."""
-    shown: str = link.value("head_kind")
-    with st.container(key="head_kind"):
-        st.segmented_control(
-            _("Heads that attend to"),
-            KINDS,
-            format_func=terms.head_name,
-            required=True,
-            **link.view("head_kind", shown, current_language()),
-        )
-    return shown
+    choose("head_kind", _("Heads that attend to"), KINDS, label_of=terms.head_name)
 
 
-def says_how() -> str:
+def says_how(_facts: ProbeFacts) -> str:
     """What was drawn, how scores are made, and where the threshold is from."""
     text = _(
         "Each cell shows a head's mean weight in the second copy, averaged over {n} rows of "
@@ -188,22 +156,99 @@ def says_how() -> str:
     return text.format(n=N_ROWS, seed=SEED)
 
 
-def ways_on(facts: ProbeFacts) -> None:
+def ways_on(run: Run, kind: str, layer: int, head: int) -> None:
     """The heads of this name in the reader's own text: seen, and switched off.
 
     Where no head has any name, to a model whose heads have.
     """
+    facts = probe_facts(run, kind, layer, head)
     if not facts.off:
         if not facts.probe.n_named:
             model = _(starts.start(COPIES).title)
             way(_("Open {model}").format(model=model), "probe_copies", preset=COPIES)
         return
     changes = [Intervention(part=Part.HEAD, layer=layer, head=head) for layer, head in facts.off]
+    layer, head = facts.off[0]
     with st.container(horizontal=True):
-        text = _("Switch these heads off on the whole page ({n})")
-        label = text.format(n=len(changes))
+        label = _("Switch these heads off on the whole page ({n})").format(n=len(changes))
         way(label, "probe_off", icon=":material/edit:", interventions=written(changes))
-        layer, head = facts.off[0]
-        text = _("See what {head} does in your text")
-        label = text.format(head=shared.head_called(layer, head))
-        way(label, "probe_open", panel="pattern", layer=layer, head=head)
+        label = _("See what {head} does in your text")
+        called = label.format(head=shared.head_called(layer, head))
+        way(called, "probe_open", panel="pattern", layer=layer, head=head)
+
+
+def scores(facts: ProbeFacts) -> Picture:
+    """Every head, colored by its mean weight on one kind of place; a click opens it."""
+    heads, n = facts.probe.heads, facts.scores.shape[1]
+    places = list(zip(heads["layer"].tolist(), heads["head"].tolist(), strict=True))
+    text, values = _("{head}: {score:.2f}"), zip(places, heads[facts.kind], strict=True)
+    said = (text.format(head=shared.head_called(*at), score=score) for at, score in values)
+    return head_grid.grid(
+        weight_map(codes(facts.scores), _),
+        [*said],
+        places,
+        title=_("Mean weight of every head in the second copy"),
+        layers=heads["layer"].unique().tolist(),
+        columns=[str(from_one(i)) for i in range(n)],
+        across=_("head"),
+        selected=[places.index(facts.selected)] if facts.selected in places else [],
+        _=_,
+    )
+
+
+def surprisal(facts: ProbeFacts) -> Chart:
+    """What each token of the probe costs: with all heads, without those named, without others."""
+    n = facts.probe.n_tokens
+    curves = {
+        "all": (facts.probe.bits, Look(_("all heads"), palette.BEFORE, width=2)),
+        "without": (facts.without, Look(_("without these heads"), palette.PINNED, width=2)),
+        "others": (
+            facts.without_others if facts.others else None,
+            Look(_("without other heads"), palette.CROSS_ATTENTION, width=2),
+        ),
+    }
+    drawn = {name: bits for name, (bits, _look) in curves.items() if bits is not None}
+    return Chart(
+        _("Surprisal of random tokens, read twice"),
+        {"position": range(2, len(facts.probe.bits) + 2), **drawn},
+        Axis(_("position; the second copy is shaded"), (1.5, 2 * n + 0.5), of="position"),
+        Axis(_("surprisal (bits)"), (0, 1.05 * max(bits.max() for bits in drawn.values()))),
+        [line(name, curves[name][1]) for name in drawn],
+        hover="{x}: {y:.2f}",
+        tall=260,
+        grounds=[Ground(n + 0.5, 2 * n + 0.5, palette.MASKED)],
+    )
+
+
+def work(run: Run, kind: str, layer: int, head: int) -> list[partial[ProbeFacts]]:
+    """One step: the probe, and the probe without some heads."""
+    return [partial(probe_facts, run, kind, layer, head)]
+
+
+PANEL = Panel(
+    "head-probe",
+    N_("What is each head for?"),
+    fields=("n_layers", "n_heads"),
+    of_attention=True,
+    in_any_layer=True,
+    reads_input=False,
+    concepts=("head_probe", "induction"),
+    code=(head_probe.probe_ids, head_probe.head_probe, head_probe.probe_bits),
+    at=at,
+    absent=says_none,
+    facts=probe_facts,
+    shows=(
+        Controls(kind_choice),
+        Steps(
+            work,
+            Say(says_probe),
+            Beside(
+                (Matrix(scores, "probe_scores", click=shared.open_head), Note(says_how)),
+                (Shown(surprisal, "probe_bits", room=380), Controls(ways_on)),
+                widths=(6, 5),
+            ),
+            Table(table, "probe_table", n_names=2, height=318),
+            key="probing",
+        ),
+    ),
+)

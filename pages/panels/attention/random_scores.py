@@ -1,63 +1,117 @@
 """How scores grow with the width of queries and keys: random vectors, whatever the model reads."""
 
+from collections.abc import Hashable
+from typing import Any
+
 import streamlit as st
 
 from blocks.inspection import scaling
-from blocks.inspection.scaling import TOLD, Divisor, RandomScoresFacts, ScoreMeasure
+from blocks.inspection.scaling import D_HEADS, TOLD, Divisor, RandomScoresFacts, ScoreMeasure
+from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Look, line
 from pages.figures.numbers import readable
-from pages.panels.attention import random_scores_picture as picture
 from pages.ui import link
-from pages.ui.chart import show
 from pages.ui.controls import choose
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
+from pages.ui.declared import Panel
 from pages.ui.language import _
-from pages.ui.said import say
+from pages.ui.parts import Controls, Note, Say, Shown
+
+MEASURES: dict[str, str] = {
+    ScoreMeasure.SPREAD: N_("standard deviation of the scores"),
+    ScoreMeasure.LARGEST: N_("largest of the 16 weights"),
+    ScoreMeasure.SLOPE: N_("slope of softmax"),
+}
+DIVISORS: dict[str, str] = {
+    Divisor.NOTHING: N_("not divided"),
+    Divisor.ROOT: N_("divided by √d"),
+    Divisor.WIDTH: N_("divided by d"),
+}
+COLORS = dict(zip(Divisor, (palette.BEFORE, palette.ATTENTION, palette.PINNED), strict=True))
+SENTENCES = {
+    ScoreMeasure.SPREAD: N_(
+        "When scores are {divided}, their standard deviation is {least} at d = {few}, "
+        "{middle} at {more} and {most} at {many}."
+    ),
+    ScoreMeasure.LARGEST: N_(
+        "When scores are {divided}, the largest of 16 weights is {least} on average at d "
+        "= {few}, {middle} at {more} and {most} at {many}."
+    ),
+    ScoreMeasure.SLOPE: N_(
+        "When scores are {divided}, the slope of softmax, Σ A(1 − A) over 16 keys, is "
+        "{least} at d = {few}, {middle} at {more} and {most} at {many}."
+    ),
+}
+
+
+def chosen(run: Run) -> tuple[Hashable, ...]:
+    """The run, what is measured, and what scores are divided by."""
+    return run, ScoreMeasure(link.value("score_measure")), Divisor(link.value("divisor"))
 
 
 def random_facts(run: Run, measure: ScoreMeasure, divisor: Divisor) -> RandomScoresFacts:
-    """What is measured of random vectors, drawn from the seed of the run."""
+    """Measure random vectors, drawn from the seed of the run."""
     return scaling.random_scores_facts(run.seed, measure, divisor)
 
 
 def says_growth(facts: RandomScoresFacts) -> str:
     """The measure at three widths."""
-    text = {
-        ScoreMeasure.SPREAD: _(
-            "When scores are {divided}, their standard deviation is {least} at d = {few}, "
-            "{middle} at {more} and {most} at {many}."
-        ),
-        ScoreMeasure.LARGEST: _(
-            "When scores are {divided}, the largest of 16 weights is {least} on average at d "
-            "= {few}, {middle} at {more} and {most} at {many}."
-        ),
-        ScoreMeasure.SLOPE: _(
-            "When scores are {divided}, the slope of softmax, Σ A(1 − A) over 16 keys, is "
-            "{least} at d = {few}, {middle} at {more} and {most} at {many}."
-        ),
-    }[facts.measure]
-    few, more, many = TOLD
-    least, middle, most = (readable(facts.curve(facts.divisor)[d]) for d in TOLD)
-    return text.format(
-        divided=picture.divisor_names(_)[facts.divisor],
-        **{"few": few, "more": more, "many": many, "least": least, "middle": middle, "most": most},
+    found = [readable(facts.curve(facts.divisor)[d]) for d in TOLD]
+    numbers = zip(("least", "middle", "most"), found, strict=True)
+    widths = zip(("few", "more", "many"), TOLD, strict=True)
+    divided = _(DIVISORS[facts.divisor])
+    return _(SENTENCES[facts.measure]).format(divided=divided, **dict(numbers), **dict(widths))
+
+
+def says_drawn(facts: RandomScoresFacts) -> str:
+    """What was drawn."""
+    text = _("Random queries and keys with entries from N(0, 1) (seed {seed}); 16 keys, no mask.")
+    return text.format(seed=facts.seed)
+
+
+def controls() -> None:
+    """What is measured, and what scores are divided by."""
+    with st.container(horizontal=True):
+        choose("score_measure", _("Quantity"), MEASURES, label_of=lambda n: _(MEASURES[n]))
+        choose("divisor", _("Scores"), DIVISORS, label_of=lambda n: _(DIVISORS[n]))
+
+
+def curves(facts: RandomScoresFacts) -> Chart:
+    """One measure against the width, for every divisor up to the chosen one, which is strong.
+
+    Standard deviations are powers of d: straight lines, where both axes are logarithmic.
+    """
+    name = _(MEASURES[facts.measure])
+    is_log = facts.measure is ScoreMeasure.SPREAD
+    strong: dict[bool, dict[str, Any]] = {
+        True: {"size": 8, "width": 3},
+        False: {"size": 4, "width": 1.5},
+    }
+    return Chart(
+        _("Attention between random vectors, by width"),
+        {"d": D_HEADS, **{each: facts.curve(each).tolist() for each in facts.drawn}},
+        Axis(_("d: entries per vector"), of="d", is_log=True, ticks=D_HEADS),
+        Axis(name, (0.032, 32), is_log=True, room=0) if is_log else Axis(name, (0, 1.05)),
+        [
+            line(
+                each,
+                Look(_(DIVISORS[each]), COLORS[each], "circle", **strong[each is facts.divisor]),
+            )
+            for each in facts.drawn
+        ],
+        hover="d = {x}: {y:.3f}",
     )
 
 
-@section
-def how_scores_grow(run: Run) -> None:
-    """What is measured, what is divided by, and the curves."""
-    measure = ScoreMeasure(link.value("score_measure"))
-    values = run, measure, Divisor(link.value("divisor"))
-    code = (scaling.random_table, scaling.sharpness)
-    with explained(("random_scores",), code, key="random_scores"):
-        say(says_growth, *values, facts=random_facts)
-    measures, divisors = picture.measure_names(_), picture.divisor_names(_)
-    with st.container(horizontal=True):
-        label = _("Quantity")
-        choose("score_measure", label, ScoreMeasure, label_of=lambda n: measures[ScoreMeasure(n)])
-        choose("divisor", _("Scores"), Divisor, label_of=lambda n: divisors[Divisor(n)])
-    show(picture.curve, *values, facts=random_facts, key="random_scores")
-    text = _("Random queries and keys with entries from N(0, 1) (seed {seed}); 16 keys, no mask.")
-    note(text.format(seed=run.seed))
+PANEL = Panel(
+    "random-scores",
+    N_("How do scores grow with d?"),
+    fields=("seed",),
+    reads_input=False,
+    concepts=("random_scores",),
+    code=(scaling.random_table, scaling.sharpness),
+    at=chosen,
+    facts=random_facts,
+    shows=(Say(says_growth), Controls(controls), Shown(curves, "random_scores"), Note(says_drawn)),
+)

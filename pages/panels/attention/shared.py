@@ -1,8 +1,8 @@
 """What the panels of attention share: the head, what is looked at in it, how it is called."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import streamlit as st
@@ -12,14 +12,17 @@ from blocks.inspection import head_facts as heads
 from blocks.inspection import head_steps
 from blocks.inspection.head_facts import HeadFacts, Sharpest, Window
 from blocks.inspection.mask_steps import StepFacts
+from blocks.inspection.score_gradient import ScoreGradient
 from blocks.observe.run import Run
 from pages.figures import counting
 from pages.figures.counting import from_one, told_apart
 from pages.ui import cached, labelled, link, sinks
 from pages.ui.choices import chooses
+from pages.ui.declared import Panel
 from pages.ui.language import _, literal
 from pages.ui.lessons import progress
 from pages.ui.numbers import percent
+from pages.ui.parts import Controls
 from pages.ui.views import attending_layer_choice, head_choice
 from pages.ui.ways import click_sets
 
@@ -40,16 +43,21 @@ def one_head(run: Run, layer: int, head: int) -> head_steps.HeadSteps:
     return head_steps.head_steps(attention(run, layer), head)
 
 
-def head_facts(run: Run, layer: int, head: int, query: int, *cell: Any) -> HeadFacts:
-    """One head at one query; `cell`: the step, key and feature that are looked at."""
-    return HeadFacts(run, layer, head, query, one_head(run, layer, head), *cell)
+def at(run: Run) -> tuple[Hashable, ...]:
+    """The run, and the layer, head and token that are looked at."""
+    return (run, *labelled.selection(run))
+
+
+def head_facts(run: Run, layer: int, head: int, query: int) -> HeadFacts:
+    """One head at one query."""
+    return HeadFacts(run, layer, head, query, one_head(run, layer, head))
 
 
 def drawn_facts(
     run: Run, layer: int, head: int, query: int, is_apart: bool, *cell: Any
 ) -> HeadFacts:
-    """The same as it is drawn; `is_apart`: sinks are set apart."""
-    facts = head_facts(run, layer, head, query, *cell)
+    """The same as it is drawn: `is_apart`: sinks are; `cell`: the step, key and feature."""
+    facts = HeadFacts(run, layer, head, query, one_head(run, layer, head), *cell)
     return replace(facts, apart=sinks.set_apart(run, is_apart))
 
 
@@ -71,6 +79,16 @@ def token(run: Run, i: int) -> str:
 def head_called(layer: int, head: int) -> str:
     """Layer and head in words."""
     return counting.head_called(layer, head, _)
+
+
+def sinks_switch(panel: str) -> Controls:
+    """Whether sinks are set apart, where a run has any."""
+    return Controls(lambda run: sinks.sinks_switch(run, panel))
+
+
+def called(facts: HeadFacts | ScoreGradient) -> str:
+    """Its layer and number in words."""
+    return head_called(facts.layer, facts.head)
 
 
 def says_sharpest(found: Sharpest, labels: tuple[str, ...]) -> str:
@@ -134,3 +152,4 @@ def go_to(layer: int, head: int) -> None:
 
 
 open_head = click_sets("layer", "head")  # of the table, or among the sinks
+of_a_head = partial(Panel, choices=layer_and_head, of_attention=True, in_any_layer=True, at=at)

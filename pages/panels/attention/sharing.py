@@ -1,5 +1,6 @@
 """MHA, GQA and MQA side by side: what sharing saves, and what becomes of the maps."""
 
+from collections.abc import Hashable, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,19 +15,17 @@ from blocks.inspection.output_change import output_change
 from blocks.inspection.sharing import CachedKinds, Shared, SharingFacts, kv_head_counts
 from blocks.model import devices
 from blocks.model.attention import query_blocks, repeat_kv
+from blocks.model.faults import N_
 from blocks.observe.recording import record
 from blocks.observe.run import Run
 from pages.figures import heads
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture
+from pages.panels.attention import shared
 from pages.ui import cached, labelled, terms
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
 from pages.ui.interventions.measured import reads_tokens
-from pages.ui.language import _, enumeration, sentences
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.ui.language import _, enumeration, fill, sentences
+from pages.ui.parts import Item, Matrix, Note, Say, Table, the_values
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -85,22 +84,14 @@ def says_sharing(facts: SharingFacts) -> str:
     """What sharing saves, and what becomes of the maps."""
     first, *_between, last = facts.rows
     text = _(
-        "From {first} to {last}, the cache per token shrinks from {before:,} to {after:,} "
-        "bytes and the model from {parameters:,} to {fewer:,} parameters; n_heads stays "
-        "{n_heads}."
+        "From {first} to {last}, the cache per token shrinks from {a.cache_bytes:,} to "
+        "{z.cache_bytes:,} bytes and the model from {a.parameters:,} to {z.parameters:,} "
+        "parameters; n_heads stays {a.config.n_heads}."
     )
-    said = text.format(
-        first=terms.attention_kind(first.config),
-        last=terms.attention_kind(last.config),
-        before=first.cache_bytes,
-        after=last.cache_bytes,
-        parameters=first.parameters,
-        fewer=last.parameters,
-        n_heads=first.config.n_heads,
-    )
+    before, after = (terms.attention_kind(each.config) for each in (first, last))
+    said = fill(text, a=first, z=last, first=before, last=after)
     moved = _("Without retraining, the output changes by {moved} with one key/value head.")
-    said_of_all = (said, _alike(facts.grouped), moved.format(moved=_moved(facts, last.moved)))
-    return sentences(*said_of_all)
+    return sentences(said, _alike(facts.grouped), moved.format(moved=_moved(facts, last.moved)))
 
 
 def _moved(facts: SharingFacts, moved: float) -> str:
@@ -113,10 +104,10 @@ def _alike(row: Shared | None) -> str:
     if row is None:
         return ""
     text = _(
-        "With {n} key/value heads, the attention maps of two heads have a mean cosine of "
-        "{within:.3f} within a group and {across:.3f} across groups."
+        "With {n_kv_heads} key/value heads, the attention maps of two heads have a mean cosine of "
+        "{likeness.within:.3f} within a group and {likeness.across:.3f} across groups."
     )
-    return text.format(n=row.n_kv_heads, **row.likeness._asdict())
+    return fill(text, row)
 
 
 def says_pooled(run: Run) -> str:
@@ -126,8 +117,8 @@ def says_pooled(run: Run) -> str:
         "checkpoint is converted before further training (Ainslie et al. 2023). Weights: "
         "{weights}."
     )
-    random = _("random, seed {seed}").format(seed=run.seed)
-    return text.format(weights=_("trained") if run.weights else random)
+    weights = _("trained") if run.weights else fill(_("random, seed {seed}"), run)
+    return text.format(weights=weights)
 
 
 def table(facts: SharingFacts) -> pd.DataFrame:
@@ -153,67 +144,23 @@ def _cosine(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-@section
-def who_shares(run: Run) -> None:
-    """Compare MHA, GQA and MQA at one width and number of query heads."""
-    code = (repeat_kv, sharing.pooled, sharing.likeness)
-    place = explained(("sharing", "latent_attention", "kv_cache"), code, key="sharing")
-    if run.config.is_latent:
-        with place:
-            say(says_latent, run.config, run.dtype, facts=kinds_facts)
-        _kinds_table(run)
-        return
-    if run.config.n_kv_heads == 1:
-        place.caption(
-            _("There is only one key/value head, already shared by all heads. Increase n_kv_heads.")
-        )
-        _kinds_table(run)
-        return
-    at = labelled.selection(run)
-    with place:
-        say(says_sharing, run, at.layer, facts=sharing_facts)
-    show(draw_shared, run, at.layer, at.token, key="shared_maps")
-    note(says_pooled(run))
-    found = table(sharing_facts(run, at.layer))
-    show_table(found, key="sharing_table")
-    _kinds_table(run)
-
-
-def _kinds_table(run: Run) -> None:
-    note(
-        _(
-            "Exact counts for each way to share keys and values, at this width and number of "
-            "heads, with every token cached in every layer:"
-        )
-    )
-    found = kinds_table(kinds_facts(run.config, run.dtype))
-    show_table(found, key="cached_kinds")
-
-
 @lru_cache(maxsize=16)
-def kinds_facts(config: ModelConfig, dtype: str) -> CachedKinds:
+def kinds_facts(run: Run) -> CachedKinds:
     """What each way to keep keys and values takes."""
-    return sharing.cached_kinds(config, devices.DTYPES[dtype].itemsize)
+    return sharing.cached_kinds(run.config, devices.DTYPES[run.dtype].itemsize)
 
 
 def says_latent(facts: CachedKinds) -> str:
     """What the latent saves against heads of their own."""
-    first, own = facts.rows[0], facts.rows[-1]
     text = _(
-        "All {n_heads} heads compute their keys and values from one latent vector of {latent}"
-        " numbers per token, plus {rotary} numbers that RoPE rotates; this takes {bytes:,} "
-        "bytes per token in the cache. With keys and values of its own for every head (MHA), "
-        "it would take {heads:,} bytes, {times:.1f} times as much. There are therefore no "
-        "keys and values to share among heads here."
+        "All {own.config.n_heads} heads compute their keys and values from one latent vector of "
+        "{own.config.d_kv_latent} numbers per token, plus {own.config.d_rotary} numbers that RoPE "
+        "rotates; this takes {own.cache_bytes:,} bytes per token in the cache. With keys and "
+        "values of its own for every head (MHA), it would take {first.cache_bytes:,} bytes, "
+        "{times_saved:.1f} times as much. There are therefore no keys and values to share among "
+        "heads here."
     )
-    return text.format(
-        n_heads=own.config.n_heads,
-        latent=own.config.d_kv_latent,
-        rotary=own.config.d_rotary,
-        bytes=own.cache_bytes,
-        heads=first.cache_bytes,
-        times=facts.times_saved,
-    )
+    return fill(text, facts, first=facts.rows[0], own=facts.rows[-1])
 
 
 def kinds_table(facts: CachedKinds) -> pd.DataFrame:
@@ -272,3 +219,44 @@ def tile_names(facts: SharingFacts, n_heads: int) -> pd.DataFrame:
             hover = text.format(kind=kind, head=from_one(head), kv=kv)
             rows.append({"label": label if head else f"<b>{kind}</b>", "hover": hover})
     return pd.DataFrame(rows).assign(head=range(len(rows)))
+
+
+def shown(run: Run) -> Sequence[Item]:
+    """What sharing saves and moves; of latents, and where all heads share, the counts alone."""
+    note = N_(
+        "Exact counts for each way to share keys and values, at this width and number of "
+        "heads, with every token cached in every layer:"
+    )
+    kinds = (Note(note), Table(kinds_table, "cached_kinds", facts=kinds_facts))
+    if run.config.is_latent:
+        return (Say(says_latent, kinds_facts), *kinds)
+    if run.config.n_kv_heads == 1:
+        one = N_(
+            "There is only one key/value head, already shared by all heads. Increase n_kv_heads."
+        )
+        return (Note(one), *kinds)
+    return (
+        Say(says_sharing),
+        Matrix(draw_shared, "shared_maps", facts=the_values),
+        Note(says_pooled, the_values),
+        Table(table, "sharing_table"),
+        *kinds,
+    )
+
+
+def at(run: Run) -> tuple[Hashable, ...]:
+    """The layer and the token."""
+    layer, _head, token = labelled.selection(run)
+    return run, layer, token
+
+
+PANEL = shared.of_a_head(
+    "kv-heads",
+    N_("Sharing keys and values"),
+    fields=("n_heads", "n_kv_heads", "d_head", "d_kv_latent", "d_rotary", "d_value"),
+    concepts=("sharing", "latent_attention", "kv_cache"),
+    code=(repeat_kv, sharing.pooled, sharing.likeness),
+    at=at,
+    facts=sharing_facts,
+    shows=shown,
+)

@@ -1,6 +1,6 @@
 """The filmstrip of one head: from queries and keys to what is written."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import streamlit as st
@@ -23,6 +23,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, bracketed, current_language, enumeration, sentences
 from pages.ui.lessons import progress
 from pages.ui.numbers import percent
+from pages.ui.parts import Matrix
 from pages.ui.said import say
 
 Cell = tuple[str, int, int]  # step, key, feature
@@ -39,6 +40,11 @@ def chosen_cell(run: Run) -> Cell:
     if key is None:
         key = shared.head_facts(run, *labelled.selection(run)).most_read()[0][0]
     return step, min(key, len(run.input.labels) - 1), link.value("feature")
+
+
+def at(run: Run) -> tuple[Hashable, ...]:
+    """The head and token, whether sinks are apart, and the cell."""
+    return (*shared.at(run), sinks.is_wanted(), *chosen_cell(run))
 
 
 def says_reads(facts: HeadFacts) -> str:
@@ -272,3 +278,14 @@ def open_cell(customdata: list[Any]) -> None:
         link.change("token", query)
         link.redraw_everything()
     link.change("key" if is_key else "feature", column)
+
+
+PANEL = shared.of_a_head(
+    "steps",
+    N_("What does a head do?"),
+    steps_of_a_head,
+    fields=("d_model", "n_heads", "n_kv_heads", "d_head", "position_kind"),
+    at=at,
+    facts=shared.drawn_facts,
+    shows=(Matrix(strip_picture.strip, "strip"), Matrix(step_picture.step, "step")),
+)

@@ -18,8 +18,8 @@ from blocks.observe.run import Run
 from pages.figures.numbers import readable
 from pages.figures.units import duration
 from pages.panels.attention.kinds import (
-    draw_pairs,
     how_they_grow,
+    pairs,
     pairs_facts,
     says_theory,
     theory_table,
@@ -301,7 +301,7 @@ def which_attention_pays(run: Run) -> None:
         return
     longest = link.value("kinds_up_to")
     tell(says_theory(longest))
-    show(draw_pairs, longest, facts=pairs_facts, key="kinds_pairs")
+    show(pairs, longest, facts=pairs_facts, key="kinds_pairs")
     show_table(theory_table(), key="kinds_theory")
 
 
