@@ -4,8 +4,10 @@ A product of (m, k) and (k, n) counts 2·m·n·k: a multiplication and an additi
 Norms, activations, softmax and additions are left out, as is usual (Kaplan et al. 2020,
 section 2.1). A causal mask saves nothing (Chowdhery et al. 2022, appendix B), a window does: each
 token of a local layer is counted with as many keys as its window has, as a kernel for windows
-computes it. A masked product computes them all (`Pass.computes_masked`). A layer with a state is
-counted as its recurrence: in chunks it takes more products, but fewer steps.
+computes it. A masked product computes them all (`Pass.computes_masked`); a kernel that skips what a
+causal mask hides computes half in a full layer, too (`Pass.skips_masked`), and so the two kinds are
+compared by one rule. A layer with a state is counted as its recurrence: in chunks it takes more
+products, but fewer steps.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,13 +38,15 @@ class Pass:
     `n_new`: tokens that are computed, `n_keys`: tokens that each of them meets in self-attention
     (those in a cache too), `n_logits`: tokens after which the vocabulary is scored.
     `computes_masked`: pairs outside a window are computed too and thrown away, as by the modules
-    that run here and as torch counts them. Raises `ConfigError` for a pass that cannot be.
+    that run here and as torch counts them. `skips_masked`: of a decoder the pairs that its mask
+    allows alone, in closed form. Raises `ConfigError` for a pass that cannot be.
     """
 
     n_new: int
     n_keys: int
     n_logits: int = 0
     computes_masked: bool = False
+    skips_masked: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.n_new <= self.n_keys:
@@ -72,7 +76,35 @@ def count_decoder_flops(config: ModelConfig, tokens: Pass, n_source: int) -> pd.
 def products(config: ModelConfig, tokens: Pass) -> list[Part]:
     """Matrix products of a model of one text, by formula; its sizes are `pass_sizes`."""
     is_continued = tokens.n_keys > tokens.n_new
-    return [*_stack(config, "n_layers", is_continued=is_continued), *_unembed(config, tokens)]
+    layers = _stack(config, "n_layers", is_continued=is_continued)
+    if tokens.skips_masked and config.architecture is Architecture.GPT:
+        layers = map(_of_seen, layers)
+    return [*layers, *_unembed(config, tokens)]
+
+
+def _of_seen(part: Part) -> Part:
+    """The product of the pairs that are not masked, where it is one of pairs."""
+    seen = {"n_keys": "n_seen", "n_local_keys": "n_local_seen"}
+
+    def of(product: Product) -> Product:
+        is_of_pairs = any(keys in product for keys in seen)
+        kept = (each for each in product if not (is_of_pairs and each == "n_new"))
+        return tuple(seen.get(each, each) if isinstance(each, str) else each for each in kept)
+
+    return replace(part, products=tuple(map(of, part.products)))
+
+
+def n_seen(n_new: int, n_keys: int, window: int = 0) -> int:
+    """Pairs that a causal mask allows, of the last `n_new` of `n_keys` tokens: a closed sum.
+
+    Token i meets i tokens, itself among them, in a window (0: none) that many at most.
+    """
+
+    def up_to(n: int) -> int:
+        inside = min(n, window or n)
+        return inside * (inside + 1) // 2 + (n - inside) * window
+
+    return up_to(n_keys) - up_to(n_keys - n_new)
 
 
 def ahead_products(config: ModelConfig) -> list[Part]:
@@ -127,6 +159,8 @@ def pass_sizes(config: ModelConfig, tokens: Pass, *, n_source: int | None = None
         "n_ahead": sum(ahead),
         "n_ahead_pairs": sum(n**2 for n in ahead),
         "n_keys": tokens.n_keys,
+        "n_seen": n_seen(tokens.n_new, tokens.n_keys),
+        "n_local_seen": n_seen(tokens.n_new, tokens.n_keys, config.local_window),
         "n_logits": tokens.n_logits,
         "n_source": n_source or 0,
     }
