@@ -11,7 +11,9 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
 from pages.panels.cost import shared
-from pages.panels.cost.fits import draw_growth, fit_facts, fit_rows, what_fits
+from pages.panels.cost.bound import PANEL as BOUND
+from pages.panels.cost.fits import PANEL as FITS
+from pages.panels.cost.fits import draw_growth, fit_facts, fit_rows
 from pages.panels.cost.flops import (
     crossover_facts,
     draw_operations,
@@ -30,6 +32,7 @@ from pages.panels.cost.memory import (
     shown_use,
     where_memory_goes,
 )
+from pages.panels.cost.one_user import PANEL as ONE_USER
 from pages.panels.cost.roofline import how_fast_here
 from pages.panels.cost.shared import shape_controls
 from pages.panels.cost.sweeps import how_it_grows, which_attention_pays, which_format_pays
@@ -120,13 +123,9 @@ PANELS = (
         how_it_is_used,
         fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
     ),
-    Panel(
-        "fits",
-        shared.FITS,
-        what_fits,
-        how_it_is_used,
-        fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
-    ),
+    FITS,
+    BOUND,
+    ONE_USER,
     Panel(
         "roofline",
         N_("How fast is it here?"),

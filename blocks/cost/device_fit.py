@@ -1,34 +1,32 @@
 """Which devices hold a model with what passes through it, and how far each of them goes."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import pandas as pd
 
-from blocks.cost.decode_speed import decode_step
-from blocks.cost.fit import Setup, cache_bytes, chunk_tokens, largest
-from blocks.cost.hardware import HARDWARE, told_apart, usable_memories
-from blocks.cost.need import need
+from blocks.cost.fit import Need, chunk_tokens, inference_memory, largest, training_need
+from blocks.cost.hardware import told_apart, usable_memories
+from blocks.cost.held import held_parts, holdings, is_routed
+from blocks.cost.setup import Layout, Setup
 from blocks.cost.step import Shape
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import PositionKind
 
 LONGEST, LARGEST_BATCH = 2**20, 2**16
+MOST_SHARING = 1024
 LENGTHS = tuple(2**i for i in range(6, 21))
 
 
 class Fits(NamedTuple):
-    """What a device has to give, and the largest batch and the longest text that fit into it.
-
-    `best`: new tokens a second that it writes at most, None where that is no question.
-    """
+    """What a device has to give, and the largest batch and the longest text that fit into it."""
 
     device: str
     usable: int
     needed: int
     batch: int
     n: int
-    best: float | None = None
 
     @property
     def is_enough(self) -> bool:
@@ -45,8 +43,11 @@ class Fits(NamedTuple):
 class FitFacts:
     """Every device, and how the memory on each grows with the length.
 
-    `n_devices` share a model: to train it each has a batch of its own, to use it they have one
-    together; of the memory of each the share `usable` may be taken. `here`: the device that is
+    `n_devices` share a model: to train it each has a batch of its own, to use it they divide it as
+    the setup lays out; of the memory of each the share `usable` may be taken. `fewest`: of each
+    device, as many as hold it by tensor parallelism (a power of two; 0: none of `MOST_SHARING`
+    do). `copied`: bytes of weights on each that others of its replica hold too; `cache_copies`: how
+    often each number of the cache is there. `here`: the device that is
     called `HERE`; `lines`: devices and memories, told apart; `growth`: n, weights (all that does
     not grow), activations, cache, total; `most_positions`: 0 where the length has no limit;
     `chunk`: tokens of a prompt that are read in one pass, 0 for all.
@@ -64,6 +65,10 @@ class FitFacts:
     has_cache: bool
     most_positions: int
     chunk: int = 0
+    layout: Layout = Layout()
+    fewest: tuple[int, ...] = ()
+    copied: int = 0
+    cache_copies: float = 1.0
 
     def memory(self, device: Fits) -> int:
         """Bytes that a device has, of which a share may be used."""
@@ -79,11 +84,6 @@ class FitFacts:
         """Bytes of weights (of all that does not grow), of activations and of the cache."""
         (row,) = self.growth[self.growth["n"] == self.shape.n].to_dict("records")
         return {name: row[name] for name in ("weights", "activations", "cache")}
-
-    @property
-    def are_writing(self) -> bool:
-        """Whether any of them says how many tokens a second it writes at best."""
-        return any(each.best is not None for each in self.devices)
 
     @property
     def enough(self) -> tuple[Fits, ...]:
@@ -106,48 +106,83 @@ class FitFacts:
         return self.twice / self.needed
 
 
+Needs = Callable[[int, int], Need]
+
+
 def fit_facts(
     config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, here: str, usable: float
 ) -> FitFacts:
     """Try each device: whether it is enough, and how far it goes."""
-
-    def total(n: int, batch: int) -> int:
-        return need(config, setup, Shape(n, batch), is_training=is_training).total
-
-    budgets = usable_memories(here, usable, setup.n_devices)
+    needs, layout = _needs(config, setup, is_training=is_training), setup.serves_as
+    n_devices = setup.n_devices if is_training else layout.n_devices
+    budgets = usable_memories(here, usable, n_devices)
     is_learned = config.position.position_kind is PositionKind.LEARNED
-    step = None if is_training else decode_step(config, setup, shape)
+    growth = _growth(needs, shape)
     return FitFacts(
         is_training=is_training,
         here=here,
         shape=shape,
-        n_devices=setup.n_devices,
+        n_devices=n_devices,
         usable=usable,
-        devices=tuple(
-            Fits(
-                device,
-                budget,
-                needed=total(*shape),
-                batch=largest(lambda batch: total(shape.n, batch), budget, LARGEST_BATCH),
-                n=largest(lambda n: total(n, shape.batch), budget, LONGEST),
-                best=step.tokens_per_second(device) if step and device in HARDWARE else None,
-            )
-            for device, budget in budgets.items()
-        ),
+        devices=tuple(device_fits(needs, shape, budgets)),
         lines=told_apart(budgets),
-        growth=growth(config, setup, shape, is_training=is_training),
-        twice=total(2 * shape.n, shape.batch),
-        has_cache=not is_training and cache_bytes(config, setup.itemsize, batch=1, n=1) > 0,
+        growth=growth,
+        twice=needs(shape.batch, 2 * shape.n).total,
+        has_cache=bool(growth["cache"].any()),
         most_positions=config.max_seq_len if is_learned else 0,
         chunk=0 if is_training else chunk_tokens(config, setup),
+        layout=layout,
+        fewest=() if is_training else _fewest(config, setup, shape, budgets),
+        copied=0 if is_training else copied_bytes(config, setup),
+        cache_copies=1.0
+        if config.is_latent
+        else layout.share(config.n_kv_heads) * layout.tensor / config.n_kv_heads,
     )
 
 
-def growth(config: ModelConfig, setup: Setup, shape: Shape, *, is_training: bool) -> pd.DataFrame:
+def device_fits(needs: Needs, shape: Shape, budgets: Mapping[str, int]) -> Iterator[Fits]:
+    """Try what has so many bytes: `needs` of a batch of texts of n tokens."""
+    needed = needs(shape.batch, shape.n).total
+    for device, budget in budgets.items():
+        batch = largest(lambda batch: needs(batch, shape.n).total, budget, LARGEST_BATCH)
+        n = largest(lambda n: needs(shape.batch, n).total, budget, LONGEST)
+        yield Fits(device, budget, needed, batch, n)
+
+
+def _needs(config: ModelConfig, setup: Setup, *, is_training: bool) -> Needs:
+    if not is_training:
+        return inference_memory(config, setup)
+    return lambda batch, n: training_need(config, setup, batch=batch, n=n)
+
+
+def _fewest(
+    config: ModelConfig, setup: Setup, shape: Shape, budgets: Mapping[str, int]
+) -> tuple[int, ...]:
+    """Devices of each kind that hold it, where they share each layer and nothing else."""
+    found = dict.fromkeys(budgets, 0)
+    for n in (2**power for power in range(MOST_SHARING.bit_length())):
+        own = replace(setup, layout=Layout(tensor=n))
+        needed = inference_memory(config, own)(shape.batch, shape.n).total
+        for device, budget in budgets.items():
+            found[device] = found[device] or (n if needed <= budget else 0)
+    return tuple(found.values())
+
+
+def copied_bytes(config: ModelConfig, setup: Setup) -> int:
+    """Bytes of weights on each device beyond its even share of one copy, on the fullest."""
+    layout = setup.serves_as
+    whole = replace(setup, layout=Layout())
+    parts = [(is_routed(part), n_bytes) for part, n_bytes in held_parts(config, whole)]
+    ways = {True: max(layout.tensor, layout.expert), False: layout.tensor}
+    fair = sum(n_bytes / ways[routed] for routed, n_bytes in parts) / layout.pipeline
+    return max(each.weights for each in holdings(config, setup)) - int(fair)
+
+
+def _growth(needs: Needs, shape: Shape) -> pd.DataFrame:
     """Return the bytes at every length, the chosen length among them."""
     rows = []
     for n in sorted({*LENGTHS, shape.n}):
-        found = need(config, setup, Shape(n, shape.batch), is_training=is_training)
+        found = needs(shape.batch, n)
         rows.append((n, found.state, found.activations, found.cache, found.total))
     table = pd.DataFrame(rows, columns=["n", "weights", "activations", "cache", "total"])
     return table.astype(dict.fromkeys(table.columns[1:], float))

@@ -2,119 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
-from typing import NamedTuple
 
 from blocks.cost.activations import FLOAT32_BYTES, training_activations
+from blocks.cost.held import holdings
 from blocks.cost.parameters import count_parameters, total_parameters
+from blocks.cost.setup import OptimizerStates, Setup
 from blocks.model.config import ModelConfig
-from blocks.model.kinds import Architecture, TokenMixer
-from blocks.model.kv_cache import kv_cache_bytes, kv_cache_bytes_per_token, state_bytes
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.kinds import Architecture
+from blocks.model.kv_cache import kv_cache_bytes, kv_cache_bytes_per_token
 
-HALF_BYTES = 2
-PREFILL_CHUNK = 8192
 MATRICES = ("_proj", "router", "shared_expert_gate")
-
-
-class WeightFormat(StrEnum):
-    """How a weight is stored; int8, int4 and as in a file for use only, computed with in bfloat16.
-
-    A file of ours has 16 bits for each weight unless it is rounded (`StoredWeights`).
-    """
-
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
-    FLOAT16 = "float16"
-    INT8 = "int8"
-    INT4 = "int4"
-    FILE = "file"
-
-    def bytes_of(self, n_weights: int) -> int:
-        """Bytes of so many weights, without the scales that groups of int8 and int4 need."""
-        return n_weights * BITS[self] // 8
-
-
-BITS = {
-    WeightFormat.FLOAT32: 32,
-    WeightFormat.BFLOAT16: 16,
-    WeightFormat.FLOAT16: 16,
-    WeightFormat.INT8: 8,
-    WeightFormat.INT4: 4,
-    WeightFormat.FILE: 16,
-}
-
-
-class StoredWeights(NamedTuple):
-    """Weights as a file of a rounded model has them: codes, scales, and what stayed exact."""
-
-    n_bytes: int
-    n_weights: int
-
-    @property
-    def bits_per_weight(self) -> float:
-        """The mean over all weights, what belongs to their codes included."""
-        return 8 * self.n_bytes / self.n_weights
-
-    def bytes_of(self, n_weights: int) -> int:
-        """Bytes of all weights; of some of them their share."""
-        return round(self.n_bytes * n_weights / self.n_weights)
-
-
-class OptimizerStates(StrEnum):
-    """What an optimizer remembers beside each weight."""
-
-    ADAM = "adam"
-    SGD = "sgd"
-    MOMENTUM = "momentum"
-    MUON = "muon"
-
-
-@dataclass(frozen=True)
-class Setup:
-    """How a model is trained or used.
-
-    `n_devices` train by data parallelism, each with a batch and activations of its own; what there
-    is whatever goes through (weights, gradients, a second copy, states) is shared evenly
-    (Rajbhandari et al. 2020, ZeRO stage 3). In use they share one batch by tensor parallelism
-    (Shoeybi et al. 2019, section 3): weights evenly, cache and activations by heads.
-    `prefill_chunk`: tokens of all prompts that a decoder reads in one pass, 0 for all of them
-    (Agrawal et al. 2023). `master_weights`: with weights of 16 bits, a copy
-    in float32 takes the updates, and the optimizer's states are float32 too (Micikevicius et al.
-    2017, section 3.1). `stored`: what the weights take in their file, where they are rounded.
-    """
-
-    weight_format: WeightFormat = WeightFormat.BFLOAT16
-    optimizer: OptimizerStates = OptimizerStates.ADAM
-    master_weights: bool = True
-    fused: bool = True
-    checkpointing: bool = False
-    n_devices: int = 1
-    prefill_chunk: int = PREFILL_CHUNK
-    stored: StoredWeights | None = None
-
-    def weight_bytes(self, n_weights: int) -> int:
-        """Bytes of so many weights in use."""
-        return (self.stored or self.weight_format).bytes_of(n_weights)
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether weights are not what is computed with, which is of 16 bits then."""
-        return self.weight_format in (WeightFormat.INT8, WeightFormat.INT4, WeightFormat.FILE)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of a number that passes: float32, or 16 bits."""
-        return FLOAT32_BYTES if self.weight_format is WeightFormat.FLOAT32 else HALF_BYTES
-
-    @property
-    def has_master(self) -> bool:
-        """Whether a second, exact copy of the weights is kept."""
-        return self.master_weights and self.itemsize < FLOAT32_BYTES
-
-    def share(self, n: int) -> int:
-        """Divide n bytes, heads or hidden values among devices, rounded up."""
-        return -(-n // self.n_devices)
 
 
 @dataclass(frozen=True)
@@ -199,35 +98,49 @@ def training_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> N
 def inference_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> Need:
     """Estimate weights, cache of `batch` texts of n tokens, and what is alive while they are read.
 
-    A decoder reads its prompts chunk by chunk, anything else in one pass; the vocabulary is scored
-    after the last token only. Scales of int8 and int4 are left out, those of a file are counted; so
-    are small weights that each of several devices has a copy of (norms, biases).
+    On the fullest device, where several divide the model (`held.py`). A decoder reads its prompts
+    chunk by chunk, anything else in one pass; the vocabulary is scored after the last token only.
+    Raises `ConfigError` for sizes below 0.
     """
-    return Need(
-        weights=setup.share(setup.weight_bytes(n_parameters(config))),
-        activations=_passing(config, setup, batch, n),
-        cache=device_cache_bytes(config, setup, batch=batch, n=n),
-    )
+    check_sizes(batch, n)
+    return inference_memory(config, setup)(batch, n)
 
 
-def device_cache_bytes(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> int:
-    """Bytes of the cache on each device, which holds whole heads of keys and values.
+def inference_memory(config: ModelConfig, setup: Setup) -> Callable[[int, int], Need]:
+    """Return the need of a batch of texts of n tokens, by `inference_need`, to ask for it often."""
+    layout, passing = setup.serves_as, _passing(config, setup)
+    logits = config.architecture.reads_tokens * layout.share(config.vocab_size) * FLOAT32_BYTES
+    stages = holdings(config, setup)
 
-    More devices than such heads hold the same ones again (Pope et al. 2022, section 3.3). What all
-    heads read is on each device: latent vectors, the state of a GRU.
-    """
-    whole = cache_bytes(config, setup.itemsize, batch=batch, n=n)
-    states = batch * state_bytes(config, setup.itemsize) if whole else 0
-    n_state_heads = config.n_state_heads if config.token_mixer is TokenMixer.GATED_DELTA else 1
-    shared = (
-        (whole - states, 1 if config.is_latent else config.n_kv_heads),
-        (states, n_state_heads),
-    )
-    return sum(n_bytes * setup.share(n_heads) // n_heads for n_bytes, n_heads in shared)
+    def of(batch: int, n: int) -> Need:
+        texts = layout.texts(batch)
+        rest, of_logits = passing(texts, n), texts * logits
+        needs = (
+            Need(
+                each.weights,
+                activations=rest + of_logits * each.is_last,
+                cache=each.cache(texts, n),
+            )
+            for each in stages
+        )
+        return max(needs, key=lambda each: each.total)
+
+    return of
+
+
+def check_sizes(batch: int, n: int) -> None:
+    """Raise `ConfigError` for fewer than no texts or tokens."""
+    if batch < 0 or n < 0:
+        text = N_("batch ({batch}) and n ({n}) must not be negative")
+        raise ConfigError([Fault(text, {"batch": batch, "n": n})])
 
 
 def cache_bytes(config: ModelConfig, itemsize: int, *, batch: int, n: int) -> int:
-    """Bytes of the KV cache of `batch` texts of n tokens; 0 for an encoder."""
+    """Bytes of the KV cache of `batch` texts of n tokens; 0 for an encoder.
+
+    Raises `ConfigError` for sizes below 0.
+    """
+    check_sizes(batch, n)
     if not config.architecture.generates:
         return 0
     is_of_two = config.architecture is Architecture.ENCODER_DECODER
@@ -246,23 +159,26 @@ def cache_bytes_per_token(config: ModelConfig, itemsize: int) -> int:
     return (1 + is_of_two) * kv_cache_bytes_per_token(config, itemsize)
 
 
-def _passing(config: ModelConfig, setup: Setup, batch: int, n: int) -> int:
-    """Peak activations of a forward pass: those of one layer, and the last logits.
+def _passing(config: ModelConfig, setup: Setup) -> Callable[[int, int], int]:
+    """Peak activations of a forward pass without its logits, of texts of n tokens: one layer's.
 
-    Each of several devices has the whole residual stream; heads, hidden values and vocabulary are
-    shared.
+    Each of several devices has the whole residual stream; heads and hidden values are shared.
     """
-    rows = _rows_at_once(config, setup, batch, n)
-    n_heads = setup.share(config.n_heads)
-    heads = config.d_qk * 2 * (n_heads + setup.share(config.n_kv_heads))
-    patterns = 0 if setup.fused else 2 * rows * n_heads * n
-    hidden = 0
-    if not config.attention_only:
-        n_hidden = 3 if config.feed_forward.activation.is_gated else 2
-        hidden = n_hidden * setup.share(max(_hidden_at_once(config, rows)))
-    widest = max(rows * heads + patterns, hidden)
-    logits = batch * setup.share(config.vocab_size) * config.architecture.reads_tokens
-    return (3 * rows * config.d_model + widest) * setup.itemsize + logits * FLOAT32_BYTES
+    layout, chunk = setup.serves_as, chunk_tokens(config, setup)
+    n_heads = layout.share(config.n_heads)
+    heads = config.d_qk * 2 * (n_heads + layout.share(config.n_kv_heads))
+    n_hidden = 3 if config.feed_forward.activation.is_gated else 2
+    widths = () if config.attention_only else tuple(_hidden_at_once(config))
+    d_model, itemsize, is_fused = config.d_model, setup.itemsize, setup.fused
+
+    def of(texts: int, n: int) -> int:
+        rows = min(texts * n, max(chunk or texts * n, texts))
+        patterns = 0 if is_fused else 2 * rows * n_heads * n
+        hidden = max((rows * width * k // of_all for width, k, of_all in widths), default=0)
+        widest = max(rows * heads + patterns, n_hidden * layout.share(hidden))
+        return (3 * rows * d_model + widest) * itemsize
+
+    return of
 
 
 def chunk_tokens(config: ModelConfig, setup: Setup) -> int:
@@ -273,40 +189,36 @@ def chunk_tokens(config: ModelConfig, setup: Setup) -> int:
     return setup.prefill_chunk if config.architecture is Architecture.GPT else 0
 
 
-def _rows_at_once(config: ModelConfig, setup: Setup, batch: int, n: int) -> int:
-    """Tokens of the widest pass: a chunk, or later one token of every text."""
-    chunk = chunk_tokens(config, setup) or batch * n
-    return min(batch * n, max(chunk, batch))
+def _hidden_at_once(config: ModelConfig) -> Iterator[tuple[int, int, int]]:
+    """Hidden width of each kind of layer or expert, and which share of the rows it has.
 
-
-def _hidden_at_once(config: ModelConfig, rows: int) -> Iterator[int]:
-    """Values of the hidden width that are alive together, in each kind of layer or expert.
-
-    An expert has its even share of the rows.
+    An expert has its even share.
     """
     if config.n_experts == 1 or config.n_dense_layers:
-        yield rows * config.d_ff
+        yield config.d_ff, 1, 1
     if config.n_experts > 1:
-        yield rows * config.d_expert * config.n_active_experts // config.n_experts
-        yield rows * config.d_expert * config.n_shared_experts
+        yield config.d_expert, config.n_active_experts, config.n_experts
+        yield config.d_expert, config.n_shared_experts, 1
 
 
 def largest(needs: Callable[[int], int], budget: int, most: int) -> int:
     """The largest number up to `most` whose need is within the budget; 0 where not even 1 is.
 
-    `needs` must not fall.
+    `needs` must not fall. It is nearly straight, so a guess lies on the line through the two that
+    enclose the place; where that did not halve what is between them, in the middle.
     """
-    fits, fails = 0, most + 1
-    step = 1
-    while step < fails:  # doubling finds the range, halving the place in it
-        if needs(step) > budget:
-            fails = step
-            break
-        fits, step = step, 2 * step
-    while fails - fits > 1:
-        middle = (fits + fails) // 2
-        if needs(middle) > budget:
-            fails = middle
+    low, high = needs(1), needs(most)
+    if high <= budget:
+        return most
+    fits, fails, halves = 1, most, False
+    while fails - fits > 1 and low <= budget:
+        between = fails - fits
+        on_line = fits + (budget - low) * between // (high - low)
+        guess = fits + between // 2 if halves else min(max(on_line, fits + 1), fails - 1)
+        found = needs(guess)
+        if found <= budget:
+            fits, low = guess, found
         else:
-            fits = middle
-    return fits
+            fails, high = guess, found
+        halves = not halves and fails - fits > between // 2
+    return fits if low <= budget else 0

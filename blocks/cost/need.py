@@ -8,9 +8,6 @@ from typing import NamedTuple
 from blocks.cost.activations import Activations, training_activations
 from blocks.cost.fit import (
     Need,
-    OptimizerStates,
-    Setup,
-    WeightFormat,
     cache_bytes,
     chunk_tokens,
     inference_need,
@@ -18,11 +15,13 @@ from blocks.cost.fit import (
     training_need,
 )
 from blocks.cost.hardware import told_apart, usable_memories
+from blocks.cost.setup import CacheFormat, OptimizerStates, Setup, WeightFormat
 from blocks.cost.step import Shape
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import PositionKind
 from blocks.model.kv_cache import state_bytes
 
+VARIED = WeightFormat.FLOAT32, WeightFormat.BFLOAT16, WeightFormat.INT8, WeightFormat.INT4
 QUERIES_SHARING = 4  # how many times fewer heads of keys and values are shown beside the chosen
 PARTS = {
     True: ("weights", "gradients", "master", "optimizer", "activations"),
@@ -178,9 +177,11 @@ def inference_variants(config: ModelConfig, setup: Setup) -> Changed:
     Where heads share keys and values already, what they would take if none did stands there.
     """
     yield "chosen", config, setup
-    for kind in WeightFormat:
-        if kind not in (setup.weight_format, WeightFormat.FLOAT16, WeightFormat.FILE):
+    for kind in VARIED:
+        if kind is not setup.weight_format:
             yield kind, config, replace(setup, weight_format=kind, stored=None)
+    if cache_bytes(config, 1, batch=1, n=1) and setup.caches_in is not CacheFormat.FP8:
+        yield "fp8_cache", config, replace(setup, cache_format=CacheFormat.FP8)
     has_several = config.has_attention and not config.is_latent
     if not (has_several and cache_bytes(config, setup.itemsize, batch=1, n=1)):
         return

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from blocks.cost.decode_speed import looked_up
 from blocks.cost.hardware import Hardware
+from blocks.cost.held import looked_up
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.cost.roofline import Bound

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from blocks.cost.crossover import PAIRS
-from blocks.cost.fit import Setup, n_parameters
+from blocks.cost.fit import n_parameters
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import Operation, PassKind, operations, pass_kinds, total_flops
+from blocks.cost.setup import Setup
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture
 

@@ -2,16 +2,11 @@
 
 from dataclasses import dataclass
 
-from blocks.cost.fit import (
-    Setup,
-    StoredWeights,
-    WeightFormat,
-    cache_bytes_per_token,
-    inference_need,
-)
+from blocks.cost.fit import cache_bytes_per_token, inference_need
 from blocks.cost.fit import n_parameters as count_all
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, operations, reading_pass, total_flops
+from blocks.cost.setup import Setup, StoredWeights, WeightFormat
 from blocks.cost.training_cost import compute_optimal_tokens, training_cost
 from blocks.model.config import ModelConfig
 

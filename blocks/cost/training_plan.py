@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from blocks.cost.fit import Setup, n_parameters
+from blocks.cost.fit import n_parameters
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.need import need
 from blocks.cost.parameters import active_parameters
+from blocks.cost.setup import Setup
 from blocks.cost.step import Shape
 from blocks.cost.training_cost import (
     TrainingCost,

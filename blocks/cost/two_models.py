@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from blocks.cost.breakdown import count_kinds
-from blocks.cost.fit import StoredWeights
 from blocks.cost.passes import Operation, operations, reading_pass
+from blocks.cost.setup import StoredWeights
 from blocks.cost.summary import Summary, summarise
 from blocks.model.config import ModelConfig
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from blocks.cost.fit import WeightFormat
 from blocks.cost.parameters import active_parameters, count_parameters, total_parameters
+from blocks.cost.setup import WeightFormat
 from blocks.cost.units import bytes_text
 from blocks.export.code import as_code
 from blocks.export.looking import compare, heads, lens

@@ -91,6 +91,7 @@ TITLES = {
     "crossover": N_("n² versus n"),
     "training_memory": N_("Training memory"),
     "devices": N_("Devices"),
+    "serving": N_("Serving"),
     "training_cost": N_("The cost of training"),
     "roofline": N_("Roofline"),
     "parameter_changes": N_("What changes the parameter count"),

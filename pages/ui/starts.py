@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from blocks import ConfigError, Fault, ModelConfig
 from blocks.corpora.paragraphs import language_of
-from blocks.cost.fit import StoredWeights
 from blocks.cost.parameters import total_parameters
+from blocks.cost.setup import StoredWeights
 from blocks.efficiency.compression import NO_TOKENIZER, Calibrated, compress, compressed_config
 from blocks.efficiency.expected import calibrated_bytes
 from blocks.efficiency.names import compression_of

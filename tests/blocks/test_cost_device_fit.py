@@ -3,19 +3,13 @@
 import pytest
 from toy import toy
 
-from blocks.cost.decode_speed import decode_step
 from blocks.cost.device_fit import Fits, fit_facts
-from blocks.cost.fit import (
-    OptimizerStates,
-    Setup,
-    WeightFormat,
-    inference_need,
-    largest,
-    training_need,
-)
+from blocks.cost.fit import inference_need, largest, training_need
 from blocks.cost.flops import Pass
 from blocks.cost.hardware import HARDWARE, told_apart
 from blocks.cost.need import memory_facts
+from blocks.cost.setup import OptimizerStates, Setup
+from blocks.cost.speed import writing
 from blocks.cost.step import Shape
 from blocks.model.config import ModelConfig
 from blocks.model.faults import ConfigError
@@ -38,9 +32,8 @@ def test_the_first_variant_is_what_was_chosen():
 
 
 def test_a_device_that_nobody_knows_gets_the_nearest_names():
-    step = decode_step(GPT, Setup(), SHAPE)
     with pytest.raises(ConfigError, match="h200-sxm"):
-        step.tokens_per_second("h200")
+        writing(GPT, Setup(), SHAPE, "h200")
 
 
 @pytest.mark.parametrize("sizes", [(10, 5), (-1, 5)])
@@ -108,30 +101,28 @@ LLAMA = PUBLISHED_TABLE["llama-3-8b"].config
 def test_a_small_batch_waits_for_its_weights_and_caches():
     """By hand: 7.5 · 10⁹ weights (no table) and 128 KiB of cache a token, over 1008 GB/s."""
     n_read = 8_030_261_248 - 128_256 * 4096
-    for batch, weight_format, width in ((1, "bfloat16", 2), (4, "bfloat16", 2), (4, "int4", 0.5)):
-        setup = Setup(weight_format=WeightFormat(weight_format))
-        n_bytes = width * n_read + batch * 8192 * 2**17
-        found = decode_step(LLAMA, setup, Shape(8192, batch)).tokens_per_second("rtx-4090")
+    for batch in (1, 4):
+        n_bytes = 2 * n_read + batch * 8192 * 2**17
+        found = writing(LLAMA, Setup(), Shape(8192, batch), "rtx-4090").all
         assert found == pytest.approx(batch * 1008e9 / n_bytes)
 
 
 def test_a_large_batch_of_short_texts_waits_for_the_products():
-    found = decode_step(LLAMA, Setup(), Shape(16, 4096)).tokens_per_second("rtx-4090")
+    found = writing(LLAMA, Setup(), Shape(16, 4096), "rtx-4090").all
     assert found == pytest.approx(165.2e12 / (2 * (8_030_261_248 - 128_256 * 4096)), rel=0.01)
 
 
 @pytest.mark.parametrize("changes", [{"architecture": "encoder"}, {"architecture": "block"}])
 def test_what_does_not_write_alone_has_no_speed(changes: dict[str, str]):
-    assert decode_step(toy(**changes), Setup(), SHAPE) is None
+    assert writing(toy(**changes), Setup(), SHAPE, "h100-sxm") is None
 
 
-def test_speeds_stand_beside_what_fits_where_it_writes():
-    writing = fit_facts(GPT, Setup(), SHAPE, False, "cpu", 0.9)
-    speeds = {each.device: each.best for each in writing.devices}
-    assert speeds["here"] is None and speeds["t4"] is None  # a T4 has no bfloat16
-    assert speeds["h100-sxm"] > speeds["a100-sxm-80gb"] > speeds["l4"] > 0
-    assert sum(writing.parts.values()) == writing.needed
-    assert not fit_facts(GPT, Setup(), SHAPE, True, "cpu", 0.9).are_writing
+def test_a_device_without_the_number_format_has_no_speed():
+    speeds = {name: writing(GPT, Setup(), SHAPE, name) for name in HARDWARE}
+    assert speeds["t4"] is None  # it has no bfloat16
+    assert speeds["h100-sxm"].all > speeds["a100-sxm-80gb"].all > speeds["l4"].all > 0
+    facts = fit_facts(GPT, Setup(), SHAPE, False, "cpu", 0.9)
+    assert sum(facts.parts.values()) == facts.needed
 
 
 def test_several_devices_share_one_batch_where_they_write_and_have_their_own_where_they_train():
@@ -153,19 +144,3 @@ def test_eight_h100_hold_llama_70b_with_eight_long_texts_and_seven_do_not():
     assert "h100-sxm" in enough[8] and "h100-sxm" not in enough[7]
     assert "l40s" not in enough[8]
     assert "h100-sxm" not in enough[4] and "h200-sxm" in enough[4]
-
-
-def test_devices_that_share_a_model_write_faster_than_one_by_hand():
-    """Of each token eight devices read an eighth of 7.5 · 10⁹ weights and of 128 KiB a token."""
-    n_read = 8_030_261_248 - 128_256 * 4096
-    one, eight, many = (
-        decode_step(LLAMA, Setup(n_devices=n), Shape(8192, 4)).tokens_per_second("rtx-4090")
-        for n in (1, 8, 32)
-    )
-    assert eight == pytest.approx(8 * one)
-    n_bytes = 2 * n_read / 32 + 4 * 8192 * 2**17 / 8  # 8 heads of keys and values
-    assert many == pytest.approx(4 * 1008e9 / n_bytes)
-    step = decode_step(LLAMA, Setup(n_devices=32), Shape(16, 2**16))
-    assert step.tokens_per_second("rtx-4090") == pytest.approx(
-        32 * 165.2e12 / (2 * n_read), rel=0.02
-    )

@@ -4,9 +4,9 @@ import pytest
 from toy import toy
 
 from blocks.cost.crossover import crossover_facts
-from blocks.cost.fit import Setup
 from blocks.cost.parameters import total_parameters
 from blocks.cost.passes import PassKind, operations, total_flops
+from blocks.cost.setup import Setup
 from blocks.cost.step import Shape, StepFacts, step_facts
 from blocks.model.config import ModelConfig
 

@@ -3,8 +3,8 @@
 import pytest
 from toy import toy
 
-from blocks.cost.fit import Setup, WeightFormat
 from blocks.cost.hardware import HARDWARE
+from blocks.cost.setup import Setup, WeightFormat
 from blocks.cost.training_plan import Plan, TrainingFacts, training_facts
 
 PLAN = Plan(n_tokens=10**6, device="t4", n_devices=2, utilisation=0.5, usable=0.9)

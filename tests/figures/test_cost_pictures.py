@@ -8,9 +8,10 @@ from drawn import checked, marked, same, words_that_slipped_by
 from blocks import ModelConfig
 from blocks.cost.crossover import CrossoverFacts
 from blocks.cost.device_fit import FitFacts
-from blocks.cost.fit import Need, Setup
+from blocks.cost.fit import Need
 from blocks.cost.need import MemoryFacts, Variant
 from blocks.cost.passes import Operation, PassKind
+from blocks.cost.setup import Setup
 from blocks.cost.step import PassTotal, Shape, StepFacts
 from blocks.cost.training_cost import TrainingCost
 from blocks.cost.training_plan import OnDevice, Plan, TrainingFacts

@@ -94,7 +94,12 @@ CONTROLS = {
     "all": {"context_len": (16, 2**17), "n_texts": (1024, 1)},
     "memory": OF_MEMORY,
     "fits": {**OF_MEMORY, "usable_memory": (0.1, 1.0)},
-    "serving": {"prefill_chunk": (512, 2**17, 0), "fused_attention": (False, True)},
+    "serving": {
+        "prefill_chunk": (512, 2**17, 0),
+        "fused_attention": (False, True),
+        "cache_format": ("int4", "auto"),
+        "pipeline_parallel": (128, 1),
+    },
     "training": {
         "n_training_tokens": (10**6, 7 * 10**12),
         "utilisation": (0.05, 1.0),
@@ -108,6 +113,8 @@ CONTROLS = {
 def test_both_ends_of_each_control(panel: str):
     use = {"panel": "memory", "memory_use": "inference"} if panel == "serving" else {"panel": panel}
     at = opened(PAGE, preset="gpt2-small", **use)
+    at.session_state["layout_fold"] = True
+    at.run()
     for name, values in CONTROLS[panel].items():
         for value in values:
             move(at, name, value)
@@ -120,7 +127,7 @@ def test_use_has_a_cache_and_whole_numbers_and_training_has_not():
     assert "The cache takes 22.5 kB per token" in info(at, "in total; the largest part is")
     shared = ("MHA · n_kv_heads 32", "MQA · n_kv_heads 1")
     labels = list(figure(at, "memory_bars")["layout"]["yaxis"]["tickvals"])
-    assert labels == ["your settings", "float32", "bfloat16", "int8", *shared]
+    assert labels == ["your settings", "float32", "bfloat16", "int8", "KV cache in fp8", *shared]
     move(at, "memory_use", "training")
     assert control(at, "weight_format").value == "bfloat16"
 
@@ -231,16 +238,30 @@ def test_eight_devices_serve_what_one_cannot_hold():
     long = {"context_len": 2**17, "n_texts": 8, "memory_use": "inference"}
     at = opened(PAGE, preset="llama-3-70b", panel="fits", **long)
     assert verdict(at, "AMD Instinct MI300X") == "no"
-    move(at, "n_training_devices", 8)
+    assert "8 × NVIDIA H100 SXM" in info(at, "With tensor parallelism it fits on ")
+    visit(at, preset="llama-3-70b", panel="fits", tensor_parallel=8, **long)
     assert "each of 8 devices needs 61.2 GB" in info(at, "each of 8 devices needs ")
     assert verdict(at, "NVIDIA H100 SXM") == "yes"
     assert "Tensor parallelism" in said(at)
     assert "chunks of at most 8,192 tokens" in said(at)
-    table = frame(at, "max tokens/s").set_index("device")
-    assert float(table.loc["NVIDIA H100 SXM", "max tokens/s"]) > 0
-    assert "largest batch" in table
-    move(at, "prefill_chunk", 0)
+    visit(at, preset="llama-3-70b", panel="fits", n_training_devices=8, prefill_chunk=0, **long)
     assert verdict(at, "NVIDIA H100 SXM") == "no"
+
+
+def test_a_served_model_says_what_bounds_it_and_what_one_user_gets():
+    served = {"preset": "llama-3-8b", "context_len": 8192, "n_texts": 16}
+    at = opened(PAGE, panel="bound", tensor_parallel=2, **served)
+    assert "reads 7.51 GB of weights and 8.59 GB of KV cache" in info(at, "writing is bound by")
+    assert "65 all-reduces" in said(at)
+    table = frame(at, "a step is bound by").set_index("device")
+    assert table.loc["NVIDIA H100 SXM", "a prompt is bound by"] == "arithmetic"
+    assert table.loc["NVIDIA T4", "one step"] == "–"  # it has no bfloat16
+    visit(at, panel="one-user", serving_device="own", own_bandwidth=3350, own_flops=989, **served)
+    move(at, "n_drafted", 4)
+    assert "3.36 tokens per pass" in said(at)
+    assert "holds only 4 texts of 8,448 tokens" in info(at, "for the first token")
+    visit(at, panel="one-user", preset="bert-base")
+    assert "Only a decoder-only model" in info(at, "writes")
 
 
 def test_the_same_share_of_the_memory_counts_for_what_fits_and_for_how_few_hold_it():

@@ -11,7 +11,7 @@ from blocks.cost.crossover import CrossoverFacts
 from blocks.cost.device_fit import LARGEST_BATCH, FitFacts, Fits
 from blocks.cost.device_peak import Bandwidth, DevicePeak, MatmulRate, Traffic
 from blocks.cost.device_speed import DeviceSpeed
-from blocks.cost.fit import Need, Setup, WeightFormat
+from blocks.cost.fit import Need
 from blocks.cost.need import MemoryFacts, Variant
 from blocks.cost.operations import Phase, Tokens
 from blocks.cost.pass_time import PassTime
@@ -25,6 +25,7 @@ from blocks.cost.roofline_facts import (
     WeightRead,
     counted_facts,
 )
+from blocks.cost.setup import Layout, Setup, WeightFormat
 from blocks.cost.step import Decoding, PassTotal, Shape, StepFacts
 from blocks.cost.sweep import Point, Sweep, Swept
 from blocks.cost.sweep_facts import Formats, SweepFacts, format_facts, formula_facts
@@ -199,7 +200,7 @@ def test_the_memory(monkeypatch: pytest.MonkeyPatch):
     assert several.startswith("Tensor parallelism")
     rounded = writing._replace(setup=Setup(weight_format=WeightFormat.INT4))
     said = in_both(monkeypatch, memory.says_memory, replace(use, variants=(rounded,)))["en"]
-    assert "per token (16 bits)" in said
+    assert "per token (bfloat16)" in said
     fewer = Variant("grouped", Setup(), Need(weights=GB // 2, cache=GB // 4), n_kv_heads=8)
     facts = replace(use, variants=(writing, fewer))
     said = in_both(monkeypatch, memory.says_memory, facts)["en"]
@@ -210,8 +211,6 @@ def test_the_memory(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, memory.says_memory, replace(use, variants=(writing, more)))["en"]
     assert "MHA (n_kv_heads = 32) would take 500 MB more for the KV cache and 1 GB more for" in said
     assert memory.variant_name(fewer) == "GQA · n_kv_heads 8"
-    assert "otherwise 16-bit." in in_both(monkeypatch, memory.says_bars, facts)["en"]
-    assert "16-bit" not in in_both(monkeypatch, memory.says_bars, MEMORY)["en"]
 
 
 def test_a_text_longer_than_the_model_was_made_for(monkeypatch: pytest.MonkeyPatch):
@@ -226,7 +225,7 @@ def test_a_text_longer_than_the_model_was_made_for(monkeypatch: pytest.MonkeyPat
         ({}, "is not counted."),
         ({"has_dropout": True}, "dropout itself."),
         ({"has_dropout": True, "has_head_bias": True}, "kept in memory."),
-        ({"is_training": False}, "stay at 16 bits."),
+        ({"is_training": False}, "the allocator is not."),
     ],
 )
 def test_the_estimate(monkeypatch: pytest.MonkeyPatch, changes: dict, end: str):
@@ -253,6 +252,11 @@ def test_what_fits(monkeypatch: pytest.MonkeyPatch):
     assert said.startswith("For inference: 8 GB fits")
     none = replace(FITS, devices=FITS.devices[:1])
     assert "fits on none of these" in in_both(monkeypatch, fits.says_fits, none)["en"]
+    several = replace(
+        used, devices=(*FITS.devices, Fits("h100-sxm", 72 * GB, 80 * GB, 0, 0)), fewest=(16, 8, 2)
+    )
+    said = in_both(monkeypatch, fits.says_fits, several)["en"]
+    assert "With tensor parallelism it fits on 2 × NVIDIA H100 SXM." in said
 
 
 def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
@@ -269,9 +273,18 @@ def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, fits.says_fits, none)["en"]
     assert "more than any of these device types has" in said
     assert "ZeRO stage 3" in in_both(monkeypatch, fits.says_search, facts)["en"]
-    used = replace(facts, is_training=False, chunk=8192, growth=GROWN)
+    used = replace(
+        facts,
+        is_training=False,
+        chunk=8192,
+        growth=GROWN,
+        layout=Layout(tensor=8),
+        copied=256 * 10**6,
+        cache_copies=2.0,
+    )
     said = in_both(monkeypatch, fits.says_fits, used)["en"]
-    assert "For inference with tensor parallelism: each of 8 devices needs 8 GB" in said
+    assert "For inference (tensor parallel 8): each of 8 devices needs 8 GB" in said
+    assert "256 MB are copies of what others hold too" in said and "2 times" in said
     assert "The largest batch on that type is 3." in said
     assert "on each of" not in in_both(monkeypatch, fits.says_growth, used)["en"]
     search = in_both(monkeypatch, fits.says_search, used)

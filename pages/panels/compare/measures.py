@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from blocks import ModelConfig
-from blocks.cost.fit import StoredWeights
+from blocks.cost.setup import StoredWeights
 from blocks.cost.summary import Summary, summarise
 from blocks.cost.units import bytes_text
 from blocks.model.faults import N_

@@ -5,45 +5,46 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
-from blocks.cost import device_fit, fit
-from blocks.cost.device_fit import LARGEST_BATCH, LONGEST, FitFacts, Fits
-from blocks.cost.hardware import HARDWARE, HERE
-from blocks.cost.units import bytes_text, rounded
-from blocks.observe.run import Run
+from blocks.cost import device_fit, fit, held
+from blocks.cost.device_fit import LARGEST_BATCH, LONGEST, FitFacts
+from blocks.cost.hardware import FORMATS, HARDWARE, HERE
+from blocks.cost.units import bytes_text
 from pages.figures.theme import Picture, Translate
 from pages.figures.units import flops
 from pages.panels.cost import fits_picture, shared
-from pages.panels.cost.memory import NEEDS, shown_use
+from pages.panels.cost.memory import NEEDS, how_it_is_used, shown_use
 from pages.ui import link
-from pages.ui.chart import show
 from pages.ui.controls import slider
-from pages.ui.explain import explained, note
+from pages.ui.declared import Panel
 from pages.ui.fold import details
-from pages.ui.frame import section
-from pages.ui.language import _, sentences
-from pages.ui.said import say
-from pages.ui.tables import show_both, show_table
+from pages.ui.language import _, enumeration, sentences
+from pages.ui.parts import Controls, Matrix, Note, Say, Table
+from pages.ui.tables import show_table
 
 fit_facts = lru_cache(maxsize=64)(device_fit.fit_facts)
+TOLD = ("h200-sxm", "h100-sxm", "a100-sxm-80gb", "rtx-4090")  # whose numbers are told
 
 
 def says_fits(facts: FitFacts) -> str:
     """What is enough, what is not, and how much of a device's memory counts."""
-    text = _("Up to {usable:.0%} of each device's memory is used.")
+    text = _("Up to {usable:.0%} of each device's memory is used.").format(usable=facts.usable)
     use = _("For training:") if facts.is_training else _("For inference:")
     if facts.n_devices > 1:
-        use = _("For inference with tensor parallelism:")
-        if facts.is_training:
-            use = _("For training with data parallelism:")
+        use = _("For training with data parallelism:")
+        if not facts.is_training:
+            way = shared.layout_name(facts.layout)
+            use = _("For inference ({way}):").format(way=way)
     verdict = _shared(facts) if facts.n_devices > 1 else _alone(facts)
-    return sentences(use, verdict, text.format(usable=facts.usable))
+    return sentences(use, verdict, _fewest(facts), text)
 
 
 def _alone(facts: FitFacts) -> str:
-    text = _(
-        "{needed} fits on none of these devices. Shard it across several, reduce the batch or"
-        " the length, or choose a smaller number format."
-    )
+    text = _("{needed} fits on none of these devices.")
+    if facts.is_training:
+        text = _(
+            "{needed} fits on none of these devices. Shard it across several, reduce the batch or"
+            " the length, or choose a smaller number format."
+        )
     if facts.enough:
         text = _("{needed} fits on {n} of {all} devices; the smallest is {device}.")
     said = text.format(
@@ -58,6 +59,18 @@ def _alone(facts: FitFacts) -> str:
     if here.is_enough:
         return sentences(said, _("It fits on this device."))
     return sentences(said, _("It does not fit on this device."))
+
+
+def _fewest(facts: FitFacts) -> str:
+    """How many of some devices hold it, where one does not."""
+    several = dict.fromkeys(n for n in facts.fewest if n > 1)
+    if not several or facts.n_devices > 1:
+        return ""
+    names = [each.device for each in facts.devices]
+    known = [(facts.fewest[names.index(name)], name) for name in TOLD if name in names]
+    said = [f"{n:,} × {shared.device(name, facts.here)}" for n, name in known if n]
+    text = _("With tensor parallelism it fits on {devices}.")
+    return text.format(devices=enumeration(said)) if said else ""
 
 
 def _shared(facts: FitFacts) -> str:
@@ -87,7 +100,22 @@ def _shared(facts: FitFacts) -> str:
                 "The largest batch on that type is at least {each} per device and {all} in total."
             )
     batch = text.format(each=f"{facts.smallest.batch:,}", all=f"{facts.whole_batch:,}")
-    return sentences(said, batch)
+    return sentences(said, batch, _copies(facts))
+
+
+def _copies(facts: FitFacts) -> str:
+    """What is there more than once, though one would do."""
+    if facts.is_training or facts.layout.tensor == 1:
+        return ""
+    text = _("Of the weights on each device, {copied} are copies of what others hold too.")
+    said = text.format(copied=bytes_text(facts.copied))
+    if facts.cache_copies <= 1:
+        return said
+    text = _(
+        "There are fewer key/value heads than devices, so each number of the KV cache is there "
+        "{times:.3g} times."
+    )
+    return sentences(said, text.format(times=facts.cache_copies))
 
 
 def says_parts(facts: FitFacts) -> str:
@@ -99,16 +127,6 @@ def says_parts(facts: FitFacts) -> str:
     if facts.n_devices > 1:
         said = sentences(_("On each device:"), said)
     return sentences(said, shared.says_chunk(facts.chunk))
-
-
-def says_speed() -> str:
-    """What limits the tokens a second."""
-    return _(
-        "The upper bound on tokens/s comes from data-sheet figures and counts the new tokens "
-        "of all texts together. A step takes at least as long as the slower of two tasks: "
-        "reading the active weights and the cache once, or doing the arithmetic (Pope et al. "
-        "2022)."
-    )
 
 
 def says_growth(facts: FitFacts) -> str:
@@ -164,7 +182,7 @@ def draw_growth(facts: FitFacts, *, _: Translate) -> Picture:
 def fit_rows(facts: FitFacts) -> pd.DataFrame:
     """Each device: whether it is enough, and how far it goes."""
     found = facts.devices
-    best = {_("max tokens/s"): [_best(each) for each in found]} if facts.are_writing else {}
+    fewest = {_("devices needed"): [f"{n:,}" if n else "–" for n in facts.fewest]}
     has_own = facts.n_devices > 1 and facts.is_training
     batch = _("largest batch per device") if has_own else _("largest batch")
     return pd.DataFrame(
@@ -172,18 +190,13 @@ def fit_rows(facts: FitFacts) -> pd.DataFrame:
             _("device"): [shared.device(each.device, facts.here) for each in found],
             _("memory"): [bytes_text(facts.memory(each)) for each in found],
             _("fits"): [_("yes") if each.is_enough else _("no") for each in found],
-            **best,
+            **(fewest if facts.fewest else {}),
             batch: [_most(each.batch, LARGEST_BATCH) for each in found],
             _("longest text"): [_most(each.n, LONGEST) for each in found],
             _("share of usable memory"): [f"{each.share:,.0%}" for each in found],
             _("usable memory"): [bytes_text(each.usable) for each in found],
         }
     )
-
-
-def _best(found: Fits) -> str:
-    """New tokens a second, of what fits."""
-    return f"{rounded(found.best)}" if found.best is not None and found.is_enough else "–"
 
 
 def _most(found: int, most: int) -> str:
@@ -200,10 +213,8 @@ def hardware_table() -> None:
         _("device"): [each.title for each in known],
         _("memory"): [bytes_text(each.memory) for each in known],
         _("bandwidth"): [f"{bytes_text(each.bandwidth)}/s" for each in known],
-        **{
-            dtype: [_rate(each.peak.get(dtype)) for each in known]
-            for dtype in ("float32", "bfloat16", "float16")
-        },
+        **{dtype: [_rate(each.peak.get(dtype)) for each in known] for dtype in FORMATS},
+        _("link, each way"): [f"{bytes_text(each.link)}/s" for each in known],
         _("reference"): [each.source for each in known],
     }
     show_table(pd.DataFrame(rows), key="hardware_table")
@@ -213,26 +224,45 @@ def _rate(peak: float | None) -> str:
     return "–" if peak is None else f"{flops(peak)}/s"
 
 
-@section
-def what_fits(run: Run) -> None:
-    """Every device: enough or not, and how far it goes."""
-    shown = shown_use(run)
-    facts = fit_facts(*shown)
-    with explained(("devices",), (fit.largest,), key="fits"):
-        say(says_fits, *shown, facts=fit_facts)
-    show(draw_growth, *shown, facts=fit_facts, key="memory_growth")
-    note(
-        says_growth(facts)
-        if facts.is_training
-        else sentences(says_parts(facts), says_growth(facts))
-    )
+def controls() -> None:
+    """How many train, and how much of each may be taken."""
     left, right = st.columns(2)
-    with left:
-        shared.device_count("fits", facts.n_devices)
+    if shared.is_training():
+        with left:
+            shared.device_count("fits", link.value("n_training_devices"))
     with right:
         label = _("Usable share of memory")
         slider("usable_memory", label, link.value("usable_memory"), step=0.05)
-    show_both(fit_rows, *shown, facts=fit_facts)
-    note(sentences(says_speed(), says_search(facts)) if facts.are_writing else says_search(facts))
+
+
+def specifications() -> None:
+    """The sheets, in a line that opens."""
     with details(_("Vendor specifications"), icon=":material/memory:"):
         hardware_table()
+
+
+def says_below(facts: FitFacts) -> str:
+    """What is in the bytes, and how they grow."""
+    parts = "" if facts.is_training else says_parts(facts)
+    return sentences(parts, says_growth(facts))
+
+
+PANEL = Panel(
+    "fits",
+    shared.FITS,
+    choices=how_it_is_used,
+    fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
+    concepts=("devices",),
+    code=(fit.inference_need, held.held_parts, fit.largest),
+    at=shown_use,
+    facts=fit_facts,
+    shows=(
+        Say(says_fits),
+        Matrix(draw_growth, "memory_growth"),
+        Note(says_below),
+        Controls(controls),
+        Table(fit_rows, "fits_table"),
+        Note(says_search),
+        Controls(specifications),
+    ),
+)

@@ -8,8 +8,8 @@ import streamlit as st
 from blocks import ModelConfig
 from blocks.cost import crossover, step
 from blocks.cost.crossover import CrossoverFacts
-from blocks.cost.fit import Setup
 from blocks.cost.passes import PassKind, operations, pass_kinds
+from blocks.cost.setup import Setup
 from blocks.cost.step import Decoding, Shape, StepFacts
 from blocks.model.faults import N_
 from pages.figures import units

@@ -8,15 +8,14 @@ import streamlit as st
 from blocks import ModelConfig
 from blocks.cost import activations, fit, need
 from blocks.cost.activations import Activations
-from blocks.cost.fit import OptimizerStates, Setup
 from blocks.cost.need import MemoryFacts, Variant
+from blocks.cost.setup import OptimizerStates, Setup
 from blocks.cost.step import Shape
 from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
-from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
-from pages.panels.cost import memory_picture, shared
+from pages.panels.cost import memory_picture, serving_choices, shared
 from pages.ui import link, terms
 from pages.ui.chart import show
 from pages.ui.choices import chooses
@@ -43,6 +42,7 @@ VARIANTS = OPTIMIZERS | {
     "all_heads": "MHA",
     "grouped": "GQA",
     "one_kv_head": "MQA",
+    "fp8_cache": N_("KV cache in fp8"),
 }
 NEEDS = {
     "weights": N_("weights"),
@@ -159,7 +159,7 @@ def _cache(facts: MemoryFacts) -> str:
         )
     return text.format(
         each=bytes_text(facts.cache_per_token),
-        format=shared.cache_format(facts.setup.weight_format),
+        format=facts.setup.caches_in,
         cache=bytes_text(facts.need.cache),
         batch=facts.shape.batch,
         n=facts.shape.n,
@@ -190,10 +190,7 @@ def _fewer_heads(facts: MemoryFacts) -> str:
 
 def says_bars(facts: MemoryFacts) -> str:
     """How the bars differ from each other."""
-    said = _("The first bar shows your choice; each of the others changes one setting.")
-    if facts.is_training or not facts.cache_per_token:
-        return said
-    return sentences(said, _("The cache is float32 if the weights are, otherwise 16-bit."))
+    return _("The first bar shows your choice; each of the others changes one setting.")
 
 
 def says_estimate(facts: MemoryFacts) -> str:
@@ -234,9 +231,10 @@ def _says_stored(facts: MemoryFacts) -> str:
 
 def _says_use() -> str:
     return _(
-        "Logits are computed for the last token of each prompt only. Scales of int8 and "
-        "int4, and memory used by the framework and the allocator, are not counted. With "
-        "weights below 16 bits, the cache and activations stay at 16 bits."
+        "Logits are computed for the last token of each prompt only. Below 16 bits only the "
+        "matrices of the layers are rounded, as in published files: tables, norms, routers and "
+        "activations keep 16 bits. Scales of int4 and of integer caches are counted; memory used "
+        "by the framework and the allocator is not."
     )
 
 
@@ -300,6 +298,7 @@ def kept_table(found: Activations) -> None:
 @chooses(
     "memory_use",
     "weight_format",
+    *serving_choices.FIELDS,
     "optimizer_states",
     "fused_attention",
     "checkpointing",
@@ -323,9 +322,10 @@ def how_it_is_used(run: Run) -> None:
             name = "optimizer_states"
             choose(name, _("Optimizer"), OptimizerStates, label_of=lambda name: _(OPTIMIZERS[name]))
         else:
+            serving_choices.formats(setup)
             switch("fused_attention", _("Fused attention"))
-            if run.config.architecture is Architecture.GPT:
-                shared.chunk_choice(setup)
+    if not is_training:
+        serving_choices.devices(run.config, setup)
     if is_training:
         with st.container(horizontal=True):
             switch("fused_attention", _("Fused attention"))

@@ -7,10 +7,17 @@ import streamlit as st
 from blocks import ModelConfig
 from blocks.cost import device_peak as peaks
 from blocks.cost import fit
-from blocks.cost.fit import OptimizerStates, Setup, WeightFormat
 from blocks.cost.hardware import HARDWARE, HERE
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, pass_kinds
+from blocks.cost.setup import (
+    EXACT,
+    CacheFormat,
+    Layout,
+    OptimizerStates,
+    Setup,
+    WeightFormat,
+)
 from blocks.cost.step import Shape
 from blocks.cost.timing import Place
 from blocks.model import devices
@@ -20,8 +27,14 @@ from blocks.observe.run import Run
 from pages.ui import link, starts, terms
 from pages.ui.controls import slide
 from pages.ui.explain import note
-from pages.ui.language import _, ngettext
-from pages.ui.link_fields.cost import AS_IN_FILE, TRAINED_FORMATS, WEIGHT_FORMATS
+from pages.ui.language import _, enumeration, ngettext
+from pages.ui.link_fields.cost import (
+    AS_COMPUTED,
+    AS_IN_FILE,
+    MOST_PARALLEL,
+    TRAINED_FORMATS,
+    WEIGHT_FORMATS,
+)
 
 
 def shape() -> Shape:
@@ -48,6 +61,8 @@ def setup(*, is_training: bool, weights: str = "") -> Setup:
     wanted = link.value("weight_format")
     if wanted not in (TRAINED_FORMATS if is_training else formats([weights])):
         wanted = WeightFormat.BFLOAT16
+    divided = layout()
+    kept, (size, bits) = link.value("cache_format"), link.value("int4_group").split("x")
     return Setup(
         weight_format=WeightFormat(wanted),
         stored=starts.stored(weights) if wanted == AS_IN_FILE else None,
@@ -55,9 +70,45 @@ def setup(*, is_training: bool, weights: str = "") -> Setup:
         master_weights=link.value("master_weights"),
         fused=link.value("fused_attention"),
         checkpointing=link.value("checkpointing"),
-        n_devices=link.value("n_training_devices"),
+        n_devices=link.value("n_training_devices") if is_training else divided.n_devices,
         prefill_chunk=link.value("prefill_chunk"),
+        cache_format=None if kept == AS_COMPUTED else CacheFormat(kept),
+        group_size=int(size),
+        group_bits=int(bits),
+        layout=None if is_training else divided,
     )
+
+
+def layout() -> Layout:
+    """How devices divide what they serve; experts that cannot be divided so are not."""
+    tensor = link.value("tensor_parallel") or min(link.value("n_training_devices"), MOST_PARALLEL)
+    stages, replicas = link.value("pipeline_parallel"), link.value("data_parallel")
+    expert = link.value("expert_parallel")
+    return Layout(tensor, stages, replicas, expert if expert in experts(tensor, replicas) else 1)
+
+
+def experts(tensor: int, replicas: int) -> tuple[int, ...]:
+    """Among how many devices whole experts can be divided."""
+    return tuple(
+        n
+        for n in range(1, tensor * replicas + 1)
+        if tensor * replicas % n == 0 and (n % tensor == 0 or tensor % n == 0)
+    )
+
+
+def layout_name(layout: Layout) -> str:
+    """Each way to divide a model with its number: tensor 8, pipeline 2."""
+    return enumeration(
+        [f"{_(PARALLEL_NAMES[name])} {n:,}" for name, n in vars(layout).items() if n > 1]
+    )
+
+
+PARALLEL_NAMES = {
+    "tensor": N_("tensor parallel"),
+    "pipeline": N_("pipeline parallel"),
+    "data": N_("data parallel"),
+    "expert": N_("expert parallel"),
+}
 
 
 def formats(weights: Iterable[str]) -> tuple[str, ...]:
@@ -72,12 +123,11 @@ def format_name(weight_format: str) -> str:
 
 
 def cache_format(weight_format: str) -> str:
-    """In what keys and values are kept where weights have this format: never in fewer bits."""
-    return weight_format if weight_format in CACHED_FORMATS else _("16 bits")
+    """In what keys and values are kept where weights have this format, unless it is chosen."""
+    return weight_format if weight_format in EXACT else _("16 bits")
 
 
-FITS = N_("Does it fit?")
-CACHED_FORMATS = ("float32", "bfloat16", "float16")
+FITS = N_("Where does it fit?")
 LENGTHS = tuple(2**i for i in range(4, 18))
 BATCHES = tuple(2**i for i in range(11))
 DEVICES = tuple(2**i for i in range(16))
@@ -133,11 +183,12 @@ def says_sharing(*, is_training: bool) -> str:
     """What several devices share, and what each has for itself."""
     if not is_training:
         return _(
-            "Tensor parallelism (Shoeybi et al. 2019): all devices together serve one batch. "
-            "Weights, heads, hidden activations and logits are split evenly; the KV cache is "
-            "split by key/value heads, so into at most n_kv_heads parts; every device holds "
-            "the latent vectors and the residual stream in full. Communication is not "
-            "counted."
+            "Tensor parallelism (Shoeybi et al. 2019) splits the heads, hidden units and "
+            "vocabulary of every layer, and so the KV cache into at most n_kv_heads parts; "
+            "norms, routers, latent vectors and the residual stream are on every device. "
+            "Pipeline stages have equally many layers where they can, replicas (data "
+            "parallelism) have texts of their own, and expert parallelism places whole "
+            "experts. The numbers are those of the fullest device."
         )
     return _(
         "Data parallelism with ZeRO stage 3 (Rajbhandari et al. 2020): weights, "

@@ -7,8 +7,8 @@ import streamlit as st
 
 from blocks import ModelConfig
 from blocks.cost import training_cost, training_plan
-from blocks.cost.fit import Setup
 from blocks.cost.hardware import HARDWARE
+from blocks.cost.setup import Setup
 from blocks.cost.training_plan import Plan, TrainingFacts
 from blocks.cost.units import rounded
 from blocks.model.faults import N_

@@ -9,7 +9,7 @@ import streamlit as st
 
 from blocks.cost import breakdown, parameters
 from blocks.cost.breakdown import CountFacts, Kind, Node, OpenedFacts, Piece, path_to
-from blocks.cost.fit import BITS, WeightFormat
+from blocks.cost.setup import BITS, WeightFormat
 from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
 from blocks.observe.run import Run

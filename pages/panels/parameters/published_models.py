@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from blocks.cost import published
-from blocks.cost.fit import WeightFormat
 from blocks.cost.parameters import count_parameters
 from blocks.cost.published import PublishedFacts
+from blocks.cost.setup import WeightFormat
 from blocks.cost.units import bytes_text
 from blocks.model.kinds import Architecture
 from blocks.model.presets import Preset

@@ -1,8 +1,9 @@
 """What a link carries for the page of costs."""
 
 from blocks.cost.device_fit import LARGEST_BATCH, LONGEST
-from blocks.cost.fit import PREFILL_CHUNK
-from blocks.cost.hardware import HARDWARE
+from blocks.cost.hardware import HARDWARE, HERE
+from blocks.cost.served_facts import OWN
+from blocks.cost.setup import PREFILL_CHUNK, CacheFormat
 from pages.ui.readers import Field, choice, flag, whole, within
 
 MOST_ATTEMPTS = 99
@@ -25,7 +26,11 @@ MEASURED_FIELDS: dict[str, Field] = {
 
 PASSES = ("forward", "prefill", "decode", "training")
 USES = ("training", "inference")
-WEIGHT_FORMATS = ("float32", "bfloat16", "float16", "int8", "int4")
+WEIGHT_FORMATS = ("float32", "bfloat16", "float16", "fp8", "int8", "int4", "mxfp4")
+AS_COMPUTED = "auto"  # a cache in the format of what passes
+GROUPS = ("128x16", "128x20", "64x16", "32x16", "32x32")  # of int4: weights, and bits they share
+PARALLEL = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
+MOST_PARALLEL, MOST_DRAFTED = 1024, 16
 AS_IN_FILE = "file"  # rounded weights
 TRAINED_FORMATS = ("float32", "bfloat16", "float16")
 OPTIMIZER_STATES = ("adam", "sgd", "momentum", "muon")
@@ -35,7 +40,8 @@ MOST_TOKENS, MOST_DEVICES = 10**15, 10**6
 OF_SEVERAL_SECTIONS = {
     *("memory_use", "weight_format", "optimizer_states", "master_weights"),
     *("checkpointing", "fused_attention", "usable_memory", "n_training_devices"),
-    "prefill_chunk",
+    *("prefill_chunk", "cache_format", "int4_group", *PARALLEL),
+    *("serving_device", "own_memory", "own_bandwidth", "own_flops", "own_link"),
 }
 CONTEXT: dict[str, Field] = {"context_len": Field(whole(1, LONGEST), 1024)}
 FIELDS: dict[str, Field] = {
@@ -48,6 +54,19 @@ FIELDS: dict[str, Field] = {
     "checkpointing": Field(flag, False),
     "fused_attention": Field(flag, True),
     "prefill_chunk": Field(whole(0, LONGEST), PREFILL_CHUNK),
+    "cache_format": Field(choice((AS_COMPUTED, *CacheFormat)), AS_COMPUTED),
+    "int4_group": Field(choice(GROUPS), GROUPS[0]),
+    "tensor_parallel": Field(whole(1, MOST_PARALLEL), None),
+    **{name: Field(whole(1, MOST_PARALLEL), 1) for name in PARALLEL[1:]},
+    "serving_device": Field(choice((*HARDWARE, HERE, OWN)), "h100-sxm"),
+    "own_memory": Field(whole(1, 10**6), 24),
+    "own_bandwidth": Field(whole(1, 10**6), 1000),
+    "own_flops": Field(whole(1, 10**6), 100),
+    "own_link": Field(whole(0, 10**6), 32),
+    "n_output": Field(whole(1, LONGEST), 256),
+    "n_drafted": Field(whole(0, MOST_DRAFTED), 0),
+    "acceptance": Field(within(0.0, 1.0), 0.8),
+    "draft_cost": Field(within(0.0, 1.0), 0.05),
     "usable_memory": Field(within(0.1, 1.0), 0.9),
     "n_training_tokens": Field(whole(1, MOST_TOKENS), None),
     "training_device": Field(choice(HARDWARE), "h100-sxm"),
