@@ -7,7 +7,7 @@ from pages.panels.forward_pass.watch import the_pass, what_to_take
 from pages.panels.model_page import show_model_page
 from pages.ui.panel import Panel
 
-TITLE = N_("One pass, from the sentence to the next word")
+TITLE = N_("From the sentence to the next word")
 PANELS = (
     Panel(
         "watch",

@@ -119,7 +119,7 @@ function paintGuesses(p) {
   const folded = new Set(layout.bands.filter((band) => band.alpha > 0.5).flatMap((band) => band.starts.slice(0, -1)));
   const low = screen(p, { x: 0, y: layout.lanes.y + layout.lanes.h, w: 0, h: 0 }).y + 31;
   let left = screen(p, { x: layout.labels, y: 0, w: 0, h: 0 }).x - 4;
-  if (left > 60) guessTitle(p, left - 4, low);
+  if (left > 40) guessTitle(p, left - 4, low);
   scene.layers.forEach((layer, i) => {
     if (folded.has(layer.start)) return;
     const at = screen(p, layout.groups.findLast((group) => group.start === layer.start).stream);
@@ -134,7 +134,7 @@ function paintGuesses(p) {
 function guessTitle(p, x, y) {
   font(p, 11);
   Object.assign(p.context, { textAlign: "right", textBaseline: "alphabetic", fillStyle: p.colors.quiet });
-  p.context.fillText(p.scene.words.guess, x, y);
+  p.context.fillText(fitted(p.context, p.scene.words.guess, x - 2), x, y);
 }
 
 function paintGuess(p, { label, percent }, right, y, room) {

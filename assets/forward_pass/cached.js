@@ -60,27 +60,34 @@ function paintCache(p, zone, share) {
     const path = zone.move.start + name;
     const matrix = p.scene.readings.get(path);
     const box = { x: zone.x + 2 + i * (wide + 1), y: zone.y, w: wide, h: zone.h };
-    const image = imageOf(p.scene, path, 0);
-    p.context.globalAlpha = zone.alpha;
-    paintPart(p.context, image, box, matrix.rows, 0, matrix.rows - 1);
-    frameKept(p, rowsOf(box, matrix.rows, 0, matrix.rows - 1));
-    joinCache(p, image, box, matrix.rows, clamp(share / JOINED));
+    for (let row = 0; row < matrix.rows - 1; row++) paintCard(p, zone, matrix, row, rowBox(box, matrix.rows, row));
+    joinCache(p, zone, matrix, box, clamp(share / JOINED));
     p.asides.push({ name, path, matrix, box, move: zone.move });
   });
   return zone.x + 4 + names.length * (wide + 1);
 }
 
+/* A key or a value as a card, the darker the longer it is. */
+function paintCard(p, zone, matrix, row, at, share = 1) {
+  const sizes = Array.from({ length: matrix.cols }, (_none, col) => matrix.value(0, row, col));
+  const size = sizes.reduce((sum, each) => sum + each, 0) / matrix.cols / matrix.strong;
+  p.context.globalAlpha = zone.alpha * share * (0.2 + 0.5 * clamp(size));
+  p.context.fillStyle = p.colors[zone.move.part];
+  p.context.beginPath();
+  p.context.roundRect(at.x, at.y + at.h * 0.16, at.w, at.h * 0.68, Math.min(3, at.w / 4));
+  p.context.fill();
+}
+
 /* The newest key and value come from the stream to the end of their column. */
-function joinCache(p, image, box, n, share) {
+function joinCache(p, zone, matrix, box, share) {
   if (!share) return;
-  const end = rowBox(box, n, n - 1);
-  const x = mix(end.x - 26, end.x, ease(share));
-  p.context.globalAlpha *= 0.3 + 0.7 * share;
-  p.context.drawImage(image, 0, n - 1, image.width, 1, x, end.y, end.w, end.h);
-  if (share < 1) return;
+  const end = rowBox(box, matrix.rows, matrix.rows - 1);
+  const at = { ...end, x: mix(end.x - 26, end.x, ease(share)) };
+  paintCard(p, zone, matrix, matrix.rows - 1, at, 0.3 + 0.7 * share);
+  p.context.globalAlpha = zone.alpha;
   p.context.strokeStyle = p.colors.pinned;
   p.context.lineWidth = 1.5 / p.zoom;
-  p.context.strokeRect(end.x, end.y, end.w, end.h);
+  p.context.stroke();
 }
 
 /* Experts of a folded layer: at each token those that it is sent to, as strong as their weights. */

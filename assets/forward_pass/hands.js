@@ -157,6 +157,11 @@ function zoomInto(view, x, y) {
     view.moment = { at: p.scene.moves.indexOf(move), share: 1 };
     return view.setZoom("head", { head: head.head });
   }
+  const half = view.place.zoom === "layer" && p.layout.groups.find((each) => each.start && at.x >= each.x && at.x < each.x + each.w);
+  if (!cell && half && !half.moves.includes(view.move)) {
+    view.moment = { at: p.scene.index.get(half.moves.at(-1).path), share: 1 };
+    return view.setZoom("layer");
+  }
   if (!cell || cell.aside) return;
   view.setZoom("cell", { head: cell.head, cell: { path: cell.move.path, row: cell.row, col: cell.col } });
 }
@@ -216,7 +221,9 @@ function fillWords(view) {
   parts.drafts.hidden = !scene.drafts || !scene.writes;
   parts.drafts.setAttribute("aria-pressed", view.isDrafted);
   parts.backward.setAttribute("aria-pressed", scene.is_back);
+  parts.backward.textContent = scene.is_back ? words.buttons.forward : words.buttons.backward;
   fillLegend(parts.legend, scene);
+  fillGlossary(parts.words, scene.words.glossary);
   parts.scrub.max = scene.moves.length;
   parts.scrub.style.setProperty("--parts", partsOf(view));
   parts.canvas.setAttribute("aria-label", words.picture);
@@ -227,12 +234,47 @@ function fillLegend(list, scene) {
   list.replaceChildren(
     ...scene.legend.map(([part, text]) => {
       const entry = document.createElement("li");
+      entry.dataset.of = part;
       const swatch = document.createElement("span");
       swatch.style.background = scene.colors[part] || "currentColor";
       entry.append(swatch, text);
       return entry;
     }),
   );
+}
+
+function fillGlossary(details, { title, words }) {
+  const [summary, list] = details.children;
+  summary.textContent = title;
+  list.replaceChildren(...words.map((text) => withBold("li", text)));
+}
+
+/* An element with this text, in which ** sets what is bold. */
+function withBold(name, text) {
+  const made = document.createElement(name);
+  text.split("**").forEach((piece, i) => {
+    const part = document.createElement(i % 2 ? "b" : "span");
+    part.textContent = piece;
+    made.append(part);
+  });
+  return made;
+}
+
+/* The arithmetic of the chosen number, beside its square. */
+function showSum(view) {
+  const { sum, stage } = view.parts;
+  const { written } = view.scene;
+  const cell = view.painted.cell;
+  const isTold = cell && written && written.cell === `${cell.move.path}:${cell.row},${cell.col}`;
+  sum.hidden = !isTold;
+  if (!isTold) return;
+  if (view.told !== written) sum.replaceChildren(withBold("div", written.text));
+  view.told = written;
+  const at = screen(view.painted, cellBox(cell));
+  const [right, room] = [at.x + at.w + 12, stage.clientWidth - sum.offsetWidth - 4];
+  const low = Math.min(at.y + at.h + 10, view.height - sum.offsetHeight - 4);
+  sum.style.left = `${Math.max(4, Math.min(right, room))}px`;
+  sum.style.top = `${right <= room ? Math.max(4, Math.min(at.y, view.height - sum.offsetHeight - 4)) : Math.max(4, low)}px`;
 }
 
 /* The scrubber shows the whole pass: a colour for each part. */
@@ -253,14 +295,20 @@ function follow(view) {
   parts.play.classList.toggle("playing", view.isPlaying);
   parts.cached.setAttribute("aria-pressed", view.isCached);
   parts.write.setAttribute("aria-pressed", Boolean(view.isWriting));
+  for (const [name, isShown] of [["kept", view.isCached], ["band", view.bands.length]]) {
+    const entry = parts.legend.querySelector(`[data-of=${name}]`);
+    if (entry) entry.hidden = !isShown;
+  }
+  showSum(view);
   const band = bandAt(view, move);
-  const said = band ? bandSays(view.scene, band) : view.isCached && move.kept ? move.kept : move.says;
+  const said = band ? bandSays(view.scene, band) : view.isCached && move.kept ? move.kept : (view.place.zoom === "model" && move.far) || move.says;
   if (view.saying === said && view.sayingIn === view.scene) return;
   view.saying = said;
   view.sayingIn = view.scene;
   const title = band ? bandName(view.scene, band) : move.title;
   parts.title.textContent = title;
   parts.said.textContent = said;
+  parts.said.title = (!band && move.sizes) || "";
   parts.scrub.setAttribute("aria-valuetext", title);
   showPlace(view);
 }

@@ -96,6 +96,7 @@ function labelColumns(p) {
 function paintLabels(p) {
   const { scene, layout, context } = p;
   for (const column of labelColumns(p)) {
+    if (layout.groups.some((group) => group.stack === column.stack && group.e > 0.5)) continue; // named close by
     const [first] = layout.groups.filter((group) => group.stack === column.stack);
     const room = first === layout.groups[0] ? layout.labels - 8 : column.x - 12 - screen(p, first).x;
     rowLabels(p, column, column.stack, { align: "right", x: column.x - 12, room });
@@ -168,34 +169,33 @@ function headLabels(p, box) {
   const names = [`${scene.words.head} ${box.head + 1}`, `${box.head + 1}`];
   const name = names.find((text) => context.measureText(text).width <= Math.max(corner.w, 8));
   if (name) context.fillText(name, at.x, at.y);
-  if (at.w > 260 || (box.head === scene.heads - 1 && at.w > 120)) partTitles(p, box, size, at.w <= 260);
+  partTitles(p, box, Math.max(9, Math.min(13, at.h * 0.055)));
   const q = screen(p, box.parts.q);
   const queries = scene.tokens[box.group.stack];
   const keys = box.cross ? scene.tokens.encoder : queries;
-  if (q.h > 12 * LEAST_PITCH * p.type || q.h / queries.length >= LEAST_PITCH) {
+  if (at.w > 0.4 * p.width && (q.h > 12 * LEAST_PITCH * p.type || q.h / queries.length >= LEAST_PITCH)) {
     rowLabels(p, q, box.group.stack, { align: "right", x: q.x - 4, room: Math.max(20, Math.min(90, q.x - 8)) });
     turnedLabels(p, screen(p, box.parts.pattern), keys);
   }
   context.globalAlpha = 1;
 }
 
-/* Where heads are small, the last has them for all, below what is made. */
-function partTitles(p, box, size, isSmall) {
+/* What each matrix of a head is called: keys and values at their left, the others below. */
+function partTitles(p, box, size) {
   const { context, scene } = p;
-  const words = scene.words.parts;
   font(p, size);
-  context.textAlign = "center";
-  context.textBaseline = "bottom";
   context.fillStyle = p.colors.quiet;
+  const space = screen(p, box.parts.scores).x - screen(p, box.parts.q).x;
   for (const [name, part] of Object.entries(box.parts)) {
     const at = screen(p, part);
-    const isBeside = name === "pattern" && at.h / scene.tokens[box.group.stack].length >= LEAST_PITCH;
-    if (name === "scores" || isBeside || (isSmall && ["pattern", "head_out"].includes(name))) {
-      context.textBaseline = "top";
-      context.fillText(words[name], at.x + at.w / 2, at.y + at.h + 2);
-      context.textBaseline = "bottom";
-    } else if (name === "k") context.fillText(words[name], at.x - 10, at.y + at.h / 2 + 5);
-    else context.fillText(words[name], at.x + at.w / 2, at.y - 2);
+    const isBeside = name === "k" || name === "v";
+    const room = isBeside ? space - 6 : at.w + 4;
+    const text = scene.words.parts[name].find((each) => context.measureText(each).width <= room);
+    if (!text) continue;
+    context.textAlign = isBeside ? "right" : "center";
+    context.textBaseline = isBeside ? "middle" : "top";
+    if (isBeside) context.fillText(text, at.x - 5, at.y + at.h / 2);
+    else context.fillText(text, at.x + at.w / 2, at.y + at.h + 2);
   }
 }
 
@@ -254,7 +254,7 @@ function paintTitles(p) {
   }
   for (const band of layout.bands) {
     const [first, last] = [band.from, band.to].map((i) => scene.layers[i].number);
-    if (band.alpha > 0.5) title(p, screen(p, { ...band, w: band.w + band.end.w }), first === last ? [`${first}`] : [`${first}–${last}`], band.starts);
+    if (band.alpha > 0.5) title(p, screen(p, { ...band, w: band.w + band.end.w }), first === last ? [`${first}`] : [`${first}–${last}`], band.starts, 10);
   }
   for (const zone of layout.zones) zoneName(p, zone);
   for (const move of scene.moves) {
@@ -276,13 +276,13 @@ function paintTitles(p) {
 }
 
 /* The longest of the names that has room, above what it names; in bold where it is being computed. */
-function title(p, box, names, starts) {
+function title(p, box, names, starts, extra = 0) {
   const { context } = p;
   const isNow = p.share < 1 && starts.includes(p.scene.moves[p.at]?.start);
   font(p, 12, isNow ? 700 : 400);
   context.fillStyle = isNow ? p.colors.text : p.colors.quiet;
   const [left, right] = [Math.max(box.x, 0), Math.min(box.x + box.w, p.width)];
-  const name = names.find((text) => context.measureText(text).width < right - left + 8);
+  const name = names.find((text) => context.measureText(text).width < right - left + extra);
   if (name) context.fillText(name, (left + right) / 2, 16);
 }
 
@@ -300,6 +300,19 @@ function paintCacheNames(p) {
   }
 }
 
+/* Of an unfolded layer one half fills the picture; at its edge stands what follows. */
+function paintWayOn(p) {
+  const { context, layout, scene } = p;
+  const at = layout.groups.findIndex((group) => group.moves.includes(scene.moves[p.at]));
+  const next = layout.groups[at + 1];
+  if (at < 0 || layout.groups[at].e < 0.9 || p.zoom > 1.6 || !next?.start) return;
+  const zone = next.moves.find(isZone);
+  const name = next.start === layout.groups[at].start && zone ? scene.words.zones[zone.part] : scene.layers.find((layer) => layer.start === next.start).title;
+  font(p, 12, 600);
+  Object.assign(context, { textAlign: "right", textBaseline: "alphabetic", fillStyle: p.colors.text });
+  if (name) context.fillText(`${name} →`, p.width - 6, p.height - 8);
+}
+
 /* What a part of a folded layer does, where its name has room. */
 function zoneName(p, zone) {
   const { context, scene } = p;
@@ -308,7 +321,7 @@ function zoneName(p, zone) {
   const name = scene.words.zones[zone.move.part];
   const half = context.measureText(name || "").width / 2;
   const isCut = at.x + at.w / 2 < half || at.x + at.w / 2 > p.width - half;
-  if (!name || isCut || zone.alpha < 0.5 || 2 * half > at.w + 8) return;
+  if (!name || (p.isCached && zone.move.part === "attention") || isCut || zone.alpha < 0.5 || 2 * half > at.w + 8) return;
   context.fillStyle = p.colors.quiet;
   context.fillText(name, at.x + at.w / 2, at.y + at.h + 13);
 }
@@ -361,7 +374,7 @@ function cellBox(cell) {
 function paintPointed(p) {
   const { context } = p;
   if (p.cell) paintNumbers(p, p.cell);
-  if (p.cell && !p.cell.box.isTurned) rowsBeside(p, p.cell);
+  if (p.cell) rowsBeside(p, p.cell);
   for (const cell of [p.cell, p.pointed]) {
     if (!cell) continue;
     const at = screen(p, cellBox(cell));
@@ -371,16 +384,18 @@ function paintPointed(p) {
   }
 }
 
-/* Close by, the names of the rows stand at the edge of the picture. */
+/* Close by, the names of rows and columns stand at the edges of the picture. */
 function rowsBeside(p, { box, matrix }) {
   const at = screen(p, box);
-  if (at.x < 4) namesAtEdge(p, at, matrix.rowsOf);
-  else rowLabels(p, at, matrix.rowsOf, { align: "right", x: at.x - 6, room: at.x - 10 });
-  if (matrix.colsOf === null || at.y > 16) return;
-  const pitch = at.w / matrix.cols;
+  const [down, across] = box.isTurned ? [null, matrix.rowsOf] : [matrix.rowsOf, matrix.colsOf];
+  if (down !== null && at.x < 90) namesAtEdge(p, at, down);
+  else if (down !== null) rowLabels(p, at, down, { align: "right", x: at.x - 6, room: at.x - 10 });
+  if (across === null) return;
+  const pitch = at.w / p.scene.tokens[across].length;
   font(p, 13);
-  Object.assign(p.context, { textAlign: "center", textBaseline: "top", fillStyle: p.colors.text });
-  p.scene.tokens[matrix.colsOf].forEach((label, col) => p.context.fillText(fitted(p.context, label, pitch), at.x + (col + 0.5) * pitch, 5));
+  Object.assign(p.context, { textAlign: "center", textBaseline: "top", fillStyle: p.colors.text, strokeStyle: p.colors.paper, lineWidth: 4 });
+  p.scene.tokens[across].forEach((label, col) => p.context.strokeText(fitted(p.context, label, pitch), at.x + (col + 0.5) * pitch, Math.max(5, at.y - 18)));
+  p.scene.tokens[across].forEach((label, col) => p.context.fillText(fitted(p.context, label, pitch), at.x + (col + 0.5) * pitch, Math.max(5, at.y - 18)));
 }
 
 function paintNumbers(p, chosen) {

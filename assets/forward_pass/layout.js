@@ -5,9 +5,10 @@ const TOP = 34;
 const BOTTOM = 44;
 const DEEP = 10; // layers that are all drawn; of more, most are folded
 const GAP = 34;
+const ROW_NAMES = 44; // pixels before what is read first in an unfolded layer
 const CLOSED_UNITS = { embed: 1.1, position: 1.1, norm: 1, stream: 1, attend: 3.2, feed: 1.7 };
 const LEADS = [46, 74]; // pixels before the second text, narrow and wide
-const HEAD_SHAPE = { strip: 0.75, square: 1, gap: 0.2, title: 0.16 };
+const HEAD_SHAPE = { strip: 0.75, square: 1, gap: 0.2, title: 0.16, foot: 0.34 };
 
 function layoutOf(scene, { width, height, open, fold, bands }) {
   const plan = planOf(scene);
@@ -123,12 +124,13 @@ function openBoxes(scene, group, { x, w, lanes }) {
     }
   }
   const total = items.reduce((sum, item) => sum + item.weight, 0);
-  const unit = Math.min((w - GAP * (items.length + 1)) / total, 130);
+  const names = items[0].isStream ? 0 : ROW_NAMES;
+  const unit = Math.min((w - names - GAP * (items.length + 1)) / total, 130);
   const trunk = { y: lanes.y + 14, h: lanes.h * 0.2 };
   const branch = { y: lanes.y + lanes.h * 0.3, h: lanes.h * 0.7 };
   const spread = items.reduce((sum, item) => sum + item.weight * unit, 0);
-  const gap = (w - spread) / (items.length + 1);
-  let at = x + gap;
+  const gap = (w - names - spread) / (items.length + 1);
+  let at = x + names + gap;
   for (const item of items) {
     const row = item.isStream ? trunk : branch;
     const inset = item.kind === "heads" ? 0 : row.h * (item.isStream ? 0 : 0.16);
@@ -164,7 +166,7 @@ function placeHeads(found, scene, group, closed, opened, { e }) {
 
 /* As many columns as let the heads be as large as they can. */
 function gridOf(area, n) {
-  const aspect = 2.05;
+  const aspect = 1.8;
   let best = { size: 0, columns: 1 };
   for (let columns = 1; columns <= n; columns++) {
     const rows = Math.ceil(n / columns);
@@ -184,9 +186,9 @@ function gridOf(area, n) {
 
 /* As matrices are multiplied on paper: queries at the left, keys above, what they make between. */
 function headParts(box) {
-  const { strip, square, gap, title } = HEAD_SHAPE;
+  const { strip, square, gap, title, foot } = HEAD_SHAPE;
   const unit = box.w / (2 * strip + 2 * square + 3 * gap);
-  const high = box.h / (strip + square + gap + title);
+  const high = box.h / (strip + square + gap + title + foot);
   const xs = [0, strip + gap, strip + square + 2 * gap, strip + 2 * square + 3 * gap].map((x) => box.x + x * unit);
   const [up, down] = [box.y + title * high, box.y + (title + strip + gap) * high];
   const [thin, wide] = [strip * unit, square * unit];

@@ -23,6 +23,7 @@ function paint(p) {
   paintEnds(p);
   paintLabels(p);
   paintTitles(p);
+  paintWayOn(p);
   paintGuesses(p);
   paintCacheNames(p);
   paintPointed(p);

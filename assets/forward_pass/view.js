@@ -20,7 +20,7 @@ class View {
     this.root = root;
     const find = (name) => root.querySelector(`[data-part="${name}"]`);
     this.parts = Object.fromEntries(
-      ["stage", "canvas", "tip", "play", "back", "on", "scrub", "speed", "out", "in", "crumbs", "title", "said", "next", "cached", "drafts", "write", "backward", "legend"].map((name) => [name, find(name)]),
+      ["stage", "canvas", "tip", "play", "back", "on", "scrub", "speed", "out", "in", "crumbs", "title", "said", "next", "cached", "drafts", "write", "backward", "legend", "words", "sum"].map((name) => [name, find(name)]),
     );
     this.context = this.parts.canvas.getContext("2d");
     this.open = new Map();
@@ -65,7 +65,7 @@ class View {
     const exact = this.scene.index.get(path);
     const first = this.scene.moves.findIndex((move) => move.start === start);
     this.moment.at = exact ?? Math.max(0, first);
-    this.place.cell = null;
+    if (!this.scene.matrices.has(this.place.cell?.path)) this.place.cell = null;
     this.waits = false;
     this.tell();
   }
@@ -167,7 +167,6 @@ class View {
   /* One move on or back; on the way on it is seen. */
   step(direction) {
     this.isPlaying = false;
-    this.place.cell = null;
     if (direction > 0) {
       const next = this.nextSeen(this.moment.share < 1 ? this.moment.at : this.moment.at + 1);
       if (next !== null) this.run(next);
@@ -178,8 +177,17 @@ class View {
       while (at > 0 && isPassed(this.scene.moves[at])) at--;
       this.moment = { at: Math.max(0, at), share: 1 };
     }
+    this.keepCell();
     this.tell();
     this.wake();
+  }
+
+  /* Who has zoomed to a number sees one of the next matrix: of the same row, as near as can be. */
+  keepCell() {
+    const { cell } = this.place;
+    const matrix = this.scene.matrices.get(this.move.path);
+    if (!cell || !matrix) return;
+    this.place.cell = { path: this.move.path, row: Math.min(cell.row, matrix.rows - 1), col: Math.min(cell.col, matrix.cols - 1) };
   }
 
   run(at) {
@@ -318,8 +326,8 @@ class View {
 /* As high as the window has room, so that controls and picture are seen together. */
 function heightFor(width, stage) {
   const top = stage.getBoundingClientRect().top + (document.scrollingElement?.scrollTop || 0);
-  const room = innerHeight - Math.min(top, innerHeight * 0.6) - 76;
-  const [least, most] = width < 640 ? [400, 500] : [380, Math.min(620, width * 0.52)];
+  const room = innerHeight - Math.min(top, innerHeight * 0.6) - 34;
+  const [least, most] = width < 640 ? [400, 500] : [360, Math.min(620, width * 0.52)];
   return Math.max(least, Math.min(most, room));
 }
 

@@ -419,12 +419,15 @@ def _about_weights(run: Run) -> None:
         text = _("Only the first {n} of the {all} trained layers run.")
         text = text.format(n=run.config.n_layers, all=n_layers)
     elif changed and not run.weights and not (lesson and {*changed} <= {*dict(lesson.step.set)}):
-        text = _("Random weights: the trained weights do not fit the changed {names}.")
+        text = _(
+            "Random weights: the trained weights do not fit the changed {names}, so this model "
+            "has learned nothing, and its answers mean nothing."
+        )
         text = text.format(names=enumeration(changed))
     else:
         return  # a lesson that wants random weights says so itself
     with st.container(horizontal=True, vertical_alignment="center", key="lost_weights"):
-        st.caption(text, width="content")
+        st.markdown(f":orange[:material/warning:] {text}", width="content")
         st.button(
             _("Back to the trained model"),
             icon=":material/undo:",

@@ -47,8 +47,7 @@ def facts_of(kind: MoveKind, stage: str, **numbers: float) -> MoveFacts:
         (facts_of(MoveKind.MASK, "mask", n=3, of=9), ["3", "9", "−∞"]),
         (facts_of(MoveKind.SOFTMAX, "pattern", number=0.61), ["61%", "2"]),
         (facts_of(MoveKind.MIX, "head_out", n=2, of=3), ["90%", "2", "3"]),
-        (facts_of(MoveKind.ADD, "resid_mid", before=1, after=1.25), ["1", "1.25"]),
-        (facts_of(MoveKind.CARRY, "attention_out", after=0.5), ["0.5"]),
+        (facts_of(MoveKind.ATTEND, "attention_out", number=0.34), ["34%", "naps", "{owl}"]),
         (facts_of(MoveKind.ROUTE, "router_probs", number=0.5, key=3, of=8), ["4", "50%"]),
     ],
 )
@@ -64,12 +63,29 @@ def test_every_move_has_a_sentence_a_title_and_cells_written_out(monkeypatch):
         told = telling(move_facts(SCENE, RUN, move, 1, 2))
         english, chinese = in_both(monkeypatch, said.says_move, told).values()
         assert english != chinese and said.title(RUN, move)
-        about = kept.says_kept(told, cache_facts(RUN))
+        about = kept.says_kept(told, cache_facts(RUN), english)
         assert move.stage not in kept.TEMPLATES or ("naps" in about and about != english)
         if facts := cell_facts(SCENE, build(CONFIG), move.path, 1, 2, 1):
             assert "**" in said_cell.says_cell(facts, "here", CONFIG) or "0" in said_cell.says_cell(
                 facts, "here", CONFIG
             )
+
+
+def test_sizes_and_guesses_are_told_in_both_languages(monkeypatch):
+    about = telling(facts_of(MoveKind.ADD, "resid_post", after=1.25))
+    for text in in_both(monkeypatch, said.says_more, about).values():
+        assert "1.25" in text and "naps" in text
+    for text in in_both(monkeypatch, said.says_guess, RUN, 1, "red", "19%", "naps").values():
+        assert "2" in text and "red" in text and "19%" in text
+
+
+def test_a_number_is_written_out_for_its_square(monkeypatch):
+    monkeypatch.setattr(watch.cached, "model", lambda run: build(CONFIG))
+    monkeypatch.setattr(shown.cached, "model", lambda run: build(CONFIG))
+    asked = shown.Asked(RUN, opened_layers(RUN, 0), 2)
+    told = watch.written_out(asked, 1, ("layers.0.scores", 2, 1))
+    assert told is not None and told["cell"] == "layers.0.scores:2,1"
+    assert "head 2" in told["text"] and "q · k = " in told["text"]
 
 
 def test_what_is_not_so_is_not_said():

@@ -24,23 +24,25 @@ def told(asked: Asked, head: int) -> dict[str, Any]:
         {
             **plain(move),
             **named(run, move, seen.matrices.get(move.path)),
-            "says": _said(asked, move, head, loss, names[0]),
+            **_said(asked, move, head, loss, names[0]),
         }
         for move in seen.moves
     ]
     return {"moves": moves, "keeps": False, "ends": [*_ends(loss, names)]}
 
 
-def _said(asked: Asked, move: Move, head: int, loss: LossFacts, target: str) -> str:
+def _said(asked: Asked, move: Move, head: int, loss: LossFacts, target: str) -> dict[str, str]:
     labels, token = labels_of(asked.run), asked.looked_at[move.stack]
+    row = labels[move.stack][token]
     if move.kind is MoveKind.CHOOSE:
-        return said_backward.says_loss(loss, labels[move.stack][token], target)
+        exactly = said_backward.says_loss_exactly(loss)
+        return {"says": said_backward.says_loss(loss, row, target), "sizes": exactly}
     if move.kind is MoveKind.LOGITS:
-        return said_backward.says_logits(loss, target)
+        return {"says": said_backward.says_logits(loss, target)}
     facts = back_facts(back_of(asked), move, head, token)
-    name = said.short_name(asked.run, move)
-    row, key = labels[move.stack][token], labels[keys_of(move)][facts.key]
-    return said_backward.says_back(said_backward.Telling(facts, name, row, key, head))
+    name, key = said.short_name(asked.run, move), labels[keys_of(move)][facts.key]
+    about = said_backward.Telling(facts, name, row, key, head)
+    return {"says": said_backward.says_back(about), "sizes": said_backward.says_size(about)}
 
 
 def _ends(loss: LossFacts, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """What the moving picture is told beside its numbers: moves, names, sentences, and the end."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -28,7 +29,7 @@ from pages.panels.forward_pass.shown import (
     scene_of,
     sinks_of,
 )
-from pages.ui import tokens
+from pages.ui import glossary, tokens
 from pages.ui.language import _, sentences
 from pages.ui.numbers import percent
 
@@ -37,13 +38,13 @@ from pages.ui.numbers import percent
 def head_of(asked: Asked, head: int, language: str) -> dict[str, Any]:
     """What the picture says, in this language."""
     run, seen, pinned = asked.run, scene_of(asked), asked.looked_at
-    labels = labels_of(run)
+    labels, window = labels_of(run), next(iter(seen.windows.values()))
     told = back.told(asked, head) if asked.is_back else _told(asked, head)
     return {
         "text": " ".join(run.input.labels),
         "tokens": {s: labels[s][seen.windows[s]] for s in labels},
         "pinned": {s: pinned[s] - seen.windows[s].start for s in labels},
-        "sinks": [i - seen.windows[""].start for i in sinks_of(run) if i in _range(seen)],
+        "sinks": [i - window.start for i in sinks_of(run) if window.start <= i < window.stop],
         "heads": run.config.n_heads,
         "is_back": asked.is_back,
         "learns": can_learn(run) and not asked.n_drafted,
@@ -51,13 +52,14 @@ def head_of(asked: Asked, head: int, language: str) -> dict[str, Any]:
         "layers": [*_layers(run)],
         **{"depth": [], "moved": []},
         **told,
-        "words": _words(),
+        "words": {**_words(), "glossary": _glossary(told, language)},
         "legend": [*legend(asked, scene_of(asked))],
         "colors": {
             **palette.PART_COLORS,
             "pinned": palette.PINNED,
             "logits": palette.KIND_COLORS[Kind.OUTPUT],
             "masked": palette.BEFORE,
+            "band": palette.MASKED,
         },
     }
 
@@ -66,8 +68,8 @@ def _told(asked: Asked, head: int) -> dict[str, Any]:
     """The moves of the pass, and what the model says at the end."""
     run, found = asked.run, ghosts.checked(asked.run, asked.n_drafted)
     ends = ends_of(run, asked.token, len(found.drafted) - found.n_accepted)
-    moves = _moves(run, scene_of(asked), head, asked.looked_at, ends)
     depth = [*_depth(run, ends)]
+    moves = _moves(asked, head, ends, depth)
     return {
         "moves": [
             {**move, "says": ghosts.says(run, found, move["kind"], move["says"])} for move in moves
@@ -78,11 +80,6 @@ def _told(asked: Asked, head: int) -> dict[str, Any]:
         "depth": depth,
         "moved": [each["moved"] for each in depth],
     }
-
-
-def _range(seen: Scene) -> range:
-    window = seen.windows[""]
-    return range(window.start, window.stop)
 
 
 def _ends(facts: NextFacts) -> Iterator[dict[str, Any]]:
@@ -121,17 +118,16 @@ def _depth(run: Run, ends: NextFacts | None) -> Iterator[dict[str, Any]]:
 
 
 def _moves(
-    run: Run, seen: Scene, head: int, pinned: dict[str, int], ends: NextFacts | None
+    asked: Asked, head: int, ends: NextFacts | None, guesses: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
+    run, seen = asked.run, scene_of(asked)
     keeps = keeps_a_cache(run)
     for move in seen.moves:
-        told = {"says": _end_said(run, move, ends)}
-        if told["says"] is None:
-            about = _telling(run, seen, move, head, pinned[move.stack])
-            told = {"says": said.says_move(about)}
-            if keeps:
-                last = _telling(run, seen, move, head, run.input.shape[1] - 1)
-                told["kept"] = kept.says_kept(last, cache_facts(run))
+        says = _end_said(run, move, ends)
+        told = {"says": says} if says else _said(asked, move, head, guesses)
+        if keeps:
+            last = _telling(run, seen, move, head, run.input.shape[1] - 1)
+            told["kept"] = kept.says_kept(last, cache_facts(run), told["says"])
         yield {**plain(move), **named(run, move, seen.matrices.get(move.path)), **told}
     if ends is not None and run.config.architecture is Architecture.GPT:
         name = _("next word")
@@ -143,6 +139,29 @@ def _moves(
             **{"title": name, "short": name, "says": said.says_next(first)},
             **({"kept": sentences(said.says_next(first), size)} if size else {}),
         }
+
+
+def _said(asked: Asked, move: Move, head: int, guesses: list[dict[str, Any]]) -> dict[str, str]:
+    """What is said of a move close by and from afar, and how large the numbers are."""
+    run, seen, token = asked.run, scene_of(asked), asked.looked_at[move.stack]
+    about = _telling(run, seen, move, head, token)
+    told = {"says": said.says_move(about), "sizes": said.says_more(about)}
+    if kind := _from_far(run, move):
+        told["far"] = said.says_move(_telling(run, seen, replace(move, kind=kind), head, token))
+    if move.stage == "resid_post" and guesses and move.layer is not None:
+        guess = guesses[move.layer]
+        so_far = guess["label"], guess["percent"], about.token
+        told["says"] = said.says_guess(run, move.layer, *so_far)
+    return told
+
+
+def _from_far(run: Run, move: Move) -> MoveKind | None:
+    """What a move is where all of its part is seen as one."""
+    if move.kind is MoveKind.NARROW:
+        return MoveKind.FEED
+    if move.kind is not MoveKind.JOIN:
+        return None
+    return MoveKind.ATTEND if run.config.attends_in(move.layer or 0) else MoveKind.CARRY
 
 
 def _telling(run: Run, seen: Scene, move: Move, head: int, token: int) -> said.Telling:
@@ -167,6 +186,13 @@ def _end_said(run: Run, move: Move, ends: NextFacts | None) -> str | None:
     return said.says_probabilities(*both, shares, not run.weights)
 
 
+def _glossary(told: dict[str, Any], language: str) -> dict[str, Any]:
+    """The words of the field that are said, each with its sentence."""
+    texts = [text for move in told["moves"] for text in (move["title"], move["says"])]
+    used = glossary.used_in(tuple(texts), language)
+    return {"title": _("Words"), "words": [glossary.in_bold(word) for word in used]}
+
+
 def _words() -> dict[str, Any]:
     return {
         "model": _("whole model"),
@@ -186,12 +212,12 @@ def _words() -> dict[str, Any]:
         "masked": _("masked"),
         "picture": _("The pass of this sentence through the model, in moving squares"),
         "parts": {
-            "q": "q",
-            "k": "kᵀ",
-            "v": "v",
-            "scores": _("scores"),
-            "pattern": _("weights"),
-            "head_out": _("output"),
+            "q": [_("queries q"), "q"],
+            "k": [_("keys kᵀ"), "kᵀ"],
+            "v": [_("values v"), "v"],
+            "scores": [_("scores q · kᵀ"), _("scores")],
+            "pattern": [_("weights")],
+            "head_out": [_("output")],
         },
         "kept": {"cache_k": "k", "cache_v": "v", "cache_c": "c"},
         "asides": {
@@ -203,6 +229,7 @@ def _words() -> dict[str, Any]:
         "buttons": {
             "cached": _("KV cache"),
             "backward": _("Backward"),
+            "forward": _("Back to the forward pass"),
             "drafts": _("Drafts"),
             "write": _("Keep writing"),
             "play": _("Play or pause (Space)"),

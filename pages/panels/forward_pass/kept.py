@@ -3,7 +3,7 @@
 from blocks.inspection.scene_layers import CacheFacts
 from blocks.inspection.scene_moves import MoveKind
 from blocks.model.faults import N_
-from pages.panels.forward_pass.said import Telling, says_move
+from pages.panels.forward_pass.said import Telling
 from pages.ui.language import _, sentences
 
 TEMPLATES = {
@@ -31,14 +31,22 @@ TEMPLATES = {
 READS = N_(
     "“{token}” adds its key and value to the KV cache and reads those of the {n} tokens before it."
 )
+AT_END = N_(
+    "With a KV cache only “{token}” is computed: the keys (K) and values (V) of the {n} tokens "
+    "before it were kept."
+)
 
 
-def says_kept(told: Telling, cache: CacheFacts) -> str:
-    """One sentence about the last token of a pass whose cache holds all others."""
+def says_kept(told: Telling, cache: CacheFacts, else_says: str) -> str:
+    """What is said of the last token of a pass whose cache holds all others.
+
+    `else_says`: what is said of the move without a cache.
+    """
     move = told.facts.move
-    text = READS if move.kind is MoveKind.ATTEND else TEMPLATES.get(move.stage)
+    by_kind = {MoveKind.ATTEND: READS, MoveKind.CHOOSE: AT_END}
+    text = by_kind.get(move.kind) or TEMPLATES.get(move.stage)
     if text is None:
-        return says_move(told)
+        return else_says
     said = _(text).format(
         token=told.token,
         n=f"{cache.n_kept:,}",
@@ -46,7 +54,7 @@ def says_kept(told: Telling, cache: CacheFacts) -> str:
         scores=f"{cache.n:,}",
         pairs=f"{cache.n_pairs:,}",
     )
-    return sentences(said, says_move(told)) if move.kind is MoveKind.ATTEND else said
+    return sentences(said, else_says) if move.kind is MoveKind.CHOOSE else said
 
 
 def says_how_large(cache: CacheFacts) -> str:

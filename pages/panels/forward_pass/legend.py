@@ -28,7 +28,10 @@ BACK = {
     "logits": N_("loss: the predicted probabilities, against the word that came"),
 }
 DRAFTED = {"logits": N_("vocabulary: the last word and each draft make a next word")}
-KEPT = N_("framed, with the KV cache on: keys and values of each token, which are kept")
+KEPT = N_(
+    "KV cache: the key (k) and value (v) of every token are kept; only the last token is computed"
+)
+BAND = N_("gray: layers drawn as one, with the mean of their attention; tap to open them")
 STATE = N_("{mixer}: a state is handed on from token to token")
 
 
@@ -45,6 +48,7 @@ def legend(asked: Asked, seen: Scene) -> Iterator[tuple[str, str]]:
             yield part, _(text).format(mixer=terms.option(config.token_mixer))
     if keeps_a_cache(asked.run) and not (asked.is_back or asked.n_drafted):
         yield "kept", _(KEPT)
+    yield "band", _(BAND)
 
 
 def zone_names() -> dict[str, str]:

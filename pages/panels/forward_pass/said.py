@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from blocks.inspection.scene_facts import MoveFacts
 from blocks.inspection.scene_moves import CROSS, Move, MoveKind
 from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.numbers import readable
@@ -42,16 +43,16 @@ NAMES = {
 }
 PROJECTED = {
     "q": N_(
-        "For every token, each of the {of} heads computes a query of {n} numbers: what the "
-        "token looks for."
+        "Each of the {of} heads computes a query of {n} numbers for every token, which says what "
+        "the token looks for."
     ),
     "k": N_(
-        "For every token, each of the {of} key heads computes a key of {n} numbers: what the "
-        "token can be found by."
+        "Each of the {of} key heads computes a key of {n} numbers for every token, by which the "
+        "token is found."
     ),
     "v": N_(
-        "For every token, each of the {of} value heads computes a value of {n} numbers: the "
-        "content that the token passes on."
+        "Each of the {of} value heads computes a value of {n} numbers for every token, which it "
+        "passes on to whoever reads from it."
     ),
 }
 
@@ -94,22 +95,6 @@ def short_name(run: Run, move: Move) -> str:
 
 def says_move(told: Telling) -> str:
     """One sentence with the numbers of this run."""
-    beside = _beside(told)
-    return sentences(_filled(told), *beside) if beside else _filled(told)
-
-
-def _beside(told: Telling) -> list[str]:
-    """What else happens in this model, and what of it is not drawn."""
-    config, stage = told.run.config, told.facts.move.stage
-    said = []
-    if stage == "q" and config.turns(told.facts.move.layer or 0):
-        said.append(_("RoPE has rotated q and k by their positions."))
-    if stage == "head_out" and config.gate_width:
-        said.append(_("A gate has then decided how much of them is passed on."))
-    return said
-
-
-def _filled(told: Telling) -> str:
     facts, config = told.facts, told.run.config
     text = _(_template(told))
     return text.format(
@@ -147,122 +132,130 @@ def _template(told: Telling) -> str:
 
 
 OF_STATE = N_(
-    "What the state holds is projected to {d_model} numbers for each token and written to the"
-    " residual stream: RMS {after} at “{token}”."
+    "What the state holds becomes {d_model} numbers for each token, which are written to the "
+    "residual stream."
 )
 OF_STAGES = {
     "expert_hidden": N_(
-        "Only the chosen experts compute. Their hidden features stand side by side, the first "
-        "choice first; {n} of {of} are above 0 at “{token}”."
+        "Only the chosen experts compute: {n} of their {of} hidden features respond to “{token}”."
     ),
     "kv_latent": N_(
-        "Keys and values of all heads are computed from {n} numbers per token; only these are"
-        " cached (RMS {after} at “{token}”)."
+        "Keys and values of all heads are computed from {n} numbers per token, so only these have "
+        "to be cached."
     ),
-    "stays": N_(
-        "α tells how much of its matrix each of the {n} heads keeps at each token, from 0 to "
-        "1 (RMS {after} at “{token}”)."
-    ),
-    "writes": N_(
-        "β tells how much of each token's value is written under its key, from 0 to 1 (RMS "
-        "{after} at “{token}”)."
-    ),
+    "stays": N_("α tells how much of its memory each of the {n} heads keeps at each token."),
+    "writes": N_("β tells how much of each token's value is written into the memory."),
     "state_size": N_(
-        "Each of the {n} heads keeps one matrix for everything read so far. The drawing shows"
-        " its size, √Σ S², after each token (RMS {after} after “{token}”)."
+        "Each of the {n} heads keeps one matrix as its memory of all that was read; drawn is its "
+        "size, √Σ S², after each token."
     ),
-    "read": N_(
-        "The queries read from the matrices. This is the result after norm and gate: RMS "
-        "{after} at “{token}”."
-    ),
+    "read": N_("The queries read from this memory what each token needs."),
 }
 NOTHING_MASKED = N_("The mask rules out no pair here: every token may see every other one.")
 NO_RESIDUAL = N_(
-    "This model has no residual connection, so what was written replaces the stream (RMS "
-    "{after} at “{token}”)."
+    "This model has no residual connection, so what was written replaces the numbers that the "
+    "tokens had."
 )
+SIZE = N_("The numbers of “{token}” now have an RMS (root mean square) of {after}.")
 TEMPLATES = {
-    MoveKind.EMBED: N_("Each of the {tokens} tokens enters as {d_model} numbers of its own."),
+    MoveKind.EMBED: N_(
+        "Each of the {tokens} tokens becomes a row of {d_model} numbers, with which the model can "
+        "calculate."
+    ),
     MoveKind.POSITION: N_(
-        "A vector for each position is added, so that word order can matter: at “{token}” the RMS "
-        "goes from {before} to {after}."
+        "Numbers for each position are added, so that the model knows which token stands where."
     ),
     MoveKind.NORM: N_(
-        "The norm brings every token to a similar size: the numbers of “{token}” had an RMS (root "
-        "mean square) of {before} and now have {after}."
+        "The norm brings the numbers of every token to a similar size, so that none drowns the "
+        "others."
     ),
     MoveKind.SCORES: N_(
-        "Each query is multiplied by each key, and the scaled product is the score. In head "
-        "{head}, the score of “{token}” and “{key}” is {number}."
+        "Each query is compared with each key: in head {head}, the score of “{token}” and “{key}” "
+        "is {number}."
     ),
-    MoveKind.MASK: N_("The mask rules out {n} of {of} pairs: these scores become −∞."),
+    MoveKind.MASK: N_(
+        "The mask rules out {n} of {of} pairs: these scores become −∞, and nothing is read there."
+    ),
     MoveKind.SOFTMAX: N_(
-        "The softmax turns each row of scores into weights that sum to 1. In head {head}, "
-        "“{token}” gives most weight to “{key}”: {share}."
+        "The scores of each row become weights that add up to 100%: in head {head}, “{token}” "
+        "gives “{key}” the most, {share}."
     ),
     MoveKind.MIX: N_(
-        "Each token mixes the values in these proportions. In head {head}, {n} of {of} tokens"
-        " receive 90% of the attention that “{token}” pays."
+        "Each token collects the values in these proportions: in head {head}, {n} of {of} tokens "
+        "supply 90% of what “{token}” collects."
     ),
     MoveKind.JOIN: N_(
-        "The {of} heads are joined and projected to {d_model} numbers for each token. This is what "
-        "attention writes: RMS {after} at “{token}”."
+        "What the {of} heads have collected is put together into {d_model} numbers for each token."
     ),
     MoveKind.ATTEND: N_(
-        "Tokens read from each other. Averaged over the heads of this layer, “{token}” reads most "
-        "from “{key}”: {share}."
+        "Tokens read from each other to learn what stands around them: “{token}” reads most from "
+        "“{key}” ({share})."
     ),
     MoveKind.CARRY: N_(
-        "{mixer} hands a state on from each token to the next; no token reads from another "
-        "directly. What is written has an RMS of {after} at “{token}”."
+        "{mixer} hands a memory on from each token to the next; no token reads from another "
+        "directly."
     ),
     MoveKind.ROUTE: N_(
-        "The router scores how well each of {of} experts suits each token: “{token}” prefers "
-        "expert {expert} ({share})."
+        "The router finds the experts that suit each token: “{token}” prefers expert {expert} "
+        "({share})."
     ),
     MoveKind.SEND: N_(
-        "Each token is sent to only a few experts: “{token}” to {n} of {of}, and the output "
-        "of expert {expert} counts most ({share})."
+        "Each token is sent to only a few experts, which saves work: “{token}” to {n} of {of}, "
+        "above all to expert {expert} ({share})."
     ),
     MoveKind.COMPRESS: N_(
-        "Latent attention reduces the {d_model} numbers of each token to {n} (RMS {after} at "
-        "“{token}”). All heads share them."
+        "Latent attention squeezes the {d_model} numbers of each token into {n}, which all heads "
+        "share."
     ),
     MoveKind.STATE: N_(
-        "The state has {n} numbers. At each token it keeps a part of what it was and takes in "
-        "something new: its RMS after “{token}” is {after}."
+        "The memory has {n} numbers: at each token it keeps a part of what it was and takes in "
+        "something new."
     ),
     MoveKind.WIDEN: N_(
-        "Now each token is processed alone: its {d_model} numbers become {of} hidden "
-        "features, of which {n} are above 0 at “{token}”."
+        "Now each token is worked on alone: of {of} hidden features, {n} respond to “{token}”."
     ),
     MoveKind.NARROW: N_(
-        "These are projected back to {d_model} numbers, the output of the feed-forward layer,"
-        " with an RMS of {after} at “{token}”."
+        "From the features that respond, {d_model} numbers are computed for each token: what the "
+        "model adds of its own."
     ),
-    MoveKind.FEED: N_(
-        "Each token passes through the feed-forward layer alone, which writes an RMS of {after} at "
-        "“{token}”."
-    ),
+    MoveKind.FEED: N_("Now each token is worked on alone, with the same weights for all of them."),
     MoveKind.ADD: N_(
-        "What was written is added to the residual stream: at “{token}” its RMS goes from {before} "
-        "to {after}."
+        "This is added to the numbers that each token had, so that nothing of them is lost."
     ),
 }
+
+
+def says_more(told: Telling) -> str:
+    """How large the numbers are now, and what else happens in this model; empty without either."""
+    config, stage, after = told.run.config, told.facts.move.stage, told.facts.after
+    said = [_(SIZE).format(token=told.token, after=readable(after))] if after else []
+    if stage == "q" and config.turns(told.facts.move.layer or 0):
+        said.append(_("RoPE has rotated q and k by their positions."))
+    if stage == "head_out" and config.gate_width:
+        said.append(_("A gate has then decided how much of them is passed on."))
+    return sentences(*said)
+
+
+def says_guess(run: Run, layer: int, guess: str, share: str, token: str) -> str:
+    """What the model would say after a layer."""
+    text = _("After layer {layer} the best guess for the next word is “{guess}” ({share}).")
+    if run.config.architecture is not Architecture.GPT:
+        text = _("After layer {layer} the model would put “{guess}” at “{token}” ({share}).")
+    return text.format(layer=from_one(layer), guess=guess, share=share, token=token)
 
 
 def says_logits(after: str, first: str, logit: str, vocab_size: int) -> str:
     """How the last stream is compared with the vocabulary."""
     text = _(
-        "The final vector of “{token}” is compared with each of the {n} tokens of the "
-        "vocabulary. “{first}” gets the largest logit: {logit}."
+        "The last row, that of “{token}”, is compared with all {n} tokens of the vocabulary: "
+        "“{first}” gets the highest score (logit), {logit}."
     )
     return text.format(token=after, first=first, logit=logit, n=f"{vocab_size:,}")
 
 
 def says_probabilities(first: str, second: str, shares: tuple[str, str], is_random: bool) -> str:
     """What the softmax makes of the logits."""
-    text = _("The softmax turns logits into probabilities: “{first}” {one}, then “{second}” {two}.")
+    text = _("The scores become probabilities: “{first}” {one}, then “{second}” {two}.")
     said = text.format(first=first, second=second, one=shares[0], two=shares[1])
     if not is_random:
         return said

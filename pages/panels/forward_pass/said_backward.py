@@ -24,40 +24,37 @@ class Telling:
 
 TEMPLATES = {
     MoveKind.EMBED: N_(
-        "The gradient arrives at the embeddings: RMS {size} at “{token}”. A training step moves "
-        "each of them a little against its gradient."
+        "The gradient has reached the words: a training step moves each number of “{token}” a "
+        "little against its gradient."
     ),
     MoveKind.NORM: N_(
-        "This is the gradient of the norm's output, collected from all parts that read it: "
-        "RMS {size} at “{token}”."
+        "The gradients of all parts that read from the norm are collected at “{token}” and handed "
+        "on."
     ),
     MoveKind.PROJECT: N_(
-        "The gradient of the {name} of each head: RMS {size} at “{token}” in head {head}. "
-        "It leads back through the projection."
+        "In head {head}, the gradient of the {name} leads back to the numbers that they were "
+        "computed from."
     ),
     MoveKind.SCORES: N_(
-        "Back through the softmax: the loss would fall fastest if, in head {head}, “{token}” "
-        "gave more weight to “{key}”; its gradient with respect to that score is {number}."
+        "In head {head}, the error would fall fastest if “{token}” gave more weight to “{key}”: "
+        "the gradient of that score is {number}."
     ),
     MoveKind.SOFTMAX: N_(
-        "The gradient of each attention weight tells how well the value behind it serves the "
-        "words to come: below 0, more of that value would lower the loss."
+        "The gradient of each attention weight tells how useful the value behind it is: below 0, "
+        "more of it would lower the error."
     ),
-    MoveKind.MIX: N_(
-        "Back through the output projection, each head gets the gradient of its own part: RMS "
-        "{size} at “{token}” in head {head}."
-    ),
+    MoveKind.MIX: N_("Each head gets the gradient of its own part, here of head {head}."),
 }
 TWO_PARTS = N_(
-    "Two gradients meet here and are added: RMS {straight} comes straight along the residual "
-    "stream, {through} through the part that read it. Together they have {size} at “{token}”."
+    "Two gradients meet here and are added: one comes straight along the residual stream (size "
+    "{straight}), one through the part that read it ({through})."
 )
 WRITTEN = N_(
-    "A sum passes its gradient on unchanged, to the stream and to the part that wrote into "
-    "it: RMS {size} at “{token}”."
+    "A sum hands its gradient on unchanged, to the stream and to the part that wrote into it."
 )
+SIZE = N_("The gradient at “{token}” has an RMS (root mean square) of {size}.")
 WRITES = {MoveKind.JOIN, MoveKind.ATTEND, MoveKind.CARRY, MoveKind.NARROW, MoveKind.FEED}
-ONE = N_("The gradient of this stage ({name}) has an RMS of {size} at “{token}”.")
+ONE = N_("This is the gradient of {name}: how the error would change with each of its numbers.")
 
 
 def says_back(told: Telling) -> str:
@@ -75,29 +72,42 @@ def says_back(told: Telling) -> str:
         key=told.key,
         name=told.name,
         head=from_one(told.head),
-        size=readable(facts.size),
         straight=readable(facts.straight or 0.0),
         through=readable(facts.through or 0.0),
         number=readable(facts.number).replace("-", "−"),
     )
 
 
+def says_size(told: Telling) -> str:
+    """How large the gradient is."""
+    return _(SIZE).format(token=told.token, size=readable(told.facts.size))
+
+
 def says_loss(facts: LossFacts, after: str, target: str) -> str:
-    """What the step asks for."""
-    text = _(
-        "A training step asks for the word that really comes. After “{after}” this is “{target}”, "
-        "which got {share}. The loss is the mean of −log of that share over {n} words: {loss} nats."
+    """What backward is for, and what this training step asks for."""
+    asks = _(
+        "Training asks of every number in the model whether the error would have been smaller had "
+        "that number been a little larger; the answer is its gradient."
     )
-    share, loss = percent(facts.share), readable(facts.loss)
-    return text.format(after=after, target=target, share=share, n=facts.n_asked, loss=loss)
+    text = _(
+        "In the marked row the text goes on after “{after}” with “{target}”, which the model gave "
+        "{share}: the smaller this share, the larger the error (the loss)."
+    )
+    share = percent(facts.share)
+    return sentences(asks, text.format(after=after, target=target, share=share))
+
+
+def says_loss_exactly(facts: LossFacts) -> str:
+    """The number that is to fall."""
+    text = _("The loss is the mean of −log of this share over {n} words: {loss} nats.")
+    return text.format(n=facts.n_asked, loss=readable(facts.loss))
 
 
 def says_logits(facts: LossFacts, target: str) -> str:
     """Where the gradient begins."""
     text = _(
-        "The gradient of a logit is its probability, less 1 for the right word, divided by the {n} "
-        "words: {number} for “{target}”."
+        "A higher score for “{target}” would lower the error (its gradient is {number}, below 0); "
+        "a higher score for any other word would raise it."
     )
     number = readable(float(facts.gradients[0])).replace("-", "−")
-    said = text.format(n=facts.n_asked, number=number, target=target)
-    return sentences(said, _("Below 0, more would lower the loss."))
+    return text.format(number=number, target=target)

@@ -39,7 +39,12 @@ def _how(facts: CellFacts, config: ModelConfig) -> str:
     if facts.is_masked and facts.move.kind is MoveKind.SOFTMAX:
         return _("exp(−∞) = 0: a masked key gets no weight at all.")
     if facts.softmax is not None:
-        text = "exp({score} − {largest}) / Σ = {exp} / {total} = **{exact}**"
+        text = _(
+            "exp({score} − {largest}) / Σ = {exp} / {total} = **{exact}**. The score of this pair "
+            "is {score}, the largest of its row {largest}. The function exp turns every score "
+            "into a positive number, and Σ is the sum of these, so that the weights of a row add "
+            "up to 1."
+        )
         names = ("score", "largest", "exp", "total")
         return text.format(**{n: number(getattr(facts.softmax, n)) for n in names}, exact=exact)
     if facts.summed is not None and facts.move.kind is MoveKind.SCORES:

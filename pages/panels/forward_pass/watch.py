@@ -28,7 +28,7 @@ from pages.ui.explain import note
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.inputs import current_run, shorten
-from pages.ui.language import _, current_language, literal, sentences
+from pages.ui.language import _, current_language, sentences
 
 AT_END = {"zoom": "model", "moment": "", "head": 0, "cell": None, "cached": False}
 OF_HEADS = (MoveKind.PROJECT, MoveKind.SCORES, MoveKind.SOFTMAX, MoveKind.MIX)
@@ -71,15 +71,15 @@ def picture(run: Run) -> None:
     is_pair = pair is not None and pair.b == run and fits(pair.a)
     if is_pair and pair:
         st.markdown("**B**")
-    told = {
+    told: dict[str, Any] = {
         **{"writes": _may_grow(run) and not is_back, "sends": True},
         **{"pair": "b" if is_pair else "", "drafts": not is_back and ghosts.can_draft(run)},
     }
+    if cell := moving.chosen_cell():
+        told["written"] = written_out(asked, head, cell)
     moving.moving_picture(partial(_message, asked, head, told), _write)
     if is_pair and pair:
         a_in_step(pair, layer, head, is_back)
-    if cell := moving.chosen_cell():
-        written_out(asked, head, cell)
     note(sentences(how_to_read(is_back), says_sinks(run)))
     what_is_drawn(asked)
 
@@ -110,9 +110,7 @@ def a_in_step(pair: beside.Beside, layer: int, head: int, is_back: bool) -> None
     opened = scenes.opened_layers(run, own)
     asked = Asked(run, opened, labelled.pinned_token(run), is_back and can_learn(run))
     st.markdown(f"**A** · {beside.name_of_a()}")
-    told = {"writes": False, "sends": False, "pair": "a"}
-    place = {"place_id": 0, "place": AT_END}
-    moving.beside(_message(asked, min(head, run.config.n_heads - 1), told, place))
+    moving.beside(_alone(asked, min(head, run.config.n_heads - 1), "a"))
 
 
 def what_to_take(run: Run) -> None:
@@ -124,24 +122,24 @@ def _file(run: Run) -> str:
     asked = Asked(
         run, scenes.opened_layers(run, labelled.selected_layer(run)), labelled.pinned_token(run)
     )
-    told = {"writes": False, "sends": False, "pair": ""}
-    place = {"place_id": 0, "place": AT_END}
-    made = _message(asked, labelled.selected_head(run), told, place)
-    title = _("One pass, from the sentence to the next word")
+    made = _alone(asked, labelled.selected_head(run), "")
+    title = _("From the sentence to the next word")
     return page_file.whole(
         title, (f"<h1>{html.escape(title)}</h1>", moving.as_html(made)), current_language()
     )
 
 
-def written_out(asked: Asked, head: int, cell: tuple[str, int, int]) -> None:
+def written_out(asked: Asked, head: int, cell: tuple[str, int, int]) -> dict[str, str] | None:
     """The number that the reader has zoomed to, as arithmetic."""
-    seen = scene_of(asked)
+    seen, (path, row, column) = scene_of(asked), cell
     if asked.is_back:
-        facts = back_cell(seen, cell[0], head, *cell[1:])
+        facts = back_cell(seen, path, head, row, column)
     else:
-        facts = cell_facts(seen, cached.model(asked.run), cell[0], head, *cell[1:])
-    if facts is not None:
-        st.markdown(says_cell(facts, _place(asked.run, facts), asked.run.config))
+        facts = cell_facts(seen, cached.model(asked.run), path, head, row, column)
+    if facts is None:
+        return None
+    text = says_cell(facts, f"**{_place(asked.run, facts)}**", asked.run.config)
+    return {"cell": f"{path}:{row},{column}", "text": text}
 
 
 def _place(run: Run, facts: CellFacts) -> str:
@@ -150,10 +148,10 @@ def _place(run: Run, facts: CellFacts) -> str:
     rows = labels["encoder" if move.stage in ("cross_k", "cross_v") else move.stack]
     column = _("feature {n}").format(n=from_one(facts.column))
     if move.kind in (MoveKind.SCORES, MoveKind.SOFTMAX):
-        column = literal(labels[keys_of(move)][facts.column])
+        column = labels[keys_of(move)][facts.column]
     is_head = move.kind in OF_HEADS
     head = _("head {n}").format(n=from_one(facts.head)) if is_head else ""
-    return " · ".join(filter(None, (said.title(run, move), head, literal(rows[facts.row]), column)))
+    return " · ".join(filter(None, (said.title(run, move), head, rows[facts.row], column)))
 
 
 def how_to_read(is_back: bool) -> str:
@@ -165,8 +163,7 @@ def how_to_read(is_back: bool) -> str:
             "Each square is a gradient: how fast the loss would rise with that number. Blue is "
             "above 0, orange below."
         )
-    rms = _("RMS (root mean square) says how large the numbers of a token are.")
-    return sentences(text, keys, rms)
+    return sentences(text, keys)
 
 
 def says_sinks(run: Run) -> str:
@@ -174,20 +171,23 @@ def says_sinks(run: Run) -> str:
     if not (found := sinks_of(run)):
         return ""
     text = _(
-        "Lines from {tokens} are drawn pale, because their values or the attention on them "
-        "outweigh all others and would hide the other lines."
+        "Most of the attention goes to {tokens}, whatever the text says; lines from there are "
+        "drawn pale, and the width of the others is relative to the strongest of them."
     )
     return text.format(tokens=sinks.names(run, found))
 
 
+def _alone(asked: Asked, head: int, pair: str) -> bytes:
+    told = {"writes": False, "sends": False, "pair": pair}
+    return _message(asked, head, told, {"place_id": 0, "place": AT_END})
+
+
 def _message(asked: Asked, head: int, told: Mapping[str, Any], place: dict[str, Any]) -> bytes:
-    words = head_of(asked, head, current_language())
-    return message(numbers_of(asked), {**words, **place, **told})
+    return message(_numbers(asked), {**head_of(asked, head, current_language()), **place, **told})
 
 
 @lru_cache(maxsize=64)
-def numbers_of(asked: Asked) -> Packed:
-    """All numbers of it, packed."""
+def _numbers(asked: Asked) -> Packed:
     return packed(scene_of(asked))
 
 
