@@ -23,7 +23,7 @@ def test_the_pass_is_played_dragged_through_and_opened_down_to_a_number(reader: 
     page = reader.load(f"{LINK}&zoom=head&moment=layers.1.head_out&layer=1&head=1")
     canvas, title = part(page, "canvas"), part(page, "title")
     expect(title).to_have_text("layer 2 · weighted values")
-    expect(part(page, "said")).to_contain_text("In head 2")
+    expect(part(page, "said")).to_contain_text("in head 2")
 
     box = canvas.bounding_box()
     canvas.hover(position={"x": box["width"] * 0.14, "y": box["height"] * 0.7})

@@ -30,7 +30,7 @@ from pages.panels.forward_pass.shown import (
     sinks_of,
 )
 from pages.ui import glossary, tokens
-from pages.ui.language import _, sentences
+from pages.ui.language import _, current_language, sentences
 from pages.ui.numbers import percent
 
 
@@ -52,7 +52,7 @@ def head_of(asked: Asked, head: int, language: str) -> dict[str, Any]:
         "layers": [*_layers(run)],
         **{"depth": [], "moved": []},
         **told,
-        "words": {**_words(), "glossary": _glossary(told, language)},
+        "words": {**_words(), "glossary": _glossary(told)},
         "legend": [*legend(asked, scene_of(asked))],
         "colors": {
             **palette.PART_COLORS,
@@ -186,10 +186,10 @@ def _end_said(run: Run, move: Move, ends: NextFacts | None) -> str | None:
     return said.says_probabilities(*both, shares, not run.weights)
 
 
-def _glossary(told: dict[str, Any], language: str) -> dict[str, Any]:
+def _glossary(told: dict[str, Any]) -> dict[str, Any]:
     """The words of the field that are said, each with its sentence."""
     texts = [text for move in told["moves"] for text in (move["title"], move["says"])]
-    used = glossary.used_in(tuple(texts), language)
+    used = glossary.used_in(tuple(texts), current_language())
     return {"title": _("Words"), "words": [glossary.in_bold(word) for word in used]}
 
 
