@@ -24,7 +24,7 @@ from pages.panels.efficiency.shared import (
     trained_models,
     ways_to_trained,
 )
-from pages.ui import panel, words
+from pages.ui import panel, present, words
 from pages.ui.frame import counted_run, show_page, subtitle
 from pages.ui.language import say_fault
 from pages.ui.panel import Panel
@@ -41,7 +41,8 @@ def body() -> None:
     subtitle(words.counted(words.of_any_text, run))
     stored_rounded(run)
     shown_variant(run)
-    score_text.choice(run)
+    with present.aside():
+        score_text.choice(run)
     if fault := score_text.fault(run):
         st.info(say_fault(fault), icon=":material/lightbulb:")
         trained_models("shrink")

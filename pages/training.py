@@ -2,6 +2,7 @@
 
 import pages.ui.entrance  # noqa: F401
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 import streamlit as st
@@ -45,8 +46,15 @@ def body() -> None:
         if not (run.state.is_active or is_all() or panel.opened(PANELS) in SETTINGS):
             with present.aside():
                 start_row()  # the next one; elsewhere it stands with its settings
-        panel.show(PANELS, run)
+        panel.show(in_order(run), run)
     runs().warm(link.value("device"))
+
+
+def in_order(run: TrainingRun) -> Sequence[Panel]:
+    """All panels: while it runs the curves first; once it has ended, what it writes."""
+    if not run.state.has_ended:
+        return PANELS
+    return sorted(PANELS, key=lambda each: each.name != "samples")
 
 
 @chooses()

@@ -14,12 +14,16 @@ from blocks.training.series import Losses
 
 @dataclass(frozen=True)
 class Stair:
-    """A model after one more step; `losses`: held out, in nats per character, one a seed."""
+    """A model after one more step; `losses`: held out, in nats per character, one a seed.
+
+    `text`: what the model of the first seed writes.
+    """
 
     name: str
     config: ModelConfig
     parameters: int
     losses: Losses
+    text: str = ""
 
     @property
     def loss(self) -> float:
@@ -46,6 +50,12 @@ class StaircaseFacts:
         """The step that lowers it most."""
         return max(self.gains, key=self.gains.__getitem__)
 
+    @property
+    def useless(self) -> tuple[str, ...]:
+        """The steps that lower it by no more than the seeds of a model differ, or raise it."""
+        spread = {s.name: max(s.losses) - min(s.losses) for s in self.stairs}
+        return tuple(name for name, gain in self.gains.items() if gain <= spread[name])
+
 
 @lru_cache(maxsize=1)
 def staircase_facts() -> StaircaseFacts | None:
@@ -53,9 +63,16 @@ def staircase_facts() -> StaircaseFacts | None:
     series = staircase.SERIES
     if (runs := series.complete()) is None:
         return None
+    texts = series.texts()
     return StaircaseFacts(
         stairs=tuple(
-            Stair(name, config, total_parameters(config), tuple(loss for (loss,) in runs[name]))
+            Stair(
+                name,
+                config,
+                total_parameters(config),
+                tuple(loss for (loss,) in runs[name]),
+                texts[name],
+            )
             for name, config in series.configs().items()
         ),
         recipe=series.recipe,

@@ -10,7 +10,7 @@ from torch import nn
 
 from blocks.model.config import ModelConfig
 from blocks.model.shipped import rows_in
-from blocks.training.events import Evaluation
+from blocks.training.events import Evaluation, Sample
 from blocks.training.loop import Training
 from blocks.training.recipe import Recipe
 from blocks.training.spec import TrainingSpec
@@ -44,17 +44,21 @@ class Series:
         for name, config in self.configs().items():
             for seed in self.seeds:
                 spec = self.spec_of(config, seed)
-                losses = [round(loss, DIGITS) for loss in self._losses(spec)]
+                found, text = self._learned(spec)
+                losses = [round(loss, DIGITS) for loss in found]
                 print(name, seed, *losses, flush=True)
-                yield {"name": name, "spec": spec.plain(), "losses": losses}
+                said = text if seed == self.seeds[0] else ""
+                yield {"name": name, "spec": spec.plain(), "losses": losses, "text": said}
 
-    def _losses(self, spec: TrainingSpec) -> Losses:
-        """Train one; NaN where it diverged."""
-        training, loss = Training(spec), float("nan")
+    def _learned(self, spec: TrainingSpec) -> tuple[Losses, str]:
+        """Train one: its losses, NaN where it diverged, and what it writes at the end."""
+        training, loss, text = Training(spec), float("nan"), ""
         for event in training.events():
             if isinstance(event, Evaluation) and event.step == spec.recipe.n_steps:
                 loss = event.held_out_loss
-        return self.measure(training.model, spec) if self.measure else (loss,)
+            elif isinstance(event, Sample):
+                text = event.text
+        return self.measure(training.model, spec) if self.measure else (loss,), text
 
     def write(self) -> None:
         """Train all, and put them into the file, one run a line."""
@@ -76,6 +80,12 @@ class Series:
             name: tuple(known[spec] for spec in specs if spec in known)
             for name, specs in wanted.items()
         }
+
+    def texts(self) -> dict[str, str]:
+        """What each model of the first seed wrote when it was trained, where the file holds it."""
+        rows = {TrainingSpec.from_plain(row["spec"]): row for row in rows_in(self.file)}
+        specs = {name: self.spec_of(each, self.seeds[0]) for name, each in self.configs().items()}
+        return {name: rows.get(spec, {}).get("text", "") for name, spec in specs.items()}
 
     def complete(self) -> dict[str, tuple[Losses, ...]] | None:
         """What is `learned`; None where a run of a model does not ship."""

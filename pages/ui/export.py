@@ -17,7 +17,7 @@ from blocks.export import activations, notebook_of
 from blocks.observe.run import Run
 from blocks.weights.pocket import pocket_names
 from pages.figures.described import described
-from pages.ui import cached, page_file
+from pages.ui import cached, page_file, present
 from pages.ui.file_names import INSIDE, file_stem
 from pages.ui.language import _, bracketed, current_language, translation
 
@@ -95,18 +95,22 @@ def take_run(run: Run, panel: str, title: str) -> None:
 
 
 def download(name: str, make: Callable[[], Data], mime: str) -> None:
-    """A button that saves a file, made when it is pressed; both say what is inside."""
+    """A button that saves a file, made when it is pressed; both say what is inside.
+
+    It waits in the sidebar before a class.
+    """
     stem, kind = name.rsplit(".", 1)
     inside = _(INSIDE[name]) if name in INSIDE else ""
-    st.download_button(
-        bracketed(inside, kind.upper()) if inside else name,
-        as_this_reader(make),
-        file_name=f"{file_stem(inside or stem)}.{kind}",
-        mime=mime,
-        key=f"save_{stem}_{kind}",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    with present.aside():
+        st.download_button(
+            bracketed(inside, kind.upper()) if inside else name,
+            as_this_reader(make),
+            file_name=f"{file_stem(inside or stem)}.{kind}",
+            mime=mime,
+            key=f"save_{stem}_{kind}",
+            icon=":material/download:",
+            on_click="ignore",
+        )
 
 
 def as_this_reader(make: Callable[[], Data]) -> Callable[[], Data]:

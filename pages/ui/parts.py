@@ -272,8 +272,8 @@ class Html(Item):
         return given.made(self.facts, self.make)
 
     def draw(self, given: Given) -> None:
-        """As they are."""
-        with st.container(key=self.key):
+        """As they are; in front of a class, who sees the picture, in the sidebar."""
+        with present.aside(), st.container(key=self.key):
             st.html(self._made(given))
 
     def parts(self, given: Given) -> Iterator[Part]:

@@ -20,6 +20,8 @@ def test_every_run_that_is_shown_ships_and_the_steps_go_down_as_the_seeds_differ
     assert [stair.name for stair in facts.stairs] == [*staircase.STEPS]
     assert all(len(stair.losses) == len(facts.seeds) for stair in facts.stairs)
     assert sum(facts.gains.values()) == pytest.approx(facts.stairs[0].loss - facts.stairs[-1].loss)
+    assert all(stair.text.startswith("of the implement") for stair in facts.stairs)
+    assert facts.useless == ("feed_forward",)
     assert all(differing(a.config, b.config) for a, b in pairwise(facts.stairs))
     found = lengths_facts()
     assert {each.kind for each in found.kinds} == {*PositionKind}
@@ -54,3 +56,4 @@ def test_a_run_that_is_written_is_read_again(series, name, n, tmp_path, monkeypa
     assert len(losses) == n and all(0 < loss < 30 for loss in losses)
     other = replace(own, recipe=own.recipe.replace(learning_rate=1e-3))
     assert other.learned() == {name: ()}
+    assert len(own.texts()[name]) > 16 and other.texts() == {name: ""}

@@ -110,6 +110,14 @@ def test_a_run_is_found_by_its_link_in_another_session_and_language():
         assert len(figure(other, "loss")["data"][1]["x"]) == 3
 
 
+def test_a_training_that_has_ended_shows_first_what_it_wrote_before_and_after():
+    before = finished(task="text", task_seq_len=16, n_steps=4)
+    at = opened(PAGE, run=run_of(before).id)
+    assert_works(at)
+    order = ["What it writes", "**After 0 steps**", "**After 4 steps**", "Is it learning?"]
+    assert sorted(order, key=said(at).index) == [order[0], order[3], order[1], order[2]]
+
+
 def test_another_session_sees_nothing_without_the_link():
     run_id = run_of(finished()).id
     other = opened(PAGE, **SHORT)

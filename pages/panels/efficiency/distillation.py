@@ -36,7 +36,7 @@ from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, band, line
 from pages.panels.efficiency import keeping, shared
 from pages.panels.efficiency.teaching import TEACHING_FIELDS, chosen, chosen_teacher, teacher_of
-from pages.ui import link, starts, words
+from pages.ui import link, present, starts, words
 from pages.ui.chart import show
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
@@ -57,6 +57,7 @@ CODE = (
     distillation.attention_loss,
     distillation.relation,
 )
+ROOM = 390  # pixels of the picture before a class, below five lines
 N_LIVE = 2  # seeds that are trained while somebody waits
 WAY_NAMES = {
     Way.TAUGHT: N_("with the teacher"),
@@ -201,8 +202,10 @@ def what_a_teacher_adds(run: Run) -> None:
         return
     picture = st.container()  # above what is set, which would push it off a phone's screen
     weights = starts.original(run.weights)
-    size, how = chosen(weights)
-    model, teaching = starts.calibrated(weights), Teaching(teacher=chosen_teacher(weights), how=how)
+    with present.aside():
+        size, how = chosen(weights)
+        teaching = Teaching(teacher=chosen_teacher(weights), how=how)
+    model = starts.calibrated(weights)
     if faults := [*teacher_faults(model, teaching.teacher)]:
         refused(faults[0], "mend_teacher")
         way(_("Use the current model as teacher"), "shown_teaches", teacher="")
@@ -220,11 +223,12 @@ def what_a_teacher_adds(run: Run) -> None:
         refused(faults[0], "mend_teaching")
         return
     _compared(weights, size, teaching, place, picture)
-    switch("train_students", _("Train the students here"))
-    with keeping.row(_("**Keep a student**")):
-        keeping.n_updates("student_updates")
-        keeping.start_button(_("Train a student with the teacher"), spec, key="student")
-    keeping.watched_one(spec, key="student")
+    with present.aside():
+        switch("train_students", _("Train the students here"))
+        with keeping.row(_("**Keep a student**")):
+            keeping.n_updates("student_updates")
+            keeping.start_button(_("Train a student with the teacher"), spec, key="student")
+        keeping.watched_one(spec, key="student")
 
 
 def _cannot_be(fault: Fault) -> None:
@@ -257,7 +261,7 @@ def _compared(
     with place:
         say(says_distillation, *at, facts=facts_of)
     with picture:
-        show(losses, *at, facts=facts_of, key="students")
+        show(losses, *at, facts=facts_of, key="students", room=ROOM)
     note(says_how(facts_of(*at), is_recorded=is_recorded))
     _in_numbers(facts_of(*at))
 

@@ -17,7 +17,7 @@ from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
 from pages.panels.efficiency import made, score_text, shared
 from pages.panels.efficiency.own_pruning import CRITERION_NAMES, prune_your_own
-from pages.ui import link, starts
+from pages.ui import link, present, starts
 from pages.ui.chart import show
 from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
@@ -136,16 +136,18 @@ def _lines(run: Run) -> None:
     """Recorded, or measured when the reader asks."""
     place = explained(("pruning",), CODE, key="pruning")
     names = PRUNED_NAMES
-    choose("taken_out", _("What to remove"), Pruned, label_of=lambda name: _(names[name]))
+    with present.aside():
+        choose("taken_out", _("What to remove"), Pruned, label_of=lambda name: _(names[name]))
     pruned = Pruned(link.value("taken_out"))
     weights = score_text.measured(run)
     order = facts_of.in_order(shared.whole(run).file.config, pruned)
     if not order:
         place.info(_("This model has too few of these to remove any."), icon=":material/lightbulb:")
         return
-    switch("measure_pruning", _("Measure {n} pruned models here").format(n=len(order)))
-    if not link.value("measure_pruning"):
-        shared.expected(run, ["", *(name for _criterion, name in order)])
+    with present.aside():
+        switch("measure_pruning", _("Measure {n} pruned models here").format(n=len(order)))
+        if not link.value("measure_pruning"):
+            shared.expected(run, ["", *(name for _criterion, name in order)])
     is_asked = link.value("measure_pruning")
     before = None if is_asked else recorded(weights)
     if not is_asked and before is None:

@@ -18,7 +18,7 @@ from pages.panels.efficiency import exemption, rounding_picture, score_text, sha
 from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.efficiency.rounded_score import what_it_still_can_do
-from pages.ui import link, phone, starts
+from pages.ui import link, phone, present, starts
 from pages.ui.chart import columns, show
 from pages.ui.choices import chooses
 from pages.ui.controls import choose, pick, slide, slider, switch
@@ -123,11 +123,12 @@ def what_rounding_loses(run: Run) -> None:
     if is_known:
         with place:
             say(says_rounding, *at, facts=rounding_facts)
-    chosen_way, onward = st.columns(2, vertical_alignment="bottom")
-    with chosen_way:
-        rounding_control()
-    with onward:
-        shared.way_to(how, _("Show this model on all pages"), "use_rounded")
+    with present.aside():
+        chosen_way, onward = st.columns(2, vertical_alignment="bottom")
+        with chosen_way:
+            rounding_control()
+        with onward:
+            shared.way_to(how, _("Show this model on all pages"), "use_rounded")
     exemption.exempt_controls(run, how)
     if not is_known:
         return
@@ -149,7 +150,8 @@ def what_rounding_loses(run: Run) -> None:
         )
     found = rounding_facts(*at)
     note(says_grid(found))
-    what_it_still_can_do(run, how)
+    with present.aside():
+        what_it_still_can_do(run, how)
     download("rounding.csv", lambda: found.rows.to_csv(index=False), "text/csv")
 
 

@@ -12,7 +12,7 @@ from pages.ui.fields import CHAT
 from pages.ui.frame import section
 from pages.ui.language import _, ngettext, sentences
 
-MOST_ROWS = 12  # of a table in front of a class
+MOST_ROWS = 9  # of a table in front of a class
 
 
 def read_tokens() -> pd.DataFrame:

@@ -302,6 +302,17 @@ def _more(recipe: Recipe) -> None:
         slider("decay_share", label, link.value("decay_share"), step=0.05)
 
 
+def says_learning(spec: TrainingSpec) -> str:
+    """What a training does, for who has never seen one."""
+    text = _(
+        "Training repeats three moves, here {n_steps:,} times: the model guesses, its guesses "
+        "are compared with what is right, and each of its {total:,} numbers (parameters) is "
+        "shifted a little so that the same guesses would be less wrong. The recipe sets how "
+        "large these shifts are."
+    )
+    return text.format(n_steps=spec.recipe.n_steps, total=n_parameters(spec))
+
+
 def what_is_learned() -> Callable[[], None]:
     """The task, how far it is practised, and a row of it."""
     asked = wanted()
@@ -331,6 +342,8 @@ def how_it_is_learned() -> Callable[[], None]:
     recipe, _faults = wanted_recipe()
     known = RECIPE_TABLE[link.value("recipe")]
     with explained(("optimizers", "schedule"), code, key="recipe_set"):
+        if (spec := wanted().spec) is not None:
+            st.markdown(says_learning(spec))
         choose("recipe", _("Starting recipe"), RECIPES)
     note(_("{said}.").format(said=bracketed(_(known.title), known.source)))
     knobs, plan = _beside_its_plan()[:: 1 if present.is_on() else -1]

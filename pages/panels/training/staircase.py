@@ -1,7 +1,9 @@
 """From a bigram to a GPT in seven steps: the loss of each, and a link that trains it."""
 
+from math import exp
 from typing import cast
 
+import pandas as pd
 import streamlit as st
 
 from blocks.inspection import staircase
@@ -9,15 +11,16 @@ from blocks.inspection.staircase import Stair, StaircaseFacts
 from blocks.training import staircase as steps
 from pages.panels.training import staircase_picture
 from pages.panels.training.staircase_picture import NAMES
-from pages.ui import link, starts, words
+from pages.ui import chips, link, present, starts, words
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.fields import CONFIG
-from pages.ui.language import _, enumeration
+from pages.ui.language import _, enumeration, sentences
 from pages.ui.readers import as_text
 from pages.ui.said import say
 
 PRESET, RECIPE = "gpt2-small", "baseline"
+ROOM = 430  # pixels of the picture before a class, below four lines
 
 
 def staircase_facts() -> StaircaseFacts:
@@ -26,20 +29,37 @@ def staircase_facts() -> StaircaseFacts:
 
 
 def says_staircase(facts: StaircaseFacts) -> str:
-    """From where to where the loss falls, and which step brings most of it."""
+    """From where to where the loss falls, and which step brings most and which nothing."""
     first, last = facts.stairs[0], facts.stairs[-1]
     text = _(
-        "Seven steps lower the loss from {first:.2f} nats per character ({a}) to {last:.2f} ({b}). "
-        "The largest single step is “{largest}”, which lowers it by {gain:.2f}."
+        "The {a} sees only the current character; when it predicts the next one, it is as "
+        "uncertain as if it chose among {n_first:.0f} equally likely characters (a loss of "
+        "{first:.2f} nats, the natural logarithm of that number). After {n} more steps ({b}), it "
+        "chooses among {n_last:.0f} ({last:.2f} nats). The step that helps most, “{largest}”, "
+        "lowers the loss by {gain:.2f}."
     )
-    return text.format(
+    said = text.format(
+        n=len(facts.gains),
+        n_first=exp(first.loss),
         first=first.loss,
         a=_(NAMES[first.name]),
+        n_last=exp(last.loss),
         last=last.loss,
         b=_(NAMES[last.name]),
         largest=_(NAMES[facts.largest]),
         gain=facts.gains[facts.largest],
     )
+    return sentences(said, _says_useless(facts))
+
+
+def _says_useless(facts: StaircaseFacts) -> str:
+    """The steps that bring nothing by themselves."""
+    if not facts.useless:
+        return ""
+    text = _(
+        "The step “{names}” alone brings no gain larger than the difference between two seeds."
+    )
+    return text.format(names=enumeration(_(NAMES[name]) for name in facts.useless))
 
 
 def says_how(facts: StaircaseFacts) -> str:
@@ -79,11 +99,41 @@ def what_each_step_brings() -> None:
         return
     with place:
         say(says_staircase, facts=staircase_facts)
-    show(staircase_picture.losses, facts=staircase_facts, key="staircase_losses")
-    lang = link.as_query().get("lang")
-    with st.container(horizontal=True, gap="small", key="stairs"):
-        for i, stair in enumerate(staircase_facts().stairs, 1):
-            query = query_of(stair) | ({"lang": lang} if lang else {})
-            label = f"{i} · {_(NAMES[stair.name])}"
-            st.page_link("pages/training.py", label=label, query_params=query)
+    draw = staircase_picture.losses
+    show(draw, facts=staircase_facts, key="staircase_losses", room=ROOM)
+    if not present.is_on():
+        st.table(what_each_writes(staircase_facts()), hide_index=True)
+    with present.aside():
+        _links(staircase_facts())
     note(says_how(staircase_facts()))
+
+
+def _links(facts: StaircaseFacts) -> None:
+    """To each step, ready to be trained; a finished run goes with the reader."""
+    note(
+        _(
+            "Each link below sets the model and the training of one step. A run that you have "
+            "started is kept, and the browser's Back button brings back what you had set."
+        )
+    )
+    kept = {name: found for name, found in link.as_query().items() if name in ("lang", "run")}
+    with st.container(horizontal=True, gap="small", key="stairs"):
+        for i, stair in enumerate(facts.stairs):
+            label = f"{i} · {_(NAMES[stair.name])}"
+            values, _faults = link.read(query_of(stair) | kept)
+            with link.as_if(values):
+                query = link.as_query()  # as it stands in the address: Back leads here at once
+            st.page_link("pages/training.py", label=label, query_params=query)
+
+
+def what_each_writes(facts: StaircaseFacts) -> pd.DataFrame:
+    """A row a step: its loss and what its first model wrote when it was trained."""
+    rows = [
+        (
+            f"{i} · {_(NAMES[stair.name])}",
+            f"{stair.loss:.2f}",
+            chips.literally(" ".join(stair.text.split())),
+        )
+        for i, stair in enumerate(facts.stairs)
+    ]
+    return pd.DataFrame(rows, columns=[_("step"), _("loss"), _("what it writes")])

@@ -5,7 +5,7 @@ from blocks.model.faults import N_
 from pages.figures import marks, palette
 from pages.figures.theme import TITLE, Picture, Translate, figure
 
-HEIGHT, BOTTOM = 300, 84
+HEIGHT, BOTTOM = 300, 64
 NAMES = {
     "bigram": N_("bigram"),
     "one_head": N_("one head"),

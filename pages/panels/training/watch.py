@@ -270,6 +270,8 @@ def draw_curves(run_id: str) -> None:
     if run is None:
         return
     view, other = run.view(), compared(run)
+    if view.state.has_ended:
+        _learned(view)
     _curves(told(run, view, other), view, _steps(run, other))
 
 
@@ -278,6 +280,11 @@ def _state(run: TrainingRun, view: RunView) -> None:
     st.progress(view.progress, state_sentence(view, place))
     run_buttons(view)
     ended_note(run, view)
+    if not view.state.has_ended:
+        _learned(view)
+
+
+def _learned(view: RunView) -> None:
     said = says_learning(learning_facts(view), score_name(view))
     st.info(said, icon=":material/lightbulb:")
 
@@ -346,6 +353,8 @@ def draw_samples(run_id: str) -> None:
     if not samples:
         st.caption(_("The first results will appear here in a moment."))
         return
+    if len(samples) > 1 and not samples[0].answers:
+        _before_and_after(samples[0], samples[-1])
     with st.container(height=560, key="samples"):
         for sample in reversed(samples):
             st.caption(sample_sentence(sample))
@@ -353,3 +362,11 @@ def draw_samples(run_id: str) -> None:
                 st.table(answers_table(sample.answers), hide_index=True)
             else:
                 st.code(sample.text, language=None, wrap_lines=True)
+
+
+def _before_and_after(first: Sample, last: Sample) -> None:
+    """The reward of a training: what the same beginning is made into."""
+    for place, sample in zip(st.columns(2), (first, last), strict=True):
+        with place.container(border=True):
+            st.markdown(f"**{sample_sentence(sample)}**")
+            st.markdown(chips.literally(sample.text))
