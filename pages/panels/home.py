@@ -18,7 +18,7 @@ from pages.panels import contribution_graph_picture
 from pages.panels.gpt import growing, next_token_picture
 from pages.panels.gpt.next_token import next_facts
 from pages.panels.gpt.writing import AN_ANSWER
-from pages.panels.home_answer import what_it_hangs_on
+from pages.panels.home_answer import ROOM, what_it_hangs_on
 from pages.panels.home_words import in_three_sentences
 from pages.panels.legible import note_what_is_not_read
 from pages.ui import cached, glossary, labelled, link, present, tokens
@@ -129,6 +129,8 @@ def its_way(run: Run, token: int) -> None:
         return
     way, draw = (run, token, graph.least_share()), contribution_graph_picture.graph
     show(draw, *way, facts=graph.graph_facts, key="graph", on_click=pin, room=560)
+    if present.is_on():
+        return
     facts = graph.graph_facts(*way)
     left, right = st.columns([4, 1])
     with left:
@@ -159,11 +161,19 @@ def what_follows(run: Run) -> None:
     values, is_last = (run, token, AS_IT_IS), token == labelled.last_token(run)
     may_grow = not is_last or not _is_full(run)
     write = partial(write_after, run) if may_grow else None
-    show(next_token_picture.few, *values, facts=next_facts, key="following", on_click=write)
+    show(
+        next_token_picture.few,
+        *values,
+        facts=next_facts,
+        key="following",
+        on_click=write,
+        room=ROOM,
+    )
     facts = next_facts(*values)
     shown = *read_apart(run.input.labels), *next_token_picture.few_names(facts)
     note(sentences(says_openness(facts, is_last=is_last, may_grow=may_grow), says_space(shown)))
-    way_to_the_pass()
+    with present.aside():
+        way_to_the_pass()
     if attend(run.config):
         what_it_hangs_on(run, token)
 

@@ -9,7 +9,7 @@ from pages.figures.counting import read_apart
 from pages.panels.gpt import leave_one_out as panel
 from pages.panels.gpt import leave_one_out_picture
 from pages.panels.gpt.leave_one_out_picture import Answer
-from pages.ui import sinks, tokens
+from pages.ui import present, sinks, tokens
 from pages.ui.chart import show
 from pages.ui.explain import note
 from pages.ui.language import _, literal, sentences
@@ -17,17 +17,22 @@ from pages.ui.numbers import percent
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
 
+ROOM = 270  # pixels of a picture before a class, where two stand one below the other
+
 
 def what_it_hangs_on(run: Run, position: int) -> None:
     """A bar for each token that does much for the prediction; the nearest is hidden first."""
     batches = leave_one_out.in_turn(run, position)
     steps = [partial(panel.without_each, run, batch, position) for batch in batches]
-    if not (n_batches := len(in_steps(steps, what=(run, position), key="hanging_on").found)):
+    with present.aside():
+        n_batches = len(in_steps(steps, what=(run, position), key="hanging_on").found)
+    if not n_batches:
         return
     shown = run, n_batches, position
     found = answer(*shown)
     if found.facts.strongest is not None:
-        show(leave_one_out_picture.few, *shown, facts=answer, key="hangs_on", on_click=pin_token)
+        draw = leave_one_out_picture.few
+        show(draw, *shown, facts=answer, key="hangs_on", on_click=pin_token, room=ROOM)
     note(says_hanging(found))
     if run.weights and (said := says_sinks(run, found.facts)):
         note(said)

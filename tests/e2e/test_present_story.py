@@ -71,6 +71,8 @@ WORST = (
     "/seq2seq?panel=decoding",
     "/gpt?panel=writing",
     "/parameters?panel=published",
+    "/efficiency?panel=distillation",
+    "/training?panel=staircase",
 )
 
 

@@ -42,9 +42,7 @@ def few(answer: Answer, *, _: Translate) -> Picture:
         [names[place] for place in places],
         [_hover(facts, i, names[place], _) for i, place in zip(shown, places, strict=True)],
         places,
-        title=_("How much log-probability “{token}” loses without each token").format(
-            token=word_label(answer.label)
-        ),
+        title=_("What “{token}” loses without a token").format(token=word_label(answer.label)),
         reach=(low, high),
     )
 
