@@ -15,10 +15,12 @@ from pages.ui.inputs import (
     hide_control,
     input_controls,
     mask_controls,
+    text_field,
     token_choice,
     vector_controls,
 )
 from pages.ui.language import _
+from pages.ui.lessons import progress
 
 CELLS = 128
 
@@ -38,9 +40,13 @@ def draw_mask(run: Run) -> Picture:
 def what_goes_in(run: Run, input_of: Callable[[Run], None] | None = None) -> None:
     """Input, mask and pinned token on one line that opens to change them.
 
-    A whole model reads text unless the page says otherwise.
+    A whole model reads text unless the page says otherwise. Where a lesson asks for a sentence of
+    the learner's own, its box stands open, and nothing that counts tokens beside it.
     """
-    if (opened := input_fold(run)).open:
+    if (lesson := progress.now()) and lesson.step.own_text:
+        with present.aside():
+            text_field(run)
+    elif (opened := input_fold(run)).open:
         with opened:
             _change_it(run, input_of)
 

@@ -140,6 +140,8 @@ def test_what_goes_in_is_not_offered_where_the_panel_shows_nothing_of_it():
     assert not [label for label in labels if "pinned token" in label]
     head = lesson_opened(lesson_step=5, mask_kind="none", panel="scaling")
     assert any("pinned token" in each.label for each in head.expander)
+    own = opened("pages/gpt.py", preset="stories-en-zh", lesson="tokens", lesson_step=1, panel=None)
+    assert own.text_area and not any("pinned token" in each.label for each in own.expander)
 
 
 def test_a_step_shows_nothing_that_a_later_one_asks():
