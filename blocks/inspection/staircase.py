@@ -66,13 +66,7 @@ def staircase_facts() -> StaircaseFacts | None:
     texts = series.texts()
     return StaircaseFacts(
         stairs=tuple(
-            Stair(
-                name,
-                config,
-                total_parameters(config),
-                tuple(loss for (loss,) in runs[name]),
-                texts[name],
-            )
+            Stair(name, config, total_parameters(config), sum(runs[name], ()), texts[name])
             for name, config in series.configs().items()
         ),
         recipe=series.recipe,
