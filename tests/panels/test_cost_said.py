@@ -32,8 +32,9 @@ from blocks.cost.sweep_facts import Formats, SweepFacts, format_facts, formula_f
 from blocks.cost.timing import Place, Times
 from blocks.cost.training_cost import TrainingCost
 from blocks.cost.training_plan import OnDevice, Plan, TrainingFacts
+from pages.figures.drawn_chart import drawn
 from pages.panels.attention import kinds
-from pages.panels.attention.kinds import draw_pairs, pairs_facts
+from pages.panels.attention.kinds import pairs, pairs_facts
 from pages.panels.cost import (
     device,
     fits,
@@ -477,7 +478,7 @@ def test_what_each_way_to_attend_scores_is_counted_at_every_length():
     found = {kind: rows["pairs"].tolist() for kind, rows in table.groupby("kind")}
     assert found["full"] == found["fused"] == [n * (n + 1) // 2 for n in table["seq_len"].unique()]
     assert found["window"][-1] == 16 * 17 // 2 + (512 - 16) * 16
-    lines = draw_pairs(table, _=str).data
+    lines = drawn(pairs(table)).data
     assert lines[0].name == "full attention: n²"
 
 
