@@ -32,9 +32,9 @@ GO_TO = "link => { history.pushState({}, '', link); dispatchEvent(new PopStateEv
 
 
 @contextmanager
-def serving(script: Path = ROOT / "app.py") -> Iterator[str]:
+def serving() -> Iterator[str]:
     """A fresh server, and where it answers."""
-    with started([sys.executable, "-m", "streamlit", "run", str(script)], cwd=ROOT) as address:
+    with started([sys.executable, "-m", "streamlit", "run", "app.py"], cwd=ROOT) as address:
         yield address
 
 

@@ -1,5 +1,6 @@
 """A picture is saved from its own corner."""
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from served import PHONE, Reader
 from told import at, settle
@@ -37,6 +38,7 @@ def test_a_picture_is_saved_by_the_camera_in_its_corner(reader: Reader):
     assert saving.value.suggested_filename == said
 
 
+@pytest.mark.exhaustive
 def test_on_a_phone_no_title_is_covered(browser: Browser, server: str):
     with browser.new_context(**PHONE) as context:
         page = context.new_page()

@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 from playwright.sync_api import expect
 from served import Reader
 from told import at, click_mark, expect_query, open_panel, plot, press, unfold
@@ -35,6 +36,7 @@ def test_a_click_chooses_a_head_and_pins_a_token_everywhere(reader: Reader):
     expect(at(page, "token").locator("input")).to_have_value("3 · robot")
 
 
+@pytest.mark.exhaustive
 def test_token_stage_and_head_are_chosen_by_keyboard(reader: Reader):
     page = reader.open(f"{SMALL}&text=one%20two%20three&panel=all")
     at(page, "token").locator("input").press("ArrowDown")

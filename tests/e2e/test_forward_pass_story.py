@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 import torch
 from playwright.sync_api import Page, expect
 from served import Reader
@@ -68,6 +69,7 @@ def assert_is_recorded(told: str) -> None:
     assert any(abs(exact[i].item() - shown) < step + 0.005 for i in places), told
 
 
+@pytest.mark.exhaustive
 def test_a_chinese_reader_sees_it_on_a_phone(other_reader: Reader):
     page = other_reader.open("/forward_pass?lang=zh")
     page.set_viewport_size({"width": 390, "height": 844})

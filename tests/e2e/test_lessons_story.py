@@ -2,6 +2,7 @@
 
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 from served import BETWEEN, Reader
 from told import at, click_mark, expect_query, go_back, plot, settle
@@ -70,6 +71,7 @@ def test_a_cell_is_clicked_and_so_is_a_point_of_a_curve(reader: Reader):
     expect(at(page, "lesson_on").get_by_role("button")).to_be_disabled()
 
 
+@pytest.mark.exhaustive
 def test_a_curve_is_drawn_and_answered_above_the_fold_of_a_laptop_by_keyboard(reader: Reader):
     page = reader.open(FIRST + "&lesson_step=1")
     page.set_viewport_size({"width": 1280, "height": 720})

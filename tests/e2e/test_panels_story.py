@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 from served import Reader
 from told import (
@@ -45,15 +46,7 @@ def test_a_title_the_next_panel_the_link_and_back_lead_through_a_page(reader: Re
     expect(panel_title(page, "Which units never fire?")).to_have_attribute("aria-checked", "true")
 
 
-def test_the_same_panel_is_open_in_another_language(reader: Reader, other_reader: Reader):
-    page = other_reader.open("/feed_forward?preset=course&panel=dead-units")
-    expect(panel_title(page, "哪些单元从不激活？")).to_have_attribute("aria-checked", "true")
-    at(page, "lang").get_by_role("radio", name="English").click()
-    expect_query(page, lang="en", panel="dead-units")
-    expect(panel_title(page, "Which units never fire?")).to_have_attribute("aria-checked", "true")
-    expect(at(page, "activity")).to_be_visible()
-
-
+@pytest.mark.exhaustive
 def test_a_click_on_a_part_of_the_block_opens_its_panel(reader: Reader):
     page = reader.open("/block?preset=course&d_model=64&text=a%20b%20c")
     stages = plot(page, "strip", "chart.data[0].customdata.map(row => row[0])")

@@ -76,6 +76,7 @@ WORST = (
 )
 
 
+@pytest.mark.exhaustive
 def test_panels_that_have_much_to_show_stand_on_one_screen(speaker: Reader):
     for link in WORST:
         page = speaker.open(f"{link}&lang=en&present=true")

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 from served import Reader
 from told import at, click_mark, expect_query, link_of, plot, query, settle
@@ -22,6 +23,7 @@ def test_a_click_on_a_candidate_writes_it_and_the_search_goes_on(reader: Reader)
     settle(page)
 
 
+@pytest.mark.exhaustive
 def test_a_click_in_the_tree_shows_what_stands_there(reader: Reader):
     page = reader.open(LINK)
     x, y, place = plot(

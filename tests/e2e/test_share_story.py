@@ -2,6 +2,7 @@
 
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 from served import Reader
 from told import at, opened_title, settle
@@ -28,11 +29,13 @@ def test_the_link_names_the_panel_and_stands_there_as_a_code_too(reader: Reader)
     assert at(page, "share").count() == 1
 
 
+@pytest.mark.exhaustive
 def test_a_link_that_is_too_long_for_a_code_says_so(reader: Reader):
     page = reader.open(f"/masks?preset=course&text={'word%20' * 350}")
     expect(shared(page)).to_contain_text("too long for a QR code")
 
 
+@pytest.mark.exhaustive
 def test_what_a_teacher_leaves_out_is_in_the_link_and_not_on_the_teacher_s_page(reader: Reader):
     page = reader.open("/masks?preset=course&text=a%20b%20c&lang=en")
     found = shared(page)

@@ -41,14 +41,7 @@ def test_a_finger_scrolls_the_page_and_chooses_nothing(phone: Page, server: str)
     expect_query(phone, token="3")
 
 
-def test_a_tap_chooses_bars(phone: Page, server: str):
-    phone.goto(f"{server}/gpt?panel=surprise")
-    settle(phone)
-    for bar in (4, 2):
-        tap_mark(phone, "surprise_bars", bar, 0.1)
-        expect_query(phone, token=str(bar + 1))
-
-
+@pytest.mark.exhaustive
 def test_a_tap_sets_a_point_of_a_line(phone: Page, server: str):
     phone.goto(f"{server}/parameters?panel=changes&lesson=heads")
     settle(phone)
