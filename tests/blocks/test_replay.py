@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from drawn_configs import N_SEEDS, drawn, small
+from drawn_configs import SEEDS, drawn, small
 from toy import assert_near, scramble
 
 from blocks import PRESETS, ModelConfig, Recording
@@ -82,9 +82,9 @@ def check(config: ModelConfig, kind: MaskKind, *, gained: bool, length: int = 0)
 
 def test_every_preset_and_mixer_shows_the_same_again():
     ways = cycle([(MaskKind.CAUSAL, True), (MaskKind.CAUSAL_PADDING, False), (MaskKind.NONE, True)])
-    every = (*map(small, PRESETS.values()), *(drawn(seed) for seed in range(N_SEEDS)))
+    every = (*map(small, PRESETS.values()), *(drawn(seed) for seed in SEEDS))
     configs = [config for config in dict.fromkeys(every) if can_capture(config, "cuda")]
-    assert len(configs) > N_SEEDS
+    assert len(configs) > len(SEEDS)
     for config, (kind, gained) in zip(configs, ways, strict=False):
         length = filled_length(config, run_of(config).values())
         assert length > 8 or config.architecture is Architecture.ENCODER_DECODER

@@ -1,7 +1,7 @@
 """A configuration of any kind survives its link, and the sidebar offers what changes the model."""
 
 import pytest
-from drawn_configs import N_SEEDS, changed, drawn, said
+from drawn_configs import SEEDS, changed, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from blocks import ModelConfig
@@ -12,7 +12,7 @@ from pages.ui.fields import CONFIG
 from pages.ui.sidebar import BESIDE, CONTROLS, Shown, drawable
 
 pytestmark = pytest.mark.usefixtures("session")
-seeds = pytest.mark.parametrize("seed", range(N_SEEDS))
+seeds = pytest.mark.parametrize("seed", SEEDS)
 
 
 def on_page(config: ModelConfig, architecture: Architecture) -> ModelConfig:
