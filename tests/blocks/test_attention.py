@@ -95,6 +95,7 @@ def test_with_as_many_key_heads_as_query_heads_nothing_is_shared():
 @pytest.mark.parametrize("n_kv_heads", N_KV_HEADS)
 @pytest.mark.parametrize("position_kind", POSITIONS)
 @pytest.mark.parametrize("mask_config", MASKS, ids=lambda config: config.mask_kind)
+@pytest.mark.thinned
 def test_fused_path_equals_explicit_path(
     mask_config: MaskConfig, position_kind: str, n_kv_heads: int
 ):

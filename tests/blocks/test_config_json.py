@@ -206,6 +206,7 @@ TOYS = [
 
 
 @pytest.mark.parametrize("config", TOYS, ids=[f"{i}-{c.model_type}" for i, c in enumerate(TOYS)])
+@pytest.mark.thinned
 def test_toys_of_every_family_are_counted_as_they_are_built(config: Any):
     text = config.to_json_string()
     ours = read_config_json(text)
@@ -215,6 +216,7 @@ def test_toys_of_every_family_are_counted_as_they_are_built(config: Any):
 
 
 @pytest.mark.parametrize("config", TOYS, ids=[f"{i}-{c.model_type}" for i, c in enumerate(TOYS)])
+@pytest.mark.thinned
 def test_what_is_not_learned_is_counted_apart(config: Any):
     """Position tables that are computed; `num_parameters` of `transformers` counts them too."""
     file = read_config_file(config.to_json_string())

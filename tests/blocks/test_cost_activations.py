@@ -140,6 +140,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.thinned
 def test_a_step_keeps_what_is_said_with_the_fused_kernel(shape: dict):
     config = model_of(**shape)
     real, said = took(config), estimated(config)

@@ -79,6 +79,7 @@ def test_a_token_after_a_cache(shape: dict):
 
 
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if "d_kv_latent" not in shape])
+@pytest.mark.thinned
 def test_both_halves_of_an_encoder_decoder(shape: dict):
     sizes = {"n_layers": 2, "n_decoder_layers": 3, "vocab_size": 11, **shape}
     config = toy(architecture="encoder-decoder", **sizes)

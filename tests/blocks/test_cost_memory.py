@@ -57,6 +57,7 @@ def estimated(config: ModelConfig, shape: tuple[int, int], dtype: torch.dtype) -
 
 
 @pytest.mark.parametrize(("dtype", "position_kind", "training_seed"), PAIRS, ids=str)
+@pytest.mark.thinned
 def test_a_recording_takes_no_more_than_estimated(
     dtype: torch.dtype, position_kind: str, training_seed: int | None
 ):
@@ -72,6 +73,7 @@ def test_a_recording_takes_no_more_than_estimated(
 @pytest.mark.parametrize(
     ("n_layers", "dtype"), [(1, torch.float32), *((3, dtype) for dtype in DTYPES)], ids=str
 )
+@pytest.mark.thinned
 def test_experts_take_no_more_than_estimated(n_layers: int, dtype: torch.dtype):
     same = {"n_layers": [n_layers], "d_ff": [64], "n_heads": [1], "max_seq_len": [128]}
     routed = {"n_experts": [2, 16], "n_active_experts": [2], "expert_capacity": [0.0, 1.0]}

@@ -78,6 +78,7 @@ def _by_part(table) -> dict[str, int]:
 @pytest.mark.parametrize("tokens", [PREFILL, DECODE], ids=["prefill", "decode"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.thinned
 def test_flops_of_products_are_those_of_the_formula(shape, architecture, tokens):
     if architecture == "encoder-decoder" and shape.get("norm_placement") == "parallel":
         pytest.skip("a decoder has three parts")
@@ -142,6 +143,7 @@ def test_norms_are_counted_in_the_layer(shape, norms):
 @pytest.mark.parametrize("tokens", [PREFILL, replace(DECODE, batch=2)], ids=["prefill", "decode"])
 @pytest.mark.parametrize("architecture", ["gpt", "encoder-decoder"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.thinned
 def test_what_is_run_has_the_shape_that_is_counted(shape, architecture, tokens):
     """The result of a product has as many numbers as the formula's last term."""
     if architecture == "encoder-decoder" and shape.get("norm_placement") == "parallel":
@@ -268,6 +270,7 @@ def test_a_filled_cache_grows_no_more():
 
 @pytest.mark.parametrize("tokens", [PREFILL, replace(DECODE, batch=2)], ids=["prefill", "decode"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.thinned
 def test_layers_and_models_are_measured(architecture, tokens, process_state_kept):
     config = model_config(architecture, n_kv_heads=2, position_kind="rope")
     layer = measure_layer(config, tokens, **F32)

@@ -96,6 +96,7 @@ PAIRS = [  # any two of lengths, a mode and a format meet
 
 
 @pytest.mark.parametrize(("lengths", "training_seed", "dtype"), PAIRS, ids=str)
+@pytest.mark.thinned
 def test_a_recording_takes_no_more_than_estimated(lengths, training_seed, dtype):
     rich = {"n_kv_heads": 1, "norm_placement": "sandwich", "activation": "swiglu"}
     odd = {"n_layers": 1, "n_decoder_layers": 4, "n_heads": 8, "relative_bias": True}

@@ -126,6 +126,7 @@ def test_a_line_that_is_opened_says_the_same(line: str):
 
 
 @pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.thinned
 def test_the_code_of_every_preset_is_python(name: str):
     config = PRESETS[name]
     compile(as_code(config.replace(n_layers=min(config.n_layers, 12))), name, "exec")

@@ -6,6 +6,7 @@ from tests.bench import gpu
 
 
 @pytest.mark.gpu
+@pytest.mark.exhaustive
 def test_what_is_measured_on_an_accelerator_can_be_measured(capsys: pytest.CaptureFixture[str]):
     gpu.measure(toy=True)
     said = capsys.readouterr().out

@@ -89,6 +89,7 @@ def test_cached_is_uncached_and_states_do_not_grow(shape: dict):
 
 
 @each_shape
+@pytest.mark.thinned
 def test_flops_are_counted(shape: dict):
     config = hybrid(**shape)
     model, cache = build(config), KVCache(config)

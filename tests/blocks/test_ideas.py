@@ -69,6 +69,7 @@ def test_its_parameters_are_counted(idea: dict[str, Any]):
 
 
 @each_idea
+@pytest.mark.thinned
 def test_its_flops_are_counted(idea: dict[str, Any]):
     config = gpt(idea)
     model, cache = build(config), KVCache(config)

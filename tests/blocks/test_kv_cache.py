@@ -30,6 +30,7 @@ def read_in_chunks(model, cache: KVCache, sizes: tuple[int, ...]) -> torch.Tenso
     ("position_kind", "n_kv_heads", "window"),
     list(product(PositionKind, [4, 2, 1], [None, WINDOW, 1])),
 )
+@pytest.mark.thinned
 def test_cached_is_uncached(position_kind, n_kv_heads, window, sizes):
     config = small_gpt(position_kind=position_kind, n_kv_heads=n_kv_heads, qk_norm=True)
     model = scramble(build(config))

@@ -100,6 +100,7 @@ def test_beside_attention_a_token_keeps_its_own():
 @pytest.mark.parametrize("path", AttentionPath)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("mask_kind", MaskKind)
+@pytest.mark.thinned
 def test_a_clean_model_passes(mask_kind: str, architecture: str, path: AttentionPath):
     for side in ("left", "right"):
         run = toy_run(architecture, mask_kind, n_padding=2, side=side)

@@ -57,6 +57,7 @@ def column(part: Any) -> float:
 
 
 @every_block
+@pytest.mark.thinned
 def test_no_wire_passes_through_a_part_that_it_does_not_join(block: dict):
     table = stages(**block)
     picture = strip(table)
@@ -74,6 +75,7 @@ def test_no_wire_passes_through_a_part_that_it_does_not_join(block: dict):
 
 
 @every_block
+@pytest.mark.thinned
 def test_every_wire_starts_and_ends_at_its_parts(block: dict):
     table = stages(**block)
     picture = strip(table)
@@ -89,6 +91,7 @@ def test_every_wire_starts_and_ends_at_its_parts(block: dict):
 
 
 @every_block
+@pytest.mark.thinned
 def test_all_is_drawn_within_the_picture(block: dict):
     picture = strip(stages(**block))
     least_x, most_x = picture.layout.xaxis.range
@@ -205,6 +208,7 @@ def test_bands_are_the_moments():
 
 
 @every_block
+@pytest.mark.thinned
 def test_both_pictures_have_one_row_a_stage_at_the_same_height(block: dict):
     table = stages(**block)
     drawing, values = strip(table), bands(table)
@@ -245,6 +249,7 @@ def test_rows_and_axes_are_named():
 
 
 @every_block
+@pytest.mark.thinned
 def test_every_word_is_translated(block: dict):
     table = stages(**block)
     drawing = block_strip(table, selected="resid_pre", _=marked)
@@ -253,6 +258,7 @@ def test_every_word_is_translated(block: dict):
 
 
 @every_block
+@pytest.mark.thinned
 def test_no_text_of_the_back_row_covers_a_box(block: dict):
     table = stages(**block)
     large = enlarged(block_strip(table, selected="", _=same))

@@ -72,6 +72,7 @@ def test_the_steps_are_walked_by_a_button_and_kept_in_the_link(at):
 
 
 @pytest.mark.parametrize("step", ["project", "bias", "softmax", "write"])
+@pytest.mark.thinned
 def test_a_link_opens_at_a_step(at, step: str):
     visit(at, **SMALL, attention_step=step, position_kind="alibi")
     assert_works(at)
@@ -152,6 +153,7 @@ EXTREMES = [
 
 
 @pytest.mark.parametrize("link", EXTREMES, ids=str)
+@pytest.mark.thinned
 def test_the_page_works_at_extremes(at, link: dict):
     visit(at, **{**SMALL, **link})
     assert_works(at)

@@ -105,6 +105,7 @@ def test_what_both_have_in_common_is_drawn_once():
         ("block", {"preset": None, "text": "0", "prefix_len": 0, "kept": "0"}),
     ],
 )
+@pytest.mark.thinned
 def test_pictures_that_hold_nothing_are_compared_too(page: str, link: dict):
     at = opened(f"pages/{page}.py", dropout=0.3, **link)
     assert_works(at, warnings=None)
@@ -144,6 +145,7 @@ def test_keep_swap_and_drop():
 @pytest.mark.parametrize(
     "text", ["%", "a=b&a=b", "=&=&=", "x=preset%3Dnobody", "\x00=\x00", "a" * 20_000]
 )
+@pytest.mark.thinned
 def test_any_text_kept_in_a_link_is_survived(text: str):
     assert_works(opened(kept=text), warnings=None)
 

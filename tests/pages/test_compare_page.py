@@ -178,6 +178,7 @@ UNLIKE = {
 
 
 @pytest.mark.parametrize(("a", "b"), UNLIKE.values(), ids=[*UNLIKE])
+@pytest.mark.thinned
 def test_unlike_models_stand_beside_each_other(a: dict[str, str], b: dict[str, str]):
     at = opened(PAGE, **b, kept=kept_text(a), n_padding=2 if "padding_side" in b else 0)
     assert_works(at)

@@ -121,6 +121,7 @@ def test_prefill_and_decode_are_apart(at):
     ],
     ids=str,
 )
+@pytest.mark.thinned
 def test_every_kind_of_model_is_measured(at, changes: dict):
     visit(at, **{**MEASURED, **changes})
     assert_works(at, warnings=None)
@@ -159,6 +160,7 @@ def test_a_model_of_any_size_is_counted(at):
     ],
     ids=str,
 )
+@pytest.mark.thinned
 def test_a_size_doubles(at, monkeypatch, changes: dict):
     monkeypatch.setattr(sweeps.sweep, "LONGEST_PASS", 2e-3)
     visit(at, **SMALL | changes)

@@ -161,6 +161,7 @@ def test_a_model_too_large_to_run_here_is_counted_all_the_same():
 
 
 @pytest.mark.parametrize("preset", ["course", "bert-base", "t5-small", "gpt2-small"])
+@pytest.mark.thinned
 def test_each_architecture_as_what_it_is(preset: str):
     at = opened(PAGE, preset=preset)
     assert_works(at)
@@ -193,6 +194,7 @@ def test_each_architecture_as_what_it_is(preset: str):
     ],
     ids=lambda extreme: "-".join(map(str, extreme.items())),
 )
+@pytest.mark.thinned
 def test_extremes(extreme: dict):
     assert_works(opened(PAGE, pressed=extreme, **extreme))
 

@@ -15,6 +15,7 @@ CASES = (  # beside every page with every preset: see `test_pages`
 
 @pytest.mark.parametrize("locale", ["en", "zh"])
 @pytest.mark.parametrize(("page", "query"), CASES, ids=[page for page, _query in CASES])
+@pytest.mark.thinned
 def test_nothing_on_the_screen_counts_from_0(page: str, query: dict[str, object], locale: str):
     at = opened(page, locale, head=0, layer=0, **query)
     assert_counts_from_1(at)

@@ -29,6 +29,7 @@ PAGE = "pages/efficiency.py"
 
 
 @pytest.mark.parametrize("panel", ["frontier", "rounding", "pruning"])
+@pytest.mark.thinned
 def test_without_trained_weights_there_are_ways_to_some(panel: str):
     at = opened(PAGE, preset="course", panel=panel)
     assert_works(at)

@@ -92,12 +92,14 @@ def test_layer_and_head_of_the_link_are_shown():
 
 
 @pytest.mark.parametrize("text", ["", "a", "🤖", "שלום", "\x00", "<b>x</b>", "你" * 3000])
+@pytest.mark.thinned
 def test_any_text_is_read(text: str):
     at = opened(ENCODER, preset=None, text=text)
     assert_works(at, warnings=None)
 
 
 @pytest.mark.parametrize("mask_kind", ["causal", "padding", "causal_padding", "prefix"])
+@pytest.mark.thinned
 def test_every_mask_runs(mask_kind: str):
     at = opened(ENCODER, preset=None, mask_kind=mask_kind, padding_side="left", n_padding=3)
     assert_works(at)

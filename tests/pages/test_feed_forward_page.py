@@ -33,6 +33,7 @@ def test_the_first_view_shows_all_parts_of_a_trained_model():
 
 
 @pytest.mark.parametrize("preset", ["masked-words", "sort", "course"])
+@pytest.mark.thinned
 def test_each_kind_of_model_is_shown(preset: str):
     assert_works(page(preset=preset))
 
@@ -80,6 +81,7 @@ def at():
 
 
 @pytest.mark.parametrize("links", CASES.values(), ids=CASES)
+@pytest.mark.thinned
 def test_the_page_runs_at_every_choice_and_both_ends(at, links: list[dict[str, object]]):
     for link in links:
         visit(at, **{**SMALL, **link})

@@ -68,6 +68,7 @@ def written(at: AppTest) -> list[str]:
 
 
 @pytest.mark.parametrize("page", OWN_PAGES)
+@pytest.mark.thinned
 def test_no_panel_speaks_of_the_models_that_ship_with_us(page: str):
     preset = f"folder:{MODELS.get(page, 'llama')}"
     at = opened(page, preset=preset, text=TEXT)
@@ -77,6 +78,7 @@ def test_no_panel_speaks_of_the_models_that_ship_with_us(page: str):
 
 
 @pytest.mark.parametrize("page", OF_ONE_TEXT)
+@pytest.mark.thinned
 def test_a_page_of_one_text_says_first_that_an_encoder_decoder_learned_nothing_for_it(page: str):
     at = opened(f"pages/{page}.py", preset="folder:bart", panel=None, text=TEXT)
     assert_works(at)

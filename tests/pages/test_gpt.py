@@ -212,6 +212,7 @@ def test_surprise_reads_the_loss():
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+@pytest.mark.thinned
 def test_any_text_is_read(text: str):
     at = gpt("all", text=text, n_new_tokens=3)
     assert at.query_params["text"] == text
@@ -266,6 +267,7 @@ def test_every_mask(kind: MaskKind, side: str):
 @pytest.mark.parametrize(
     ("dtype", "norm_kind"), [("float16", "none"), ("bfloat16", "none"), ("float64", "layernorm")]
 )
+@pytest.mark.thinned
 def test_every_number_format(dtype: str, norm_kind: str):
     gpt("all", dtype=dtype, norm_kind=norm_kind, n_new_tokens=3)
 
@@ -287,6 +289,7 @@ def test_in_chinese():
 
 
 @pytest.mark.parametrize("name", ["n_new_tokens", "new_token", "top_k", "sampling_seed"])
+@pytest.mark.thinned
 def test_links_out_of_bounds_are_mended(name: str):
     at = opened(GPT, **SMALL, **{name: -1})
     assert_works(at, warnings=1)

@@ -43,6 +43,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+@pytest.mark.thinned
 def test_any_text_runs_and_its_link_keeps_it(text: str):
     at = opened(text=text, d_model=32)
     assert_works(at)
@@ -120,6 +121,7 @@ def without_code(markdown: str) -> str:
 
 @pytest.mark.parametrize(("lang", "says"), [("en", "does not divide"), ("zh", "整除")])
 @pytest.mark.parametrize("page", [HOME, BLOCK])
+@pytest.mark.thinned
 def test_an_illegal_pair_is_mended_and_said(page: str, lang: str, says: str):
     at = opened(page, n_heads=6, d_model=256, lang=lang)
     assert_works(at, warnings=1)
@@ -142,6 +144,7 @@ def test_what_is_used_instead_is_said_in_words():
         ("training", "label_smoothing", 0.9),
     ],
 )
+@pytest.mark.thinned
 def test_what_a_field_allows_its_control_shows(page: str, name: str, value: float):
     at = opened(f"pages/{page}.py", position_kind="rope", **{name: value})
     assert_works(at)

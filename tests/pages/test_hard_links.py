@@ -82,6 +82,7 @@ def _in_use(what: str) -> int:
 
 
 @pytest.mark.parametrize(("page", "link"), TRIES, ids=[f"{p}-{link.kind}" for p, link in TRIES])
+@pytest.mark.thinned
 def test_any_link_is_shown_or_refused(page: str, link: Link):
     left_out = set() if IS_WHOLE else TAKES_LONG
     query = {name: text for name, text in link.query.items() if name not in left_out}

@@ -38,6 +38,7 @@ def test_each_part_is_left_out_alone():
 
 
 @pytest.mark.parametrize("page", PAGES)
+@pytest.mark.thinned
 def test_every_page_works_with_all_of_it_left_out(page: str):
     at = opened(page, preset=None, panel=None, hide="menu.settings.explanations")
     assert_works(at, warnings=None)

@@ -88,6 +88,7 @@ def test_a_name_is_she_or_he_until_one_head_is_off(lang: str):
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+@pytest.mark.thinned
 def test_any_text_can_be_typed(text: str):
     at = typed(home(), text)
     assert len(names(at)) <= 40

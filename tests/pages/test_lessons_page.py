@@ -73,6 +73,7 @@ def test_the_panel_is_withheld_until_the_guess_is_made():
 
 
 @pytest.mark.parametrize("forged", ["0:0=123456", "0:0=1e308", "0:0=", "0:0"])
+@pytest.mark.thinned
 def test_no_link_says_what_was_measured(forged: str):
     at = lesson_opened(1, guesses=forged)
     assert "measured value is 4.07" in said(at) and "123,456" not in said(at)
@@ -316,6 +317,7 @@ def test_who_leaves_comes_home_and_goes_on_where_the_lesson_was_left():
 
 
 @pytest.mark.parametrize("guesses", GARBAGE)
+@pytest.mark.thinned
 def test_garbage_in_the_place_of_guesses_is_left_out(guesses: str):
     at = opened(ATTENTION, panel=None, lesson=LESSON, guesses=guesses)
     assert_works(at, warnings=None)
@@ -323,6 +325,7 @@ def test_garbage_in_the_place_of_guesses_is_left_out(guesses: str):
 
 
 @pytest.mark.parametrize("step", [7, 11, 999, "x"])
+@pytest.mark.thinned
 def test_a_step_that_is_not_there_is_the_last_or_the_first(step: object):
     at = opened(ATTENTION, panel=None, lesson=LESSON, lesson_step=step)
     assert_works(at, warnings=None)
@@ -330,6 +333,7 @@ def test_a_step_that_is_not_there_is_the_last_or_the_first(step: object):
 
 
 @pytest.mark.parametrize("name", ["no-such-lesson", "..", "../../etc/passwd", "a" * 41])
+@pytest.mark.thinned
 def test_a_lesson_that_is_not_there_leaves_the_page_as_it_is(name: str):
     at = opened(ATTENTION, panel=None, lesson=name)
     assert_works(at, warnings=None)

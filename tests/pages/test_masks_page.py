@@ -80,6 +80,7 @@ def test_one_click_plants_a_fault_and_the_test_finds_it():
         ("padding_attended", "use_padding"),
     ],
 )
+@pytest.mark.thinned
 def test_a_fault_that_does_nothing_here_has_a_way_to_where_it_leaks(fault: str, button: str):
     at = opened(MASKS, **GPT, planted_fault=fault, panel="leaks")
     assert "Leak: output" not in said(at)
@@ -98,6 +99,7 @@ def test_where_nothing_is_forbidden_it_says_so_and_has_a_way_out():
 @pytest.mark.parametrize(
     ("preset", "path"), [("sort", "fused"), ("induction", "explicit"), ("gpt2-small", "fused")]
 )
+@pytest.mark.thinned
 def test_models_of_every_kind_hold(preset: str, path: str):
     more = {"n_layers": 2, "d_model": 64, "n_heads": 4} if preset == "gpt2-small" else {}
     query = {"text": "robots", "mask_kind": "causal", "attention_path": path}

@@ -11,6 +11,7 @@ NO_PATTERN = "There is no attention pattern here: tokens are mixed by a"
 
 
 @pytest.mark.parametrize("page", PAGES)
+@pytest.mark.thinned
 def test_a_page_shows_or_says_why_not(page: str):
     mixer = MIXERS[PAGES.index(page) % 2]
     at = opened(page, **SMALL, token_mixer=mixer, n_new_tokens=2)

@@ -28,6 +28,7 @@ def shown(name: str, **link: object) -> AppTest:
 
 
 @pytest.mark.parametrize("name", NAMES.split())
+@pytest.mark.thinned
 def test_a_page_shows_latent_attention(name: str):
     at = shown(name, **LATENT, position_kind="rope")
     if name == "attention":
@@ -37,6 +38,7 @@ def test_a_page_shows_latent_attention(name: str):
 
 
 @pytest.mark.parametrize("name", ["feed_forward", "gpt", "cost", "parameters"])
+@pytest.mark.thinned
 def test_a_page_shows_fine_experts(name: str):
     shown(name, **FINE, lang="zh")
 

@@ -132,6 +132,7 @@ def test_without_feed_forward_parallel_is_left_out_with_a_sentence():
 
 
 @pytest.mark.parametrize("preset", ["gpt2-small", "bert-base"])
+@pytest.mark.thinned
 def test_a_whole_model_with_random_weights(preset: str):
     at = opened(PAGE, **{**WHOLE, "preset": preset}, layer=1)
     assert_works(at)
@@ -139,6 +140,7 @@ def test_a_whole_model_with_random_weights(preset: str):
 
 
 @pytest.mark.parametrize("preset", ["masked-words", "sort", "induction"])
+@pytest.mark.thinned
 def test_other_trained_models_have_their_own_loss(preset: str):
     at = opened(PAGE, preset=preset, panel="layers")
     assert_works(at)
@@ -172,6 +174,7 @@ def test_a_text_without_a_right_answer_is_said_to_have_none():
     ],
     ids=lambda extreme: "-".join(map(str, extreme)),
 )
+@pytest.mark.thinned
 def test_extremes(extreme: dict):
     assert_works(opened(PAGE, **{**BLOCK, **extreme}))
 
@@ -251,6 +254,7 @@ def test_a_device_without_memory_is_said(monkeypatch):
 
 @pytest.mark.parametrize("norm_kind", ["layernorm", "rmsnorm"])
 @pytest.mark.parametrize(("depth", "stuck"), [(4, False), (12, True)])
+@pytest.mark.thinned
 def test_a_finished_race_is_there_before_anyone_trains(depth: int, stuck: bool, norm_kind: str):
     at = opened(PAGE, preset="course", race_depth=depth, panel="race", norm_kind=norm_kind)
     assert_works(at)

@@ -15,6 +15,7 @@ def one_panel(page: str, **query: object) -> AppTest:
 
 
 @pytest.mark.parametrize("page", WITH_PANELS)
+@pytest.mark.thinned
 def test_a_panel_that_a_page_does_not_have_is_its_first(page: str):
     first = one_panel(page)
     other = one_panel(page, panel="of-no-page")

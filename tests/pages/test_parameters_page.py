@@ -44,6 +44,7 @@ def test_a_page_that_counts_names_its_model_and_says_whether_it_was_changed(page
 
 
 @pytest.mark.parametrize("preset", [n for n in TABLE if TABLE[n].config.d_model > 900])
+@pytest.mark.thinned
 def test_every_published_size_is_counted_and_none_is_built(at: AppTest, preset: str):
     visit(at, preset=preset, panel=None)
     assert_works(at)

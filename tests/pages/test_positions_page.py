@@ -77,6 +77,7 @@ def test_trained_models_are_told_where_their_table_ends(preset: str):
         ("trained_len", (8, 256)),
     ],
 )
+@pytest.mark.thinned
 def test_each_control_works_at_both_ends(name: str, ends: tuple[int, int]):
     at = opened(POSITIONS, **QUICK)
     for value in ends:
@@ -104,6 +105,7 @@ def test_each_control_works_at_both_ends(name: str, ends: tuple[int, int]):
         {"mask_kind": "sliding_window", "window_size": 1},
     ],
 )
+@pytest.mark.thinned
 def test_hard_inputs(changes: dict):
     assert_works(opened(POSITIONS, **(QUICK | changes)))
 

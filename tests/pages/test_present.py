@@ -26,6 +26,7 @@ def test_the_step_and_its_arithmetic_stand_alone():
 
 
 @pytest.mark.parametrize("step", ["project", "qkv", "scores", "heads"])
+@pytest.mark.thinned
 def test_of_four_tokens_every_matrix_has_its_numbers(step: str):
     small = {"preset": "course", "d_model": 16, "n_heads": 4, "text": "a b c d"}
     at = presented("pages/attention.py", panel="steps", attention_step=step, **small)

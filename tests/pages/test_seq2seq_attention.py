@@ -104,6 +104,7 @@ def test_random_weights_say_that_they_are_chance():
 @pytest.mark.parametrize(
     ("choice", "sort"), [("best_head", "recall"), ("one_head", "held_out"), ("layer_mean", "layer")]
 )
+@pytest.mark.thinned
 def test_every_choice_of_the_alignment_works(choice: str, sort: str):
     link = {"panel": "alignment", "aligned_head": choice, "sort_aligned_by": sort}
     at = opened(PAGE, preset=None, text="She sleeps.", **link)
@@ -122,6 +123,7 @@ def test_every_choice_of_the_alignment_works(choice: str, sort: str):
         {"preset": "vaswani-base", "attention_only": True, "dropout": 0.5, "training": True},
     ],
 )
+@pytest.mark.thinned
 def test_extremes_work(settings_of: dict):
     assert_works(opened(PAGE, **{**OWN, **settings_of}), warnings=None)
 

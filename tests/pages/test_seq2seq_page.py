@@ -64,6 +64,7 @@ def test_what_cannot_be_seen_is_named_by_its_code():
 
 
 @pytest.mark.parametrize("text", ["", "milk " * 400, "🤖 <b>"])
+@pytest.mark.thinned
 def test_any_source_is_read(text: str):
     at = translated(text=text, panel="all")
     assert_works(at)
@@ -191,6 +192,7 @@ def test_another_text_begins_a_target_anew():
         {"interventions": "decoder.cross_attention_out.0:zero,head_out.0.0:zero"},
     ],
 )
+@pytest.mark.thinned
 def test_every_choice_runs(changes: dict):
     at = opened(PAGE, **{**SMALL, "max_new_tokens": 3, "n_layers": 1, **changes})
     assert_works(at)

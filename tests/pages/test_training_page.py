@@ -80,6 +80,7 @@ def test_the_first_screen_says_what_is_learned_and_with_what():
 
 
 @pytest.mark.parametrize("task", ["text", "induction", "copy", "addition", "masked_words"])
+@pytest.mark.thinned
 def test_every_task_shows_a_row_of_it(task: str):
     at = opened(PAGE, **{**SHORT, "task": task, "task_seq_len": 16})
     assert_works(at)
@@ -134,6 +135,7 @@ def test_a_start_is_answered_at_once_and_leads_to_the_curves():
 
 
 @pytest.mark.parametrize("panel", ["attention", "samples", "model", "task"])
+@pytest.mark.thinned
 def test_a_link_opens_a_panel_of_a_run(panel: str):
     run_id = run_of(finished()).id
     at = opened(PAGE, run=run_id, panel=panel)

@@ -45,6 +45,7 @@ def test_a_translation_is_offered_as_it_is_learned_in_a_minute():
 
 
 @pytest.mark.parametrize("task", LETTERS)
+@pytest.mark.thinned
 def test_questions_are_learned_by_an_encoder_decoder_too(task: str):
     at = opened(PAGE, **{**SHORT, "task": task, "learner": "encoder-decoder"})
     assert_works(at)
