@@ -36,7 +36,7 @@ WHOLE = (
         "trained_len",
         "lecture_at",
     ),
-    *("target_step", "beam_node", "target_token", "n_training_tokens"),
+    *("target_step", "beam_node", "target_token", "n_training_tokens", "tensor_parallel"),
 )
 OPEN = {"lang": str, "shown_position": str, **dict.fromkeys(WHOLE, int)}
 
