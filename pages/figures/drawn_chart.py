@@ -105,7 +105,10 @@ def _axis(axis: Axis, *, is_y: bool) -> dict[str, Any]:
         return {**row_names(axis.names), **along, **found, "showgrid": False, "zeroline": False}
     if axis.is_log and axis.ends:
         written = axis.said or "{:g}".format
-        return {**found, **log_axis(*axis.ends, room=axis.room, said=written)}
+        marked = log_axis(*sorted(axis.ends), room=axis.room, said=written)
+        if axis.ends[0] > axis.ends[1]:
+            marked["range"].reverse()
+        return {**found, **marked}
     if axis.is_log:
         sizes = log_sizes(axis.title, axis.ticks)
         return {**sizes, "ticktext": [*map(axis.said, axis.ticks)]} if axis.said else sizes
@@ -275,4 +278,4 @@ def _words(note: Words) -> dict[str, Any]:
         corner = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0.98, "yref": "paper"}
         return {**corner, "yanchor": "top", "text": note.text}
     place = {"x": note.x, "y": 1, "yref": "paper", "yanchor": "bottom", "xanchor": "left"}
-    return {**place, "text": f"▼ {note.text}", "xshift": -6}
+    return {**place, "text": note.text}

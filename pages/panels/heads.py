@@ -7,6 +7,7 @@ import pandas as pd
 
 from blocks.inspection import source, tiles
 from blocks.inspection.flow_facts import LayerHeads
+from blocks.model.faults import N_
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
 from pages.figures import heads, pattern
@@ -15,13 +16,22 @@ from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.ui import cached, labelled, layers, link, probed, sinks, terms
 from pages.ui.brought import whose_weights
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, bracketed, listing, literal, sentences
-from pages.ui.parts import Given, Matrix, Note, OffScreen, Text, the_values
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.ui.choices import Choices
+from pages.ui.declared import Panel
+from pages.ui.language import _, bracketed, fill, listing, sentences
+from pages.ui.parts import (
+    Beside,
+    Controls,
+    File,
+    Given,
+    Matrix,
+    Note,
+    OffScreen,
+    Say,
+    Table,
+    Text,
+    the_values,
+)
 from pages.ui.views import head_choice, pin_token
 from pages.ui.ways import take
 
@@ -36,24 +46,17 @@ def layer_heads(run: Run, layer: int, is_apart: bool = False) -> LayerHeads:
 
 def says_heads(facts: LayerHeads) -> str:
     """Which head is the sharpest, and what those of a trained model do."""
-    sharpest = facts.sharpest
     text = _(
-        "The sharpest is head {head}: entropy {entropy:.2f} bits, {tokens:.1f} effective tokens."
+        "The sharpest is head {head:from_one}: entropy {entropy_bits:.2f} bits, "
+        "{effective_tokens:.1f} effective tokens."
     )
     if facts.n_resting:
         text = _(
-            "Of the heads that do not rest on sinks, the sharpest is head {head}: entropy "
-            "{entropy:.2f} bits, {tokens:.1f} effective tokens."
+            "Of the heads that do not rest on sinks, the sharpest is head {head:from_one}: entropy "
+            "{entropy_bits:.2f} bits, {effective_tokens:.1f} effective tokens."
         )
-    said = text.format(
-        head=from_one(sharpest["head"]),
-        entropy=sharpest["entropy_bits"],
-        tokens=sharpest["effective_tokens"],
-    )
-    where = ""
-    if facts.run.config.n_layers > 1:
-        where = _("Layer {layer}.").format(layer=from_one(facts.layer))
-    return sentences(where, said, _roles(facts))
+    where = fill(_("Layer {layer:from_one}."), facts) if facts.run.config.n_layers > 1 else ""
+    return sentences(where, fill(text, facts.sharpest), _roles(facts))
 
 
 def _roles(facts: LayerHeads) -> str:
@@ -92,22 +95,14 @@ def says_measures(facts: LayerHeads, head: int, token: int) -> str:
     called = _("Head {head}").format(head=from_one(head))
     name = probed.said(row["badge"], row["badge_score"])
     text = _(
-        "{head}, averaged over all rows: entropy {entropy:.2f} bits, distance {distance:.1f} "
-        "tokens, weight {first:.2f} on the first token, {same:.2f} on the token itself, "
-        "{previous:.2f} on the previous token. The rows sum to between {least:.3f} and "
-        "{most:.3f}. The pinned token is {token}."
+        "{called}, averaged over all rows: entropy {entropy_bits:.2f} bits, distance "
+        "{distance_tokens:.1f} tokens, weight {first_token:.2f} on the first token, "
+        "{same_token:.2f} on the token itself, {previous_token:.2f} on the previous token. The "
+        "rows sum to between {row_sum_min:.3f} and {row_sum_max:.3f}. The pinned token is "
+        "{token:token}."
     )
-    return text.format(
-        head=f"**{bracketed(called, name) if name else called}**",
-        entropy=row["entropy_bits"],
-        distance=row["distance_tokens"],
-        first=row["first_token"],
-        same=row["same_token"],
-        previous=row["previous_token"],
-        least=row["row_sum_min"],
-        most=row["row_sum_max"],
-        token=literal(told_apart(facts.run.input.labels)[token]),
-    )
+    called = f"**{bracketed(called, name) if name else called}**"
+    return fill(text, row, called=called, token=told_apart(facts.run.input.labels)[token])
 
 
 def tiles_note(run: Run, n_heads: int, is_apart: bool = False) -> str:
@@ -145,38 +140,6 @@ def table(facts: LayerHeads) -> pd.DataFrame:
         _("name"): [terms.head_name(name) for name in found["badge"]],
     }
     return pd.DataFrame(shown).round(3)
-
-
-@section
-def heads_of_a_layer(run: Run) -> None:
-    """What the heads of one block read."""
-    _what_heads_see(run, draw_heads, open_head)
-
-
-@section
-def heads_of_all_layers(run: Run) -> None:
-    """What the heads of a whole model read."""
-    _what_heads_see(run, draw_all_heads, open_tile)
-
-
-def _what_heads_see(
-    run: Run, draw_tiles: Callable[..., Picture], on_click: Callable[[list[Any]], None]
-) -> None:
-    """All heads on one scale, and one of them large."""
-    at, is_apart = labelled.selection(run), sinks.is_wanted()
-    code = (*source.heads_source(), head_measures.frame)
-    with explained(("heads", "attention", "masks"), code, key="heads"):
-        say(says_heads, run, at.layer, is_apart, facts=layer_heads)
-    sinks.sinks_switch(run, "heads")
-    head_choice(run, at.head, at.layer)
-    left, right = columns(2)
-    with left:
-        show(draw_tiles, run, *at, is_apart, key="head_tiles", on_click=on_click)
-        note(tiles_note(run, run.config.n_heads, is_apart))
-    with right:
-        one_head(run, *at)
-    found = table(layer_heads(run, at.layer))
-    show_table(found, key="head_table")
 
 
 def open_head(customdata: list[Any]) -> None:
@@ -264,3 +227,42 @@ ONE_HEAD = (
     Note(says_window, the_values),
     OffScreen(Text(says_one_head, the_values)),
 )
+
+
+def panel(
+    choices: Choices,
+    draw_tiles: Callable[..., Picture],
+    click: Callable[[list[Any]], None],
+    measures: Callable[..., pd.DataFrame],
+    *fields: str,
+    **where: Any,
+) -> Panel:
+    """All heads on one scale, and one of them large, on the page of a block or of a whole model."""
+
+    def of_layer(run: Run, layer: int, _head: int, _token: int, is_apart: bool) -> LayerHeads:
+        return layer_heads(run, layer, is_apart)
+
+    def of_tiles(run: Run, _layer: int, _head: int, _token: int, is_apart: bool) -> str:
+        return tiles_note(run, run.config.n_heads, is_apart)
+
+    return Panel(
+        "heads",
+        N_("What do its heads attend to?"),
+        choices=choices,
+        fields=fields,
+        **where,
+        concepts=("heads", "attention", "masks"),
+        code=(*source.heads_source(), head_measures.frame),
+        at=lambda run: (run, *labelled.selection(run), sinks.is_wanted()),
+        shows=(
+            Say(says_heads, of_layer),
+            Controls(lambda run: sinks.sinks_switch(run, "heads")),
+            Controls(lambda run, layer, head: head_choice(run, head, layer)),
+            Beside(
+                (Matrix(draw_tiles, "head_tiles", click=click), Note(str, of_tiles)),
+                ONE_HEAD,
+            ),
+            Table(table, "head_table", facts=lambda run, layer: layer_heads(run, layer)),
+            File(measures, "heads", counted=("layer", "head")),
+        ),
+    )

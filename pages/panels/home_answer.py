@@ -28,7 +28,7 @@ def what_it_hangs_on(run: Run, position: int) -> None:
         n_batches = len(in_steps(steps, what=(run, position), key="hanging_on").found)
     if not n_batches:
         return
-    shown = run, n_batches, position
+    shown = run, position, n_batches
     found = answer(*shown)
     if found.facts.strongest is not None:
         draw = leave_one_out_picture.few
@@ -38,9 +38,9 @@ def what_it_hangs_on(run: Run, position: int) -> None:
         note(said)
 
 
-def answer(run: Run, n_batches: int, position: int) -> Answer:
+def answer(run: Run, position: int, n_batches: int) -> Answer:
     """What the first batches of places showed, and what the prediction is called."""
-    facts = panel.left_out(run, n_batches, position)
+    facts = panel.left_out(run, position, n_batches)
     return Answer(tokens.label(run, facts.token_id), facts)
 
 

@@ -1,25 +1,37 @@
 """What a model is made of: every parameter, by formula, and counted."""
 
+from collections.abc import Callable
+
 import pandas as pd
 import streamlit as st
 
 from blocks.cost.breakdown import CountFacts
 from blocks.cost.parameters import count_parameters
+from blocks.model.faults import N_
 from blocks.model.kinds import Architecture, TokenMixer
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.panels import parameter_table_picture
-from pages.ui import cached, terms
+from pages.ui import cached, explain, terms
 from pages.ui.chart import columns, show
+from pages.ui.declared import Panel
 from pages.ui.explain import explained
 from pages.ui.language import _
+from pages.ui.parts import File, Matrix, the_values
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
+Note = Callable[[Run], str]
+
 
 def part_facts(run: Run, of_one_block: bool) -> CountFacts:
-    """The parameters of the whole model, or of one of its blocks."""
+    """Count the parameters of the whole model, or of one of its blocks."""
     return cached.count_facts(run.config.one_block() if of_one_block else run.config)
+
+
+def part_counts(run: Run, of_one_block: bool) -> pd.DataFrame:
+    """The same as a table."""
+    return cached.parameters(run.config.one_block() if of_one_block else run.config)
 
 
 def total(facts: CountFacts, where: str) -> None:
@@ -101,7 +113,7 @@ def part_table(facts: CountFacts) -> None:
     show_table(shown, key="parameter_table", counts=[_("count")])
 
 
-def what_it_is_made_of(run: Run, *, of_one_block: bool = False) -> None:
+def what_it_is_made_of(of_one_block: bool, note: Note | None, run: Run) -> None:
     """Every parameter, by formula, and counted; of the whole model, or of one of its blocks."""
     facts = part_facts(run, of_one_block)
     with explained(("parameters",), (count_parameters,), key="parameters"):
@@ -114,3 +126,22 @@ def what_it_is_made_of(run: Run, *, of_one_block: bool = False) -> None:
     with right:
         part_table(facts)
     say(says_heads, run)
+    if note:
+        explain.note(note(run))
+
+
+def parameters(*fields: str, of_one_block: bool = False, note: Note | None = None) -> Panel:
+    """The panel on a page that shows a model; `fields` are the settings it answers to there."""
+    return Panel(
+        "parameters",
+        N_("Parameters"),
+        lambda run, *_values: what_it_is_made_of(of_one_block, note, run),
+        fields=fields,
+        reads_input=False,
+        at=lambda run: (run, of_one_block),
+        facts=part_facts,
+        shows=(
+            File(part_counts, "parameters", facts=the_values),
+            Matrix(draw_parts, "parameter_bars"),
+        ),
+    )

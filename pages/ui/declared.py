@@ -33,8 +33,9 @@ def alone(run: Run) -> tuple[Hashable, ...]:
 class Panel:
     """One question, answered on about one screen; `name` stands in the link.
 
-    `draw` gets the values that the page has for all its panels. It may return what goes on once
-    the page stands, as a text does that is still being written. `choices` draws what the reader
+    `draw` gets the first of the values that the page has for all its panels, as many as it has
+    parameters. It may return what goes on once the page stands, as a text does that is still being
+    written. `choices` draws what the reader
     chooses for this panel, and perhaps for others: a layer, a head, a token. `fields`: the
     settings of the sidebar that it answers to, which stand first there. `of_attention`: it shows
     what attention does; where another token mixer stands in its place, it says that instead.
@@ -44,7 +45,7 @@ class Panel:
     `reads_input`: what goes into the model decides what it shows. `of_this_run`: it shows the
     model of the page; otherwise it trains others, and the page does not say above what runs.
 
-    Without `draw` it is declared: `at` reads what it is about (None: there is nothing to show),
+    Without `draw` it is declared: `at` makes of these values what it is about (None: nothing),
     `facts` makes of that what all is read off, `absent` is a sentence in place of everything,
     with a way out by `mend`, `needs` are bytes beside those of the run, and `shows` are its parts
     from top to bottom.
@@ -63,7 +64,7 @@ class Panel:
     reads_input: bool = True
     of_this_run: bool = True
     _: KW_ONLY
-    at: Callable[[Run], tuple[Hashable, ...] | None] = alone
+    at: Callable[..., tuple[Hashable, ...] | None] = alone
     facts: Facts | None = None
     absent: Callable[..., str | None] | None = None
     mend: Callable[..., None] | None = None
@@ -77,17 +78,19 @@ class Panel:
         if self.lacks_attention(values):
             no_attention(values[0].config, self.name)
         elif not (self.of_predictions and overflowed(values[0])):
-            return (self.draw or _section_of(self))(*values)
+            if self.draw:
+                return self.draw(*wanted(self.draw, tuple(values)))
+            _section_of(self)(*values)
         return None
 
     def parts_of(self, values: Sequence[Any]) -> Parts:
         """What a file says of it; None where only its drawing tells that."""
         return None if self.draw else partial(_parts, self, values)
 
-    def read(self, run: Run) -> Given | None:
+    def read(self, *values: Any) -> Given | None:
         """What it is about, with what makes its facts; None where there is nothing to show."""
-        values = None if self.lacks_attention((run,)) else self.at(run)
-        return None if values is None else Given(values, self.facts)
+        found = None if self.lacks_attention(values) else self.at(*wanted(self.at, values))
+        return None if found is None else Given(found, self.facts)
 
     def says_absent(self, given: Given) -> str | None:
         """The sentence in place of everything."""
@@ -110,9 +113,14 @@ class Panel:
         return not (attend_somewhere if self.in_any_layer else attend)(run.config)
 
 
+def is_finite(run: Run) -> bool:
+    """Whether each number that the model predicts is one."""
+    return bool(cached.recording(run).output.isfinite().all())
+
+
 def overflowed(run: Run) -> bool:
     """Whether what the model predicts is no number, and says so: a narrow format overflows."""
-    if cached.recording(run).output.isfinite().all():
+    if is_finite(run):
         return False
     text = _(
         "The numbers overflow {dtype} in this model, so it predicts nothing: use a norm, fewer "
@@ -122,11 +130,11 @@ def overflowed(run: Run) -> bool:
     return True
 
 
-def _section_of(panel: Panel) -> Callable[[Run], None]:
+def _section_of(panel: Panel) -> Callable[..., None]:
     """Draw it as a section that reruns alone, timed under its own name."""
 
-    def draw(run: Run) -> None:
-        given = panel.read(run)
+    def draw(run: Run, *more: Any) -> None:
+        given = panel.read(run, *more)
         if given is None:
             return
         place = explained(panel.concepts, panel.code_of(run), key=panel.name)
@@ -144,32 +152,31 @@ def _section_of(panel: Panel) -> Callable[[Run], None]:
     return section(draw)
 
 
-def _items(panel: Panel, run: Run) -> Iterator[tuple[Item, Given]]:
+def _items(panel: Panel, values: Sequence[Any]) -> Iterator[tuple[Item, Given]]:
     """Its parts and what they are read with; none where it has nothing to show."""
-    given = panel.read(run)
+    given = panel.read(*values)
     if given is not None and not panel.says_absent(given):
         yield from ((item, given) for item in panel.items(given))
 
 
 def _parts(panel: Panel, values: Sequence[Any]) -> Iterator[Part]:
     """What a file of the panel says."""
-    run = values[0]
-    given = panel.read(run)
+    given = panel.read(*values)
     if given is not None and (said := panel.says_absent(given)):
         yield Part("note", said)
-    for item, of_item in _items(panel, run):
+    for item, of_item in _items(panel, values):
         yield from item.parts(of_item)
     yield Part("explained", [explanation(concept) for concept in panel.concepts])
 
 
-def files(panels: Sequence[Panel]) -> Callable[..., None] | None:
-    """Offer the tables and pictures that panels declare; None where none does."""
-    ours = [panel for panel in panels if panel.shows]
-    return partial(_files, ours) if ours else None
+def files(of_page: Sequence[Panel], panels: Sequence[Panel]) -> Callable[..., None] | None:
+    """Offer what these panels declare to be saved; None where no panel of the page does."""
+    return partial(_files, panels) if any(panel.shows for panel in of_page) else None
 
 
-def _files(panels: Sequence[Panel], run: Run) -> None:
-    items = [each for panel in panels for each in _items(panel, run)]
+def _files(panels: Sequence[Panel], run: Run, *more: Any) -> None:
+    there = (panel for panel in panels if not panel.of_predictions or is_finite(run))
+    items = [each for panel in there for each in _items(panel, (run, *more))]
     tables: dict[str, Callable[[], pd.DataFrame]] = {
         name: make for item, given in items for name, make in item.tables(given)
     }

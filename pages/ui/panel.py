@@ -43,7 +43,7 @@ def show(
         own.note_what_is_gone()
         _note_no_such_panel(panels, shown)
         _titles(panels, shown)
-        _open(panels[shown:], values, files)
+        _open(panels[shown:], values, files or declared.files(panels, panels[shown : shown + 1]))
 
 
 def _open(
@@ -54,7 +54,7 @@ def _open(
         with everything.seen_if_asked(_(panels[0].title), panels[0].parts_of(values)) as seen:
             goes_on = _drawn(panels[0], values)
         _ways_on(panels)
-        _taking_away(values, files or declared.files(panels[:1]), panels[0].name, seen)
+        _taking_away(values, files, panels[0].name, seen)
     if goes_on:
         goes_on()
 
@@ -237,7 +237,7 @@ def _show_all(
             for each in panels
         ]
     )
-    if files := files or declared.files(panels):
+    if files := files or declared.files(panels, panels):
         st.subheader(_("Save the results"))
         _files(values, files, "", "")
     for each in goes_on:

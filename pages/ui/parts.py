@@ -162,12 +162,13 @@ class Matrix(Item):
     click: Callable[[list[Any]], None] | None = None
     facts: Facts | None = None
     room: int = 0
+    alt: Callable[..., str] | None = None  # of a picture that does not say itself what it shows
 
     def draw(self, given: Given) -> None:
         """On the scales of A, where that stands beside."""
         facts, values = given.of(self.facts, self.picture)
-        on_click, room = self.click, self.room
-        chart.show(self.picture, *values, facts=facts, key=self.key, on_click=on_click, room=room)
+        look: dict[str, Any] = {"key": self.key, "room": self.room, "alt": self.alt}
+        chart.show(self.picture, *values, facts=facts, on_click=self.click, **look)
 
     def parts(self, given: Given) -> Iterator[Part]:
         """Each of the pictures that stand on the page."""

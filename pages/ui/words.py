@@ -127,16 +127,7 @@ def trained(*, is_recorded: bool) -> str:
 
 def take_away_caption(run: Run) -> str:
     """Caption for downloads: the settings and the link."""
-    return _with_link(_in_one_line(run))
-
-
-def take_away_caption_of_a_block(run: Run) -> str:
-    """Caption for downloads where one block is shown."""
-    return _with_link(_block_in_one_line(run))
-
-
-def _with_link(text: str) -> str:
-    return f"{text} · {urlencode(link.here(), errors='replace')}"
+    return f"{_in_one_line(run)} · {urlencode(link.here(), errors='replace')}"
 
 
 def mask_alt(run: Run) -> str:

@@ -26,11 +26,13 @@ from pages.panels.gpt import drafts as drafts_panel
 from pages.panels.gpt import (
     kv_cache,
     leave_one_out_picture,
+    logit_lens,
     logit_lens_picture,
     next_token_picture,
-    surprise_picture,
     writing_picture,
 )
+from pages.panels.gpt import leave_one_out as leave_one_out_panel
+from pages.panels.gpt import surprise as surprise_panel
 from pages.panels.gpt.leave_one_out_picture import Answer
 
 NASTY = ("<b>x</b>", "&amp;", "球" * 40, "🤖", "\u202eabc", "a")
@@ -122,9 +124,6 @@ PICTURES = {
     "chances": lambda _: writing_picture.chances(new_tokens(), _=_),
     "reads": lambda _: writing_picture.reads(new_tokens(), _=_),
     "lens": lambda _: logit_lens_picture.grid(lens_facts(), _=_),
-    "ranks in the lens": lambda _: logit_lens_picture.ranks(lens_facts(), _=_),
-    "surprise": lambda _: surprise_picture.bars(surprise(), _=_),
-    "leave one out": lambda _: leave_one_out_picture.bars(left_out(), _=_),
     "few to hang on": lambda _: leave_one_out_picture.few(Answer(NASTY[0], left_out()), _=_),
 }
 
@@ -166,11 +165,11 @@ def test_even_a_tiny_bar_can_be_clicked():
     target = raw(writing_picture.chances(new_tokens(), _=same))["data"][-1]
     assert target["customdata"] == [[i] for i in range(6)]
     assert min(target["y"]) > 1
-    target = raw(surprise_picture.bars(surprise(), _=same))["data"][-1]
+    target = raw(drawn(surprise_panel.surprisal(surprise())))["data"][-1]
     assert target["customdata"] == [[i] for i in range(1, 6)]
     target = raw(next_token_picture.few(next_facts(), _=same))["data"][-1]
     assert target["customdata"] == [[i] for i in range(5)]
-    bar, target = raw(leave_one_out_picture.bars(left_out(), _=same))["data"]
+    bar, target = raw(drawn(leave_one_out_panel.effect(left_out())))["data"]
     assert bar["y"] == [3.0, 0.0, -0.75] and len({*bar["marker"]["color"]}) == 2
     assert target["base"] <= min(bar["y"]) and target["customdata"] == [[0], [1], [2]]
 
@@ -212,7 +211,7 @@ def test_a_cell_of_the_lens_has_token_and_rank_and_the_pinned_row_is_said():
 
 
 def test_the_rank_of_the_answer_goes_up_to_the_first_place_at_the_top():
-    (curve,) = raw(picture := logit_lens_picture.ranks(lens_facts(), _=same))["data"]
+    (curve,) = raw(picture := drawn(logit_lens.ranks(lens_facts())))["data"]
     assert list(curve["x"]) == [0, 1, 2] and list(curve["y"]) == [13, 43, 1]
     low, high = raw(picture)["layout"]["yaxis"]["range"]
     assert low > high
@@ -229,7 +228,7 @@ def test_accepted_drafts_are_counted_module_by_module():
 @pytest.mark.parametrize("pinned", [1, 4, 5])
 def test_the_bar_of_the_pinned_token_is_marked(pinned: int):
     """The first token has no surprise, so that the bar of a token stands one before its place."""
-    picture = raw(surprise_picture.bars(replace(surprise(), pinned=pinned), _=same))
+    picture = raw(drawn(surprise_panel.surprisal(replace(surprise(), pinned=pinned))))
     ground = [shape for shape in picture["layout"]["shapes"] if shape["type"] == "rect"]
     assert [(shape["x0"], shape["x1"]) for shape in ground] == [(pinned - 1.5, pinned - 0.5)]
     assert picture["data"][1]["customdata"][pinned - 1] == [pinned]

@@ -339,26 +339,40 @@ def some(it: Taken, name: str) -> None:
     assert len(it.table(name)) > 0 and len(it.table(name).columns) > 1
 
 
-OF_FEED_FORWARD = """
-    activity bend_curves channel_way closed exciting expert_totals factors layer_units load
-    load_table massive_table ratio_table ratio_written reach shuffle_table strongest_table
-    totals_table writers_table
-"""
-OF_ATTENTION = """
-    all_heads_table cached_kinds contribution_sources contributions kinds_table random_scores
-    scaled_row scaling_curves sharing_table
-"""
+def each_is_some(names: str) -> dict[str, Callable[[Taken, str], None]]:
+    return {f"{name}.csv": some for name in names.split()}
+
+
+OF_FEED_FORWARD = each_is_some(
+    "activity bend_curves channel_way closed exciting expert_totals factors layer_units load "
+    "load_table massive_table ratio_table ratio_written reach shuffle_table strongest_table "
+    "totals_table writers_table"
+)
+OF_ATTENTION = each_is_some(
+    "all_heads_table cached_kinds contribution_sources contributions kinds_table "
+    "random_scores scaled_row scaling_curves sharing_table"
+)
+OF_GPT = each_is_some(
+    "growth left_out_bars left_out_table lens_ranks lens_table surprise_bars surprise_table"
+)
+OF_BLOCK = each_is_some("flow_table head_table spread token_values")
+OF_ENCODER = each_is_some("candidates guess_table head_table layer_table")
 COMMON = {"parameters.csv": parameters}
 CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
     "pages/attention.py": {
-        **{f"{name}.csv": some for name in OF_ATTENTION.split()},
+        **OF_ATTENTION,
         "all_heads.csv": heads,
         "first_token.csv": first_token,
         "contribution.csv": contribution,
         "contribution_graph.csv": contribution_graph,
         "scaling.csv": scaling,
     },
-    BLOCK: {"flow.csv": moments, "heads.csv": heads, **COMMON},
+    BLOCK: {
+        "flow.csv": moments,
+        "heads.csv": heads,
+        **OF_BLOCK,
+        **COMMON,
+    },
     "pages/cost.py": {
         "flops.csv": flops,
         "memory.csv": memory,
@@ -369,6 +383,7 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         "layers.csv": moments,
         "heads.csv": heads,
         "guesses.csv": guesses,
+        **OF_ENCODER,
         **COMMON,
     },
     "pages/gpt.py": {
@@ -377,10 +392,11 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         "written.csv": written,
         "lens.csv": lens,
         "surprise.csv": surprise,
+        **OF_GPT,
         **COMMON,
     },
     "pages/feed_forward.py": {
-        **{f"{name}.csv": some for name in OF_FEED_FORWARD.split()},
+        **OF_FEED_FORWARD,
         "ratio_cost.csv": widths,
     },
     "pages/masks.py": {"heads.csv": heads, "leaks.csv": leaks},
@@ -404,6 +420,7 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         "next_tokens.csv": next_of_target,
         "flow.csv": moments,
         "architectures.csv": architectures,
+        **each_is_some("memory_table task_flops"),
         **COMMON,
     },
 }
@@ -445,7 +462,7 @@ def assert_run_is_made_again(it: Taken) -> None:
 def test_nothing_is_made_before_its_button_is_pressed(monkeypatch: pytest.MonkeyPatch):
     """Of a long text tables and pictures take minutes."""
     asked: list[str] = []
-    monkeypatch.setattr(logit_lens, "whole_table", lambda _run: asked.append("lens"))
+    monkeypatch.setattr(logit_lens.lens, "lens_table", lambda *_of: asked.append("lens"))
     monkeypatch.setattr(chart, "drawn", lambda *_values, **_how: asked.append("picture"))
     assert_works(opened("pages/gpt.py", panel="all", **SIZES))
     assert asked == []

@@ -7,7 +7,7 @@ from said_in import in_both
 
 from blocks import ModelConfig
 from blocks.cost.attention_time import GrowthFacts, Measured
-from blocks.inspection.flow_facts import LayerHeads
+from blocks.inspection.flow_facts import FlowFacts, LayerHeads
 from blocks.inspection.other_attention import KindsFacts
 from blocks.inspection.predictions import SurpriseFacts
 from blocks.inspection.sharing import Likeness, Shared, SharingFacts
@@ -37,13 +37,13 @@ MOMENTS = {"mean": 0.1, "std": 0.2, "min": -0.3, "max": 0.4}
 
 def test_the_moments_of_a_stage(monkeypatch: pytest.MonkeyPatch):
     stages = pd.DataFrame([{"label": "norm", **MOMENTS, "rms": 0.5, "outlier_share": 0.06}])
-    found = row(monkeypatch, flow.table, stages)
+    found = row(monkeypatch, flow.table, FlowFacts(RUN, stages))
     assert found == {"stage": "norm", **MOMENTS, "RMS": 0.5, "beyond 3 std": "6.00%"}
 
 
 def test_the_stream_after_a_layer(monkeypatch: pytest.MonkeyPatch):
     stream = pd.DataFrame([{"label": "layer 1", **MOMENTS, "token_norm": 5.0}])
-    found = row(monkeypatch, layers.table, stream)
+    found = row(monkeypatch, layers.table, FlowFacts(RUN, stream))
     assert found == {"stage": "layer 1", **MOMENTS, "token norm (RMS · √d_model)": 5.0}
 
 

@@ -1,27 +1,26 @@
 """What flows through a block: the block drawn, and what its values look like beside it."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import pandas as pd
 
 from blocks.inspection import source
 from blocks.inspection.flow_facts import FlowFacts, Loudest, loudest
+from blocks.model.faults import N_
 from blocks.model.kinds import NormKind, NormPlacement
 from blocks.observe import flow as flow_measures
 from blocks.observe.run import Run
 from pages.figures import flow
 from pages.figures.counting import told_apart
-from pages.figures.numbers import hundredths
 from pages.figures.theme import Picture
 from pages.panels.block import strip_picture
 from pages.ui import cached, labelled, link, panel, sinks
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained
-from pages.ui.frame import section
+from pages.ui.declared import Panel
 from pages.ui.history import run_before
-from pages.ui.language import _, literal, sentences
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.ui.language import _, fill, literal, sentences
+from pages.ui.parts import Beside, Controls, File, Matrix, Say, Table
+from pages.ui.views import layer_choice
 
 
 def flow_facts(run: Run, layer: int, is_apart: bool) -> FlowFacts:
@@ -34,36 +33,29 @@ def flow_facts(run: Run, layer: int, is_apart: bool) -> FlowFacts:
 def says_flow(facts: FlowFacts) -> str:
     """What the stream does in this run, and why."""
     text = _(
-        "In this run, the residual stream enters the layer with an RMS of {start} and leaves "
-        "it with an RMS of {end}."
+        "In this run, the residual stream enters the layer with an RMS of {entering:hundredths} "
+        "and leaves it with an RMS of {end:hundredths}."
     )
-    said = [
-        text.format(start=hundredths(facts.entering), end=hundredths(facts.end)),
+    adds = _("The sub-layer that adds the most is {label} (RMS {rms:hundredths}).")
+    most = facts.largest_write if facts.run.config.norm.residual else None
+    return sentences(
+        fill(text, facts),
+        _one_token(facts.run, facts.loudest, facts.is_apart) if facts.loudest else "",
+        "" if most is None else fill(adds, most),
         _reason(facts.run),
-    ]
-    if facts.loudest is not None:
-        said.insert(1, _one_token(facts.run, facts.loudest, facts.is_apart))
-    most = facts.largest_write
-    if most is not None and facts.run.config.norm.residual:
-        text = _("The sub-layer that adds the most is {part} (RMS {rms}).")
-        said.insert(-1, text.format(part=most["label"], rms=hundredths(most["rms"])))
-    return sentences(*said)
+    )
 
 
 def _one_token(run: Run, found: Loudest, is_apart: bool) -> str:
     """That the RMS over all tokens is that of a few, and what it is of the others."""
     text = _(
-        "{token} contributes most to that: it leaves with an RMS of {rms}, while the median "
-        "token enters with {before} and leaves with {after}."
+        "{token} contributes most to that: it leaves with an RMS of {rms:hundredths}, while the "
+        "median token enters with {median_before:hundredths} and leaves with "
+        "{median_after:hundredths}."
     )
     if is_apart:
-        text = _("{token} is left out of these figures: it leaves with an RMS of {rms}.")
-    return text.format(
-        token=literal(told_apart(run.input.labels)[found.token]),
-        rms=hundredths(found.rms),
-        before=hundredths(found.median_before),
-        after=hundredths(found.median_after),
-    )
+        text = _("{token} is left out of these figures: it leaves with an RMS of {rms:hundredths}.")
+    return fill(text, found, token=literal(told_apart(run.input.labels)[found.token]))
 
 
 def _reason(run: Run) -> str:
@@ -100,8 +92,9 @@ def _reason(run: Run) -> str:
             )
 
 
-def table(stages: pd.DataFrame) -> pd.DataFrame:
+def table(facts: FlowFacts) -> pd.DataFrame:
     """Every stage with its moments."""
+    stages = facts.stages
     found = {
         _("stage"): stages["label"],
         _("mean"): stages["mean"],
@@ -114,39 +107,54 @@ def table(stages: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found).round(4)
 
 
-@section
-def what_flows(run: Run) -> None:
-    """The sentence, both pictures on the same rows, and the table."""
-    layer = labelled.selected_layer(run)
-    is_apart = sinks.is_wanted()
-    code = (*source.layer_source(run.config), flow_measures.moments)
-    with explained(("block", "flow", "residual"), code, key="flow"):
-        say(says_flow, run, layer, is_apart, facts=flow_facts)
-    sinks.sinks_switch(run, "flow")
-    left, right = columns([5, 7])
-    with left:
-        stage = labelled.selected_stage(run, layer)
-        show(draw_strip, run, layer, stage, is_apart, key="strip", on_click=open_stage)
-    with right:
-        show(draw_bands, run, layer, run_before(run), is_apart, key="bands")
-    found = table(labelled.stages(run, layer, is_apart))
-    show_table(found, key="flow_table")
-
-
 def open_stage(customdata: list[Any]) -> None:
-    """A part of the drawing was clicked: its panel opens."""
+    """Open the panel of the part that was clicked."""
     link.change("stage", customdata[0])
     panel.open_panel("stage")
 
 
-def draw_strip(run: Run, layer: int, stage: str, is_apart: bool) -> Picture:
-    """The block, as it ran."""
-    return strip_picture.block_strip(labelled.stages(run, layer, is_apart), selected=stage, _=_)
-
-
-def draw_bands(run: Run, layer: int, before: Run | None, is_apart: bool) -> Picture:
-    """The values at each stage, and the ghost of the setting before."""
+def draw_bands(run: Run, layer: int, is_apart: bool, before: Run | None) -> Picture:
+    """Draw the values at each stage, and the ghost of the setting before."""
     ghost = None
     if before is not None and layer < before.config.n_layers:
         ghost = cached.flow(before, layer, sinks.set_apart(before, is_apart))
     return flow.bands(labelled.stages(run, layer, is_apart), ghost, _=_)
+
+
+def draw_strip(run: Run, layer: int, is_apart: bool, _before: Run | None, stage: str) -> Picture:
+    """Draw the block, as it ran."""
+    return strip_picture.block_strip(labelled.stages(run, layer, is_apart), selected=stage, _=_)
+
+
+def of_a_layer(run: Run) -> tuple[Hashable, ...]:
+    """The layer that is looked at, whether sinks are apart, the run before, and the stage."""
+    layer = labelled.selected_layer(run)
+    stage = labelled.selected_stage(run, layer)
+    return run, layer, sinks.is_wanted(), run_before(run), stage
+
+
+def moments(run: Run, layer: int, is_apart: bool) -> pd.DataFrame:
+    """Every stage with all digits."""
+    return cached.flow(run, layer, sinks.set_apart(run, is_apart)).drop(columns="reads")
+
+
+PANEL = Panel(
+    "flow",
+    N_("What flows through it?"),
+    choices=layer_choice,
+    fields=("d_model", "n_heads", "token_mixer", "d_ff", "norm_placement", "norm_kind"),
+    concepts=("block", "flow", "residual"),
+    code=lambda run: (*source.layer_source(run.config), flow_measures.moments),
+    at=of_a_layer,
+    shows=(
+        Say(says_flow, flow_facts),
+        Controls(lambda run: sinks.sinks_switch(run, "flow")),
+        Beside(
+            Matrix(draw_strip, "strip", click=open_stage),
+            Matrix(draw_bands, "bands"),
+            widths=(5, 7),
+        ),
+        Table(table, "flow_table", facts=flow_facts),
+        File(moments, "flow", counted=("layer",)),
+    ),
+)

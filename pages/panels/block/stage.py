@@ -1,20 +1,27 @@
 """One stage of a block: how its values are spread, and one token through it."""
 
+from typing import NamedTuple
+
 import pandas as pd
 import streamlit as st
 
 from blocks.inspection import source
+from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Level, Look, Words, bars
 from pages.figures.counting import told_apart
 from pages.figures.table_rows import row_at
-from pages.figures.theme import Picture
-from pages.panels.block import stage_picture
+from pages.figures.theme import faint, plain, token_label
 from pages.ui import cached, labelled, link, sinks
 from pages.ui.chart import columns, show
 from pages.ui.controls import slider
+from pages.ui.declared import Panel
 from pages.ui.explain import explained
 from pages.ui.frame import link_to_part, section
 from pages.ui.language import _
+from pages.ui.parts import Shown
+from pages.ui.views import layer_choice
 
 CONCEPTS = {
     "embedding": ("input",),
@@ -27,11 +34,17 @@ CONCEPTS = {
 }
 
 
+def of_a_stage(run: Run) -> tuple[Run, int, str, bool, int, int]:
+    """Layer and stage, whether sinks are apart, the pinned token, and how many features."""
+    layer = labelled.selected_layer(run)
+    stage, token = labelled.selected_stage(run, layer), labelled.pinned_token(run)
+    return run, layer, stage, sinks.is_wanted(), token, link.value("n_dims")
+
+
 @section
 def what_a_stage_does(run: Run) -> None:
     """The choice of the stage, and both pictures."""
-    layer = labelled.selected_layer(run)
-    name = labelled.selected_stage(run, layer)
+    shown = _run, layer, name, _is_apart, _token, n_dims = of_a_stage(run)
     part = one_stage(run, layer, name)["part"]
     is_mixer = part == "attention" and not run.config.attends_in(layer)
     concepts = ("token_mixers", "dropout") if is_mixer else CONCEPTS[part]
@@ -44,13 +57,12 @@ def what_a_stage_does(run: Run) -> None:
     sinks.sinks_switch(run, "stage")
     left, right = columns(2)
     with left:
-        show(draw_spread, run, layer, name, sinks.is_wanted(), key="spread")
+        show(spread, *shown[:4], facts=histogram, key="spread")
     with right:
-        shown = run, layer, name, labelled.pinned_token(run), link.value("n_dims")
-        show(draw_token_values, *shown, key="token_values")
+        show(token_values, *shown, facts=one_token, key="token_values")
         most = min(128, run.config.d_model)
         if most > 1:
-            slider("n_dims", _("Features shown"), min(link.value("n_dims"), most), most=most)
+            slider("n_dims", _("Features shown"), min(n_dims, most), most=most)
 
 
 def stage_choice(run: Run, layer: int, shown: str) -> None:
@@ -74,20 +86,74 @@ def one_stage(run: Run, layer: int, name: str, is_apart: bool = False) -> pd.Ser
     return row_at(labelled.stages(run, layer, is_apart).set_index("stage"), name)
 
 
-def draw_spread(run: Run, layer: int, name: str, is_apart: bool) -> Picture:
-    """How the values of a stage are spread; `is_apart`: without the sinks."""
-    histogram = cached.histogram(run, layer, name, sinks.set_apart(run, is_apart))
-    return stage_picture.spread(histogram, one_stage(run, layer, name, is_apart), _=_)
+class Values(NamedTuple):
+    """Of one stage a table of values, and its own row; of one token what it reads, too."""
+
+    table: pd.DataFrame
+    stage: pd.Series
+    before: str = ""
+    token: str = ""
 
 
-def draw_token_values(run: Run, layer: int, name: str, token: int, n_dims: int) -> Picture:
-    """One token at what a stage reads, and at the stage."""
-    stage = one_stage(run, layer, name)
+def histogram(run: Run, layer: int, name: str, is_apart: bool) -> Values:
+    """Share of values per bin; `is_apart`: without the sinks."""
+    table = cached.histogram(run, layer, name, sinks.set_apart(run, is_apart))
+    return Values(table, one_stage(run, layer, name, is_apart))
+
+
+def one_token(run: Run, layer: int, name: str, _apart: bool, token: int, n_dims: int) -> Values:
+    """One token's first features at what a stage reads, and at the stage."""
+    stage, table = one_stage(run, layer, name), cached.token_values(run, layer, name, token, n_dims)
     before = one_stage(run, layer, stage["reads"][0]) if stage["reads"] else stage
-    return stage_picture.before_after(
-        cached.token_values(run, layer, name, token, n_dims),
-        part=stage["part"],
-        token=told_apart(run.input.labels)[token],
-        names=(before["label"], stage["label"]),
-        _=_,
+    return Values(table, stage, before["label"], told_apart(run.input.labels)[token])
+
+
+def spread(values: Values) -> Chart:
+    """Share of values per bin, with mean and mean ± std."""
+    stage = values.stage
+    mean, std = stage["mean"], stage["std"]
+    marked = [
+        ("− std", mean - std, "dot"),
+        (_("mean"), mean, "solid"),
+        ("+ std", mean + std, "dot"),
+    ]
+    return Chart(
+        _("Distribution of values: {stage}").format(stage=plain(stage["label"])),
+        values.table,
+        Axis(_("value"), of="value"),
+        Axis(_("share of values"), is_share=True),
+        [bars("share", Look(color=palette.PART_COLORS[stage["part"]]))],
+        hover=_("about {value}: {share} of all values").format(value="{x:.3f}", share="{y:.2%}"),
+        gap=0,
+        levels=[Level(x=x, dash=dash) for _text, x, dash in marked],
+        words=[Words(text, x) for text, x, _dash in marked],
     )
+
+
+def token_values(values: Values) -> Chart:
+    """One token before and after a stage."""
+    return Chart(
+        _("One token, before and after: {token}").format(token=token_label(values.token)),
+        values.table,
+        Axis(_("feature of the token's vector"), of="dimension"),
+        Axis(_("value")),
+        [
+            bars("before", Look(values.before, faint(palette.BEFORE, 0.7))),
+            bars("after", Look(values.stage["label"], palette.PART_COLORS[values.stage["part"]])),
+        ],
+        hover=_("feature {feature}: {value}").format(feature="{x}", value="{y:.3f}"),
+    )
+
+
+PANEL = Panel(
+    "stage",
+    N_("What does one stage do?"),
+    what_a_stage_does,
+    choices=layer_choice,
+    fields=("d_model", "d_ff", "activation", "norm_placement", "norm_kind"),
+    at=of_a_stage,
+    shows=(
+        Shown(spread, "spread", facts=histogram),
+        Shown(token_values, "token_values", facts=one_token),
+    ),
+)

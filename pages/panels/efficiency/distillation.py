@@ -43,7 +43,7 @@ from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.fold import details
 from pages.ui.frame import section
-from pages.ui.language import _, say_fault, sentences
+from pages.ui.language import _, fill, say_fault, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
@@ -111,16 +111,13 @@ def _says_time(facts: DistillationFacts) -> str:
     if not facts.is_timed:
         return ""
     text = _(
-        "Trained alone for the same time ({as_long} updates, since each update with the "
-        "teacher takes {ratio:.2f} times as long), the student reaches a loss of {loss:.3f}; "
-        "the loss with the teacher is lower for {better} of the seeds."
+        "Trained alone for the same time ({as_long} updates, since each update with the teacher "
+        "takes {time_ratio:.2f} times as long), the student reaches a loss of {loss:.3f}; the loss "
+        "with the teacher is lower for {better} of the seeds."
     )
     way = Way.ALONE_AS_LONG
-    return text.format(
-        as_long=facts.n_updates(way),
-        ratio=facts.time_ratio,
-        loss=facts.loss(way),
-        better=facts.n_better(way),
+    return fill(
+        text, facts, as_long=facts.n_updates(way), loss=facts.loss(way), better=facts.n_better(way)
     )
 
 

@@ -29,7 +29,7 @@ from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.fold import details, fold
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, ngettext, say_fault, sentences
+from pages.ui.language import _, enumeration, fill, ngettext, say_fault, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
@@ -142,13 +142,10 @@ def _says_lossless(facts: FrontierFacts) -> str:
     if facts.is_share:
         text = _(
             "The smallest file that keeps the original score is **{words}** (`{name}`): "
-            "{ratio:.1f} times smaller, with a held-out loss of {loss:.3f}."
+            "{ratio:.1f} times smaller, with a held-out loss of {held_out_loss:.3f}."
         )
-    return text.format(
-        name=best.name,
-        words=in_words(compression_of(best.name)),
-        ratio=facts.times_smaller(best),
-        loss=best.held_out_loss,
+    return fill(
+        text, best, words=in_words(compression_of(best.name)), ratio=facts.times_smaller(best)
     )
 
 

@@ -33,7 +33,7 @@ from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.fold import details
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, ngettext, say_fault, sentences
+from pages.ui.language import _, enumeration, fill, ngettext, say_fault, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_series
@@ -57,17 +57,12 @@ def matrix_bytes(weights: str) -> MatrixBytes:
 def says_bytes(facts: MatrixBytes) -> str:
     """What is expected of fewer bytes, before anything is timed."""
     text = _(
-        "In float32 the {n} matrices take {float32}, **{ratio} times as many bytes** to read "
-        "as in int8 ({int8}). int8 is faster only where reading fewer bytes and integer "
-        "arithmetic save more time than rounding the inputs costs. Does that hold for one "
-        "token, or for many?"
+        "In float32 the {n_matrices} matrices take {float32}, **{times_fewer:readable} times as "
+        "many bytes** to read as in int8 ({int8}). int8 is faster only where reading fewer bytes "
+        "and integer arithmetic save more time than rounding the inputs costs. Does that hold for "
+        "one token, or for many?"
     )
-    return text.format(
-        n=facts.n_matrices,
-        float32=bytes_text(facts.float32),
-        int8=bytes_text(facts.int8),
-        ratio=readable(facts.times_fewer),
-    )
+    return fill(text, facts, float32=bytes_text(facts.float32), int8=bytes_text(facts.int8))
 
 
 def says_int8(facts: Int8Facts) -> str:

@@ -17,7 +17,7 @@ from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, say_fault
+from pages.ui.language import _, fill, say_fault
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
@@ -49,18 +49,16 @@ def path_facts(run: Run, measured: str) -> PathFacts:
 def says_paths(facts: PathFacts) -> str:
     """Which length carries most, and how short the paths are that the model needs."""
     text = _(
-        "The {n} sub-layers form {all:,} paths. The largest share of the gradient, {share}, "
-        "comes through paths of length {k}, which make up {of_paths} of all paths. With paths"
-        " of length at most {enough}, the loss is within a tenth of the whole model's "
+        "The {n_sublayers} sub-layers form {n_all:,} paths. The largest share of the gradient, "
+        "{share}, comes through paths of length {heaviest}, which make up {of_paths} of all paths. "
+        "With paths of length at most {enough}, the loss is within a tenth of the whole model's "
         "({loss:.3f})."
     )
-    return text.format(
-        n=facts.n_sublayers,
-        all=facts.n_all,
+    return fill(
+        text,
+        facts,
         share=percent(facts.shares[facts.heaviest]),
-        k=facts.heaviest,
         of_paths=percent(facts.share_of_paths[facts.heaviest]),
-        enough=facts.enough,
         loss=facts.losses[-1],
     )
 

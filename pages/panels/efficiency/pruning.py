@@ -23,7 +23,7 @@ from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, sentences
+from pages.ui.language import _, fill, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
@@ -75,19 +75,15 @@ def _gain(facts: PruningFacts) -> str:
     row, whole = facts.rows.iloc[-1], facts.original
     if facts.pruned is Pruned.WEIGHTS:
         text = _(
-            "A mask saves bytes ({before} to {after}) but no time, since zeros are "
-            "multiplied too (the median time per batch is {ratio:.2f} times the original's)."
+            "A mask saves bytes ({before} to {after}) but no time, since zeros are multiplied too "
+            "(the median time per batch is {time_ratio:.2f} times the original's)."
         )
     else:
         text = _(
-            "Removing whole parts makes the matrices smaller: {before} to {after}, and a "
-            "batch takes {ratio:.2f} times as long."
+            "Removing whole parts makes the matrices smaller: {before} to {after}, and a batch "
+            "takes {time_ratio:.2f} times as long."
         )
-    return text.format(
-        before=bytes_text(whole.n_bytes),
-        after=bytes_text(row["bytes"]),
-        ratio=facts.time_ratio,
-    )
+    return fill(text, facts, before=bytes_text(whole.n_bytes), after=bytes_text(row["bytes"]))
 
 
 def lines(facts: PruningFacts) -> Chart:

@@ -13,7 +13,6 @@ from blocks.efficiency.rounding import Rounding
 from blocks.efficiency.rounding_facts import RoundingFacts, Rows
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.figures.counting import from_one
 from pages.panels.efficiency import exemption, rounding_picture, score_text, shared
 from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.panels.efficiency.recipe_words import in_words
@@ -25,7 +24,7 @@ from pages.ui.controls import choose, pick, slide, slider, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, fill
 from pages.ui.link_fields.efficiency import GROUP_SIZES
 from pages.ui.said import say
 from pages.ui.steps import in_steps
@@ -97,15 +96,10 @@ def says_grid(facts: RoundingFacts) -> str:
     """Whose numbers are drawn, and how many points they use."""
     grid = facts.grid
     text = _(
-        "In row {row} of {matrix}, the row with the largest relative error, the weights shown"
-        " use {used} of {points} grid points."
+        "In row {row:from_one} of {matrix}, the row with the largest relative error, the weights "
+        "shown use {n_used} of {points} grid points."
     )
-    return text.format(
-        row=from_one(grid.row),
-        matrix=matrix_name(grid.matrix, _),
-        used=grid.n_used,
-        points=len(grid.points),
-    )
+    return fill(text, grid, matrix=matrix_name(grid.matrix, _), points=len(grid.points))
 
 
 @section

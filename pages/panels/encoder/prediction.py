@@ -4,17 +4,17 @@ import pandas as pd
 
 from blocks.inspection import predictions
 from blocks.inspection.flow_facts import PredictionFacts
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.text.bpe import MASK
-from pages.figures.counting import from_one
-from pages.panels.encoder import prediction_picture
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Look, bars
+from pages.figures.counting import told_apart
+from pages.figures.theme import token_label
 from pages.ui import labelled, layers, starts, terms, tokens
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained
-from pages.ui.frame import section
-from pages.ui.language import _, literal, sentences
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.ui.declared import Panel
+from pages.ui.language import _, fill, sentences
+from pages.ui.parts import Beside, File, Say, Shown, Table, the_values
 
 
 def prediction_facts(run: Run, token: int, hidden: str = "") -> PredictionFacts:
@@ -32,33 +32,25 @@ def hidden_word(run: Run, token: int) -> str:
 
 def says_prediction(facts: PredictionFacts) -> str:
     """What the model expects at the pinned token, and what really stands there."""
-    first = facts.candidates.iloc[0]
-    text = _("At position {position} the model predicts {guess} ({probability:.0%}).")
-    said = text.format(
-        position=from_one(facts.token),
-        guess=literal(first["label"]),
-        probability=first["probability"],
+    text = _(
+        "At position {position:from_one} the model predicts {label:token} ({probability:.0%})."
     )
-    return sentences(said, *_hidden(facts), *_trained(facts))
-
-
-def _hidden(facts: PredictionFacts) -> tuple[str, ...]:
-    text = _("The input there is [MASK]; the masked word is {word}.")
-    return (text.format(word=literal(facts.hidden)),) if facts.hidden else ()
+    hidden = _("The input there is [MASK]; the masked word is {hidden:token}.")
+    said = fill(text, facts.candidates.iloc[0], position=facts.token)
+    return sentences(said, fill(hidden, facts) if facts.hidden else "", *_trained(facts))
 
 
 def _trained(facts: PredictionFacts) -> tuple[str, ...]:
     card = facts.card
     if card is None and not facts.run.weights:
-        text = _("The weights are random (seed {seed}): these predictions mean nothing yet.")
-        return (text.format(seed=facts.run.seed),)
-    text = _("Taken together, the model's predictions read {text}.")
-    written = text.format(text=literal(facts.written))
+        text = _("The weights are random (seed {run.seed}): these predictions mean nothing yet.")
+        return (fill(text, facts),)
+    written = fill(_("Taken together, the model's predictions read {written:token}."), facts)
     if card is None or card.score is None:
         return (written,)
     text = _("Trained on {task} (seed {seed}); {score_name} on unseen data: {score:.1%}.")
-    task, name = terms.option(card.task), terms.option(card.score_name)
-    return written, text.format(task=task, seed=card.seed, score_name=name, score=card.score)
+    names = {"task": terms.option(card.task), "score_name": terms.option(card.score_name)}
+    return written, fill(text, card, **names)
 
 
 def table(run: Run) -> pd.DataFrame:
@@ -74,15 +66,42 @@ def table(run: Run) -> pd.DataFrame:
     )
 
 
-@section
-def what_it_expects(run: Run) -> None:
-    """The sentence, the candidates, and the table."""
+def candidates(facts: PredictionFacts) -> Chart:
+    """Probability of each candidate, the likeliest on top."""
+    found, token = facts.candidates, told_apart(facts.run.input.labels)[facts.token]
+    return Chart(
+        _("Predictions at {token}").format(token=token_label(token)),
+        found,
+        Axis(_("probability"), (0, 1.15 * max(0.05, found["probability"].max())), is_share=True),
+        Axis(names=[*map(token_label, found["label"])]),
+        [bars("probability", Look(color=palette.EMBEDDING), text="{probability:.1%}")],
+        hover="{x:.3%}",
+        tall=26 * len(found) + 20,
+    )
+
+
+def at_pinned(run: Run) -> tuple[Run, int, str]:
+    """The pinned token, and the word that is hidden there."""
     token = labelled.pinned_token(run)
-    values = run, token, hidden_word(run, token)
-    with explained(("masked_words",), (predictions.candidates,), key="top"):
-        say(says_prediction, *values, facts=prediction_facts)
-    left, right = columns([5, 6])
-    with left:
-        show(prediction_picture.bars, run, token, facts=prediction_facts, key="candidates")
-    with right:
-        show_table(table(run), key="guess_table", n_names=2, height=380)
+    return run, token, hidden_word(run, token)
+
+
+PANEL = Panel(
+    "prediction",
+    N_("What does it predict?"),
+    of_predictions=True,
+    fields=("n_layers", "d_model", "n_heads"),
+    concepts=("masked_words",),
+    code=(predictions.candidates,),
+    at=at_pinned,
+    facts=prediction_facts,
+    shows=(
+        Say(says_prediction),
+        Beside(
+            Shown(candidates, "candidates"),
+            Table(table, "guess_table", n_names=2, height=380, facts=the_values),
+            widths=(5, 6),
+        ),
+        File(layers.guesses, "guesses", facts=the_values),
+    ),
+)

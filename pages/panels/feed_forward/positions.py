@@ -135,7 +135,7 @@ def reach(facts: ReachFacts) -> Chart:
         stack="overlay",
         gap=0.1,
         grounds=[chosen(facts.pinned)],
-        words=[Words(_("changed"), facts.changed)],
+        words=[Words("▼ " + _("changed"), facts.changed)],
     )
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from blocks.inspection.drafts import N_TOKENS, DraftFacts
+from blocks.model.faults import N_
 from blocks.model.models import GPT
 from blocks.model.mtp import MTPModule
 from blocks.observe.interventions import replacements
@@ -17,14 +18,11 @@ from pages.figures.chart import ROW, Axis, Chart, Look, bars, line
 from pages.figures.counting import from_one
 from pages.panels.gpt.growing import lasting, window_size
 from pages.ui import cached, chips, tokens
-from pages.ui.chart import columns, show
 from pages.ui.chips import Chip
 from pages.ui.compare import beside
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, enumeration, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import say
+from pages.ui.declared import Panel
+from pages.ui.language import _, enumeration, fill, sentences
+from pages.ui.parts import Beside, Note, Say, Shown, Table, Text
 from pages.ui.ways import way
 
 TRAINED, ROOM = "stories-mtp", 1.08
@@ -53,47 +51,30 @@ def draft_facts(run: Run) -> DraftFacts:
 def says_drafts(facts: DraftFacts) -> str:
     """How many tokens a pass gave, and how many drafts of each module stood."""
     text = _(
-        "In {passes} forward passes the model wrote {n} tokens, {rate:.2f} per pass. The text"
-        " is the same as when written token by token; the MTP modules drafted {accepted} of "
-        "its tokens."
+        "In {n_passes} forward passes the model wrote {n_written} tokens, {per_pass:.2f} per pass. "
+        "The text is the same as when written token by token; the MTP modules drafted {n_accepted} "
+        "of its tokens."
     )
-    said = text.format(
-        passes=len(facts.passes),
-        n=facts.n_written,
-        rate=facts.per_pass,
-        accepted=facts.n_accepted,
-    )
-    return sentences(said, _of_modules(facts), _of_weights(facts.run))
-
-
-def _of_modules(facts: DraftFacts) -> str:
-    text = _("{share} for module {number} ({n} of {all})")
-    found = enumeration(
-        text.format(
-            number=from_one(k), share=percent(each.share), n=each.n_accepted, all=each.n_drafted
-        )
-        for k, each in enumerate(facts.modules)
-    )
-    return _("Acceptance rate: {modules}.").format(modules=found) if found else ""
-
-
-def _of_weights(run: Run) -> str:
-    if run.weights or not run.config.n_mtp_modules:
-        return ""
-    return _(
+    each = _("{share:percent} for module {number:from_one} ({n_accepted} of {n_drafted})")
+    found = enumeration(fill(each, one, number=k) for k, one in enumerate(facts.modules))
+    rate = _("Acceptance rate: {modules}.").format(modules=found) if found else ""
+    chance = _(
         "The weights are random, so drafts are accepted only by chance or where the text "
         "repeats itself."
     )
+    is_random = facts.run.config.n_mtp_modules and not facts.run.weights
+    said = fill(text, facts, n_passes=len(facts.passes))
+    return sentences(said, rate, chance if is_random else "")
 
 
-def says_how(run: Run) -> str:
+def says_how(facts: DraftFacts) -> str:
     """What was done to measure it, and what it says nothing of."""
     text = _(
         "About {n} tokens are decoded greedily after your text. Each pass reads the text and "
         "the draft together and keeps the tokens that the model itself would have written. "
         "Passes are counted rather than seconds, since no KV cache is used."
     )
-    return text.format(n=room(run))
+    return text.format(n=room(facts.run))
 
 
 def text_chips(facts: DraftFacts) -> list[Chip]:
@@ -160,37 +141,42 @@ def acceptance(facts: DraftFacts) -> Chart:
     )
 
 
-@section
-def what_is_drafted(run: Run) -> None:
-    """The text with what was drafted of it, the rates, and each pass."""
-    place = explained(("mtp",), (speculate, GPT.logits_ahead, MTPModule), key="drafts")
-    if not run.config.n_mtp_modules and beside.found() is None:
-        nothing_drafted(place)
+def ways_to_modules(run: Run) -> None:
+    """Lead from a model without modules to ones that draft."""
+    if run.config.n_mtp_modules:
         return
-    if room(run) < 1:
-        place.info(_("The context is full. Type a shorter text."), icon=":material/lightbulb:")
-        return
-    with place:
-        say(says_drafts, run, facts=draft_facts)
-    left, right = columns(2)
-    with left:
-        show(growth, run, facts=draft_facts, key="drafts_growth")
-    with right:
-        show(acceptance, run, facts=draft_facts, key="drafts_acceptance")
-    with st.container(key="drafted_text", border=True):
-        st.markdown(chips.as_markdown(text_chips(draft_facts(run))))
-        note(chips.legend(("read", "written", "drafted")))
-    note(says_how(run))
-    st.dataframe(table(draft_facts(run)), hide_index=True, key="drafts_table", height=318)
-
-
-def nothing_drafted(place: st.delta_generator.DeltaGenerator) -> None:
-    """Why a model without modules drafts nothing, and the ways to one that does."""
-    text = _(
-        "This model has no MTP modules (n_mtp_modules) to draft further tokens, so each pass "
-        "writes only one."
-    )
-    place.info(text, icon=":material/info:")
     with st.container(horizontal=True):
         way(_("Open a model trained with two MTP modules"), "open_drafting", preset=TRAINED)
         way(_("Add two MTP modules to this model"), "add_modules", n_mtp_modules=2)
+
+
+def says_nothing(run: Run, is_compared: bool) -> str | None:
+    """Why nothing is drafted, or nothing written."""
+    if not (run.config.n_mtp_modules or is_compared):
+        return _(
+            "This model has no MTP modules (n_mtp_modules) to draft further tokens, so each pass "
+            "writes only one."
+        )
+    return _("The context is full. Type a shorter text.") if room(run) < 1 else None
+
+
+PANEL = Panel(
+    "drafts",
+    N_("Could it write several tokens at once?"),
+    of_predictions=True,
+    fields=("n_mtp_modules", "n_layers", "d_model"),
+    concepts=("mtp",),
+    code=(speculate, GPT.logits_ahead, MTPModule),
+    at=lambda run: (run, beside.found() is not None),
+    absent=says_nothing,
+    mend=ways_to_modules,
+    facts=draft_facts,
+    shows=(
+        Say(says_drafts),
+        Beside(Shown(growth, "drafts_growth"), Shown(acceptance, "drafts_acceptance")),
+        Text(lambda facts: chips.as_markdown(text_chips(facts))),
+        Note(lambda _facts: chips.legend(("read", "written", "drafted"))),
+        Note(says_how),
+        Table(table, "drafts_table", height=318),
+    ),
+)

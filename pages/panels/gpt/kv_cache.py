@@ -11,6 +11,7 @@ import streamlit as st
 from blocks.inspection import cache_growth
 from blocks.inspection.cache_growth import CacheFacts, CacheTimes
 from blocks.model import devices
+from blocks.model.faults import N_
 from blocks.model.kinds import TokenMixer
 from blocks.model.kv_cache import KVCache, StateCache, kv_cache_bytes_per_token, state_shapes
 from blocks.observe.run import Run
@@ -21,8 +22,10 @@ from pages.panels.gpt import shared, writing
 from pages.panels.gpt.growing import Text, generation, text_so_far, window_size, writer_of
 from pages.ui import cached, link
 from pages.ui.chart import columns, show
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
-from pages.ui.language import _, sentences
+from pages.ui.language import _, fill, sentences
+from pages.ui.parts import Shown
 from pages.ui.passes import WORTH_SAYING, about, seconds_of
 from pages.ui.said import tell
 
@@ -66,7 +69,7 @@ def says_formula(facts: CacheFacts) -> str:
 
 def says_keys(facts: CacheFacts) -> str:
     """The same of keys and values, in the layers that attend."""
-    config, dtype = facts.run.config, facts.run.dtype
+    config = facts.run.config
     n_layers = config.n_attention_layers
     factors = f"2 · {n_layers} · {config.n_kv_heads} · {config.d_head} · {facts.itemsize}"
     letters = _("2 · n_layers · n_kv_heads · d_head · bytes per number")
@@ -76,14 +79,13 @@ def says_keys(facts: CacheFacts) -> str:
         letters = _("n_layers · (d_kv_latent + d_rotary) · bytes per number")
     if config.is_hybrid:
         letters = letters.replace("n_layers", "n_attention_layers")
-    text = _("**Bytes per token:** {letters} = {factors} = **{total:,}** ({dtype})")
-    total = facts.bytes_per_token
-    return text.format(letters=letters, factors=factors, total=total, dtype=dtype)
+    text = _("**Bytes per token:** {letters} = {factors} = **{bytes_per_token:,}** ({run.dtype})")
+    return fill(text, facts, letters=letters, factors=factors)
 
 
 def says_state(facts: CacheFacts) -> str:
     """Bytes of the states of all layers, in letters and in numbers."""
-    config, dtype, itemsize = facts.run.config, facts.run.dtype, facts.itemsize
+    config, itemsize = facts.run.config, facts.itemsize
     n, width = config.n_mixer_layers, facts.state_width
     letters = _("n_layers · d_model · bytes per number")
     factors = f"{n} · {config.d_model} · {itemsize}"
@@ -96,83 +98,61 @@ def says_state(facts: CacheFacts) -> str:
         factors = f"{n} · ({state} + 3 · {config.d_conv} · {itemsize})"
     if config.is_hybrid:
         letters = letters.replace("n_layers", "n_mixer_layers")
-    text = _("**Bytes at any length:** {letters} = {factors} = **{total:,}** ({dtype})")
-    total = facts.state_bytes
-    return text.format(letters=letters, factors=factors, total=total, dtype=dtype)
+    text = _("**Bytes at any length:** {letters} = {factors} = **{state_bytes:,}** ({run.dtype})")
+    return fill(text, facts, letters=letters, factors=factors)
 
 
 def says_kept(facts: CacheFacts) -> str:
-    """That a state does not grow, and what attention would keep by now."""
+    """That a state does not grow, or what grows in a hybrid; what attention would keep by now."""
+    text = _(
+        "After {last[n_read]:,} tokens the states of all layers take up {last[measured]:,} bytes "
+        "(measured), as many as after the first token. With attention, the keys and values of "
+        "{run.config.n_heads} heads would take up {last[every_head]:,} bytes by now, and more with "
+        "each token."
+    )
     if facts.run.config.is_hybrid:
-        return says_both(facts)
-    text = _(
-        "After {n:,} tokens the states of all layers take up {bytes:,} bytes (measured), as "
-        "many as after the first token. With attention, the keys and values of {heads} heads "
-        "would take up {other:,} bytes by now, and more with each token."
-    )
-    last = facts.last
-    return text.format(
-        n=last["n_read"],
-        bytes=last["measured"],
-        heads=facts.run.config.n_heads,
-        other=last["every_head"],
-    )
-
-
-def says_both(facts: CacheFacts) -> str:
-    """What grows in a hybrid and what does not, and what attention in each layer would keep."""
-    config, last = facts.run.config, facts.last
-    text = _(
-        "After {n:,} tokens, {attending} of {all} layers hold the keys and values of {kept:,}"
-        " tokens; together with the fixed-size states of the other layers, these take up "
-        "{bytes:,} bytes (measured). With attention in every layer, the keys and values of "
-        "{heads} heads would take up {other:,} bytes by now."
-    )
-    return text.format(
-        n=last["n_read"],
-        attending=config.n_attention_layers,
-        all=config.n_layers,
-        kept=last["n_kept"],
-        bytes=last["measured"],
-        heads=config.n_heads,
-        other=last["every_head"],
-    )
+        text = _(
+            "After {last[n_read]:,} tokens, {run.config.n_attention_layers} of "
+            "{run.config.n_layers} layers hold the keys and values of {last[n_kept]:,} tokens; "
+            "together with the fixed-size states of the other layers, these take up "
+            "{last[measured]:,} bytes (measured). With attention in every layer, the keys and "
+            "values of {run.config.n_heads} heads would take up {last[every_head]:,} bytes by now."
+        )
+    return fill(text, facts)
 
 
 def says_cache(facts: CacheFacts) -> str:
     """What the cache takes now, and what sharing keys and values saves."""
-    last = facts.last
     if not facts.run.config.attends:
         return says_kept(facts)
-    text = _("After {n:,} tokens the cache holds {kept:,} of them in {bytes:,} bytes (measured).")
-    said = [text.format(n=last["n_read"], kept=last["n_kept"], bytes=last["measured"])]
-    if facts.times_saved > 1:
-        text = _(
-            "With keys and values for each of the {n} query heads it would be {times:g} "
-            "times as large."
-        )
-        said.append(text.format(n=facts.run.config.n_heads, times=facts.times_saved))
-    return sentences(*said, _how_it_grows(facts))
+    text = _(
+        "After {last[n_read]:,} tokens the cache holds {last[n_kept]:,} of them in "
+        "{last[measured]:,} bytes (measured)."
+    )
+    more = _(
+        "With keys and values for each of the {run.config.n_heads} query heads it would be "
+        "{times_saved:g} times as large."
+    )
+    more = more if facts.times_saved > 1 else ""
+    return sentences(fill(text, facts), fill(more, facts), _how_it_grows(facts))
 
 
 def _how_it_grows(facts: CacheFacts) -> str:
     """In a straight line, unless a window or a full context lets go of old tokens."""
+    text = _("Every new token adds the same amount: the cache grows linearly.")
     if facts.window_size is not None:
         text = _(
-            "With a window of {n} tokens, the cache drops the keys and values that no later "
-            "token can attend to, so it stops growing."
+            "With a window of {window_size} tokens, the cache drops the keys and values that no "
+            "later token can attend to, so it stops growing."
         )
-        return text.format(n=facts.window_size)
-    if facts.n_local:
+    elif facts.n_local:
         text = _(
-            "Local layers: {n} of {all}. Each keeps at most {kept} tokens (local_window − 1);"
-            " beyond that, only the caches of the other layers grow."
+            "Local layers: {n_local} of {run.config.n_layers}. Each keeps at most {kept} tokens "
+            "(local_window − 1); beyond that, only the caches of the other layers grow."
         )
-        kept = facts.run.config.local_window - 1
-        return text.format(n=facts.n_local, all=facts.run.config.n_layers, kept=kept)
-    if facts.is_shifted:
-        return _("When the context is full, its older half is dropped and the cache fills again.")
-    return _("Every new token adds the same amount: the cache grows linearly.")
+    elif facts.is_shifted:
+        text = _("When the context is full, its older half is dropped and the cache fills again.")
+    return fill(text, facts, kept=facts.run.config.local_window - 1)
 
 
 def says_times(facts: CacheTimes) -> str:
@@ -183,13 +163,7 @@ def says_times(facts: CacheTimes) -> str:
         " the same tokens. The first token is left out, since either way the whole text is "
         "read for it."
     )
-    return text.format(
-        device=facts.device,
-        with_cache=facts.with_cache,
-        without=facts.without,
-        ratio=facts.ratio,
-        n=facts.n,
-    )
+    return fill(text, facts)
 
 
 def what_is_remembered(run: Run) -> Callable[[], None]:
@@ -236,8 +210,10 @@ def what_it_saves(text: Text) -> None:
     st.info(says_times(facts), icon=":material/timer:")
 
 
-def growth(facts: CacheFacts) -> Chart:
+def growth(facts: CacheFacts) -> Chart | None:
     """Bytes of the cache over the tokens of the text: measured as dots, by formula as a line."""
+    if facts.steps.empty:
+        return None
     attends = facts.run.config.attends
     name = _("formula, with MHA") if attends else _("formula, with attention")
     every = line("every_head", Look(name, palette.BEFORE, width=1.5, dash="dot"), hover="")
@@ -284,3 +260,18 @@ def measure_control(*measured: Any) -> int | None:
         st.session_state["timed"] = (measured, time.monotonic_ns())
     asked, attempt = st.session_state.get("timed", (None, 0))
     return attempt if asked == measured else None
+
+
+PANEL = Panel(
+    "kv-cache",
+    N_("KV cache"),
+    what_is_remembered,
+    of_predictions=True,
+    fields=(
+        *("token_mixer", "attention_every", "n_layers", "n_kv_heads", "d_head"),
+        *("local_window", "global_every", "dtype"),
+    ),
+    at=lambda run: text_so_far(run, shared.current_sampling()),
+    facts=cache_facts,
+    shows=(Shown(growth, "growth"),),
+)

@@ -8,19 +8,18 @@ import pandas as pd
 
 from blocks.inspection import leave_one_out
 from blocks.inspection.leave_one_out import LeftOut, Without
+from blocks.model.faults import N_
 from blocks.model.models import Encoder
 from blocks.observe.run import Run
+from pages.figures.chart import Axis, Chart, Look, bars
 from pages.figures.counting import from_one, told_apart
-from pages.panels.gpt import leave_one_out_picture
-from pages.ui import cached, labelled, tokens
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, literal, sentences
+from pages.panels.gpt import shared
+from pages.panels.gpt.leave_one_out_picture import colors, hovers
+from pages.ui import cached, tokens
+from pages.ui.declared import Panel
+from pages.ui.language import _, fill, sentences
 from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.steps import in_steps
-from pages.ui.tables import show_table
+from pages.ui.parts import Beside, Note, Say, Shown, Steps, Table
 from pages.ui.views import pin_token
 
 
@@ -41,11 +40,17 @@ def without_each(run: Run, places: tuple[int, ...], position: int) -> tuple[With
         return leave_one_out.without_each(run, places, position, token_id, model, seen)
 
 
-def left_out(run: Run, n_batches: int, position: int) -> LeftOut:
+def batches(run: Run, position: int) -> list[partial[tuple[Without, ...]]]:
+    """The work, some places at a time."""
+    in_turn = leave_one_out.in_turn(run, position)
+    return [partial(without_each, run, batch, position) for batch in in_turn]
+
+
+def left_out(run: Run, position: int, n_batches: int) -> LeftOut:
     """What the first batches of places showed."""
-    batches = leave_one_out.in_turn(run, position)[:n_batches]
-    found = chain.from_iterable(without_each(run, batch, position) for batch in batches)
-    without = dict(zip(chain.from_iterable(batches), found, strict=True))
+    places = chain.from_iterable(leave_one_out.in_turn(run, position)[:n_batches])
+    found = chain.from_iterable(batch() for batch in batches(run, position)[:n_batches])
+    without = dict(zip(places, found, strict=True))
     return LeftOut.of(run, position, predicted(run, position), without)
 
 
@@ -55,52 +60,61 @@ def names(facts: LeftOut) -> list[str]:
     return [labels[place] for place in facts.places]
 
 
+def says_first(run: Run, position: int) -> str | None:
+    """Say that there is nothing to hide."""
+    if leave_one_out.in_turn(run, position):
+        return None
+    return _("Nothing precedes the pinned token. Pin a later one, or type a longer text.")
+
+
 def says_left_out(facts: LeftOut) -> str:
     """What is predicted, which token does most for it, and what comes without that."""
-    text = _("After {after} the top prediction is {token} ({chance}).")
-    token = literal(tokens.label(facts.run, facts.token_id))
-    after = literal(facts.run.input.labels[facts.position])
-    said = text.format(after=after, token=token, chance=percent(facts.probability))
-    return sentences(said, _strongest(facts, token), _against(facts))
+    text = _("After {after:token} the top prediction is {first:token} ({probability:percent}).")
+    first = tokens.label(facts.run, facts.token_id)
+    said = fill(text, facts, after=facts.run.input.labels[facts.position], first=first)
+    against = _("Without {name:token}, the prediction would be more likely: {chance:percent}.")
+    return sentences(said, _strongest(facts), _of_one(against, facts, facts.against))
 
 
-def _strongest(facts: LeftOut, token: str) -> str:
-    tried = {"n": len(facts.places), "all": facts.n_before}
+def _strongest(facts: LeftOut) -> str:
     i = facts.strongest
-    if i is None:
-        return _no_strongest(facts).format(**tried)
     text = _(
-        "It depends most on {name}: hiding this token from the others lowers the probability "
-        "to {chance}, a drop of {bits:.1f} bits in log-probability."
+        "It depends most on {name:token}: hiding this token from the others lowers the "
+        "probability to {chance:percent}, a drop of {bits:.1f} bits in log-probability."
     )
+    if i is None:
+        text = _("No single earlier token raises its log-probability by more than 0.1 bits.")
     if not facts.is_whole:
         text = _(
-            "Of the {n} nearest earlier tokens (out of {all}), it depends most on {name}: "
-            "hiding this token from the others lowers the probability to {chance}, a drop of "
-            "{bits:.1f} bits in log-probability."
+            "Of the {n} nearest earlier tokens (out of {n_before}), it depends most on "
+            "{name:token}: hiding this token from the others lowers the probability to "
+            "{chance:percent}, a drop of {bits:.1f} bits in log-probability."
         )
-    name, chance = literal(names(facts)[i]), percent(facts.left(i))
-    said = text.format(name=name, chance=chance, bits=facts.effects[i], **tried)
-    if facts.without[i].first == facts.token_id:
+        if i is None:
+            text = _(
+                "None of the {n} nearest earlier tokens (out of {n_before}) raises its "
+                "log-probability by more than 0.1 bits."
+            )
+    said = _of_one(text, facts, i or 0)
+    if i is None or facts.without[i].first == facts.token_id:
         return said
-    first = literal(tokens.label(facts.run, facts.without[i].first))
-    return sentences(said, _("{first} would then rank first.").format(first=first))
+    first = tokens.label(facts.run, facts.without[i].first)
+    return sentences(said, fill(_("{first:token} would then rank first."), first=first))
 
 
-def _no_strongest(facts: LeftOut) -> str:
-    if facts.is_whole:
-        return _("No single earlier token raises its log-probability by more than 0.1 bits.")
-    return _(
-        "None of the {n} nearest earlier tokens (out of {all}) raises its log-probability by "
-        "more than 0.1 bits."
-    )
-
-
-def _against(facts: LeftOut) -> str:
-    if (i := facts.against) is None:
+def _of_one(text: str, facts: LeftOut, i: int | None) -> str:
+    """Fill a text about one of the hidden places; empty where there is none."""
+    if i is None:
         return ""
-    text = _("Without {name}, the prediction would be more likely: {chance}.")
-    return text.format(name=literal(names(facts)[i]), chance=percent(facts.left(i)))
+    of_place = {"name": names(facts)[i], "chance": facts.left(i), "bits": facts.effects[i]}
+    return fill(text, facts, n=len(facts.places), **of_place)
+
+
+def says_nearest(facts: LeftOut) -> str | None:
+    """Say where not all tokens before are hidden."""
+    text = _("Only the last {n} tokens before the pinned one are hidden, one at a time.")
+    n = leave_one_out.MOST_HIDDEN
+    return text.format(n=n) if len(facts.places) == n else None
 
 
 def table(facts: LeftOut) -> pd.DataFrame:
@@ -116,30 +130,45 @@ def table(facts: LeftOut) -> pd.DataFrame:
     )
 
 
-@section
-def what_it_hangs_on(run: Run) -> None:
-    """The sentence, a bar for each token, the table."""
-    position = labelled.pinned_token(run)
-    place = explained(("leave_one_out",), (leave_one_out.without_each,), key="left_out")
-    batches = leave_one_out.in_turn(run, position)
-    if not batches:
-        text = _("Nothing precedes the pinned token. Pin a later one, or type a longer text.")
-        place.info(text, icon=":material/lightbulb:")
-        return
-    steps = [partial(without_each, run, batch, position) for batch in batches]
-    n_batches = len(in_steps(steps, what=(run, position), key="leaving_out").found)
-    if not n_batches:
-        return
-    shown = run, n_batches, position
-    facts = left_out(*shown)
-    with place:
-        say(says_left_out, *shown, facts=left_out)
-    left, right = columns([6, 5])
-    with left:
-        draw = leave_one_out_picture.bars
-        show(draw, *shown, facts=left_out, key="left_out_bars", on_click=pin_token)
-    with right:
-        show_table(table(facts), key="left_out_table", n_names=2, height=330)
-    if len(facts.places) == leave_one_out.MOST_HIDDEN:
-        text = _("Only the last {n} tokens before the pinned one are hidden, one at a time.")
-        note(text.format(n=leave_one_out.MOST_HIDDEN))
+def effect(facts: LeftOut) -> Chart:
+    """Bits that each token adds to the prediction."""
+    labels, effects = names(facts), facts.effects
+    low, high = min(-1.0, 1.1 * effects.min()), max(1.0, 1.1 * effects.max())
+    rows = {"bits": effects, "place": facts.places, "hover": hovers(facts, labels, _=_)}
+    return Chart(
+        _("Effect of each token on the prediction"),
+        pd.DataFrame(rows),
+        Axis(tokens=labels),
+        Axis(_("gain in log-probability (bits)"), (low, high)),
+        [bars("bits", Look(color=colors(effects)), column=high - low)],
+        hover="{hover}",
+        click=("place",),
+        tall=250,
+    )
+
+
+PANEL = Panel(
+    "leave-one-out",
+    N_("Which tokens make it likely?"),
+    of_predictions=True,
+    of_attention=True,
+    fields=("n_layers", "d_model", "n_heads"),
+    concepts=("leave_one_out",),
+    code=(leave_one_out.without_each,),
+    at=shared.pinned,
+    absent=says_first,
+    facts=left_out,
+    shows=(
+        Steps(
+            batches,
+            Say(says_left_out),
+            Beside(
+                Shown(effect, "left_out_bars", click=pin_token),
+                Table(table, "left_out_table", n_names=2, height=330),
+                widths=(6, 5),
+            ),
+            Note(says_nearest),
+            key="leaving_out",
+        ),
+    ),
+)

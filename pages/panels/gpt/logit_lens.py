@@ -8,20 +8,23 @@ import pandas as pd
 from blocks.inspection import lens
 from blocks.inspection.head_facts import Window
 from blocks.inspection.lens import Lens, LensFacts
+from blocks.model.faults import N_
 from blocks.model.models import Encoder
 from blocks.observe.run import Run
-from pages.figures.counting import from_one, told_apart
-from pages.panels.gpt import logit_lens_picture
-from pages.panels.gpt.logit_lens_picture import layer_name
-from pages.ui import cached, labelled, phone, present, tokens
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, literal, sentences
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Look, line
+from pages.figures.counting import told_apart
+from pages.figures.theme import token_label
+from pages.panels.gpt import shared
+from pages.panels.gpt.logit_lens_picture import grid, layer_name
+from pages.ui import cached, phone, tokens
+from pages.ui.declared import Panel
+from pages.ui.language import _, fill, sentences
 from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.ui.parts import Beside, File, Matrix, Note, OffScreen, Say, Shown, Table, the_values
 from pages.ui.views import pin_token
+
+RANKS = 214  # pixels
 
 
 @lru_cache(maxsize=16)
@@ -35,12 +38,6 @@ def lens_facts(run: Run, position: int, is_narrow: bool = False) -> LensFacts:
     """The lens around the position that is looked at."""
     found = lens_of(run, LensFacts.drawn_of(run, position))
     return LensFacts(run, found, position, partial(tokens.label, run), is_narrow)
-
-
-def whole_table(run: Run) -> pd.DataFrame:
-    """The lens of the whole text, to take away."""
-    n = run.input.shape[1]
-    return lens.lens_table(run, lens_of(run, Window(0, n, n)), partial(tokens.label, run))
 
 
 def table(facts: LensFacts) -> pd.DataFrame:
@@ -58,15 +55,16 @@ def table(facts: LensFacts) -> pd.DataFrame:
 
 def says_decided(facts: LensFacts) -> str:
     """From which layer on the final answer stands first."""
-    text = _("At the pinned token {token}, the answer {answer} ranks first from “{layer}” on.")
-    said = text.format(
-        token=literal(told_apart(facts.run.input.labels)[facts.pinned]),
-        answer=literal(facts.answer),
-        layer=layer_name(facts.decided, _),
+    text = _(
+        "At the pinned token {token:token}, the answer {answer:token} ranks first from “{layer}” "
+        "on."
     )
-    before = _("Before the first layer it was at rank {rank:,} of {vocab_size:,}.")
-    sizes = {"rank": facts.rank_before, "vocab_size": facts.run.config.vocab_size}
-    return sentences(said, before.format(**sizes))
+    before = _(
+        "Before the first layer it was at rank {rank_before:,} of {run.config.vocab_size:,}."
+    )
+    token = told_apart(facts.run.input.labels)[facts.pinned]
+    said = fill(text, facts, token=token, layer=layer_name(facts.decided, _))
+    return sentences(said, fill(before, facts))
 
 
 def says_grid(facts: LensFacts) -> str:
@@ -79,34 +77,67 @@ def says_grid(facts: LensFacts) -> str:
     ]
     if facts.is_narrow:
         said.append(_("The darker a cell, the more probable its token."))
-    drawn = facts.drawn
-    if not drawn.is_whole:
+    if not facts.drawn.is_whole:
         text = _(
-            "Positions {first} to {last} of {n} are shown; pin another token to see the others."
+            "Positions {first:from_one} to {end} of {n} are shown; pin another token to see the "
+            "others."
         )
-        said.append(text.format(first=from_one(drawn.first), last=drawn.end, n=drawn.n))
+        said.append(fill(text, facts.drawn))
     if len(facts.layers) < facts.n_layers:
         text = _(
-            "{shown} of {n} layers are shown; the curve and the table below include all of them."
+            "{shown} of {n_layers} layers are shown; the curve and the table below include all of "
+            "them."
         )
-        said.append(text.format(shown=len(facts.layers), n=facts.n_layers))
+        said.append(fill(text, facts, shown=len(facts.layers)))
     return sentences(*said)
 
 
-@section
-def what_each_layer_says(run: Run) -> None:
-    """The sentence and the grid."""
-    values = run, labelled.pinned_token(run), phone.is_phone()
-    with explained(("logit_lens",), (lens.logit_lens,), key="lens"):
-        say(says_decided, *values, facts=lens_facts)
-    draw = logit_lens_picture.grid
-    show(draw, *values, facts=lens_facts, key="lens_grid", on_click=pin_token, room=510)
-    if present.is_on():
-        return
-    facts = lens_facts(*values)
-    note(says_grid(facts))
-    left, right = columns([6, 5])
-    with left:
-        show(logit_lens_picture.ranks, *values, facts=lens_facts, key="lens_ranks")
-    with right:
-        show_table(table(facts), key="lens_table", n_names=2, height=300)
+def ranks(facts: LensFacts) -> Chart:
+    """The rank of the final answer after each layer, at the pinned token; first is on top."""
+    names = [layer_name(layer, _) for layer in facts.by_layer["layer"]]
+    labels = map(token_label, facts.by_layer["says"])
+    return Chart(
+        _("Rank of the final answer after each layer"),
+        facts.by_layer.assign(after=names, label=[*labels]),
+        Axis(_("layers applied"), (-0.5, facts.n_layers - 0.5), of="layer", digits="d"),
+        Axis(
+            _("rank (log)"),
+            (max(10, int(facts.by_layer["rank"].max())), 1),
+            is_log=True,
+            said="{:,g}".format,
+        ),
+        [line("rank", Look(color=palette.EMBEDDING, symbol="circle"))],
+        hover=_("{after}: {label} {probability:.2%} · the final answer is at rank {rank:,}"),
+        tall=RANKS,
+    )
+
+
+def whole_lens(run: Run) -> pd.DataFrame:
+    """The lens of the whole text."""
+    n = run.input.shape[1]
+    return lens.lens_table(run, lens_of(run, Window(0, n, n)), partial(tokens.label, run))
+
+
+PANEL = Panel(
+    "logit-lens",
+    N_("Logit lens"),
+    of_predictions=True,
+    fields=("n_layers", "norm_placement", "tie_embeddings"),
+    concepts=("logit_lens",),
+    code=(lens.logit_lens,),
+    at=lambda run: (*shared.pinned(run), phone.is_phone()),
+    facts=lens_facts,
+    shows=(
+        Say(says_decided),
+        Matrix(grid, "lens_grid", click=pin_token, room=510),
+        OffScreen(
+            Note(says_grid),
+            Beside(
+                Shown(ranks, "lens_ranks"),
+                Table(table, "lens_table", n_names=2, height=300),
+                widths=(6, 5),
+            ),
+        ),
+        File(whole_lens, "lens", facts=the_values),
+    ),
+)

@@ -4,19 +4,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from blocks.inspection.lens import LensFacts
-from pages.figures import marks, palette
-from pages.figures.axes import AXIS, BARE, log_axis, plot_room
+from pages.figures import marks
+from pages.figures.axes import BARE, plot_room
 from pages.figures.counting import from_one, told_apart
 from pages.figures.described import SAID
-from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture, Translate, figure, small, token_label
 from pages.figures.weights import outline
 
 ROW, TOP, BOTTOM = 38, 30, 8
-RANKS = 214
 LETTERS = 6  # Plotly writes as large as the longest text has room for, a square a letter
 SCALE = ((0, "rgba(204, 121, 167, 0.03)"), (1, "rgba(204, 121, 167, 0.75)"))
 
@@ -57,39 +54,6 @@ def grid(facts: LensFacts, *, _: Translate) -> Picture:
         yaxis={**_names([token_label(token) for token in tokens]), "range": [n_rows - 0.5, -0.5]},
         shapes=[outline(-0.5, pinned - 0.5, n_columns, 1)],
     )
-
-
-def ranks(facts: LensFacts, *, _: Translate) -> Picture:
-    """The rank of the final answer after each layer, at the pinned token; first is on top."""
-    table = facts.by_layer
-    axis = log_axis(1, max(10, int(table["rank"].max())), said="{:,g}".format)
-    return figure(
-        [
-            marks.line(
-                table["layer"],
-                table["rank"],
-                mode="lines+markers",
-                line={"color": palette.EMBEDDING},
-                **marks.told(_rank_hovers(table, _)),
-            )
-        ],
-        title=_("Rank of the final answer after each layer"),
-        **plot_room(RANKS, AXIS, above=TOP),
-        xaxis={
-            "title": _("layers applied"),
-            "range": [-0.5, facts.n_layers - 0.5],
-            "tickformat": "d",
-        },
-        yaxis={**axis, "title": _("rank (log)"), "range": axis["range"][::-1]},
-        showlegend=False,
-    )
-
-
-def _rank_hovers(table: pd.DataFrame, _: Translate) -> Iterator[str]:
-    text = _("{layer}: {label} {chance:.2%} · the final answer is at rank {rank:,}")
-    for row in each_row(table):
-        layer, label = layer_name(row.layer, _), token_label(row.says)
-        yield text.format(layer=layer, label=label, chance=row.probability, rank=row.rank)
 
 
 def _cells(

@@ -7,16 +7,18 @@ import streamlit as st
 
 from blocks.inspection import next_token
 from blocks.inspection.next_token import NextFacts
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.text import sampling as source
 from blocks.text.sampling import SamplingConfig
 from pages.panels.gpt import next_token_picture, shared
-from pages.ui import cached, labelled, present, tokens
+from pages.ui import cached, present, tokens
 from pages.ui.chart import columns, show
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.fold import details
-from pages.ui.language import _, literal, sentences
-from pages.ui.numbers import percent
+from pages.ui.language import _, fill, sentences
+from pages.ui.parts import File, Matrix, the_values
 from pages.ui.said import say
 
 
@@ -38,43 +40,35 @@ def whole_vocabulary(run: Run, position: int, sampling: SamplingConfig) -> pd.Da
 
 def says_next(facts: NextFacts) -> str:
     """What comes first, how many are left to draw from, and how open it is."""
-    text = _("After {token} the top prediction is {first}.")
-    first = literal(facts.likeliest["label"].iloc[0])
-    said = [text.format(token=literal(facts.after), first=first)]
-    if facts.sampling.is_greedy:
-        said.append(_("Temperature 0 is greedy: the most probable token is always chosen."))
-    else:
-        said += _kept(facts)
-    if not facts.run.weights:
-        text = _(
-            "The weights are random (seed {seed}), so no token is much more probable than another."
-        )
-        said.append(text.format(seed=facts.run.seed))
-    return sentences(*said)
-
-
-def _kept(facts: NextFacts) -> list[str]:
-    text = _(
-        "Its sampling probability is {probability}. {n:,} of {vocab_size:,} tokens can be "
-        "sampled; the entropy is {bits:.2f} bits, equivalent to a choice among {alike:,.1f} "
+    n = len(facts.tokens)
+    after = _("After {after:token} the top prediction is {first:token}.")
+    kept = _(
+        "Its sampling probability is {probability:percent}. {n_kept:,} of {n:,} tokens can be "
+        "sampled; the entropy is {bits:.2f} bits, equivalent to a choice among {n_alike:,.1f} "
         "equally likely tokens."
     )
-    said = text.format(
-        probability=percent(facts.probability),
-        n=facts.n_kept,
-        vocab_size=len(facts.tokens),
-        alike=facts.n_alike,
-        bits=facts.bits,
+    dropped = _("The excluded tokens had a total probability of {dropped:percent}.")
+    if facts.sampling.is_greedy:
+        kept = _("Temperature 0 is greedy: the most probable token is always chosen.")
+    chance = _(
+        "The weights are random (seed {run.seed}), so no token is much more probable than another."
     )
-    if facts.n_kept == len(facts.tokens):
-        return [said]
-    text = _("The excluded tokens had a total probability of {share}.")
-    return [said, text.format(share=percent(facts.dropped))]
+    return sentences(
+        fill(after, facts, first=facts.likeliest["label"].iloc[0]),
+        fill(kept, facts, n=n),
+        "" if facts.sampling.is_greedy or facts.n_kept == n else fill(dropped, facts),
+        "" if facts.run.weights else fill(chance, facts),
+    )
+
+
+def of_the_pinned(run: Run) -> tuple[Run, int, SamplingConfig]:
+    """What may come after the pinned token, as it is sampled."""
+    return *shared.pinned(run), shared.current_sampling()
 
 
 def what_comes_next(run: Run) -> None:
     """The likeliest tokens after the pinned one, before and after sampling."""
-    values = run, labelled.pinned_token(run), shared.current_sampling()
+    values = of_the_pinned(run)
     code = (source.filtered, source.choose, source.next_tokens)
     place = explained(("sampling",), code, key="next")
     if said := shared.says_ahead(run):
@@ -122,3 +116,18 @@ def searchable(run: Run, position: int, sampling: SamplingConfig) -> None:
             },
             height=400,
         )
+
+
+PANEL = Panel(
+    "next",
+    N_("What comes next?"),
+    what_comes_next,
+    of_predictions=True,
+    fields=("n_layers", "d_model", "n_heads"),
+    at=of_the_pinned,
+    facts=next_facts,
+    shows=(
+        File(whole_vocabulary, "next_tokens", facts=the_values),
+        Matrix(next_token_picture.bars, "next_bars"),
+    ),
+)

@@ -2,11 +2,16 @@
 
 from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
-from pages.ui import cached, link
+from pages.ui import cached, labelled, link
 from pages.ui.controls import slide, slider
 from pages.ui.language import _
 
 TOP_K = (0, 1, 2, 3, 5, 8, 10, 20, 50, 100, 200, 500)
+
+
+def pinned(run: Run) -> tuple[Run, int]:
+    """The run, and the token that is outlined everywhere."""
+    return run, labelled.pinned_token(run)
 
 
 def current_sampling() -> SamplingConfig:
@@ -36,7 +41,7 @@ def top_p(place: str = "") -> None:
 
 
 def says_ahead(run: Run) -> str:
-    """Where a mask lets tokens see what they are to predict; empty where it does not."""
+    """Say where a mask lets tokens see what they are to predict; empty where it does not."""
     if not cached.sees_ahead(run):
         return ""
     return _(

@@ -7,19 +7,23 @@ import streamlit as st
 
 from blocks.inspection import predictions
 from blocks.inspection.predictions import SurpriseFacts
+from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.figures.counting import from_one, told_apart
-from pages.panels.gpt import shared, surprise_picture
-from pages.ui import cached, labelled, link, tokens
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Level, Look, Words, bars, chosen
+from pages.figures.counting import told_apart
+from pages.figures.theme import token_label
+from pages.panels.gpt import shared
+from pages.ui import cached, link, tokens
+from pages.ui.choices import chooses
+from pages.ui.declared import Panel
 from pages.ui.fields import START, TEXT
-from pages.ui.frame import section
-from pages.ui.language import _, literal, sentences
+from pages.ui.language import _, fill, literal, sentences
 from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.ui.parts import Beside, File, Note, Say, Shown, Table, the_values
 from pages.ui.views import pin_token
+
+NAMES = 24  # tokens that the picture names
 
 
 @lru_cache(maxsize=32)
@@ -28,60 +32,51 @@ def surprise_facts(run: Run, pinned: int) -> SurpriseFacts:
     return predictions.surprise_facts(run, cached.recording(run).output[0], pinned)
 
 
+def says_too_short(run: Run, pinned: int) -> str | None:
+    """Nothing precedes the only token."""
+    if not surprise_facts(run, pinned).tokens.empty:
+        return None
+    return _(
+        "Surprisal needs at least two tokens, since nothing precedes the first. Type a longer text."
+    )
+
+
 def says_loss(facts: SurpriseFacts) -> str:
-    """Loss and perplexity."""
+    """Loss and perplexity; the most surprising token; where the first weighs most, the others."""
     text = _(
         "The mean loss is {nats:.2f} nats ({bits:.2f} bits) per token, a perplexity of "
         "{perplexity:,.1f}: the model is as uncertain as if it chose among {perplexity:,.1f} "
-        "equally likely tokens. A uniform guess over all {vocab_size:,} would cost {even:.2f}"
-        " bits."
+        "equally likely tokens. A uniform guess over all {run.config.vocab_size:,} would cost "
+        "{guess_bits:.2f} bits."
     )
     if facts.is_worse_than_a_guess:
         text = _(
             "The mean loss is {nats:.2f} nats ({bits:.2f} bits) per token, a perplexity of "
-            "{perplexity:,.1f}. This is worse than a uniform guess over all {vocab_size:,} "
-            "tokens, which would cost {even:.2f} bits."
+            "{perplexity:,.1f}. This is worse than a uniform guess over all "
+            "{run.config.vocab_size:,} tokens, which would cost {guess_bits:.2f} bits."
         )
-    said = text.format(
-        nats=facts.nats,
-        bits=facts.bits,
-        perplexity=facts.perplexity,
-        vocab_size=facts.run.config.vocab_size,
-        even=facts.guess_bits,
+    most = _(
+        "The most surprising token is {token:token} at position {most[position]:from_one}: "
+        "{most[bits]:.2f} bits, probability {most[probability]:percent}, rank {most[rank]:,.0f}."
     )
-    return sentences(said, _most_surprising(facts), _without_first(facts))
-
-
-def _most_surprising(facts: SurpriseFacts) -> str:
-    most = facts.most
-    text = _(
-        "The most surprising token is {token} at position {position}: {bits:.2f} bits, "
-        "probability {share}, rank {rank:,}."
+    others = _(
+        "That is the first prediction, made from a single token; the others cost "
+        "{bits_after_first:.2f} bits on average."
     )
-    return text.format(
-        token=literal(told_apart(facts.run.input.labels)[int(most["position"])]),
-        position=from_one(most["position"]),
-        bits=most["bits"],
-        share=percent(most["probability"]),
-        rank=int(most["rank"]),
-    )
-
-
-def _without_first(facts: SurpriseFacts) -> str:
-    """Where the first guess weighs most, the mean of the others."""
-    rest = facts.bits_after_first
-    if rest is None:
-        return ""
-    text = _(
-        "That is the first prediction, made from a single token; the others cost {bits:.2f} "
-        "bits on average."
-    )
-    return text.format(bits=rest)
+    others = "" if facts.bits_after_first is None else others
+    token = told_apart(facts.run.input.labels)[int(facts.most["position"])]
+    said = fill(text, facts), fill(most, facts, token=token), fill(others, facts)
+    return sentences(*said)
 
 
 def is_long(facts: SurpriseFacts) -> bool:
     """Whether there are more tokens than the picture names."""
-    return len(facts.tokens) > surprise_picture.NAMES
+    return len(facts.tokens) > NAMES
+
+
+def says_order(facts: SurpriseFacts) -> str | None:
+    """How the table of a long text is sorted."""
+    return _("The table begins with the most surprising tokens.") if is_long(facts) else None
 
 
 def table(facts: SurpriseFacts) -> pd.DataFrame:
@@ -100,7 +95,34 @@ def table(facts: SurpriseFacts) -> pd.DataFrame:
     )
 
 
-def start_token() -> None:
+def surprisal(facts: SurpriseFacts) -> Chart:
+    """Bits of surprise at each token, with the mean."""
+    rows, named = facts.table(), told_apart(facts.run.input.labels)
+    names = [named[position] for position in facts.tokens["position"]]
+    most = 1.12 * max(facts.guess_bits, rows["bits"].max())
+    levels = {
+        _("solid: mean {bits:.2f} bits"): ("solid", facts.bits),
+        _("dotted: uniform guess {bits:.2f} bits"): ("dot", facts.guess_bits),
+    }
+    text = " · ".join(name.format(bits=bits) for name, (_dash, bits) in levels.items())
+    return Chart(
+        _("Surprisal of each token"),
+        rows.assign(at=facts.tokens["position"], named=[*map(token_label, names)]),
+        Axis(tokens=names),
+        Axis(_("surprisal (bits)"), (0, most)),
+        [bars("bits", Look(color=palette.EMBEDDING), column=most)],
+        hover=_(
+            "{position} · {named}: {bits:.2f} bits, probability {probability:.3%}, rank {rank}"
+        ),
+        click=("at",),
+        levels=[Level(bits, dash=dash) for dash, bits in levels.values()],
+        grounds=[chosen(i) for i, at in enumerate(facts.tokens["position"]) if at == facts.pinned],
+        words=[Words(text, -0.6)],
+    )
+
+
+@chooses("prompt")
+def start_token(run: Run) -> None:
     """Whether the text begins with what the model knows as the beginning of one."""
     if START not in tokens.prompts():
         return
@@ -119,29 +141,25 @@ def start_token() -> None:
     )
 
 
-@section
-def what_surprises(run: Run) -> None:
-    """The sentence, the bars, the table."""
-    values = run, labelled.pinned_token(run)
-    facts = surprise_facts(*values)
-    start_token()
-    place = explained(("surprise",), (predictions.surprise,), key="surprise")
-    if facts.tokens.empty:
-        text = _(
-            "Surprisal needs at least two tokens, since nothing precedes the first. Type a longer"
-            " text."
-        )
-        place.info(text, icon=":material/lightbulb:")
-        return
-    if said := shared.says_ahead(run):
-        note(said)
-    with place:
-        say(says_loss, *values, facts=surprise_facts)
-    left, right = (st.container(), st.container()) if is_long(facts) else columns([7, 4])
-    with left:
-        draw = surprise_picture.bars
-        show(draw, *values, facts=surprise_facts, key="surprise_bars", on_click=pin_token)
-    with right:
-        if is_long(facts):
-            note(_("The table begins with the most surprising tokens."))
-        show_table(table(facts), key="surprise_table", n_names=2, height=330)
+PANEL = Panel(
+    "surprise",
+    N_("What surprises it?"),
+    choices=start_token,
+    of_predictions=True,
+    fields=("n_layers", "d_model", "n_heads"),
+    concepts=("surprise",),
+    code=(predictions.surprise,),
+    at=shared.pinned,
+    facts=surprise_facts,
+    absent=says_too_short,
+    shows=(
+        Note(shared.says_ahead, facts=the_values),
+        Say(says_loss),
+        Beside(
+            Shown(surprisal, "surprise_bars", click=pin_token),
+            (Note(says_order), Table(table, "surprise_table", n_names=2, height=330)),
+            widths=(7, 4),
+        ),
+        File(lambda facts: facts.table(), "surprise"),
+    ),
+)

@@ -3,14 +3,17 @@
 import pandas as pd
 import streamlit as st
 
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.text.chinese import chinese_pieces
 from pages.ui import chips, labelled, link, present, tokens
 from pages.ui.chips import Chip
+from pages.ui.declared import Panel
 from pages.ui.explain import explained
 from pages.ui.fields import CHAT
 from pages.ui.frame import section
-from pages.ui.language import _, ngettext, sentences
+from pages.ui.language import _, fill, ngettext, sentences
+from pages.ui.parts import File
 
 MOST_ROWS = 9  # of a table in front of a class
 
@@ -68,20 +71,19 @@ def _in_chinese(text: str, vocabulary: str) -> str:
     if not found.characters:
         return ""
     cut = _(
-        "Of {n:,} Chinese characters, {alone:,} are single tokens, {joined:,} share a token with "
-        "others, and {cut:,} are split into bytes."
-    ).format(n=found.characters, alone=found.alone, joined=found.joined, cut=found.cut)
+        "Of {characters:,} Chinese characters, {alone:,} are single tokens, {joined:,} share a "
+        "token with others, and {cut:,} are split into bytes."
+    )
+    text = _(
+        "None of the {known:,} tokens of this vocabulary consists of several Chinese "
+        "characters; in large vocabularies, common words are often single tokens."
+    )
     if found.of_several:
         text = _(
-            "{n:,} of the {known:,} tokens of this vocabulary consist of several Chinese "
+            "{of_several:,} of the {known:,} tokens of this vocabulary consist of several Chinese "
             "characters, as many common words do."
         )
-    else:
-        text = _(
-            "None of the {known:,} tokens of this vocabulary consists of several Chinese "
-            "characters; in large vocabularies, common words are often single tokens."
-        )
-    return sentences(cut, text.format(n=found.of_several, known=found.known))
+    return sentences(fill(cut, found), fill(text, found))
 
 
 def _put_around(n: int) -> str:
@@ -135,3 +137,12 @@ def what_is_read(run: Run) -> None:
         return
     height = chips.SCROLLED if len(read) > chips.FEW else 212
     right.dataframe(table(), hide_index=True, key="token_table", height=height)
+
+
+PANEL = Panel(
+    "tokens",
+    N_("What does it read?"),
+    what_is_read,
+    fields=("n_layers", "d_model"),
+    shows=(File(read_tokens, "tokens"),),
+)

@@ -22,6 +22,7 @@ from pages.figures.theme import Picture
 from pages.panels import interventions
 from pages.ui import cached, inputs, labelled, link, probed, tokens
 from pages.ui.chart import columns, show
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.interventions import controls, words
@@ -399,3 +400,12 @@ def draw_effects(*shown: Any) -> Picture:
         unit=_("logit difference"),
         is_signed=True,
     )
+
+
+PANEL = Panel(
+    "two-answers",
+    N_("Why this answer and not that?"),
+    what_decides,
+    of_predictions=True,
+    fields=("n_layers", "n_heads", "norm_placement"),
+)

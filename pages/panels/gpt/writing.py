@@ -27,14 +27,16 @@ from pages.ui import chips, link, present, sinks, terms, tokens
 from pages.ui.chart import columns, show
 from pages.ui.chips import Chip
 from pages.ui.controls import enter
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.fields import CHAT, TEXT
 from pages.ui.fold import fold
 from pages.ui.frame import refuse
 from pages.ui.inputs import written
-from pages.ui.language import _, current_language, literal, ngettext, say_fault, sentences
+from pages.ui.language import _, current_language, fill, ngettext, say_fault, sentences
 from pages.ui.mixers import attend_somewhere
 from pages.ui.numbers import percent
+from pages.ui.parts import File, Matrix
 from pages.ui.settings import MAX_NEW_TOKENS
 
 AT_A_PRESS, AN_ANSWER = 20, 128
@@ -61,15 +63,11 @@ def says_mask(run: Run) -> str:
 def says_token(facts: NewTokens) -> str:
     """With what chance the opened token was drawn, and who looked where to make it."""
     text = _(
-        "New token {number}, {token}, was sampled with probability {chance} (the model's own "
-        "probability: {own})."
+        "New token {opened:from_one}, {label:token}, was sampled with probability "
+        "{token.probability:percent} (the model's own probability: "
+        "{token.model_probability:percent})."
     )
-    said = text.format(
-        number=from_one(facts.opened),
-        token=literal(facts.labels[facts.opened]),
-        chance=percent(facts.token.probability),
-        own=percent(facts.token.model_probability),
-    )
+    said = fill(text, facts, label=facts.labels[facts.opened])
     return sentences(said, _end(facts), _context(facts), _sharpest(facts))
 
 
@@ -80,23 +78,23 @@ def _end(facts: NewTokens) -> str:
         return _("This is an end token of the model, so nothing follows it.")
     if not facts.run.weights or END not in written:
         return ""
-    text = _("New token {number} is {end}, the end-of-text token; what follows is a new text.")
-    return text.format(number=from_one(written.index(END)), end=literal(END))
+    text = _(
+        "New token {number:from_one} is {end:token}, the end-of-text token; what follows is a new "
+        "text."
+    )
+    return fill(text, number=written.index(END), end=END)
 
 
 def _context(facts: NewTokens) -> str:
     """From where its context begins."""
-    if not facts.token.context_start:
-        return ""
-    n = facts.token.context_start
     text = ngettext(
-        "The context is full (max_seq_len {most}): it has been shifted, and the first "
-        "{n} token of the text is no longer visible.",
-        "The context is full (max_seq_len {most}): it has been shifted, and the first "
-        "{n} tokens of the text are no longer visible.",
-        n,
+        "The context is full (max_seq_len {run.config.max_seq_len}): it has been shifted, and the "
+        "first {token.context_start} token of the text is no longer visible.",
+        "The context is full (max_seq_len {run.config.max_seq_len}): it has been shifted, and the "
+        "first {token.context_start} tokens of the text are no longer visible.",
+        facts.token.context_start,
     )
-    return text.format(most=facts.run.config.max_seq_len, n=n)
+    return fill(text, facts) if facts.token.context_start else ""
 
 
 def _sharpest(facts: NewTokens) -> str:
@@ -108,24 +106,18 @@ def _sharpest(facts: NewTokens) -> str:
             "earlier tokens."
         )
     text = _(
-        "The sharpest attention is in layer {layer}, head {head}: {weight:.0%} of its weight "
-        "is on {token} (position {position})."
+        "The sharpest attention is in layer {layer:from_one}, head {head:from_one}: {weight:.0%} "
+        "of its weight is on {token:token} (position {position:from_one})."
     )
     if found.beyond_sinks:
         text = _(
-            "Apart from sinks, the sharpest attention is in layer {layer}, head {head}: "
-            "{weight:.0%} of its weight is on {token} (position {position})."
+            "Apart from sinks, the sharpest attention is in layer {layer:from_one}, head "
+            "{head:from_one}: {weight:.0%} of its weight is on {token:token} (position "
+            "{position:from_one})."
         )
-    said = text.format(
-        layer=from_one(found.layer),
-        head=from_one(found.head),
-        weight=found.weight,
-        token=literal(facts.keys[found.key]),
-        position=from_one(facts.first_key + found.key),
-    )
-    if facts.run.weights:
-        return said
-    return sentences(said, _("The weights are random, so every head attends almost uniformly."))
+    place = {"token": facts.keys[found.key], "position": facts.first_key + found.key}
+    chance = _("The weights are random, so every head attends almost uniformly.")
+    return sentences(fill(text, found, **place), "" if facts.run.weights else chance)
 
 
 def what_is_written(run: Run) -> Callable[[], None]:
@@ -361,18 +353,13 @@ def one_token(text: Text, facts: NewTokens) -> None:
 def says_window(facts: NewTokens) -> str:
     """Of a long text, which of the tokens read are drawn, and what the heads put on the others."""
     text = _(
-        "The last {shown} of the {n:,} tokens that the heads read are shown. The {before:,} "
+        "The last {shown} of the {n:,} tokens that the heads read are shown. The {before_window:,} "
         "before them receive {share:.0%} of all attention, and the first token alone "
         "{first:.0%}."
     )
-    before = facts.before_window
-    return text.format(
-        shown=MOST_DRAWN,
-        n=len(facts.keys),
-        before=before,
-        share=facts.put_on_first(before),
-        first=facts.put_on_first(1),
-    )
+    shares = (facts.put_on_first(n) for n in (facts.before_window, 1))
+    counted = dict(zip(("share", "first"), shares, strict=True))
+    return fill(text, facts, shown=MOST_DRAWN, n=len(facts.keys), **counted)
 
 
 def new_token_choice(labels: tuple[str, ...]) -> None:
@@ -390,3 +377,25 @@ def new_token_choice(labels: tuple[str, ...]) -> None:
 def open_token(customdata: list[Any]) -> None:
     """A bar was clicked."""
     link.change("new_token", from_one(customdata[0]))
+
+
+def as_written(run: Run) -> tuple[Any, ...]:
+    """The text as far as it has come, the token that is opened, and whether sinks are apart."""
+    text = text_so_far(run, shared.current_sampling())
+    return *text, opened_token(text), sinks.is_wanted()
+
+
+PANEL = Panel(
+    "writing",
+    N_("How does it write?"),
+    what_is_written,
+    of_predictions=True,
+    fields=("n_layers", "d_model", "n_heads"),
+    at=as_written,
+    facts=new_tokens,
+    shows=(
+        File(lambda facts: facts.table(), "written"),
+        Matrix(writing_picture.chances, "chances"),
+        Matrix(writing_picture.reads, "reads"),
+    ),
+)

@@ -19,8 +19,10 @@ BARS, BOTTOM, TOP = 190, 30, 1.05
 ROW_TALL, ROW_FLAT, ROOM = 26, 3, 320
 
 
-def chances(facts: NewTokens, *, _: Translate) -> Picture:
+def chances(facts: NewTokens, *, _: Translate) -> Picture | None:
     """How probable each new token was when it was drawn; a click returns its number from 0."""
+    if not facts.found:
+        return None
     labels, numbers = told_apart(facts.labels), list(range(len(facts.found)))
     bars = marks.bars(
         numbers,
@@ -60,8 +62,10 @@ def _chance(number: int, label: str, token: Written, _: Translate) -> str:
     )
 
 
-def reads(facts: NewTokens, *, _: Translate) -> Picture:
+def reads(facts: NewTokens, *, _: Translate) -> Picture | None:
     """What every head of every layer read: a row per head, a column per token, the last ones."""
+    if not facts.found or not facts.run.config.attention_layers:
+        return None
     first = facts.before_window
     weights, keys = facts.token.reads[..., first:], told_apart(facts.keys)[first:]
     n_layers, n_heads, n_keys = weights.shape

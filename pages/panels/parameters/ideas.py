@@ -14,7 +14,7 @@ from pages.figures.chart import ROW, Axis, Chart, Look, band, dots, line
 from pages.panels.parameters import shared
 from pages.ui import words
 from pages.ui.declared import Panel
-from pages.ui.language import _, enumeration, sentences
+from pages.ui.language import _, enumeration, fill, sentences
 from pages.ui.parts import Note, Say, Shown, Table
 
 NAMES = {
@@ -78,23 +78,14 @@ def _losses(facts: IdeasFacts) -> str:
 def says_how(facts: IdeasFacts) -> str:
     """What was counted, and what was trained."""
     text = _(
-        "Counts are exact and refer to GPT-2 small with every idea up to and including that "
-        "step; the cache holds {bits}-bit numbers, and FLOPs are those of one token after "
-        "{n_keys:,} others. Losses come from models with {n_layers} layers and d_model "
-        "{d_model}, trained on English stories in sequences of {seq_len} characters for "
-        "{n_steps} updates of {batch} sequences each (seeds {seeds}); runs this small and "
-        "short say little about large models."
+        "Counts are exact and refer to GPT-2 small with every idea up to and including that step; "
+        "the cache holds {bits}-bit numbers, and FLOPs are those of one token after {n_keys:,} "
+        "others. Losses come from models with {small.n_layers} layers and d_model {small.d_model}, "
+        "trained on English stories in sequences of {seq_len} characters for {recipe.n_steps} "
+        "updates of {recipe.batch_size} sequences each (seeds {seeds}); runs this small and short "
+        "say little about large models."
     )
-    return text.format(
-        bits=BITS,
-        n_keys=N_KEYS,
-        n_layers=facts.small.n_layers,
-        d_model=facts.small.d_model,
-        seq_len=facts.seq_len,
-        n_steps=facts.recipe.n_steps,
-        batch=facts.recipe.batch_size,
-        seeds=enumeration(map(str, facts.seeds)),
-    )
+    return fill(text, facts, bits=BITS, n_keys=N_KEYS, seeds=enumeration(map(str, facts.seeds)))
 
 
 def table(facts: IdeasFacts) -> pd.DataFrame:

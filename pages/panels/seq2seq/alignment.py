@@ -17,14 +17,15 @@ from blocks.inspection.two_texts import AttentionKind
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one, told_apart
-from pages.panels.seq2seq import alignment_picture, shared
+from pages.panels.seq2seq import alignment_picture, inputs, shared
 from pages.panels.seq2seq.alignment_picture import COLUMNS, MOST_HEADS, aligned_name, head_or_mean
 from pages.panels.seq2seq.attention import note_on_cross_attention
 from pages.ui import cached, labelled, link, tokens
 from pages.ui.chart import show
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language, enumeration, literal, sentences
+from pages.ui.language import _, current_language, enumeration, fill, literal, sentences
 from pages.ui.link_fields.seq2seq import ALIGNED
 from pages.ui.said import say
 from pages.ui.steps import in_steps
@@ -144,21 +145,13 @@ def _pinned(facts: LinksFacts) -> str:
 
 def _agreement(facts: LinksFacts) -> str:
     text = _(
-        "Cross-attention of {head} predicts {found} links and finds {right} of the {true} "
+        "Cross-attention of {head} predicts {n_found} links and finds {n_right} of the {n_true} "
         "true ones: alignment error rate {error:.2f}, precision {precision:.0%}, recall "
         "{recall:.0%}."
     )
     found = facts.score
     assert found is not None
-    return text.format(
-        head=aligned_name(facts.layer, facts.head, _),
-        right=found.n_right,
-        true=found.n_true,
-        found=found.n_found,
-        error=found.error,
-        precision=found.precision,
-        recall=found.recall,
-    )
+    return fill(text, found, head=aligned_name(facts.layer, facts.head, _))
 
 
 def _bound(facts: LinksFacts) -> str:
@@ -337,3 +330,12 @@ def _open_aligned(customdata: list[Any]) -> None:
     layer, head = int(customdata[0]), int(customdata[1])
     link.change("aligned_head", "layer_mean" if head == MEAN else "one_head")
     shared.open_head(AttentionKind.CROSS, layer, max(head, 0))
+
+
+PANEL = Panel(
+    "alignment",
+    shared.ALIGNMENT,
+    alignment,
+    choices=inputs.two_tokens,
+    fields=("n_decoder_layers", "n_heads"),
+)

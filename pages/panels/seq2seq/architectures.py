@@ -1,7 +1,8 @@
 """Encoder-only, decoder-only and encoder–decoder, side by side at the same width."""
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -15,21 +16,23 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from blocks.text.corruption import Example, masked_tokens, next_token, span_corruption
 from blocks.text.words import words
-from pages.figures.units import flops
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Look, bars
+from pages.figures.theme import plain
+from pages.figures.units import flops as flops_text
 from pages.panels.seq2seq import architectures_picture
 from pages.panels.seq2seq.architectures_picture import NAMES
-from pages.ui import chips, link, present
-from pages.ui.chart import show
+from pages.ui import chips, link
 from pages.ui.chips import Chip
 from pages.ui.controls import enter, slider
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, listing
-from pages.ui.said import say
-from pages.ui.tables import show_both
+from pages.ui.language import _, enumeration, fill, listing
+from pages.ui.parts import Beside, File, Item, Matrix, Note, OffScreen, Say, Shown, Table
 from pages.ui.tokens import EMPTY
 
-MOST_WORDS = 48
+MOST_WORDS, ROW = 48, 58  # of a sentence that is spoilt; pixels of a bar
 
 
 class About(NamedTuple):
@@ -78,19 +81,12 @@ def architecture_facts(run: Run, kind: Architecture) -> ArchitectureFacts:
 def says_task(facts: TaskFacts) -> str:
     """Twice the parameters, about the same work."""
     text = _(
-        "At d_model {d_model}, the encoder–decoder has {parameters:.2f} times the parameters "
-        "of the decoder-only model; reading {n_source} tokens and generating {n_target} "
-        "takes {work:.2f} times its FLOPs. A source token passes only through the encoder "
-        "and the key and value projections of cross-attention, a target token only through "
-        "the decoder."
+        "At d_model {d_model}, the encoder–decoder has {parameters:.2f} times the parameters of "
+        "the decoder-only model; reading {n_source} tokens and generating {n_target} takes "
+        "{flops:.2f} times its FLOPs. A source token passes only through the encoder and the key "
+        "and value projections of cross-attention, a target token only through the decoder."
     )
-    return text.format(
-        n_source=facts.n_source,
-        n_target=facts.n_target,
-        d_model=facts.d_model,
-        parameters=facts.parameters,
-        work=facts.flops,
-    )
+    return fill(text, facts)
 
 
 def table(facts: TaskFacts) -> pd.DataFrame:
@@ -106,7 +102,7 @@ def table(facts: TaskFacts) -> pd.DataFrame:
 def _column(kind: Architecture, counted: pd.DataFrame) -> list[str]:
     known, counts = ABOUT[kind], counted.loc[kind].to_dict()
     return [
-        *(_(known.reads), f"{counts['parameters']:,.0f}", flops(counts["per_token"])),
+        *(_(known.reads), f"{counts['parameters']:,.0f}", flops_text(counts["per_token"])),
         *(_(known.trained), _(known.used), known.examples),
     ]
 
@@ -120,34 +116,62 @@ def drawing_alt(run: Run, kind: Architecture) -> str:
     return _("Diagram of the architecture: {parts}.").format(parts=parts)
 
 
-def mask_alt(_run: Run, kind: Architecture) -> str:
-    """Say who sees whom, which codes do not."""
-    return _(ABOUT[kind].reads)
-
-
-@section
-def three_architectures(run: Run) -> None:
-    """Drawing, masks, parameters, FLOPs and use of each, on the reader's own texts."""
-    code = (who_sees_whom, count_flops, count_encoder_flops, count_decoder_flops)
-    with explained(("architectures", "flops"), code, key="architectures"):
-        say(says_task, run, facts=task_facts)
-    for column, kind in zip(st.columns(3), KINDS, strict=True):
-        with column:
-            name, facts = str(kind).replace("-", "_"), architecture_facts
-            draw, mask = architectures_picture.drawing, architectures_picture.sees
-            show(draw, run, kind, facts=facts, key=f"drawing_{name}", alt=drawing_alt, room=225)
-            show(mask, run, kind, facts=facts, key=f"sees_{name}", alt=mask_alt, room=225)
-    if present.is_on():
-        return
-    show_both(table, run, facts=task_facts)
-    show(architectures_picture.flops, run, facts=task_facts, key="task_flops")
-    note(
-        _(
-            "The exact count is 2·m·n·k per matrix product, with keys and values cached "
-            "and logits computed once per output token. The encoder-only model reads once "
-            "and labels as many tokens as the other two generate; it generates none."
-        )
+def flops(facts: TaskFacts) -> Chart:
+    """What a task costs: reading the source and writing the target, a bar an architecture."""
+    return Chart(
+        _("FLOPs of the whole task"),
+        facts.table,
+        Axis(
+            _("FLOPs of matrix products"),
+            (0, 1.05 * float((facts.table["reading"] + facts.table["writing"]).max())),
+            digits="~s",
+        ),
+        Axis(names=[plain(_(NAMES[kind])) for kind in KINDS]),
+        [
+            bars("reading", Look(_("reading the source"), palette.ATTENTION)),
+            bars("writing", Look(_("generating the target"), palette.EMBEDDING)),
+        ],
+        hover="{y}<br>{name}: {x:,.4s}",
+        stack="stack",
+        tall=ROW * len(facts.table),
     )
+
+
+def _of_kind(kind: Architecture) -> Sequence[Item]:
+    """How one of them is built, and who sees whom in it."""
+    name = str(kind).replace("-", "_")
+    look: dict[str, Any] = {"room": 225, "facts": lambda run: architecture_facts(run, kind)}
+    drawing, sees = architectures_picture.drawing, architectures_picture.sees
+    return (
+        Matrix(drawing, f"drawing_{name}", alt=lambda run: drawing_alt(run, kind), **look),
+        Matrix(sees, f"sees_{name}", alt=lambda run: _(ABOUT[kind].reads), **look),
+    )
+
+
+PANEL = Panel(
+    "architectures",
+    N_("Which architecture?"),
+    fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
+    concepts=("architectures", "flops"),
+    code=(who_sees_whom, count_flops, count_encoder_flops, count_decoder_flops),
+    facts=task_facts,
+    shows=(
+        Say(says_task),
+        Beside(*map(_of_kind, KINDS)),
+        OffScreen(
+            Table(table, "architectures_table", is_whole=True),
+            Shown(flops, "task_flops"),
+            Note(
+                N_(
+                    "The exact count is 2·m·n·k per matrix product, with keys and values cached "
+                    "and logits computed once per output token. The encoder-only model reads once "
+                    "and labels as many tokens as the other two generate; it generates none."
+                )
+            ),
+        ),
+        File(lambda facts: facts.table, "architectures"),
+    ),
+)
 
 
 def _words() -> tuple[str, ...]:
@@ -237,3 +261,11 @@ def what_they_learn_from() -> None:
             note(_("Targets"))
             st.markdown(asked_chips(example))
             note(says_example(kind, example))
+
+
+PRETRAINING = Panel(
+    "pretraining",
+    N_("What is each architecture trained to do?"),
+    what_they_learn_from,
+    fields=("n_layers", "d_model"),
+)

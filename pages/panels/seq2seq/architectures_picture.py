@@ -3,20 +3,16 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import pandas as pd
-
-from blocks.inspection.architectures import KINDS, ArchitectureFacts, TaskFacts
+from blocks.inspection.architectures import ArchitectureFacts
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from pages.figures import marks, palette
-from pages.figures.axes import room_under_legend
-from pages.figures.theme import HIDDEN_AXIS, TITLE, Picture, Translate, faint, figure, plain
+from pages.figures.theme import HIDDEN_AXIS, TITLE, Picture, Translate, faint, figure
 from pages.figures.token_axis import label_room, token_ticks
 from pages.figures.weights import weight_map
 
 WIDE, TALL, GAP, BOX = 10.0, 9.5, 0.35, 1.05
 DRAWN, LABELS = 300, 16
-ROW, BOTTOM = 58, 44
 
 
 NAMES = {
@@ -174,36 +170,4 @@ def sees(facts: ArchitectureFacts, *, _: Translate) -> Picture:
                 "text": _("rows: queries; columns: keys"),
             }
         ],
-    )
-
-
-def flops(facts: TaskFacts, *, _: Translate) -> Picture:
-    """What a task costs: reading the source and writing the target, a bar an architecture."""
-    table, labels = facts.table, [plain(_(NAMES[kind])) for kind in KINDS]
-    bars = [
-        _cost(table["reading"], labels, _("reading the source"), palette.PART_COLORS["attention"]),
-        _cost(table["writing"], labels, _("generating the target"), palette.EMBEDDING),
-    ]
-    most = float((table["reading"] + table["writing"]).max())
-    return figure(
-        bars,
-        title=_("FLOPs of the whole task"),
-        **room_under_legend(ROW * len(table), BOTTOM),
-        barmode="stack",
-        xaxis={
-            "title": _("FLOPs of matrix products"),
-            "range": [0, 1.05 * most],
-            "exponentformat": "SI",
-        },
-        yaxis={"autorange": "reversed"},
-    )
-
-
-def _cost(values: pd.Series, labels: list[str], name: str, color: str) -> dict[str, Any]:
-    return marks.lying(
-        values.tolist(),
-        labels,
-        name=name,
-        marker={"color": color},
-        hovertemplate="%{y}<br>" + name + ": %{x:,.4s}<extra></extra>",
     )

@@ -26,16 +26,18 @@ from blocks.observe.run import PaddingSide, Run
 from pages.figures import bipartite
 from pages.figures.counting import head_called
 from pages.figures.numbers import readable
-from pages.panels.seq2seq import attention_picture, shared
+from pages.panels.seq2seq import attention_picture, inputs, shared
 from pages.ui import cached, link
 from pages.ui.chart import columns, show
 from pages.ui.controls import slider
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, bracketed, enumeration, literal, sentences
 from pages.ui.lessons import progress
 from pages.ui.link_fields.seq2seq import TEXTS
 from pages.ui.numbers import percent
+from pages.ui.parts import Matrix
 from pages.ui.said import say
 from pages.ui.views import head_choice, one_of_layers
 
@@ -238,10 +240,15 @@ def says_token(facts: TokenFacts) -> str:
     )
 
 
+def of_a_head(run: Run) -> tuple[Run, Head, Pins]:
+    """The head of the attention that is looked at, and the pinned tokens."""
+    return run, shared.chosen(run, AttentionKind(link.value("attention_of"))), shared.pins(run)
+
+
 @section
 def who_reads_whom(run: Run) -> None:
     """Who reads whom: source and source, target and target, target and source."""
-    which, pins = shared.chosen(run, AttentionKind(link.value("attention_of"))), shared.pins(run)
+    _run, which, pins = of_a_head(run)
     code: tuple[Source, ...] = (CrossAttention, *source.heads_source(), two_texts.frame)
     concepts = ("cross_attention", "attention", "masks")
     with explained(concepts, code, key="three_attentions"):
@@ -370,3 +377,14 @@ def _one_token(run: Run, which: Head, pins: Pins) -> None:
 def _pin_in_strip(customdata: list[Any]) -> None:
     """A token of either text was clicked: [number, 1 if of the target]."""
     shared.pin("target" if customdata[1] else "source", int(customdata[0]))
+
+
+PANEL = Panel(
+    "attention",
+    shared.ATTENTIONS,
+    who_reads_whom,
+    choices=inputs.two_tokens,
+    fields=("n_layers", "n_decoder_layers", "n_heads", "n_kv_heads", "position_kind"),
+    at=of_a_head,
+    shows=(Matrix(attention_picture.head_map, "two_text_map", facts=head_facts),),
+)

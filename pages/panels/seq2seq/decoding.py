@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from blocks.inspection.search import AgainstGreedy, CandidateFacts, Choice, SearchFacts
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.text.beam import BeamConfig, BeamSearch, Fate
 from blocks.text.bilingual import SentenceTokenizer
@@ -23,10 +24,12 @@ from pages.ui import chips, link, present, terms, tokens
 from pages.ui.chart import columns, show
 from pages.ui.chips import Chip
 from pages.ui.controls import slider
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
-from pages.ui.language import _, literal, sentences
+from pages.ui.language import _, fill, literal, sentences
 from pages.ui.link_fields.seq2seq import written_ids
 from pages.ui.numbers import percent
+from pages.ui.parts import File, Matrix
 from pages.ui.said import tell
 from pages.ui.tables import show_table
 from pages.ui.ways import way
@@ -38,14 +41,9 @@ def says_target(facts: SearchFacts) -> str:
         return _("There is only the start token, since the decoder has generated nothing yet.")
     text = _(
         "After {step} of {n} steps, the target has a log-probability of {log_prob} nats "
-        "(probability {chance}, the product over its tokens)."
+        "(probability {probability:percent}, the product over its tokens)."
     )
-    said = text.format(
-        step=facts.step,
-        n=facts.n,
-        log_prob=nats(facts.log_prob),
-        chance=percent(facts.probability),
-    )
+    said = fill(text, facts, log_prob=nats(facts.log_prob))
     return sentences(said, _fate(facts), _weakest(facts), _limit(facts))
 
 
@@ -391,3 +389,18 @@ def force(here: Standing, customdata: list[Any]) -> None:
 def _force_all(token_ids: tuple[int, ...]) -> None:
     link.change("forced_ids", written_ids(token_ids))
     link.change("target_step", None)
+
+
+PANEL = Panel(
+    "decoding",
+    N_("How is the target generated?"),
+    lambda _run, here: how_it_is_written(here),
+    fields=("n_layers", "n_decoder_layers", "d_model", "n_heads"),
+    at=lambda _run, here: (here,),
+    shows=(
+        File(lambda here: search_facts(here).nodes, "search"),
+        File(lambda here: candidate_facts(here).candidates, "next_tokens"),
+        Matrix(decoding_picture.tree, "beam_tree", facts=search_facts),
+        Matrix(decoding_picture.choices, "next_choices", facts=candidate_facts),
+    ),
+)

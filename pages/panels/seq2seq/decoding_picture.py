@@ -26,12 +26,14 @@ BESIDE = {"xaxis": "x2"}
 CLEAR = "\u2002"  # of the ring around what is chosen
 
 
-def tree(facts: SearchFacts, *, _: Translate) -> Picture:
+def tree(facts: SearchFacts, *, _: Translate) -> Picture | None:
     """Every hypothesis: a row per step, the likeliest at the left; a click returns its place.
 
     One that ranks too low to be looked at unless it is put there has the last column, and its rank
-    beside it.
+    beside it. None where nothing was looked at.
     """
+    if not facts.n:
+        return None
     (first, last), path = facts.steps_drawn, {*facts.path_to_result}
     placed = _placed(facts.nodes[facts.nodes["step"].between(first, last)])
     columns = int(placed["x"].max()) + 1

@@ -14,6 +14,7 @@ from blocks.text.tokenizer import visible
 from blocks.training.tasks import TaskKind
 from pages.panels.seq2seq import shared
 from pages.ui import link, tokens
+from pages.ui.choices import chooses
 from pages.ui.controls import choose, slider
 from pages.ui.inputs import kept_note, read_instead, sample_buttons, text_field
 from pages.ui.labelled import pinned_target
@@ -121,7 +122,8 @@ def target_mask_controls() -> None:
         choose("padding_side", _("Padding side"), PaddingSide)
 
 
-def token_choices(run: Run) -> None:
+@chooses("token", "target_token")
+def two_tokens(run: Run, *_here: object) -> None:
     """The token of each text that is outlined in every picture."""
     left, right = st.columns(2)
     with left:

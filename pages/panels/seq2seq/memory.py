@@ -3,20 +3,17 @@
 from functools import lru_cache
 
 import pandas as pd
-import streamlit as st
 
 from blocks.inspection import encoder_output
 from blocks.inspection.encoder_output import Across, SourceFacts
+from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.panels.seq2seq import memory_picture, shared
+from pages.panels.seq2seq import inputs, memory_picture, shared
 from pages.panels.seq2seq.memory_picture import step_name
 from pages.ui import cached, labelled
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, literal, sentences
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.ui.declared import Panel
+from pages.ui.language import _, fill, literal, sentences
+from pages.ui.parts import Beside, Matrix, Note, Say, Table, Text
 
 NO_CHANGE, NO_GAIN = 0.02, 0.05
 
@@ -28,8 +25,11 @@ def source_facts(run: Run, pinned: int) -> SourceFacts:
 
 
 @lru_cache(maxsize=16)
-def across_languages(alone: Run) -> Across:
+def across_languages(run: Run) -> Across | None:
     """Whether words that stand for each other meet in the encoder of this model."""
+    if not shared.knows_grammar(run):
+        return None
+    alone = shared.model_alone(run)
     reader = shared.sentence_tokenizer(alone.input.vocabulary)
     model, pairs = cached.model(alone), shared.validation_pairs()[: shared.N_ACROSS]
     with cached.turn(alone.device):
@@ -86,21 +86,17 @@ def says_lengths(facts: SourceFacts) -> str:
     return sentences(said, text.format(kept=literal(kept), cosine=cosine))
 
 
-def says_across(facts: Across) -> str:
+def says_across(facts: Across | None) -> str | None:
     """Whether the two languages meet."""
+    if facts is None:
+        return None
     text = _(
-        "Do the two languages share a representation of meaning? Before the first layer, "
-        "the nearest vector in the Chinese translation belongs to a word with the same "
-        "meaning for {before:.0%} of {n} English validation words; at the encoder's "
-        "output, for {after:.0%}; by chance, for {chance:.0%}. {verdict}"
+        "Do the two languages share a representation of meaning? Before the first layer, the "
+        "nearest vector in the Chinese translation belongs to a word with the same meaning for "
+        "{before:.0%} of {n_words} English validation words; at the encoder's output, for "
+        "{after:.0%}; by chance, for {chance:.0%}. {verdict}"
     )
-    return text.format(
-        n=facts.n_words,
-        before=facts.before,
-        after=facts.after,
-        chance=facts.chance,
-        verdict=_verdict(facts.gain),
-    )
+    return fill(text, facts, verdict=_verdict(facts.gain))
 
 
 def _verdict(gain: float) -> str:
@@ -115,7 +111,7 @@ def _verdict(gain: float) -> str:
     return _("The layers move the languages apart.")
 
 
-def tokens_table(facts: SourceFacts) -> None:
+def tokens_table(facts: SourceFacts) -> pd.DataFrame:
     """Every source token with its numbers."""
     found = facts.tokens
     shown = pd.DataFrame(
@@ -128,33 +124,36 @@ def tokens_table(facts: SourceFacts) -> None:
             _("cosine with the initial vector"): found["cosine"],
         }
     )
-    show_table(shown.round(3), key="memory_table", height=250)
+    return shown.round(3)
 
 
-@section
-def memory(run: Run) -> None:
-    """How alike the source tokens are before and after, and which layer made them so."""
-    code = (
+PANEL = Panel(
+    "encoder-output",
+    N_("What does the encoder output?"),
+    choices=inputs.two_tokens,
+    fields=("n_layers", "d_model", "n_heads"),
+    concepts=("encoder_output",),
+    code=(
         encoder_output.tokens,
         encoder_output.cosines,
         encoder_output.changes,
         encoder_output.across_languages,
-    )
-    shown = run, labelled.pinned_token(run)
-    with explained(("encoder_output",), code, key="memory"):
-        say(says_source, *shown, facts=source_facts)
-    for draw, column in zip(
-        (memory_picture.before, memory_picture.after), st.columns(2), strict=True
-    ):
-        with column:
-            show(draw, *shown, facts=source_facts, key=f"cosines_{draw.__name__}")
-    left, right = columns(2)
-    with left:
-        show(memory_picture.changes, *shown, facts=source_facts, key="source_changes")
-        note(_("‖after − before‖ / ‖before‖ for each token: 0 means no change."))
-    with right:
-        facts = source_facts(*shown)
-        st.markdown(says_lengths(facts))
-        tokens_table(facts)
-    if shared.knows_grammar(run):
-        st.markdown(says_across(across_languages(shared.model_alone(run))))
+    ),
+    at=lambda run: (run, labelled.pinned_token(run)),
+    facts=source_facts,
+    shows=(
+        Say(says_source),
+        Beside(
+            Matrix(memory_picture.before, "cosines_before"),
+            Matrix(memory_picture.after, "cosines_after"),
+        ),
+        Beside(
+            (
+                Matrix(memory_picture.changes, "source_changes"),
+                Note(N_("‖after − before‖ / ‖before‖ for each token: 0 means no change.")),
+            ),
+            (Text(says_lengths), Table(tokens_table, "memory_table", height=250)),
+        ),
+        Text(says_across, across_languages),
+    ),
+)

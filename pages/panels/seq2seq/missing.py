@@ -21,6 +21,7 @@ from blocks.inspection.missing_source import (
     moved_by_hiding,
     without_source,
 )
+from blocks.model.faults import N_
 from blocks.observe.interventions import without_cross_attention
 from blocks.observe.run import Run
 from blocks.text.bilingual import is_chinese
@@ -28,16 +29,12 @@ from pages.panels.seq2seq import missing_picture
 from pages.panels.seq2seq.missing_picture import way_name
 from pages.panels.seq2seq.search import Standing, at_end, search_facts, with_target
 from pages.ui import cached, labelled, link, tokens
-from pages.ui.chart import show
 from pages.ui.controls import switch
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
+from pages.ui.declared import Panel
 from pages.ui.interventions import state as changes
-from pages.ui.language import _, bracketed, enumeration, literal, sentences
-from pages.ui.said import say
-from pages.ui.steps import in_steps
-from pages.ui.tables import show_table
-from pages.ui.ways import take
+from pages.ui.language import _, bracketed, enumeration, fill, literal, sentences
+from pages.ui.parts import Beside, Controls, Matrix, Note, Say, Steps, Table
+from pages.ui.ways import click_sets, take
 
 LATIN = re.compile(r"[A-Za-z]")
 
@@ -59,14 +56,14 @@ def moved_where_hidden(run: Run, places: tuple[int, ...]) -> Bits:
         return moved_by_hiding(run, places, cached.model(run), before)
 
 
-def ways_facts(run: Run, n_ways: int, pinned: int) -> WaysFacts:
+def ways_facts(run: Run, pinned: int, n_ways: int) -> WaysFacts:
     """The source missing in the first ways."""
     ways = [*missing_source.changed_runs(run)][:n_ways]
     bits = tuple(moved(run, way) for way in ways)
     return missing_source.ways_facts(run, bits, next_labels(run), pinned)
 
 
-def hidden_facts(run: Run, n_batches: int, pinned_source: int, pinned: int) -> HiddenFacts:
+def hidden_facts(run: Run, pinned: int, pinned_source: int, n_batches: int) -> HiddenFacts:
     """Each source token of the first batches hidden alone."""
     batches = missing_source.hidden_in_turn(run)[:n_batches]
     bits = chain.from_iterable(moved_where_hidden(run, batch) for batch in batches)
@@ -97,9 +94,7 @@ def says_ways(facts: WaysFacts) -> str:
         "on average; it changes most at {most} ({bits:.1f} bits), least at {least} "
         "({few:.2f} bits)."
     )
-    said = text.format(
-        mean=facts.mean, most=literal(most), bits=bits, least=literal(least), few=few
-    )
+    said = fill(text, facts, most=literal(most), bits=bits, least=literal(least), few=few)
     return sentences(said, _meaning(facts))
 
 
@@ -143,27 +138,23 @@ def says_blind(texts: Sequence[str]) -> str:
     )
 
 
-@section
-def when_the_source_is_missing(run: Run, here: Standing) -> None:
-    """Cross-attention off, the source hidden or empty, and one token of it hidden at a time."""
-    code = (without_source, moved_by_hiding)
-    with explained(("without_source",), code, key="missing"):
-        _offer(run)
-    run = run.untouched
-    left, right = st.columns(2)
-    with left:
-        _in_every_way(run)
-    with right:
-        if not run.weights:
-            switch("hide_each", _("Hide each source token in turn"))
-        if run.weights or link.value("hide_each"):
-            _token_by_token(run)
-    if run.weights:
-        _what_is_written_blind(here)
+def says_first(of: tuple[Run, bool]) -> str | None:
+    """How many tokens of a long source are hidden."""
+    run, is_hidden = of
+    n, most = run.input.shape[1], missing_source.MOST_HIDDEN
+    text = _("The first {shown} of {n} source tokens are hidden in turn.")
+    return text.format(shown=most, n=n) if n > most and is_hidden else None
 
 
-def _offer(run: Run) -> None:
+def at_pinned(run: Run, here: Standing) -> tuple[Run, int, int, bool, Standing]:
+    """The pinned tokens of target and source, and whether each source token is hidden in turn."""
+    pinned = labelled.pinned_target(run), labelled.pinned_token(run)
+    return run.untouched, *pinned, bool(run.weights or link.value("hide_each")), here
+
+
+def offer(_run: Run, _pinned: int, _source: int, _is_hidden: bool, here: Standing) -> None:
     """Let every picture of the page show the model without cross-attention, or with it again."""
+    run = here.search.run
     if run.interventions:
         said = _(
             "Part of the model has been changed. This section still measures the unchanged model."
@@ -185,50 +176,87 @@ def _offer(run: Run) -> None:
         )
 
 
-def _in_every_way(run: Run) -> None:
-    """The next token against that of the untouched run, for each way to lose the source."""
-    steps = [partial(moved, run, way) for way in missing_source.changed_runs(run)]
-    if n_ways := len(in_steps(steps, what=run, key="ways").found):
-        shown = run, n_ways, labelled.pinned_target(run)
-        show(missing_picture.ways, *shown, facts=ways_facts, key="missing_ways", on_click=_pin_next)
-        say(says_ways, *shown, facts=ways_facts)
+def hide_each(run: Run) -> None:
+    """Whether tokens of the source are hidden one at a time, where the weights are random."""
+    if not run.weights:
+        switch("hide_each", _("Hide each source token in turn"))
 
 
-def _token_by_token(run: Run) -> None:
-    """Each token of the source hidden alone: what hangs on it."""
-    steps = [partial(moved_where_hidden, run, b) for b in missing_source.hidden_in_turn(run)]
-    if n_batches := len(in_steps(steps, what=run, key="hidden").found):
-        shown = run, n_batches, labelled.pinned_token(run), labelled.pinned_target(run)
-        show(
-            missing_picture.hidden,
-            *shown,
-            facts=hidden_facts,
-            key="missing_tokens",
-            on_click=_pin_both,
-        )
-        say(says_hidden, *shown, facts=hidden_facts)
-    n = run.input.shape[1]
-    if n > missing_source.MOST_HIDDEN:
-        text = _("The first {shown} of {n} source tokens are hidden in turn.")
-        note(text.format(shown=missing_source.MOST_HIDDEN, n=n))
+def in_every_way(run: Run) -> list[partial[tuple[float, ...]]]:
+    """The work, a way to lose the source after the other."""
+    return [partial(moved, run, way) for way in missing_source.changed_runs(run)]
 
 
-def _what_is_written_blind(here: Standing) -> None:
-    """The target, written anew without the source."""
-    steps = [partial(written_blind, here, way) for way in Missing]
-    texts = in_steps(steps, what=here, key="blind").found
-    note(says_blind(texts))
-    rows = [(way_name(way, _), text) for way, text in zip(Missing, texts, strict=False)]
-    table = pd.DataFrame(rows, columns=[_("condition"), _("model output")])
-    show_table(table, key="blind_table")
+def token_by_token(run: Run, _pinned: int, _source: int, is_hidden: bool) -> list[partial[Bits]]:
+    """The work, some tokens of the source at a time."""
+    batches = missing_source.hidden_in_turn(run) if is_hidden else ()
+    return [partial(moved_where_hidden, run, batch) for batch in batches]
+
+
+def anew(
+    _run: Run, _pinned: int, _source: int, _is_hidden: bool, here: Standing
+) -> list[partial[str]]:
+    """The work, a target after the other written without the source."""
+    if not here.search.run.weights:
+        return []
+    return [partial(written_blind, here, way) for way in Missing]
+
+
+def texts(
+    _run: Run, _pinned: int, _source: int, _is_hidden: bool, here: Standing, n: int
+) -> list[str]:
+    """The first of these targets."""
+    return [written_blind(here, way) for way in [*Missing][:n]]
+
+
+def blind_table(found: Sequence[str]) -> pd.DataFrame:
+    """What comes of it in each way."""
+    rows = [(way_name(way, _), text) for way, text in zip(Missing, found, strict=False)]
+    return pd.DataFrame(rows, columns=[_("condition"), _("model output")])
 
 
 def _pin_next(customdata: list[Any]) -> None:
-    """A cell was clicked: the token of the target after which it stands is pinned."""
+    """Pin the token of the target after which a clicked cell stands."""
     take({"target_token": int(customdata[1])})
 
 
-def _pin_both(customdata: list[Any]) -> None:
-    """Pin the target token of a clicked cell, and the source token of its row."""
-    link.change("token", int(customdata[0]))
-    _pin_next(customdata)
+PANEL = Panel(
+    "without-source",
+    N_("What happens without the source?"),
+    fields=("n_layers", "n_decoder_layers"),
+    concepts=("without_source",),
+    code=(without_source, moved_by_hiding),
+    at=at_pinned,
+    shows=(
+        Controls(offer),
+        Beside(
+            Steps(
+                in_every_way,
+                Matrix(missing_picture.ways, "missing_ways", click=_pin_next, facts=ways_facts),
+                Say(says_ways, ways_facts, is_here=True),
+                key="ways",
+            ),
+            (
+                Controls(hide_each),
+                Steps(
+                    token_by_token,
+                    Matrix(
+                        missing_picture.hidden,
+                        "missing_tokens",
+                        click=click_sets("token", "target_token"),
+                        facts=hidden_facts,
+                    ),
+                    Say(says_hidden, hidden_facts, is_here=True),
+                    key="hidden",
+                ),
+                Note(says_first, lambda run, _pinned, _source, is_hidden: (run, is_hidden)),
+            ),
+        ),
+        Steps(
+            anew,
+            Note(says_blind, texts),
+            Table(blind_table, "blind_table", facts=texts),
+            key="blind",
+        ),
+    ),
+)
