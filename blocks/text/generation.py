@@ -191,11 +191,11 @@ class Generation:
         if not self.is_observed and not self.replace:
             with torch.inference_mode():
                 return self._forward(ids)[0, -1], None
-        keep, later = set[str](), {"pattern"}
+        attending = self.config.attention_layers
+        keep, later = set[str](), {"pattern"} if attending else set[str]()
         if self.cache.seen:
             keep, later = later, keep
         seen = record(self._forward, ids, keep=keep, later=later, replace=self.replace)
-        attending = self.config.attention_layers
         if not attending:
             return seen.output[0, -1], ids.new_empty(self.config.n_layers, self.config.n_heads, 0)
         last = slice(-1, None)

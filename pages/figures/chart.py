@@ -55,8 +55,8 @@ class Series:
 
     `rows`, `hover` and `click` are those of the chart, unless it has its own. `text` is filled from
     the row and stands at the mark. `error`: the column of what the value may be off by. `plot`:
-    which of several plots. `column`: so high reaches an unseen bar, from the lower end of the axis,
-    that is hovered and clicked in place of the mark.
+    which of several plots. `column`: so high reaches an unseen bar that is
+    hovered and clicked in place of the mark.
     """
 
     kind: Kind

@@ -140,7 +140,7 @@ def effect(facts: LeftOut) -> Chart:
         pd.DataFrame(rows),
         Axis(tokens=labels),
         Axis(_("gain in log-probability (bits)"), (low, high)),
-        [bars("bits", Look(color=colors(effects)), column=high - low)],
+        [bars("bits", Look(color=colors(effects)), column=high)],
         hover="{hover}",
         click=("place",),
         tall=250,
