@@ -420,7 +420,7 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         "next_tokens.csv": next_of_target,
         "flow.csv": moments,
         "architectures.csv": architectures,
-        **each_is_some("memory_table task_flops"),
+        **each_is_some("architectures_table memory_table task_flops"),
         **COMMON,
     },
 }
