@@ -13,6 +13,7 @@ from blocks.cost.parameters import active_parameters, count_parameters, total_pa
 from blocks.cost.setup import WeightFormat
 from blocks.cost.units import bytes_text
 from blocks.export.code import as_code
+from blocks.export.costing import add_serving, add_shape, add_speed, cost, fit, serve
 from blocks.export.looking import compare, heads, lens
 from blocks.export.opened import Opened, ids_of, opened, print_answer, rows
 from blocks.export.package import activations, packed
@@ -39,6 +40,8 @@ examples:
   python -m blocks count llama-3-8b
   python -m blocks count gpt2-small --set n_kv_heads=4 --json
   python -m blocks compare gpt2-small llama-3-8b
+  python -m blocks fit llama-3-70b --n 8192 --batch 16 --weights int4
+  python -m blocks serve llama-3-70b --n 8192 --batch 16 --tensor 8 --on h100-sxm
   python -m blocks heads stories-en-zh --text " Once there was a shy owl called Nora."
   python -m blocks record stories-en-zh --text "Once there was a shy owl" --out seen.safetensors
   python -m blocks generate stories-en-zh --text "The small robot" --tokens 40
@@ -84,6 +87,9 @@ def parser() -> argparse.ArgumentParser:
     seen = _add(commands, "record", recorded, "one pass: what flows through the model")
     ranked = _add(commands, "heads", heads, "each head, and what the next token loses without it")
     layers = _add(commands, "lens", lens, "what the model would say after each layer")
+    add_shape(_add(commands, "cost", cost, "FLOPs and bytes of a text; nothing is built"))
+    add_serving(_add(commands, "fit", fit, "which devices hold it in use"))
+    add_speed(_add(commands, "serve", serve, "what bounds it on a device, and how fast it is"))
     pair = _add(commands, "compare", compare, "two models: settings that differ, and costs")
     new = _add(commands, "generate", generate, "let a model with a tokenizer write")
     out = _add(commands, "export", export, "code (.py), or weights and configuration (.zip)")

@@ -183,3 +183,14 @@ def test_a_wrong_setting_is_answered_with_the_mend(
 ):
     assert main(["count", "gpt2-small", "--set", change]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_what_is_served_is_counted(capsys: pytest.CaptureFixture[str]):
+    found = answer(capsys, "fit", "llama-3-70b", "--n", "131072", "--batch", "8", "--tensor", "8")
+    assert found["weights"] == 17_640_734_720 and found["n_devices"] == 8
+    fits = {each["device"]: each["fits"] for each in found["devices"]}
+    assert fits["h100-sxm"] and not fits["l40s"]
+    own = ("--own", "24,1008,165.2", "--answer", "1", "--weights", "fp8", "--cache", "fp8")
+    found = answer(capsys, "serve", "llama-3-8b", *own)
+    assert found["step"]["bound"] == "weights" and found["tokens_per_second_alone"] > 100
+    assert answer(capsys, "cost", "llama-3-8b")["parameters"] == 8_030_261_248
