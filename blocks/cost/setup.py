@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from blocks.cost.activations import FLOAT32_BYTES
-from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.faults import N_, ConfigError, Fault, Table
 
 HALF_BYTES = 2
 PREFILL_CHUNK = 8192
@@ -62,6 +62,11 @@ class CacheFormat(StrEnum):
         """Bytes of so many vectors, scales included."""
         scales = HALF_BYTES * (self in (CacheFormat.INT8, CacheFormat.INT4))
         return n_vectors * (-(-width * BITS[WeightFormat(self)] // 8) + scales)
+
+
+NO_FORMAT = N_("There is no number format {name} here: the nearest names are {names}")
+FORMATS = Table(NO_FORMAT, {str(each): each for each in WeightFormat})
+CACHE_FORMATS = Table(NO_FORMAT, {str(each): each for each in CacheFormat})
 
 
 class StoredWeights(NamedTuple):
@@ -164,6 +169,12 @@ class Setup:
     group_size: int = 128
     group_bits: int = 16
     layout: Layout | None = None
+
+    def __post_init__(self) -> None:
+        """Take formats by their names, too; raises `UnknownNameError` with the nearest ones."""
+        object.__setattr__(self, "weight_format", FORMATS[self.weight_format])
+        if self.cache_format:
+            object.__setattr__(self, "cache_format", CACHE_FORMATS[self.cache_format])
 
     @property
     def serves_as(self) -> Layout:

@@ -12,7 +12,7 @@ from blocks.observe.run import Run
 from pages.ui import cached, words
 from pages.ui.choices import Choices
 from pages.ui.everything import Parts
-from pages.ui.explain import explained
+from pages.ui.explain import Code, explained
 from pages.ui.export import take_away
 from pages.ui.frame import must_have, section
 from pages.ui.language import _, explanation
@@ -21,7 +21,6 @@ from pages.ui.page_file import Part
 from pages.ui.parts import Facts, Given, Item, wanted
 
 BULB = ":material/lightbulb:"
-Code = Sequence[Callable[..., Any]]
 
 
 def alone(run: Run) -> tuple[Hashable, ...]:

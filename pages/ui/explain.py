@@ -110,7 +110,10 @@ TITLES = {
 }
 
 
-def explained(concepts: Sequence[str], code: Sequence[Callable[..., Any]] = (), *, key: str) -> Any:
+Code = Sequence[Callable[..., Any] | str]  # functions that ran, and lines that run them
+
+
+def explained(concepts: Sequence[str], code: Code = (), *, key: str) -> Any:
     """The explanations and the source of a panel; returned is the place at their left.
 
     There stands the sentence, or what is chosen first. In a lesson its card explains, in front of
@@ -156,7 +159,7 @@ def n_words(text: str) -> float:
     return len(WORD.findall(text)) + len(CHARACTER.findall(text)) / 1.8
 
 
-def _ways_deeper(concepts: Sequence[str], code: Sequence[Callable[..., Any]], key: str) -> None:
+def _ways_deeper(concepts: Sequence[str], code: Code, key: str) -> None:
     if is_hidden("explanations"):
         return
     explained_at(concepts, _("Explained"), key=key)
@@ -179,12 +182,12 @@ def explained_at(concepts: Sequence[str], label: str, *, key: str) -> Any:
     return pop
 
 
-def _source(code: Sequence[Callable[..., Any]], key: str) -> None:
+def _source(code: Code, key: str) -> None:
     pop = st.popover(_("In code"), type="tertiary", key=f"{key}_code")
     pop.caption(_("The code behind these numbers, verbatim."))
     pop.code("\n\n".join(map(_source_of, code)), language="python")
 
 
 @lru_cache(maxsize=512)
-def _source_of(item: Callable[..., Any]) -> str:
-    return inspect.getsource(item)
+def _source_of(item: Callable[..., Any] | str) -> str:
+    return item if isinstance(item, str) else inspect.getsource(item)

@@ -1,5 +1,7 @@
 """Served models against hand calculations of real deployments, and against published numbers."""
 
+import dataclasses
+
 import pytest
 from toy import toy
 
@@ -7,10 +9,12 @@ from blocks.cost.fit import cache_bytes, inference_need
 from blocks.cost.flops import Pass, count_flops, n_seen
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.need import need
+from blocks.cost.served_facts import Serving
 from blocks.cost.serving import Bound, touched_share
 from blocks.cost.setup import CacheFormat, Layout, Setup, WeightFormat
 from blocks.cost.speed import Speculation, reading, writing
 from blocks.cost.step import Shape
+from blocks.export.recipe import need_recipe, speed_recipe
 from blocks.model.config import ModelConfig
 from blocks.model.faults import ConfigError
 from blocks.model.presets import PUBLISHED_TABLE
@@ -268,3 +272,29 @@ def test_parts_on_all_devices_make_the_model_where_all_divides():
         own = need(config, Setup(layout=layout), Shape(8, 8), is_training=False)
         assert layout.tensor * (own.weights - router) == whole.weights - router
         assert layout.tensor * own.cache == whole.cache
+
+
+def test_the_lines_of_a_panel_count_what_it_shows():
+    own = dataclasses.replace(setup("int4", "fp8", tensor=2), fused=False)
+    asked = Serving(
+        published("mixtral-8x7b"), own, 512, 4, "h100-sxm", 64, Speculation(2, 0.5, 0.1)
+    )
+    found = (
+        inference_need(asked.config, own, batch=4, n=512).total,
+        writing(asked.config, own, Shape(544, 4), "h100-sxm", asked.draft),
+    )
+    needed = need_recipe(asked.config, own, Shape(512, 4), is_training=False)
+    assert (last_value(needed), last_value(speed_recipe(asked))) == found
+
+
+def last_value(code: str) -> object:
+    *lines, last = code.strip().splitlines()
+    names: dict[str, object] = {}
+    exec("\n".join(lines), names)
+    return eval(last, names)
+
+
+def test_a_format_may_be_named_and_a_slip_gets_the_nearest():
+    assert Setup(weight_format="fp8") == Setup(weight_format=WeightFormat.FP8)
+    with pytest.raises(ConfigError, match="int4"):
+        Setup(weight_format="int5")

@@ -9,6 +9,7 @@ from blocks.cost.held import held_parts
 from blocks.cost.served_facts import BoundFacts, Serving
 from blocks.cost.serving import Bound, Pace
 from blocks.cost.units import bytes_text
+from blocks.export.recipe import speed_recipe
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import palette
@@ -16,6 +17,7 @@ from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
 from pages.figures.units import duration
 from pages.panels.cost import serving_choices
 from pages.ui.declared import Panel
+from pages.ui.explain import Code
 from pages.ui.language import _, sentences
 from pages.ui.numbers import percent
 from pages.ui.parts import Note, Say, Shown, Table
@@ -205,13 +207,18 @@ def bound_rows(facts: BoundFacts) -> pd.DataFrame:
     )
 
 
+def code(run: Run) -> Code:
+    """The lines that give these seconds again, and what counts them."""
+    return (speed_recipe(at(run)[0]), speed.writing, serving.pace, serving.load, held_parts)
+
+
 PANEL = Panel(
     "bound",
     N_("What bounds it?"),
     choices=serving_choices.how_it_is_served,
     fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
     concepts=("serving",),
-    code=(speed.writing, serving.pace, serving.load, held_parts),
+    code=code,
     at=at,
     absent=says_absent,
     facts=bound_facts,

@@ -9,6 +9,8 @@ from blocks.cost import device_fit, fit, held
 from blocks.cost.device_fit import LARGEST_BATCH, LONGEST, FitFacts
 from blocks.cost.hardware import FORMATS, HARDWARE, HERE
 from blocks.cost.units import bytes_text
+from blocks.export.recipe import need_recipe
+from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.figures.units import flops
 from pages.panels.cost import fits_picture, shared
@@ -16,6 +18,7 @@ from pages.panels.cost.memory import NEEDS, how_it_is_used, shown_use
 from pages.ui import link
 from pages.ui.controls import slider
 from pages.ui.declared import Panel
+from pages.ui.explain import Code
 from pages.ui.fold import details
 from pages.ui.language import _, enumeration, sentences
 from pages.ui.parts import Controls, Matrix, Note, Say, Table
@@ -63,12 +66,11 @@ def _alone(facts: FitFacts) -> str:
 
 def _fewest(facts: FitFacts) -> str:
     """How many of some devices hold it, where one does not."""
-    several = dict.fromkeys(n for n in facts.fewest if n > 1)
-    if not several or facts.n_devices > 1:
+    if facts.n_devices > 1 or not facts.fewest:
         return ""
     names = [each.device for each in facts.devices]
     known = [(facts.fewest[names.index(name)], name) for name in TOLD if name in names]
-    said = [f"{n:,} × {shared.device(name, facts.here)}" for n, name in known if n]
+    said = [f"{n:,} × {shared.device(name, facts.here)}" for n, name in known if n > 1]
     text = _("With tensor parallelism it fits on {devices}.")
     return text.format(devices=enumeration(said)) if said else ""
 
@@ -230,7 +232,7 @@ def controls() -> None:
     if shared.is_training():
         with left:
             shared.device_count("fits", link.value("n_training_devices"))
-    with right:
+    with right if shared.is_training() else left:
         label = _("Usable share of memory")
         slider("usable_memory", label, link.value("usable_memory"), step=0.05)
 
@@ -247,13 +249,21 @@ def says_below(facts: FitFacts) -> str:
     return sentences(parts, says_growth(facts))
 
 
+def code(run: Run) -> Code:
+    """The lines that give the bytes again, and what counts them."""
+    config, setup, shape, is_training, *_rest = shown_use(run)
+    again = need_recipe(config, setup, shape, is_training=is_training)
+    counts = fit.training_need if is_training else fit.inference_need
+    return (again, counts, held.held_parts, fit.largest)
+
+
 PANEL = Panel(
     "fits",
     shared.FITS,
     choices=how_it_is_used,
     fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
     concepts=("devices",),
-    code=(fit.inference_need, held.held_parts, fit.largest),
+    code=code,
     at=shown_use,
     facts=fit_facts,
     shows=(

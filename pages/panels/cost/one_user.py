@@ -9,6 +9,7 @@ from blocks.cost import served_facts, serving, speed
 from blocks.cost.device_fit import LARGEST_BATCH
 from blocks.cost.served_facts import OnDevice, Serving, UserFacts
 from blocks.cost.units import rounded
+from blocks.export.recipe import speed_recipe
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import palette
@@ -18,6 +19,7 @@ from pages.panels.cost import bound, serving_choices, shared
 from pages.ui import link
 from pages.ui.controls import slide, slider
 from pages.ui.declared import Panel
+from pages.ui.explain import Code
 from pages.ui.language import _, ngettext, sentences
 from pages.ui.parts import Controls, Note, Say, Shown, Table
 
@@ -122,11 +124,7 @@ def shares(facts: UserFacts) -> Chart:
             of="per_user",
             is_log=True,
         ),
-        Axis(
-            _("tokens/s of all users (logarithmic)"),
-            (float(table["all"].min()), float(table["all"].max())),
-            is_log=True,
-        ),
+        Axis(_("tokens/s of all users"), from_0=True),
         [
             line("all", Look("", palette.BEFORE, width=1.5), in_legend=False),
             *(
@@ -201,13 +199,18 @@ def controls() -> None:
             slider("draft_cost", label, link.value("draft_cost"), step=0.01)
 
 
+def code(run: Run) -> Code:
+    """The lines that give these seconds again, and what counts them."""
+    return (speed_recipe(at(run)[0]), speed.reading, speed.writing, serving.load)
+
+
 PANEL = Panel(
     "one-user",
     N_("How fast is it for one user?"),
     choices=serving_choices.how_it_is_served,
     fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
     concepts=("serving",),
-    code=(served_facts.user_facts, speed.reading, speed.writing, serving.load),
+    code=code,
     at=at,
     absent=bound.says_absent,
     facts=user_facts,

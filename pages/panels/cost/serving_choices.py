@@ -127,8 +127,9 @@ def device_title(name: str, n_devices: int) -> str:
 
 def serving(run: Run) -> Serving:
     """What the reader asks about, a token at the end of texts of n."""
-    shape, here = shared.shape(), _here()
-    device = link.value("serving_device")
+    setup = shared.setup(is_training=False, weights=run.weights)
+    shape, device = shared.shape(), link.value("serving_device")
+    here = _here() if setup.n_devices == 1 else None
     own = Rated(
         link.value("own_memory") * GIGA,
         link.value("own_bandwidth") * GIGA,
@@ -137,7 +138,7 @@ def serving(run: Run) -> Serving:
     )
     return Serving(
         config=run.config,
-        setup=shared.setup(is_training=False, weights=run.weights),
+        setup=setup,
         n=shape.n,
         batch=shape.batch,
         device=device if device != HERE or here else "h100-sxm",
