@@ -30,7 +30,7 @@ class Need:
     @property
     def total(self) -> int:
         """All together."""
-        return sum(vars(self).values())
+        return self.state + self.activations + self.cache
 
     @property
     def state(self) -> int:
@@ -115,15 +115,11 @@ def inference_memory(config: ModelConfig, setup: Setup) -> Callable[[int, int], 
     def of(batch: int, n: int) -> Need:
         texts = layout.texts(batch)
         rest, of_logits = passing(texts, n), texts * logits
-        needs = (
-            Need(
-                each.weights,
-                activations=rest + of_logits * each.is_last,
-                cache=each.cache(texts, n),
-            )
+        needs = [
+            Need(each.weights, 0, 0, 0, rest + of_logits * each.is_last, each.cache(texts, n))
             for each in stages
-        )
-        return max(needs, key=lambda each: each.total)
+        ]
+        return needs[0] if len(needs) == 1 else max(needs, key=lambda each: each.total)
 
     return of
 

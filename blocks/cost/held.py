@@ -36,8 +36,10 @@ class Holding(NamedTuple):
 
     def cache(self, texts: int, n: int) -> int:
         """Bytes of the caches of texts of n tokens."""
-        kept = sum(size * min(n, window - 1 if window else n) for size, window in self.per_token)
-        return texts * (kept + (self.per_text if n else 0))
+        kept = self.per_text if n else 0
+        for size, window in self.per_token:
+            kept += size * (min(n, window - 1) if window else n)
+        return texts * kept
 
 
 @lru_cache(maxsize=512)

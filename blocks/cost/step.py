@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from blocks.cost.crossover import PAIRS
 from blocks.cost.fit import n_parameters
+from blocks.cost.flops import n_seen
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import Operation, PassKind, operations, pass_kinds, total_flops
@@ -60,7 +61,10 @@ class Decoding(NamedTuple):
 
 @dataclass(frozen=True)
 class StepFacts:
-    """FLOPs of a step. `operations` have what is recomputed, which `chosen` leaves out."""
+    """FLOPs of a step. `operations` have what is recomputed, which `chosen` leaves out.
+
+    `seen_share`: of the pairs that a causal mask allows, those that windows leave.
+    """
 
     config: ModelConfig
     setup: Setup
@@ -70,6 +74,7 @@ class StepFacts:
     n_parameters: int
     n_active: int
     decoding: Decoding | None
+    seen_share: float = 1.0
 
     @property
     def recomputed(self) -> int:
@@ -124,7 +129,17 @@ def step_facts(
         n_parameters=n_parameters(config),
         n_active=active_parameters(config),
         decoding=_decoding(config, shape, setup, device),
+        seen_share=_seen_share(config, kind, shape.n),
     )
+
+
+def _seen_share(config: ModelConfig, kind: PassKind, n: int) -> float:
+    """By one rule for full and local layers: 1 where there are no windows."""
+    n_new = 1 if kind is PassKind.DECODE else n
+    n_layers = config.n_decoder_layers or config.n_layers
+    local = config.n_local(n_layers) / max(1, n_layers - config.n_mixer_layers)
+    inside = n_seen(n_new, n, config.local_window) / n_seen(n_new, n)
+    return 1 - local * (1 - inside)
 
 
 def pass_total(config: ModelConfig, kind: PassKind, shape: Shape) -> PassTotal:

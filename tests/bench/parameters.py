@@ -7,8 +7,14 @@ from collections.abc import Callable
 import torch
 
 from blocks import PRESETS, build
+from blocks.cost import held
+from blocks.cost.device_fit import device_fits
+from blocks.cost.fit import inference_memory
+from blocks.cost.hardware import HARDWARE
 from blocks.cost.parameters import count_parameters, total_parameters
 from blocks.cost.peak_memory import peak_memory
+from blocks.cost.setup import Setup
+from blocks.cost.step import Shape
 from blocks.inspection.weight_values import weight_values
 from blocks.model import devices
 from blocks.model.presets import PUBLISHED_TABLE
@@ -17,6 +23,7 @@ from tests.bench.tensors import milliseconds
 from tests.blocks.published import CONFIGS
 
 ROUNDS = 7
+SMALL = ("gpt2-small", "smollm2-135m", "tinyllama-1.1b")
 COUNTED = ("gpt2-small", "llama-3-8b", "mixtral-8x7b", "llama-3-405b")
 
 
@@ -25,8 +32,24 @@ def measure() -> None:
     for name in COUNTED:
         counted_against_built(name)
     a_trillion()
+    where_all_fit()
     for device in devices.available_devices():
         weights_of_gpt2(device)
+
+
+def where_all_fit() -> None:
+    """Thirty models on ten devices: what fits, and how large a batch and how long a text."""
+    configs = [*PUBLISHED_TABLE.values()][:27]
+    models = [*(each.config for each in configs), *(PRESETS[name] for name in SMALL)]
+    budgets = {name: int(0.9 * each.memory) for name, each in [*HARDWARE.items()][:10]}
+
+    def fits() -> None:
+        held.holdings.cache_clear()
+        for config in models:
+            needs = inference_memory(config, Setup())
+            list(device_fits(needs, Shape(8192, 16), budgets))
+
+    print(f"{len(models)} models on {len(budgets)} devices: {milliseconds(fits, "cpu"):.1f} ms")
 
 
 def counted_against_built(name: str) -> None:

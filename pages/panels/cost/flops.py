@@ -130,8 +130,9 @@ def says_counted(facts: StepFacts) -> str:
             "softmax, activation functions, additions and the optimizer are not counted. A "
             "causal mask saves nothing, but a local layer is counted with only the keys in "
             "its window (n_local_keys): a sliding-window kernel skips the rest, which a "
-            "masked product would compute and discard."
-        )
+            "masked product would compute and discard. By one rule for both, of the pairs that "
+            "the mask allows the windows leave {share}."
+        ).format(share=percent(facts.seen_share))
     if not facts.config.attends:
         said = _(
             "Matrix products are counted exactly, 2·m·n·k each, forward and backward; a "

@@ -8,6 +8,7 @@ from blocks import ModelConfig
 from blocks.cost import device_peak as peaks
 from blocks.cost import fit
 from blocks.cost.hardware import HARDWARE, HERE
+from blocks.cost.held import looked_up
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, pass_kinds
 from blocks.cost.setup import (
@@ -297,7 +298,12 @@ def counted_model(config: ModelConfig) -> str:
         "{n:,} parameters, {active:,} active per token, counted by formula without building "
         "the model."
     )
-    return text.format(n=n, active=active)
+    if rows := looked_up(config):
+        text = _(
+            "{n:,} parameters, {active:,} active per token ({multiplied:,} without the input "
+            "table, which is only looked up), counted by formula without building the model."
+        )
+    return text.format(n=n, active=active, multiplied=active - rows)
 
 
 def caption(config: ModelConfig, shape: Shape) -> str:

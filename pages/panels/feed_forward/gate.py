@@ -12,7 +12,8 @@ from pages.figures.counting import from_one
 from pages.figures.theme import token_label
 from pages.panels.feed_forward import shared
 from pages.ui import terms
-from pages.ui.declared import Code, Panel
+from pages.ui.declared import Panel
+from pages.ui.explain import Code
 from pages.ui.language import _, fill
 from pages.ui.parts import Beside, Controls, Say, Shown, Table
 from pages.ui.views import pin_token
