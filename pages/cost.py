@@ -10,9 +10,7 @@ from blocks import ModelConfig
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
-from pages.panels.cost import shared
-from pages.panels.cost.bound import PANEL as BOUND
-from pages.panels.cost.fits import PANEL as FITS
+from pages.panels.cost import bound, fits, one_user, shape, shared
 from pages.panels.cost.fits import draw_growth, fit_facts, fit_rows
 from pages.panels.cost.flops import (
     crossover_facts,
@@ -32,7 +30,6 @@ from pages.panels.cost.memory import (
     shown_use,
     where_memory_goes,
 )
-from pages.panels.cost.one_user import PANEL as ONE_USER
 from pages.panels.cost.roofline import how_fast_here
 from pages.panels.cost.shared import shape_controls
 from pages.panels.cost.sweeps import how_it_grows, which_attention_pays, which_format_pays
@@ -76,7 +73,7 @@ def of_the_config(draw: Callable[[ModelConfig], None]) -> Callable[[Run], None]:
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    config, shape = run.config, shared.shape()
+    config, through = run.config, shared.shape()
     step, use = shown_step(config), shown_use(run)
     training = shown_training(config)
     files = {
@@ -90,7 +87,7 @@ def what_to_take(run: Run) -> None:
         return [
             drawn(draw_operations, *step, facts=step_facts),
             *(
-                [drawn(crossing, config, shape.n, facts=crossover_facts)]
+                [drawn(crossing, config, through.n, facts=crossover_facts)]
                 if config.has_attention
                 else []
             ),
@@ -100,7 +97,7 @@ def what_to_take(run: Run) -> None:
             drawn(draw_hours, *training, facts=training_facts),
         ]
 
-    take_away(config, files, pictures, shared.caption(config, shape))
+    take_away(config, files, pictures, shared.caption(config, through))
 
 
 PANELS = (
@@ -123,9 +120,9 @@ PANELS = (
         how_it_is_used,
         fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
     ),
-    FITS,
-    BOUND,
-    ONE_USER,
+    fits.PANEL,
+    bound.PANEL,
+    one_user.PANEL,
     Panel(
         "roofline",
         N_("How fast is it here?"),
@@ -150,6 +147,7 @@ PANELS = (
         which_attention_pays,
         fields=("d_model", "n_heads", "d_head", "device"),
     ),
+    shape.PANEL,
     Panel(
         "training",
         N_("Cost of training"),

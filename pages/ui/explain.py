@@ -93,6 +93,7 @@ TITLES = {
     "devices": N_("Devices"),
     "serving": N_("Serving"),
     "training_cost": N_("The cost of training"),
+    "scaling_laws": N_("Scaling laws"),
     "roofline": N_("Roofline"),
     "parameter_changes": N_("What changes the parameter count"),
     "parameter_growth": N_("Where the parameters go"),

@@ -193,13 +193,18 @@ def must_redraw() -> bool:
 
 def _widget_moved(name: str, key: str, shown: Any, first: int = 0) -> None:
     """A fast second move brings along the old value of widgets that have changed since."""
-    st.session_state["touched"] = True
     there = st.session_state[key]
     moved_to = there - first if first else _as_long_as_may_be(name, there)
+    take(name, key, moved_to, shown)
+
+
+def take(name: str, key: str, moved_to: Any, shown: Any) -> None:
+    """Set a field as the widget of this key was moved, where that is legal and not what it was."""
+    st.session_state["touched"] = True
     if moved_to is not None and moved_to != shown and _is_legal(name, moved_to):
         before = state()
         change(name, moved_to)
-        moves.note(key, there, before, state())
+        moves.note(key, st.session_state[key], before, state())
         if name in OF_SEVERAL_SECTIONS or value("lesson"):
             redraw_everything()
 

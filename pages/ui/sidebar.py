@@ -26,6 +26,7 @@ from pages.ui.controls import choose, enter, pick, slide, slider, switch
 from pages.ui.fields import WEIGHTS
 from pages.ui.fold import fold
 from pages.ui.language import _, bracketed, current_language, enumeration, ngettext
+from pages.ui.typed import slide_or_type, typed
 
 WIDTHS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 576, 768, 1024, 1536, 2048, 3072, 4096)
 LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
@@ -48,6 +49,7 @@ PAGE_OF = {
     Architecture.ENCODER: "pages/encoder.py",
     Architecture.ENCODER_DECODER: "pages/seq2seq.py",
 }
+TYPED = ("n_layers", "d_model", "d_ff", "d_expert")  # of what is only counted, beside the slider
 FOLLOWERS = ("n_decoder_layers", "n_kv_heads", "d_ff")
 
 
@@ -113,7 +115,8 @@ class Slide(Control):
         values = (*own, *(self.more if shown.is_counted else ()))
         value = shown.value(name)
         label_of = self.label_of or ("{:g}".format if isinstance(value, float) else str)
-        slide(name, label, values, value, label_of=label_of)
+        draw = slide_or_type if shown.is_counted and name in TYPED else slide
+        draw(name, label, values, value, label_of=label_of)
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,15 @@ class Pick(Control):
         own = self.values(shown) if callable(self.values) else OPTIONS[name].kind
         draw = pick if self.is_list else choose
         draw(name, label, own, label_of=self.label_of, shown=shown.value(name))
+
+
+@dataclass(frozen=True)
+class Typed(Control):
+    """A number of any size to type, with units."""
+
+    def widget(self, name: str, label: str, shown: Shown) -> None:
+        """Draw a field."""
+        typed(name, label, shown.value(name))
 
 
 @dataclass(frozen=True)
@@ -190,6 +202,8 @@ def drawable(shown: Shown) -> list[str]:
         offered -= OF_SEVERAL_LAYERS
     if shown.is_to_train:
         offered -= {"training"}
+    if not shown.is_counted:
+        offered -= OF_COUNTED
     return [name for name in CONTROLS if name in offered]
 
 
@@ -379,6 +393,7 @@ CONTROLS: dict[str, Control] = {
         values=lambda s: (max(1, int(factor * s.config.d_model)) for factor in FF_FACTORS),
         note=_widths_of_experts,
     ),
+    "vocab_size": Typed(N_("vocab_size · tokens in the vocabulary")),
     "norm_placement": Pick(
         N_("Norm placement"),
         values=lambda s: legal_values(s.config, "norm_placement", tuple(NormPlacement)),
@@ -536,5 +551,7 @@ CONTROLS: dict[str, Control] = {
 }
 # What stands beside the model.
 BESIDE = CONTROLS.keys() - OPTIONS.keys()
+# What a tokenizer decides where a model runs.
+OF_COUNTED = {"vocab_size"}
 # What a block alone does not have, though its configuration may say it.
 OF_SEVERAL_LAYERS = {"n_layers", "first_norm"}

@@ -29,6 +29,7 @@ NORMS, GPT, TRANSLATOR = "normalization", "gpt", "seq2seq"
 ASKING = {
     *("value", "view", "hidden_view", "live_view"),
     *("choose", "choose_one", "pick", "slide", "slider", "switch", "enter", "measure_button"),
+    *("typed", "slide_or_type", "slider_or_type"),
 }
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("session")
 
 # Texts of which every field reads one or another; those of choices are the choices.
 TEXTS = (
-    *("1", "2", "0.5", "0.3", "7", "64", "512", "true", "false", *PRESETS),
+    *("1", "2", "0.5", "0.3", "7", "64", "512", "3e9", "true", "false", *PRESETS),
     *(
         "5.17",
         "pre",

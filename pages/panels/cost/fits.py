@@ -16,13 +16,13 @@ from pages.figures.units import flops
 from pages.panels.cost import fits_picture, shared
 from pages.panels.cost.memory import NEEDS, how_it_is_used, shown_use
 from pages.ui import link
-from pages.ui.controls import slider
 from pages.ui.declared import Panel
 from pages.ui.explain import Code
 from pages.ui.fold import details
 from pages.ui.language import _, enumeration, sentences
 from pages.ui.parts import Controls, Matrix, Note, Say, Table
 from pages.ui.tables import show_table
+from pages.ui.typed import slider_or_type
 
 fit_facts = lru_cache(maxsize=64)(device_fit.fit_facts)
 TOLD = ("h200-sxm", "h100-sxm", "a100-sxm-80gb", "rtx-4090")  # whose numbers are told
@@ -234,7 +234,7 @@ def controls() -> None:
             shared.device_count("fits", link.value("n_training_devices"))
     with right if shared.is_training() else left:
         label = _("Usable share of memory")
-        slider("usable_memory", label, link.value("usable_memory"), step=0.05)
+        slider_or_type("usable_memory", label, link.value("usable_memory"), step=0.05)
 
 
 def specifications() -> None:

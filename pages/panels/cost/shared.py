@@ -26,7 +26,6 @@ from blocks.model.devices import device_name
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.ui import link, starts, terms
-from pages.ui.controls import slide
 from pages.ui.explain import note
 from pages.ui.language import _, enumeration, ngettext
 from pages.ui.link_fields.cost import (
@@ -36,6 +35,7 @@ from pages.ui.link_fields.cost import (
     TRAINED_FORMATS,
     WEIGHT_FORMATS,
 )
+from pages.ui.typed import slide_or_type
 
 
 def shape() -> Shape:
@@ -139,9 +139,9 @@ def shape_controls() -> None:
     """How long a text is, and how many go through at once: the same for the whole page."""
     left, right = st.columns(2)
     with left:
-        slide("context_len", _("n · tokens per text"), LENGTHS, link.value("context_len"))
+        slide_or_type("context_len", _("n · tokens per text"), LENGTHS, link.value("context_len"))
     with right:
-        slide("n_texts", _("batch · texts at once"), BATCHES, link.value("n_texts"))
+        slide_or_type("n_texts", _("batch · texts at once"), BATCHES, link.value("n_texts"))
 
 
 def says_length(config: ModelConfig, n: int) -> str:
@@ -155,13 +155,15 @@ def says_length(config: ModelConfig, n: int) -> str:
 def device_count(place: str, shown: int) -> None:
     """Choose the number of devices, shared by two panels."""
     label = _("Number of devices")
-    slide("n_training_devices", label, DEVICES, shown, place=f"_{place}", label_of="{:,}".format)
+    slide_or_type(
+        "n_training_devices", label, DEVICES, shown, place=f"_{place}", label_of="{:,}".format
+    )
 
 
 def chunk_choice(setup: Setup) -> None:
     """Choose how many tokens of the prompts are read in one pass."""
     label = _("Tokens per prefill pass (chunked prefill)")
-    slide("prefill_chunk", label, CHUNKS, setup.prefill_chunk, label_of=chunk_name)
+    slide_or_type("prefill_chunk", label, CHUNKS, setup.prefill_chunk, label_of=chunk_name)
 
 
 def chunk_name(chunk: int) -> str:

@@ -17,7 +17,7 @@ from pages.figures.units import flops, long_duration
 from pages.panels.cost import shared, training_picture
 from pages.ui import link, machine, phone, present
 from pages.ui.chart import columns, show
-from pages.ui.controls import pick, slide, slider
+from pages.ui.controls import pick
 from pages.ui.explain import explained, note
 from pages.ui.fold import details
 from pages.ui.frame import section
@@ -25,6 +25,7 @@ from pages.ui.language import _, sentences
 from pages.ui.link_fields.cost import MOST_TOKENS
 from pages.ui.said import say
 from pages.ui.tables import show_table
+from pages.ui.typed import slide_or_type, slider_or_type
 
 training_facts = lru_cache(maxsize=64)(training_plan.training_facts)
 TOKENS = tuple(tenths * 10**power for power in range(5, 13) for tenths in (10, 15, 20, 30, 50, 70))
@@ -197,7 +198,7 @@ def plan_controls(plan: Plan, optimal: int) -> None:
     with left:
         token_control(plan.n_tokens, optimal)
         label = _("Utilization · share of peak achieved")
-        slider("utilisation", label, plan.utilisation, step=0.01)
+        slider_or_type("utilisation", label, plan.utilisation, step=0.01)
     with right:
         pick("training_device", _("Device"), HARDWARE, label_of=lambda name: HARDWARE[name].title)
         shared.device_count("training", plan.n_devices)
@@ -209,7 +210,7 @@ def token_control(shown: int, optimal: int) -> None:
         st.session_state["tokens_of_a_link"] = shown
     own = st.session_state.get("tokens_of_a_link", optimal)
     label = _("D · training tokens (20 per active parameter: {n})").format(n=tokens(optimal))
-    slide("n_training_tokens", label, (*TOKENS, optimal, own), shown, label_of=tokens)
+    slide_or_type("n_training_tokens", label, (*TOKENS, optimal, own), shown, label_of=tokens)
 
 
 @section

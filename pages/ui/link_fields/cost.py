@@ -1,9 +1,13 @@
 """What a link carries for the page of costs."""
 
+from blocks.cost.budget_shape import BudgetKind
+from blocks.cost.chosen_shape import AttentionShape
 from blocks.cost.device_fit import LARGEST_BATCH, LONGEST
 from blocks.cost.hardware import HARDWARE, HERE
+from blocks.cost.scaling_laws import LAWS
 from blocks.cost.served_facts import OWN
 from blocks.cost.setup import PREFILL_CHUNK, CacheFormat
+from blocks.model.options import LARGEST_SIZE
 from pages.ui.readers import Field, choice, flag, whole, within
 
 MOST_ATTEMPTS = 99
@@ -42,6 +46,19 @@ OF_SEVERAL_SECTIONS = {
     *("checkpointing", "fused_attention", "usable_memory", "n_training_devices"),
     *("prefill_chunk", "cache_format", "int4_group", *PARALLEL),
     *("serving_device", "own_memory", "own_bandwidth", "own_flops", "own_link"),
+    *("training_device", "utilisation"),
+}
+# Of the shape that a budget buys; no tokens served: as many as usual.
+SHAPE: dict[str, Field] = {
+    "budget": Field(choice(BudgetKind), "flops"),
+    "budget_flops": Field(within(1e9, 1e28), 1e19),
+    "budget_hours": Field(within(1e-3, 1e7), 24.0),
+    "budget_money": Field(within(1e-2, 1e12), 1000.0),
+    "device_price": Field(within(1e-3, 1e6), 2.0),
+    "scaling_law": Field(choice(LAWS), "besiroglu"),
+    "shape_attention": Field(choice(AttentionShape), "gqa"),
+    "shape_vocab": Field(whole(2, LARGEST_SIZE), 32_000),
+    "served_tokens": Field(within(0, 1e18), 0.0),
 }
 CONTEXT: dict[str, Field] = {"context_len": Field(whole(1, LONGEST), 1024)}
 FIELDS: dict[str, Field] = {
@@ -72,4 +89,5 @@ FIELDS: dict[str, Field] = {
     "training_device": Field(choice(HARDWARE), "h100-sxm"),
     "n_training_devices": Field(whole(1, MOST_DEVICES), 1),
     "utilisation": Field(within(0.01, 1.0), 0.4),
+    **SHAPE,
 }

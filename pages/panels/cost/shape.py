@@ -1,0 +1,208 @@
+"""Which GPT a budget buys: size, tokens, shape, time, memory and the loss to expect."""
+
+from functools import lru_cache
+
+import streamlit as st
+
+from blocks.cost import budget_shape, chosen_shape, loss_front
+from blocks.cost.budget_shape import Budget, BudgetKind, ShapeFacts, Wish
+from blocks.cost.chosen_shape import BASE, AttentionShape
+from blocks.cost.hardware import HARDWARE
+from blocks.cost.loss_front import FrontFacts, PeopleFacts
+from blocks.cost.scaling_laws import LAWS
+from blocks.model.faults import N_
+from blocks.model.presets import PRESETS
+from blocks.observe.run import Run
+from pages.panels.cost.shape_charts import front, people
+from pages.panels.cost.shape_said import (
+    KINDS,
+    kinds_table,
+    laws_table,
+    says_asked,
+    says_batch,
+    says_exact,
+    says_front,
+    says_kinds,
+    says_law,
+    says_people,
+    says_shape,
+)
+from pages.ui import link, phone
+from pages.ui.controls import choose, pick
+from pages.ui.declared import Panel
+from pages.ui.fields import CONFIG
+from pages.ui.language import _
+from pages.ui.parts import Beside, Controls, Note, Say, Shown, Table, Text
+from pages.ui.readers import as_text
+from pages.ui.typed import slider_or_type, typed
+
+BUDGETS = {
+    BudgetKind.FLOPS: N_("FLOPs"),
+    BudgetKind.TIME: N_("hours"),
+    BudgetKind.MONEY: N_("money"),
+}
+PAGES: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("pages/cost.py", N_("Cost of training"), {"panel": "training"}),
+    ("pages/parameters.py", N_("Parameters"), {}),
+    ("pages/compare.py", N_("Compare"), {}),
+)
+
+shape_facts = budget_shape.shape_for
+kinds_facts = lru_cache(maxsize=64)(budget_shape.by_attention)
+laws_facts = lru_cache(maxsize=64)(budget_shape.by_law)
+
+
+@lru_cache(maxsize=64)
+def front_facts(budget: Budget, wish: Wish) -> FrontFacts:
+    """The front of the law that was chosen."""
+    return loss_front.loss_front(shape_facts(budget, wish))
+
+
+@lru_cache(maxsize=64)
+def people_facts(budget: Budget, wish: Wish) -> PeopleFacts:
+    """Published models beside what the budget buys."""
+    return loss_front.people_beside(shape_facts(budget, wish))
+
+
+def amount_field(kind: BudgetKind) -> str:
+    """The field that says how much of it there is."""
+    return {
+        BudgetKind.FLOPS: "budget_flops",
+        BudgetKind.TIME: "budget_hours",
+        BudgetKind.MONEY: "budget_money",
+    }[kind]
+
+
+def asked(_run: Run) -> tuple[Budget, Wish]:
+    """What the reader has, and wants."""
+    kind = BudgetKind(link.value("budget"))
+    budget = Budget(
+        kind,
+        link.value(amount_field(kind)),
+        link.value("training_device"),
+        link.value("n_training_devices"),
+        link.value("utilisation"),
+        link.value("usable_memory"),
+        link.value("device_price"),
+    )
+    wish = Wish(
+        link.value("scaling_law"),
+        AttentionShape(link.value("shape_attention")),
+        link.value("shape_vocab"),
+        link.value("context_len"),
+        link.value("served_tokens"),
+    )
+    return budget, wish
+
+
+# Controls
+
+
+def controls(budget: Budget, wish: Wish) -> None:
+    """What there is, on which devices, and what is wanted; each number may be typed."""
+    phone.folded(says_asked(budget, wish), lambda: _budget_controls(budget), key="budget_fold")
+
+
+def _budget_controls(budget: Budget) -> None:
+    left, right = st.columns(2)
+    with left:
+        kind, amount = st.columns(2, vertical_alignment="bottom")
+        with kind:
+            choose(
+                "budget",
+                _("Budget"),
+                BudgetKind,
+                label_of=lambda name: _(BUDGETS[BudgetKind(name)]),
+            )
+        with amount:
+            typed(amount_field(budget.kind), _amount_label(budget.kind), budget.amount)
+        if budget.kind is BudgetKind.MONEY:
+            typed("device_price", _("Price of one device-hour, in the same money"), budget.price)
+        pick("scaling_law", _("Scaling law"), LAWS, label_of=lambda name: LAWS[name].title)
+        choose(
+            "shape_attention",
+            _("Attention"),
+            AttentionShape,
+            label_of=lambda name: _(KINDS[AttentionShape(name)]).split(" ")[0],
+        )
+    with right:
+        pick(
+            "training_device",
+            _("Device"),
+            HARDWARE,
+            label_of=lambda name: HARDWARE[name].title,
+            place="_shape",
+        )
+        label = _("Utilization · share of peak achieved")
+        slider_or_type("utilisation", label, budget.utilisation, step=0.01, place="_shape")
+        count, vocab, served = st.columns(3, vertical_alignment="bottom")
+        with count:
+            typed("n_training_devices", _("Number of devices"), budget.n_devices, place="_shape")
+        with vocab:
+            typed("shape_vocab", _("Vocabulary"), link.value("shape_vocab"))
+        with served:
+            label = _("Tokens in use (0: 10 · D)")
+            typed("served_tokens", label, link.value("served_tokens"))
+
+
+def _amount_label(kind: BudgetKind) -> str:
+    match kind:
+        case BudgetKind.FLOPS:
+            return _("FLOPs in all")
+        case BudgetKind.TIME:
+            return _("Hours on all devices")
+        case BudgetKind.MONEY:
+            return _("Money in all")
+
+
+# The way on
+
+
+def query_of(facts: ShapeFacts) -> dict[str, str]:
+    """The link that sets this model, and its training."""
+    usual, config = PRESETS[BASE].flat(), facts.config.flat()
+    changed = {name: config[name] for name in CONFIG if config[name] != usual[name]}
+    training = {"n_training_tokens": facts.n_tokens, "context_len": facts.wish.n}
+    query = {name: as_text(found) for name, found in (changed | training).items()}
+    return {"preset": BASE, **query}
+
+
+def ways_on(budget: Budget, wish: Wish) -> None:
+    """This very model on the pages that count, with its plan."""
+    query = query_of(shape_facts(budget, wish))
+    kept = ("lang", "training_device", "n_training_devices", "utilisation")
+    query |= {name: text for name, text in link.as_query().items() if name in kept}
+    with st.container(horizontal=True, gap="small", key="shape_opened"):
+        st.markdown(_("Open this GPT on:"))
+        for path, title, more in PAGES:
+            st.page_link(path, label=_(title), query_params=query | more)
+
+
+PANEL = Panel(
+    "shape",
+    N_("Which GPT for this budget?"),
+    of_this_run=False,
+    reads_input=False,
+    concepts=("scaling_laws", "training_cost"),
+    code=(budget_shape.shape_for, chosen_shape.chosen_shape, budget_shape.affordable_tokens),
+    at=asked,
+    facts=shape_facts,
+    shows=(
+        Controls(controls),
+        Say(says_shape),
+        Text(says_exact),
+        Controls(ways_on),
+        Beside(
+            (Shown(front, "shape_front", facts=front_facts), Note(says_front, facts=front_facts)),
+            (
+                Shown(people, "shape_people", facts=people_facts),
+                Note(says_people, facts=people_facts),
+            ),
+        ),
+        Note(says_kinds, facts=kinds_facts),
+        Table(kinds_table, "shape_kinds", facts=kinds_facts),
+        Note(says_batch),
+        Note(says_law),
+        Table(laws_table, "shape_laws", facts=laws_facts),
+    ),
+)
