@@ -5,6 +5,7 @@ import os
 import platform
 import reprlib
 import warnings
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -68,8 +69,13 @@ def _processor() -> str:
 
 
 def synchronize(device: torch.device) -> None:
-    """Wait until the device has done what was asked of it."""
-    if device.type != "cpu":
+    """Wait until the device has done what this thread asked of it.
+
+    Not for all that it does: while another thread captures a graph, CUDA permits that to none.
+    """
+    if device.type == "cuda":
+        torch.cuda.current_stream(device).synchronize()
+    elif device.type != "cpu":
         torch.accelerator.synchronize(device)
 
 
@@ -80,10 +86,11 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def free_memory() -> None:
-    """Give back what is no longer used."""
+    """Give back what is no longer used; while a graph is captured the device keeps it."""
     gc.collect()
     if len(available_devices()) > 1:
-        torch.accelerator.memory.empty_cache()
+        with suppress(RuntimeError):
+            torch.accelerator.memory.empty_cache()
 
 
 def prepare_process() -> None:

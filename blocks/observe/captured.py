@@ -4,9 +4,11 @@ The one place that knows the difference. A graph replays what the device did, wi
 reads and writes the same addresses each time, so whatever it reads has to stay where it is.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
+from threading import Lock
 from typing import Any
 
 import torch
@@ -16,6 +18,8 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from blocks.model.config import ModelConfig
+
+_FIRST_CALLS = Lock()  # of all graphs: what a capture stands for must not be waited for elsewhere
 
 
 def can_capture(config: ModelConfig, device: torch.device | str) -> bool:
@@ -31,8 +35,8 @@ def reserved_bytes(device: torch.device) -> int:
     return torch.cuda.memory_reserved(device) if device.type == "cuda" else 0
 
 
-def captured(work: Callable[[], None], device: torch.device) -> Callable[[], None]:
-    """`work`, to be called any number of times; it is run before this returns.
+def captured(work: Callable[[], None], device: torch.device) -> "Again":
+    """What does `work` again at every call; it is done before this returns.
 
     Raises RuntimeError where the device cannot hold it as a graph, and nothing is lost by that.
     """
@@ -40,7 +44,7 @@ def captured(work: Callable[[], None], device: torch.device) -> Callable[[], Non
     again(work)
     while not again.is_held:
         again(work)
-    return partial(again, work)
+    return again
 
 
 class UncapturedError(RuntimeError):
@@ -82,8 +86,12 @@ class Again:
             self._graph.replay()
         elif self.is_held:
             work()
-        elif self._n_calls == 1:
-            self._side = torch.cuda.Stream(self.device)
+        else:
+            with _FIRST_CALLS:
+                self._first_calls(work)
+
+    def _first_calls(self, work: Callable[[], None]) -> None:
+        if self._n_calls == 1:
             self._beside(work, nullcontext())
         elif self._n_calls == 2:
             read = ReadFromOutside()
@@ -96,22 +104,41 @@ class Again:
 
     def _beside(self, work: Callable[[], None], watched: AbstractContextManager[Any]) -> None:
         """On a stream of its own, as a capture will be."""
-        here = torch.cuda.current_stream(self.device)
-        self._side.wait_stream(here)
-        with torch.cuda.stream(self._side), watched:
+        here, side = torch.cuda.current_stream(self.device), _side(self.device)
+        side.wait_stream(here)
+        with torch.cuda.stream(side), watched:
             work()
-        here.wait_stream(self._side)
+        here.wait_stream(side)
 
     def _captured(self, work: Callable[[], None]) -> "torch.cuda.CUDAGraph":
         graph = torch.cuda.CUDAGraph()
         try:
             if self.draws is not None:
                 graph.register_generator_state(self.draws)
-            with torch.cuda.graph(graph, stream=self._side, capture_error_mode="thread_local"):
+            how: dict[str, Any] = {"stream": _side(self.device)}
+            with _no_garbage(), torch.cuda.graph(graph, capture_error_mode="thread_local", **how):
                 work()  # nothing is done yet, and other threads go on
         except RuntimeError as error:
             raise UncapturedError(str(error)) from error
         return graph
+
+
+@cache
+def _side(device: torch.device) -> "torch.cuda.Stream":
+    """Where graphs are made, one at a time: torch has few streams, and gives them out in turn."""
+    return torch.cuda.Stream(device)
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """No graph that nobody has is let go of meanwhile: in a capture that is not permitted."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def fill(there: Any, new: Any) -> None:

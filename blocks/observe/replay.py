@@ -40,33 +40,29 @@ class Replay:
     """One recorded pass of fixed shapes, to be run again with other values; by any thread.
 
     `gained`: parts can be switched off; `summed`: stages are summed up, or else the output is all
-    that it shows; `length`: what texts are filled up to, 0 where all have one length. The model is
-    not kept alive.
+    that it shows. The model is not kept alive.
     """
 
     def __init__(
         self,
         model: Model,
-        x: Any,
-        mask: Any,
+        text: Filled,
         *,
         keep: Collection[str],
         later: Collection[str] = (),
         gained: bool = False,
         summed: bool = True,
-        length: int = 0,
     ):
         self.model = weakref.ref(model)
-        own = _Own()
-        self._length, text = length, filled(x, mask, length)
+        own, device = _Own(), text.x.device
         self._text = Filled(own(text.x), own(text.mask), own(text.is_text))
         self._keep, self._later, self._summed = keep, later, summed
         self._gains: dict[str, Tensor] | None = {} if gained else None
         self._off: list[Tensor] = []
         self._lock = Lock()
-        before = reserved_bytes(x.device)
-        self.again = captured(self._run, x.device)
-        self.nbytes = max(self._left_bytes(), reserved_bytes(x.device) - before)
+        before = reserved_bytes(device)
+        self.again = captured(self._run, device)  # does not hold `_run`: that would keep both
+        self.nbytes = max(self._left_bytes(), reserved_bytes(device) - before)
 
     def _run(self) -> None:
         model = self.model()
@@ -78,29 +74,44 @@ class Replay:
         moments = recorder.moments.rows() if self._summed else output.new_empty(0)
         self._seen = recorder, output, moments
 
-    def __call__(self, x: Any, mask: Any, off: Sequence[Intervention] = ()) -> Recording:
+    def __call__(self, text: Filled, off: Sequence[Intervention] = ()) -> Recording:
         """What `record` shows of the same pass, in tensors of its own."""
-        text = filled(x, mask, self._length)
         with self._lock:  # what this one writes, no other overwrites until it is read
-            fill(self._text.x, text.x)
-            fill(self._text.mask, text.mask)
-            fill(self._text.is_text, text.is_text)
-            self._switch_off(off)
-            devices.synchronize(x.device)
+            self._write(text)
+            self._switch_off(self._gains_of(off))
+            devices.synchronize(text.x.device)
             start = time.perf_counter()
-            self.again()
-            devices.synchronize(x.device)
+            self.again(self._run)
+            devices.synchronize(text.x.device)
             milliseconds = 1000 * (time.perf_counter() - start)
             return self._recording(text, milliseconds)
 
-    def _switch_off(self, off: Sequence[Intervention]) -> None:
-        for gain in self._off:
-            gain.fill_(1)
+    def outputs_of_each(self, off: Sequence[Intervention], position: int) -> Tensor:
+        """The output at a position of each row, with one part switched off in each: (part, …)."""
+        with self._lock:
+            self._switch_off([gain[i] for i, gain in enumerate(self._gains_of(off))])
+            self.again(self._run)
+            return self._seen[1][: len(off), position].clone()
+
+    def _write(self, text: Filled) -> None:
+        fill(self._text.x, text.x)
+        fill(self._text.mask, text.mask)
+        fill(self._text.is_text, text.is_text)
+
+    def _gains_of(self, off: Sequence[Intervention]) -> list[Tensor]:
+        """What each of these parts is multiplied by: a number or more for each row."""
         gains = self._gains or {}
         self._seen[0].check_passed([each.path for each in off], {path: path for path in gains})
-        heads = [(gains[each.path], each.head) for each in off]
-        self._off = [gain if head is None else gain[head] for gain, head in heads]
+        return [
+            gains[each.path] if each.head is None else gains[each.path][:, each.head]
+            for each in off
+        ]
+
+    def _switch_off(self, gains: list[Tensor]) -> None:
         for gain in self._off:
+            gain.fill_(1)
+        self._off = gains
+        for gain in gains:
             gain.fill_(0)
 
     def _recording(self, text: Filled, milliseconds: float) -> Recording:
@@ -145,7 +156,8 @@ class _Gaining(Recorder):
         name = probe.path.rpartition(".")[2]
         if self._gains is not None and name in GAINED:
             if probe.path not in self._gains:
-                shape = (x.shape[1], 1, 1) if Part(name).is_head else ()
+                n_heads = x.shape[1] if Part(name).is_head else 1
+                shape = len(x), n_heads, *[1] * (x.dim() - 2)
                 self._gains[probe.path] = x.new_ones(shape)
             x = x * self._gains[probe.path]
         self.passed.add(probe.path)
@@ -203,8 +215,8 @@ class Passes:
         text = filled(x, mask, filled_length(run.config, x))
         key = id(model), _shape(text.x), _shape(text.mask), gained
         with self._lock:
-            found = self._found(key, model) or self._made(key, run, model)
-        return run.record(model) if found is None else found(x, mask, run.interventions)
+            found = self._found(key, model) or self._made(key, run, model, text)
+        return run.record(model) if found is None else found(text, run.interventions)
 
     def _found(self, key: Hashable, model: Model) -> Replay | None:
         found = self._replays.get(key) if self.held else None
@@ -213,16 +225,14 @@ class Passes:
         self._replays.move_to_end(key)
         return found
 
-    def _made(self, key: Hashable, run: Run, model: Model) -> Replay | None:
+    def _made(self, key: Hashable, run: Run, model: Model, text: Filled) -> Replay | None:
         """One that is new, where the same was asked for before and not refused."""
         if (refused := self.asked.get(key)) is None or refused:
             self._note(key, refused or "")
             return None
         keep, gained = kept_stages(run.config), bool(run.interventions)
-        x, mask = run.values(), run.pass_mask()
         try:
-            length = filled_length(run.config, x)
-            made = Replay(model, x, mask, keep=keep, later=PATTERNS, gained=gained, length=length)
+            made = Replay(model, text, keep=keep, later=PATTERNS, gained=gained)
         except RuntimeError as error:  # no memory, or an operation that no graph can hold
             self._note(key, str(error).partition("\n")[0] or type(error).__name__)
         else:

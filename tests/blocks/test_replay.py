@@ -22,7 +22,7 @@ from blocks.model.models import Model
 from blocks.model.positions import turns
 from blocks.observe import replay, sweep
 from blocks.observe.captured import ReadFromOutside, can_capture
-from blocks.observe.filled import filled_length
+from blocks.observe.filled import Filled, filled, filled_length
 from blocks.observe.interventions import Intervention, heads_of, stacks
 from blocks.observe.replay import Passes, Replay, is_gain
 from blocks.observe.run import PATTERNS, Input, Run
@@ -45,9 +45,13 @@ def run_of(
     return Run(config=config, input=text, mask=mask, device=DEVICE, seed=shift)
 
 
-def replay_of(run: Run, model: Model, **more: Any) -> Replay:
+def text_of(run: Run, length: int = 0) -> Filled:
+    return filled(run.values(), run.pass_mask(), length)
+
+
+def replay_of(run: Run, model: Model, length: int = 0, **more: Any) -> Replay:
     kept = kept_stages(run.config)
-    return Replay(model, run.values(), run.pass_mask(), keep=kept, later=PATTERNS, **more)
+    return Replay(model, text_of(run, length), keep=kept, later=PATTERNS, **more)
 
 
 def assert_same(found: Recording, wanted: Recording) -> None:
@@ -75,9 +79,9 @@ def check(config: ModelConfig, kind: MaskKind, *, gained: bool, length: int = 0)
     again = replay_of(run, model, gained=gained, length=length)
     for each in (other, run):
         changed = replace(each, interventions=off(config) if gained else ())
-        found = again(each.values(), each.pass_mask(), changed.interventions)
+        found = again(text_of(each, length), changed.interventions)
         assert_same(found, changed.record(model))
-    assert_same(again(run.values(), run.pass_mask()), run.record(model))  # all parts on again
+    assert_same(again(text_of(run, length)), run.record(model))  # all parts on again
 
 
 def test_every_preset_and_mixer_shows_the_same_again():
@@ -106,7 +110,7 @@ def test_two_threads_never_mix():
     model = scramble(runs[0].build())
     again = replay_of(runs[0], model, length=16)
     with ThreadPoolExecutor(4) as threads:
-        found = [*threads.map(lambda run: again(run.values(), run.pass_mask()), runs * 3)]
+        found = [*threads.map(lambda run: again(text_of(run, 16)), runs * 3)]
     wanted = [run.record(model) for run in runs]
     for seen, run_wanted in zip(found, wanted * 3, strict=True):
         assert_same(seen, run_wanted)
@@ -177,4 +181,4 @@ def test_what_a_pass_reads_from_outside_is_known():
 def test_on_cuda_it_is_a_graph():
     run = run_of(CONFIG, MaskKind.CAUSAL)
     again = replay_of(run, run.build())
-    assert again.again.func.is_graph
+    assert again.again.is_graph
