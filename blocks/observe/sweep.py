@@ -14,12 +14,14 @@ from blocks.model.masks import shared_causal
 from blocks.model.models import GPT, Block, Encoder, EncoderDecoder, Model
 from blocks.model.probe import Probe, Replacement, listening
 from blocks.observe.captured import can_capture
+from blocks.observe.filled import Filled
 from blocks.observe.interventions import Intervention, replacements
 from blocks.observe.recording import Recorder, Recording, record
 from blocks.observe.replay import Replay, is_gain
 from blocks.observe.run import Run
 
-MOST_REPLAYS = 256  # of which each takes milliseconds
+MOST_REPLAYED = 256  # parts at a time, of which each takes milliseconds
+TOKENS_AT_ONCE, LOGITS_OF_A_TOKEN = 2048, 2**16  # in a replay: more of them take as much longer
 MOST_NUMBERS = 2**22  # that the rows of one batch have at a time, about
 
 
@@ -41,8 +43,8 @@ def outputs_of_each(
     with what `seen`, the recording of the untouched run, kept as `resid_pre` of that layer: layers
     before a change are not run again. Only the position is unembedded. One part after the other,
     and from the start, where rows would not be alone: dropout is drawn, experts have room for few,
-    or two texts are read. On CUDA, where parts are switched off, the whole pass is replayed for
-    each of them (see `replay`). Raises `ConfigError` where a part is not there.
+    or two texts are read. On CUDA, where parts are switched off, the whole pass is replayed with
+    as many of them as rows. Raises `ConfigError` where a part is not there.
     """
     if not run.training and _are_replayed(run, parts):
         with suppress(RuntimeError):  # no memory, or an operation that no graph can hold
@@ -90,7 +92,7 @@ def batches(run: Run, parts: Sequence[Intervention]) -> Iterator[tuple[Intervent
     """Parts that are changed at the same time: as many as take about a second."""
     if not _are_replayed(run, parts):
         return _of_one_layer(run.config, run.input.shape, parts)
-    return (tuple(parts[i : i + MOST_REPLAYS]) for i in range(0, len(parts), MOST_REPLAYS))
+    return (tuple(parts[i : i + MOST_REPLAYED]) for i in range(0, len(parts), MOST_REPLAYED))
 
 
 def _are_replayed(run: Run, parts: Sequence[Intervention]) -> bool:
@@ -99,9 +101,19 @@ def _are_replayed(run: Run, parts: Sequence[Intervention]) -> bool:
 
 
 def _replayed(run: Run, model: Model, parts: Sequence[Intervention], position: int) -> Tensor:
-    x, mask = run.values(), run.pass_mask()
-    again = Replay(model, x, mask, keep=(), gained=True, summed=False)
-    return torch.stack([again(x, mask, (part,)).output[0, position] for part in parts])
+    of_a_row = run.input.shape[1] * max(1, run.config.vocab_size // LOGITS_OF_A_TOKEN)
+    n_rows = min(len(parts), max(1, TOKENS_AT_ONCE // of_a_row))
+    text = Filled(_repeated(run.values(), n_rows, 1), _repeated(run.pass_mask(), n_rows, 2))
+    again = Replay(model, text, keep=(), gained=True, summed=False)
+    some = (parts[i : i + n_rows] for i in range(0, len(parts), n_rows))
+    return torch.cat([again.outputs_of_each(each, position) for each in some])
+
+
+def _repeated(x: Any, n: int, shared: int) -> Any:
+    """The first row `n` times; what has only `shared` axes, or is None, is that of all rows."""
+    if isinstance(x, tuple):
+        return type(x)(*(_repeated(each, n, shared) for each in x))
+    return x if x is None or x.dim() <= shared else x[:1].expand(n, *x.shape[1:])
 
 
 def _of_one_layer(
