@@ -69,14 +69,13 @@ class StageMoments:
 def _of_each(stages: Sequence[Tensor], counted: Tensor | None) -> Tensor:
     """Moments of stages of one shape: (n_stages, len(MOMENTS))."""
     flat = [stage.detach().flatten() for stage in stages]
-    x = torch.stack(flat) if len(flat) > 1 else flat[0][None]
-    own = own_kernels() if x.is_cuda else None
+    own = own_kernels() if flat[0].is_cuda else None
     if own is None:
         counts = None if counted is None else counted[:, None].expand(stages[0].shape).flatten()
-        return of_rows(x, counts)
+        return of_rows(torch.stack(flat) if len(flat) > 1 else flat[0][None], counts)
     if counted is None:
-        return own(x, 1, x.shape[1], torch.ones((), dtype=torch.long, device=x.device))
-    return own(x, len(counted), stages[0].shape[-1], counted.sum())
+        return own(flat, 1, len(flat[0]), torch.ones((), dtype=torch.long, device=flat[0].device))
+    return own(flat, len(counted), stages[0].shape[-1], counted.sum())
 
 
 def of_rows(x: Tensor, counts: Tensor | None = None) -> Tensor:
@@ -104,7 +103,7 @@ def of_rows(x: Tensor, counts: Tensor | None = None) -> Tensor:
 
 
 @lru_cache(maxsize=1)
-def own_kernels() -> Callable[[Tensor, int, int, Tensor], Tensor] | None:
+def own_kernels() -> Callable[[Sequence[Tensor], int, int, Tensor], Tensor] | None:
     """Kernels that do the same in fewer readings, where they run.
 
     They are tried once: Triton, a compiler for it, or what it knows of the card may be missing.
@@ -112,7 +111,7 @@ def own_kernels() -> Callable[[Tensor, int, int, Tensor], Tensor] | None:
     from blocks.observe.kernels import moments_of_each  # Triton takes its time
 
     try:
-        moments_of_each(torch.zeros(1, 1, device="cuda"), 1, 1, torch.tensor(1, device="cuda"))
+        moments_of_each([torch.zeros(1, device="cuda")], 1, 1, torch.tensor(1, device="cuda"))
     except Exception:
         return None
     return moments_of_each

@@ -4,53 +4,70 @@ Written in Triton, where that is installed, which torch brings for CUDA alone. E
 `flow.of_rows`, which stays what they are measured by.
 """
 
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-try:
-    import triton.language as tl
-    from triton import jit, next_power_of_2
-except ImportError:  # then nobody calls them
-    tl = SimpleNamespace(constexpr=int)
-
-    def jit(kernel: Any) -> Any:
-        """Leave it as it is."""
-        return kernel
-
+from blocks.model.triton import jit, next_power_of_2, tl
 
 BLOCK = 4096  # values that one program reads
+TOGETHER = 8  # stages that one launch reads where they lie
 
 
-def moments_of_each(x: Tensor, seq_len: int, width: int, n_text: Tensor) -> Tensor:
-    """Moments of each row of `x`, (n_stages, batch · seq_len · width): (n_stages, 6).
+def moments_of_each(stages: Sequence[Tensor], seq_len: int, width: int, n_text: Tensor) -> Tensor:
+    """Moments of each stage, (batch · seq_len · width,): (n_stages, 6).
 
     Positions from `n_text` on, a number that the device knows, are not counted.
     """
-    n_stages, size = x.shape
+    n_stages, size = len(stages), stages[0].numel()
     n_blocks = -(-size // BLOCK)
-    parts = x.new_empty(n_stages, n_blocks, 5, dtype=torch.float32)
-    found = x.new_empty(n_stages, 6, dtype=torch.float32)
-    every, of = (n_stages, n_blocks), (n_text, size, width, seq_len, BLOCK)
-    _sum_up[every](x, parts, *of)
+    like = {"device": stages[0].device, "dtype": torch.float32}
+    parts, found = torch.empty(n_stages, n_blocks, 5, **like), torch.empty(n_stages, 6, **like)
+    of = n_text, size, width, seq_len, BLOCK
+    some = [slice(first, first + TOGETHER) for first in range(0, n_stages, TOGETHER)]
+    for each in some:
+        _sum_up[_grid(stages[each], n_blocks)](*_eight(stages[each]), parts[each], *of)
     _merge[(n_stages,)](parts, found, n_blocks, next_power_of_2(n_blocks))
-    _count_outliers[every](x, found, *of)
-    found[:, 5] /= n_text * (size // seq_len)
+    for each in some:
+        _count_outliers[_grid(stages[each], n_blocks)](*_eight(stages[each]), found[each], *of)
     return found
+
+
+def _grid(stages: Sequence[Tensor], n_blocks: int) -> tuple[int, int]:
+    return len(stages), n_blocks
+
+
+def _eight(stages: Sequence[Tensor]) -> list[Tensor]:
+    """As many as a launch takes; the last ones again, which nobody reads."""
+    return [*stages, *stages[-1:] * (TOGETHER - len(stages))]
+
+
+@jit
+def _one_of(x0, x1, x2, x3, x4, x5, x6, x7):
+    """Where the stage of this program lies."""
+    i, x = tl.program_id(0), x0
+    x = tl.where(i == 1, x1, x)
+    x = tl.where(i == 2, x2, x)
+    x = tl.where(i == 3, x3, x)
+    x = tl.where(i == 4, x4, x)
+    x = tl.where(i == 5, x5, x)
+    x = tl.where(i == 6, x6, x)
+    return tl.where(i == 7, x7, x)
 
 
 @jit
 def _values(x, n_text, size, width, seq_len, block: tl.constexpr):
-    place = tl.program_id(1) * block + tl.arange(0, block)
+    place = tl.program_id(1).to(tl.int64) * block + tl.arange(0, block)
     counts = (place < size) & (place // width % seq_len < tl.load(n_text))
-    start = tl.program_id(0).to(tl.int64) * size
-    return tl.load(x + start + place, mask=counts, other=0.0).to(tl.float32), counts
+    return tl.load(x + place, mask=counts, other=0.0).to(tl.float32), counts
 
 
 @jit
-def _sum_up(x, parts, n_text, size, width, seq_len, block: tl.constexpr):
+def _sum_up(
+    x0, x1, x2, x3, x4, x5, x6, x7, parts, n_text, size, width, seq_len, block: tl.constexpr
+):  # fmt: skip
+    x = _one_of(x0, x1, x2, x3, x4, x5, x6, x7)
     values, counts = _values(x, n_text, size, width, seq_len, block)
     n = tl.sum(counts.to(tl.float32))
     mean = tl.sum(values) / tl.maximum(n, 1.0)
@@ -82,8 +99,12 @@ def _merge(parts, found, n_blocks, most_blocks: tl.constexpr):  # Chan et al. 19
 
 
 @jit
-def _count_outliers(x, found, n_text, size, width, seq_len, block: tl.constexpr):
+def _count_outliers(
+    x0, x1, x2, x3, x4, x5, x6, x7, found, n_text, size, width, seq_len, block: tl.constexpr
+):  # fmt: skip
+    x = _one_of(x0, x1, x2, x3, x4, x5, x6, x7)
     values, counts = _values(x, n_text, size, width, seq_len, block)
     row = found + tl.program_id(0) * 6
     is_far = counts & (tl.abs(values - tl.load(row)) > 3 * tl.load(row + 1))
-    tl.atomic_add(row + 5, tl.sum(is_far.to(tl.float32)))
+    n = tl.load(n_text) * (size // (seq_len * width) * width)
+    tl.atomic_add(row + 5, tl.sum(is_far.to(tl.float32)) / n)

@@ -16,10 +16,10 @@ def test_own_kernels_give_the_moments_that_torch_gives(monkeypatch: pytest.Monke
     pytest.importorskip("triton")
     from blocks.observe.kernels import moments_of_each
 
-    rows = (1e4 + draw(3, 2 * 30 * 171).pow(3)).to(DEVICE)
+    rows = (1e4 + draw(10, 2 * 30 * 171).pow(3)).to(DEVICE)  # more than one launch reads
     for n_text in (30, 19):
         counted = torch.arange(30, device=DEVICE) < n_text
-        found = moments_of_each(rows, 30, 171, counted.sum())
+        found = moments_of_each(rows.unbind(), 30, 171, counted.sum())
         counts = counted[:, None].expand(2, 30, 171).flatten()
         for wanted in (flow.of_rows(rows[:, counts]), flow.of_rows(rows, counts)):
             for column in range(6):
