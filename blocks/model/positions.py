@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.fused import is_fused, turned
 from blocks.model.kinds import PositionKind, RopeScaling
 from blocks.model.start import OnDevice, Start
 
@@ -293,10 +294,14 @@ class Rotary(nn.Module):
         """Turn at these speeds."""
         if isinstance(start, OnDevice):
             whole = turns(_power_of_2(start.room), speeds, self.size, x.device, x.dtype)
-            return turn_pairs(x, *map(start.row_of, whole))
+            return self.turned_by(x, *map(start.row_of, whole))
         end = start + x.shape[-2]
         cos, sin = turns(_power_of_2(end), speeds, self.size, x.device, x.dtype)
-        return turn_pairs(x, cos[start:end], sin[start:end])
+        return self.turned_by(x, cos[start:end], sin[start:end])
+
+    def turned_by(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """Turn by the angles of which these are the cosines and sines, (seq, width / 2)."""
+        return turned(x, cos, sin) if is_fused(x) else turn_pairs(x, cos, sin)
 
 
 class LongRotary(Rotary):
