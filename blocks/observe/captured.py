@@ -119,6 +119,8 @@ class Again:
             with _no_garbage(), torch.cuda.graph(graph, capture_error_mode="thread_local", **how):
                 work()  # nothing is done yet, and other threads go on
         except RuntimeError as error:
+            if self.draws is not None:  # which still counts what a graph would draw
+                self.draws.graphsafe_set_state(self.draws.clone_state())
             raise UncapturedError(str(error)) from error
         return graph
 

@@ -15,13 +15,19 @@ from drawn_configs import SEEDS, drawn, small
 from toy import assert_near, scramble
 
 from blocks import PRESETS, ModelConfig, Recording
+from blocks.model import devices
 from blocks.model.faults import ConfigError
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.model.models import Model
 from blocks.model.positions import turns
 from blocks.observe import replay, sweep
-from blocks.observe.captured import ReadFromOutside, can_capture
+from blocks.observe.captured import (
+    Again,
+    ReadFromOutside,
+    UncapturedError,
+    can_capture,
+)
 from blocks.observe.filled import Filled, filled, filled_length
 from blocks.observe.interventions import Intervention, heads_of, stacks
 from blocks.observe.replay import Passes, Replay, is_gain
@@ -182,3 +188,28 @@ def test_on_cuda_it_is_a_graph():
     run = run_of(CONFIG, MaskKind.CAUSAL)
     again = replay_of(run, run.build())
     assert again.again.is_graph
+
+
+@pytest.mark.skipif(not HAS_CUDA, reason="a graph needs CUDA")
+def test_a_capture_that_fails_leaves_a_device_that_captures():
+    draws = torch.Generator(DEVICE).manual_seed(0)
+    x = torch.zeros(3, device=DEVICE)
+
+    def work() -> None:
+        x.add_(1 + 0 * torch.rand(3, device=DEVICE, generator=draws))
+        if is_broken and torch.cuda.is_current_stream_capturing():
+            torch.cuda.synchronize()  # nobody may wait for the device now
+
+    is_broken, again = True, Again(x.device, draws=draws)
+    again(work)
+    again(work)
+    with pytest.raises(UncapturedError):
+        again(work)
+    devices.free_memory()
+    again(work)
+    assert x.tolist() == [3, 3, 3] and not again.is_graph
+    is_broken, other = False, Again(x.device, draws=draws)
+    while not other.is_held:
+        other(work)
+    assert other.is_graph and x.tolist() == [6, 6, 6]
+    torch.cuda.empty_cache()  # refused while any capture is thought to go on
