@@ -12,6 +12,7 @@ MOMENTS = ("mean", "std", "min", "max", "rms", "outlier_share")
 OUTLIER_STDS = 3
 SUMMED_ON_CPU = 2**16  # values: 256 KiB, which a cache holds
 SUMMED_TOGETHER = 2**23  # elsewhere, where each call is dear: 32 MiB
+STAGES_OF_A_LAUNCH = 16
 PATH = re.compile(r"(?:(encoder|decoder)\.)?(?:layers\.(\d+)\.)?(.+)")
 
 
@@ -32,6 +33,7 @@ class StageMoments:
 
     def __init__(self, counted: Tensor | None = None) -> None:
         self.counted = counted
+        self._n_counted: Tensor | None = None
         self._waiting: dict[torch.Size, list[tuple[int, Tensor]]] = {}
         self._n_waiting = 0
         self._last: Tensor | None = None
@@ -48,7 +50,8 @@ class StageMoments:
         self._rows.append(self._rows[-1] + 1 if self._rows else 0)
         self._waiting.setdefault(x.shape, []).append((self._rows[-1], x))
         self._n_waiting += x.numel()
-        if self._n_waiting >= (SUMMED_ON_CPU if x.is_cpu else SUMMED_TOGETHER):
+        is_launch = len(self._waiting[x.shape]) == STAGES_OF_A_LAUNCH and not x.is_cpu
+        if is_launch or self._n_waiting >= (SUMMED_ON_CPU if x.is_cpu else SUMMED_TOGETHER):
             self._sum_up()
 
     def rows(self) -> Tensor:
@@ -62,20 +65,22 @@ class StageMoments:
         for waiting in self._waiting.values():
             rows, stages = zip(*waiting, strict=True)
             self._summed += rows
-            self._batches.append(_of_each(stages, self.counted))
+            self._batches.append(self._of_each(stages))
         self._waiting, self._n_waiting = {}, 0
 
-
-def _of_each(stages: Sequence[Tensor], counted: Tensor | None) -> Tensor:
-    """Moments of stages of one shape: (n_stages, len(MOMENTS))."""
-    flat = [stage.detach().flatten() for stage in stages]
-    own = own_kernels() if flat[0].is_cuda else None
-    if own is None:
-        counts = None if counted is None else counted[:, None].expand(stages[0].shape).flatten()
-        return of_rows(torch.stack(flat) if len(flat) > 1 else flat[0][None], counts)
-    if counted is None:
-        return own(flat, 1, len(flat[0]), torch.ones((), dtype=torch.long, device=flat[0].device))
-    return own(flat, len(counted), stages[0].shape[-1], counted.sum())
+    def _of_each(self, stages: Sequence[Tensor]) -> Tensor:
+        """Moments of stages of one shape: (n_stages, len(MOMENTS))."""
+        flat, counted = [stage.detach().flatten() for stage in stages], self.counted
+        own = own_kernels() if flat[0].is_cuda else None
+        if own is None:
+            counts = None if counted is None else counted[:, None].expand(stages[0].shape).flatten()
+            return of_rows(torch.stack(flat) if len(flat) > 1 else flat[0][None], counts)
+        if self._n_counted is None:
+            is_one = torch.ones(1, dtype=torch.bool, device=flat[0].device)
+            self._n_counted = (is_one if counted is None else counted).sum()
+        if counted is None:
+            return own(flat, 1, len(flat[0]), self._n_counted)
+        return own(flat, len(counted), stages[0].shape[-1], self._n_counted)
 
 
 def of_rows(x: Tensor, counts: Tensor | None = None) -> Tensor:
