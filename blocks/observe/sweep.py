@@ -1,5 +1,6 @@
 """Each of many parts changed alone: what comes out at one position, measured for many at once."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -101,12 +102,27 @@ def _are_replayed(run: Run, parts: Sequence[Intervention]) -> bool:
 
 
 def _replayed(run: Run, model: Model, parts: Sequence[Intervention], position: int) -> Tensor:
-    of_a_row = run.input.shape[1] * max(1, run.config.vocab_size // LOGITS_OF_A_TOKEN)
-    n_rows = min(len(parts), max(1, TOKENS_AT_ONCE // of_a_row))
+    n_rows = min(len(parts), _rows_at_once(run))
     text = Filled(_repeated(run.values(), n_rows, 1), _repeated(run.pass_mask(), n_rows, 2))
     again = Replay(model, text, keep=(), gained=True, summed=False)
     some = (parts[i : i + n_rows] for i in range(0, len(parts), n_rows))
     return torch.cat([again.outputs_of_each(each, position) for each in some])
+
+
+def _rows_at_once(run: Run) -> int:
+    of_a_row = run.input.shape[1] * max(1, run.config.vocab_size // LOGITS_OF_A_TOKEN)
+    return max(1, TOKENS_AT_ONCE // of_a_row)
+
+
+def n_passes(run: Run, parts: Sequence[Intervention]) -> float:
+    """How many passes of one text take as long as `outputs_of_each`, about.
+
+    Layers before a change are not run again. Where many rows are replayed, twice as many passes as
+    replays (an H200: GPT-2 XL 44 for 38, Llama-3-8B 142 for 64).
+    """
+    if _are_replayed(run, parts):
+        return 2 * math.ceil(len(parts) / _rows_at_once(run))
+    return sum(max(0.0, 1 - part.layer / run.config.n_layers) for part in parts)
 
 
 def _repeated(x: Any, n: int, shared: int) -> Any:

@@ -2,6 +2,7 @@
 
 from blocks.observe.interventions import heads_of
 from blocks.observe.run import Run
+from blocks.observe.sweep import n_passes
 from pages.figures.units import long_duration
 from pages.ui import cached
 from pages.ui.language import _
@@ -15,9 +16,8 @@ def seconds_of(run: Run, n_passes: float) -> float:
 
 
 def passes_of_each_part(run: Run) -> float:
-    """Every head and whole part changed in turn: layers before a change are not run again."""
-    n_layers = run.config.n_layers
-    return sum(max(0.0, 1 - part.layer / n_layers) for part in heads_of(run.config))
+    """Every head and whole part switched off in turn."""
+    return n_passes(run, heads_of(run.config))
 
 
 def says_each_part(run: Run) -> str:

@@ -1,5 +1,6 @@
 """How long a sweep over all parts takes is said before it starts."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -21,6 +22,8 @@ def recorded_in(milliseconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_layers_before_a_change_are_not_run_again():
     assert passes.passes_of_each_part(XL) == pytest.approx(N_PARTS * (48 + 1) / (2 * 48))
+    on_cuda = replace(XL, device="cuda")  # many parts are rows of one replay
+    assert passes.passes_of_each_part(on_cuda) < N_PARTS / 20
 
 
 def test_minutes_are_said_and_a_moment_is_not(monkeypatch: pytest.MonkeyPatch):
