@@ -7,11 +7,10 @@ an accelerator the same at toy sizes, which shows that it runs and nothing else.
 import dataclasses
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
 
 from blocks import PRESETS, ModelConfig, build, record
 from blocks.inspection import tiles
@@ -21,10 +20,12 @@ from blocks.model.masks import MaskConfig, MaskKind
 from blocks.model.models import Model
 from blocks.observe import flow
 from blocks.observe.captured import captured
+from blocks.observe.filled import Filled
 from blocks.observe.interventions import heads_of
 from blocks.observe.replay import Passes, Replay
-from blocks.observe.run import Input, Run
+from blocks.observe.run import PATTERNS, Input, Run
 from blocks.observe.sweep import batches, outputs_of_each
+from blocks.observe.wiring import kept_stages
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.training.events import Step
@@ -34,8 +35,11 @@ from blocks.training.recipe import RECIPES
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
 from blocks.training.update import Update
+from tests.bench import gpu_served
 from tests.bench.report import report
+from tests.bench.usual import Usual, usual_step
 
+MANY = 20  # replays, of which the fastest counts
 MOST_SECONDS = 440  # after that no part is begun
 TOY = {"n_layers": 2, "d_model": 32, "n_heads": 4, "d_ff": 64, "vocab_size": 256}
 SIZES = {"gpt2-small": (24, 512), "gpt2-xl": (512,), "llama-3-8b": (512,)}
@@ -48,6 +52,7 @@ class Place:
 
     device: str
     is_toy: bool
+    is_served: bool = True
     start: float = dataclasses.field(default_factory=time.perf_counter)
 
     def config(self, name: str) -> ModelConfig:
@@ -70,6 +75,10 @@ class Place:
         mask = MaskConfig(mask_kind=MaskKind.CAUSAL)
         return Run(config=config, input=text, mask=mask, device=self.device, dtype=DTYPE)
 
+    def peak(self) -> float:
+        """GiB that were taken of an accelerator at the most so far; of a CPU 0."""
+        return torch.cuda.max_memory_allocated() / 2**30 if self.device == "cuda" else 0.0
+
     def milliseconds(self, work: Callable[[], object], n: int = 5) -> float:
         """The fastest of some calls: whatever else the machine does only adds time."""
         return min(self._once(work) for _ in range(1 if self.is_toy else n))
@@ -82,10 +91,10 @@ class Place:
         return 1000 * (time.perf_counter() - start)
 
 
-def measure(*, toy: bool | None = None) -> None:
+def measure(*, toy: bool | None = None, served: bool = True) -> None:
     """Print (a) to (d); what fails is said, and the next part goes on."""
     device = devices.available_devices()[0]
-    place = Place(device, is_toy=device == "cpu" if toy is None else toy)
+    place = Place(device, is_toy=device == "cpu" if toy is None else toy, is_served=served)
     print(f"card: {devices.device_name(device)}{', toy sizes' if place.is_toy else ''}")
     for part in parts(place):
         if time.perf_counter() - place.start > MOST_SECONDS:
@@ -110,6 +119,12 @@ def parts(place: Place) -> Iterator[Callable[[], None]]:
     yield lambda: training(place, "12 × 768", 512, 32, wide, "≥ 1.0")
     yield lambda: of_a_model(place, "llama-3-8b")
     yield lambda: generation(place, "llama-3-8b", "≥ 120 tokens/s")
+    yield lambda: long_text(place, "llama-3-8b", 8_192)
+    if place.is_served:
+        yield gpu_served.budgets
+        presets = ("gpt2-small",) if place.is_toy else ("gpt2-small", "gpt2-xl", "llama-3-8b")
+        yield lambda: gpu_served.waited_for(presets, place.length(400))
+        yield lambda: gpu_served.at_once(4 if place.is_toy else 20, 0.1 if place.is_toy else 1)
 
 
 def of_a_model(place: Place, name: str) -> None:
@@ -132,8 +147,9 @@ def summed_up(place: Place, size: int) -> None:
     torchs = place.milliseconds(lambda: flow.of_rows(x))
     if x.is_cuda and (own := flow.own_kernels()):
         n = torch.tensor(1, device=place.device)
-        ours = place.milliseconds(lambda: own(x, 1, size, n))
-        is_same = torch.allclose(own(x, 1, size, n), flow.of_rows(x), atol=1e-5, rtol=1e-5)
+        ours = place.milliseconds(lambda: own(x.unbind(), 1, size, n))
+        found = own(x.unbind(), 1, size, n)
+        is_same = torch.allclose(found, flow.of_rows(x), atol=1e-5, rtol=1e-5)
         found = f"{ours / torchs:.2f}  ({ours:.2f} / {torchs:.2f} ms; equal {is_same})"
         report(f"(a) moments of 20 × {size}: own kernels / torch", found, "< 1")
     else:
@@ -142,23 +158,41 @@ def summed_up(place: Place, size: int) -> None:
 
 def recorded_against_plain(place: Place, name: str, model: Model, run: Run) -> None:
     """(a): both captured, and both from Python as they are now."""
-    x, mask = run.values(), run.pass_mask()
+    text, asked = Filled(run.values(), run.pass_mask()), kept_stages(run.config)
+
+    def work() -> None:
+        model(text.x, text.mask)
+
     with torch.no_grad():
-        plain = captured(lambda: model(x, mask), x.device)
-        bare = place.milliseconds(plain)
-        eager = place.milliseconds(lambda: model(x, mask))
+        plain = captured(work, text.x.device)
+        bare = place.milliseconds(lambda: plain(work), MANY)
+        eager = place.milliseconds(work)
         report(f"(a) plain, {name}: graph", f"{bare:.2f} ms, eager {eager:.2f}", "8 B: ≤ 15 ms")
-        for what, kept, aim in (
-            ("statistics", (), "≤ 1.08, 24 tokens ≤ 1.03"),
-            ("and all patterns", ("pattern",), "≤ 1.15"),
+        for what, kept, later, aim in (
+            ("statistics", (), (), "≤ 1.08, 24 tokens ≤ 1.03"),
+            ("as a page: patterns on demand", asked, PATTERNS, "≤ 1.15"),
+            ("and all patterns whole", ("pattern",), (), "≤ 1.15"),
         ):
-            again = Replay(model, x, mask, keep=kept)
-            seen = place.milliseconds(again.again)
-            today = place.milliseconds(lambda: record(model, x, mask=mask, keep=kept))  # noqa: B023
+            again = Replay(model, text, keep=kept, later=later)
+            seen = place.milliseconds(partial(again.again, again._run), MANY)
+            how = {"mask": text.mask, "keep": kept, "later": later}
+            today = place.milliseconds(partial(record, model, text.x, **how))
             found = f"{seen / bare:.2f}  ({seen:.2f} / {bare:.2f} ms; eager {today:.2f})"
             report(f"(a) recorded / plain, {name}, {what}", found, aim)
-            is_same = torch.allclose(again(x, mask).output, model(x, mask), atol=1e-2, rtol=1e-2)
-            report("    the same logits", str(is_same), "True")
+            one, other = again(text), record(model, text.x, **how)
+            is_same = torch.equal(one.output, other.output)
+            far = float((one.moments - other.moments).abs().max())
+            report("    the recorder's logits", f"{is_same}, moments within {far:.0e}", "True")
+
+
+def long_text(place: Place, name: str, n: int) -> None:
+    """What a page shows of a text as long as it may be: time, memory beside the weights."""
+    config = place.config(name)
+    model, run = place.model(config), place.run(config, n)
+    before = place.peak()
+    times = [place.milliseconds(lambda: run.record(model).flow(), 1) for _ in range(3)]
+    found = f"{min(times):.0f} ms, {place.peak() - before:.1f} GiB"
+    report(f"    recording of {name}, {place.length(n):,} tokens", found, "was 512 tokens at most")
 
 
 def first_picture(place: Place, name: str, model: Model, config: ModelConfig) -> None:
@@ -264,73 +298,6 @@ def training(
         theirs = 1000 * seq_len * n_texts / place.milliseconds(step, 10)
         found = f"{ours / theirs:.2f}  ({ours:,.0f} / {theirs:,.0f} tokens/s, {ended_as})"
         report(f"(d) {name}, {DTYPE} / torch's own layers, {how}", found, aim)
-
-
-class Usual(nn.Module):
-    """A GPT of torch's own layers, as many would write it."""
-
-    def __init__(self, config: ModelConfig, seq_len: int):
-        super().__init__()
-        width = config.d_model
-        self.embed, self.place = (
-            nn.Embedding(config.vocab_size, width),
-            nn.Embedding(seq_len, width),
-        )
-        self.layers = nn.ModuleList(
-            UsualLayer(width, config.n_heads) for _ in range(config.n_layers)
-        )
-        self.norm, self.unembed = nn.LayerNorm(width), nn.Linear(width, config.vocab_size)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """Token ids to logits."""
-        x = self.embed(ids) + self.place.weight
-        for layer in self.layers:
-            x = layer(x)
-        return self.unembed(self.norm(x))
-
-
-class UsualLayer(nn.Module):
-    """Attention and a feed-forward layer, each behind a norm."""
-
-    def __init__(self, width: int, n_heads: int):
-        super().__init__()
-        self.n_heads = n_heads
-        self.norm, self.wide_norm = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(batch, seq, width) to the same."""
-        q, k, v = (
-            each.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
-            for each in self.qkv(self.norm(x)).chunk(3, -1)
-        )
-        read = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.out(read.transpose(1, 2).flatten(2))
-        return x + self.down(F.gelu(self.up(self.wide_norm(x))))
-
-
-def usual_step(
-    model: Callable[[Tensor], Tensor],
-    weights: nn.Module,
-    vocab_size: int,
-    n_texts: int,
-    seq_len: int,
-    device: str,
-) -> Callable[[], None]:
-    """One update with AdamW in mixed precision."""
-    optimizer = torch.optim.AdamW(weights.parameters())
-    draw = torch.Generator().manual_seed(0)
-    ids = torch.randint(vocab_size, (n_texts, seq_len), generator=draw).to(device)
-
-    def step() -> None:
-        with torch.autocast(device, torch.bfloat16):
-            loss = F.cross_entropy(model(ids).flatten(0, 1), ids.flatten())
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-    return step
 
 
 def _how(done: Generation | Update) -> str:

@@ -11,10 +11,11 @@ import asyncio
 import random
 import resource
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
@@ -36,6 +37,7 @@ A_PAGE_IN, A_LEAVE_IN = 8, 40  # so many moves, on average, between two pages an
 FOR_P95 = 64  # steps in a row's time; of fewer than 40 moves the p95 is about their largest
 PATIENCE = 180.0  # seconds
 TO_WARM_UP = 8  # readers: enough that each of a few processes has paid for its first times
+FOR_ALL: Mapping[str, str] = MappingProxyType({})  # what every address says
 BY_ITSELF = ("app", "training")  # moves without a reader; nothing there answers to a slider
 
 
@@ -59,9 +61,16 @@ class Slider(NamedTuple):
 class Reader:
     """Someone with a phone: one websocket, one page, some sliders."""
 
-    def __init__(self, address: str, pages: Sequence[str], seed: int, seen: Seen):
-        """A sentence of its own, so that nothing is served ready-made."""
-        self.address, self.pages, self.seen = address, pages, seen
+    def __init__(
+        self,
+        address: str,
+        pages: Sequence[str],
+        seed: int,
+        seen: Seen,
+        more: Mapping[str, str] = FOR_ALL,
+    ):
+        """A sentence of its own, so that nothing is served ready-made; `more` in each address."""
+        self.address, self.pages, self.seen, self.more = address, pages, seen, more
         self.random = random.Random(seed)
         self.page, self.query, self.cookie = pages[seed % len(pages)], "", ""
         self.sliders: dict[str, Slider] = {}
@@ -71,7 +80,7 @@ class Reader:
         """Open a page, move controls, leave; again and again until the time is over."""
         await asyncio.sleep(self.random.random() * think)
         while time.monotonic() < until:
-            self.query = urlencode({"text": self.sentence()})
+            self.query = urlencode({"text": self.sentence(), **self.more})
             await self._one_visit(until, think)
 
     def sentence(self) -> str:
@@ -170,10 +179,17 @@ def percentile(values: Sequence[float], share: float) -> float:
     return 1000 * sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else 0.0
 
 
-async def play(address: str, pages: Sequence[str], n: int, seconds: float, think: float) -> Seen:
+async def play(
+    address: str,
+    pages: Sequence[str],
+    n: int,
+    seconds: float,
+    think: float,
+    more: Mapping[str, str] = FOR_ALL,
+) -> Seen:
     """So many readers for so long."""
     seen, until = Seen(), time.monotonic() + seconds
-    readers = [Reader(address, pages, seed, seen) for seed in range(n)]
+    readers = [Reader(address, pages, seed, seen, more) for seed in range(n)]
     await asyncio.gather(*(reader.stay(until, think) for reader in readers))
     return seen
 
