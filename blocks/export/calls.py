@@ -45,7 +45,7 @@ from blocks.export.values import (
 )
 from blocks.model.dropout import in_training_mode, updates_statistics
 from blocks.model.faults import N_
-from blocks.model.fused import is_fused
+from blocks.model.fused import fuses, fuses_heads
 from blocks.model.masks import causal, is_shared_causal, shared_causal
 from blocks.model.start import OnDevice
 
@@ -103,7 +103,7 @@ class Calling(Expressions):
         value = function.value.value
         if value is N_:
             return args[0]
-        if value in (is_shared_causal, is_fused):
+        if value in (is_shared_causal, fuses, fuses_heads):
             return Found(Known(False), ast.Constant(False))
         if value is shared_causal:
             plain = Found(Known(causal), ast.Name(causal.__name__))

@@ -10,7 +10,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from blocks.model.config import ModelConfig
 from blocks.model.dropout import Dropout
-from blocks.model.fused import is_fused, normed
+from blocks.model.fused import fuses_heads, normed
 from blocks.model.held_cache import HeldLayer
 from blocks.model.kinds import PositionKind
 from blocks.model.kv_cache import CrossCache, LayerCache
@@ -348,7 +348,7 @@ class HeadNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Divide by the RMS of each head, then scale: (…, d_head) to the same."""
         scale = 1 + self.weight if self.offset and self.weight is not None else self.weight
-        if scale is None and is_fused(x):
+        if scale is None and fuses_heads(x):
             return normed(x, self.eps)
         return F.rms_norm(x, x.shape[-1:], scale, self.eps)
 

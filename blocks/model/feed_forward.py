@@ -9,13 +9,14 @@ from torch.nn import functional as F  # noqa: N812
 
 from blocks.model.config import ModelConfig
 from blocks.model.dropout import Dropout
+from blocks.model.fused import fuses, squared_relu
 from blocks.model.kinds import Activation
 from blocks.model.multiplier import times
 from blocks.model.probe import Probe
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     Activation.RELU: F.relu,
-    Activation.RELU_SQUARED: lambda x: F.relu(x).square(),
+    Activation.RELU_SQUARED: lambda x: squared_relu(x) if fuses(x) else F.relu(x).square(),
     Activation.GELU: F.gelu,
     Activation.GELU_TANH: partial(F.gelu, approximate="tanh"),
     Activation.SILU: F.silu,

@@ -1,8 +1,8 @@
-"""Norms and rotations of heads by kernels of our own, each in one reading of its memory.
+"""Norms and rotations of heads, and ReLU², by kernels of our own, each in one reading of memory.
 
 torch takes seven operations to turn queries and copies them before it norms them: of a training
-step that was a third. Equal to `positions.turn_pairs` and `torch.nn.functional.rms_norm`, forward
-and backward, but rounded once.
+step that was a third. Equal to `positions.turn_pairs`, `torch.nn.functional.rms_norm` and
+`relu(x).square()`, forward and backward, but rounded once.
 """
 
 from typing import Any
@@ -13,6 +13,7 @@ from torch import Tensor
 from blocks.model.triton import jit, next_power_of_2, tl
 
 NUMBERS = 4096  # that one program reads
+COUNTS = ("n_rows", "seq")  # one kernel for texts of all lengths
 
 
 class Turned(torch.autograd.Function):
@@ -61,6 +62,30 @@ class Normed(torch.autograd.Function):
         return out, None
 
 
+class SquaredReLU(torch.autograd.Function):
+    """max(0, x)²."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        """Any shape, without gaps, to the same."""
+        ctx.save_for_backward(x)
+        return _of_all(x, x)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        """2 · max(0, x) times the gradient."""
+        (x,) = ctx.saved_tensors
+        return _of_all(x, gradients[0].contiguous())
+
+
+def _of_all(x: Tensor, g: Tensor) -> Tensor:
+    """max(0, x)², or, where a gradient is given beside x, 2 · max(0, x) of it."""
+    out, n = torch.empty_like(x), x.numel()
+    _square[(-(-n // NUMBERS),)](x, g, out, n, g is not x, NUMBERS)
+    return out
+
+
 def _laid(gradient: Tensor) -> Tensor:
     """With the features of a head side by side."""
     return gradient if gradient.stride(3) == 1 else gradient.contiguous()
@@ -83,7 +108,7 @@ def _places(n_rows, n_heads, seq, of_text, of_head, of_token, at_once: tl.conste
     return place[:, None], (token % seq)[:, None], (row < n_rows)[:, None]
 
 
-@jit
+@jit(do_not_specialize=COUNTS)
 def _turn(
     x, out, cos, sin, of_angle, sign, n_pairs, n_more, n_rows, n_heads, seq,
     x_text, x_head, x_token, out_text, out_head, out_token,
@@ -107,6 +132,16 @@ def _turn(
 
 
 @jit
+def _square(x, g, out, n, is_back: tl.constexpr, at_once: tl.constexpr):
+    place = tl.program_id(0).to(tl.int64) * at_once + tl.arange(0, at_once)
+    positive = tl.maximum(tl.load(x + place, place < n, 0.0).to(tl.float32), 0.0)
+    factor = positive
+    if is_back:
+        factor = 2 * tl.load(g + place, place < n, 0.0).to(tl.float32)
+    tl.store(out + place, positive * factor, place < n)
+
+
+@jit(do_not_specialize=COUNTS)
 def _norm(
     x, out, eps, d_head, n_rows, n_heads, seq,
     x_text, x_head, x_token, out_text, out_head, out_token,
@@ -121,7 +156,7 @@ def _norm(
     tl.store(out + there + feature, values * size, is_there)
 
 
-@jit
+@jit(do_not_specialize=COUNTS)
 def _norm_back(
     x, out, g, g_text, g_head, g_token, eps, d_head, n_rows, n_heads, seq,
     x_text, x_head, x_token, out_text, out_head, out_token,

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.fused import is_fused, turned
+from blocks.model.fused import fuses_heads, turned
 from blocks.model.kinds import PositionKind, RopeScaling
 from blocks.model.start import OnDevice, Start
 
@@ -301,7 +301,7 @@ class Rotary(nn.Module):
 
     def turned_by(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """Turn by the angles of which these are the cosines and sines, (seq, width / 2)."""
-        return turned(x, cos, sin) if is_fused(x) else turn_pairs(x, cos, sin)
+        return turned(x, cos, sin) if fuses_heads(x) else turn_pairs(x, cos, sin)
 
 
 class LongRotary(Rotary):

@@ -1,4 +1,4 @@
-"""Our own kernels norm and turn heads as torch does, forward and backward.
+"""Our own kernels norm, turn and bend as torch does, forward and backward.
 
 Without a GPU Triton interprets them, where it is.
 """
@@ -21,12 +21,13 @@ def test_own_kernels_turn_and_norm_heads_as_torch_does(
     if DEVICE == "cpu":
         monkeypatch.setenv("TRITON_INTERPRET", "1")
     pytest.importorskip("triton")
-    from blocks.model.kernels import Normed, Turned
+    from blocks.model.kernels import Normed, SquaredReLU, Turned
 
     cos, sin = draw(2, 5, 3).to(DEVICE, dtype)
     ways = (
         (lambda x: Turned.apply(x, cos, sin), lambda x: turn_pairs(x, cos, sin)),
         (lambda x: Normed.apply(x, 1e-5), lambda x: F.rms_norm(x, x.shape[-1:], eps=1e-5)),
+        (lambda x: SquaredReLU.apply(x.contiguous()), lambda x: F.relu(x).square()),
     )
     for ours, torchs in ways:
         for d_head in (6, 11):  # what is beyond the pairs stays
