@@ -116,8 +116,8 @@ def _as_model(attention: Attention) -> Callable[..., Tensor]:
 def _queries_made_by(attention: Attention) -> tuple[Tensor | None, Tensor]:
     """Weight and bias of the queries, each head's part; no weight where they are made otherwise."""
     made = attention.q_proj
-    bias = made.weight.new_zeros(1) if made.bias is None else made.bias
-    weight, bias = (at_least_float32(each.detach()) for each in (made.weight, bias))
+    weight = at_least_float32(made.weight.detach())
+    bias = weight.new_zeros(1) if made.bias is None else at_least_float32(made.bias.detach())
     weight = weight.unflatten(0, (attention.n_heads, -1)).mT
     bias = bias.expand(weight.shape[0] * weight.shape[2]).reshape(len(weight), 1, -1)
     return None if isinstance(attention, LatentAttention) else weight, bias
