@@ -31,10 +31,7 @@ def moments_of_each(stages: Sequence[Tensor], seq_len: int, width: int, n_text: 
     of = parts, found, n_text, size, width, seq_len, n_blocks, block
     for first in range(0, n_stages, STAGES_OF_A_LAUNCH):
         some = list(stages[first : first + STAGES_OF_A_LAUNCH])
-        every = [
-            *some,
-            *some[-1:] * (STAGES_OF_A_LAUNCH - len(some)),
-        ]  # nobody reads the last ones again
+        every = [*some, *some[-1:] * (STAGES_OF_A_LAUNCH - len(some))]  # the last ones again
         programs, most = (len(some), n_blocks), max(LEAST_BLOCKS, next_power_of_2(n_blocks))
         _sum_up[programs](*every, first, *of, num_warps=n_warps)
         _merge[programs](*every, first, *of, most, num_warps=n_warps)

@@ -243,7 +243,11 @@ def guarded_record(
 
 
 def warm_up(device: str) -> None:
-    """Run a small block once, so that no reader's first run is timed with loading kernels."""
-    config = ModelConfig.from_flat({"d_model": 16, "n_heads": 2})
-    run = Run(config=config, input=Input(), mask=MaskConfig(), device=device)
-    run.record(run.build())
+    """Run a small block once, so that no reader's first run is timed with loading kernels.
+
+    On an accelerator in both formats that are asked for there: kernels of ours are compiled.
+    """
+    config = ModelConfig.from_flat({"d_model": 16, "n_heads": 2, "position_kind": "rope"})
+    for dtype in ("float32",) if device == "cpu" else ("float32", "bfloat16"):
+        run = Run(config=config, input=Input(), mask=MaskConfig(), device=device, dtype=dtype)
+        run.record(run.build())
