@@ -5,7 +5,7 @@ const LARGE_WIDTH = 175; // pixels of the picture for each layer that is drawn l
 const BAND_UNITS = [2.2, 0.12, 3.6]; // of a band: at least, for each layer, at most
 const BAND_SECONDS = 1.3;
 
-/* The folded layers as [{from, to}, …], indices of scene.layers; `spread`: the band that is open, or null. */
+/* The folded layers, where several stand side by side, as [{from, to}, …], indices of scene.layers; `spread`: the band that is open, or null. */
 function bandsOf(scene, width, spread) {
   const n = scene.layers.length;
   if (n <= DEEP || !scene.moved.length) return [];
@@ -16,7 +16,7 @@ function bandsOf(scene, width, spread) {
     if (bands.at(-1)?.to === i - 1) bands.at(-1).to = i;
     else bands.push({ from: i, to: i });
   }
-  return bands.map((band) => ({ ...band, starts: scene.layers.slice(band.from, band.to + 1).map((layer) => layer.start) }));
+  return bands.filter(({ from, to }) => to > from).map((band) => ({ ...band, starts: scene.layers.slice(band.from, band.to + 1).map((layer) => layer.start) }));
 }
 
 function largeLayers(moved, { from, to }, most) {
@@ -87,7 +87,8 @@ function paintTicks(p, band, share) {
   const n = band.starts.length;
   const pitch = Math.min(7, band.w / n);
   band.starts.forEach((_start, i) => {
-    context.globalAlpha = band.alpha * ((i + 0.5) / n < share ? 0.9 : 0.25);
+    const passed = (p.scene.is_back ? n - i - 0.5 : i + 0.5) / n < share;
+    context.globalAlpha = band.alpha * (passed ? 0.9 : 0.25);
     context.fillStyle = p.colors.attention;
     context.fillRect(band.x + band.w / 2 + (i - n / 2) * pitch, band.y - 13, pitch - 1.5, 4);
   });

@@ -254,7 +254,7 @@ function paintTitles(p) {
   }
   for (const band of layout.bands) {
     const [first, last] = [band.from, band.to].map((i) => scene.layers[i].number);
-    if (band.alpha > 0.5) title(p, screen(p, { ...band, w: band.w + band.end.w }), first === last ? [`${first}`] : [`${first}–${last}`], band.starts, 10);
+    if (band.alpha > 0.5) title(p, screen(p, { ...band, w: band.w + band.end.w }), [`${first}–${last}`], band.starts, 10);
   }
   for (const zone of layout.zones) zoneName(p, zone);
   for (const move of scene.moves) {

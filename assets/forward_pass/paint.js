@@ -192,10 +192,10 @@ function paintCurves(p, zone, reading, color, share) {
 function drawCurves(p, context, zone, reading, color, share) {
   const isNew = (curve) => !p.isCached || curve.query === reading.rows - 1;
   const curves = curvesOf(p, zone, reading).filter(isNew);
-  context.strokeStyle = context.fillStyle = color;
+  context.strokeStyle = context.fillStyle = `color-mix(in srgb, ${color} 80%, ${p.colors.text})`;
   const isMoving = share < 1;
   for (const curve of curves) {
-    const paleness = (isMoving ? 0.35 : 1) * (curve.isFromSink ? 0.3 : 1);
+    const paleness = (isMoving ? 0.35 : 1) * (curve.isFromSink ? 0.4 : 1);
     context.globalAlpha = zone.alpha * (0.12 + 0.75 * curve.weight) * paleness;
     context.lineWidth = Math.max(0.7 / p.zoom, curve.weight * Math.min(9, curve.pitch * 0.7, zone.w * 0.16));
     context.beginPath();

@@ -23,7 +23,7 @@ from blocks.observe.run import PATTERNS, Run
 from blocks.observe.wiring import kept_stages
 
 FEW_TOKENS, MOST_TOKENS = 32, 128  # of more than few, fewer columns are drawn
-COLUMNS, FEWER_COLUMNS = (256, 48), (64, 24)  # of a layer that is opened, and of the others
+COLUMNS, FEWER_COLUMNS = (256, 32), (64, 24)  # of a layer that is opened, and of the others
 MOST_SENT = 600_000  # bytes of a scene of many tokens
 BUDGET = 240_000  # bytes of the opened layers, of about 300,000 in all
 MOST_KEPT = 128 * 2**20  # bytes of one pass

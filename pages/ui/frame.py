@@ -420,8 +420,8 @@ def _about_weights(run: Run) -> None:
         text = text.format(n=run.config.n_layers, all=n_layers)
     elif changed and not run.weights and not (lesson and {*changed} <= {*dict(lesson.step.set)}):
         text = _(
-            "Random weights: the trained weights do not fit the changed {names}, so this model "
-            "has learned nothing, and its answers mean nothing."
+            "Random weights, meaningless answers: the trained weights do not fit the changed "
+            "{names}."
         )
         text = text.format(names=enumeration(changed))
     else:

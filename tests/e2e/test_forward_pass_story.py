@@ -53,6 +53,22 @@ def test_the_pass_is_played_dragged_through_and_opened_down_to_a_number(reader: 
     expect(part(page, "cached")).to_have_attribute("aria-pressed", "false")  # nobody asked for it
 
 
+def test_layers_of_a_deep_model_are_folded_and_open_at_a_tap(reader: Reader):
+    page = reader.load(f"{LINK}&n_layers=14")
+    canvas, crumbs = part(page, "canvas"), part(page, "crumbs")
+    expect(crumbs).to_have_text("whole model")
+    expect(part(page, "legend")).to_contain_text("drawn as one")
+    box = canvas.bounding_box()
+    for share in (0.3, 0.4, 0.5, 0.6):  # a band lies at one of these
+        canvas.click(position={"x": box["width"] * share, "y": box["height"] * 0.5})
+        if "–" in crumbs.inner_text():
+            break
+        canvas.press("Escape")
+    expect(crumbs).to_contain_text("layers")
+    canvas.press("Escape")
+    expect(crumbs).to_have_text("whole model")
+
+
 def assert_is_recorded(told: str) -> None:
     """The number under the pointer is the one that passed there, as far as it is told."""
     words = re.fullmatch(r".*layer 2 · queries, head 2 · (\S+) · feature (\d+) · ≈ (.*)", told)

@@ -9,7 +9,7 @@ from pages.figures.counting import read_apart
 from pages.figures.numbers import readable
 from pages.panels.forward_pass import said, said_backward
 from pages.panels.forward_pass.moves import N_ENDS, named, plain
-from pages.panels.forward_pass.shown import Asked, back_of, keys_of, labels_of
+from pages.panels.forward_pass.shown import Asked, back_of, keys_of, labels_of, moved_by
 from pages.ui import tokens
 from pages.ui.numbers import percent
 
@@ -28,7 +28,8 @@ def told(asked: Asked, head: int) -> dict[str, Any]:
         }
         for move in seen.moves
     ]
-    return {"moves": moves, "keeps": False, "ends": [*_ends(loss, names)]}
+    ends = [*_ends(loss, names)]
+    return {"moves": moves, "keeps": False, "ends": ends, "moved": moved_by(run, token)}
 
 
 def _said(asked: Asked, move: Move, head: int, loss: LossFacts, target: str) -> dict[str, str]:

@@ -26,6 +26,7 @@ from pages.panels.forward_pass.shown import (
     ends_of,
     keys_of,
     labels_of,
+    moved_by,
     scene_of,
     sinks_of,
 )
@@ -78,7 +79,7 @@ def _told(asked: Asked, head: int) -> dict[str, Any]:
         "drafted": {"n": len(found.drafted), "accepted": found.n_accepted},
         "ends": [] if ends is None else [*_ends(ends)],
         "depth": depth,
-        "moved": [each["moved"] for each in depth],
+        "moved": moved_by(run, ends.position) if ends else [],
     }
 
 
@@ -105,15 +106,14 @@ def _layers(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _depth(run: Run, ends: NextFacts | None) -> Iterator[dict[str, Any]]:
-    """After each layer what the model would say, and how far the layer moves that."""
+    """After each layer what the model would say."""
     if ends is None or run.has_target:
         return
     found = depth_of(run, ends.position)
-    for token_id, share, moved in zip(*vars(found).values(), strict=True):
+    for token_id, share in zip(found.token_id, found.probability, strict=True):
         yield {
             "label": word_of(tokens.label(run, int(token_id))),
             "percent": percent(float(share)),
-            "moved": round(float(moved), 4),
         }
 
 
@@ -127,7 +127,8 @@ def _moves(
         told = {"says": says} if says else _said(asked, move, head, guesses)
         if keeps:
             last = _telling(run, seen, move, head, run.input.shape[1] - 1)
-            told["kept"] = kept.says_kept(last, cache_facts(run), told["says"])
+            if text := kept.says_kept(last, cache_facts(run), told["says"]):
+                told["kept"] = text
         yield {**plain(move), **named(run, move, seen.matrices.get(move.path)), **told}
     if ends is not None and run.config.architecture is Architecture.GPT:
         name = _("next word")

@@ -40,13 +40,14 @@ AT_END = N_(
 def says_kept(told: Telling, cache: CacheFacts, else_says: str) -> str:
     """What is said of the last token of a pass whose cache holds all others.
 
-    `else_says`: what is said of the move without a cache.
+    `else_says`: what is said of the move without a cache; empty where that is all.
     """
     move = told.facts.move
-    by_kind = {MoveKind.ATTEND: READS, MoveKind.CHOOSE: AT_END}
+    reads = READS if told.run.config.attends_in(move.layer or 0) else None
+    by_kind = {MoveKind.ATTEND: reads, MoveKind.JOIN: reads, MoveKind.CHOOSE: AT_END}
     text = by_kind.get(move.kind) or TEMPLATES.get(move.stage)
     if text is None:
-        return else_says
+        return ""
     said = _(text).format(
         token=told.token,
         n=f"{cache.n_kept:,}",

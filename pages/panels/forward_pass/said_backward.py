@@ -86,12 +86,12 @@ def says_size(told: Telling) -> str:
 def says_loss(facts: LossFacts, after: str, target: str) -> str:
     """What backward is for, and what this training step asks for."""
     asks = _(
-        "Training asks of every number in the model whether the error would have been smaller had "
-        "that number been a little larger; the answer is its gradient."
+        "A gradient says of each number whether a little more of it would have made the error "
+        "larger or smaller."
     )
     text = _(
-        "In the marked row the text goes on after “{after}” with “{target}”, which the model gave "
-        "{share}: the smaller this share, the larger the error (the loss)."
+        "After “{after}” (the marked row) comes “{target}”, which the model gave {share}: the "
+        "smaller this share, the larger the error (the loss)."
     )
     share = percent(facts.share)
     return sentences(asks, text.format(after=after, target=target, share=share))

@@ -104,6 +104,11 @@ def depth_of(run: Run, position: int) -> Depth:
     return depth(cast(Encoder, cached.model(run)), cached.recording(run), position)
 
 
+def moved_by(run: Run, position: int) -> list[float]:
+    """How far each layer moves what the model would say; of two texts of none."""
+    return [] if run.has_target else depth_of(run, position).moved.round(4).tolist()
+
+
 def keys_of(move: Move) -> str:
     """Whose keys the queries of this move meet."""
     return "encoder" if move.stage.startswith("cross_") else move.stack
