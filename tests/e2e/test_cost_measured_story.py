@@ -1,5 +1,6 @@
 """Measuring in a browser: it is stopped between two steps, goes on, and ends when one leaves."""
 
+import pytest
 from playwright.sync_api import expect
 from served import Reader
 from told import at, expect_query, settle
@@ -7,6 +8,7 @@ from told import at, expect_query, settle
 LINK = "/cost?preset=gpt2-small&context_len=64&panel=roofline"
 
 
+@pytest.mark.exhaustive
 def test_a_measurement_is_stopped_and_goes_on_and_the_reader_may_leave(reader: Reader):
     page = reader.open(LINK)
     at(page, "measure_device_button").get_by_role("button").click()

@@ -60,6 +60,7 @@ def test_the_wheel_needs_what_the_requirements_name(installed: Path):
     assert {*map(Requirement, PathDistribution(about).requires or ())} == required
 
 
+@pytest.mark.exhaustive
 def test_the_command_opens_home_in_an_empty_folder(
     installed: Path, tmp_path: Path, browser: Browser
 ):

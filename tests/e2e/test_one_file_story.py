@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 from served import Reader
 from told import PATIENCE, at, settle
 
 
+@pytest.mark.exhaustive
 def test_the_file_opens_without_a_network(reader: Reader, browser: Browser, tmp_path: Path):
     page = reader.open("/masks?preset=course&text=a%20%3Cb%3Eb%3C/b%3E%20c")
     at(page, "to_all").get_by_role("button").click()

@@ -51,6 +51,7 @@ def test_in_on_back_and_out(speaker: Reader):
     assert min(page.evaluate(SAID)) < LEAST_SAID
 
 
+@pytest.mark.exhaustive
 def test_each_step_of_a_head_stands_on_one_screen_with_its_arithmetic(speaker: Reader):
     page = speaker.open("/attention?preset=stories-en-zh&panel=steps&present=true")
     on = at(page, "step_on").get_by_role("button")

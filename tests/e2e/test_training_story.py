@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 from served import Reader
 from told import at, open_panel, plot, query, settle
@@ -34,6 +35,7 @@ def made_updates(page: Page) -> int:
     return int(numbers[0].replace(",", ""))
 
 
+@pytest.mark.exhaustive
 def test_a_model_learns_before_ones_eyes_and_can_be_opened(reader: Reader):
     page = reader.open(f"/training?{SHORT}&n_steps=30")
     run_id = start(page)
