@@ -169,6 +169,7 @@ def put_around(path: Path, values: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.thinned
 def test_any_family_with_a_tower_beside_it_is_opened_without_it_or_refused(
     family: str, tmp_path: Path
 ):
