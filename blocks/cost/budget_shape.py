@@ -157,8 +157,12 @@ class ShapeFacts:
 
 @lru_cache(maxsize=64)
 def shape_for(budget: Budget, wish: Wish) -> ShapeFacts:
-    """Find the GPT that a budget is best spent on, as a law says."""
-    law = LAWS[wish.law]
+    """Find the GPT that a budget is best spent on, as a published law says."""
+    return shape_by(LAWS[wish.law], budget, wish)
+
+
+def shape_by(law: Law, budget: Budget, wish: Wish) -> ShapeFacts:
+    """The same by any law, as one that was fitted here; that of the wish is not asked."""
     size = law.size(budget.flops)
     config = chosen_shape(size, law.counted, wish.attention, wish.vocab_size, wish.n)
     n_tokens = affordable_tokens(config, budget.flops, wish.n)

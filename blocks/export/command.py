@@ -12,6 +12,7 @@ import torch
 from blocks.cost.parameters import active_parameters, count_parameters, total_parameters
 from blocks.cost.setup import WeightFormat
 from blocks.cost.units import bytes_text
+from blocks.export import shape_command
 from blocks.export.code import as_code
 from blocks.export.costing import add_serving, add_shape, add_speed, cost, fit, serve
 from blocks.export.looking import compare, heads, lens
@@ -40,6 +41,7 @@ examples:
   python -m blocks count llama-3-8b
   python -m blocks count gpt2-small --set n_kv_heads=4 --json
   python -m blocks compare gpt2-small llama-3-8b
+  python -m blocks shape --flops 1e19 --device rtx-4090
   python -m blocks fit llama-3-70b --n 8192 --batch 16 --weights int4
   python -m blocks serve llama-3-70b --n 8192 --batch 16 --tensor 8 --on h100-sxm
   python -m blocks heads stories-en-zh --text " Once there was a shy owl called Nora."
@@ -59,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = [*(sys.argv[1:] if arguments is None else arguments)]
     if words[:1] == ["train"]:
         return training.main(words[1:])
+    if words[:1] == ["shape"]:
+        return shape_command.main(words[1:])
     options = parser().parse_args(words)
     devices.prepare_process()
     try:
@@ -93,6 +97,7 @@ def parser() -> argparse.ArgumentParser:
     pair = _add(commands, "compare", compare, "two models: settings that differ, and costs")
     new = _add(commands, "generate", generate, "let a model with a tokenizer write")
     out = _add(commands, "export", export, "code (.py), or weights and configuration (.zip)")
+    commands.add_parser("shape", help="the GPT that a budget buys: python -m blocks shape --help")
     commands.add_parser("train", help="train a model: see python -m blocks train --help")
     for each in (seen, new, ranked, layers):
         each.add_argument("--text", help="what the model reads")

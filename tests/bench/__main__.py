@@ -8,7 +8,7 @@ from tests.bench.report import report_machine
 
 PARTS = (
     *("tensors", "generation", "seq2seq", "training", "depth", "parameters", "text", "reruns"),
-    *("real", "browser", "gpu"),
+    *("real", "browser", "gpu", "scaling"),
 )
 
 options = argparse.ArgumentParser()
@@ -62,3 +62,7 @@ if "gpu" in chosen.parts:
     from tests.bench import gpu
 
     gpu.measure()
+if "scaling" in chosen.parts:
+    from tests.bench import scaling
+
+    scaling.measure()

@@ -49,7 +49,7 @@ def where_all_fit() -> None:
             needs = inference_memory(config, Setup())
             list(device_fits(needs, Shape(8192, 16), budgets))
 
-    print(f"{len(models)} models on {len(budgets)} devices: {milliseconds(fits, "cpu"):.1f} ms")
+    print(f"{len(models)} models on {len(budgets)} devices: {milliseconds(fits, 'cpu'):.1f} ms")
 
 
 def counted_against_built(name: str) -> None:

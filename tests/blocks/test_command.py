@@ -11,7 +11,8 @@ from published_folders import saved
 from safetensors.torch import load, load_file, save_file
 from toy import toy
 
-from blocks import PRESETS, as_code, build
+from blocks import PRESETS, ModelConfig, as_code, build
+from blocks.cost.budget_shape import Budget, BudgetKind, Wish, shape_for
 from blocks.cost.parameters import total_parameters
 from blocks.export import command, packed
 from blocks.export.command import main
@@ -194,3 +195,13 @@ def test_what_is_served_is_counted(capsys: pytest.CaptureFixture[str]):
     found = answer(capsys, "serve", "llama-3-8b", *own)
     assert found["step"]["bound"] == "weights" and found["tokens_per_second_alone"] > 100
     assert answer(capsys, "cost", "llama-3-8b")["parameters"] == 8_030_261_248
+
+
+def test_a_budget_buys_what_the_package_says(capsys: pytest.CaptureFixture[str]):
+    words = ("--hours", "24", "--devices", "8", "--utilization", "40%", "--law", "hoffmann")
+    found = answer(capsys, "shape", *words)
+    expected = shape_for(Budget(BudgetKind.TIME, 24, n_devices=8), Wish("hoffmann"))
+    assert found["tokens"] == expected.n_tokens and found["hours"] == pytest.approx(24)
+    assert ModelConfig.from_flat(found["config"]) == expected.config
+    for wrong in (("--flops", "lots"), ("--money", "5"), ("--flops", "0")):
+        assert main(["shape", *wrong]) == 2 and capsys.readouterr().err.strip()

@@ -15,6 +15,7 @@ from blocks.cost.budget_shape import (
 )
 from blocks.cost.chosen_shape import AttentionShape, chosen_shape, size_of
 from blocks.cost.fit import training_need
+from blocks.cost.loss_fit import Trained, fitted_law
 from blocks.cost.loss_front import loss_front, published_rows
 from blocks.cost.scaling_laws import (
     BESIROGLU,
@@ -26,6 +27,7 @@ from blocks.cost.scaling_laws import (
     learning_rate,
 )
 from blocks.cost.setup import Setup
+from blocks.model.faults import ConfigError
 
 CHINCHILLA = 5.76e23  # FLOPs; Hoffmann et al. 2022, section 4
 ONE = Budget(BudgetKind.FLOPS, 1e19, "rtx-4090")
@@ -123,3 +125,18 @@ def test_people_are_told_with_the_sizes_of_their_models():
     found = published_rows().set_index("title")
     assert found.loc["Chinchilla", "tokens"] == 20 * found.loc["Chinchilla", "n"]
     assert math.isclose(found.loc["DeepSeek-V3", "n"], 37.6e9, rel_tol=0.01)  # active ones
+
+
+def test_a_fit_finds_the_law_that_made_the_losses():
+    sizes = [(n, d) for n in (1e7, 1e8, 1e9) for d in (1e8, 1e9, 1e10, 1e11)]
+    runs = [Trained(n, d, BESIROGLU.loss(n, d)) for n, d in sizes]
+    law = fitted_law(runs, "", "")
+    assert law.fit is not None
+    assert law.fit.alpha == pytest.approx(BESIROGLU.alpha, rel=1e-2)
+    assert law.fit.beta == pytest.approx(BESIROGLU.beta, rel=1e-2)
+    assert law.size(CHINCHILLA) == pytest.approx(LAWS["besiroglu"].size(CHINCHILLA), rel=0.05)
+    band = law.loss(70e9, 1.4e12)
+    assert band is not None and band.least <= band.value <= band.most
+    assert band.value == pytest.approx(BESIROGLU.loss(70e9, 1.4e12), rel=1e-3)
+    with pytest.raises(ConfigError, match="at least 6"):
+        fitted_law(runs[:5], "", "")
