@@ -92,6 +92,14 @@ class StepFacts:
         return tuple(each.flops / self.done for each in self.operations)
 
     @property
+    def by_part(self) -> dict[str, int]:
+        """FLOPs of the parts that papers tell apart; together all that is computed."""
+        found: dict[str, int] = {}
+        for each in self.operations:
+            found[_part(each)] = found.get(_part(each), 0) + each.flops
+        return found
+
+    @property
     def per_parameter(self) -> int:
         """The rule: 2 FLOPs forward for each parameter of a token, 4 back (Kaplan et al. 2020)."""
         return 6 if self.chosen.kind is PassKind.TRAINING else 2
@@ -106,6 +114,16 @@ class StepFacts:
         """The share of attention between tokens."""
         pairs = (each for each in self.operations if each.name.endswith(PAIRS))
         return sum(each.forward + each.backward for each in pairs) / self.chosen.flops
+
+
+def _part(operation: Operation) -> str:
+    """What a product belongs to: keys, queries and values, their use, what follows them."""
+    name = operation.name.rpartition(".")[2].removeprefix("cross_")
+    if operation.name.endswith(PAIRS):
+        return "pairs"
+    if operation.group in ("attention", "cross_attention"):
+        return "out" if name == "out_proj" else "qkv"
+    return operation.group
 
 
 def step_facts(

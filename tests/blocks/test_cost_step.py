@@ -9,6 +9,7 @@ from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.cost.setup import Setup
 from blocks.cost.step import Shape, StepFacts, step_facts
 from blocks.model.config import ModelConfig
+from blocks.model.presets import PRESETS
 
 SHAPE = Shape(8, 2)
 EAGER = Setup(fused=False)
@@ -58,3 +59,25 @@ def test_the_crossover_is_where_half_of_the_flops_are_between_tokens():
     assert facts.at == 384 and facts.of_width == 6 and facts.pairs_share == 0.5
     assert facts.formula.endswith("= 98,304 / 256 = 384.0")
     assert 384 in facts.growth["n"].tolist()
+
+
+def test_sums_by_part_are_those_of_a_well_known_course():
+    """Stanford CS336, resource accounting of a GPT-2 XL with three matrices a feed-forward."""
+    config = PRESETS["gpt2-xl"].replace(
+        tie_embeddings=False,
+        norm_kind="rmsnorm",
+        position_kind="rope",
+        activation="swiglu",
+        attention_bias=False,
+        feed_forward_bias=False,
+    )
+    facts = step_facts(config, PassKind.FORWARD, Shape(1024, 1), Setup(), "h100-sxm")
+    assert facts.done == 4_513_336_524_800 == sum(facts.by_part.values())
+    shares = {part: round(100 * flops / facts.done, 2) for part, flops in facts.by_part.items()}
+    assert shares == {
+        "qkv": 16.73,
+        "pairs": 7.14,
+        "out": 5.58,
+        "feed_forward": 66.91,
+        "embedding": 3.65,
+    }

@@ -64,7 +64,7 @@ def _own(n: int, total: float, _: Translate) -> dict[str, Any]:
             "color": palette.PINNED,
             "line": {"width": 3, "color": palette.PINNED},
         },
-        hovertemplate="n = %{x:,}: %{y:.4~s}B<extra></extra>",
+        hovertemplate="n = %{x:,}: %{y:,.0f} B<extra></extra>",
     )
 
 
@@ -87,7 +87,7 @@ def _line(table: pd.DataFrame, part: str, name: str) -> dict[str, Any]:
             "width": 2,
             "dash": DASHES.get(part, "solid"),
         },
-        hovertemplate=f"n = %{{x:,}}: %{{y:.4~s}}B<extra>{name}</extra>",
+        hovertemplate=f"n = %{{x:,}}: %{{y:,.0f}} B<extra>{name}</extra>",
     )
 
 

@@ -17,6 +17,7 @@ from pages.figures.theme import Picture, Translate
 from pages.panels.cost import flops_picture, shared
 from pages.ui import link, present
 from pages.ui.chart import columns, show
+from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.fold import details
 from pages.ui.frame import section
@@ -33,6 +34,17 @@ PASSES = {
     "prefill": N_("prefill · read a prompt"),
     "decode": N_("decode · generate one more token"),
     "training": N_("training step"),
+}
+
+
+SUMS = {
+    "qkv": N_("queries, keys and values"),
+    "pairs": N_("attention between tokens (scores and weighted sum)"),
+    "out": N_("output projection of attention"),
+    "feed_forward": N_("feed-forward"),
+    "mixer": N_("token mixer"),
+    "mtp": "MTP",
+    "embedding": N_("unembedding"),
 }
 
 
@@ -188,19 +200,37 @@ def operation_rows(facts: StepFacts) -> pd.DataFrame:
     return table.astype(dict.fromkeys(flops_picture.LOOKS, float))
 
 
-def operations_table(facts: StepFacts) -> None:
-    """Every product with its formula, in letters and in numbers."""
-    rows = operation_rows(facts)
+def operations_table(facts: StepFacts, *, is_exact: bool) -> None:
+    """Every product with its formula, in letters and in numbers, then sums by part."""
+    found, said = facts.operations, _exactly if is_exact else units.flops
     table = {
-        _("operation"): rows["label"],
-        _("forward"): rows["forward"].map(units.flops),
-        _("formula"): rows["formula"],
-        _("in numbers"): rows["numbers"],
+        _("operation"): [shared.operation(each.name) for each in found],
+        _("forward"): [said(each.forward) for each in found],
+        _("formula"): [each.formula for each in found],
+        _("in numbers"): [each.numbers for each in found],
     }
     for way, name in (("backward", _("backward")), ("recomputed", _("recomputed"))):
-        if rows[way].any():
-            table[name] = rows[way].map(units.flops)
+        if any(getattr(each, way) for each in found):
+            table[name] = [said(getattr(each, way)) for each in found]
     show_table(pd.DataFrame(table), key="operation_table")
+    show_table(sums_table(facts, is_exact=is_exact), key="sums_table")
+
+
+def sums_table(facts: StepFacts, *, is_exact: bool) -> pd.DataFrame:
+    """All that is computed, by part and in all."""
+    said, found = _exactly if is_exact else units.flops, facts.by_part
+    shares = [f"{flops / facts.done:.2%}" for flops in found.values()]
+    return pd.DataFrame(
+        {
+            _("part"): [*(_(SUMS[part]) for part in found), _("total")],
+            _("FLOPs"): [*map(said, found.values()), said(facts.done)],
+            _("share"): [*shares, f"{1:.2%}"],
+        }
+    )
+
+
+def _exactly(count: int) -> str:
+    return f"{count:,}"
 
 
 def pass_rows(facts: StepFacts) -> pd.DataFrame:
@@ -250,7 +280,8 @@ def how_much_is_computed(config: ModelConfig) -> None:
         if facts.decoding:
             note(says_decoding(facts.decoding))
     with details(_("Every matrix product with its formula"), icon=":material/functions:"):
-        operations_table(facts)
+        switch("exact_digits", _("Exact digits"))
+        operations_table(facts, is_exact=link.value("exact_digits"))
     note(says_counted(facts))
 
 

@@ -81,7 +81,7 @@ def _line(
         table[column].tolist(),
         name=name,
         line={"color": color, "width": 3, "dash": dash},
-        hovertemplate=f"n = %{{x:,}}: %{{y:.4~s}}{unit}<extra>{name}</extra>",
+        hovertemplate=f"n = %{{x:,}}: %{{y:,.0f}} {unit}<extra>{name}</extra>",
     )
 
 
@@ -92,7 +92,7 @@ def _mark(x: list[float], y: list[float], color: str, symbol: str, unit: str) ->
         "x": x,
         "y": y,
         "marker": {"symbol": symbol, "size": 12, "color": color, "line": edge},
-        "hovertemplate": f"n = %{{x:,.0f}}: %{{y:.4~s}}{unit}<extra></extra>",
+        "hovertemplate": f"n = %{{x:,.0f}}: %{{y:,.0f}} {unit}<extra></extra>",
     }
 
 
@@ -133,7 +133,7 @@ def _bar(
     found: tuple[Operation, ...], labels: list[str], way: str, name: str, _: Translate
 ) -> dict[str, Any]:
     unit = _("FLOPs")
-    text = f"<b>%{{y}}</b> · {name}<br>%{{x:.4~s}}{unit}<br>%{{customdata[0]}}"
+    text = f"<b>%{{y}}</b> · {name}<br>%{{x:,.0f}} {unit}<br>%{{customdata[0]}}"
     return {
         **_key(way, name),
         "showlegend": False,

@@ -80,7 +80,7 @@ def _bar(needs: Sequence[Need], labels: Sequence[str], part: str, name: str) -> 
         [plain(label) for label in labels],
         name=name,
         marker={"color": COLORS[part]},
-        hovertemplate=f"<b>%{{y}}</b><br>{name}: %{{x:.4~s}}B<extra></extra>",
+        hovertemplate=f"<b>%{{y}}</b><br>{name}: %{{x:,.0f}} B<extra></extra>",
     )
 
 

@@ -30,7 +30,7 @@ def waterfall(facts: TrainingFacts, labels: Sequence[str], *, _: Translate) -> P
         "decreasing": {"marker": {"color": palette.BEFORE}},
         "totals": {"marker": {"color": palette.RESIDUAL}},
         "connector": {"line": {"width": 1, "color": palette.BEFORE}},
-        "hovertemplate": "<b>%{y}</b><br>%{x:.4~s}" + _("FLOPs") + "<extra></extra>",
+        "hovertemplate": "<b>%{y}</b><br>%{x:,.0f} " + _("FLOPs") + "<extra></extra>",
     }
     return figure(
         [bars, bar_ends(ends, labels, [f" {flops(count)}" for count in counts])],

@@ -65,6 +65,7 @@ FIELDS: dict[str, Field] = {
     **CONTEXT,
     "n_texts": Field(whole(1, LARGEST_BATCH), 1),
     "counted_pass": Field(choice(PASSES), "forward"),
+    "exact_digits": Field(flag, False),
     "memory_use": Field(choice(USES), "training"),
     "optimizer_states": Field(choice(OPTIMIZER_STATES), "adam"),
     "master_weights": Field(flag, True),
