@@ -1,4 +1,4 @@
-"""Which number format this device multiplies matrices fast in: a race, once per process."""
+"""Which number format this device multiplies a model's matrices fast in: a race, once for each."""
 
 import math
 import time
@@ -13,23 +13,24 @@ from blocks.cost.operands import Operands
 from blocks.model import devices
 
 RACERS, RACE_SECONDS = ("float32", "bfloat16"), 0.2
-ROWS, D_IN, D_OUT = 768, 128, 128  # twelve rows of 64 tokens pass such matrices
+SMALL = 768, 128, 128  # tokens of a batch, d_model, d_ff: twelve texts of 64 tokens
 CLEARLY = 2
 """How many times faster products in two bytes must be: the rest of a step is slower in them."""
 
 
 @cache
-def fast_format(device: str) -> str:
+def fast_format(device: str, product: tuple[int, int, int] = SMALL) -> str:
     """The number format to train in here, where nobody asks for another one.
 
-    Measured once per process. What it says depends on the device, so whoever uses it keeps the
-    answer with the result. On CUDA it is bfloat16 where the card multiplies in it: a race of small
+    Measured once per process for a `product`, (tokens of a batch, d_model, d_ff). What it says
+    depends on the device, so whoever uses it keeps the answer with the result. On CUDA it is
+    bfloat16 where the card multiplies in it: a race of small
     products would tell how fast they are asked for.
     """
     if torch.device(device).type == "cuda":
         has_products = torch.cuda.is_bf16_supported(including_emulation=False)
         return "bfloat16" if has_products else "float32"
-    return faster(product_seconds(device))
+    return faster(product_seconds(device, product))
 
 
 def faster(seconds: Mapping[str, float]) -> str:
@@ -38,13 +39,13 @@ def faster(seconds: Mapping[str, float]) -> str:
     return "bfloat16" if is_clear else "float32"
 
 
-def product_seconds(device: str) -> dict[str, float]:
-    """Seconds of one product of matrices by number format, as a small model's layer has it.
+def product_seconds(device: str, product: tuple[int, int, int] = SMALL) -> dict[str, float]:
+    """Seconds of one product of matrices by number format, as a layer of the model has it.
 
     In turn, and the fastest of each: whatever else the machine does only adds time.
     """
     formats = [name for name in RACERS if name in devices.available_dtypes(device)]
-    works = {name: _product(device, devices.DTYPES[name]) for name in formats}
+    works = {name: _product(device, devices.DTYPES[name], product) for name in formats}
     for work in works.values():
         _seconds(work, device)  # pays for first times
     best, start = dict.fromkeys(formats, math.inf), time.perf_counter()
@@ -54,9 +55,11 @@ def product_seconds(device: str) -> dict[str, float]:
     return best
 
 
-def _product(device: str, dtype: torch.dtype) -> Callable[[], Tensor]:
-    draw = Operands(device, dtype)
-    return partial(F.linear, draw.tensor(ROWS, D_IN), draw.tensor(D_OUT, D_IN))
+def _product(
+    device: str, dtype: torch.dtype, product: tuple[int, int, int]
+) -> Callable[[], Tensor]:
+    draw, (n_tokens, d_in, d_out) = Operands(device, dtype), product
+    return partial(F.linear, draw.tensor(n_tokens, d_in), draw.tensor(d_out, d_in))
 
 
 def _seconds(work: Callable[[], Tensor], device: str) -> float:

@@ -111,15 +111,17 @@ def begun(options: argparse.Namespace) -> Training:
         raise ConfigError([Fault(text, {"name": name}) for name in sorted(unknown)])
     steps = {} if options.steps is None else {"n_steps": options.steps}
     recipe, mended = RECIPES[options.preset].nearest(**steps)
-    if RECIPE_TABLE[options.preset].in_fast_format and "dtype" not in values:
-        recipe = recipe.replace(dtype=said_format(options.device))
     recipe = recipe.replace(**{name: each for name, each in values.items() if name in DEFAULTS})
     for fault in mended:
         print(fault, file=sys.stderr)
     task = task_config(options)
     shape = {name: each for name, each in values.items() if name in FIELDS}
+    config = fast_config(build_task(task), **shape)
+    if RECIPE_TABLE[options.preset].in_fast_format and "dtype" not in values:
+        product = recipe.batch_size * task.seq_len, config.d_model, config.d_ff
+        recipe = recipe.replace(dtype=said_format(options.device, product))
     spec = TrainingSpec(
-        config=fast_config(build_task(task), **shape),
+        config=config,
         task=task,
         recipe=recipe,
         seed=options.seed,
@@ -128,9 +130,9 @@ def begun(options: argparse.Namespace) -> Training:
     return Training(spec)
 
 
-def said_format(device: str) -> str:
+def said_format(device: str, product: tuple[int, int, int]) -> str:
     """The number format that the device is fast in; said, so that the run can be repeated."""
-    chosen = fast_format(device)
+    chosen = fast_format(device, product)
     print(f"{device} is fast in {chosen}: the same again by --set dtype={chosen}", file=sys.stderr)
     return chosen
 

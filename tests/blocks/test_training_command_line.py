@@ -33,7 +33,7 @@ TASKS = {
 @pytest.fixture(autouse=True)
 def fast_in_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is typed on another device trains the same."""
-    monkeypatch.setattr(command, "fast_format", lambda _device: "bfloat16")
+    monkeypatch.setattr(command, "fast_format", lambda *_: "bfloat16")
 
 
 def typed(spec: TrainingSpec) -> TrainingSpec:
