@@ -150,7 +150,8 @@ class Recording:
 
     `stages`: paths in the order in which they passed; `moments`: one row per stage, columns
     `flow.MOMENTS`; `tensors`: what was kept, by path; `milliseconds`: measured; `patterns`: what
-    makes the attention weights that are asked for later, by path.
+    makes the attention weights that are asked for later, by path; `is_replayed`: the device did it
+    as one graph, without Python.
     """
 
     stages: tuple[str, ...]
@@ -159,6 +160,7 @@ class Recording:
     output: Tensor
     milliseconds: float
     patterns: Mapping[str, Pattern] = field(default_factory=dict)
+    is_replayed: bool = False
 
     def __repr__(self) -> str:
         shape = " × ".join(map(str, self.output.shape))

@@ -128,6 +128,7 @@ class Replay:
             output=own(output, 1),
             milliseconds=milliseconds,
             patterns=patterns,
+            is_replayed=self.again.is_graph,
         )
 
     def _left_bytes(self) -> int:

@@ -19,6 +19,11 @@ def says_run(run: Run, seen: Recording) -> str:
         "{device} · {dtype} · recorded in {time} · {memory} of activations stored · runs "
         "may use {budget}"
     )
+    if seen.is_replayed:
+        text = _(
+            "{device} · {dtype} · recorded in {time} as one CUDA graph · {memory} of activations "
+            "stored · runs may use {budget}"
+        )
     said = text.format(
         device=devices.device_name(run.device),
         dtype=run.dtype,

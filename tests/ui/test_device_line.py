@@ -1,5 +1,7 @@
 """What a reader is told of the device."""
 
+from dataclasses import replace
+
 import pytest
 
 from blocks import PRESETS
@@ -39,6 +41,8 @@ def test_the_line_says_the_share_where_the_sheet_is_known(monkeypatch: pytest.Mo
     monkeypatch.setattr(devices, "device_name", lambda _device: "NVIDIA H200")
     said = device_line.says_run(run, seen)
     assert "NVIDIA H200 · float32" in said and "< 0.1% of the 4.8 TB/s" in said
+    assert "as one CUDA graph" not in said
+    assert "as one CUDA graph" in device_line.says_run(run, replace(seen, is_replayed=True))
 
 
 def test_the_setting_that_allows_more_is_named():
