@@ -87,8 +87,9 @@ def _controls(facts: Asked) -> None:
     """The name, some that the model knows, and the switch."""
     look = link.live_view("friend", facts.facts.name)
     st.text_input(_("The name of a friend"), max_chars=LONGEST_NAME, **look)
-    with st.container(horizontal=True, gap="small"):
-        for each in (*facts.story.names[3:5], *facts.story.names[6:8]):
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.caption(_("Names from its stories:"), width="content")
+        for each in (*facts.story.names[2:5], *facts.story.names[6:9]):
             go: dict[str, Any] = {"on_click": link.change, "args": ("friend", each)}
             st.button(each, key=f"friend_{each}", type="tertiary", **go)
     text = _(
@@ -132,8 +133,8 @@ def says_which(facts: Asked) -> str:
 
 def _says_unknown(facts: Asked) -> str:
     text = _(
-        "The stories it was trained on never mention {name}, so this is a guess, not "
-        "knowledge: try {known}, which they do mention."
+        "{name} occurs in none of the stories it was trained on, so it cannot know your friend "
+        "and only guesses. Tap a name from its stories, such as {known}, to see what it does know."
     )
     return text.format(name=literal(facts.facts.name), known=literal(facts.story.first))
 

@@ -21,6 +21,7 @@ from pages.ui.language import _, closed_up, current_language, translation
 from pages.ui.lessons import progress
 from pages.ui.phone import is_phone
 
+PICTURE_FORMAT = "kept_picture_format"
 WITHOUT_TOOLS = ("mask", "strip")  # so small that tools would cover them
 HIDDEN_TOOLS = ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "pan2d", "zoom2d"]
 INK = {"light": "#1e293b", "dark": "#e2e8f0"}
@@ -223,6 +224,11 @@ def _described(work: Work, alt: Describe | None, values: Values, language: str, 
     return closed_up(said)
 
 
+def picture_format() -> str:
+    """What the camera above a picture saves: "png", or "svg" once the reader has chosen that."""
+    return str(st.session_state.get(PICTURE_FORMAT, "png"))
+
+
 def _config(key: str, figure: Any) -> dict[str, Any]:
     """The tools in the corner: always seen, but where they would cover a title or a projector."""
     is_narrow = present.is_on() or progress.now() or not figure.leaves_room_for_tools
@@ -232,7 +238,7 @@ def _config(key: str, figure: Any) -> dict[str, Any]:
         "displayModeBar": False if key in WITHOUT_TOOLS else tools,
         "modeBarButtonsToRemove": HIDDEN_TOOLS,
         "toImageButtonOptions": {
-            "format": st.session_state.get("picture_format", "png"),
+            "format": picture_format(),
             "filename": file_stem(figure.parts["layout"]["title"]["text"] or key),
             "scale": 4 if is_phone() else 2,
         },

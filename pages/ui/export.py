@@ -17,7 +17,7 @@ from blocks.export import activations, notebook_of
 from blocks.observe.run import Run
 from blocks.weights.pocket import pocket_names
 from pages.figures.described import described
-from pages.ui import cached, page_file, present
+from pages.ui import cached, chart, page_file, present
 from pages.ui.file_names import INSIDE, file_stem
 from pages.ui.language import _, bracketed, current_language, translation
 
@@ -59,10 +59,17 @@ def take_away(
     st.segmented_control(
         _("File format for the camera button above each picture"),
         PICTURE_FORMATS,
-        default="png",
+        default=chart.picture_format(),
+        format_func=str.upper,
         required=True,
         key="picture_format",
+        on_change=_keep_format,
     )
+
+
+def _keep_format() -> None:
+    """It holds on every page, whether this choice is drawn there or not."""
+    st.session_state[chart.PICTURE_FORMAT] = st.session_state["picture_format"]
 
 
 def pictures_file(figures: Callable[[], Sequence[Any]], caption: str) -> Callable[[], str]:

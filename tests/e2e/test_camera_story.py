@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from served import PHONE, Reader
-from told import at, settle
+from told import at, settle, unfold
 
 COVERED = """chart => {
     const tools = chart.querySelector('.modebar').getBoundingClientRect();
@@ -36,6 +36,14 @@ def test_a_picture_is_saved_by_the_camera_in_its_corner(reader: Reader):
     )
     said = "blockscope-Head-1-what-each-query-attends-to.png"
     assert saving.value.suggested_filename == said
+    unfold(page, "take_away")
+    at(page, "picture_format").get_by_text("SVG").click()
+    settle(page)
+    page.get_by_test_id("stSidebarContent").get_by_text("Masks", exact=True).click()
+    settle(page)
+    with page.expect_download() as saving:
+        page.locator(".modebar-btn").and_(page.locator("[data-title='Download plot']")).first.click()
+    assert saving.value.suggested_filename.endswith(".svg")
 
 
 @pytest.mark.exhaustive
