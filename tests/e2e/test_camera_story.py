@@ -42,7 +42,8 @@ def test_a_picture_is_saved_by_the_camera_in_its_corner(reader: Reader):
     page.get_by_test_id("stSidebarContent").get_by_text("Masks", exact=True).click()
     settle(page)
     with page.expect_download() as saving:
-        page.locator(".modebar-btn").and_(page.locator("[data-title='Download plot']")).first.click()
+        save = page.locator(".modebar-btn").and_(page.locator("[data-title='Download plot']"))
+        save.first.click()
     assert saving.value.suggested_filename.endswith(".svg")
 
 
