@@ -12,7 +12,7 @@ from blocks.weights.model_file import Card
 from blocks.weights.pocket import pocket_names
 from pages.ui import brought, link, runs, starts, terms
 from pages.ui.fields import default_preset
-from pages.ui.language import _, enumeration, literal, sentences
+from pages.ui.language import _, enumeration, literal, ngettext, sentences
 
 MOST_OF_A_NAME = 40
 FREE_TO_CHANGE = {"dropout", "initialization", "residual"}
@@ -50,7 +50,8 @@ def whose() -> str:
         found = starts.model(starts.original(weights))
         return sentences(said, says_numbers(found.tokenizer), *_rounded(found))
     if weights.startswith(runs.PREFIX) and card:
-        return _("Trained here for {n:,} steps.").format(n=card.n_steps) + taught
+        text = ngettext("Trained here for {n:,} step.", "Trained here for {n:,} steps.", card.n_steps)
+        return text.format(n=card.n_steps) + taught
     return _("Shipped with Blockscope, trained by us.")
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from math import ceil
 
 import pandas as pd
 import streamlit as st
@@ -22,7 +23,7 @@ from pages.ui import chips, link, runs, starts
 from pages.ui.chart import show_now
 from pages.ui.explain import explained, note
 from pages.ui.frame import live_section
-from pages.ui.language import _, enumeration, say_fault, sentences
+from pages.ui.language import _, enumeration, ngettext, say_fault, sentences
 from pages.ui.steps import says_place
 from pages.ui.ways import mend_text
 
@@ -165,7 +166,7 @@ def score_name(view: RunView) -> str:
 
 def sample_sentence(sample: Sample) -> str:
     """When it was written, and how much of it is right where that can be told."""
-    said = _("After {n:,} steps").format(n=sample.step)
+    said = ngettext("After {n:,} step", "After {n:,} steps", sample.step).format(n=sample.step)
     if not sample.answers:
         return said
     n_right = sum(answer.written == answer.right for answer in sample.answers)
@@ -191,13 +192,15 @@ def answers_table(answers: tuple[Answer, ...]) -> pd.DataFrame:
 
 def smoothing_note(view: RunView) -> str:
     """How the smooth curve is made."""
-    text = _(
-        "Curves are smoothed by an exponential moving average over steps with a half-life "
-        "of {n:g} steps. Validation uses {rows} held-out examples, the same ones at each "
-        "evaluation."
+    n, recipe = half_life(view.n_steps), view.spec.recipe
+    smooth = ngettext(
+        "Curves are smoothed by an exponential moving average with a half-life of {n:g} step.",
+        "Curves are smoothed by an exponential moving average with a half-life of {n:g} steps.",
+        ceil(n),
     )
-    recipe = view.spec.recipe
-    return text.format(n=half_life(view.n_steps), rows=recipe.n_eval_batches * recipe.batch_size)
+    text = _("Validation uses the same {rows} held-out examples at each evaluation.")
+    rows = recipe.n_eval_batches * recipe.batch_size
+    return sentences(smooth.format(n=n), text.format(rows=rows))
 
 
 MOST_NAMED = 2
