@@ -50,7 +50,9 @@ def whose() -> str:
         found = starts.model(starts.original(weights))
         return sentences(said, says_numbers(found.tokenizer), *_rounded(found))
     if weights.startswith(runs.PREFIX) and card:
-        text = ngettext("Trained here for {n:,} step.", "Trained here for {n:,} steps.", card.n_steps)
+        text = ngettext(
+            "Trained here for {n:,} step.", "Trained here for {n:,} steps.", card.n_steps
+        )
         return text.format(n=card.n_steps) + taught
     return _("Shipped with Blockscope, trained by us.")
 

@@ -8,6 +8,7 @@ import pytest
 from said_in import in_both
 
 from blocks.inspection.learning import BirthFacts, ExampleFacts, LearningFacts
+from blocks.training.events import Sample
 from blocks.training.examples import Place
 from blocks.training.recipe import RECIPES
 from pages.panels.training import setup, shared, watch
@@ -84,3 +85,9 @@ def test_how_long_it_takes(monkeypatch, seconds: float, part: str):
 def test_the_schedule(monkeypatch):
     said = in_both(monkeypatch, shared.says_schedule, COSINE)["en"]
     assert said.startswith("Warm-up over 7 steps to 0.5, then") and "0.05" in said
+
+
+def test_one_step_is_no_steps(monkeypatch: pytest.MonkeyPatch):
+    said = {n: in_both(monkeypatch, watch.sample_sentence, Sample(n, "")) for n in (1, 2)}
+    assert said[1]["en"] == "After 1 step" and said[2]["en"] == "After 2 steps"
+    assert said[1]["zh"] == "训练 1 步之后"
