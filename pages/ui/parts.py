@@ -19,6 +19,7 @@ from pages.ui import chart, present, said, steps
 from pages.ui.compare import beside
 from pages.ui.explain import note
 from pages.ui.export import from_one
+from pages.ui.fold import details
 from pages.ui.language import _
 from pages.ui.page_file import Part
 from pages.ui.tables import show_both, show_table
@@ -316,6 +317,23 @@ class Several(Item):
         """The tables of each."""
         for item, of_item in self.inside(given):
             yield from item.tables(of_item)
+
+
+class Details(Several):
+    """Exact numbers in one line that opens."""
+
+    def __init__(self, label: str, *items: Item, icon: str = ":material/table:") -> None:
+        self.label, self.items, self.icon = label, items, icon
+
+    def inside(self, given: Given) -> Iterator[tuple[Item, Given]]:
+        """All of them: a file has them."""
+        yield from ((item, given) for item in self.items)
+
+    def draw(self, given: Given) -> None:
+        """In the sidebar before a class."""
+        with details(_(self.label), icon=self.icon):
+            for item in self.items:
+                item.draw(given)
 
 
 class OffScreen(Several):

@@ -21,12 +21,14 @@ from pages.ui import link, present, terms
 from pages.ui.cached import count_facts
 from pages.ui.chart import show
 from pages.ui.controls import choose
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, current_language, sentences
 from pages.ui.link_fields.parameters import VIEWS
 from pages.ui.numbers import percent
+from pages.ui.parts import File, Matrix
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
@@ -209,3 +211,17 @@ def where_they_are(run: Run) -> None:
     with details(_("Memory of the weights"), icon=":material/memory:"):
         show_table(size_rows(counted), key="size_table")
         note(_("Weights only; int8 and int4 also need scales for groups of weights."))
+
+
+PANEL = Panel(
+    "breakdown",
+    N_("Where are the parameters?"),
+    where_they_are,
+    fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff", "tie_embeddings"),
+    at=lambda run: (run.config, link.value("breakdown"), link.value("opened_piece")),
+    shows=(
+        File(lambda config: shared.part_rows(count_facts(config)), "parameters"),
+        File(lambda config: size_rows(count_facts(config)), "weights_bytes"),
+        Matrix(draw_pieces, "pieces", facts=opened_facts),
+    ),
+)

@@ -1,11 +1,12 @@
 """What changes the number of parameters, one change at a time, and where it goes with size."""
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from blocks import ModelConfig
 from blocks.cost import growth, variations
 from blocks.cost.growth import GrowthFacts
 from blocks.cost.variations import ChangesFacts, Variation
@@ -14,14 +15,9 @@ from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.panels.parameters import changes_picture, shared
 from pages.ui import link
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.fold import details
-from pages.ui.frame import section
-from pages.ui.language import _, current_language, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.ui.declared import Panel
+from pages.ui.language import _, current_language, fill, sentences
+from pages.ui.parts import Beside, Controls, Details, Matrix, Note, Say, Table
 
 LONGEST = len("+999,999,999")  # of a number that has room with every digit
 changes_facts = lru_cache(maxsize=64)(variations.changes_facts)
@@ -100,47 +96,41 @@ WHY = {
 
 def says_changes(facts: ChangesFacts) -> str:
     """What heads change, and what changes most."""
-    said = []
-    if facts.heads_are_free:
-        said.append(
-            _(
-                "The number of heads does not change the parameter count: heads split the same "
-                "matrices."
-            )
-        )
-    if facts.small_share is not None:
-        text = _("All norms together make up {share} of the model.")
-        if facts.has_biases:
-            text = _("Biases and norms together make up {share} of the model.")
-        said.append(text.format(share=percent(facts.small_share)))
-    if facts.tied_saves is not None:
-        text = _("Weight tying saves {n:,} parameters: vocab_size · d_model.")
-        said.append(text.format(n=facts.tied_saves))
-    return sentences(*said)
+    heads = _(
+        "The number of heads does not change the parameter count: heads split the same matrices."
+    )
+    small = _("All norms together make up {small_share:percent} of the model.")
+    if facts.has_biases:
+        small = _("Biases and norms together make up {small_share:percent} of the model.")
+    tied = _("Weight tying saves {tied_saves:,} parameters: vocab_size · d_model.")
+    return sentences(
+        heads if facts.heads_are_free else "",
+        "" if facts.small_share is None else fill(small, facts),
+        "" if facts.tied_saves is None else fill(tied, facts),
+    )
 
 
 def says_growth(facts: GrowthFacts) -> str:
     """How the share of embeddings falls, over width and over depth."""
-    shares = {name: percent(share) for name, share in facts.shares.items()}
     text = _(
-        "Here embeddings hold {embeddings} of the parameters, attention {attention}, "
-        "feed-forward layers {feed_forward}."
+        "Here embeddings hold {embeddings:percent} of the parameters, attention "
+        "{attention:percent}, feed-forward layers {feed_forward:percent}."
     )
     if facts.shares["mixer"]:
         text = _(
-            "Here embeddings hold {embeddings} of the parameters, the token mixer {mixer}, "
-            "feed-forward layers {feed_forward}."
+            "Here embeddings hold {embeddings:percent} of the parameters, the token mixer "
+            "{mixer:percent}, feed-forward layers {feed_forward:percent}."
         )
-    said = text.format(**shares)
+    said = fill(text, facts.shares)
     if not facts.shares["embeddings"]:
         return said
     text = _(
-        "Embeddings grow with d_model, layers with its square: at d_model {d_model:,}, "
-        "embeddings hold {wide}; with {n_layers} layers at the current width, {deep}."
+        "Embeddings grow with d_model, layers with its square: at d_model {wide[0]:,}, "
+        "embeddings hold {wide[1]:percent}; with {deep[0]} layers at the current width, "
+        "{deep[1]:percent}."
     )
-    (d_model, wide), (n_layers, deep) = (facts.at_the_end(size) for size in facts.over)
-    more = text.format(d_model=d_model, wide=percent(wide), n_layers=n_layers, deep=percent(deep))
-    return sentences(said, more)
+    wide, deep = (facts.at_the_end(size) for size in facts.over)
+    return sentences(said, fill(text, wide=wide, deep=deep))
 
 
 def draw_changes(facts: ChangesFacts, *, _: Translate) -> Picture:
@@ -170,8 +160,14 @@ def change_rows(facts: ChangesFacts) -> pd.DataFrame:
     return pd.DataFrame({**rows, _("why"): [_(WHY[change.name]) for change in found]})
 
 
-def change_choice(found: dict[str, Variation]) -> None:
+def changes(config: ModelConfig) -> dict[str, Variation]:
+    """Each change by its name."""
+    return {change.name: change for change in changes_facts(config).changes}
+
+
+def change_choice(config: ModelConfig) -> None:
     """Choose a change, see what it does, take it over."""
+    found = changes(config)
     with st.container(horizontal=True, vertical_alignment="bottom", key="change_choice"):
         chosen = st.selectbox(
             _("Change your configuration"),
@@ -189,10 +185,10 @@ def change_choice(found: dict[str, Variation]) -> None:
     st.caption(_(WHY[chosen]))
 
 
-def apply_clicked(found: dict[str, Variation], customdata: list[Any]) -> None:
-    """The bar of a change was clicked."""
-    if customdata[0] in found:
-        _apply(found[customdata[0]])
+def apply_clicked(customdata: list[Any]) -> None:
+    """Take over the change whose bar was clicked."""
+    if change := changes(link.config()).get(customdata[0]):
+        _apply(change)
 
 
 def _apply(change: Variation) -> None:
@@ -203,28 +199,46 @@ def _apply(change: Variation) -> None:
     link.redraw_everything()
 
 
-@section
-def what_changes_it(run: Run) -> None:
-    """Each change counted against the reader's own configuration; a click takes it over."""
-    config = run.config
-    facts = changes_facts(config)
-    found = {change.name: change for change in facts.changes}
-    with explained(("parameter_changes",), (variations.variations,), key="changes_story"):
-        say(says_changes, config, facts=changes_facts)
-    click = partial(apply_clicked, found)
-    show(draw_changes, config, facts=changes_facts, key="differences", on_click=click)
-    change_choice(found)
-    with details(_("All changes, down to the last parameter"), icon=":material/table:"):
-        show_table(change_rows(facts), key="change_table")
+def of_config(run: Run) -> tuple[ModelConfig]:
+    """What is counted of a run."""
+    return (run.config,)
 
 
-@section
-def where_it_goes(run: Run) -> None:
-    """Shares of embeddings, attention and feed-forward over width and depth."""
-    code = (growth.over_width, growth.over_depth)
-    with explained(("parameter_growth",), code, key="growth_story"):
-        say(says_growth, run.config, facts=growth_facts)
-    for column, draw in zip(columns(2), changes_picture.OVER, strict=True):
-        with column:
-            show(draw, run.config, facts=growth_facts, key=draw.__name__)
-    note(_("d_ff and separately set head widths grow with d_model; the vocabulary stays the same."))
+SIZES = ("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff", "tie_embeddings")
+PANEL = Panel(
+    "changes",
+    N_("What changes the count?"),
+    fields=SIZES,
+    concepts=("parameter_changes",),
+    code=(variations.variations,),
+    at=of_config,
+    facts=changes_facts,
+    shows=(
+        Say(says_changes),
+        Matrix(draw_changes, "differences", click=apply_clicked),
+        Controls(change_choice),
+        Details(
+            N_("All changes, down to the last parameter"),
+            Table(change_rows, "changes"),
+        ),
+    ),
+)
+GROWTH = Panel(
+    "growth",
+    N_("What grows fastest?"),
+    fields=("n_layers", "d_model", "n_kv_heads", "d_ff", "tie_embeddings"),
+    concepts=("parameter_growth",),
+    code=(growth.over_width, growth.over_depth),
+    at=of_config,
+    facts=growth_facts,
+    shows=(
+        Say(says_growth),
+        Beside(*(Matrix(draw, draw.__name__) for draw in changes_picture.OVER)),
+        Note(
+            N_(
+                "d_ff and separately set head widths grow with d_model; the vocabulary stays the "
+                "same."
+            )
+        ),
+    ),
+)

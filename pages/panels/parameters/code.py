@@ -6,11 +6,13 @@ import streamlit as st
 
 from blocks import ConfigError, ModelConfig
 from blocks.export import CodeChange, CodeFacts, code_change, code_facts, packed
+from blocks.model.faults import N_
 from blocks.model.models import assemble
 from blocks.observe.run import Run
 from pages.panels.parameters.weight_values import is_shown
 from pages.ui import brought, cached, link, starts
 from pages.ui.compare import beside
+from pages.ui.declared import Panel
 from pages.ui.explain import note
 from pages.ui.export import download
 from pages.ui.frame import refuse, section
@@ -95,3 +97,11 @@ def says_weights(facts: CodeFacts) -> str:
         )
         return text.format(family=facts.family)
     return _("The zip holds model.py and its weights, named as in model.py.")
+
+
+PANEL = Panel(
+    "code",
+    N_("The model as code"),
+    the_code,
+    fields=("norm_placement", "activation", "position_kind", "n_kv_heads", "n_experts"),
+)

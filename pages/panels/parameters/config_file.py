@@ -9,6 +9,7 @@ from blocks.weights.config_json import FAMILIES, ConfigFile, read_config_file
 from pages.panels.parameters import shared
 from pages.ui import pasted
 from pages.ui.cached import count_facts
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, enumeration, literal, say_fault, sentences
@@ -152,3 +153,11 @@ def your_own_file(_run: Run) -> None:
         )
     note(says_assumed(file))
     show_table(shared.part_rows(facts), key="file_table", counts=[_("count")])
+
+
+PANEL = Panel(
+    "config-json",
+    N_("Your config.json"),
+    your_own_file,
+    fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
+)

@@ -21,6 +21,7 @@ from pages.panels.parameters.conversion_picture import Labelled
 from pages.ui import brought, cached, link, starts, tokens
 from pages.ui.chart import columns, show
 from pages.ui.controls import pick
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.fold import fold
@@ -252,3 +253,6 @@ def what_a_fault_does(run: Run) -> None:
     download("conversion_faults.csv", lambda: shown.to_csv(index=False), "text/csv")
     text = _("Greedy decoding, computed on the CPU; the text is cut to {n} tokens.")
     note(text.format(n=MOST_READ))
+
+
+PANEL = Panel("conversion-faults", N_("Is the conversion correct?"), what_a_fault_does)

@@ -17,6 +17,7 @@ from blocks.weights.ledger import Entry, Ledger, State
 from pages.panels.parameters import file_ledger_picture
 from pages.ui import bringing, brought
 from pages.ui.chart import show
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
@@ -161,3 +162,6 @@ def where_tensors_went(run: Run) -> None:
         note(_("Bring your own weights in the sidebar to see where each of your tensors goes."))
     show_table(table, key="ledger_table", height=320)
     download("ledger.csv", lambda: table.to_csv(index=False), "text/csv")
+
+
+PANEL = Panel("ledger", N_("Where does each tensor go?"), where_tensors_went)

@@ -7,24 +7,21 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from blocks import ModelConfig
 from blocks.cost import published
 from blocks.cost.parameters import count_parameters
 from blocks.cost.published import PublishedFacts
 from blocks.cost.setup import WeightFormat
 from blocks.cost.units import bytes_text
+from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.model.presets import Preset
-from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.panels.parameters import published_models_picture
 from pages.ui import link, present, starts, terms
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.fold import details
-from pages.ui.frame import section
-from pages.ui.language import _, current_language
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.ui.declared import Panel
+from pages.ui.language import _, current_language, fill
+from pages.ui.parts import Controls, Details, Matrix, Note, Say, Table
 
 MOST_IN_CLASS = 14
 published_facts = lru_cache(maxsize=64)(published.published_facts)
@@ -32,23 +29,22 @@ published_facts = lru_cache(maxsize=64)(published.published_facts)
 
 def says_published(facts: PublishedFacts) -> str:
     """Between which published models this one stands."""
-    if facts.same:
-        text = _("Your model has exactly as many parameters as {title}.")
-        return text.format(title=_(facts.same.title))
-    if facts.below and facts.above:
-        text = _("Your model, with {own:,} parameters, lies between {below} and {above}.")
-        ends = {"below": _(facts.below.title), "above": _(facts.above.title)}
-        return text.format(own=facts.own, **ends)
     text = _(
-        "Your model, with {own:,} parameters, is {times} times as large as {title}, the "
+        "Your model, with {own:,} parameters, is {ratio:.2g} times as large as {title}, the "
         "smallest here."
     )
-    if facts.below:
+    if facts.same:
+        text = _("Your model has exactly as many parameters as {same}.")
+    elif facts.below and facts.above:
+        text = _("Your model, with {own:,} parameters, lies between {below} and {above}.")
+    elif facts.below:
         text = _(
-            "Your model, with {own:,} parameters, is {times} times as large as {title}, the "
+            "Your model, with {own:,} parameters, is {ratio:.2g} times as large as {title}, the "
             "largest here."
         )
-    return text.format(own=facts.own, times=f"{facts.ratio:.2g}", title=_(facts.nearest.title))
+    ends = {"same": facts.same, "below": facts.below, "above": facts.above}
+    titles = {name: _(each.title) for name, each in ends.items() if each}
+    return fill(text, facts, title=_(facts.nearest.title), **titles)
 
 
 def draw_published(facts: PublishedFacts, *, _: Translate) -> Picture:
@@ -57,10 +53,11 @@ def draw_published(facts: PublishedFacts, *, _: Translate) -> Picture:
     return published_models_picture.dots(facts, names, _=_)
 
 
-def draw_some(facts: PublishedFacts, *, _: Translate) -> Picture:
-    """Every third of them, the largest and the reader's among these: what has room in a class."""
-    step = -(-len(facts.models) // MOST_IN_CLASS)
-    return draw_published(replace(facts, models=facts.models[::-step][::-1]), _=_)
+def drawn_facts(config: ModelConfig, is_in_class: bool) -> PublishedFacts:
+    """What has room in a class: every third of them, the largest and the reader's among these."""
+    facts = published_facts(config)
+    step = -(-len(facts.models) // MOST_IN_CLASS) if is_in_class else 1
+    return replace(facts, models=facts.models[::-step][::-1])
 
 
 def published_rows(facts: PublishedFacts) -> pd.DataFrame:
@@ -80,9 +77,9 @@ def published_rows(facts: PublishedFacts) -> pd.DataFrame:
     )
 
 
-def published_choice(facts: PublishedFacts) -> None:
+def published_choice(config: ModelConfig) -> None:
     """Take a published model as the one that all pages show."""
-    titles = {each.name: _(each.title) for each in facts.models}
+    titles = {each.name: _(each.title) for each in published_facts(config).models}
     with st.container(horizontal=True, vertical_alignment="bottom", key="published_choice"):
         chosen = st.selectbox(
             _("Use a published model"),
@@ -106,31 +103,27 @@ def take(customdata: list[Any]) -> None:
         link.redraw_everything()
 
 
-@section
-def what_others_have(run: Run) -> None:
-    """A dot per model, the table with sources; a click takes the model."""
-    with explained(("published_models",), (count_parameters, Preset), key="published_story"):
-        say(says_published, run.config, facts=published_facts)
-    show(
-        draw_some if present.is_on() else draw_published,
-        run.config,
-        facts=published_facts,
-        key="published",
-        on_click=take,
-        room=490,
-    )
-    facts = published_facts(run.config)
-    with present.aside():
-        published_choice(facts)
-    with details(_("Table with sources"), icon=":material/table:"):
-        counts = [_("parameters"), _("active per token")]
-        show_table(published_rows(facts), key="published_table", counts=counts)
-    note(
-        _(
-            "Counted by formula; where a model's weights are published, tests check the "
-            "count against those weights and against transformers. BERT and BART are counted "
-            "without a language-modeling head, BERT with its pooler. Fixed position tables "
-            "(sinusoidal, as in Marian) are not learned and not counted. Vaswani et al. 2017 "
-            "state 65 and 213 million parameters, with a vocabulary of about 37,000 tokens."
-        )
-    )
+PANEL = Panel(
+    "published",
+    N_("How large are other models?"),
+    fields=("n_layers", "d_model", "n_kv_heads", "d_ff"),
+    concepts=("published_models",),
+    code=(count_parameters, Preset),
+    at=lambda run: (run.config, present.is_on()),
+    facts=published_facts,
+    shows=(
+        Say(says_published),
+        Matrix(draw_published, "published", click=take, room=490, facts=drawn_facts),
+        Controls(published_choice),
+        Details(N_("Table with sources"), Table(published_rows, "published_models", counts=(1, 2))),
+        Note(
+            N_(
+                "Counted by formula; where a model's weights are published, tests check the "
+                "count against those weights and against transformers. BERT and BART are counted "
+                "without a language-modeling head, BERT with its pooler. Fixed position tables "
+                "(sinusoidal, as in Marian) are not learned and not counted. Vaswani et al. 2017 "
+                "state 65 and 213 million parameters, with a vocabulary of about 37,000 tokens."
+            )
+        ),
+    ),
+)

@@ -14,7 +14,7 @@ from blocks.cost.units import bytes_text
 from blocks.inspection import weight_values as measures
 from blocks.inspection.weight_values import N_BINS, ValueFacts, WeightValues, values_by_kind
 from blocks.model import devices
-from blocks.model.faults import ConfigError
+from blocks.model.faults import N_, ConfigError
 from blocks.model.models import parameter_names
 from blocks.observe.run import Run
 from blocks.weights.model_file import Card, read_model_file
@@ -24,10 +24,12 @@ from pages.ui import cached, link, terms
 from pages.ui.brought import whose_weights
 from pages.ui.chart import show, show_now
 from pages.ui.controls import switch
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.frame import must_have, section
 from pages.ui.language import _, literal, say_fault, sentences
 from pages.ui.numbers import percent
+from pages.ui.parts import File, Matrix
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.tables import show_table
@@ -212,15 +214,15 @@ def _read(name: str, raw: bytes) -> WeightsFile:
     return WeightsFile(name, file.config, file.card, values_by_kind(weights))
 
 
-def how_values_are_spread(run: Run) -> None:
-    """Those of the model, and those of a file that is brought."""
-    how_they_are_spread(run)
-    those_of_a_file()
-
-
 def shown_values(run: Run) -> tuple[Run, bool]:
     """The run, and whether the reader asks to build a large one."""
     return run, link.value("spread_of_weights")
+
+
+def shown_if_built(run: Run) -> tuple[Run, bool] | None:
+    """The same; None where its weights are not looked at."""
+    shown = shown_values(run)
+    return shown if is_shown(*shown) else None
 
 
 @section
@@ -260,3 +262,24 @@ def those_of_a_file() -> None:
     st.info(says_file(file), icon=":material/description:")
     show_now(draw_spread(file.values, _=_), key="file_values")
     moments_table(file.values, key="file_moment_table")
+
+
+def how_values_are_spread(run: Run) -> None:
+    """Those of the model, and those of a file that is brought."""
+    how_they_are_spread(run)
+    those_of_a_file()
+
+
+PANEL = Panel(
+    "values",
+    N_("How are weights distributed?"),
+    how_values_are_spread,
+    fields=("initialization", "n_layers", "seed"),
+    at=shown_if_built,
+    facts=value_facts,
+    shows=(
+        File(lambda facts: facts.values.moments, "weight_values"),
+        File(lambda facts: facts.values.bins, "weight_bins"),
+        Matrix(draw_values, "weight_values"),
+    ),
+)
