@@ -5,11 +5,10 @@ import pages.ui.entrance  # noqa: F401
 import streamlit as st
 
 from blocks.model.faults import N_
-from pages.panels.efficiency import score_text
+from pages.panels.efficiency import columns, score_text
 from pages.panels.efficiency.activations import what_activations_lose
 from pages.panels.efficiency.blame import what_is_to_blame
 from pages.panels.efficiency.cache import how_few_bits_a_key
-from pages.panels.efficiency.columns import what_makes_up_for_errors
 from pages.panels.efficiency.deletion import which_layers_can_go
 from pages.panels.efficiency.distillation import what_a_teacher_adds
 from pages.panels.efficiency.frontier import how_small
@@ -53,7 +52,7 @@ def body() -> None:
 PANELS = (
     Panel("frontier", N_("How small?"), how_small),
     Panel("rounding", N_("What is lost in rounding?"), what_rounding_loses, grid_controls),
-    Panel("columns", N_("What do GPTQ and AWQ do?"), what_makes_up_for_errors, grid_controls),
+    columns.PANEL,
     Panel("blame", N_("Which matrix is to blame?"), what_is_to_blame, grid_controls),
     Panel("activations", N_("And activations?"), what_activations_lose),
     Panel("int8", N_("Is int8 faster here?"), is_int8_faster),

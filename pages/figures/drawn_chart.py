@@ -55,7 +55,7 @@ def drawn(chart: Chart) -> Picture:
         ],
         annotations=[
             *map(_words, chart.words),
-            *(_level_name(each, chart.y_axes[0]) for each in chart.levels if each.name),
+            *(_level_name(each, chart) for each in chart.levels if each.name),
         ],
     )
 
@@ -68,7 +68,8 @@ def _called(letter: str, i: int, more: str = "") -> str:
 def _room(chart: Chart) -> dict[str, Any]:
     """Height, margins and the place of the legend."""
     names = [each for each in chart.series if each.look.name and each.in_legend]
-    above = ABOVE if any(note.x is not None for note in chart.words) else 0
+    noted = [*chart.words, *(each for each in chart.levels if each.name)]
+    above = ABOVE if any(each.x is not None for each in noted) else 0
     above += LEGEND_ROW if len(names) > SHORT_LEGEND else 0
     x = chart.x_axes[0]
     below = label_room(x.tokens) if x.tokens else BELOW if x.title else EDGE
@@ -268,9 +269,12 @@ def _level(level: Level) -> dict[str, Any]:
     return marks.level(level.y or 0.0, line=line)
 
 
-def _level_name(level: Level, axis: Axis) -> dict[str, Any]:
-    assert level.y is not None
-    return marks.level_name(math.log10(level.y) if axis.is_log else level.y, plain(level.name))
+def _level_name(level: Level, chart: Chart) -> dict[str, Any]:
+    """At its left end, or above an upright one."""
+    axis = (chart.x_axes if level.y is None else chart.y_axes)[0]
+    value = float(level.x or 0) if level.y is None else level.y
+    place, name = math.log10(value) if axis.is_log else value, plain(level.name)
+    return _words(Words(name, place)) if level.y is None else marks.level_name(place, name)
 
 
 def _words(note: Words) -> dict[str, Any]:

@@ -10,18 +10,20 @@ from blocks.cost.parameters import count_parameters
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture, TokenMixer
 from blocks.observe.run import Run
-from pages.figures.theme import Picture, Translate
-from pages.panels import parameter_table_picture
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Look, bars
+from pages.figures.theme import plain
 from pages.ui import cached, explain, terms
 from pages.ui.chart import columns, show
 from pages.ui.declared import Panel
 from pages.ui.explain import explained
 from pages.ui.language import _
-from pages.ui.parts import File, Matrix, the_values
+from pages.ui.parts import File, Shown, the_values
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
 Note = Callable[[Run], str]
+ROW = 34  # pixels of a bar
 
 
 def part_facts(run: Run, of_one_block: bool) -> CountFacts:
@@ -95,9 +97,28 @@ def says_heads(run: Run) -> str:
     return text.format(d_head=config.d_head, d_model=config.d_model, **sizes)
 
 
-def draw_parts(facts: CountFacts, *, _: Translate) -> Picture:
-    """A bar per part."""
-    return parameter_table_picture.part_bars(facts, [terms.part(p.name) for p in facts.parts], _=_)
+def part_bars(facts: CountFacts) -> Chart:
+    """A bar for each part with its count and share; even the smallest is seen."""
+    parts = facts.parts
+    return Chart(
+        _("Parameters by part"),
+        [
+            {**vars(part), "size": float(part.count), "share": facts.share(part.count)}
+            for part in parts
+        ],
+        Axis(_("parameters"), (0, 1.5 * max((float(part.count) for part in parts), default=1.0))),
+        Axis(names=[plain(terms.part(part.name)) for part in parts]),
+        [
+            bars(
+                "size",
+                Look(color=[palette.KIND_COLORS[part.kind] for part in parts]),
+                text="{count:,} · {share:.1%}",
+            )
+        ],
+        hover="<b>{y}</b><br>{formula} = {x:,}",
+        click=("formula",),
+        tall=46 + ROW * len(parts),
+    )
 
 
 def part_table(facts: CountFacts) -> None:
@@ -122,7 +143,7 @@ def what_it_is_made_of(of_one_block: bool, note: Note | None, run: Run) -> None:
         total(facts, where)
     left, right = columns([5, 6])
     with left:
-        show(draw_parts, run, of_one_block, facts=part_facts, key="parameter_bars")
+        show(part_bars, run, of_one_block, facts=part_facts, key="parameter_bars")
     with right:
         part_table(facts)
     say(says_heads, run)
@@ -142,6 +163,6 @@ def parameters(*fields: str, of_one_block: bool = False, note: Note | None = Non
         facts=part_facts,
         shows=(
             File(part_counts, "parameters", facts=the_values),
-            Matrix(draw_parts, "parameter_bars"),
+            Shown(part_bars, "parameter_bars"),
         ),
     )

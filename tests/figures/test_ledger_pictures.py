@@ -12,6 +12,7 @@ from blocks.weights.ledger import Entry, Ledger, State
 from blocks.weights.mxfp4 import EXPONENTS
 from blocks.weights.operations import SIDE_BY_SIDE, Operation
 from pages.figures.described import described
+from pages.figures.drawn_chart import drawn
 from pages.panels.parameters.conversion import NAMES
 from pages.panels.parameters.conversion_picture import Labelled, candidates, undone
 from pages.panels.parameters.file_ledger_picture import COLORS, draw_ledger
@@ -51,9 +52,10 @@ def test_the_fault_that_explains_it_stands_out():
     found = Diagnosis(0.3, {OFFSET: 0.2, EPS: 0.0}, EPS)
     table = pd.DataFrame({"token_id": [1, 2], "sound": [0.7, 0.1], "faulty": [0.2, 0.6]})
     facts = FaultFacts(EPS, ((1,), (2,)), table, 1.0, found, None)
-    dots, line = checked(undone(facts, NAMES, _=same)).data
+    picture = checked(drawn(undone(facts, NAMES, _=same)))
+    (dots,) = picture.data
     assert [*dots.x] == [1e-12, 0.2] and dots.marker.color[0] != dots.marker.color[1]
-    assert set(line.x) == {0.3}
-    sound, faulty = checked(candidates(Labelled(facts, ("a", "<b>")), _=same)).data
+    assert picture.layout.shapes[0].x0 == 0.3
+    sound, faulty = checked(drawn(candidates(Labelled(facts, ("a", "<b>")), _=same))).data
     assert [*sound.x] == [0.7, 0.1] and [*faulty.x] == [0.2, 0.6]
-    assert sound.customdata[1] == "&lt;b&gt;"
+    assert list(sound.customdata[1]) == ["&lt;b&gt;"]

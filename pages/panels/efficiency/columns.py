@@ -9,24 +9,20 @@ from blocks.efficiency import column_facts as facts_of
 from blocks.efficiency import rounding
 from blocks.efficiency.column_facts import ColumnFacts
 from blocks.efficiency.quantization import Quantization
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
 from pages.panels.efficiency import columns_picture, score_text
 from pages.panels.efficiency.matrix_map_picture import matrix_name
-from pages.panels.efficiency.rounding import chosen
+from pages.panels.efficiency.rounding import chosen, grid_controls
 from pages.ui import link, starts
-from pages.ui.chart import columns, show
 from pages.ui.controls import pick, slide
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.frame import section
-from pages.ui.language import _, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import say
+from pages.ui.declared import Panel
+from pages.ui.language import _, fill, sentences
+from pages.ui.parts import Beside, Controls, File, Matrix, Note, Say, Shown
 
 PLOT = 240
-CODE = (rounding.gptq_so_far, rounding.gptq, rounding.awq)
 
 
 @lru_cache(maxsize=32)
@@ -39,25 +35,18 @@ def says_columns(facts: ColumnFacts) -> str:
     """How wrong the products of the matrix are in the end, by each of the three."""
     text = _(
         "With weights rounded to nearest, the output of {matrix} has an error of "
-        "**{nearest}**. GPTQ rounds one column at a time and adjusts the remaining columns "
-        "to compensate: **{gptq}**."
+        "**{nearest:percent}**. GPTQ rounds one column at a time and adjusts the remaining columns "
+        "to compensate: **{gptq:percent}**."
     )
-    said = text.format(
-        matrix=matrix_name(facts.matrix, _),
-        nearest=percent(facts.nearest[-1]),
-        gptq=percent(facts.gptq[-1]),
-    )
-    return sentences(said, _says_awq(facts))
-
-
-def _says_awq(facts: ColumnFacts) -> str:
-    if not facts.best_exponent:
-        return _("AWQ finds no scale here that beats rounding to nearest.")
-    text = _(
-        "AWQ gives the weights that multiply large inputs a finer grid (α = "
-        "{exponent:g}): **{awq}**."
-    )
-    return text.format(exponent=facts.best_exponent, awq=percent(min(facts.awq)))
+    awq = _("AWQ finds no scale here that beats rounding to nearest.")
+    if facts.best_exponent:
+        awq = _(
+            "AWQ gives the weights that multiply large inputs a finer grid (α = "
+            "{best_exponent:g}): **{awq:percent}**."
+        )
+    ends = {"nearest": facts.nearest[-1], "gptq": facts.gptq[-1]}
+    said = fill(text, matrix=matrix_name(facts.matrix, _), **ends)
+    return sentences(said, fill(awq, facts, awq=min(facts.awq)))
 
 
 def column_table(facts: ColumnFacts) -> pd.DataFrame:
@@ -113,40 +102,54 @@ def _wrong() -> Axis:
     return Axis(title, from_0=True, is_share=True, n_decimals=1)
 
 
-@section
-def what_makes_up_for_errors(run: Run) -> None:
-    """A matrix, and how far it is rounded; what has moved, and how wrong its products are."""
-    place = explained(("quantization",), CODE, key="columns")
+def of_a_matrix(run: Run) -> tuple[str, Quantization, str, int]:
+    """The model that is rounded, how, which of its matrices, and how many columns of it."""
     how = chosen(run).quantization or Quantization()
-    place_in_it = link.value("rounded_matrix"), link.value("rounded_columns")
-    at = score_text.measured(run), how, *place_in_it
-    with place, st.spinner(_("Reading the calibration text …")):
-        facts = column_facts(*at)
-    with place:
-        say(says_columns, *at, facts=column_facts)
+    return (
+        score_text.measured(run),
+        how,
+        link.value("rounded_matrix"),
+        link.value("rounded_columns"),
+    )
+
+
+def controls(weights: str, how: Quantization, matrix: str, n_rounded: int) -> None:
+    """Which matrix, and how far it is rounded."""
+    with st.spinner(_("Reading the calibration text …")):
+        facts = column_facts(weights, how, matrix, n_rounded)
     left, right = st.columns(2)
     with left:
-        names = {name: matrix_name(name, _) for name in facts.matrices}
         pick(
             "rounded_matrix",
             _("Matrix"),
             facts.matrices,
-            label_of=names.__getitem__,
+            label_of=lambda name: matrix_name(name, _),
             shown=facts.matrix,
             place="_columns",
         )
     with right:
         slide("rounded_columns", _("columns rounded"), facts.columns, facts.n_rounded)
-    show(columns_picture.change, *at, facts=column_facts, key="column_change")
-    left, right = columns(2)
-    with left:
-        show(errors, *at, facts=column_facts, key="column_errors")
-    with right:
-        show(exponents, *at, facts=column_facts, key="awq_exponents")
-    note(
-        _(
-            "The error is the squared error of the matrix's output on the calibration "
-            "text, relative to the squared output."
-        )
-    )
-    download("columns.csv", lambda: column_table(facts).to_csv(index=False), "text/csv")
+
+
+PANEL = Panel(
+    "columns",
+    N_("What do GPTQ and AWQ do?"),
+    choices=grid_controls,
+    concepts=("quantization",),
+    code=(rounding.gptq_so_far, rounding.gptq, rounding.awq),
+    at=of_a_matrix,
+    facts=column_facts,
+    shows=(
+        Controls(controls, is_aside=False),
+        Say(says_columns),
+        Matrix(columns_picture.change, "column_change"),
+        Beside(Shown(errors, "column_errors"), Shown(exponents, "awq_exponents")),
+        Note(
+            N_(
+                "The error is the squared error of the matrix's output on the calibration "
+                "text, relative to the squared output."
+            )
+        ),
+        File(column_table, "columns"),
+    ),
+)

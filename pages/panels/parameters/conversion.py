@@ -15,7 +15,8 @@ from blocks.text.bpe import MASK
 from blocks.weights import conversion_faults, doctor
 from blocks.weights.conversion_faults import ConversionFault, Loaded, possible_faults
 from blocks.weights.doctor import Text
-from pages.figures.theme import Picture, Translate
+from pages.figures.chart import Chart
+from pages.figures.theme import Translate
 from pages.panels.parameters import conversion_picture
 from pages.panels.parameters.conversion_picture import Labelled
 from pages.ui import brought, cached, link, starts, tokens
@@ -117,12 +118,12 @@ def labelled_facts(vocabulary: str, case: Case) -> Labelled:
     return Labelled(facts, tuple(tokens.label_of(reader, each) for each in ids))
 
 
-def draw_candidates(found: Labelled, *, _: Translate) -> Picture:
+def draw_candidates(found: Labelled, *, _: Translate) -> Chart:
     """The next token, sound and with the fault."""
     return conversion_picture.candidates(found, _=_)
 
 
-def draw_undone(facts: FaultFacts, *, _: Translate) -> Picture:
+def draw_undone(facts: FaultFacts, *, _: Translate) -> Chart:
     """What is left where each fault is undone."""
     names = {fault: _(text) for fault, text in NAMES.items()}
     return conversion_picture.undone(facts, names, _=_)
