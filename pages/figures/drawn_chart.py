@@ -68,8 +68,8 @@ def _called(letter: str, i: int, more: str = "") -> str:
 def _room(chart: Chart) -> dict[str, Any]:
     """Height, margins and the place of the legend."""
     names = [each for each in chart.series if each.look.name and each.in_legend]
-    noted = [*chart.words, *(each for each in chart.levels if each.name)]
-    above = ABOVE if any(each.x is not None for each in noted) else 0
+    noted = [*(each.x for each in chart.words), *(each.x for each in chart.levels if each.name)]
+    above = 0 if set(noted) <= {None} else ABOVE
     above += LEGEND_ROW if len(names) > SHORT_LEGEND else 0
     x = chart.x_axes[0]
     below = label_room(x.tokens) if x.tokens else BELOW if x.title else EDGE

@@ -357,7 +357,7 @@ OF_GPT = each_is_some(
 )
 OF_BLOCK = each_is_some("flow_table head_table spread token_values")
 OF_ENCODER = each_is_some("candidates guess_table head_table layer_table")
-COMMON = {"parameters.csv": parameters}
+COMMON = {"parameters.csv": parameters, "parameter_bars.csv": some}
 CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
     "pages/attention.py": {
         **OF_ATTENTION,
@@ -413,7 +413,8 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         "published_models.csv": published_models,
         "weight_values.csv": weight_values,
         "weight_bins.csv": weight_bins,
-        **COMMON,
+        "parameters.csv": parameters,
+        **each_is_some("idea_costs idea_losses ideas_table"),
     },
     "pages/seq2seq.py": {
         "search.csv": search,

@@ -38,15 +38,19 @@ def says_columns(facts: ColumnFacts) -> str:
         "**{nearest:percent}**. GPTQ rounds one column at a time and adjusts the remaining columns "
         "to compensate: **{gptq:percent}**."
     )
-    awq = _("AWQ finds no scale here that beats rounding to nearest.")
+    ends = {"nearest": facts.nearest[-1], "gptq": facts.gptq[-1]}
+    said = fill(text, matrix=matrix_name(facts.matrix, _), **ends)
+    return sentences(said, _says_awq(facts))
+
+
+def _says_awq(facts: ColumnFacts) -> str:
+    text = _("AWQ finds no scale here that beats rounding to nearest.")
     if facts.best_exponent:
-        awq = _(
+        text = _(
             "AWQ gives the weights that multiply large inputs a finer grid (α = "
             "{best_exponent:g}): **{awq:percent}**."
         )
-    ends = {"nearest": facts.nearest[-1], "gptq": facts.gptq[-1]}
-    said = fill(text, matrix=matrix_name(facts.matrix, _), **ends)
-    return sentences(said, fill(awq, facts, awq=min(facts.awq)))
+    return fill(text, facts, awq=min(facts.awq))
 
 
 def column_table(facts: ColumnFacts) -> pd.DataFrame:
