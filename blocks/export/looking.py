@@ -50,7 +50,7 @@ def lens(options: argparse.Namespace, model: Opened) -> None:
 def _reads_text(options: argparse.Namespace, model: Opened) -> tuple[Encoder, torch.Tensor]:
     built = model.build(options)
     if not isinstance(built, Encoder):
-        text = N_("Only an encoder or a GPT can be looked into here: choose another model")
+        text = N_("Only an encoder or a GPT can be examined here: choose another model")
         raise ConfigError([Fault(text)])
     return built, torch.tensor([ids_of(options, model)], device=options.device)
 

@@ -117,7 +117,7 @@ def _budget_controls(budget: Budget) -> None:
         with amount:
             typed(amount_field(budget.kind), _amount_label(budget.kind), budget.amount)
         if budget.kind is BudgetKind.MONEY:
-            typed("device_price", _("Price of one device-hour, in the same money"), budget.price)
+            typed("device_price", _("Price of one device-hour, in the same currency"), budget.price)
         pick("scaling_law", _("Scaling law"), LAWS, label_of=lambda name: LAWS[name].title)
         choose(
             "shape_attention",

@@ -139,9 +139,10 @@ def _size_text(facts: ShapeFacts) -> str:
 def says_front(facts: FrontFacts) -> str:
     """What use in the end makes of the best size."""
     text = _(
-        "Without use, {n} parameters are best (loss {loss:.3f}). If {served} tokens are read or "
-        "written afterwards, at 2·N FLOPs each, the same total of {total} is better spent on {m} "
-        "parameters, trained on {tokens} tokens (loss {less:.3f})."
+        "If the model were never used, {n} parameters would be best (loss {loss:.3f}). If "
+        "{served} tokens are read or written afterwards, at 2·N FLOPs each, the same total of"
+        " {total} is better spent on {m} parameters, trained on {tokens} tokens (loss "
+        "{less:.3f})."
     )
     best, start = facts.best, facts.start
     return text.format(
@@ -241,7 +242,8 @@ def says_batch(facts: ShapeFacts) -> str:
     if facts.loss is None:
         return text
     more = _(
-        "By Kaplan et al. 2020 (equation 1.4) batches beyond {critical} tokens save few updates."
+        "According to Kaplan et al. 2020 (equation 1.4), batches larger than {critical} "
+        "tokens save few updates."
     )
     return sentences(text, more.format(critical=tokens(round(critical_batch(facts.loss.value)))))
 

@@ -50,7 +50,7 @@ TWO_PARTS = N_(
     "{straight}), one through the part that read it ({through})."
 )
 WRITTEN = N_(
-    "A sum hands its gradient on unchanged, to the stream and to the part that wrote into it."
+    "A sum passes its gradient on unchanged, both to the stream and to the part that wrote into it."
 )
 SIZE = N_("The gradient at “{token}” has an RMS (root mean square) of {size}.")
 WRITES = {MoveKind.JOIN, MoveKind.ATTEND, MoveKind.CARRY, MoveKind.NARROW, MoveKind.FEED}

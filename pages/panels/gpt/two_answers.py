@@ -43,12 +43,16 @@ LABELS = {
 OF_HEADS = {
     "direct": N_("What each head adds to the logit difference"),
     "ablation": N_("How far the logit difference falls without each head"),
-    "patching": N_("How far it falls with each head's output from the other text"),
+    "patching": N_(
+        "How far the logit difference falls with each head's output from the other text"
+    ),
 }
 OF_PARTS = {
-    "direct": N_("What each sublayer adds"),
-    "ablation": N_("How far it falls without each sublayer"),
-    "patching": N_("How far it falls with each sublayer's output from the other text"),
+    "direct": N_("What each sublayer adds to the logit difference"),
+    "ablation": N_("How far the logit difference falls without each sublayer"),
+    "patching": N_(
+        "How far the logit difference falls with each sublayer's output from the other text"
+    ),
 }
 
 

@@ -70,15 +70,19 @@ WHY = {
         "computed, not learned."
     ),
     "learned_positions": N_("d_model more parameters for each of the max_seq_len positions."),
-    "no_biases": N_("One fewer parameter per output of each projection: negligible."),
-    "biases": N_("One more parameter per output of each projection: negligible."),
+    "no_biases": N_("One parameter fewer per output of each projection, which is negligible."),
+    "biases": N_("One parameter more per output of each projection, which is negligible."),
     "layernorm": N_("There is a shift as well as a scale, with d_model more parameters per norm."),
     "rmsnorm": N_("There is only a scale and no shift, so each norm has d_model fewer parameters."),
     "no_norms": N_(
         "All scales and shifts are gone; they are few in number but important for training."
     ),
-    "norms": N_("A scale and a shift per norm, d_model parameters each: negligible."),
-    "plain": N_("gate_proj is gone: a third of the feed-forward layer's matrix parameters."),
+    "norms": N_(
+        "Each norm has a scale and a shift of d_model parameters each, a negligible number."
+    ),
+    "plain": N_(
+        "gate_proj is gone, and with it a third of the feed-forward layer's matrix parameters."
+    ),
     "gated": N_("gate_proj is added: the layer's matrices grow by half."),
     "gated_narrower": N_(
         "Three matrices of two thirds the size: as many parameters as before (Shazeer 2020)."

@@ -161,7 +161,7 @@ def says_text(facts: LossFacts) -> str:
 
 def says_windows(facts: LossFacts, is_shipped: bool) -> str:
     """Which text it was, and how far it reaches."""
-    text = _("Windows of {length} tokens, each beginning further on in the text: {n}.")
+    text = _("Windows of {length} tokens, each starting later in the text, are used: {n} of them.")
     if is_shipped:
         text = _(
             "The sidebar's text has fewer than {least} tokens, so a text that ships with "
