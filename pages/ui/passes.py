@@ -3,7 +3,7 @@
 from blocks.observe.interventions import heads_of
 from blocks.observe.run import Run
 from blocks.observe.sweep import n_passes
-from pages.figures.units import long_duration
+from pages.figures.units import HOUR, long_duration
 from pages.ui import cached
 from pages.ui.language import _
 
@@ -30,5 +30,6 @@ def says_each_part(run: Run) -> str:
 
 
 def about(seconds: float) -> str:
-    """An estimate, in two digits."""
-    return long_duration(float(f"{seconds:.2g}"), _=_)
+    """An estimate, in two digits of what it is told in."""
+    unit = HOUR if seconds >= HOUR else 1
+    return long_duration(unit * float(f"{seconds / unit:.2g}"), _=_)
