@@ -49,7 +49,7 @@ def holdings(config: ModelConfig, setup: Setup) -> tuple[Holding, ...]:
     Tables stand before the first layer, the output matrix after the last; tied, both have it.
     """
     n = setup.serves_as.pipeline
-    stages = (_holding(config, setup, stage, n) for stage in _telling_stages(config, n))
+    stages = (stage_holding(config, setup, stage, n) for stage in _telling_stages(config, n))
     return tuple(dict.fromkeys(stages))
 
 
@@ -68,11 +68,13 @@ def span(n_layers: int, stage: int, n_stages: int) -> Span:
     return first, first + size + (stage < more)
 
 
-def _holding(config: ModelConfig, setup: Setup, stage: int, n: int) -> Holding:
+def stage_holding(config: ModelConfig, setup: Setup, stage: int, n: int) -> Holding:
+    """What each device of a stage holds, of n stages."""
     n_layers = config.n_decoder_layers or config.n_layers
     is_last = stage == n - 1
     weights = round(sum(n_bytes for _part, n_bytes in held_parts(config, setup, stage, n)))
-    if n > 1 and is_last and config.vocabulary.tie_embeddings:
+    is_tied = config.vocabulary.tie_embeddings and config.architecture.reads_tokens
+    if n > 1 and is_last and is_tied:
         table = config.d_model * setup.serves_as.share(config.vocab_size)
         weights += table * setup.itemsize
     return Holding(weights, *_kept(config, setup, span(n_layers, stage, n)), is_last)

@@ -3,20 +3,25 @@
 import dataclasses
 
 import pytest
+from drawn_configs import drawn
 from toy import toy
 
 from blocks.cost.fit import cache_bytes, inference_need
 from blocks.cost.flops import Pass, count_flops, n_seen
 from blocks.cost.hardware import HARDWARE
+from blocks.cost.held import stage_holding
 from blocks.cost.need import need
+from blocks.cost.parameters import total_parameters
+from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.cost.served_facts import Serving
-from blocks.cost.serving import Bound, touched_share
+from blocks.cost.serving import Bound, Work, load, served, touched_share
 from blocks.cost.setup import CacheFormat, Layout, Setup, WeightFormat
 from blocks.cost.speed import Speculation, reading, writing
 from blocks.cost.step import Shape
 from blocks.export.recipe import need_recipe, speed_recipe
 from blocks.model.config import ModelConfig
 from blocks.model.faults import ConfigError
+from blocks.model.kinds import Architecture
 from blocks.model.presets import PUBLISHED_TABLE
 
 GIB = 2**30
@@ -89,11 +94,14 @@ def test_int4_counts_its_scales_as_published_files_have_them():
 
 
 def test_gpt_oss_20b_in_mxfp4_is_as_large_as_its_published_file():
-    """12.8 GiB (OpenAI 2025, table 1): experts in 4.25 bits, all else in 16."""
+    """12.8 GiB, the larger 60.8 (OpenAI 2025, table 1): experts in 4.25 bits, the rest in 16."""
     matrices = 24 * 32 * 3 * 2880 * 2880
     n_bytes = matrices * 4.25 / 8 + 2 * (20_914_757_184 - matrices)
     assert held("gpt-oss-20b", setup("mxfp4"))[0] == pytest.approx(n_bytes, rel=1e-9)
     assert held("gpt-oss-20b", setup("mxfp4"))[0] / GIB == pytest.approx(12.8, abs=0.05)
+    larger = published("gpt-oss-20b").replace(n_layers=36, n_experts=128)  # gpt-oss-120b
+    found = inference_need(larger, setup("mxfp4"), batch=1, n=1)
+    assert found.weights / GIB == pytest.approx(60.8, abs=0.05)
 
 
 def test_mixtral_on_two_devices_by_matrices_or_by_whole_experts():
@@ -212,24 +220,15 @@ def test_a_draft_brings_what_leviathan_says():
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "n_devices", "measured", "gb_a_second"),
-    [
-        ("llama-7b", "bfloat16", 1, 104.9, 1397.31),
-        ("llama-7b", "int8", 1, 155.58, 1069.20),
-        ("llama-7b", "int4", 1, 196.80, 862.69),
-    ],
+    ("kind", "measured", "gb_a_second"),
+    [("bfloat16", 104.9, 1397.31), ("int8", 155.58, 1069.20), ("int4", 196.80, 862.69)],
 )
 def test_measured_speeds_stay_below_the_bound_and_read_as_many_bytes(
-    name: str, kind: str, n_devices: int, measured: float, gb_a_second: float
+    kind: str, measured: float, gb_a_second: float
 ):
     """gpt-fast (PyTorch 2023, README): Llama 2 7B on an A100 80GB; groups of 32 with 32 bits."""
-    own = Setup(
-        weight_format=WeightFormat(kind),
-        group_size=32,
-        group_bits=32,
-        layout=Layout(tensor=n_devices),
-    )
-    bound = writing(published(name), own, Shape(200, 1), "a100-sxm-80gb")
+    own = Setup(weight_format=WeightFormat(kind), group_size=32, group_bits=32)
+    bound = writing(published("llama-7b"), own, Shape(200, 1), "a100-sxm-80gb")
     assert 0.4 < measured / bound.per_user < 0.75
     assert bound.pace.weights * 2039 * measured == pytest.approx(gb_a_second, rel=0.03)
 
@@ -298,3 +297,18 @@ def test_a_format_may_be_named_and_a_slip_gets_the_nearest():
     assert Setup(weight_format="fp8") == Setup(weight_format=WeightFormat.FP8)
     with pytest.raises(ConfigError, match="int4"):
         Setup(weight_format="int5")
+
+
+def test_stages_together_hold_a_model_once_and_a_step_computes_what_is_counted():
+    """Whatever the model: the parts of `count_parameters`, and the products of `operations`."""
+    for seed in range(60):
+        config = drawn(seed)
+        tied = config.vocabulary.tie_embeddings and config.architecture.reads_tokens
+        twice = 2 * config.d_model * config.vocab_size * tied
+        for n in {1, min(2, config.n_layers)}:
+            stages = [stage_holding(config, Setup(), i, n).weights for i in range(n)]
+            assert sum(stages) == 2 * total_parameters(config) + twice * (n > 1), seed
+        if config.architecture is Architecture.GPT:
+            found = load(config, Setup(), served(config, Setup()), Work(3, 1, 40)).flops
+            counted = total_flops(operations(config, PassKind.DECODE, n=40, batch=3))
+            assert found == pytest.approx(counted, rel=1e-12), seed
