@@ -162,8 +162,9 @@ def bound_facts(serving: Serving) -> BoundFacts | None:
     if step is None or prompt is None:
         return None
     curve = pd.DataFrame([_row(serving, batch, sheet) for batch in _batches(serving)])
-    texts = -(-serving.batch // setup.serves_as.data)
-    touched = touched_share(config, texts * setup.serves_as.replicas_of_experts)
+    layout = setup.serves_as
+    meeting = layout.texts(serving.batch) * layout.replicas_of_experts
+    touched = touched_share(config, min(serving.batch, meeting))
     waits = curve["batch"][curve["bound"] == Bound.ARITHMETIC]
     return BoundFacts(
         serving,

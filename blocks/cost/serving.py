@@ -69,12 +69,14 @@ class Work(NamedTuple):
     """Tokens of one pass: new ones of each text, and as many as they meet, themselves among them.
 
     `is_prompt`: they are read, and the vocabulary is scored after the last of them alone.
+    `meeting`: texts that meet at an expert, those of other replicas too (0: none of others).
     """
 
     texts: int
     n_new: int
     n_keys: int
     is_prompt: bool = False
+    meeting: int = 0
 
 
 class Load(NamedTuple):
@@ -177,7 +179,7 @@ def load(config: ModelConfig, setup: Setup, own: Served, work: Work) -> Load:
     if window:
         pairs += n_seen(work.n_new, work.n_keys, window) * rates.per_local_pair
     n_logits = 1 if work.is_prompt else work.n_new
-    touched = touched_share(config, rows * setup.serves_as.replicas_of_experts)
+    touched = touched_share(config, (work.meeting or work.texts) * work.n_new)
     return Load(
         weights=own.weights + own.routed * touched,
         cache=own.holding.cache(work.texts, work.n_keys),

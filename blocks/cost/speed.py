@@ -73,8 +73,10 @@ def writing(
     own, sheet = served(config, setup), sheet_of(device)
     texts = _texts_at_once(setup, shape.batch)
     n_new = 1 + draft.n_drafted
-    work = load(config, setup, own, Work(texts, n_new, shape.n + draft.n_drafted))
-    one = load(config, setup, own, Work(texts, 1, shape.n))
+    meeting = min(shape.batch, texts * setup.serves_as.replicas_of_experts)
+    n_keys = shape.n + draft.n_drafted
+    work = load(config, setup, own, Work(texts, n_new, n_keys, meeting=meeting))
+    one = load(config, setup, own, Work(texts, 1, shape.n, meeting=meeting))
     found, alone = pace(work, setup, sheet), pace(one, setup, sheet)
     if found is None or alone is None:
         return None
