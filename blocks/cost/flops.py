@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from blocks.cost.pairs import n_seen
 from blocks.cost.parameters import (
     Part,
     Product,
@@ -92,19 +93,6 @@ def _of_seen(part: Part) -> Part:
         return tuple(seen.get(each, each) if isinstance(each, str) else each for each in kept)
 
     return replace(part, products=tuple(map(of, part.products)))
-
-
-def n_seen(n_new: int, n_keys: int, window: int = 0) -> int:
-    """Pairs that a causal mask allows, of the last `n_new` of `n_keys` tokens: a closed sum.
-
-    Token i meets i tokens, itself among them, in a window (0: none) that many at most.
-    """
-
-    def up_to(n: int) -> int:
-        inside = min(n, window or n)
-        return inside * (inside + 1) // 2 + (n - inside) * window
-
-    return up_to(n_keys) - up_to(n_keys - n_new)
 
 
 def ahead_products(config: ModelConfig) -> list[Part]:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from blocks.cost.flops import Pass, n_seen, pass_sizes, products
+from blocks.cost.flops import Pass, pass_sizes, products
 from blocks.cost.hardware import Hardware
 from blocks.cost.held import (
     Holding,
@@ -22,6 +22,7 @@ from blocks.cost.held import (
     is_routed,
     shared_sizes,
 )
+from blocks.cost.pairs import n_seen
 from blocks.cost.parameters import Part
 from blocks.cost.setup import HALF_BYTES, Layout, Setup, WeightFormat
 from blocks.model.config import ModelConfig

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from blocks.cost.crossover import PAIRS
 from blocks.cost.fit import n_parameters
-from blocks.cost.flops import n_seen
 from blocks.cost.hardware import HARDWARE
+from blocks.cost.pairs import n_seen
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import Operation, PassKind, operations, pass_kinds, total_flops
 from blocks.cost.setup import Setup

@@ -4,11 +4,11 @@ import pytest
 from toy import toy
 
 from blocks.cost.device_fit import Fits, fit_facts
-from blocks.cost.fit import inference_need, largest, training_need
+from blocks.cost.fit import cache_bytes, inference_need, largest, training_need
 from blocks.cost.flops import Pass
 from blocks.cost.hardware import HARDWARE, told_apart
 from blocks.cost.need import memory_facts
-from blocks.cost.setup import OptimizerStates, Setup
+from blocks.cost.setup import Layout, OptimizerStates, Setup, WeightFormat
 from blocks.cost.speed import writing
 from blocks.cost.step import Shape
 from blocks.model.config import ModelConfig
@@ -144,3 +144,20 @@ def test_eight_h100_hold_llama_70b_with_eight_long_texts_and_seven_do_not():
     assert "h100-sxm" in enough[8] and "h100-sxm" not in enough[7]
     assert "l40s" not in enough[8]
     assert "h100-sxm" not in enough[4] and "h200-sxm" in enough[4]
+
+
+def test_what_cannot_be_served_is_refused_with_its_mend():
+    with pytest.raises(ConfigError, match="expert"):
+        Layout(tensor=4, expert=3)
+    with pytest.raises(ConfigError, match="pipeline"):
+        Layout(pipeline=0)
+    for call in (cache_bytes, inference_need):
+        own = 2 if call is cache_bytes else Setup()
+        with pytest.raises(ConfigError, match="negative"):
+            call(LLAMA, own, batch=-1, n=5)
+
+
+def test_a_format_may_be_named_and_a_slip_gets_the_nearest():
+    assert Setup(weight_format="fp8") == Setup(weight_format=WeightFormat.FP8)
+    with pytest.raises(ConfigError, match="int4"):
+        Setup(weight_format="int5")

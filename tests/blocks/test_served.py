@@ -6,11 +6,12 @@ import pytest
 from drawn_configs import drawn
 from toy import toy
 
-from blocks.cost.fit import cache_bytes, inference_need
-from blocks.cost.flops import Pass, count_flops, n_seen
+from blocks.cost.fit import inference_need
+from blocks.cost.flops import Pass, count_flops
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.held import stage_holding
 from blocks.cost.need import need
+from blocks.cost.pairs import n_seen
 from blocks.cost.parameters import total_parameters
 from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.cost.served_facts import Serving
@@ -20,7 +21,6 @@ from blocks.cost.speed import Speculation, reading, writing
 from blocks.cost.step import Shape
 from blocks.export.recipe import need_recipe, speed_recipe
 from blocks.model.config import ModelConfig
-from blocks.model.faults import ConfigError
 from blocks.model.kinds import Architecture
 from blocks.model.presets import PUBLISHED_TABLE
 
@@ -233,17 +233,6 @@ def test_measured_speeds_stay_below_the_bound_and_read_as_many_bytes(
     assert bound.pace.weights * 2039 * measured == pytest.approx(gb_a_second, rel=0.03)
 
 
-def test_what_cannot_be_served_is_refused_with_its_mend():
-    with pytest.raises(ConfigError, match="expert"):
-        Layout(tensor=4, expert=3)
-    with pytest.raises(ConfigError, match="pipeline"):
-        Layout(pipeline=0)
-    for call in (cache_bytes, inference_need):
-        own = 2 if call is cache_bytes else Setup()
-        with pytest.raises(ConfigError, match="negative"):
-            call(published("llama-3-8b"), own, batch=-1, n=5)
-
-
 def test_parts_on_all_devices_make_the_model_where_all_divides():
     """Each replica holds the matrices once, and what is not divided as often as it has devices."""
     config = toy(
@@ -291,12 +280,6 @@ def last_value(code: str) -> object:
     names: dict[str, object] = {}
     exec("\n".join(lines), names)
     return eval(last, names)
-
-
-def test_a_format_may_be_named_and_a_slip_gets_the_nearest():
-    assert Setup(weight_format="fp8") == Setup(weight_format=WeightFormat.FP8)
-    with pytest.raises(ConfigError, match="int4"):
-        Setup(weight_format="int5")
 
 
 def test_stages_together_hold_a_model_once_and_a_step_computes_what_is_counted():

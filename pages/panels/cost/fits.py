@@ -13,7 +13,7 @@ from blocks.export.recipe import need_recipe
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.figures.units import flops
-from pages.panels.cost import fits_picture, shared
+from pages.panels.cost import fits_picture, layouts, shared
 from pages.panels.cost.memory import NEEDS, how_it_is_used, shown_use
 from pages.ui import link
 from pages.ui.declared import Panel
@@ -35,7 +35,7 @@ def says_fits(facts: FitFacts) -> str:
     if facts.n_devices > 1:
         use = _("For training with data parallelism:")
         if not facts.is_training:
-            way = shared.layout_name(facts.layout)
+            way = layouts.layout_name(facts.layout)
             use = _("For inference ({way}):").format(way=way)
     verdict = _shared(facts) if facts.n_devices > 1 else _alone(facts)
     return sentences(use, verdict, _fewest(facts), text)

@@ -13,7 +13,7 @@ from blocks.model.devices import device_name
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
-from pages.panels.cost import shared
+from pages.panels.cost import layouts, shared
 from pages.ui import link, machine, phone
 from pages.ui.choices import chooses
 from pages.ui.controls import enter, pick, slide
@@ -56,7 +56,7 @@ def devices(config: ModelConfig, setup: Setup) -> None:
     """How devices divide the model, in one line that opens."""
     layout = setup.serves_as
     text = _("One device") if layout.n_devices == 1 else _("{n:,} devices: {ways}")
-    label = text.format(n=layout.n_devices, ways=shared.layout_name(layout))
+    label = text.format(n=layout.n_devices, ways=layouts.layout_name(layout))
     draw = partial(_divided, config, setup)
     phone.folded(label, draw, key="layout_fold", is_folded=True)
 
@@ -75,7 +75,7 @@ def _divided(config: ModelConfig, setup: Setup) -> None:
     if config.n_experts > 1:
         with left:
             label = _("Expert · devices that share whole experts")
-            ways = shared.experts(layout.tensor, layout.data)
+            ways = layouts.experts(layout.tensor, layout.data)
             slide("expert_parallel", label, ways, layout.expert, label_of="{:,}".format)
     if config.architecture is Architecture.GPT:
         with right:

@@ -14,7 +14,6 @@ from blocks.cost.passes import PassKind, pass_kinds
 from blocks.cost.setup import (
     EXACT,
     CacheFormat,
-    Layout,
     OptimizerStates,
     Setup,
     WeightFormat,
@@ -25,13 +24,13 @@ from blocks.model import devices
 from blocks.model.devices import device_name
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.panels.cost import layouts
 from pages.ui import link, starts, terms
 from pages.ui.explain import note
-from pages.ui.language import _, enumeration, ngettext
+from pages.ui.language import _, ngettext
 from pages.ui.link_fields.cost import (
     AS_COMPUTED,
     AS_IN_FILE,
-    MOST_PARALLEL,
     TRAINED_FORMATS,
     WEIGHT_FORMATS,
 )
@@ -62,7 +61,7 @@ def setup(*, is_training: bool, weights: str = "") -> Setup:
     wanted = link.value("weight_format")
     if wanted not in (TRAINED_FORMATS if is_training else formats([weights])):
         wanted = WeightFormat.BFLOAT16
-    divided = layout()
+    divided = layouts.layout()
     kept, (size, bits) = link.value("cache_format"), link.value("int4_group").split("x")
     return Setup(
         weight_format=WeightFormat(wanted),
@@ -78,38 +77,6 @@ def setup(*, is_training: bool, weights: str = "") -> Setup:
         group_bits=int(bits),
         layout=None if is_training else divided,
     )
-
-
-def layout() -> Layout:
-    """How devices divide what they serve; experts that cannot be divided so are not."""
-    tensor = link.value("tensor_parallel") or min(link.value("n_training_devices"), MOST_PARALLEL)
-    stages, replicas = link.value("pipeline_parallel"), link.value("data_parallel")
-    expert = link.value("expert_parallel")
-    return Layout(tensor, stages, replicas, expert if expert in experts(tensor, replicas) else 1)
-
-
-def experts(tensor: int, replicas: int) -> tuple[int, ...]:
-    """Among how many devices whole experts can be divided."""
-    return tuple(
-        n
-        for n in range(1, tensor * replicas + 1)
-        if tensor * replicas % n == 0 and (n % tensor == 0 or tensor % n == 0)
-    )
-
-
-def layout_name(layout: Layout) -> str:
-    """Each way to divide a model with its number: tensor 8, pipeline 2."""
-    return enumeration(
-        [f"{_(PARALLEL_NAMES[name])} {n:,}" for name, n in vars(layout).items() if n > 1]
-    )
-
-
-PARALLEL_NAMES = {
-    "tensor": N_("tensor parallel"),
-    "pipeline": N_("pipeline parallel"),
-    "data": N_("data parallel"),
-    "expert": N_("expert parallel"),
-}
 
 
 def formats(weights: Iterable[str]) -> tuple[str, ...]:
