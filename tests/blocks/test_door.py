@@ -353,6 +353,7 @@ for how in ("float64", "float16", "meta"):
 """
 
 
+@pytest.mark.exhaustive
 def test_a_seed_means_the_same_under_other_defaults_of_torch():
     """In a process of its own: defaults are of the whole process."""
     ran = subprocess.run(

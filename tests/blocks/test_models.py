@@ -13,6 +13,7 @@ from blocks.model.probe import Probe
 @pytest.mark.parametrize("norm_kind", NormKind)
 @pytest.mark.parametrize("position_kind", PositionKind)
 @pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.thinned
 def test_every_number_format_stays_what_it_is(name: str, position_kind: str, norm_kind: str):
     dtype = DTYPES[name]
     model = build(toy(position_kind=position_kind, norm_kind=norm_kind), dtype=dtype)

@@ -109,6 +109,7 @@ def drawn(model: nn.Module) -> nn.Module:
 
 @pytest.mark.parametrize("name", MADE)
 @torch.no_grad()
+@pytest.mark.thinned
 def test_its_text_part_says_in_text_what_the_whole_model_says(name: str, tmp_path: Path):
     theirs = drawn(MADE[name]())
     theirs.save_pretrained(tmp_path)

@@ -136,6 +136,7 @@ def test_a_table_that_is_only_shown_is_drawn_as_far_as_anybody_looks():
 
 @pytest.mark.parametrize("kind", PositionKind)
 @pytest.mark.parametrize("own", ["learned", "rope", "sinusoidal"])
+@pytest.mark.thinned
 def test_another_kind_keeps_the_weights(kind: PositionKind, own: str):
     for architecture in ("block", "encoder", "gpt"):
         config = toy(position_kind=own, architecture=architecture, vocab_size=11, n_layers=2)

@@ -176,6 +176,7 @@ def test_its_code_says_what_it_says(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["smollm3", "olmo3", "glm4-odd", "qwen3_5", "qwen3_next"])
+@pytest.mark.thinned
 def test_64_greedy_tokens_are_those_of_transformers(name: str, tmp_path: Path):
     check_greedy(name, tmp_path, 64, {"max_position_embeddings": 128})
 

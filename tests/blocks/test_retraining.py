@@ -118,6 +118,7 @@ PARTS = [each for each in Removed if each is not Removed.WEIGHTS]
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon", "sgd"])
 @pytest.mark.parametrize("removed", PARTS)
+@pytest.mark.thinned
 def test_with_parts_taken_out_it_is_the_training_of_the_small_model(
     removed: Removed, optimizer: str, tmp_path
 ):

@@ -58,6 +58,7 @@ def test_an_input_becomes_vectors(what: Input):
 @pytest.mark.parametrize("mask_kind", ["none", "causal_padding"])
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("what", INPUTS)
+@pytest.mark.thinned
 def test_a_run_is_what_it_says(what: Input, training: bool, mask_kind: str):
     run = toy_run(input=what, training=training, mask=MaskConfig(mask_kind=mask_kind), seed=3)
     seen = run.record(run.build())

@@ -55,6 +55,7 @@ def assert_shows(matrix: Matrix, exact: torch.Tensor, about: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.thinned
 def test_every_number_is_that_of_the_recording(seed: int):
     run, model, seen = case(seed)
     found = scene(run, model, opened_layers(run, 0), N_TOKENS - 1)
@@ -75,6 +76,7 @@ def test_every_number_is_that_of_the_recording(seed: int):
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.thinned
 def test_each_move_has_its_numbers_and_no_stage_is_left_out(seed: int):
     run, model, seen = case(seed)
     found = scene(run, model, opened_layers(run, 0), N_TOKENS - 1)

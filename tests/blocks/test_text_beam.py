@@ -69,6 +69,7 @@ def every_target(model, config, n: int) -> dict[tuple[int, ...], float]:
 
 @pytest.mark.parametrize("length_penalty", [0.0, 1.0])
 @pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.thinned
 def test_a_beam_that_is_wide_enough_finds_what_trying_everything_finds(seed, length_penalty):
     model, config = model_and_config(seed, vocab_size=4)
     with torch.no_grad():
@@ -131,6 +132,7 @@ def test_padding_a_batch_changes_no_token(seed: int, n_padding: int):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("num_beams", [1, 2, 5])
 @pytest.mark.parametrize("theirs", ["bart", "t5"])
+@pytest.mark.thinned
 def test_it_finds_what_transformers_finds(theirs: str, num_beams: int, seed: int):
     is_bart = theirs == "bart"
     changes = {**(BART if is_bart else T5), "n_layers": 2, "tie_embeddings": is_bart}

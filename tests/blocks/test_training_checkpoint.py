@@ -47,6 +47,7 @@ def assert_same(ours: Checkpoint, theirs: Checkpoint) -> None:
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
+@pytest.mark.thinned
 def test_ten_steps_are_five_saved_loaded_and_five_more(tmp_path: Path, changes: dict[str, Any]):
     spec = toy_spec(**changes)
     whole = Training(spec)

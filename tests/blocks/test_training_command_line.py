@@ -45,6 +45,7 @@ def typed(spec: TrainingSpec) -> TrainingSpec:
     ("name", "recipe"),
     [*((name, "fast") for name in TASKS), *(("sort", name) for name in RECIPES if name != "fast")],
 )
+@pytest.mark.thinned
 def test_the_command_trains_what_the_spec_says(name: str, recipe: str):
     task = TASKS[name]
     config = fast_config(build_task(task), d_model=16, n_layers=1, norm_placement="post")
