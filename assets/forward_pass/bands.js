@@ -30,6 +30,11 @@ function bandAt(view, move) {
   return view.place.zoom === "model" ? view.bands.find((band) => band.starts.includes(move.start)) : undefined;
 }
 
+function bandUnder(p, x, y) {
+  const at = { x: p.camera.x + x / p.zoom, y: p.camera.y + y / p.zoom };
+  return p.layout.bands.find((band) => band.alpha > 0.5 && at.x >= band.x && at.x < band.end.x);
+}
+
 /* Whether the next thing that is seen belongs to the same band. */
 function goesOnInBand(view) {
   const next = view.nextSeen(view.moment.at + 1);

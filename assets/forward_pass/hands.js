@@ -145,9 +145,11 @@ function zoomInto(view, x, y) {
   if (view.place.zoom === "model") {
     const group = p.layout.groups.find((each) => each.start && at.x >= each.x && at.x < each.x + each.w);
     if (!group) return;
-    const band = p.layout.bands.find((each) => each.alpha > 0.5 && each.starts.includes(group.start));
+    const band = bandUnder(p, x, y);
     if (band) return view.setSpread(band);
-    const last = Math.max(...group.moves.map((move) => p.scene.index.get(move.path)));
+    const heads = group.moves.filter((move) => move.inHead);
+    const shown = heads.length && view.width < 640 ? heads : group.moves; // a phone has room for the heads alone
+    const last = Math.max(...shown.map((move) => p.scene.index.get(move.path)));
     view.moment = { at: last, share: 1 };
     return view.setZoom("layer");
   }
@@ -172,10 +174,11 @@ function point(view, event) {
   const { tip, stage } = view.parts;
   const [x, y] = placeIn(view, event);
   const cell = cellAt(view.painted, x, y);
+  const band = !cell && bandUnder(view.painted, x, y);
   view.pointed = cell;
-  tip.hidden = !cell;
-  if (cell) {
-    tip.textContent = sayCell(view.painted, cell);
+  tip.hidden = !cell && !band;
+  if (!tip.hidden) {
+    tip.textContent = cell ? sayCell(view.painted, cell) : view.scene.words.in_band;
     const room = stage.clientWidth - tip.offsetWidth - 8;
     tip.style.left = `${Math.max(4, Math.min(x + 14, room))}px`;
     tip.style.top = `${y > 70 ? y - tip.offsetHeight - 12 : y + 22}px`;
@@ -295,7 +298,7 @@ function follow(view) {
   parts.play.classList.toggle("playing", view.isPlaying);
   parts.cached.setAttribute("aria-pressed", view.isCached);
   parts.write.setAttribute("aria-pressed", Boolean(view.isWriting));
-  for (const [name, isShown] of [["kept", view.isCached], ["band", view.bands.length]]) {
+  for (const [name, isShown] of [["kept", view.isCached], ["band", view.bands.length], ["masked", view.place.zoom !== "model"]]) {
     const entry = parts.legend.querySelector(`[data-of=${name}]`);
     if (entry) entry.hidden = !isShown;
   }
@@ -317,7 +320,8 @@ function follow(view) {
 function showPlace(view) {
   const { crumbs, out } = view.parts;
   const { words, layers } = view.scene;
-  const { zoom, head } = view.place;
+  const { head } = view.place;
+  const zoom = view.place.zoom === "cell" && !view.place.cell ? "head" : view.place.zoom;
   const layer = layers.find((each) => each.start === view.move.start);
   const depth = ZOOMS.indexOf(zoom);
   const names = [words.model, layer?.title, isInHead(view) ? `${words.head} ${head + 1}` : null, words.cell];

@@ -169,7 +169,7 @@ function headLabels(p, box) {
   const names = [`${scene.words.head} ${box.head + 1}`, `${box.head + 1}`];
   const name = names.find((text) => context.measureText(text).width <= Math.max(corner.w, 8));
   if (name) context.fillText(name, at.x, at.y);
-  partTitles(p, box, Math.max(9, Math.min(13, at.h * 0.055)));
+  if (at.w > 84) partTitles(p, box, Math.max(9, Math.min(13, at.h * 0.055)));
   const q = screen(p, box.parts.q);
   const queries = scene.tokens[box.group.stack];
   const keys = box.cross ? scene.tokens.encoder : queries;
@@ -276,7 +276,7 @@ function paintTitles(p) {
 }
 
 /* The longest of the names that has room, above what it names; in bold where it is being computed. */
-function title(p, box, names, starts, extra = 0) {
+function title(p, box, names, starts, extra = -5) {
   const { context } = p;
   const isNow = p.share < 1 && starts.includes(p.scene.moves[p.at]?.start);
   font(p, 12, isNow ? 700 : 400);

@@ -44,7 +44,7 @@ function layerStart(layer, stack) {
 class Matrix {
   constructor(given, steps, codes) {
     [this.heads, this.rows, this.cols] = given.shape;
-    Object.assign(this, { of: given.of, first: given.first, rowsOf: given.rows, colsOf: given.columns, strong: given.strong });
+    Object.assign(this, { of: given.of, first: given.first || 0, rowsOf: given.rows, colsOf: given.columns, strong: given.strong });
     this.steps = steps.subarray(given.steps_at, given.steps_at + this.heads * this.rows);
     const n = this.heads * this.rows * this.cols;
     this.codes = codes.subarray(given.codes_at, given.codes_at + n);

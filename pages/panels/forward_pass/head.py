@@ -146,7 +146,9 @@ def _said(asked: Asked, move: Move, head: int, guesses: list[dict[str, Any]]) ->
     """What is said of a move close by and from afar, and how large the numbers are."""
     run, seen, token = asked.run, scene_of(asked), asked.looked_at[move.stack]
     about = _telling(run, seen, move, head, token)
-    told = {"says": said.says_move(about), "sizes": said.says_more(about)}
+    told = {"says": said.says_move(about)}
+    if move.layer is None or layer_path(move.layer, move.stack) in asked.opened:
+        told["sizes"] = said.says_more(about)
     if kind := _from_far(run, move):
         told["far"] = said.says_move(_telling(run, seen, replace(move, kind=kind), head, token))
     if move.stage == "resid_post" and guesses and move.layer is not None:

@@ -53,7 +53,7 @@ def _places(matrices: Iterable[Matrix]) -> Iterable[dict[str, Any]]:
         yield {
             "shape": matrix.codes.shape,
             "of": matrix.of,
-            "first": matrix.first,
+            **({"first": matrix.first} if matrix.first else {}),
             "rows": matrix.rows,
             "columns": matrix.columns,
             "strong": float(f"{matrix.strong:.6g}"),
