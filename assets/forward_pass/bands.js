@@ -127,8 +127,9 @@ function paintGuesses(p) {
   let left = screen(p, { x: layout.labels, y: 0, w: 0, h: 0 }).x - 4;
   if (left > 40) guessTitle(p, left - 4, low);
   scene.layers.forEach((layer, i) => {
-    if (folded.has(layer.start)) return;
-    const at = screen(p, layout.groups.findLast((group) => group.start === layer.start).stream);
+    const group = layout.groups.findLast((each) => each.start === layer.start);
+    if (folded.has(layer.start) || group.e > 0.5) return; // of an unfolded one the sentence tells it
+    const at = screen(p, group.stream);
     const right = at.x + at.w + 4;
     context.globalAlpha = progressOf(p, `${layer.start}resid_post`);
     if (right < p.width && context.globalAlpha) paintGuess(p, scene.depth[i], right, low, right - left - 8);

@@ -106,8 +106,8 @@ def _layers(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _depth(run: Run, ends: NextFacts | None) -> Iterator[dict[str, Any]]:
-    """After each layer what the model would say."""
-    if ends is None or run.has_target:
+    """After each layer what a model that has learned would say."""
+    if ends is None or run.has_target or not run.weights:
         return
     found = depth_of(run, ends.position)
     for token_id, share in zip(found.token_id, found.probability, strict=True):
