@@ -53,7 +53,7 @@ def _wire(place: dict[str, tuple[float, int]], source: str, row: Any, rms: float
     start, end = place[source], place[row.stage]
     points = _route(start, end, row.part == "residual", _is_blocked(place, start, end))
     path = "M " + " L ".join(f"{x} {y}" for x, y in points)
-    line = {"color": palette.RESIDUAL, "width": _width(rms)}
+    line = {"color": palette.RESIDUAL, "width": 1 + (MOST_WIDTH - 1) * rms / (rms + HALF_WIDE)}
     return {"type": "path", "path": path, "line": line, "layer": "below"}
 
 
@@ -84,11 +84,6 @@ def _is_blocked(
     """Whether a part stands in the way, in the column that is not the trunk."""
     column = max(start[0], end[0])
     return any(x == column and start[1] < y < end[1] for x, y in place.values())
-
-
-def _width(rms: float) -> float:
-    """On one scale for all settings, so that two drawings can be compared; ever slower."""
-    return 1 + (MOST_WIDTH - 1) * rms / (rms + HALF_WIDE)
 
 
 def _node(row: Any, place: tuple[float, int], is_selected: bool) -> dict[str, Any]:

@@ -104,7 +104,8 @@ def over_layers(
     `a`, `b`: layer (0: what goes into the first), value. Where the numbers lie far apart the axis
     is logarithmic, and below it stands B ÷ A instead of B − A. A click returns the layer.
     """
-    is_log = _lie_far_apart(pd.concat((a["value"], b["value"])))
+    values = pd.concat((a["value"], b["value"]))
+    is_log = bool(values.min() > 0 and values.max() / values.min() > LOG_ABOVE)
     both = a.merge(b, on="layer", suffixes=("_a", "_b"))
     between = both["value_b"] / both["value_a"] if is_log else both["value_b"] - both["value_a"]
     last = int(max(a["layer"].max(), b["layer"].max()))
@@ -133,10 +134,6 @@ def _layer_axis(last: int, _: Translate) -> dict[str, Any]:
     ticks = list(range(0, last + 1, -(-(last + 1) // 16)))
     axis = {"title": _("layer"), "range": [-0.5, last + 0.5]}
     return {**axis, "tickvals": ticks, "anchor": "y2"}
-
-
-def _lie_far_apart(values: pd.Series) -> bool:
-    return bool(values.min() > 0 and values.max() / values.min() > LOG_ABOVE)
 
 
 def _log_scale(values: pd.Series) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def _axes(places: list[str], parts: list[str], _: Translate) -> dict[str, Any]:
     return {
         "xaxis": {
             "tickvals": [*range(len(parts))],
-            "ticktext": [_part_name(part) for part in parts],
+            "ticktext": ["×" * ("cross" in part) + part.split(".")[-1] for part in parts],
             "tickangle": -45,
             "showgrid": False,
         },
@@ -95,10 +95,6 @@ def _axes(places: list[str], parts: list[str], _: Translate) -> dict[str, Any]:
             "range": [len(places) - 0.5, -0.5],
         },
     }
-
-
-def _part_name(part: str) -> str:
-    return f"×{part.split('.')[-1]}" if "cross" in part else part.split(".")[-1]
 
 
 def _frame(x: int, y: int) -> dict[str, Any]:

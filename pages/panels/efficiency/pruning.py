@@ -147,7 +147,11 @@ def _lines(run: Run) -> None:
     is_asked = link.value("measure_pruning")
     before = None if is_asked else recorded(weights)
     if not is_asked and before is None:
-        place.info(_question(), icon=":material/lightbulb:")
+        text = _(
+            "Which weights does the model need? Weights are removed by magnitude, by contribution"
+            " (Wanda) and, as a control, at random."
+        )
+        place.info(text, icon=":material/lightbulb:")
         return
     n_measured = _measured_here(weights, pruned, order) if is_asked else 0
     if is_asked and n_measured < len(Criterion):
@@ -182,10 +186,3 @@ def _says_how(before: Recorded | None) -> str:
         "all pages."
     )
     return sentences(shared.measured_on(before.processor), text) if before else text
-
-
-def _question() -> str:
-    return _(
-        "Which weights does the model need? Weights are removed by magnitude, by contribution"
-        " (Wanda) and, as a control, at random."
-    )

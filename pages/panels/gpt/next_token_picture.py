@@ -28,7 +28,7 @@ def bars(facts: NextFacts, *, _: Translate) -> Picture:
         names.append(_("{n:,} others").format(n=facts.n_others))
     n = len(names)
     largest = float(ranked[["model_probability", "probability"]].max().max())
-    digits = _digits(largest)
+    digits = max(0, 1 - math.floor(math.log10(100 * largest)))  # of a percentage of this size
     kept, dropped = ranked[ranked["kept"]], ranked[~ranked["kept"]]
     return figure(
         [
@@ -71,11 +71,6 @@ def few(facts: NextFacts, *, _: Translate) -> Picture:
 def few_names(facts: NextFacts) -> tuple[str, ...]:
     """What the tokens of that picture are called."""
     return read_apart(facts.likeliest["label"][:N_FEW].tolist())
-
-
-def _digits(largest: float) -> int:
-    """How many a percentage of this size needs."""
-    return max(0, 1 - math.floor(math.log10(100 * largest)))
 
 
 def _share(share: float, digits: int) -> str:

@@ -15,6 +15,7 @@ from pages.figures.token_axis import columns, hover_names, label_room, slanted
 from pages.figures.weights import BLANK_CODE, behind, codes, weight_map
 
 NAMES, KEYS, LAYERS = 24, 24, 16
+NO_MARK = {"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip"}  # draws axes
 BARS, BOTTOM, TOP = 190, 30, 1.05
 ROW_TALL, ROW_FLAT, ROOM = 26, 3, 320
 
@@ -86,9 +87,9 @@ def reads(facts: NewTokens, *, _: Translate) -> Picture | None:
     )
     x_range, y_range = [-0.5, n_keys - 0.5], [n_rows - 0.5, -0.5]
     return figure(
-        [_nothing(), cells],
+        [NO_MARK, cells],
         title=_("What each head attended to"),
-        **plot_room(n_rows * _row(n_rows), BOTTOM, above=room),
+        **plot_room(n_rows * max(ROW_FLAT, min(ROW_TALL, ROOM // n_rows)), BOTTOM, above=room),
         xaxis=slanted(keys, KEYS, side="top", range=x_range),
         yaxis={**_layer_ticks(layers, n_heads, _), "range": y_range},
         xaxis2={**hover_names(keys), "overlaying": "x", "range": x_range},
@@ -97,19 +98,9 @@ def reads(facts: NewTokens, *, _: Translate) -> Picture | None:
     )
 
 
-def _row(n_rows: int) -> int:
-    """Pixels of a row: the fewer there are, the taller."""
-    return max(ROW_FLAT, min(ROW_TALL, ROOM // n_rows))
-
-
 def _hover(_: Translate) -> str:
     weight = _("weight {weight}").format(weight="%{customdata:.3f}")
     return "%{y} → %{x}<br>" + weight + "<extra></extra>"
-
-
-def _nothing() -> dict[str, Any]:
-    """Axes without a trace are not drawn."""
-    return {"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip"}
 
 
 def _layer_ticks(layers: Sequence[int], n_heads: int, _: Translate) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def head_map(facts: HeadFacts, *, _: Translate) -> Picture:
         names,
         pinned=facts.query - rows.start,
         pinned_column=None if facts.key is None else facts.key - columns.start,
-        sums=np.nansum(facts.weights, axis=1)[rows] if _has_room(names) else None,
+        sums=np.nansum(facts.weights, axis=1)[rows] if max(weights.shape) <= SUMS_UP_TO else None,
     )
 
 
@@ -84,11 +84,6 @@ def _title(facts: HeadFacts, _: Translate) -> str:
     }
     head = head_called(facts.which.layer, facts.which.head, _)
     return _("{what} · {head}").format(what=titles[facts.which.kind], head=head)
-
-
-def _has_room(names: Names) -> bool:
-    """Whether what each whole row adds up to can be read at its right."""
-    return max(len(names.rows), len(names.columns)) <= SUMS_UP_TO
 
 
 def lines(shown: Lines, *, _: Translate) -> Picture:
