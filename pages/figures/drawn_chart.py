@@ -109,6 +109,8 @@ def _axis(axis: Axis, *, is_y: bool) -> dict[str, Any]:
         marked = log_axis(*sorted(axis.ends), room=axis.room, said=written)
         if axis.ends[0] > axis.ends[1]:
             marked["range"].reverse()
+        if axis.ticks:
+            marked |= {"tickvals": [*axis.ticks], "ticktext": [*map(written, axis.ticks)]}
         return {**found, **marked}
     if axis.is_log:
         sizes = log_sizes(axis.title, axis.ticks)

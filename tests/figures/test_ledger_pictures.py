@@ -56,6 +56,9 @@ def test_the_fault_that_explains_it_stands_out():
     (dots,) = picture.data
     assert [*dots.x] == [1e-12, 0.2] and dots.marker.color[0] != dots.marker.color[1]
     assert picture.layout.shapes[0].x0 == 0.3
-    sound, faulty = checked(drawn(candidates(Labelled(facts, ("a", "<b>")), _=same))).data
+    assert [*picture.layout.xaxis.ticktext] == ["≤ 1e-12", "1e-09", "1e-06", "0.001", "1"]
+    chances = checked(drawn(candidates(Labelled(facts, ("a", "<b>")), _=same)))
+    sound, faulty = chances.data
+    assert chances.layout.xaxis.tickformat == ".0%"
     assert [*sound.x] == [0.7, 0.1] and [*faulty.x] == [0.2, 0.6]
     assert list(sound.customdata[1]) == ["&lt;b&gt;"]

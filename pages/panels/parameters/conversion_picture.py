@@ -33,7 +33,7 @@ def candidates(found: Labelled, *, _: Translate) -> Chart:
     return Chart(
         _("Predicted token probabilities"),
         table.assign(label=names),
-        Axis(_("probability"), (0, 1.1 * largest), is_share=True, n_decimals=largest <= 0.05),
+        Axis(_("probability"), (0, 1.1 * largest), is_share=True, n_decimals=int(largest <= 0.05)),
         Axis(names=names),
         [bars(side, sides[side]) for side in shown],
         hover="{label}: {x:.2%}",
@@ -56,6 +56,7 @@ def undone(facts: FaultFacts, names: Mapping[ConversionFault, str], *, _: Transl
             _("relative error of the logits"),
             (LEAST, MOST),
             is_log=True,
+            ticks=(LEAST, 1e-9, 1e-6, 1e-3, 1.0),
             said=lambda error: f"≤ {LEAST:g}" if error <= LEAST else f"{error:g}",
             room=0.5,
         ),
