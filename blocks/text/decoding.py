@@ -6,7 +6,9 @@ is on its way to us while the next one is made.
 
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -61,6 +63,7 @@ class Decoding:
         self.cache = HeldCache(cache, room, self.device, self.dtype)
         self._ids = torch.full((1, 1), token_id, device=self.device)
         self._chances: Tensor | None = None
+        self._drawn = None if sampling.is_greedy else self._drawn_ahead()
         self._under_way: deque[Made] = deque()
         self._again = Again(self.device)
 
@@ -69,15 +72,17 @@ class Decoding:
         ahead = min(AHEAD, most) if self._again.is_held else 1
         while len(self._under_way) < ahead and self.n_read < self.room and not self.is_lost:
             self._begin()
-        return self._under_way.popleft() if self._under_way else None
+        if self._under_way:
+            return self._under_way.popleft()
+        self._stop_drawing(is_last_used=True)
+        return None
 
     def _begin(self) -> None:
-        before = self.random.get_state()
         try:
-            self._draw()
+            self._take_chances()
             self._again(self.step)
         except RuntimeError:
-            self.random.set_state(before)  # what was drawn is drawn again, by whoever goes on
+            self._stop_drawing(is_last_used=False)
             self.is_lost = True
             return
         self.n_read += 1
@@ -86,11 +91,21 @@ class Decoding:
         reading = Reading(token_id, is_broken)
         self._under_way.append(Made(self.n_read, reading, logits.clone(), kept))
 
-    def _draw(self) -> None:
+    def _stop_drawing(self, *, is_last_used: bool) -> None:
+        """Whoever goes on draws again what no token was chosen by."""
+        if self._drawn is not None:
+            self._drawn.put_back(is_last_used=is_last_used)
+            self._drawn = None
+
+    def _drawn_ahead(self) -> "_DrawnAhead":
+        shape = (self.model.config.vocab_size,)
+        return _DrawnAhead(partial(draw_chances, shape, self.dtype, self.random), self.random)
+
+    def _take_chances(self) -> None:
         """Random numbers for the next token, where a graph reads them."""
-        if self.sampling.is_greedy:
+        if self._drawn is None:
             return
-        drawn = draw_chances((self.model.config.vocab_size,), self.dtype, self.random)
+        drawn = self._drawn.take()
         if self._chances is None:
             self._chances = drawn.to(self.device)
         else:
@@ -108,6 +123,31 @@ class Decoding:
         self.cache.advance()
         pattern = patterns.stacked(logits) if self.is_observed else None
         self._left = token_id, logits.isnan().any(), logits, pattern
+
+
+class _DrawnAhead:
+    """Random numbers for the next token, drawn by a thread of their own while one is made."""
+
+    def __init__(self, draw: Callable[[], Tensor], random: torch.Generator):
+        self._draw, self._random = draw, random
+        self._thread = ThreadPoolExecutor(1)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._before = self._random.get_state()
+        self._next = self._thread.submit(self._draw)
+
+    def take(self) -> Tensor:
+        """Those of the next token; those of the one behind it are begun."""
+        drawn, self._before_last = self._next.result(), self._before
+        self._begin()
+        return drawn
+
+    def put_back(self, *, is_last_used: bool) -> None:
+        """As if those that wait, and the last that were taken where nobody used them, were not."""
+        self._next.result()
+        self._random.set_state(self._before if is_last_used else self._before_last)
+        self._thread.shutdown()
 
 
 class _Patterns:
