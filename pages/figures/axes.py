@@ -15,7 +15,7 @@ from pages.figures.theme import (
     legend,
 )
 
-MOST_DECADES, FEW_DECADES = 3.5, 0.6  # with three ticks each; with all of them
+MOST_POWERS, MOST_DECADES, FEW_DECADES = 8, 3.5, 0.6  # with three ticks each; with all of them
 AXIS, LEGEND_ROW = 56, 20  # pixels under the plot: ticks and title, and each row of a legend
 NAMES_IN_A_ROW = 3
 STAGE_ROW, STAGE_BOTTOM = 66, 48  # alike in every picture of the flow, so that they read across
@@ -51,7 +51,7 @@ def log_axis(
     steps: Sequence[int] = (1, 2, 5) if high - low < MOST_DECADES else (1,)
     if high - low < FEW_DECADES:
         steps = range(1, 10)
-    powers = range(math.floor(low), math.ceil(high) + 1)
+    powers = range(math.floor(low), math.ceil(high) + 1, max(1, int(high - low) // MOST_POWERS))
     every = [step * 10.0**power for power in powers for step in steps]
     ticks = [tick for tick in every if low <= math.log10(tick) <= high]
     return {

@@ -123,6 +123,7 @@ class Axis:
     unit: str = ""  # of numbers that are written as 1k, 1M
     room: float = 0.06  # beyond both ends of a logarithmic axis, in powers of ten
     share: float = 1
+    is_heading: bool = False  # its title stands above its plot
 
     @property
     def column(self) -> str:
@@ -139,6 +140,8 @@ class Level:
     name: str = ""
     color: str = palette.BEFORE
     dash: str = "dash"
+    plot: int = 0
+    is_named_right: bool = False
 
 
 @dataclass(frozen=True)

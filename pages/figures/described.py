@@ -102,7 +102,8 @@ def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
     axis = _axis(trace, value, layout)
     name = _name(trace, axis, _titles(layout, value), _)
     is_level = len({*places}) == 1 < len(found) and trace.get("mode") == "lines"
-    if is_level or (trace.get("mode") == "markers" and axis.get("tickvals") is not None):
+    has_names = axis.get("tickvals") is not None and axis.get("type") != "log"
+    if is_level or (trace.get("mode") == "markers" and has_names):
         yield name  # it goes through all rows, or marks some
         return
     numbers = np.array([np.nan if each is None else each for each in found], dtype=float)

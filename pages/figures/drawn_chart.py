@@ -18,6 +18,7 @@ from pages.figures.axes import (
     row_names,
 )
 from pages.figures.chart import ROW, Axis, Chart, Ground, Kind, Legend, Level, Series, Words
+from pages.figures.described import HEADING
 from pages.figures.theme import EDGE, ROOMY, Picture, faint, figure, plain, small
 from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import outline
@@ -26,7 +27,7 @@ MOST_NAMES = 24  # tokens that have their names under an axis
 SHORT_LEGEND = 3  # names that stand in one line
 ABOVE = 18  # pixels above a plot for what is noted there
 BELOW = 44  # pixels under it: ticks and a title
-GAP = 0.08  # between plots one below the other
+GAP, MOST_GAPS = 0.08, 0.25  # of the height, between two plots, and between all of many
 FEW = 64  # numbers that are sent as they are; more are packed
 PLACE = re.compile(r"\{(\w+)(:[^}]*)?\}")
 TRIMMED = re.compile("g$")  # D3 keeps trailing noughts, Python does not
@@ -56,6 +57,7 @@ def drawn(chart: Chart) -> Picture:
         annotations=[
             *map(_words, chart.words),
             *(_level_name(each, chart) for each in chart.levels if each.name),
+            *(_heading(*each) for each in zip(chart.y_axes, y, strict=True) if each[0].is_heading),
         ],
     )
 
@@ -69,7 +71,7 @@ def _room(chart: Chart) -> dict[str, Any]:
     """Height, margins and the place of the legend."""
     names = [each for each in chart.series if each.look.name and each.in_legend]
     noted = [*(each.x for each in chart.words), *(each.x for each in chart.levels if each.name)]
-    above = 0 if set(noted) <= {None} else ABOVE
+    above = 0 if set(noted) <= {None} and not chart.y_axes[0].is_heading else ABOVE
     above += LEGEND_ROW if len(names) > SHORT_LEGEND else 0
     x = chart.x_axes[0]
     below = label_room(x.tokens) if x.tokens else BELOW if x.title else EDGE
@@ -86,13 +88,14 @@ def _plots(axes: Sequence[Axis], *, is_down: bool = False) -> list[dict[str, Any
     if len(axes) == 1:
         return [_axis(axes[0], is_y=is_down)]
     of_all, found, start = sum(axis.share for axis in axes), [], 0.0
+    gap = min(GAP, MOST_GAPS / len(axes))
     for axis in axes:
-        end = start + axis.share / of_all * (1 - GAP * (len(axes) - 1))
+        end = start + axis.share / of_all * (1 - gap * (len(axes) - 1))
         ends = [1 - end, 1 - start] if is_down else [start, end]
         found.append(
             {**_axis(axis, is_y=is_down), "domain": [round(max(0.0, min(1.0, e)), 6) for e in ends]}
         )
-        start = end + GAP
+        start = end + gap
     return [{**each, "anchor": "x" if is_down else "y"} for each in found]
 
 
@@ -100,7 +103,7 @@ def _axis(axis: Axis, *, is_y: bool) -> dict[str, Any]:
     if axis.tokens:
         ends = axis.ends or (-0.6, len(axis.tokens) - 0.4)
         return slanted(axis.tokens, MOST_NAMES, range=[*ends])
-    found: dict[str, Any] = {"title": axis.title} if axis.title else {}
+    found: dict[str, Any] = {"title": axis.title} if axis.title and not axis.is_heading else {}
     if axis.names:
         along = {} if is_y else {"range": [-0.5, len(axis.names) - 0.5], "tickangle": 0}
         return {**row_names(axis.names), **along, **found, "showgrid": False, "zeroline": False}
@@ -153,7 +156,11 @@ class _Marks:
     def traces(self) -> Iterator[dict[str, Any]]:
         """The marks, and what is hovered in their place."""
         series, letter = self.series, "x" if self.chart.lies else "y"
-        on = {f"{letter}axis": _called(letter, series.plot)} if series.plot else {}
+        on: dict[str, Any] = {}
+        if series.plot:
+            on[f"{letter}axis"] = _called(letter, series.plot)
+        if (axis := self.chart.measure(series)).is_heading:
+            on["meta"] = {HEADING: axis.title}
         if series.kind is Kind.BAND:
             ends = self.rows[series.value], self.rows[series.to]
             ground = marks.band(self.rows[self.along], *ends, str(self.look.color))
@@ -268,15 +275,24 @@ def _level(level: Level) -> dict[str, Any]:
     line = marks.dashed(level.color, dash=level.dash)
     if level.x is not None:
         return marks.upright(level.x, layer="below", line=line)
-    return marks.level(level.y or 0.0, line=line)
+    return marks.level(level.y or 0.0, line=line, yref=_called("y", level.plot))
 
 
 def _level_name(level: Level, chart: Chart) -> dict[str, Any]:
-    """At its left end, or above an upright one."""
-    axis = (chart.x_axes if level.y is None else chart.y_axes)[0]
+    """At one of its ends, or above an upright one."""
+    axis = chart.x_axes[0] if level.y is None else chart.y_axes[level.plot]
     value = float(level.x or 0) if level.y is None else level.y
     place, name = math.log10(value) if axis.is_log else value, plain(level.name)
-    return _words(Words(name, place)) if level.y is None else marks.level_name(place, name)
+    if level.y is None:
+        return _words(Words(name, place))
+    right = {"x": 1, "xanchor": "right"} if level.is_named_right else {}
+    return marks.level_name(place, name, yref=_called("y", level.plot), **right)
+
+
+def _heading(axis: Axis, drawn: dict[str, Any]) -> dict[str, Any]:
+    return marks.level_name(
+        drawn.get("domain", (0, 1))[1], axis.title, yref="paper", font={"size": 13}
+    )
 
 
 def _words(note: Words) -> dict[str, Any]:

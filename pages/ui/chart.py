@@ -132,11 +132,6 @@ def drawn(draw: Draw, *values: Hashable, facts: Facts | None = None) -> Any:
     return _drawn(_work(draw, facts), values, current_language(), _look())
 
 
-def made(draw: Draw, values: Values, facts: Facts | None) -> Any:
-    """What `draw` makes of the facts, before it is a figure."""
-    return _work(draw, facts).made(values)
-
-
 class Twins(NamedTuple):
     """A picture of what is set now, and that of A where it stands beside; each with its alt."""
 

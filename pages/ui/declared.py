@@ -34,22 +34,20 @@ class Panel:
 
     `draw` gets the first of the values that the page has for all its panels, as many as it has
     parameters. It may return what goes on once the page stands, as a text does that is still being
-    written. `choices` draws what the reader
-    chooses for this panel, and perhaps for others: a layer, a head, a token. `fields`: the
-    settings of the sidebar that it answers to, which stand first there. `of_attention`: it shows
-    what attention does; where another token mixer stands in its place, it says that instead.
-    `in_any_layer`: it looks at layers that attend alone, so not all of them have to.
-    `of_predictions`: it shows what the model predicts, or what all layers do on the way there;
-    where numbers overflow, it says so instead.
-    `reads_input`: what goes into the model decides what it shows. `of_this_run`: it shows the
-    model of the page; otherwise it trains others, and the page does not say above what runs.
+    written. `choices` draws what the reader chooses for this panel, and perhaps for others: a
+    layer, a head, a token. `fields`: the settings of the sidebar that it answers to, which stand
+    first there. `of_attention`: it shows what attention does; where another token mixer stands in
+    its place, it says that instead. `in_any_layer`: it looks at layers that attend alone, so not
+    all of them have to. `of_predictions`: it shows what the model predicts, or what all layers do
+    on the way there; where numbers overflow, it says so instead. `reads_input`: what goes into the
+    model decides what it shows. `of_this_run`: it shows the model of the page; otherwise it trains
+    others, and the page does not say above what runs.
 
     Without `draw` it is declared: `at` makes of these values what it is about (None: nothing),
     `facts` makes of that what all is read off, `absent` is a sentence in place of everything,
     with a way out by `mend`, `needs` are bytes beside those of the run, and `shows` are its parts
-    from top to bottom.
-    `concepts` explain it, `code` is what really ran; `code` and `shows` may depend on the run. One
-    with `draw` may have `at`, `facts` and `shows` too, for what can be saved of it.
+    from top to bottom. `concepts` explain it, `code` is what really ran; `code` and `shows` may
+    depend on the run. One with `draw` may have `at`, `facts` and `shows` too, for its files.
     """
 
     name: str

@@ -174,7 +174,7 @@ class Matrix(Item):
     def parts(self, given: Given) -> Iterator[Part]:
         """Each of the pictures that stand on the page."""
         facts, values = given.of(self.facts, self.picture)
-        found = chart.twins(self.picture, *values, facts=facts)
+        found = chart.twins(self.picture, *values, facts=facts, alt=self.alt)
         if found.a:
             yield Part("caption", f"A · {beside.name_of_a()}")
             yield Part("chart", found.a)
@@ -196,10 +196,9 @@ class Shown(Matrix):
 
     def tables(self, given: Given) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
         """The numbers behind it."""
-        facts, values = given.of(self.facts, self.picture)
 
         def numbers() -> pd.DataFrame:
-            made = chart.made(self.picture, values, facts)
+            made = given.made(self.facts, self.picture)
             return made.table() if isinstance(made, Chart) else pd.DataFrame()
 
         yield self.key, numbers
@@ -293,15 +292,23 @@ class Controls(Item):
     def draw(self, given: Given) -> None:
         """By hand; in front of a class they wait in the sidebar, unless they are what is shown."""
         with present.aside() if self.is_aside else nullcontext():
-            self.by(*wanted(self.by, given.values))
+            self.by(*given.of(the_values, self.by)[1])
 
 
 class Several(Item):
     """A part that holds others."""
 
+    def __init__(self, *items: Item) -> None:
+        self.items = items
+
     def inside(self, given: Given) -> Iterator[tuple[Item, Given]]:
         """Each of them, and what it is read with."""
-        raise NotImplementedError
+        yield from ((item, given) for item in self.items)
+
+    def draw(self, given: Given) -> None:
+        """One below the other."""
+        for item in self.items:
+            item.draw(given)
 
     def parts(self, given: Given) -> Iterator[Part]:
         """What each of them says."""
@@ -323,61 +330,55 @@ class Details(Several):
     """Exact numbers in one line that opens."""
 
     def __init__(self, label: str, *items: Item, icon: str = ":material/table:") -> None:
-        self.label, self.items, self.icon = label, items, icon
-
-    def inside(self, given: Given) -> Iterator[tuple[Item, Given]]:
-        """All of them: a file has them."""
-        yield from ((item, given) for item in self.items)
+        super().__init__(*items)
+        self.label, self.icon = label, icon
 
     def draw(self, given: Given) -> None:
         """In the sidebar before a class."""
         with details(_(self.label), icon=self.icon):
-            for item in self.items:
-                item.draw(given)
+            super().draw(given)
 
 
 class OffScreen(Several):
     """Parts that a class is not shown: what is beside them says it on one screen."""
 
-    def __init__(self, *items: Item) -> None:
-        self.items = items
-
-    def inside(self, given: Given) -> Iterator[tuple[Item, Given]]:
-        """Each of them."""
-        yield from ((item, given) for item in self.items)
-
     def draw(self, given: Given) -> None:
         """Each, where nothing is presented."""
-        for item in () if present.is_on() else self.items:
-            item.draw(given)
+        if not present.is_on():
+            super().draw(given)
 
 
 class Beside(Several):
     """Columns of parts; one below the other where there is no room."""
 
     def __init__(self, *columns: Item | Sequence[Item], widths: Sequence[int] = ()) -> None:
-        self.columns = [each if isinstance(each, Sequence) else (each,) for each in columns]
+        several = (each if isinstance(each, Sequence) else (each,) for each in columns)
+        super().__init__(*(Several(*column) for column in several))
         self.widths = widths
-
-    def inside(self, given: Given) -> Iterator[tuple[Item, Given]]:
-        """Column by column."""
-        for column in self.columns:
-            yield from ((item, given) for item in column)
 
     def draw(self, given: Given) -> None:
         """Each in its column."""
-        places = chart.columns(list(self.widths) or len(self.columns))
-        for place, column in zip(places, self.columns, strict=True):
+        places = chart.columns(list(self.widths) or len(self.items))
+        for place, column in zip(places, self.items, strict=True):
             with place:
-                for item in column:
-                    item.draw(given)
+                column.draw(given)
 
 
 class Steps(Several):
-    """Long work, of which the parts show as much as is done: this number ends what they get."""
+    """Long work, of which the parts show as much as is done: this number ends what they get.
 
-    def __init__(self, of: Callable[..., Thunks], *items: Item, key: str) -> None:
-        self.of, self.items, self.key = of, items, key
+    `rest`: the same as series, for what goes on after a pause.
+    """
+
+    def __init__(
+        self,
+        of: Callable[..., Thunks],
+        *items: Item,
+        key: str,
+        rest: Callable[..., Thunks] | None = None,
+    ) -> None:
+        super().__init__(*items)
+        self.of, self.key, self.rest = of, key, rest
 
     def inside(self, given: Given) -> Iterator[tuple[Item, Given]]:
         """What is shown of as much as was done."""
@@ -387,6 +388,7 @@ class Steps(Several):
     def draw(self, given: Given) -> None:
         """Do the work behind a progress bar, then show what there is."""
         values = wanted(self.of, given.values)
-        done = steps.in_steps(self.of(*values), what=(self.key, *values), key=self.key)
+        rest, what = self.rest(*values) if self.rest else (), (self.key, *values)
+        done = steps.in_steps(self.of(*values), what=what, key=self.key, rest=rest)
         for item in self.items if done.found else ():
             item.draw(given._replace(n_done=(len(done.found),)))

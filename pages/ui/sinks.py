@@ -80,16 +80,10 @@ def names(run: Run, tokens: tuple[int, ...]) -> str:
     return enumeration((*shown, *more))
 
 
-def sinks_switch(run: Run, place: str) -> bool:
-    """The switch and what it does, where this run has sinks; whether they are set apart.
-
-    `place`: the panel, since a page may show several.
-    """
-    is_apart = is_wanted()
-    if not set_apart(run, True):
-        return is_apart
-    key = f"sinks_apart_{place}"
-    with st.container(horizontal=True, vertical_alignment="center", key=key):
-        st.toggle(_("Set sinks apart"), **link.view("sinks_apart", is_apart, (place,)))
-        st.caption(says_apart(run, is_apart), width="stretch")
-    return is_apart
+def sinks_switch(run: Run, place: str) -> None:
+    """The switch and what it does, where this run has sinks; `place`: the panel."""
+    is_apart, key = is_wanted(), f"sinks_apart_{place}"
+    if set_apart(run, True):
+        with st.container(horizontal=True, vertical_alignment="center", key=key):
+            st.toggle(_("Set sinks apart"), **link.view("sinks_apart", is_apart, (place,)))
+            st.caption(says_apart(run, is_apart), width="stretch")

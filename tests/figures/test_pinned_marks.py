@@ -13,7 +13,7 @@ from pages.figures.drawn_chart import drawn
 from pages.figures.theme import Picture
 from pages.panels.feed_forward import positions
 from pages.panels.gpt import logit_lens_picture
-from pages.panels.positions import matrix_picture
+from pages.panels.positions import position_matrix_picture
 
 
 def marked(picture: Picture, axis: str) -> set[tuple[float, float]]:
@@ -40,5 +40,6 @@ def test_among_bars_the_ground_behind_its_own():
 
 @pytest.mark.parametrize("pinned", [0, 2])
 def test_among_positions_its_row(pinned: int):
-    picture = matrix_picture.similarity(np.eye(3), pinned, _=same)
+    names = position_matrix_picture.Names("given", "given", "given", "given")
+    picture = position_matrix_picture.square(np.eye(3), names, pinned=pinned, _=same)
     assert marked(picture, "y") == {(pinned - 0.5, pinned + 0.5)}

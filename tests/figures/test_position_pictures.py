@@ -1,26 +1,18 @@
 """Pictures of positions: each number at its place, every word translated."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from drawn import TOKENS, bytes_sent, checked, marked, same, words_that_slipped_by
 
-from blocks.inspection.beyond_length import HEAD_MEASURES, BeyondFacts, LossFacts
-from blocks.inspection.position_claims import OUTPUT_ERROR, Claim, ClaimsFacts, ShiftFacts, Verdict
-from blocks.inspection.position_facts import KindFacts, LikenessFacts, PairFacts, TableFacts
+from blocks.inspection.position_claims import Claim, ClaimsFacts, ShiftFacts, Verdict
 from blocks.model.kinds import PositionKind
 from pages.figures import palette
-from pages.panels.positions import (
-    beyond_picture,
-    claims_picture,
-    matrix_picture,
-    position_matrix_picture,
-)
+from pages.panels.positions import claims_picture, position_matrix_picture
 from pages.panels.positions.position_matrix_picture import Names
 
 NAMES = Names("given", "given", "given", "given")
 KINDS = {kind: f"given {i}" for i, kind in enumerate(PositionKind)}
-ALIBI, LEARNED, ROPE = PositionKind.ALIBI, PositionKind.LEARNED, PositionKind.ROPE
+LEARNED, ROPE = PositionKind.LEARNED, PositionKind.ROPE
 ADDED = PositionKind.SINUSOIDAL
 
 
@@ -80,45 +72,6 @@ def test_a_square_writes_its_numbers_where_there_is_room(n: int):
     assert position_matrix_picture.square(np.zeros((2, 2)), NAMES, most=0.0, _=same)
 
 
-def pair(kind: PositionKind = ADDED, **curves: list[float]) -> PairFacts:
-    table = pd.DataFrame({"position": range(4), "first": [0.0, 1, 2, 3], **curves})
-    return PairFacts(kind, 1, 1, table, length=6.3, slope=0.5)
-
-
-def test_a_pair_is_marked_at_the_pinned_position():
-    picture = checked(matrix_picture.pair(pair(second=[3.0, 2, 1, 0]), _=same))
-    assert [list(trace.y) for trace in picture.data] == [[0, 1, 2, 3], [3, 2, 1, 0], [1, 2]]
-    alone = checked(matrix_picture.pair(pair(ALIBI), _=same))
-    assert list(alone.data[1].y) == [1] and alone.data[0].name == "head 2"
-
-
-def kind_facts(kind: PositionKind = ADDED, n: int = 128) -> KindFacts:
-    lengths = pd.DataFrame({"number": [0, 1, 2], "length": [6.3, 60.0, 600.0]})
-    waves = pd.DataFrame({"wavelength": [8.0, 4.0], "share": [0.7, 0.3]})
-    return KindFacts(None, kind, n, 0, False, lengths, waves, rms=1.0)
-
-
-@pytest.mark.parametrize(("kind", "first"), [(ADDED, 0), (ALIBI, 1)])
-def test_a_mark_of_the_scale_returns_its_number(kind: PositionKind, first: int):
-    picture = checked(matrix_picture.scale(kind_facts(kind), 1, _=same))
-    assert [row[0] for row in picture.data[0].customdata] == [0, 1, 2]
-    assert picture.data[0].x[0] == first and picture.data[0].marker.color[1] == palette.PINNED
-    assert picture.layout.annotations[0].y == pytest.approx(np.log10(128))
-
-
-def likeness(kind: PositionKind = ADDED, n: int = 9, slopes=(), **more) -> LikenessFacts:
-    table = {"distance": [0, 1], "mean": [1, 0.5], "least": [1, 0.4], "most": [1, 0.6], **more}
-    return LikenessFacts(kind, n, 0, pd.DataFrame(table), slopes)
-
-
-def test_alibi_has_a_line_for_each_head():
-    facts = likeness(ALIBI, slopes=(0.5, 0.25, 0.1))
-    others, chosen = checked(matrix_picture.biases(facts, 1, _=same)).data
-    assert list(chosen.y) == [-0.25 * i for i in range(9)]
-    assert list(others.y) == [0, -4, None, 0, -0.8, None]
-    checked(matrix_picture.biases(likeness(ALIBI, 2, (0.5,)), 0, _=same))
-
-
 def claims() -> ClaimsFacts:
     """Of four kinds true, false, and nothing at all; one is still to be measured."""
     verdicts = {
@@ -140,79 +93,12 @@ def test_a_cell_of_the_claims_returns_its_kind():
     assert drawn.layout.yaxis.ticktext[0] == "No two positions<br>are alike"
 
 
-MOVED = pd.DataFrame({"kind": [ADDED, ROPE], "free": [0.0, 0.4], "causal": [0.2, 0.5]})
-
-
-def test_what_did_not_move_stands_at_the_foot():
-    free, causal, limit = checked(claims_picture.permuted(MOVED, KINDS, _=same)).data
-    assert list(free.y) == [claims_picture.LEAST_SHOWN, 0.4] and free.customdata[0][0] == 0
-    assert list(causal.y) == [0.2, 0.5] and set(limit.y) == {OUTPUT_ERROR}
-
-
-BANDS = pd.DataFrame({"least": [0, 1], "most": [0, 3], "weight": [0.5, 0.0], "distance": [0, 2.0]})
-SPREADS = pd.DataFrame(
-    {"kind": [ADDED, ADDED, ROPE], "factor": [1, 2, 1], "seq_len": [8, 16, 8]}
-).assign(**{name: [0.5, 0.6, 0.7] for name in HEAD_MEASURES})
-BEYOND = BeyondFacts(ADDED, 0, 8, False, SPREADS, bands=((1, 8, BANDS),), refused=(), n_kinds=5)
-LOSS_BANDS = pd.DataFrame(
-    {
-        "position": [4.5, 12.5],
-        "first": [1, 9],
-        "last": [8, 16],
-        "bits": [1.0, 2.0],
-        "error": [0.1, 0.2],
-        "count": [80, 80],
-    }
-)
-LOSS = LossFacts(ROPE, 0, 8, 16, 48, LOSS_BANDS, 1.0, 2.0)
-
-
-def test_weight_nought_has_no_logarithm_and_is_not_drawn():
-    picture = checked(beyond_picture.by_distance(BEYOND, "given", _=same))
-    assert list(picture.data[0].x) == [1] and list(picture.data[0].y) == [0.5]
-    assert picture.layout.shapes[0].x0 == 9
-
-
-def test_each_kind_has_its_line_over_the_lengths():
-    picture = checked(beyond_picture.by_length(BEYOND, KINDS, _=same))
-    assert [list(trace.x) for trace in picture.data] == [[8, 16], [8]]
-    assert list(picture.layout.xaxis.ticktext) == ["8 · 1×", "16 · 2×"]
-
-
-def test_the_loss_lies_within_two_standard_errors():
-    band, line = checked(beyond_picture.loss(LOSS, "given", _=same)).data
-    assert list(line.y) == [1, 2]
-    assert list(band.y) == pytest.approx([1.2, 2.4, 1.6, 0.8])
-
-
-def table_facts(kind: PositionKind) -> TableFacts:
-    return TableFacts(kind, np.eye(4), (0, 1, 2, 3), 4, 1, (0,), 1.0, TOKENS)
-
-
 @pytest.mark.parametrize(
     "draw",
     [
         lambda _: position_matrix_picture.square(np.eye(3), NAMES, _=_),
-        lambda _: matrix_picture.similarity(np.eye(3), 1, _=_),
-        *(lambda _, kind=kind: matrix_picture.pair(pair(kind), _=_) for kind in (ADDED, LEARNED)),
-        *(
-            lambda _, kind=kind: matrix_picture.table(table_facts(kind), "given", _=_)
-            for kind in (ADDED, LEARNED, ROPE, ALIBI)
-        ),
-        *(
-            lambda _, kind=kind: matrix_picture.scale(kind_facts(kind), 0, _=_)
-            for kind in (ROPE, ALIBI)
-        ),
-        lambda _: matrix_picture.likeness(likeness(), _=_),
-        lambda _: matrix_picture.likeness(likeness(ROPE, expected=1.0), _=_),
-        lambda _: matrix_picture.biases(likeness(ALIBI, 4, (0.5, 0.1)), 0, _=_),
-        lambda _: matrix_picture.spectrum(kind_facts(LEARNED), _=_),
         lambda _: claims_picture.verdicts(claims(), KINDS, shown=ROPE, _=_),
-        lambda _: claims_picture.permuted(MOVED, KINDS, _=_),
         lambda _: claims_picture.matrix(ShiftFacts(4, np.eye(2), 2, False), _=_),
-        lambda _: beyond_picture.by_distance(BEYOND, "given", _=_),
-        lambda _: beyond_picture.by_length(BEYOND, KINDS, _=_),
-        lambda _: beyond_picture.loss(LOSS, "given", _=_),
     ],
 )
 def test_every_word_is_translated(draw):

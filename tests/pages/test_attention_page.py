@@ -188,11 +188,6 @@ def test_an_induction_head_is_named(at):
     assert f"induction {len(names)}" in said(at)
 
 
-def test_the_page_speaks_chinese(at):
-    visit(at, **SMALL, lang="zh")
-    assert_works(at)
-
-
 def n_wires(at) -> int:
     shapes = figure(at, "graph")["layout"]["shapes"]
     return sum(shape["path"].count("C") for shape in shapes)

@@ -31,7 +31,7 @@ SIZES = {"d_model": 32, "n_heads": 4, "n_layers": 2, "text": "one two three", "s
 # Those of a training, of a sweep and of the roofline come once something was measured.
 WITHOUT_FILES = (
     "app.py",
-    *(f"pages/{name}.py" for name in ("efficiency", "forward_pass", "positions", "training")),
+    *(f"pages/{name}.py" for name in ("efficiency", "forward_pass", "training")),
 )
 COMPARED = "pages/compare.py"
 
@@ -357,6 +357,13 @@ OF_GPT = each_is_some(
 )
 OF_BLOCK = each_is_some("flow_table head_table spread token_values")
 OF_ENCODER = each_is_some("candidates guess_table head_table layer_table")
+OF_NORMS = each_is_some(
+    "dependence_table depth_panels depth_scaling norm_features norm_tokens placement_spreads "
+    "placement_table running_table"
+)
+OF_POSITIONS = each_is_some(
+    "beyond_table entropy_far likeness moved position_curves spread_far trained_lengths wavelengths"
+)
 COMMON = {"parameters.csv": parameters, "parameter_bars.csv": some}
 CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
     "pages/attention.py": {
@@ -399,8 +406,9 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         **OF_FEED_FORWARD,
         "ratio_cost.csv": widths,
     },
-    "pages/masks.py": {"heads.csv": heads, "leaks.csv": leaks},
+    "pages/masks.py": {"heads.csv": heads, "leaks.csv": leaks, "peeking_losses.csv": some},
     "pages/normalization.py": {
+        **OF_NORMS,
         "depth.csv": depth,
         "norms_per_token.csv": norms(2),
         "norms_per_feature.csv": norms(1),
@@ -416,6 +424,7 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         "parameters.csv": parameters,
         **each_is_some("idea_costs idea_losses ideas_table"),
     },
+    "pages/positions.py": OF_POSITIONS,
     "pages/seq2seq.py": {
         "search.csv": search,
         "next_tokens.csv": next_of_target,

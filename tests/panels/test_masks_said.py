@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from drawn import checked
 from said_in import in_both
 
 from blocks import ModelConfig
@@ -12,7 +14,10 @@ from blocks.inspection.mask_faults import MaskFault
 from blocks.inspection.mask_steps import BlindFacts, Cross, Lead, StepFacts
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.run import Input, Run
-from pages.panels.masks import edges, faults, leaks, steps
+from blocks.training.peeking import Peeking
+from blocks.training.recorded import Look
+from pages.figures.drawn_chart import drawn
+from pages.panels.masks import edges, faults, leaks, peeking, steps
 
 LABELS = ("a", "`b", "c", "d")
 RUN = Run(
@@ -178,3 +183,15 @@ def test_keys_of_another_sequence(monkeypatch):
     said = in_both(monkeypatch, edges.says_cross, Cross(cells, cells, cells), 7)["en"]
     assert "4 queries of this input attend to 5 keys of another sequence, 2 of them" in said
     assert "over the other 3." in said and "(seed 7)" in said
+
+
+def test_two_curves_a_model_and_the_level_of_guessing():
+    rows = [("masked", 1, 7.0), ("masked", 2, 3.0), ("peeking", 1, 7.0), ("peeking", 2, 0.5)]
+    table, look = pd.DataFrame(rows, columns=["model", "update", "loss"]), Look(0, 6.9, 0.0, "")
+    chart = peeking.losses(Peeking(2, 3.0, 0.5, look, look, table, table[::2], guess=6.9))
+    checked(drawn(chart))
+    found = [chart.table_of(each)["loss"].tolist() for each in chart.series]
+    assert found == [[7, 3], [7, 0.5], [7], [7]]
+    assert [each.look.dash for each in chart.series] == ["", "", "dot", "dot"]
+    assert len({each.look.name for each in chart.series}) == 4
+    assert chart.x.ends == (0, 120) and chart.y.ends[1] > 7 and chart.levels[0].y == 6.9

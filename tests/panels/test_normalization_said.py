@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
+from drawn import checked
 from said_in import in_both
 
 from blocks import ModelConfig
@@ -24,7 +26,10 @@ from blocks.inspection.stack import Stack
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from blocks.training.race import RaceFacts, race_spec
-from pages.panels.normalization import axes, depth, layers, placements, race, theory
+from pages.figures.axes import log_axis
+from pages.figures.chart import Chart, Kind
+from pages.figures.drawn_chart import drawn
+from pages.panels.normalization import axes, curves, depth, layers, placements, race, theory
 
 CONFIG = ModelConfig(d_model=32, n_heads=4)
 RUN = Run(config=CONFIG, input=Input(seq_len=5), mask=MaskConfig())
@@ -100,7 +105,7 @@ def test_whether_tokens_become_alike(monkeypatch, facts, english: str):
     assert english in in_both(monkeypatch, depth.says_collapse, facts)["en"]
 
 
-def curves_of(measure: str) -> LayerCurves:
+def curve_of(measure: str) -> LayerCurves:
     rows = [("pre", measure, layer, value) for layer, value in enumerate((float("nan"), 2.0, 8.0))]
     table = pd.DataFrame(rows, columns=["placement", "measure", "layer", "median"])
     return LayerCurves(2, table, even_bits=2.0)
@@ -115,14 +120,14 @@ def curves_of(measure: str) -> LayerCurves:
     ],
 )
 def test_the_one_measure_that_is_drawn_is_told(monkeypatch, measure: str, english: str):
-    facts = replace(DEPTH, curves=curves_of(measure), ways_back=(WayBack("pre", 1.0, 2.0),))
+    facts = replace(DEPTH, curves=curve_of(measure), ways_back=(WayBack("pre", 1.0, 2.0),))
     said = in_both(monkeypatch, depth.says_drawn, facts)
     assert english in said["en"] and said["zh"] != said["en"]
     assert ("Gradient in" in said["en"]) is (measure == "parameter_gradient")
 
 
 def test_the_one_measure_of_a_trained_model_is_told(monkeypatch):
-    facts = OwnFacts(curves_of("stream_norm"), 0.5, 3.25, seed=0, strongest=4, weakest=1)
+    facts = OwnFacts(curve_of("stream_norm"), 0.5, 3.25, seed=0, strongest=4, weakest=1)
     said = in_both(monkeypatch, layers.says_drawn, facts)["en"]
     assert "layers 1 to 2: pre from 2 to 8." in said and "nats" not in said
     jump = replace(facts, jump=Jump(12, 139.0, 1698.0, 140.0, 139.5))
@@ -318,3 +323,124 @@ def test_what_a_warm_up_does(monkeypatch):
     ) in said
     running = replace(facts, n_updates=50)
     assert "without" not in in_both(monkeypatch, race.says_race, running)["en"]
+
+
+MEASURES = ("parameter_gradient", "stream_norm", "similarity")
+
+
+def table_of(n_layers: int = 4, **values: float) -> pd.DataFrame:
+    """Two placements, three measures, a value that grows with the layer."""
+    rows = [
+        (placement, measure, layer, values.get(measure, 1.0) * (layer + 1) * (1 + i))
+        for i, placement in enumerate(("pre", "post"))
+        for measure in MEASURES
+        for layer in range(n_layers + 1)
+    ]
+    table = pd.DataFrame(rows, columns=["placement", "measure", "layer", "median"])
+    return table.assign(least=table["median"] * 0.9, most=table["median"] * 1.1)
+
+
+def by_layer(table: pd.DataFrame, before: pd.DataFrame | None = None) -> Chart:
+    found, ghost = (
+        None if each is None else LayerCurves(int(each["layer"].max()), each, even_bits=2.0)
+        for each in (table, before)
+    )
+    return curves.by_layer("given", found, ghost)
+
+
+def outputs(n: int = 5) -> pd.DataFrame:
+    frames = [
+        pd.DataFrame({"norm": name, "token": range(n), "feature": range(n)}).assign(
+            mean=np.arange(n) - i, std=1.0 + i, rms=np.arange(n)[::-1] + i
+        )
+        for i, name in enumerate((INPUT, "layernorm", "rmsnorm"))
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def spread(width: float) -> Placed:
+    table = pd.DataFrame({"value": np.linspace(-width, width, 9), "density": 1 / width})
+    return Placed({"mean": 0.0, "std": width, "rms": width}, table, table, None)
+
+
+PLACED = PlacementFacts(0, 0, "pre", {"pre": spread(10.0), "post": spread(1.0)})
+LAST = pd.DataFrame({"placement": "pre", "n_layers": [1, 4, 16], "median": [2.0, 1.5, 1.0]})
+GRADIENTS = replace(THEORY, table=LAST.assign(least=LAST["median"], most=LAST["median"]))
+RUNNING = pd.DataFrame(
+    {"placement": ["pre", "pre", "post"], "update": [1, 2, 1], "loss": [3, 2, 3]}
+)
+CHARTS = {
+    "features": axes.of_features(replace(NORMS, per_feature=outputs())),
+    "layers": by_layer(table_of(), table_of()),
+    "gradients": theory.last_gradients(GRADIENTS),
+    "spreads": placements.spreads(PLACED),
+    "race": race.losses(replace(RACE, curves=RUNNING)),
+}
+
+
+@pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS)
+def test_each_chart_can_be_drawn(chart: Chart):
+    checked(drawn(chart))
+
+
+def test_features_stand_in_the_order_of_the_inputs_own():
+    chart = CHARTS["features"]
+    rows = chart.table_of(next(each for each in chart.series if each.plot == 2))
+    assert rows["rms"].is_monotonic_increasing and rows["label"].iloc[0] == "feature 5"
+
+
+def test_curves_are_drawn_as_given_with_their_band():
+    chart = by_layer(table_of())
+    around, median = chart.series[2:4]
+    assert (around.kind, median.look.name) == (Kind.BAND, "post")
+    rows = chart.table_of(median)
+    assert rows["median"].tolist() == [2.0, 4.0, 6.0, 8.0, 10.0] and around.rows is median.rows
+
+
+def test_gradients_are_logarithmic_and_likeness_never_is():
+    axes_of = by_layer(table_of(similarity=1e-4)).y
+    assert [each.is_log for each in axes_of] == [True, False, False]
+    wide = table_of(20)
+    wide.loc[wide["measure"] == "stream_norm", ["median", "least", "most"]] **= 4
+    assert by_layer(wide).y[1].is_log
+
+
+def test_what_is_no_number_or_zero_on_a_logarithmic_scale_is_left_out():
+    table, numbers = table_of(), ["median", "least", "most"]
+    table.loc[(table["layer"] == 2), numbers] = np.nan
+    table.loc[(table["layer"] == 3) & (table["measure"] == "parameter_gradient"), numbers] = 0
+    assert by_layer(table).table_of(by_layer(table).series[1])["layer"].tolist() == [0, 1, 4]
+    assert not by_layer(table.assign(median=0.0, least=0.0, most=0.0)).y[0].is_log
+    empty = replace(GRADIENTS, table=GRADIENTS.table.assign(median=np.nan))
+    assert theory.last_gradients(empty).series == []
+
+
+def test_the_setting_before_is_a_ghost_and_the_axis_has_room_for_it():
+    chart = by_layer(table_of(), table_of(parameter_gradient=1e-7))
+    names = [each.look.name for each in chart.series]
+    assert names.count("previous settings") == len(MEASURES) and chart.y[0].ends[0] < 1e-5
+    assert sum(each.in_legend for each in chart.series) == 3
+
+
+def test_one_measure_alone_has_room_and_no_second_axis():
+    found = LayerCurves(4, table_of(), even_bits=2.0)
+    alone, every = by_layer(found.only("similarity").table), by_layer(table_of())
+    assert len(alone.y) == 1 and not alone.y[0].is_heading and "Similarity" in alone.title
+    assert every.tall / len(MEASURES) < alone.tall < every.tall
+    assert found.only("entropy_bits") is found
+
+
+@pytest.mark.parametrize("powers", [(-30, 0), (0, 1), (-2, 2), (0, 38)])
+def test_a_logarithmic_axis_has_a_handful_of_ticks(powers: tuple[int, int]):
+    assert 2 <= len(log_axis(*(10.0**power for power in powers))["tickvals"]) <= 12
+
+
+def test_theory_is_a_line_of_its_slope():
+    chart = CHARTS["gradients"]
+    assert chart.table_of(chart.series[2])["median"].tolist() == [2.0, 1.0, 0.5]
+
+
+def test_losses_have_room_for_all_updates_and_name_the_guess():
+    chart = CHARTS["race"]
+    assert [chart.table_of(each)["loss"].tolist() for each in chart.series] == [[3, 2], [3]]
+    assert chart.x.ends == (0, 100) and chart.levels[0].y == race.GUESS

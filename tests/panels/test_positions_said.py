@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from drawn import checked
 from said_in import in_both
 
 from blocks import ModelConfig
@@ -15,7 +16,9 @@ from blocks.model.faults import Fault
 from blocks.model.kinds import PositionKind
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
-from pages.panels.positions import beyond, claims, loss, matrix, trained
+from pages.figures.chart import Chart
+from pages.figures.drawn_chart import drawn
+from pages.panels.positions import beyond, claims, curves, loss, matrix, trained
 
 NONE, SINUSOIDAL, LEARNED, ROPE, ALIBI = (
     PositionKind(name) for name in ("none", "sinusoidal", "learned", "rope", "alibi")
@@ -313,12 +316,74 @@ def test_of_a_file_the_length_that_it_names_is_the_trained_one(monkeypatch):
     monkeypatch.setattr(trained, "spec", lambda _run: None)
     assert trained.length_of_file(run) is None
     assert trained.length_of_file(brought) == 8192
-    said = in_both(monkeypatch, beyond.says_texts, brought, 32)
+    said = in_both(monkeypatch, beyond.says_texts, brought, ROPE, 0, 32)
     assert (
         "The file names 8,192 tokens as the longest text, so L = 32 is only the shortest"
         in said["en"]
     )
     assert (
         "8,192" in said["zh"]
-        and "8,192" not in in_both(monkeypatch, beyond.says_texts, run, 32)["en"]
+        and "8,192" not in in_both(monkeypatch, beyond.says_texts, run, ROPE, 0, 32)["en"]
     )
+
+
+MOVED = {NONE: (verdict(Claim.PERMUTATION, 0.0),), ROPE: (verdict(Claim.PERMUTATION, 0.4),)}
+BANDS = pd.DataFrame({"least": [0, 1], "most": [0, 3], "weight": [0.5, 0.0], "distance": [0, 2.0]})
+LOSS_BANDS = pd.DataFrame(
+    {"position": [4.5, 12.5], "first": [1, 9], "last": [8, 16], "bits": [1.0, 2.0]}
+).assign(error=0.1, count=80)
+LENGTH_TABLE = LIKE.table.assign(distance=range(3))
+CHARTS = {
+    "permuted": claims.permuted(replace(CLAIMS, verdicts=MOVED)),
+    "distance": beyond.by_distance(replace(BEYOND, bands=((1, 8, BANDS),))),
+    "length": beyond.by_length(BEYOND),
+    "loss": loss.by_position(replace(LOSS, bands=LOSS_BANDS)),
+    "pair": curves.curves(PAIR),
+    "learned": curves.curves(replace(PAIR, kind=LEARNED)),
+    "alibi": curves.curves(replace(PAIR, kind=ALIBI, curves=CURVES[["position", "first"]])),
+    "spectrum": curves.spectrum(TABLE),
+    "likeness": curves.likeness(replace(LIKE, table=LENGTH_TABLE)),
+    "rope": curves.likeness(replace(LIKE, kind=ROPE, table=LENGTH_TABLE.assign(expected=1.0))),
+}
+
+
+@pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS)
+def test_each_chart_can_be_drawn(chart: Chart):
+    checked(drawn(chart))
+
+
+def columns(name: str, column: str) -> list[list[float]]:
+    """A column of each series of a chart."""
+    return [CHARTS[name].table_of(each)[column].tolist() for each in CHARTS[name].series]
+
+
+def test_what_is_drawn():
+    assert columns("permuted", "shown") == [[claims.LEAST_SHOWN, 0.4], [0.5, 0.5]]
+    assert columns("distance", "weight") == [[0.5]]  # 0 has no logarithm
+    assert columns("length", "seq_len") == [[8, 16], [16]]
+    assert [CHARTS["length"].x.said(n) for n in (8, 16)] == ["8 · 1×", "16 · 2×"]
+    assert columns("loss", "high")[0] == pytest.approx([1.2, 2.2])
+    assert columns("pair", "position")[2] == [4, 4]
+    assert [each.look.name for each in CHARTS["alibi"].series] == ["head 2", ""]
+
+
+def test_a_mark_of_the_scale_returns_its_number(monkeypatch):
+    monkeypatch.setattr(curves, "kind_facts", lambda _run, kind, _n: replace(KIND, kind=kind))
+    for kind, first in ((SINUSOIDAL, 0), (ALIBI, 1)):
+        chart = curves.scale(None, kind, 16, 0, 1)
+        checked(drawn(chart))
+        assert chart.click == ("number",) and chart.rows["place"].tolist() == [
+            *range(first, first + 3)
+        ]
+
+
+def test_alibi_has_a_line_for_each_head(monkeypatch):
+    facts = replace(LIKE, kind=ALIBI, slopes=(0.5, 0.25, 0.1))
+    monkeypatch.setattr(curves, "likeness_facts", lambda *_at: facts)
+    chart = curves.biases(None, ALIBI, 8, 0, 1)
+    checked(drawn(chart))
+    others, one = (chart.table_of(each)["bias"] for each in chart.series)
+    assert (
+        others.dropna().tolist() == pytest.approx([0, -3.5, 0, -0.7]) and others.isna().sum() == 2
+    )
+    assert one.tolist() == [-0.25 * i for i in range(8)]

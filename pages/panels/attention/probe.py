@@ -156,7 +156,7 @@ def says_how(_facts: ProbeFacts) -> str:
     return text.format(n=N_ROWS, seed=SEED)
 
 
-def ways_on(run: Run, kind: str, layer: int, head: int) -> None:
+def ways_on(run: Run, kind: str, layer: int, head: int, _n_steps: int) -> None:
     """The heads of this name in the reader's own text: seen, and switched off.
 
     Where no head has any name, to a model whose heads have.

@@ -21,6 +21,9 @@ def sinks(facts: SinkFacts, *, _: Translate) -> Picture:
     """
     most = max(1.25, 1.1 * float(facts.heads["value_ratio"].max()))
     even = float(facts.heads["even_weight"].iloc[0])
+    corner = {"type": "rect", "x0": 0, "x1": facts.below, "y0": facts.above, "y1": TOP}
+    shade = {"line": {"width": 0}, "fillcolor": faint(palette.ATTENTION, 0.12), "layer": "below"}
+    beside = {"x": 1.05 * facts.below, "xref": "x", "yanchor": "top"}  # where no sink stands
     return figure(
         [_heads(facts, _)],
         title=_("First token: attention weight against length of v·W_O"),
@@ -36,9 +39,9 @@ def sinks(facts: SinkFacts, *, _: Translate) -> Picture:
             "range": [0, TOP],
             "tickformat": ".0%",
         },
-        shapes=[_corner(facts), level(even, line=dashed(dash="dot", width=1))],
+        shapes=[corner | shade, level(even, line=dashed(dash="dot", width=1))],
         annotations=[
-            _beside_corner(facts, _("← heads with an attention sink")),
+            level_name(1.0, _("← heads with an attention sink"), **beside, **SMALL),
             level_name(even, _("if all keys had equal weight"), **AT_THE_RIGHT, **SMALL),
         ],
     )
@@ -47,7 +50,12 @@ def sinks(facts: SinkFacts, *, _: Translate) -> Picture:
 def _heads(facts: SinkFacts, _: Translate) -> dict[str, Any]:
     """Sinks are diamonds, and those are said; the head that is looked at has the pin's colour."""
     heads = [*each_row(facts.heads)]
-    hovers = [_hover(row, _) for row in heads]
+    text = _("{head}: weight {weight:.2f}, ‖v·W_O‖ ratio {ratio:.2f}")
+    names = (head_called(row.layer, row.head, _) for row in heads)
+    hovers = [
+        text.format(head=name, weight=row.weight, ratio=row.value_ratio)
+        for name, row in zip(names, heads, strict=True)
+    ]
     return marks.dots(
         [row.value_ratio for row in heads],
         [row.weight for row in heads],
@@ -63,26 +71,7 @@ def _heads(facts: SinkFacts, _: Translate) -> dict[str, Any]:
     )
 
 
-def _hover(row: Row, _: Translate) -> str:
-    text = _("{head}: weight {weight:.2f}, ‖v·W_O‖ ratio {ratio:.2f}")
-    head = head_called(row.layer, row.head, _)
-    return text.format(head=head, weight=row.weight, ratio=row.value_ratio)
-
-
 def _color(row: Row, facts: SinkFacts) -> str:
     if (row.layer, row.head) == facts.selected:
         return palette.PINNED
     return palette.ATTENTION if row.is_sink else faint(palette.ATTENTION, 0.45)
-
-
-def _corner(facts: SinkFacts) -> dict[str, Any]:
-    """Where sinks lie: much weight, little that would move."""
-    place = {"x0": 0, "x1": facts.below, "y0": facts.above, "y1": TOP}
-    look = {"line": {"width": 0}, "fillcolor": faint(palette.ATTENTION, 0.12), "layer": "below"}
-    return {"type": "rect", **place, **look}
-
-
-def _beside_corner(facts: SinkFacts, text: str) -> dict[str, Any]:
-    """What the corner is, where no sink stands."""
-    place = {"x": 1.05 * facts.below, "xref": "x", "yanchor": "top"}
-    return level_name(1.0, text, **place, **SMALL)

@@ -140,7 +140,8 @@ def side_by_side(
     weights have a scale each, below; all else has one in common.
     """
     is_stacked = size.is_in_full and matrices[0].name == "concat"
-    places = _below() if is_stacked else _beside(matrices)
+    below = [Place(1, (0, 1), (0.6, 1)), Place(2, (0, 1), (0, 0.4))]
+    places = below if is_stacked else _beside(matrices)
     tokens = matrices[0].rows
     top = max(room_above(*each, size) for each in zip(matrices, places, strict=True))
     traces, most = [], common_scale(matrices)
@@ -165,7 +166,10 @@ def side_by_side(
         height=height_of(len(tokens)) + top + foot,
         margin=(top + size.room_for_title, 8 + foot),
         shapes=marks,
-        annotations=_titles(matrices, places, top),
+        annotations=[
+            titled(f"<b>{matrix.symbol}</b>", place, shift=top - 34 if place.y[1] == 1 else 2)
+            for matrix, place in zip(matrices, places, strict=True)
+        ],
         **layout,
     )
 
@@ -180,11 +184,6 @@ def _beside(matrices: Sequence[Matrix]) -> list[Place]:
     ]
 
 
-def _below() -> list[Place]:
-    """Two places, one below the other."""
-    return [Place(1, (0, 1), (0.6, 1)), Place(2, (0, 1), (0, 0.4))]
-
-
 def _bars(
     matrices: Sequence[Matrix], places: Sequence[Place], _: Translate
 ) -> list[dict[str, Any] | None]:
@@ -193,13 +192,6 @@ def _bars(
     if len({matrix.is_weights for matrix in matrices}) == 1 and not has_own:
         return [*[None] * (len(matrices) - 1), named_scale(matrices[-1], {}, _)]
     return [named_scale(m, bar_below(place), _) for m, place in zip(matrices, places, strict=True)]
-
-
-def _titles(matrices: Sequence[Matrix], places: Sequence[Place], top: int) -> list[dict[str, Any]]:
-    return [
-        titled(f"<b>{matrix.symbol}</b>", place, shift=top - 34 if place.y[1] == 1 else 2)
-        for matrix, place in zip(matrices, places, strict=True)
-    ]
 
 
 def _marks(matrix: Matrix, place: Place, chosen: Chosen) -> list[dict[str, Any]]:

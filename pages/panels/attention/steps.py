@@ -20,7 +20,7 @@ from pages.ui.chart import show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, bracketed, current_language, enumeration, sentences
+from pages.ui.language import _, bracketed, current_language, enumeration, fill, sentences
 from pages.ui.lessons import progress
 from pages.ui.numbers import percent
 from pages.ui.parts import Matrix
@@ -49,10 +49,7 @@ def at(run: Run) -> tuple[Hashable, ...]:
 
 def says_reads(facts: HeadFacts) -> str:
     """Where the pinned token reads from in this head, and whose weights these are."""
-    head, token = (
-        shared.head_called(facts.layer, facts.head),
-        shared.token(facts.run, facts.query),
-    )
+    head, token = shared.called(facts), shared.token(facts.run, facts.query)
     if facts.is_blind:
         text = _("In {head}, {token} cannot attend to any key: its row is all zeros.")
         return text.format(head=head, token=token)
@@ -60,24 +57,19 @@ def says_reads(facts: HeadFacts) -> str:
         bracketed(shared.token(facts.run, key), percent(weight))
         for key, weight in facts.most_read()
     )
-    text = _("In {head}, {token} (position {position}) attends mostly to {read}. {source}")
+    text = _("In {head}, {token} (position {query:from_one}) attends mostly to {read}. {source}")
     source = whose_weights(facts.run.weights)
     if not facts.run.weights:
         source = _("The weights are random (seed {seed}): no role has been learned.")
-    return text.format(
-        head=head,
-        token=token,
-        position=from_one(facts.query),
-        read=read,
-        source=source.format(seed=facts.run.seed),
-    )
+    source = source.format(seed=facts.run.seed)
+    return fill(text, facts, head=head, token=token, read=read, source=source)
 
 
 STEP_SENTENCES = {
     "project": N_(
-        "Attention reads a vector x of {d_model} numbers for every token; multiplied by W_Q, "
-        "it becomes a query of {d_head} numbers. W_K and W_V produce keys and values in the "
-        "same way."
+        "Attention reads a vector x of {run.config.d_model} numbers for every token; multiplied "
+        "by W_Q, it becomes a query of {d_head} numbers. W_K and W_V produce keys and values in "
+        "the same way."
     ),
     "qkv": N_(
         "Every token has three vectors of {d_head} numbers: a query (what it looks for), a key "
@@ -96,20 +88,24 @@ STEP_SENTENCES = {
         "The mask hides {n_masked} of {n} keys from the pinned token; the remaining scores "
         "range from {masked}."
     ),
-    "softmax": N_("Softmax turns the row's scores into weights ({pattern}) that sum to {sum}."),
+    "softmax": N_(
+        "Softmax turns the row's scores into weights ({pattern}) that sum to {weight_sum:.3f}."
+    ),
     "mix": N_(
-        "The values, each multiplied by its weight, are summed into a vector of length {mixed}."
+        "The values, each multiplied by its weight, are summed into a vector of length {mixed:.3f}."
     ),
     "gate": N_(
-        "The gate, a sigmoid computed from the attention input, leaves a vector of length {gated}."
+        "The gate, a sigmoid computed from the attention input, leaves a vector of length "
+        "{passed_on:.3f}."
     ),
     "write": N_(
-        "The output projection maps {d_head} numbers to d_model = {d_model}: this head adds "
-        "a vector of length {written}; the vectors of all heads are summed."
+        "The output projection maps {d_head} numbers to d_model = {run.config.d_model}: "
+        "this head adds a vector of length {written:.3f}; the vectors of all heads are summed."
     ),
     "heads": N_(
-        "With all {n_heads} heads side by side, Concat(head 1 … head {n_heads}) · W_O is the "
-        "sum of what each head writes on its own, here a vector of length {together}."
+        "With all {run.config.n_heads} heads side by side, Concat(head 1 … head "
+        "{run.config.n_heads}) · W_O is the sum of what each head writes on its own, here a vector "
+        "of length {together:.3f}."
     ),
 }
 
@@ -117,23 +113,12 @@ STEP_SENTENCES = {
 def says_step(facts: HeadFacts) -> str:
     """What this step did to the pinned row, in numbers."""
     rows = ("raw", "scaled", "capped", "biased", "masked", "pattern")
-    return _(STEP_SENTENCES[facts.step]).format(
-        **{name: _range(*facts.reach(name)) for name in rows},
-        n=len(facts.labels),
-        n_masked=facts.n_masked,
-        sum=f"{facts.weight_sum:.3f}",
-        mixed=f"{facts.length('mixed'):.3f}",
-        gated=f"{facts.length('passed_on'):.3f}",
-        written=f"{facts.length('written'):.3f}",
-        together=f"{facts.length('together'):.3f}",
-        n_heads=facts.run.config.n_heads,
-        d_head=facts.steps.d_head,
-        d_model=facts.run.config.d_model,
-    )
-
-
-def _range(least: float, most: float) -> str:
-    return _("{least} to {most}").format(least=number(least), most=number(most))
+    span = _("{least} to {most}").format(least="{}", most="{}")
+    spans = {name: span.format(*map(number, facts.reach(name))) for name in rows}
+    lengths = ("mixed", "passed_on", "written", "together")
+    found: dict[str, Any] = spans | {name: facts.length(name) for name in lengths}
+    n, d_head = len(facts.labels), facts.steps.d_head
+    return fill(_(STEP_SENTENCES[facts.step]), facts, n=n, d_head=d_head, **found)
 
 
 def says_drawn(facts: HeadFacts) -> str:

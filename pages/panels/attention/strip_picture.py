@@ -40,6 +40,7 @@ def _drawn(facts: HeadFacts, _: Translate, *, with_later: bool) -> Picture:
     last = frames[-1].place.axes if with_later else current[-1].axes
     most = common_scale([matrix for _s, matrix, _p in frames if matrix.name in SCORES])
     pinned, room = facts.query - facts.drawn(MOST_TOKENS).first, 0.04 / len(frames)
+    bold = {True: "<b>{}</b>", False: "{}"}
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     for step, matrix, place in frames:
@@ -61,7 +62,7 @@ def _drawn(facts: HeadFacts, _: Translate, *, with_later: bool) -> Picture:
             ),
         ],
         annotations=[
-            titled(_bold(matrix.symbol, step == facts.step), place, shift=5 + i % 2 * LINE)
+            titled(bold[step == facts.step].format(matrix.symbol), place, shift=5 + i % 2 * LINE)
             for i, (step, matrix, place) in enumerate(frames)
         ],
         **layout,
@@ -77,10 +78,6 @@ def _frames(facts: HeadFacts, _: Translate) -> list[Frame]:
         )
         for i, (step, name) in enumerate(made)
     ]
-
-
-def _bold(text: str, is_bold: bool) -> str:
-    return f"<b>{text}</b>" if is_bold else text
 
 
 def _frame(x0: float, x1: float, room: float) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Two edges of masking: a query that may see no key, and keys of another, padded sequence."""
 
+from collections.abc import Hashable
 from functools import lru_cache
 
 import streamlit as st
@@ -10,18 +11,17 @@ from blocks.inspection.blind_rows import Treatment, spread_of_nan
 from blocks.inspection.mask_steps import BlindFacts, Cross
 from blocks.model import masks as mask_rules
 from blocks.model.attention import attention_pattern
+from blocks.model.faults import N_
 from blocks.model.model_input import PADDING
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
-from pages.figures.theme import Picture, Translate, token_label
+from pages.figures.theme import Picture, token_label
 from pages.panels.masks import shared, steps_picture
 from pages.ui import cached, link
-from pages.ui.chart import show
 from pages.ui.controls import slider
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, sentences
-from pages.ui.said import say
+from pages.ui.declared import Panel
+from pages.ui.language import _, fill, sentences
+from pages.ui.parts import Beside, Controls, Matrix, Note, Say
 
 LONGEST_LABEL = 24
 
@@ -34,15 +34,8 @@ def blind_facts(run: Run, layer: int, head: int, token: int) -> BlindFacts:
     model = cached.model(run)
     with cached.turn(run.device):
         n_spoiled = spread_of_nan(run, model, layer=layer, head=head, query=query)
-    where = {"layer": layer, "head": head, "query": query}
-    return BlindFacts(
-        run.input.labels,
-        **where,
-        is_real=is_real,
-        dtype=run.dtype,
-        weights=weights,
-        n_spoiled=n_spoiled,
-    )
+    at = run.input.labels, layer, head, query
+    return BlindFacts(*at, is_real, run.dtype, weights, n_spoiled)
 
 
 @lru_cache(maxsize=32)
@@ -60,14 +53,12 @@ def says_blind(facts: BlindFacts) -> str:
     if facts.is_real:
         text = _("Query {query} cannot attend to any key in this run.")
     rest = _(
-        "A row of −∞ gives 0/0 = NaN. From this row of head {head} in layer {layer}, NaN "
-        "spreads to {n} of {all} outputs; since 0 × NaN is NaN, a mask in a later layer does "
-        "not stop it."
+        "A row of −∞ gives 0/0 = NaN. From this row of head {head:from_one} in layer "
+        "{layer:from_one}, NaN spreads to {n_spoiled} of {all} outputs; since 0 × NaN is NaN, a "
+        "mask in a later layer does not stop it."
     )
-    where = {"head": from_one(facts.head), "layer": from_one(facts.layer)}
     said = text.format(query=shared.token(facts.labels, facts.query))
-    rest = rest.format(n=facts.n_spoiled, all=len(facts.labels), **where)
-    return sentences(said, _by_1e9(facts), rest)
+    return sentences(said, _by_1e9(facts), fill(rest, facts, all=len(facts.labels)))
 
 
 def _by_1e9(facts: BlindFacts) -> str:
@@ -80,9 +71,9 @@ def _by_1e9(facts: BlindFacts) -> str:
     elif facts.is_even:
         text = _(
             "Adding −10⁹ wipes out the scores in {dtype}: all {n} keys get a weight of "
-            "{weight:.4f} each, padding and later tokens included."
+            "{mean_weight:.4f} each, padding and later tokens included."
         )
-    return text.format(dtype=facts.dtype, n=len(facts.labels), weight=facts.mean_weight)
+    return fill(text, facts, n=len(facts.labels))
 
 
 def says_cross(facts: Cross, seed: int) -> str:
@@ -93,16 +84,15 @@ def says_cross(facts: Cross, seed: int) -> str:
         "each row spreads its weight over the other {n_tokens}. Queries and keys are random "
         "here (seed {seed})."
     )
-    return text.format(
-        n_queries=facts.n_queries,
-        n_keys=facts.n_keys,
-        n_padding=facts.n_padding,
-        n_tokens=facts.n_tokens,
-        seed=seed,
-    )
+    return fill(text, facts, seed=seed)
 
 
-def draw_blind(facts: BlindFacts, *, _: Translate) -> Picture:
+def says_this_cross(run: Run, n_tokens: int, n_padding: int) -> str:
+    """The same of the sequence that is set."""
+    return says_cross(cross(run, n_tokens, n_padding), run.seed)
+
+
+def draw_blind(facts: BlindFacts) -> Picture:
     """The weights of a query without a key, by each treatment."""
     names = {
         Treatment.ZEROS: _("zeros (used here)"),
@@ -146,40 +136,53 @@ def _keys(found: Cross) -> list[str]:
     return [*numbers, *([PADDING] * found.n_padding)]
 
 
-@section
-def nothing_to_see(run: Run, layer: int, head: int, token: int) -> None:
-    """A row without an allowed key, by each way of masking."""
-    code = (attention_pattern, blind_rows.treated)
-    place = explained(("masks", "mask_faults"), code, key="blind")
-    shown = run, layer, head, token
-    show(draw_blind, *shown, facts=blind_facts, key="blind_row")
-    with place:
-        say(says_blind, *shown, facts=blind_facts)
-
-
-@section
-def another_sequence(run: Run) -> None:
-    """Cross attention asks another sequence, and its padding is closed."""
-    place = explained(("masks",), (mask_rules.cross_padding,), key="cross")
-    note(
-        _(
-            "In cross-attention, queries come from one sequence and keys from another, so "
-            "the mask is a rectangle. Here a single head with random queries and keys "
-            "illustrates this."
-        )
-    )
-    sizes = link.value("cross_len"), link.value("cross_padding")
+def sizes(_run: Run, n_tokens: int, n_padding: int) -> None:
+    """How long the other sequence is."""
     left, right = st.columns(2)
     with left:
-        slider("cross_len", _("Tokens in the other sequence, without padding"), sizes[0])
+        slider("cross_len", _("Tokens in the other sequence, without padding"), n_tokens)
     with right:
-        slider("cross_padding", _("Padding tokens added to them"), sizes[1])
-    pictures = {
-        "cross_mask": draw_cross_mask,
-        "cross_scores": draw_cross_scores,
-        "cross_pattern": draw_cross_pattern,
-    }
-    for column, (key, draw) in zip(st.columns(3), pictures.items(), strict=True):
-        with column:
-            show(draw, run, *sizes, key=key)
-    place.info(says_cross(cross(run, *sizes), run.seed), icon=":material/lightbulb:")
+        slider("cross_padding", _("Padding tokens added to them"), n_padding)
+
+
+def at(run: Run) -> tuple[Hashable, ...]:
+    """How long the other sequence is, and how much padding it has."""
+    return run, link.value("cross_len"), link.value("cross_padding")
+
+
+NO_KEY = Panel(
+    "no-key",
+    N_("What if no key is left?"),
+    fields=("n_heads", "position_kind"),
+    of_attention=True,
+    concepts=("masks", "mask_faults"),
+    code=(attention_pattern, blind_rows.treated),
+    at=shared.at,
+    facts=blind_facts,
+    shows=(Matrix(draw_blind, "blind_row"), Say(says_blind)),
+)
+CROSS = Panel(
+    "cross-padding",
+    N_("And in cross-attention?"),
+    fields=("n_heads", "position_kind"),
+    of_attention=True,
+    concepts=("masks",),
+    code=(mask_rules.cross_padding,),
+    at=at,
+    shows=(
+        Say(says_this_cross),
+        Note(
+            N_(
+                "In cross-attention, queries come from one sequence and keys from another, so "
+                "the mask is a rectangle. Here a single head with random queries and keys "
+                "illustrates this."
+            )
+        ),
+        Controls(sizes),
+        Beside(
+            Matrix(draw_cross_mask, "cross_mask"),
+            Matrix(draw_cross_scores, "cross_scores"),
+            Matrix(draw_cross_pattern, "cross_pattern"),
+        ),
+    ),
+)

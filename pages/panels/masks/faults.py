@@ -148,7 +148,8 @@ def fault_choice(run: Run) -> None:
 
     def chosen(*args: Any) -> None:
         moved(*args)
-        if plan.planted_fault() is MaskFault.PADDING_ATTENDED and not _hides_padding(run):
+        is_hidden = bool(run.input.n_padding) and run.mask.mask_kind.hides_padding
+        if plan.planted_fault() is MaskFault.PADDING_ATTENDED and not is_hidden:
             take(_left_padding(run))
 
     st.segmented_control(
@@ -160,11 +161,6 @@ def fault_choice(run: Run) -> None:
         on_change=chosen,
         **view,
     )
-
-
-def _hides_padding(run: Run) -> bool:
-    """Whether there is padding and a mask against it."""
-    return bool(run.input.n_padding) and run.mask.mask_kind.hides_padding
 
 
 def way_to_a_leak(facts: LeakFacts) -> None:

@@ -1,5 +1,8 @@
 """Does the mask hold: one token changes, and the outputs that may not move are watched."""
 
+from collections.abc import Hashable
+from operator import attrgetter
+
 import streamlit as st
 
 from blocks.inspection import leaks, mask_faults
@@ -10,12 +13,14 @@ from blocks.observe.run import Run
 from pages.figures.theme import Picture
 from pages.panels.masks import faults, leaks_picture, plan, shared
 from pages.panels.masks.plan import Plan, leak_facts
-from pages.ui import link, present
+from pages.ui import labelled, link, present
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, slider
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, sentences
+from pages.ui.language import _, fill, sentences
+from pages.ui.parts import File, Matrix, the_values
 from pages.ui.said import tell
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
@@ -92,17 +97,16 @@ def _reasons(facts: LeakFacts) -> list[str]:
 def says_reach(facts: LeakFacts) -> str:
     """How many cells stay forbidden through all layers."""
     text = _(
-        "One layer forbids {n_one:,} of {cells:,} cells. Across {n_layers} layers "
-        "and residual connections, {n_all:,} output–token pairs stay forbidden."
+        "One layer forbids {n_closed:,} of {forbidden.size:,} cells. Across "
+        "{test.run.config.n_layers} layers and residual connections, {n_forbidden:,} output–token "
+        "pairs stay forbidden."
     )
     if facts.n_closed == facts.n_forbidden:
-        text = _("{n_all:,} of {cells:,} output–token pairs are forbidden through all layers.")
-    return text.format(
-        n_one=facts.n_closed,
-        n_all=facts.n_forbidden,
-        cells=facts.forbidden.size,
-        n_layers=facts.test.run.config.n_layers,
-    )
+        text = _(
+            "{n_forbidden:,} of {forbidden.size:,} output–token pairs are forbidden through all "
+            "layers."
+        )
+    return fill(text, facts)
 
 
 def says_path(run: Run, path: str, fault: MaskFault) -> str:
@@ -123,10 +127,10 @@ def says_path(run: Run, path: str, fault: MaskFault) -> str:
 def says_moving(facts: LeakFacts) -> str:
     """What the two pictures show of this test."""
     text = _(
-        "{moving:,} of {n:,} allowed cells change, by up to {most:.3g}. Hatched cells "
-        "are forbidden and must stay exactly 0."
+        "{n_moving:,} of {n_allowed:,} allowed cells change, by up to {most_moved:.3g}. Hatched "
+        "cells are forbidden and must stay exactly 0."
     )
-    return text.format(moving=facts.n_moving, n=facts.n_allowed, most=facts.most_moved)
+    return fill(text, facts)
 
 
 def says_how(facts: LeakFacts) -> str:
@@ -150,14 +154,15 @@ def draw_moved(done: Plan, token: int) -> Picture:
     return leaks_picture.moved(leak_facts(done), pinned=token, _=_)
 
 
-def draw_gradient(done: Plan, token: int) -> Picture:
-    """How strongly each output depends on each token."""
-    return leaks_picture.gradient(leak_facts(done), pinned=token, _=_)
+def draw_gradient(done: Plan, token: int) -> Picture | None:
+    """How strongly each output depends on each token; None where none was followed."""
+    return leaks_picture.gradient(leak_facts(done), pinned=token, _=_) if done.followed else None
 
 
 @section
-def does_it_hold(run: Run, layer: int, head: int, token: int) -> None:
+def does_it_hold(run: Run) -> None:
     """The verdict on this model, and on the same model with a fault in it."""
+    _run, layer, head, token = shared.at(run)
     with explained(("leak_test", "mask_faults", "masks"), CODE, key="leaks"):
         controls(run)
     fault = plan.planted_fault()
@@ -264,3 +269,24 @@ def _amount(run: Run, fault: MaskFault) -> None:
             shown = min(link.value("n_changed"), n)
             with st.container(width=260):
                 slider("n_changed", _("Tokens to change, evenly spaced"), shown, most=n)
+
+
+def at(run: Run) -> tuple[Hashable, ...] | None:
+    """What the test on screen has found, and the token; None before it has found anything."""
+    done = plan.found_so_far(run)
+    return (done, labelled.pinned_token(run)) if done else None
+
+
+PANEL = Panel(
+    "leaks",
+    N_("Does the mask hold?"),
+    does_it_hold,
+    fields=("n_layers", "n_heads", "position_kind"),
+    at=at,
+    facts=leak_facts,
+    shows=(
+        Matrix(draw_moved, "moved", facts=the_values),
+        Matrix(draw_gradient, "gradient", facts=the_values),
+        File(attrgetter("table"), "leaks", counted=("output", "token")),
+    ),
+)

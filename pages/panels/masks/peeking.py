@@ -1,6 +1,8 @@
 """Why the mask exists: one GPT trained with it and without it, and what each of them writes."""
 
+from collections.abc import Hashable
 from functools import lru_cache
+from typing import Any
 
 import streamlit as st
 
@@ -13,20 +15,25 @@ from blocks.training.peeking import Peeking, PeekingRace, peeking_spec
 from blocks.training.recorded import Learned, recorded
 from blocks.training.sample import TEMPERATURE
 from blocks.training.spec import TrainingSpec
-from pages.figures.theme import Picture, Translate
-from pages.panels.masks import peeking_picture
+from pages.figures import palette
+from pages.figures.chart import Chart, Look, line
+from pages.figures.series import training_losses
+from pages.figures.table_rows import each_group
 from pages.ui import cached, link, present, words
 from pages.ui.chart import show
 from pages.ui.controls import switch
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language, sentences
+from pages.ui.language import _, current_language, fill, sentences
 from pages.ui.numbers import percent
+from pages.ui.parts import Shown
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
 
 AT_ONCE, IN_CLASS = 5, 60  # updates; signs of a text that is presented
+COLORS = {"masked": palette.ATTENTION, "peeking": palette.PINNED}
 NAMES = {"masked": N_("causal mask"), "peeking": N_("no mask")}
 Pair = tuple[TrainingSpec, TrainingSpec]
 """With the mask, and without it."""
@@ -61,17 +68,11 @@ def peeking_facts(both: tuple[Learned, ...], vocab_size: int) -> Peeking:
 def says_peeking(found: Peeking) -> str:
     """What the mask is good for, in the numbers of both."""
     text = _(
-        "After {n} steps the training loss is {masked_loss:.2f} nats with the mask and "
+        "After {n_updates} steps the training loss is {masked_loss:.2f} nats with the mask and "
         "{peeking_loss:.2f} without it. Where the text ends and the model must continue on "
-        "its own, the losses are {masked:.2f} and {peeking:.2f}, respectively."
+        "its own, the losses are {masked.loss:.2f} and {peeking.loss:.2f}, respectively."
     )
-    said = text.format(
-        n=found.n_updates,
-        masked_loss=found.masked_loss,
-        peeking_loss=found.peeking_loss,
-        masked=found.masked.loss,
-        peeking=found.peeking.loss,
-    )
+    said = fill(text, found)
     if not found.is_cheating:
         return said
     verdict = _(
@@ -83,35 +84,35 @@ def says_peeking(found: Peeking) -> str:
 
 def says_run(specs: Pair, *, is_recorded: bool) -> str:
     """Where the numbers are from, and all that is needed to get them again."""
-    spec = specs[0]
     text = _(
-        "Both models are GPTs with {n_layers} layers and d_model {d_model}, trained for {n} "
-        "steps of {batch} × {seq_len} tokens with the same initial weights (seed {seed}) and "
-        "the same batches. Solid lines show the training loss, with or without the mask. "
-        "Dotted lines show the mean loss on the token after a held-out text ({batch} texts, "
-        "cut at lengths up to {seq_len}). Both continuations are sampled at temperature "
-        "{temperature} with the same seed, from the same prompt."
+        "Both models are GPTs with {config.n_layers} layers and d_model {config.d_model}, trained "
+        "for {recipe.n_steps} steps of {recipe.batch_size} × {task.seq_len} tokens with the same "
+        "initial weights (seed {seed}) and the same batches. Solid lines show the training loss, "
+        "with or without the mask. Dotted lines show the mean loss on the token after a held-out "
+        "text ({recipe.batch_size} texts, cut at lengths up to {task.seq_len}). Both continuations "
+        "are sampled at temperature {temperature} with the same seed, from the same prompt."
     )
-    said = text.format(
-        n_layers=spec.config.n_layers,
-        d_model=spec.config.d_model,
-        n=spec.recipe.n_steps,
-        batch=spec.recipe.batch_size,
-        seq_len=spec.task.seq_len,
-        temperature=TEMPERATURE,
-        seed=spec.seed,
-    )
+    said = fill(text, specs[0], temperature=TEMPERATURE)
     return sentences(words.trained(is_recorded=is_recorded), said)
 
 
-def draw_losses(facts: Peeking, *, _: Translate) -> Picture:
-    """The losses so far."""
-    return peeking_picture.losses(facts, names(), _=_)
+def losses(facts: Peeking) -> Chart:
+    """Loss over updates, two curves a model.
 
-
-def names() -> dict[str, str]:
-    """What both are called."""
-    return {name: _(label) for name, label in NAMES.items()}
+    Where it must write is measured at some updates only, and drawn dotted with a mark at each.
+    """
+    dotted: dict[str, Any] = {"dash": "dot", "symbol": "circle", "size": 8}
+    kinds = (
+        (facts.curves, _("{model}, training"), dict[str, Any]()),
+        (facts.writing, _("{model}, generating"), dotted),
+    )
+    curves = [
+        line("loss", Look(label.format(model=_(NAMES[model])), COLORS[model], **look), rows=rows)
+        for table, label, look in kinds
+        for model, rows in each_group(table, "model")
+    ]
+    title, n = _("Loss during training and generation"), training.N_UPDATES
+    return training_losses(title, curves, n_updates=n, guess=facts.guess, tall=252, _=_)
 
 
 @section
@@ -132,7 +133,7 @@ def what_if_it_could_peek(run: Run) -> None:
         say(says_peeking, *shown, facts=peeking_facts)
     curves, texts = st.columns([3, 2]) if present.is_on() else (st.container(), st.container())
     with curves:
-        show(draw_losses, *shown, facts=peeking_facts, key="peeking_losses")
+        show(losses, *shown, facts=peeking_facts, key="peeking_losses")
         note(says_run(specs, is_recorded=not is_live))
     with texts:
         both_texts(peeking_facts(*shown))
@@ -157,10 +158,28 @@ def both_texts(facts: Peeking) -> None:
     """What each has written at the latest look, side by side."""
     looks = (facts.masked, facts.peeking)
     places = [st.container(), st.container()] if present.is_on() else st.columns(2)
-    for column, name, look in zip(places, names().values(), looks, strict=True):
+    for column, name, look in zip(places, map(_, NAMES.values()), looks, strict=True):
         with column:
             text = _("**{model}** after {n} steps: {share} of its sentences are grammatical")
             share = percent(look.grammatical)
             st.markdown(text.format(model=name, n=look.step, share=share))
             shown = shorten(look.text, IN_CLASS) if present.is_on() else look.text
             st.code(shown, language=None, wrap_lines=True)
+
+
+def at(run: Run) -> tuple[Hashable, ...] | None:
+    """The recorded pair, where it ships."""
+    specs = pair(current_language(), 0, run.device)
+    both = finished(specs)
+    return (both, specs[0].config.vocab_size) if both else None
+
+
+PANEL = Panel(
+    "peeking",
+    N_("What if it could peek?"),
+    what_if_it_could_peek,
+    of_this_run=False,
+    at=at,
+    facts=peeking_facts,
+    shows=(Shown(losses, "peeking_losses"),),
+)

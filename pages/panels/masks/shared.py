@@ -8,7 +8,7 @@ from blocks.inspection.mask_steps import Cells, Layer, StepFacts
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.attention import shared as attention
-from pages.ui import cached
+from pages.ui import cached, labelled
 from pages.ui.language import literal
 
 MOST_DRAWN = 128  # tokens on each side of a matrix, of a long text those around the pinned one
@@ -40,6 +40,12 @@ def step_facts(
     scores, pattern = layer_steps(run, layer, fault, scale).head(head)
     is_open = open_cells(run, layer)
     return StepFacts(run.input.labels, layer, head, query, is_open, scores, pattern)
+
+
+def at(run: Run) -> tuple[Run, int, int, int]:
+    """Layer, head and token."""
+    head = labelled.selected_head(run)
+    return run, labelled.selected_layer(run), head, labelled.pinned_token(run)
 
 
 def says_window(facts: StepFacts) -> str:

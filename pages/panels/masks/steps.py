@@ -1,5 +1,6 @@
 """Every mask for this input, and what the chosen one does to a head."""
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -14,18 +15,20 @@ from blocks.inspection.head_facts import window
 from blocks.inspection.mask_steps import StepFacts
 from blocks.model import masks as mask_rules
 from blocks.model.attention import attention_pattern, attention_scores
+from blocks.model.faults import N_
 from blocks.model.masks import MaskKind
 from blocks.observe.run import Run
 from pages.figures import heads
-from pages.figures.theme import Picture, Translate
+from pages.figures.theme import Picture
 from pages.panels.masks import painting, shared, steps_picture
-from pages.ui import labelled, present, terms
+from pages.ui import cached, labelled, terms
 from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.language import _, enumeration, sentences
+from pages.ui.declared import Panel
+from pages.ui.explain import note
+from pages.ui.language import _, enumeration, fill, sentences
 from pages.ui.lessons import progress
+from pages.ui.parts import Beside, Controls, File, Item, Matrix, Note, Say, the_values
 from pages.ui.phone import folded
-from pages.ui.said import say
 from pages.ui.views import head_choice, layer_choice, pin_token
 from pages.ui.ways import take, way
 
@@ -37,6 +40,11 @@ CODE = (
     attention_scores,
     attention_pattern,
 )
+
+
+def step_facts(run: Run, layer: int, head: int, token: int) -> StepFacts:
+    """What the mask does to one head."""
+    return shared.step_facts(run, layer, head, token)
 
 
 @lru_cache(maxsize=32)
@@ -58,17 +66,17 @@ def says_kinds(run: Run) -> str:
 
 def says_steps(facts: StepFacts) -> str:
     """What the mask changes for the pinned query of this head."""
-    text = _("Query {query} may attend to {n} of {all} keys.")
+    text = _("Query {query} may attend to {n_open} of {all} keys.")
     query = shared.token(facts.labels, facts.query)
-    said = [text.format(query=query, n=facts.n_open, all=len(facts.labels))]
+    said = [fill(text, facts, query=query, all=len(facts.labels))]
     if not facts.n_open:
         said.append(_("Its row is all zeros, so attention adds nothing there."))
     elif not facts.has_scores:
         said.append(_("Some of its scores are too large for this number format."))
     else:
-        text = _("Its largest weight, {weight:.3f}, goes to key {key}.")
+        text = _("Its largest weight, {best_weight:.3f}, goes to key {key}.")
         key = shared.token(facts.labels, facts.best_key)
-        said += [text.format(weight=facts.best_weight, key=key), _without_mask(facts)]
+        said += [fill(text, facts, key=key), _without_mask(facts)]
     return sentences(*said)
 
 
@@ -77,11 +85,10 @@ def _without_mask(facts: StepFacts) -> str:
     if facts.worst_query is None:
         return ""
     text = _(
-        "Without the mask, forbidden keys would take {mean:.0%} of this head's weight on "
-        "average, and at most {most:.0%}, at query {query}."
+        "Without the mask, forbidden keys would take {mean_taken:.0%} of this head's weight on "
+        "average, and at most {most_taken:.0%}, at query {worst}."
     )
-    query = shared.token(facts.labels, facts.worst_query)
-    return text.format(mean=facts.mean_taken, most=facts.most_taken, query=query)
+    return fill(text, facts, worst=shared.token(facts.labels, facts.worst_query))
 
 
 def says_small_masks(run: Run, *_more: int) -> str:
@@ -108,7 +115,7 @@ def draw_kinds(run: Run, token: int) -> Picture:
     )
 
 
-def draw_mask(run: Run, layer: int, token: int) -> Picture:
+def draw_mask(run: Run, layer: int, _head: int, token: int) -> Picture:
     """Who may see whom in a layer, large."""
     part = window(len(run.input.labels), token, shared.MOST_DRAWN)
     labels, can_paint = run.input.labels[part.rows], painting.is_paintable(run)
@@ -117,7 +124,7 @@ def draw_mask(run: Run, layer: int, token: int) -> Picture:
     return steps_picture.mask_map(is_open, labels, labels, pinned=pinned, can_paint=can_paint, _=_)
 
 
-def draw_scores(facts: StepFacts, *, _: Translate) -> Picture:
+def draw_scores(facts: StepFacts) -> Picture:
     """Scores of one head before the mask."""
     drawn = facts.around(shared.MOST_DRAWN)
     return steps_picture.score_map(
@@ -125,7 +132,7 @@ def draw_scores(facts: StepFacts, *, _: Translate) -> Picture:
     )
 
 
-def draw_pattern(facts: StepFacts, *, _: Translate) -> Picture:
+def draw_pattern(facts: StepFacts) -> Picture:
     """Pattern of one head after the mask."""
     drawn = facts.around(shared.MOST_DRAWN)
     return steps_picture.pattern_map(
@@ -133,28 +140,7 @@ def draw_pattern(facts: StepFacts, *, _: Translate) -> Picture:
     )
 
 
-def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
-    """All masks small; the chosen one, the scores before it and the pattern after it large."""
-    place = explained(("masks", "local_attention", "attention"), CODE, key="mask_steps")
-    with present.aside():
-        _choices(run, head, token)
-    shown = run, layer, head, token
-    first, second, third = columns(3)
-    with first:
-        paint = painting.cell_painter(run) if painting.is_paintable(run) else None
-        show(draw_mask, run, layer, token, key="mask_map", on_click=paint)
-    with second:
-        facts = shared.step_facts
-        show(draw_scores, *shown, facts=facts, key="score_map", on_click=pin_token)
-    with third:
-        show(draw_pattern, *shown, facts=facts, key="pattern_map", on_click=pin_token)
-    if said := shared.says_window(facts(*shown)):
-        note(said)
-    with place:
-        say(says_steps, *shown, facts=shared.step_facts)
-
-
-def _choices(run: Run, head: int, token: int) -> None:
+def choices(run: Run, _layer: int, head: int, token: int) -> None:
     """All masks small, one painted by hand, and the layer and head that are looked at."""
     left, right = columns(2)
     with left:
@@ -179,3 +165,32 @@ def _painting(run: Run, title: str) -> None:
 def choose_kind(customdata: list[Any]) -> None:
     """A small mask was clicked."""
     take({"mask_kind": str(list(MaskKind)[int(customdata[0])])})
+
+
+def shown(run: Run) -> Sequence[Item]:
+    """All masks small; the chosen one, the scores before it and the pattern after it large."""
+    paint = painting.cell_painter(run) if painting.is_paintable(run) else None
+    return (
+        Controls(choices),
+        Beside(
+            Matrix(draw_mask, "mask_map", click=paint, facts=the_values),
+            Matrix(draw_scores, "score_map", click=pin_token),
+            Matrix(draw_pattern, "pattern_map", click=pin_token),
+        ),
+        Note(shared.says_window),
+        Say(says_steps),
+        File(cached.heads, "heads", counted=("layer", "head"), facts=the_values),
+    )
+
+
+PANEL = Panel(
+    "steps",
+    N_("What does a mask do?"),
+    fields=("n_heads", "position_kind"),
+    of_attention=True,
+    concepts=("masks", "local_attention", "attention"),
+    code=CODE,
+    at=shared.at,
+    facts=step_facts,
+    shows=shown,
+)

@@ -136,7 +136,8 @@ def _said_of_rows(weights: np.ndarray, _: Translate) -> list[dict[str, Any]]:
         else ""
         for row in weights
     ]
-    return [_in_the_middle(i, n, text) for i, text in enumerate(texts) if text]
+    place = {"x": (n - 1) / 2, "font": {"size": 14}}
+    return [{**place, "y": i, "text": f"<b>{text}</b>"} for i, text in enumerate(texts) if text]
 
 
 def _texts(weights: np.ndarray) -> list[list[str]]:
@@ -161,7 +162,3 @@ def _hovers(
         ]
         for row, name in zip(weights, names, strict=True)
     ]
-
-
-def _in_the_middle(row: int, n: int, text: str) -> dict[str, Any]:
-    return {"x": (n - 1) / 2, "y": row, "text": f"<b>{text}</b>", "font": {"size": 14}}

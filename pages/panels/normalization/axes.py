@@ -1,6 +1,9 @@
 """What each norm averages over, what comes out, and what that depends on."""
 
-from functools import lru_cache
+from collections.abc import Hashable, Mapping
+from functools import lru_cache, partial
+from operator import attrgetter
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -11,30 +14,27 @@ from blocks.model import normalization
 from blocks.model.faults import N_
 from blocks.model.kinds import NormKind
 from blocks.observe.run import Run
-from pages.figures.theme import Picture
-from pages.panels.normalization import axes_picture
+from pages.figures import palette
+from pages.figures.chart import ROW, Axis, Chart, Level, Look, line
+from pages.figures.counting import from_one
+from pages.figures.series import NORM_LINES
+from pages.figures.theme import Picture, plain
+from pages.panels.normalization.axes_picture import shared_cells
 from pages.ui import cached, labelled, link, terms
-from pages.ui.chart import columns, show
 from pages.ui.choices import chooses
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, current_language, sentences
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.ui.declared import Panel
+from pages.ui.language import _, current_language, fill, sentences
+from pages.ui.parts import Beside, File, Matrix, Note, Say, Shown, Table, the_values
 from pages.ui.views import layer_choice
 
-CODE = (
-    normalization.LayerNorm,
-    normalization.RMSNorm,
-    normalization.BatchNorm,
-    norm_compared.dependence,
-)
+NORMS = (normalization.LayerNorm, normalization.RMSNorm, normalization.BatchNorm)
 LAYER_NORM, RMS_NORM = str(NormKind.LAYER_NORM), str(NormKind.RMS_NORM)
 NAMES = {
     INPUT: N_("input"),
     TRAINING: N_("BatchNorm, training mode"),
     EVALUATION: N_("BatchNorm, evaluation mode"),
 }
+STATISTICS = ("mean", "std", "rms")
 norm_input = lru_cache(maxsize=32)(norm_compared.norm_input)
 
 
@@ -46,10 +46,10 @@ def norm_facts(run: Run, layer: int, stage: str) -> NormFacts:
         return norm_compared.norm_facts(run, model, seen, layer, stage)
 
 
-def named_tokens(run: Run, layer: int, stage: str) -> pd.DataFrame:
+def named_tokens(facts: NormFacts) -> pd.DataFrame:
     """The statistics of every token, with what stands there."""
-    found = norm_facts(run, layer, stage).per_token
-    return found.assign(token_label=found["token"].map(run.input.labels.__getitem__))
+    found = facts.per_token
+    return found.assign(token_label=found["token"].map(facts.labels.__getitem__))
 
 
 def norm_names() -> dict[str, str]:
@@ -66,13 +66,12 @@ def says_axes(facts: NormInput) -> str:
         "{d_model} features. BatchNorm normalizes each of the {d_model} features separately, "
         "over all {n_tokens} tokens."
     )
-    sizes = {"batch": facts.batch, "seq_len": facts.seq_len, "d_model": facts.d_model}
-    said = [text.format(n_tokens=facts.n_tokens, **sizes)]
+    said = [fill(text, facts)]
     if facts.batch == 1:
         said.append(_("With batch size 1 these are the tokens of this one sequence."))
     if facts.n_padding:
-        padding = _("{n} of these tokens are padding, which BatchNorm includes.")
-        said.append(padding.format(n=facts.n_padding))
+        padding = _("{n_padding} of these tokens are padding, which BatchNorm includes.")
+        said.append(fill(padding, facts))
     return sentences(*said)
 
 
@@ -83,12 +82,9 @@ def says_outputs(facts: NormFacts) -> str:
         "one of {feature}. After BatchNorm in training mode, each feature has a standard "
         "deviation of {batch_feature} and each token one of {batch_token}."
     )
-    stds = {
-        "token": facts.token_stds(LAYER_NORM),
-        "feature": facts.feature_stds(LAYER_NORM),
-        "batch_feature": facts.feature_stds(TRAINING),
-        "batch_token": facts.token_stds(TRAINING),
-    }
+    norms = (("", LAYER_NORM), ("batch_", TRAINING))
+    stds = {f"{which}token": facts.token_stds(norm) for which, norm in norms}
+    stds |= {f"{which}feature": facts.feature_stds(norm) for which, norm in norms}
     said = text.format(**{name: _span(*ends) for name, ends in stds.items()})
     text = _(
         "RMSNorm scales a token's mean but does not remove it: its magnitude is at most "
@@ -100,10 +96,8 @@ def says_outputs(facts: NormFacts) -> str:
 
 def _span(least: float, most: float) -> str:
     """From the least to the most; one number where they read alike."""
-    ends = {"least": f"{least:.2f}", "most": f"{most:.2f}"}
-    if ends["least"] == ends["most"]:
-        return ends["least"]
-    return _("{least} to {most}").format(**ends)
+    low, high = f"{least:.2f}", f"{most:.2f}"
+    return low if low == high else _("{least} to {most}").format(least=low, most=high)
 
 
 def says_dependence(facts: NormFacts) -> str:
@@ -142,7 +136,7 @@ def says_surroundings(facts: NormFacts) -> str:
     return text.format(others=others, padding=padding)
 
 
-def says_drawing(run: Run, token: int) -> str:
+def says_drawing(run: Run, _layer: int, _stage: str, token: int) -> str:
     """What is coloured in the drawing of the cells, whose bars hold no values."""
     text = _(
         "Grids of tokens by features. For LayerNorm and RMSNorm, the row of token {token} is "
@@ -151,25 +145,22 @@ def says_drawing(run: Run, token: int) -> str:
     return text.format(token=run.input.labels[token])
 
 
-def dependence_table(facts: NormFacts) -> None:
+def dependence_table(facts: NormFacts) -> pd.DataFrame:
     """How far each norm's output moves when only its surroundings change."""
     found, names = facts.dependence, norm_names()
-    shown = {
-        _("norm"): found["norm"].map(names),
-        _("as part of a batch"): found["batch"].map(_change),
-        _("with padding"): found["padding"].map(_change),
-        _("training vs. evaluation mode"): found["mode"].map(_change),
-    }
-    show_table(pd.DataFrame(shown), key="dependence_table")
+    heads = {"batch": _("as part of a batch"), "padding": _("with padding")}
+    heads["mode"] = _("training vs. evaluation mode")
+    shown = {head: found[name].map(_change) for name, head in heads.items()}
+    return pd.DataFrame({_("norm"): found["norm"].map(names), **shown})
 
 
-def running_table(facts: NormFacts) -> None:
+def running_table(facts: NormFacts) -> pd.DataFrame:
     """How the running statistics of BatchNorm approach those of the batch."""
     shown = {
         _("earlier passes in training mode"): facts.running["updates"],
         _("difference from training mode"): facts.running["change"].map(_change),
     }
-    show_table(pd.DataFrame(shown), key="running_table")
+    return pd.DataFrame(shown)
 
 
 def _change(value: float) -> str:
@@ -177,20 +168,63 @@ def _change(value: float) -> str:
     return "0" if value == 0 else f"{value:.3g}"
 
 
-def draw_cells(run: Run, token: int) -> Picture:
+def draw_cells(run: Run, _layer: int, _stage: str, token: int) -> Picture:
     """The cells that share their statistics."""
-    return axes_picture.shared_cells(norm_input(run), pinned=token, _=_)
+    return shared_cells(norm_input(run), pinned=token, _=_)
 
 
-def draw_tokens(run: Run, layer: int, stage: str, token: int) -> Picture:
+def of_tokens(run: Run, layer: int, stage: str, token: int) -> Chart:
     """Over the features of each token."""
     facts = norm_facts(run, layer, stage)
-    return axes_picture.of_tokens(facts, norm_names(), pinned=token, _=_)
+    table = named_tokens(facts)
+    return _statistics(
+        _("Statistics of each token over its features"),
+        {each: table.assign(label=table["token_label"].map(plain)) for each in STATISTICS},
+        Axis(tokens=facts.labels),
+        levels=[Level(x=token, color=palette.PINNED, dash="solid")],
+    )
 
 
-def draw_features(run: Run, layer: int, stage: str) -> Picture:
-    """Over all tokens, of each feature."""
-    return axes_picture.of_features(norm_facts(run, layer, stage), norm_names(), _=_)
+def of_features(facts: NormFacts) -> Chart:
+    """Over all tokens, for each feature; features stand in the order of the input's own values."""
+    label, table = _("feature {n}"), facts.per_feature
+    table = table.assign(label=[label.format(n=from_one(i)) for i in table["feature"]])
+    of_input = table[table["norm"] == INPUT].set_index("feature")
+    title = _("feature, sorted by the same statistic of the input")
+    return _statistics(
+        _("Statistics of each feature over all tokens"),
+        {
+            each: table.iloc[of_input.loc[table["feature"], each].to_numpy().argsort(kind="stable")]
+            for each in STATISTICS
+        },
+        Axis(title, of=ROW, ticks=(0,), said=lambda _place: ""),
+    )
+
+
+def _statistics(title: str, tables: Mapping[str, pd.DataFrame], along: Axis, **more: Any) -> Chart:
+    """Three plots above each other, a curve for each norm in each."""
+    titles, names = {"mean": _("mean"), "std": _("standard deviation"), "rms": "RMS"}, norm_names()
+    series = [
+        line(
+            statistic,
+            Look(
+                names[str(norm)],
+                symbol="circle" if len(found) == 1 else "",
+                **NORM_LINES[str(norm)],
+            ),
+            rows=found,
+            plot=plot,
+            in_legend=plot == 0,
+        )
+        for plot, (statistic, table) in enumerate(tables.items())
+        for norm, found in table.groupby("norm", sort=False)
+    ]
+    axes = (
+        Axis(titles[each], has_zero=each == "mean", from_0=each != "mean", n_ticks=5)
+        for each in tables
+    )
+    hover = "{name}<br>{label}: {y:.3f}"
+    return Chart(title, {}, along, tuple(axes), series, hover=hover, tall=400, **more)
 
 
 def selection(run: Run) -> tuple[int, str]:
@@ -218,31 +252,46 @@ def layer_and_stage(run: Run) -> None:
         )
 
 
-@section
-def what_norms_see(run: Run) -> None:
-    """The three norms on the same values of this run."""
-    shown, token = (run, *selection(run)), labelled.pinned_token(run)
-    with explained(("norm_axes", "normalization"), CODE, key="norms"):
-        say(says_axes, run, facts=norm_input)
-    show(draw_cells, run, token, key="norm_axes", alt=says_drawing)
-    left, right = columns(2)
-    with left:
-        show(draw_tokens, *shown, token, key="norm_tokens")
-    with right:
-        show(draw_features, *shown, key="norm_features")
-    say(says_outputs, *shown, facts=norm_facts)
+def at(run: Run) -> tuple[Hashable, ...]:
+    """Layer, stage and token."""
+    return (run, *selection(run), labelled.pinned_token(run))
 
 
-@section
-def what_they_depend_on(run: Run) -> None:
-    """Whether a token leaves a norm otherwise when others stand around it."""
-    shown = (run, *selection(run))
-    with explained(("norm_axes", "normalization"), CODE, key="dependence"):
-        say(says_dependence, *shown, facts=norm_facts)
-    facts = norm_facts(*shown)
-    left, right = st.columns([5, 4])
-    with left:
-        dependence_table(facts)
-    with right:
-        running_table(facts)
-    note(says_surroundings(facts))
+of_norms = partial(
+    Panel,
+    choices=layer_and_stage,
+    concepts=("norm_axes", "normalization"),
+    code=(*NORMS, norm_compared.dependence),
+    at=at,
+    facts=norm_facts,
+)
+PANEL = of_norms(
+    "norms",
+    N_("What does a norm do?"),
+    fields=("norm_kind", "norm_affine", "d_model", "training"),
+    shows=(
+        Say(says_axes, norm_input),
+        Matrix(draw_cells, "norm_axes", alt=says_drawing, facts=the_values),
+        Beside(
+            Shown(of_tokens, "norm_tokens", facts=the_values), Shown(of_features, "norm_features")
+        ),
+        Say(says_outputs, is_here=True),
+        File(named_tokens, "norms_per_token", counted=("token",)),
+        File(attrgetter("per_feature"), "norms_per_feature"),
+    ),
+)
+DEPENDENCE = of_norms(
+    "dependence",
+    N_("Do other tokens matter?"),
+    fields=("norm_kind", "training"),
+    shows=(
+        Say(says_dependence),
+        Beside(
+            Table(dependence_table, "dependence_table"),
+            Table(running_table, "running_table"),
+            widths=(5, 4),
+        ),
+        Note(says_surroundings),
+        File(attrgetter("dependence"), "norms_dependence"),
+    ),
+)

@@ -1,27 +1,19 @@
-"""What comes out of each norm: mean, standard deviation and RMS, of every token or feature."""
+"""The cells that share their statistics, a grid for each norm."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from blocks.inspection.norm_compared import NormFacts, NormInput
+from blocks.inspection.norm_compared import NormInput
 from pages.figures import marks, palette
-from pages.figures.series import NORM_LINES
 from pages.figures.theme import (
     HIDDEN_AXIS,
-    TITLE,
     Picture,
     Translate,
     faint,
     figure,
-    legend,
-    plain,
-    small,
     token_label,
 )
-from pages.figures.token_axis import token_ticks
 from pages.figures.weights import outline
 
 MOST_FEATURES, MOST_SEQUENCES = 10, 3
@@ -126,106 +118,3 @@ def _below(n_features: int, n_tokens: int, facts: NormInput, _: Translate) -> di
         text = _("features 1 to {shown} of {d_model} · {n_tokens} of {seq_len} tokens")
     numbers = {"d_model": facts.d_model, "n_tokens": n_tokens, "seq_len": facts.seq_len}
     return {**place, "text": f"→ {text.format(shown=n_features, **numbers)}", "font": {"size": 12}}
-
-
-STATISTICS = ("mean", "std", "rms")
-PANEL, GAP, LEGEND, MOST_TICKS = 120, 0.09, 66, 20
-
-
-def of_tokens(facts: NormFacts, names: Mapping[str, str], *, pinned: int, _: Translate) -> Picture:
-    """Over the features of each token."""
-    labels = [plain(token) for token in facts.labels]
-    pin = marks.upright(pinned, line={"color": palette.PINNED, "width": 2})
-    return _panels(
-        [
-            _curve(found, str(norm), statistic, names[str(norm)], labels)
-            for statistic in STATISTICS
-            for norm, found in facts.per_token.groupby("norm", sort=False)
-        ],
-        title=_("Statistics of each token over its features"),
-        axis={**token_ticks(facts.labels, MOST_TICKS), "tickangle": -45},
-        shapes=[pin],
-        _=_,
-    )
-
-
-def of_features(facts: NormFacts, names: Mapping[str, str], *, _: Translate) -> Picture:
-    """Over all tokens, for each feature; features stand in the order of the input's own values."""
-    table, label = facts.per_feature, _("feature {n}")
-    labels = np.array([label.format(n=i + 1) for i in range(table["feature"].max() + 1)])
-    of_input = table[table["norm"] == "input"]
-    order = {name: of_input[name].to_numpy(float).argsort(kind="stable") for name in STATISTICS}
-    title = _("feature, sorted by the same statistic of the input")
-    return _panels(
-        [
-            _curve(
-                found.iloc[order[statistic]],
-                str(norm),
-                statistic,
-                names[str(norm)],
-                labels[order[statistic]].tolist(),
-            )
-            for statistic in STATISTICS
-            for norm, found in table.groupby("norm", sort=False)
-        ],
-        title=_("Statistics of each feature over all tokens"),
-        axis={"title": title, "showticklabels": False},
-        _=_,
-    )
-
-
-def _panels(
-    traces: Sequence[dict[str, Any]],
-    *,
-    title: str,
-    axis: dict[str, Any],
-    _: Translate,
-    **more: Any,
-) -> Picture:
-    """Three panels above each other on one axis."""
-    titles = {"mean": _("mean"), "std": _("standard deviation"), "rms": "RMS"}
-    height = (1 - 2 * GAP) / 3
-    axes: dict[str, Any] = {
-        f"yaxis{_number(statistic)}": {
-            "domain": [max(0.0, 1 - (i + 1) * height - i * GAP), 1 - i * (height + GAP)],
-            "title": titles[statistic],
-            "zeroline": statistic == "mean",
-            "rangemode": "normal" if statistic == "mean" else "tozero",
-            "nticks": 5,
-        }
-        for i, statistic in enumerate(STATISTICS)
-    }
-    return figure(
-        traces,
-        title=title,
-        height=3 * PANEL + TITLE + LEGEND + 60,
-        margin=(TITLE + LEGEND, 4),
-        **legend(),
-        xaxis={**axis, "anchor": "y3"},
-        **axes,
-        **more,
-    )
-
-
-def _number(statistic: str) -> str:
-    """The number of its axis; the first has none."""
-    return ("", "2", "3")[STATISTICS.index(statistic)]
-
-
-def _curve(
-    found: pd.DataFrame, norm: str, statistic: str, name: str, labels: list[str]
-) -> dict[str, Any]:
-    look = NORM_LINES[norm]
-    return marks.line(
-        range(len(found)),
-        small(found[statistic].to_numpy(float)),
-        mode="lines" if len(found) > 1 else "markers",
-        yaxis=f"y{_number(statistic)}",
-        name=name,
-        legendgroup=norm,
-        showlegend=statistic == STATISTICS[0],
-        line=look,
-        marker={"size": 10, "color": look["color"]},
-        text=labels,
-        hovertemplate=f"{name}<br>%{{text}}: %{{y:.3f}}<extra></extra>",
-    )

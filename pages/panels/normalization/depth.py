@@ -1,29 +1,31 @@
 """What norm and residual connection do for depth: all layers of a stack, forward and back."""
 
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import lru_cache
+from operator import attrgetter
 
 import streamlit as st
 
 from blocks.inspection import depth_facts as measures
 from blocks.inspection.depth_facts import EXPLODED, VANISHED, DepthFacts, WayBack
 from blocks.inspection.stack import N_CLASSES
+from blocks.model.faults import N_
 from blocks.model.kinds import NormKind
 from blocks.model.placements import own_placement
 from blocks.observe.run import Run
+from pages.figures.chart import Chart
 from pages.figures.numbers import readable
-from pages.figures.theme import Picture, Translate
-from pages.panels.normalization import depth_picture, shared, stacks
+from pages.panels.normalization import curves, stacks
 from pages.panels.normalization.stacks import Stacks
-from pages.ui import link, terms
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.frame import section
+from pages.ui import link, present, terms
+from pages.ui.declared import Panel
+from pages.ui.explain import explained
+from pages.ui.frame import must_have, section
 from pages.ui.history import before
-from pages.ui.language import _, enumeration, listing, sentences
-from pages.ui.said import say
-from pages.ui.settings import memory_budget
+from pages.ui.language import _, enumeration, fill, listing, sentences
+from pages.ui.parts import File, Given, Note, Say, Shown
+from pages.ui.steps import in_steps, n_finished
 from pages.ui.ways import refused, way
 
 
@@ -33,8 +35,8 @@ def depth_facts(wanted: Stacks, n_done: int, before: Stacks) -> DepthFacts:
     done = wanted[:n_done]
     passes = [stacks.depth_pass(each) for each in done]
     ghost = [stacks.depth_pass(each) for each in before]
-    curves = measures.stack_curves(before, ghost) if before else None
-    return measures.depth_facts(done, passes, n_wanted=len(wanted), before=curves)
+    earlier = measures.stack_curves(before, ghost) if before else None
+    return measures.depth_facts(done, passes, n_wanted=len(wanted), before=earlier)
 
 
 def one_measure(wanted: Stacks, n_done: int, before: Stacks, measure: str) -> DepthFacts:
@@ -52,7 +54,7 @@ def says_drawn(facts: DepthFacts) -> str:
         case "similarity":
             said = says_collapse(facts)
         case _other:
-            said = shared.says_ends(facts.curves)
+            said = curves.says_ends(facts.curves)
     waiting = stacks.says_how_far(len(facts.stacks), facts.n_wanted)
     return sentences(waiting, said, says_overflow(facts))
 
@@ -152,11 +154,11 @@ def says_setting(facts: DepthFacts) -> str:
     """What was built and measured, with all that is needed to do it again."""
     stack, config = facts.first, facts.first.config
     text = _(
-        "n_layers {n}, d_model {d_model}, n_heads {heads}, d_ff {d_ff}, {tokens} tokens, "
-        "{dtype}. The weights were drawn at random for this test ({drawn}, seeds {seeds}), "
-        "with dropout off. Input: {read}. The loss ({loss} in the first stack) is the cross "
-        "entropy of a random linear probe against a random label at each token ({classes} "
-        "classes)."
+        "n_layers {n_layers}, d_model {config.d_model}, n_heads {config.n_heads}, d_ff "
+        "{config.d_ff}, {n_tokens} tokens, {run.dtype}. The weights were drawn at random for this "
+        "test ({drawn}, seeds {seeds}), with dropout off. Input: {read}. The "
+        "loss ({loss} in the first stack) is the cross entropy of a random linear probe against a "
+        "random label at each token ({classes} classes)."
     )
     read = _(
         "random vectors for the text's tokens, since this run's own vectors are wider "
@@ -165,55 +167,52 @@ def says_setting(facts: DepthFacts) -> str:
     if stack.reads_own_stream:
         read = _("the input of this run's first layer")
     is_finite = facts.loss < float("inf")
-    said = text.format(
-        n=stack.n_layers,
-        d_model=config.d_model,
-        heads=config.n_heads,
-        d_ff=config.d_ff,
-        tokens=stack.n_tokens,
-        dtype=stack.run.dtype,
-        seeds=enumeration(map(str, facts.seeds)),
-        drawn=terms.option(config.initialization),
-        read=read,
-        classes=N_CLASSES,
-        loss=_("{nats:.2f} nats").format(nats=facts.loss) if is_finite else _("not finite"),
-    )
+    loss = _("{nats:.2f} nats").format(nats=facts.loss) if is_finite else _("not finite")
+    seeds, drawn = enumeration(map(str, facts.seeds)), terms.option(config.initialization)
+    more = {"seeds": seeds, "drawn": drawn, "read": read, "classes": N_CLASSES, "loss": loss}
+    said = fill(text, stack, **more)
     if stack.run.config.norm.norm_kind is NormKind.BATCH_NORM:
         said = sentences(said, _("BatchNorm uses the statistics of the batch, as in training."))
     return said
 
 
-def draw_depth(facts: DepthFacts, *, _: Translate) -> Picture:
+def every_layer(facts: DepthFacts) -> Chart:
     """All measures of all layers."""
     title = _("Effect of depth (n_layers = {n})").format(n=facts.curves.n_layers)
-    names = shared.names(facts.curves.placements)
-    return depth_picture.panels(facts.curves, names, title=title, before=facts.before, _=_)
+    return curves.by_layer(title, facts.curves, facts.before)
+
+
+def at(run: Run) -> tuple[Hashable, ...] | None:
+    """What is measured of the stacks, the setting before and the curves; None before any is."""
+    wanted = stacks.wanted(run, link.value("depth"))
+    n_done = n_finished(wanted, KEY)
+    mine = tuple(each for each in wanted[:n_done] if each.placement == own_placement(run.config))
+    measure = link.value("depth_curve")
+    return (wanted, n_done, before("stacks", mine) or (), measure) if n_done else None
 
 
 @section
 def what_depth_does(run: Run) -> None:
     """One stack for each placement and seed: every measure of every layer on one axis."""
-    place = explained(("placement_depth", "residual"), stacks.CODE, key="depth_story")
+    place = explained(("placement_depth", "residual"), stacks.CODE, key="depth")
     wanted = stacks.wanted(run, link.value("depth"))
-    if fault := wanted[0].fault(memory_budget(run.device)):
+    if fault := stacks.fault(wanted):
         refused(fault, "mend_depth")
         return
-    n_done = stacks.measured(wanted, "depth_work")
-    if not n_done:
-        return
-    own = own_placement(run.config)
-    mine = tuple(each for each in wanted[:n_done] if each.placement == own)
-    done = wanted, n_done, before("stacks", mine) or ()
-    shown = *done, shared.curve_choice()
-    with place:
-        say(says_drawn, *shown, facts=one_measure)
-    show(draw_depth, *shown, facts=one_measure, key="depth_panels")
-    facts = depth_facts(*done)
-    if not one_measure(*shown).curves.alone:
-        note(says_collapse(facts))
-    note(says_setting(facts))
-    experiments(run)
-    download("depth.csv", lambda: facts.curves.table.to_csv(index=False), "text/csv")
+    must_have(stacks.n_bytes(wanted), run.device)
+    rest = stacks.in_other_processes(wanted)
+    in_steps(stacks.passes(wanted), what=wanted, key=KEY, rest=rest)
+    if values := at(run):
+        with present.aside():
+            curves.curve_choice()
+        for item in PARTS:
+            item.draw(Given(values, one_measure, place))
+        experiments(run)
+
+
+def says_collapse_beside(facts: DepthFacts) -> str | None:
+    """Whether tokens become alike, where that is one measure among others."""
+    return None if facts.curves.alone else says_collapse(facts)
 
 
 def experiments(run: Run) -> None:
@@ -222,11 +221,29 @@ def experiments(run: Run) -> None:
     has_norm = norm.norm_kind is not NormKind.NONE
     other_kind = NormKind.NONE if has_norm else NormKind.LAYER_NORM
     with st.container(horizontal=True, key="experiments"):
-        label = (
-            _("Turn off residual connections")
-            if norm.residual
-            else _("Turn on residual connections")
-        )
+        off, on = _("Turn off residual connections"), _("Turn on residual connections")
+        label = off if norm.residual else on
         way(label, "try_residual", residual=not norm.residual)
         label = _("Remove the norm") if has_norm else _("Add LayerNorm")
         way(label, "try_norm_kind", norm_kind=str(other_kind))
+
+
+KEY = "depth_work"
+PARTS = (
+    Say(says_drawn),
+    Shown(every_layer, "depth_panels"),
+    Note(says_collapse_beside),
+    Note(says_setting),
+    File(attrgetter("curves.table"), "depth", facts=depth_facts),
+)
+PANEL = Panel(
+    "depth",
+    N_("What does depth do?"),
+    what_depth_does,
+    stacks.stack_choice,
+    fields=("norm_placement", "norm_kind", "residual", "initialization"),
+    of_attention=True,
+    at=at,
+    facts=one_measure,
+    shows=PARTS,
+)

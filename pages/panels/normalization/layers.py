@@ -1,5 +1,6 @@
 """The layers of a trained model, on its own loss."""
 
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple, cast
@@ -8,20 +9,18 @@ from blocks.inspection import depth_facts as measures
 from blocks.inspection.depth import DepthPass, measure_depth
 from blocks.inspection.depth_facts import OwnFacts
 from blocks.inspection.own_depth import measure_own
+from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.model.models import Encoder
 from blocks.observe.run import PaddingSide, Run
 from blocks.text.bpe import MASK
 from blocks.training.tasks import IGNORED
-from pages.figures.numbers import readable
-from pages.figures.theme import Picture, Translate
-from pages.panels.normalization import depth_picture, shared
-from pages.ui import cached, sinks, starts, terms, tokens
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, sentences
-from pages.ui.said import say
+from pages.figures.chart import Chart
+from pages.panels.normalization import curves, shared
+from pages.ui import cached, link, sinks, starts, terms, tokens
+from pages.ui.declared import Panel
+from pages.ui.language import _, fill, sentences
+from pages.ui.parts import Controls, Note, Say, Shown, the_values
 
 SORTING = ("sorting letters", "sort")
 Targets = tuple[int, ...]
@@ -70,7 +69,7 @@ def says_drawn(facts: OwnFacts) -> str:
     """What the one measure that is drawn does; where all are, the gradient stands for them."""
     if facts.curves.alone in ("", "parameter_gradient"):
         return sentences(says_loss(facts), _says_jump(facts))
-    return sentences(shared.says_ends(facts.curves), _says_jump(facts))
+    return sentences(curves.says_ends(facts.curves), _says_jump(facts))
 
 
 def _says_jump(facts: OwnFacts) -> str:
@@ -78,32 +77,27 @@ def _says_jump(facts: OwnFacts) -> str:
     if facts.jump is None:
         return ""
     text = _(
-        "Sinks cause the jump at layer {layer}: the mean norm of a token goes from {before} "
-        "to {after} there; without the sinks, it goes from {before_apart} to {after_apart}."
+        "Sinks cause the jump at layer {layer}: the mean norm of a token goes from "
+        "{before:readable} to {after:readable} there; without the sinks, it goes from "
+        "{before_apart:readable} to {after_apart:readable}."
     )
-    norms = facts.jump._asdict()
-    layer = norms.pop("layer")
-    return text.format(layer=layer, **{name: readable(norm) for name, norm in norms.items()})
+    return fill(text, facts.jump)
 
 
 def says_loss(facts: OwnFacts) -> str:
     """Where the trained model's gradient is, and how its loss compares."""
     text = _(
-        "The loss on this text is {trained:.2f} nats after training and {random:.2f} with "
-        "random weights (seed {seed}). After training, layer {most} has the largest "
-        "gradient and layer {least} the smallest."
+        "The loss on this text is {trained_loss:.2f} nats after training and {random_loss:.2f} "
+        "with random weights (seed {seed}). After training, layer {strongest} has the largest "
+        "gradient and layer {weakest} the smallest."
     )
-    return text.format(
-        trained=facts.trained_loss,
-        random=facts.random_loss,
-        seed=facts.seed,
-        most=facts.strongest,
-        least=facts.weakest,
-    )
+    return fill(text, facts)
 
 
-def says_task(run: Run) -> str:
-    """What the loss is."""
+def says_task(
+    run: Run, _hidden: Hidden | None, _is_apart: bool, _measure: str, n_tokens: int
+) -> str:
+    """What the loss is, and of a long text that the beginning is measured."""
     text = _(
         "The loss is the cross entropy of the correct answers on this text. The model was "
         "trained on {task}."
@@ -115,15 +109,13 @@ def says_task(run: Run) -> str:
         )
     card = starts.model(run.weights).card
     task = terms.option(card.task) if card else _("texts that the model's files do not name")
-    return sentences(text.format(task=task), _("Measured in evaluation mode; nothing is updated."))
+    how = _("Measured in evaluation mode; nothing is updated.")
+    return sentences(_says_beginning(run, n_tokens), text.format(task=task), how)
 
 
-def draw_layers(facts: OwnFacts, *, _: Translate) -> Picture:
+def every_layer(facts: OwnFacts) -> Chart:
     """The trained layers, and the same with random weights."""
-    names = shared.names(facts.curves.placements)
-    return depth_picture.panels(
-        facts.curves, names, title=_("Every layer, with trained and random weights"), _=_
-    )
+    return curves.by_layer(_("Every layer, with trained and random weights"), facts.curves)
 
 
 def measured_run(run: Run) -> Run:
@@ -139,39 +131,35 @@ def measured_run(run: Run) -> Run:
     return replace(run, input=beginning, interventions=())
 
 
-def says_beginning(run: Run) -> str:
-    """That of a long text the beginning is measured; empty of any other."""
-    n, most = len(run.input.token_ids), len(measured_run(run).input.token_ids)
-    if n == most:
-        return ""
+def _says_beginning(run: Run, n_tokens: int) -> str:
+    most = len(run.input.token_ids)
     text = _("Measured on the first {most} of the {n:,} tokens.")
-    return text.format(most=most, n=n)
+    return "" if n_tokens == most else text.format(most=most, n=n_tokens)
 
 
-@section
-def the_trained_layers(run: Run) -> None:
-    """Every measure of every layer, trained and at random."""
-    beginning, run = says_beginning(run), measured_run(run)
-    place = explained(("placement_depth",), (measure_depth,), key="own_layers")
+def says_no_loss(run: Run, hidden: Hidden | None) -> str | None:
+    """Why there is no loss to go back from; None where there is one."""
     if not run.weights:
-        place.info(
-            _("The weights are random, so the loss means nothing yet."), icon=":material/info:"
-        )
-        return
-    hidden = hidden_word(run)
+        return _("The weights are random, so the loss means nothing yet.")
     if own_targets(run, hidden) is None:
-        text = _(
+        return _(
             "This text has no correct answer to measure the model against. Give a GPT at "
             "least two tokens, or mask the encoder's pinned token."
         )
-        place.info(text)
-        return
-    is_apart = sinks.sinks_switch(run, "layers")
-    shown = run, hidden, is_apart, shared.curve_choice("_own")
-    with place:
-        say(says_drawn, *shown, facts=one_measure)
-    show(draw_layers, *shown, facts=one_measure, key="own_panels")
-    note(sentences(beginning, says_task(run)))
+    return None
+
+
+def at(run: Run) -> tuple[Hashable, ...]:
+    """What is measured, what the page hid, whether sinks are apart, the curves, all tokens."""
+    beginning, n_tokens = measured_run(run), len(run.input.token_ids)
+    hidden = hidden_word(beginning) if run.weights else None
+    return beginning, hidden, sinks.is_wanted(), link.value("depth_curve"), n_tokens
+
+
+def controls(run: Run) -> None:
+    """Whether sinks are apart, and which curves are drawn."""
+    sinks.sinks_switch(run, "layers")
+    curves.curve_choice("_own")
 
 
 def own_targets(run: Run, hidden: Hidden | None) -> Targets | None:
@@ -201,3 +189,21 @@ def _padded(run: Run, targets: Targets) -> Targets:
     nothing = (IGNORED,) * run.input.n_padding
     is_left = run.input.padding_side is PaddingSide.LEFT
     return nothing + targets if is_left else targets + nothing
+
+
+PANEL = Panel(
+    "layers",
+    N_("The model's own layers"),
+    fields=("n_layers", "norm_placement", "norm_kind", "residual"),
+    concepts=("placement_depth",),
+    code=(measure_depth,),
+    at=at,
+    absent=says_no_loss,
+    facts=one_measure,
+    shows=(
+        Controls(controls),
+        Say(says_drawn),
+        Shown(every_layer, "own_panels"),
+        Note(says_task, the_values),
+    ),
+)

@@ -1,6 +1,7 @@
 """The norm in every place, with the same weights and the same input."""
 
-from functools import lru_cache
+from collections.abc import Hashable
+from functools import lru_cache, partial
 
 import pandas as pd
 
@@ -8,20 +9,31 @@ from blocks.inspection import placements
 from blocks.inspection.placements import MOMENTS, Placed, PlacementFacts, placement_run
 from blocks.inspection.source import Source, layer_source
 from blocks.model import residual
+from blocks.model.faults import N_
 from blocks.model.kinds import NormKind, NormPlacement
 from blocks.model.placements import own_placement, placed, possible_placements
 from blocks.observe.run import Run
-from pages.figures.counting import from_one
-from pages.figures.theme import Picture, Translate
-from pages.panels.normalization import placements_picture, shared
+from pages.figures.chart import Axis, Chart, line
+from pages.figures.series import placement_look
+from pages.figures.theme import Picture
+from pages.panels.normalization import shared
+from pages.panels.normalization.placements_picture import patterns
 from pages.ui import labelled, terms
-from pages.ui.chart import columns, show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, enumeration, sentences
-from pages.ui.said import say
-from pages.ui.steps import in_steps
-from pages.ui.tables import show_table
+from pages.ui.declared import Panel
+from pages.ui.explain import Code
+from pages.ui.language import _, enumeration, fill, sentences
+from pages.ui.parts import (
+    Beside,
+    Controls,
+    File,
+    Matrix,
+    Note,
+    Say,
+    Shown,
+    Steps,
+    Table,
+    the_values,
+)
 from pages.ui.views import head_choice
 
 CODE: tuple[Source, ...] = (residual.PreNorm, residual.PostNorm, residual.SandwichNorm, placed)
@@ -32,6 +44,13 @@ def in_placement(run: Run, placement: str, layer: int, head: int) -> Placed:
     """What a layer leaves and how a head reads with the norm there, weights from the seed."""
     measure = placements.measure_placed
     return shared.in_turn(run.device, measure, placement_run(run), placement, layer, head)
+
+
+def works(run: Run, layer: int, head: int) -> list[partial[Placed]]:
+    """The work, a placement after the other."""
+    return [
+        partial(in_placement, run, each, layer, head) for each in possible_placements(run.config)
+    ]
 
 
 @lru_cache(maxsize=16)
@@ -46,15 +65,13 @@ def says_sizes(facts: PlacementFacts) -> str:
     """Which placement leaves the widest and which the narrowest stream, and the reader's own."""
     said, sizes = [], facts.sizes
     if sizes:
-        in_order = list(sizes.items())
-        widest, narrowest = in_order[0], in_order[-1]
+        (wide, most), *_between, (narrow, least) = (*sizes.items(), list(sizes.items())[-1])
         text = _(
-            "After layer {layer} the stream is largest with norm placement {wide} (RMS "
+            "After layer {layer:from_one} the stream is largest with norm placement {wide} (RMS "
             "{most:.3g}) and smallest with {narrow} (RMS {least:.3g})."
         )
-        ends = {"wide": terms.option(widest[0]), "narrow": terms.option(narrowest[0])}
-        extent = {"most": widest[1], "least": narrowest[1]}
-        said.append(text.format(layer=from_one(facts.layer), **ends, **extent))
+        ends = {"wide": terms.option(wide), "narrow": terms.option(narrow)}
+        said.append(fill(text, facts, most=most, least=least, **ends))
     if facts.own in sizes:
         text = _("Your norm placement, {own}, gives an RMS of {rms:.3g} with these random weights.")
         said.append(text.format(own=terms.option(facts.own), rms=sizes[facts.own]))
@@ -94,7 +111,7 @@ def says_setting(run: Run) -> str:
     return sentences(*said)
 
 
-def placement_table(facts: PlacementFacts) -> None:
+def placement_table(facts: PlacementFacts) -> pd.DataFrame:
     """What leaves the layer in each placement, and how far that is from the reader's own."""
     heads = {"mean": _("mean"), "std": _("std"), "min": _("min"), "max": _("max"), "rms": "RMS"}
     table = pd.DataFrame({_("norm placement"): map(terms.option, facts.names)})
@@ -102,7 +119,7 @@ def placement_table(facts: PlacementFacts) -> None:
         table[heads[moment]] = facts.moments[moment].map(_number).to_list()
         if facts.differences is not None:
             table["Δ " + heads[moment]] = facts.differences[moment].map(_signed).to_list()
-    show_table(table, key="placement_table")
+    return table
 
 
 def _number(value: float, sign: str = "") -> str:
@@ -116,42 +133,77 @@ def _signed(value: float) -> str:
     return "0" if value == 0 else _number(value, "+")
 
 
-def draw_spreads(facts: PlacementFacts, *, _: Translate) -> Picture:
-    """The values that leave the layer."""
-    return placements_picture.spreads(facts, shared.names(facts.names), _=_)
+def spreads(facts: PlacementFacts) -> Chart:
+    """How the values are spread in each placement; their sizes, where scales lie far apart."""
+    is_far, found, names = facts.is_far_apart, facts.spreads, shared.names(facts.names)
+    tables = {
+        name: table.assign(value=10 ** table["value"]) if is_far else table
+        for name, table in found.items()
+    }
+    axis = Axis(_("value"), of="value")
+    per = _("share of values per unit")
+    if is_far:
+        every = pd.concat(tables.values())["value"]
+        ends, per = (every.min(), every.max()), _("share of values per decade")
+        axis = Axis(_("magnitude of the value"), ends, of="value", is_log=True)
+    return Chart(
+        _("The layer's output values"),
+        {},
+        axis,
+        Axis(per, from_0=True),
+        [
+            line(
+                "density",
+                placement_look(name, names[name], width=4 if name == facts.own else 2),
+                rows=table,
+            )
+            for name, table in tables.items()
+        ],
+        hover="{name}<br>{x:.3g}: {y:.3g}",
+        tall=280,
+    )
 
 
-def draw_patterns(run: Run, layer: int, head: int, n_placements: int, token: int) -> Picture:
+def draw_patterns(run: Run, layer: int, head: int, token: int, n_placements: int) -> Picture:
     """One head in each placement."""
     facts = placement_facts(run, layer, head, n_placements)
     pinned = labelled.row_share(run, token)
-    return placements_picture.patterns(facts, shared.names(facts.names), pinned=pinned, _=_)
+    return patterns(facts, shared.names(facts.names), pinned=pinned, _=_)
 
 
-@section
-def where_it_stands(run: Run) -> None:
-    """What leaves a layer, and how a head reads, in every placement."""
-    code = (*CODE, *layer_source(run.config))
-    place = explained(("residual",), tuple(dict.fromkeys(code)), key="placements")
-    note(says_setting(run))
-    layer, head = shown_layer(run), labelled.selected_head(run)
-    head_choice(run, head)
-    names = possible_placements(run.config)
-    steps = [lambda name=name: in_placement(run, name, layer, head) for name in names]
-    done = in_steps(steps, what=(run, layer, head), key="placement_work")
-    if not done.found:
-        return
-    shown = run, layer, head, len(done.found)
-    with place:
-        say(says_sizes, *shown, facts=placement_facts)
-    left, right = columns(2)
-    with left:
-        show(draw_spreads, *shown, facts=placement_facts, key="placement_spreads")
-    with right:
-        show(draw_patterns, *shown, labelled.pinned_token(run), key="placement_patterns")
-    placement_table(placement_facts(*shown))
+def at(run: Run) -> tuple[Hashable, ...]:
+    """The layer, in the model in which placements are compared, the head and the token."""
+    layer = min(labelled.selected_layer(run), placement_run(run).config.n_layers - 1)
+    return run, layer, labelled.selected_head(run), labelled.pinned_token(run)
 
 
-def shown_layer(run: Run) -> int:
-    """The layer that is looked at, in the model in which placements are compared."""
-    return min(labelled.selected_layer(run), placement_run(run).config.n_layers - 1)
+def code(run: Run) -> Code:
+    """Where the norm may stand, and the layer of this run itself."""
+    return tuple(dict.fromkeys((*CODE, *layer_source(run.config))))
+
+
+PANEL = Panel(
+    "placements",
+    N_("Which placement?"),
+    fields=("norm_placement", "norm_kind", "residual"),
+    of_attention=True,
+    concepts=("residual",),
+    code=code,
+    at=at,
+    facts=placement_facts,
+    shows=(
+        Note(says_setting, the_values),
+        Controls(lambda run, _layer, head: head_choice(run, head)),
+        Steps(
+            works,
+            Say(says_sizes),
+            Beside(
+                Shown(spreads, "placement_spreads"),
+                Matrix(draw_patterns, "placement_patterns", facts=the_values),
+            ),
+            Table(placement_table, "placement_table"),
+            File(lambda facts: facts.moments.reset_index(), "placements"),
+            key="placement_work",
+        ),
+    ),
+)

@@ -1,4 +1,4 @@
-"""The same weights with the norm in each place: what leaves a layer, and how one head reads."""
+"""How one head reads with the norm in each place."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,44 +6,13 @@ from typing import Any
 import numpy as np
 
 from blocks.inspection.placements import PlacementFacts
-from pages.figures import marks, palette
+from pages.figures import palette
 from pages.figures.axes import AS_WIDE
 from pages.figures.counting import from_one
-from pages.figures.series import legend_room, placement_line
-from pages.figures.theme import EDGE, HIDDEN_AXIS, TITLE, Picture, Translate, figure, legend, small
+from pages.figures.theme import HIDDEN_AXIS, TITLE, Picture, Translate, figure
 from pages.figures.weights import outline, weight_map
 
 TILE_COLUMNS, TILES_WIDTH, TILE_GAP, TITLE_SHARE = 3, 470, 0.08, 0.16
-
-
-def spreads(facts: PlacementFacts, names: Mapping[str, str], *, _: Translate) -> Picture:
-    """How the values are spread in each placement; their sizes, where scales lie far apart."""
-    of_sizes, found = facts.is_far_apart, facts.spreads
-    traces = [
-        marks.line(
-            small(10 ** table["value"].to_numpy() if of_sizes else table["value"].to_numpy()),
-            small(table["density"].to_numpy()),
-            name=names[placement],
-            line={**placement_line(placement), "width": 4 if placement == facts.own else 2},
-            hovertemplate=f"{names[placement]}<br>%{{x:.3g}}: %{{y:.3g}}<extra></extra>",
-        )
-        for placement, table in found.items()
-    ]
-    axis: dict[str, Any] = {"title": _("value")}
-    per = _("share of values per unit")
-    if of_sizes:
-        axis = {"title": _("magnitude of the value"), "type": "log", "dtick": 1}
-        axis["exponentformat"] = "power"
-        per = _("share of values per decade")
-    return figure(
-        traces,
-        title=_("The layer's output values"),
-        height=380,
-        margin=(legend_room(found), EDGE),
-        **legend(),
-        xaxis={**axis},
-        yaxis={"title": per, "rangemode": "tozero"},
-    )
 
 
 def patterns(

@@ -1,12 +1,13 @@
 """Which placement learns: placements trained side by side, here and now."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import streamlit as st
 
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.training import race as training
 from blocks.training.pace import measured_pace
@@ -23,15 +24,18 @@ from blocks.training.race import (
 from blocks.training.racer import Race, Racer
 from blocks.training.recorded import Learned, recorded
 from blocks.training.spec import TrainingSpec
-from pages.figures.theme import Picture, Translate
-from pages.panels.normalization import race_picture, shared
+from pages.figures.chart import Chart, line
+from pages.figures.series import placement_look, training_losses
+from pages.panels.normalization import shared
 from pages.ui import cached, link, present, terms, words
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, switch
+from pages.ui.declared import Panel
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, sentences
+from pages.ui.language import _, enumeration, fill, sentences
 from pages.ui.link_fields.normalization import RACE_DEPTHS, RACE_RATES, RACE_WARMUPS
+from pages.ui.parts import Shown
 from pages.ui.said import say
 from pages.ui.steps import in_series, works
 from pages.ui.ways import way
@@ -98,11 +102,10 @@ def says_race(facts: RaceFacts) -> str:
     called = shared.names(name for name, _loss in facts.losses)
     listed = _listed(facts.losses)
     text = _(
-        "The task: sort {letters} letters. Loss after {n} steps, by norm placement: {listed} "
-        "nats. Guessing at random gives {guess:.2f}."
+        "The task: sort {letters} letters. Loss after {n_updates} steps, by norm placement: "
+        "{listed} nats. Guessing at random gives {guess:.2f}."
     )
-    numbers = {"letters": N_LETTERS, "n": facts.n_updates, "guess": GUESS}
-    said = [text.format(listed=listed, **numbers)]
+    said = [fill(text, facts, listed=listed, letters=N_LETTERS, guess=GUESS)]
     if facts.diverged:
         text = _("Diverged (the loss is no longer finite): {lost}. Set a lower learning rate.")
         said.append(text.format(lost=enumeration(called[name] for name in facts.diverged)))
@@ -161,35 +164,30 @@ def _try_next(facts: RaceFacts) -> str:
 def says_setting(facts: RaceFacts, *, is_recorded: bool) -> str:
     """What was trained, with all that is needed to do it again."""
     text = _(
-        "Each model is a GPT of {n_layers} layers of the same kind as yours, with d_model "
-        "{d_model}."
+        "Each model is a GPT of {config.n_layers} layers of the same kind as yours, with d_model "
+        "{config.d_model}."
     )
     more = _(
         "Each learns to sort {letters} letters: {n} steps of {batch} examples, AdamW, "
-        "learning rate {rate:g}, {warmup} warm-up steps, no gradient clipping, seed "
-        "{seed}; weights initialized as in the theory ({drawn}). Curves are moving "
+        "learning rate {recipe.learning_rate:g}, {recipe.warmup_steps} warm-up steps, no gradient "
+        "clipping, seed {seed}; weights initialized as in the theory ({drawn}). Curves are moving "
         "averages over {smooth} steps."
     )
-    spec = facts.spec
-    config = spec.config
-    said = more.format(
-        letters=N_LETTERS,
-        n=facts.n_planned,
-        batch=RECIPE.batch_size,
-        rate=spec.recipe.learning_rate,
-        warmup=spec.recipe.warmup_steps,
-        seed=spec.seed,
-        drawn=terms.option(config.initialization),
-        smooth=SMOOTH,
-    )
-    model = text.format(n_layers=config.n_layers, d_model=config.d_model)
-    return sentences(model, words.trained(is_recorded=is_recorded), said)
+    spec, drawn = facts.spec, terms.option(facts.spec.config.initialization)
+    sizes = {"n": facts.n_planned, "letters": N_LETTERS, "batch": RECIPE.batch_size}
+    said = fill(more, spec, drawn=drawn, smooth=SMOOTH, **sizes)
+    return sentences(fill(text, spec), words.trained(is_recorded=is_recorded), said)
 
 
-def draw_race(facts: RaceFacts, *, _: Translate) -> Picture:
-    """The losses so far."""
+def losses(facts: RaceFacts) -> Chart:
+    """Loss over updates, a curve a placement."""
     names = shared.names(name for name, _loss in facts.losses)
-    return race_picture.losses(facts, names, _=_)
+    curves = [
+        line("loss", placement_look(name, names[str(name)]), rows=rows)
+        for name, rows in facts.curves.groupby("placement", sort=False)
+    ]
+    title, n = _("Training loss of each run"), facts.n_planned
+    return training_losses(title, curves, n_updates=n, guess=GUESS, tall=210, _=_)
 
 
 @section
@@ -249,5 +247,24 @@ def _shown(*values: Any, place: Any, facts: Callable[..., Any]) -> None:
     """The losses of all, and what they say."""
     with place:  # a lesson says itself what comes next
         say(says_race if link.value("lesson") else says_race_and_next, *values, facts=facts)
-    show(draw_race, *values, facts=facts, key="race_curves")
+    show(losses, *values, facts=facts, key="race_curves")
     note(says_setting(facts(*values), is_recorded=facts is finished_facts))
+
+
+def at(run: Run) -> tuple[Hashable, ...] | None:
+    """What is trained, where runs of all of them ship."""
+    wanted = racers(run)
+    return (wanted,) if finished_facts(wanted) else None
+
+
+PANEL = Panel(
+    "race",
+    N_("Which norm placement trains best?"),
+    who_learns,
+    fields=("norm_kind", "activation"),
+    reads_input=False,
+    of_this_run=False,
+    at=at,
+    facts=finished_facts,
+    shows=(Shown(losses, "race_curves"),),
+)

@@ -4,19 +4,13 @@ from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
 from blocks import ConfigError
-from blocks.inspection.depth_facts import LayerCurves
 from blocks.model import devices
 from blocks.model.faults import N_
 from blocks.model.placements import own_placement, possible_placements
 from blocks.observe.run import Run, out_of_memory_fault
-from pages.figures.numbers import readable
-from pages.panels.normalization.depth_picture import titles
 from pages.ui import cached, link, terms
-from pages.ui.controls import pick
-from pages.ui.language import _, enumeration
-from pages.ui.link_fields.normalization import EVERY_CURVE
+from pages.ui.language import _
 
-WHY, RACE = N_("Why pre-norm?"), N_("Which norm placement trains best?")
 NAMES = {
     "trained": N_("trained"),
     "apart": N_("trained, sinks set apart"),
@@ -45,33 +39,6 @@ def chosen_placements(run: Run) -> tuple[str, ...]:
     own, beside = own_placement(run.config), link.value("depth_placements").split(",")
     possible = possible_placements(run.config)
     return (own, *(name for name in possible if name in beside and name != own))
-
-
-def curve_choice(place: str = "") -> str:
-    """Which measure of the layers is drawn, or `EVERY_CURVE`; `place` as in `pick`."""
-    called = {EVERY_CURVE: _("all"), **titles(_)}
-    pick("depth_curve", _("Curves"), called, label_of=called.__getitem__, place=place)
-    return str(link.value("depth_curve"))
-
-
-def says_ends(curves: LayerCurves) -> str:
-    """How the one measure that is drawn begins and ends."""
-    found = curves.ends(curves.alone)
-    if not found:
-        return ""
-    text, called = _("{name} from {first} to {last}"), names(curves.placements)
-    listed = (
-        text.format(
-            name=called[each.placement], first=readable(each.first), last=readable(each.last)
-        )
-        for each in found
-    )
-    return _("{measure}, layers {layer} to {n}: {listed}.").format(
-        measure=titles(_)[curves.alone],
-        layer=found[0].first_layer,
-        n=curves.n_layers,
-        listed=enumeration(listed),
-    )
 
 
 def names(placements: Iterable[str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from blocks import ConfigError
+from blocks import Fault
 from blocks.inspection import depth, stack
 from blocks.inspection.depth import DepthPass
 from blocks.inspection.stack import DEPTHS, MOST_SEQUENCES, WIDTHS, Stack, StackSeries
@@ -18,11 +18,10 @@ from pages.ui import cached, link
 from pages.ui.choices import chooses
 from pages.ui.controls import pick, several, slide, slider
 from pages.ui.fold import fold
-from pages.ui.frame import must_have
 from pages.ui.language import _
 from pages.ui.link_fields.normalization import joined
-from pages.ui.steps import in_steps, works
-from pages.ui.ways import refused
+from pages.ui.settings import memory_budget
+from pages.ui.steps import works
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,16 +60,24 @@ def wanted(run: Run, n_layers: int) -> Stacks:
     )
 
 
-def measured(stacks: Stacks, key: str) -> int:
-    """Measure one after the other; how many of them are done."""
-    must_have(max(each.n_bytes for each in stacks), stacks[0].run.device)
-    steps = [partial(depth_pass, each) for each in stacks]
-    rest = [partial(series, each) for each in stacks]
-    try:
-        return len(in_steps(steps, what=stacks, key=key, rest=rest).found)
-    except ConfigError as error:
-        refused(error.faults[0], "mend_depth")
-        return 0
+def passes(stacks: Stacks) -> list[partial[DepthPass]]:
+    """The work, one stack after the other."""
+    return [partial(depth_pass, each) for each in stacks]
+
+
+def in_other_processes(stacks: Stacks) -> list[partial[StackSeries]]:
+    """The same as series."""
+    return [partial(series, each) for each in stacks]
+
+
+def n_bytes(stacks: Stacks) -> int:
+    """What the largest of them takes."""
+    return max(each.n_bytes for each in stacks)
+
+
+def fault(stacks: Stacks) -> Fault | None:
+    """What forbids the first of them here."""
+    return stacks[0].fault(memory_budget(stacks[0].run.device))
 
 
 def says_how_far(n_done: int, n_wanted: int) -> str:

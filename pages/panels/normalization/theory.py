@@ -1,24 +1,23 @@
 """Why pre-norm trains deeper: the last gradient in stacks of growing depth, beside theory."""
 
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
-
-import streamlit as st
 
 from blocks.inspection import depth_facts as measures
 from blocks.inspection.depth_facts import POWERS, TheoryFacts
+from blocks.model.faults import N_
 from blocks.model.kinds import NormKind
 from blocks.observe.run import Run
+from pages.figures.chart import Axis, Chart, Look, Series, band, line
 from pages.figures.numbers import hundredths, with_unit
-from pages.figures.theme import Picture, Translate
-from pages.panels.normalization import depth_picture, shared, stacks
+from pages.figures.series import placement_look
+from pages.figures.theme import faint
+from pages.panels.normalization import shared, stacks
 from pages.panels.normalization.stacks import Stacks
 from pages.ui import link, present, terms
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
+from pages.ui.declared import Panel
 from pages.ui.language import _, enumeration, listing, sentences
-from pages.ui.said import say
-from pages.ui.settings import memory_budget
+from pages.ui.parts import Beside, Item, Note, Say, Shown, Steps, Text
 
 
 @lru_cache(maxsize=32)
@@ -34,9 +33,13 @@ def says_theory(facts: TheoryFacts) -> str:
         return sentences(waiting, _("Conclusions appear once all stacks are measured."))
     if not facts.slopes:
         return _("Choose norm placement pre or post and at least 4 layers to compare with theory.")
-    if facts.is_as_predicted:
-        return sentences(_says_trends(facts), _says_what_follows())
-    return sentences(_says_trends(facts), _says_what_differs(facts))
+    follows = _(
+        "The more layers an update changes at once, the smaller the gradient of each should "
+        "be. With post-norm it does not shrink, so the first updates of a deep stack are too "
+        "large, unless a warm-up keeps them small (Xiong et al. 2020)."
+    )
+    more = follows if facts.is_as_predicted else _says_what_differs(facts)
+    return sentences(_says_trends(facts), more)
 
 
 def _says_trends(facts: TheoryFacts) -> str:
@@ -49,16 +52,10 @@ def _says_trends(facts: TheoryFacts) -> str:
     return text.format(first=depths.min(), last=depths.max(), listed=enumeration(ways))
 
 
-def _says_what_follows() -> str:
-    return _(
-        "The more layers an update changes at once, the smaller the gradient of each should "
-        "be. With post-norm it does not shrink, so the first updates of a deep stack are too "
-        "large, unless a warm-up keeps them small (Xiong et al. 2020)."
-    )
-
-
-def says_cause(facts: TheoryFacts) -> str:
+def says_cause(facts: TheoryFacts) -> str | None:
     """What the norm does to the stream, and the stream to the gradient."""
+    if not facts.is_as_predicted:
+        return None
     text = _(
         "The cause is where the norm sits. Pre-norm leaves the residual path untouched: the "
         "stream adds up the outputs of all layers (growth with depth: {pre}), and the final "
@@ -85,20 +82,18 @@ def _says_what_differs(facts: TheoryFacts) -> str:
 
 def says_exponents(facts: TheoryFacts) -> str:
     """The powers of depth, measured and predicted."""
+    if not facts.slopes:
+        return ""
     text = _("{placement}: depth^{measured}, theory {expected}")
-    listed = (
-        text.format(
-            placement=terms.option(each.placement),
-            measured=_signed(each.measured),
-            expected=_signed(each.expected),
-        )
-        for each in facts.slopes
-    )
+    listed = []
+    for each in facts.slopes:
+        powers = {name: _signed(getattr(each, name)) for name in ("measured", "expected")}
+        listed.append(text.format(placement=terms.option(each.placement), **powers))
     said = _(
         "Thin lines show the powers of depth that theory predicts, drawn from the "
         "measured value at 1 layer. Fitted to stacks of 2 or more layers: {listed}."
     )
-    return said.format(listed=listing(listed)) if facts.slopes else ""
+    return said.format(listed=listing(listed))
 
 
 def _signed(power: float) -> str:
@@ -128,31 +123,82 @@ def says_why(facts: TheoryFacts) -> str:
     return _("Initialized as in the theorem, except for attention, which the theorem simplifies.")
 
 
-def draw_gradients(facts: TheoryFacts, *, _: Translate) -> Picture:
-    """The last gradient against depth."""
+def says_more(facts: TheoryFacts) -> str:
+    """The powers of depth, and why theory and these stacks may differ."""
+    return sentences(says_exponents(facts), says_why(facts))
+
+
+def last_gradients(facts: TheoryFacts) -> Chart:
+    """The gradient of the last matrix in stacks of growing depth, both axes logarithmic.
+
+    Dashed: how it goes on from the first depth if it does not depend on depth (post), or falls as
+    1/√depth (pre; Xiong et al. 2020, theorem 1).
+    """
+    table = facts.table[facts.table["median"] > 0]
     names = shared.names(facts.table["placement"].unique())
-    return depth_picture.last_gradients(facts.table, names, _=_)
+    series = list[Series]()
+    for name, rows in table.groupby("placement", sort=False):
+        placement = str(name)
+        look = placement_look(placement, names[placement], symbol="circle", size=8)
+        series += [
+            band("least", "most", str(look.color), rows=rows),
+            line("median", look, rows=rows),
+        ]
+        if placement in POWERS and len(rows) > 1:
+            post, pre = _("theory for post-norm: constant"), _("theory for pre-norm: 1/√depth")
+            depth = rows["n_layers"]
+            expected = rows["median"].iloc[0] * (depth / depth.iloc[0]) ** POWERS[placement]
+            thin = Look(
+                pre if placement == "pre" else post,
+                faint(str(look.color), 0.7),
+                dash="longdash",
+                width=1,
+            )
+            theory = rows.assign(median=expected)
+            series.append(line("median", thin, rows=theory, hover="{name}", in_legend=False))
+    depths = sorted(set(facts.table["n_layers"]))
+    ends = (table["median"].min(), table["median"].max()) if len(table) else (0.1, 1)
+    return Chart(
+        _("Gradient of the last matrix (thin: theory)"),
+        {},
+        Axis(_("number of layers"), of="n_layers", is_log=True, ticks=depths),
+        Axis(_("gradient norm"), ends, is_log=True, room=0.15),
+        series,
+        hover="{name} · " + _("depth {n}").format(n="{x}") + ": {y:.4g} ({least:.4g} … {most:.4g})",
+    )
 
 
-@section
-def how_it_scales(run: Run) -> None:
-    """Stacks of 1, 2, 4, … layers up to the chosen depth."""
-    place = explained(("why_pre_norm",), stacks.CODE, key="scaling_story")
+def at(run: Run) -> tuple[Hashable, ...] | None:
+    """Stacks of 1, 2, 4, … layers up to the chosen depth; None where they are too large."""
     depth = link.value("depth")
-    if stacks.wanted(run, depth)[0].fault(memory_budget(run.device)):
-        return
+    if stacks.fault(stacks.wanted(run, depth)):
+        return None
     depths = measures.depths_below(depth)
-    wanted = tuple(each for n_layers in depths for each in stacks.wanted(run, n_layers))
-    n_done = stacks.measured(wanted, "scaling_work")
-    if not n_done:
-        return
-    with place:
-        say(says_theory, wanted, n_done, facts=theory_facts)
-    picture, cause = st.columns([7, 4]) if present.is_on() else (st.container(), st.container())
-    with picture:
-        show(draw_gradients, wanted, n_done, facts=theory_facts, key="depth_scaling")
-    facts = theory_facts(wanted, n_done)
-    if facts.is_as_predicted:
-        with cause:
-            say(says_cause, wanted, n_done, facts=theory_facts)
-    note(sentences(says_exponents(facts), says_why(facts)))
+    return (tuple(each for n_layers in depths for each in stacks.wanted(run, n_layers)),)
+
+
+def shown(_stacks: Stacks) -> Sequence[Item]:
+    """The picture, and the cause: beside it in front of a class."""
+    picture, cause = Shown(last_gradients, "depth_scaling"), Text(says_cause)
+    parts = (Beside(picture, cause, widths=(7, 4)),) if present.is_on() else (picture, cause)
+    steps = Steps(
+        *(stacks.passes, Say(says_theory), *parts, Note(says_more)),
+        key="scaling_work",
+        rest=stacks.in_other_processes,
+    )
+    return (steps,)
+
+
+PANEL = Panel(
+    "theory",
+    N_("Why pre-norm?"),
+    choices=stacks.stack_choice,
+    fields=("norm_placement", "norm_kind", "residual"),
+    of_attention=True,
+    concepts=("why_pre_norm",),
+    code=stacks.CODE,
+    at=at,
+    needs=stacks.n_bytes,
+    facts=theory_facts,
+    shows=shown,
+)

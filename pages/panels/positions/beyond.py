@@ -1,7 +1,10 @@
 """Texts longer than the model was made for: where the last query then looks."""
 
 import dataclasses
+import math
+from collections.abc import Hashable
 from functools import lru_cache, partial
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -14,34 +17,34 @@ from blocks.inspection import beyond_length
 from blocks.inspection.beyond_length import FACTORS, BeyondFacts, Refused, Spread, Tried
 from blocks.inspection.other_positions import with_position
 from blocks.model import devices
+from blocks.model.faults import N_
 from blocks.model.kinds import Architecture, PositionKind
 from blocks.model.masks import build_mask, everyone
 from blocks.observe.run import Input, Run
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
 from pages.figures.counting import from_one
-from pages.figures.theme import Picture, Translate
-from pages.panels.positions import beyond_picture, shared, trained
+from pages.figures.theme import faint
+from pages.panels.positions import shared, trained
 from pages.panels.positions.shared import KINDS
-from pages.ui import cached, labelled, present, terms
-from pages.ui.chart import columns, show
+from pages.ui import cached, labelled, terms
+from pages.ui.choices import chooses
 from pages.ui.controls import slide
-from pages.ui.explain import explained, note
-from pages.ui.frame import must_have, section
-from pages.ui.language import _, enumeration, say_fault, sentences
+from pages.ui.declared import Panel
+from pages.ui.language import _, enumeration, fill, say_fault, sentences
 from pages.ui.link_fields.positions import TRAINED_LENGTHS
-from pages.ui.said import say
+from pages.ui.parts import Beside, Note, OffScreen, Say, Shown, Steps, Table, Text, the_values
 from pages.ui.settings import memory_budget
-from pages.ui.steps import in_steps
-from pages.ui.tables import show_table
 from pages.ui.views import head_choice, layer_choice
 from pages.ui.ways import way
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-N_TEXTS, ROOM = 4, 360
+N_TEXTS, ROOM, TALL = 4, 360, 246
+LOOKS = ((0.6, "dot"), (0.8, "dash"), (1.0, ""))
+SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up")
 PLAIN = Input()
-Done = tuple[tuple[PositionKind, int], ...]
-"""Kinds and factors that were run."""
 
 
 @lru_cache(maxsize=64)
@@ -70,11 +73,28 @@ def _mask(run: Run, n: int) -> "Tensor | None":
     return everyone(n, run.device) if mask is None and is_gpt else mask
 
 
+def at(run: Run) -> tuple[Hashable, ...]:
+    """The kind and layer, the length that counts as trained, and the head."""
+    layer, head = labelled.selected_layer(run), labelled.selected_head(run)
+    return run, shared.kind(run), layer, trained.length(run), head
+
+
+def tries(kind: PositionKind) -> list[tuple[PositionKind, int]]:
+    """Kinds and factors, in the order in which they are run."""
+    return [(each, factor) for each in shared.order(kind) for factor in FACTORS]
+
+
+def works(run: Run, kind: PositionKind, layer: int, length: int) -> list[partial[Spread | Fault]]:
+    """The work, a kind and a factor after the other."""
+    return [partial(spread, run, each, layer, length, factor) for each, factor in tries(kind)]
+
+
 @lru_cache(maxsize=32)
 def beyond_facts(
-    run: Run, kind: PositionKind, layer: int, head: int, trained_len: int, done: Done
+    run: Run, kind: PositionKind, layer: int, trained_len: int, head: int, n_done: int
 ) -> BeyondFacts:
     """What a head does in all texts that were run."""
+    done = sorted(tries(kind)[:n_done], key=lambda each: KINDS.index(each[0]))
     tried = [Tried(*each, spread(run, each[0], layer, trained_len, each[1])) for each in done]
     return beyond_length.beyond_facts(
         tried, kind, head, trained_len=trained_len, is_trained=bool(run.weights)
@@ -88,29 +108,18 @@ def says_spread(facts: BeyondFacts) -> str:
         return _("There is nothing to show here for positional encoding “{kind}”.").format(
             kind=kind
         )
-    first, last = rows.iloc[0], rows.iloc[-1]
     text = _(
-        "{kind}, head {head}: in a text of {n0} tokens, the last query looks back {d0:.1f} "
-        "tokens on average; in a text of {n1} tokens, {d1:.1f}, with {far:.0%} of its weight "
-        "{length} or more tokens back; its normalized entropy goes from {e0:.0%} to {e1:.0%}."
+        "{kind}, head {head:from_one}: in a text of {a[seq_len]} tokens, the last query looks back "
+        "{a[distance]:.1f} tokens on average; in a text of {z[seq_len]} tokens, "
+        "{z[distance]:.1f}, with {z[far_share]:.0%} of its weight {trained_len} or more tokens "
+        "back; its normalized entropy goes from {a[entropy_share]:.0%} to {z[entropy_share]:.0%}."
     )
     if len(rows) == 1:
         text = _(
-            "{kind}, head {head}: in a text of {n0} tokens, the last query looks back "
-            "{d0:.1f} tokens on average; the model cannot read longer texts."
+            "{kind}, head {head:from_one}: in a text of {a[seq_len]} tokens, the last query looks "
+            "back {a[distance]:.1f} tokens on average; the model cannot read longer texts."
         )
-    return text.format(
-        kind=kind,
-        head=from_one(facts.head),
-        length=facts.trained_len,
-        n0=first["seq_len"],
-        n1=last["seq_len"],
-        d0=first["distance"],
-        d1=last["distance"],
-        far=last["far_share"],
-        e0=first["entropy_share"],
-        e1=last["entropy_share"],
-    )
+    return fill(text, facts, kind=kind, a=rows.iloc[0], z=rows.iloc[-1])
 
 
 def says_sharpest(facts: BeyondFacts) -> str:
@@ -119,22 +128,17 @@ def says_sharpest(facts: BeyondFacts) -> str:
         return ""
     sharpest, widest = facts.longest.iloc[0], facts.longest.iloc[-1]
     text = _(
-        "At {n} tokens, attention is sharpest with positional encoding “{sharp}” (normalized "
-        "entropy {a:.0%}) and most spread out with “{wide}” ({b:.0%}). The weights are the "
-        "same; only the positional encoding differs."
+        "At {a[seq_len]} tokens, attention is sharpest with positional encoding “{sharp}” "
+        "(normalized entropy {a[entropy_share]:.0%}) and most spread out with “{wide}” "
+        "({z[entropy_share]:.0%}). The weights are the same; only the positional encoding differs."
     )
     if facts.is_trained:
         text = sentences(
             text,
             _("Sharper does not mean better: these weights were trained with one encoding only."),
         )
-    said = text.format(
-        n=sharpest["seq_len"],
-        sharp=terms.option(sharpest["kind"]),
-        a=sharpest["entropy_share"],
-        wide=terms.option(widest["kind"]),
-        b=widest["entropy_share"],
-    )
+    sharp, wide = (terms.option(each["kind"]) for each in (sharpest, widest))
+    said = fill(text, a=sharpest, z=widest, sharp=sharp, wide=wide)
     return sentences(shared.says_how_far(facts.n_kinds), said)
 
 
@@ -147,7 +151,12 @@ def says_refused(refused: Refused) -> str:
     )
 
 
-def says_texts(run: Run, trained_len: int) -> str:
+def says_all_refused(facts: BeyondFacts) -> str:
+    """The same of all of them."""
+    return "\n\n".join(f":material/block: {says_refused(each)}" for each in facts.refused)
+
+
+def says_texts(run: Run, _kind: PositionKind, _layer: int, trained_len: int) -> str:
     """What the texts are made of."""
     begin = _("{n} validation examples of the model's training task per length, seed {seed}.")
     if trained.task_of(run, longest(trained_len)) is None:
@@ -179,7 +188,7 @@ def _length_of_file(run: Run, trained_len: int) -> str:
     return text.format(longest=longest, length=trained_len)
 
 
-def spread_table(facts: BeyondFacts) -> None:
+def spread_table(facts: BeyondFacts) -> pd.DataFrame:
     """Exact numbers of one head."""
     names = {
         "kind": _("positional encoding"),
@@ -193,29 +202,71 @@ def spread_table(facts: BeyondFacts) -> None:
         "score_max": _("score max"),
     }
     table: pd.DataFrame = facts.spreads.assign(kind=facts.spreads["kind"].map(terms.option))
-    shown = table[list(names)].rename(columns=names).round(3)
-    show_table(shown, key="beyond_table")
+    return table[list(names)].rename(columns=names).round(3)
 
 
-def draw_spread(facts: BeyondFacts, *, _: Translate) -> Picture:
-    """Weight by distance in texts of all lengths."""
-    return beyond_picture.by_distance(facts, terms.option(facts.kind), _=_)
+def by_distance(facts: BeyondFacts) -> Chart | None:
+    """Mean weight of a key by its distance, for texts of several lengths; both logarithmic.
+
+    Distance counts from 1 (the query itself), so that it has a logarithm.
+    """
+    if not facts.bands:
+        return None
+    seen = [
+        bands[bands["weight"] > 0].assign(place=bands["distance"] + 1) for *_n, bands in facts.bands
+    ]
+    every, edge = pd.concat(seen), facts.trained_len + 1
+    ticks = [2**i for i in range(int(math.log2(every["place"].max())) + 2)]
+    name, title = _("{n} tokens ({factor}×)"), _("{kind}, head {head}: where the last query looks")
+    looks = [
+        Look(name.format(n=n, factor=factor), faint(palette.ATTENTION, alpha), dash=dash)
+        for (factor, n, _bands), (alpha, dash) in zip(facts.bands, cycle(LOOKS), strict=False)
+    ]
+    hover = _("{least} to {most} tokens back: {weight} per key").format(
+        least="{least:.0f}", most="{most:.0f}", weight="{y:.4f}"
+    )
+    return Chart(
+        title.format(kind=terms.option(facts.kind), head=from_one(facts.head)),
+        {},
+        Axis(_("tokens back + 1 (1: the query itself)"), of="place", is_log=True, ticks=ticks),
+        Axis(_("mean weight per key"), (every["weight"].min(), every["weight"].max()), is_log=True),
+        [line("weight", look, rows=rows) for look, rows in zip(looks, seen, strict=True)],
+        hover=f"{{name}}<br>{hover}",
+        tall=TALL,
+        levels=[Level(x=edge, name=f"L = {facts.trained_len}")],
+    )
 
 
-def draw_entropies(facts: BeyondFacts, *, _: Translate) -> Picture:
-    """How spread the last query is, by kind and length."""
-    names = {kind: terms.option(kind) for kind in KINDS}
-    return beyond_picture.by_length(facts, names, _=_)
+def by_length(facts: BeyondFacts) -> Chart:
+    """Entropy of each kind at each length; the kind that is looked at in colour."""
+    lengths = facts.spreads.drop_duplicates("factor").set_index("seq_len")["factor"]
+    title = _("Attention entropy of the last query, head {head}").format(head=from_one(facts.head))
+    ticks, said = sorted(lengths.index), lambda n: f"{n} · {lengths[n]}×"
+    groups = facts.spreads.groupby("kind", sort=False)
+    return Chart(
+        title,
+        {},
+        Axis(_("tokens in the text"), of="seq_len", is_log=True, ticks=ticks, said=said),
+        Axis(_("normalized entropy (H / log n)"), (0, 1.04), is_share=True),
+        [
+            line("entropy_share", _look(str(kind), symbol, kind == facts.kind), rows=rows)
+            for (kind, rows), symbol in zip(groups, cycle(SYMBOLS), strict=False)
+        ],
+        hover="{name}<br>{x}: {y:.1%}",
+        tall=TALL,
+        legend=Legend.FOOT,
+    )
 
 
-@section
-def beyond_the_length(run: Run) -> None:
-    """Run every kind of encoding at 1, 2 and 4 times the trained length."""
-    code = (beyond_length.spread, beyond_length.banded)
-    layer, head, kind = labelled.selected_layer(run), labelled.selected_head(run), shared.kind(run)
-    place = explained(("beyond_length",), code, key="beyond")
-    with place, present.aside():
-        left, right = st.columns(2)
+def _look(kind: str, symbol: str, is_shown: bool) -> Look:
+    color = palette.ATTENTION if is_shown else faint(palette.BEFORE, 0.85)
+    return Look(terms.option(kind), color, symbol, size=10, width=3 if is_shown else 1.5)
+
+
+@chooses("trained_len", "layer", "head")
+def length_and_head(run: Run) -> None:
+    """The length that counts as trained, the layer and the head."""
+    left, right = st.columns(2)
     with left:
         label = _("L · trained length, in tokens")
         if trained.length_of_file(run) is not None:
@@ -223,32 +274,7 @@ def beyond_the_length(run: Run) -> None:
         slide("trained_len", label, TRAINED_LENGTHS, trained.length(run))
     with right:
         layer_choice(run)
-        head_choice(run, head)
-    length = trained.length(run)
-    if is_too_long(run, length):
-        return
-    must_have(memory_needed(run, length), run.device)
-    work = [(each, factor) for each in shared.order(run) for factor in FACTORS]
-    steps = [partial(spread, run, each, layer, length, factor) for each, factor in work]
-    found = in_steps(steps, what=(run, layer, length, kind), key="beyond_steps").found
-    done = tuple(sorted(work[: len(found)], key=lambda each: KINDS.index(each[0])))
-    if not done:
-        return
-    note(says_texts(run, length))
-    shown = run, kind, layer, head, length, done
-    say(says_spread, *shown, facts=beyond_facts)
-    facts = beyond_facts(*shown)
-    left, right = columns(2)
-    with left:
-        if facts.bands:
-            show(draw_spread, *shown, facts=beyond_facts, key="spread_far", room=ROOM)
-        for refused in () if present.is_on() else facts.refused:
-            st.markdown(f":material/block: {says_refused(refused)}")
-    with right:
-        show(draw_entropies, *shown, facts=beyond_facts, key="entropy_far", room=ROOM)
-        if not present.is_on():
-            st.markdown(says_sharpest(facts))
-    spread_table(facts)
+        head_choice(run, labelled.selected_head(run))
 
 
 def longest(trained_len: int) -> int:
@@ -262,15 +288,57 @@ def memory_needed(run: Run, trained_len: int) -> int:
     return estimate_memory(run.config, batch=N_TEXTS, seq_len=seq_len, dtype=dtype).total
 
 
-def is_too_long(run: Run, length: int) -> bool:
-    """Where four times the length would not fit into memory: said, with a length that does."""
-    fitting, budget = length, memory_budget(run.device)
-    while fitting > 2 and memory_needed(run, fitting) > budget:
-        fitting //= 2
-    if fitting == length:
-        return False
+def bytes_needed(run: Run, _kind: PositionKind, _layer: int, length: int) -> int:
+    """The same, of what the panel reads."""
+    return memory_needed(run, length)
+
+
+def fitting(run: Run, length: int) -> int:
+    """This length, or half of it and so on until four times of it fit into memory."""
+    budget = memory_budget(run.device)
+    while length > 2 and memory_needed(run, length) > budget:
+        length //= 2
+    return length
+
+
+def says_too_long(run: Run, _kind: PositionKind, _layer: int, length: int) -> str | None:
+    """Where four times the length would not fit into memory."""
+    if fitting(run, length) == length:
+        return None
     text = _("Texts of {n} tokens need about {memory}, more than is allowed here.")
-    said = text.format(n=longest(length), memory=bytes_text(memory_needed(run, length)))
-    st.warning(said, icon=":material/block:")
-    way(_("Use {mend}").format(mend=f"L = {fitting}"), "shorter_length", trained_len=fitting)
-    return True
+    return text.format(n=longest(length), memory=bytes_text(memory_needed(run, length)))
+
+
+def way_to_shorter(run: Run, _kind: PositionKind, _layer: int, length: int) -> None:
+    """The way to a length that does."""
+    mend = fitting(run, length)
+    way(_("Use {mend}").format(mend=f"L = {mend}"), "shorter_length", trained_len=mend)
+
+
+PANEL = Panel(
+    "beyond",
+    N_("Beyond the trained length?"),
+    choices=length_and_head,
+    fields=("position_kind", "n_layers"),
+    of_attention=True,
+    concepts=("beyond_length",),
+    code=(beyond_length.spread, beyond_length.banded),
+    at=at,
+    absent=says_too_long,
+    mend=way_to_shorter,
+    needs=bytes_needed,
+    facts=beyond_facts,
+    shows=(
+        Note(says_texts, the_values),
+        Steps(
+            works,
+            Say(says_spread),
+            Beside(
+                (Shown(by_distance, "spread_far", room=ROOM), OffScreen(Text(says_all_refused))),
+                (Shown(by_length, "entropy_far", room=ROOM), OffScreen(Text(says_sharpest))),
+            ),
+            Table(spread_table, "beyond_table"),
+            key="beyond_steps",
+        ),
+    ),
+)

@@ -1,42 +1,52 @@
 """What is said of positions, tested on this run."""
 
+from collections.abc import Hashable
 from functools import lru_cache, partial
 from typing import Any
 
 import streamlit as st
 
 from blocks.inspection import position_claims
-from blocks.inspection.position_claims import Claim, ClaimsFacts, ShiftFacts, Verdict
+from blocks.inspection.position_claims import (
+    OUTPUT_ERROR,
+    Claim,
+    ClaimsFacts,
+    ShiftFacts,
+    Verdict,
+)
 from blocks.inspection.position_facts import kind_fault
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
-from pages.figures.theme import Picture, Translate
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Level, Look, bars
+from pages.figures.theme import Picture, faint
 from pages.panels.positions import claims_picture, shared
 from pages.panels.positions.claims_picture import SIGNS, claim_name, number
 from pages.panels.positions.shared import KINDS
 from pages.ui import cached, labelled, link, present, terms
-from pages.ui.chart import columns, show
 from pages.ui.controls import slider
-from pages.ui.explain import explained
-from pages.ui.frame import section
-from pages.ui.language import _, enumeration, literal, sentences
-from pages.ui.said import say
-from pages.ui.steps import in_steps
+from pages.ui.declared import Panel
+from pages.ui.language import _, enumeration, fill, literal, sentences
+from pages.ui.parts import (
+    Beside,
+    Controls,
+    Matrix,
+    OffScreen,
+    Say,
+    Shown,
+    Steps,
+    Text,
+    the_values,
+)
 from pages.ui.ways import take
 
+LEAST_SHOWN = 1e-9
 MOST_SHIFT = 64
-Kinds = tuple[PositionKind, ...]
-CODE = (
-    position_claims.unique,
-    position_claims.shift_matrix,
-    position_claims.linear_shift,
-    position_claims.distance_only,
-    position_claims.permutation,
-)
+Verdicts = tuple[Verdict, ...]
 
 
 @lru_cache(maxsize=64)
-def verdicts(run: Run, kind: PositionKind, n: int, shift: int, token: int) -> tuple[Verdict, ...]:
+def verdicts(run: Run, kind: PositionKind, n: int, shift: int, token: int) -> Verdicts:
     """Every claim about a kind, with this run's weights, over as many positions as it has."""
     if kind_fault(run.config, kind) is not None:
         return ()
@@ -54,17 +64,35 @@ def verdicts(run: Run, kind: PositionKind, n: int, shift: int, token: int) -> tu
         )
 
 
+def works(run: Run, n: int, shift: int, token: int, kind: PositionKind) -> list[partial[Verdicts]]:
+    """The work, a kind after the other."""
+    return [partial(verdicts, run, each, n, shift, token) for each in shared.order(kind)]
+
+
 @lru_cache(maxsize=32)
-def claims_facts(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> ClaimsFacts:
-    """What was found of some kinds."""
+def claims_facts(
+    run: Run, n: int, shift: int, token: int, kind: PositionKind, n_done: int
+) -> ClaimsFacts:
+    """What was found of the first kinds."""
+    kinds = sorted(shared.order(kind)[:n_done], key=KINDS.index)
     found = {kind: verdicts(run, kind, n, shift, token) for kind in kinds}
     return ClaimsFacts(n, shift, run.input.labels[token], found)
 
 
 @lru_cache(maxsize=16)
-def shift_facts(run: Run, kind: PositionKind, n: int, shift: int) -> ShiftFacts | None:
+def shift_facts(
+    run: Run, n: int, shift: int, _token: int, kind: PositionKind, _n_done: int
+) -> ShiftFacts | None:
     """The matrix that moves positions on; None where there is none."""
-    return position_claims.shift_facts(run.config, kind, shared.learned(run)[:n], shift)
+    if kind_fault(run.config, kind):
+        return None
+    learned = shared.learned(run)[: shared.n_rows(run, kind, n)]
+    return position_claims.shift_facts(run.config, kind, learned, shift)
+
+
+def draw_matrix(facts: ShiftFacts | None) -> Picture | None:
+    """The same, drawn."""
+    return claims_picture.matrix(facts, _=_) if facts else None
 
 
 def says_relative(facts: ClaimsFacts) -> str:
@@ -72,8 +100,8 @@ def says_relative(facts: ClaimsFacts) -> str:
     text = _("No encoding measured here makes order matter through distance alone.")
     if facts.relative:
         text = _("With {kinds}, order matters here and scores depend on distance alone.")
-    how = _("Measured with these weights: {n} positions, k = {k}, token {token}.")
-    found = how.format(n=facts.n, k=facts.shift, token=literal(facts.token))
+    how = _("Measured with these weights: {n} positions, k = {shift}, token {token:token}.")
+    found = fill(how, facts)
     said = text.format(kinds=enumeration(map(terms.option, facts.relative)))
     return sentences(shared.says_how_far(len(facts.verdicts)), said, found)
 
@@ -195,8 +223,8 @@ def says_permuted(facts: ClaimsFacts) -> str:
             "differ from the permuted ones by {causal}: with “{none}”, the mask alone "
             "conveys order."
         )
-    changes = {"free": number(none.measured or 0.0), "causal": number(none.extra or 0.0)}
-    return text.format(none=_("none"), **changes)
+    free, causal = number(none.measured or 0.0), number(none.extra or 0.0)
+    return text.format(none=_("none"), free=free, causal=causal)
 
 
 def says_shift(facts: ShiftFacts | None, kind: PositionKind) -> str:
@@ -209,79 +237,83 @@ def says_shift(facts: ShiftFacts | None, kind: PositionKind) -> str:
         return text.format(kind=terms.option(kind))
     text = _(
         "The matrix has 2 × 2 blocks on its diagonal, the same for every position; each "
-        "rotates its pair by k = {k} times the pair's frequency. The first {n} of {width} "
+        "rotates its pair by k = {shift} times the pair's frequency. The first {n} of {n_features} "
         "features are shown."
     )
     if facts.is_fitted:
         text = _(
             "The matrix was fitted by least squares; it shows no structure and fails at "
-            "positions outside the fit (see the claim). The first {n} of {width} features are"
+            "positions outside the fit (see the claim). The first {n} of {n_features} features are"
             " shown."
         )
-    return text.format(k=facts.shift, n=len(facts.matrix), width=facts.n_features)
+    return fill(text, facts, n=len(facts.matrix))
 
 
 def draw_verdicts(
-    run: Run, n: int, shift: int, token: int, kinds: Kinds, shown: PositionKind
+    run: Run, n: int, shift: int, token: int, kind: PositionKind, n_done: int
 ) -> Picture:
     """Claims down, kinds across."""
-    facts = claims_facts(run, n, shift, token, kinds)
-    return claims_picture.verdicts(facts, kind_names(), shown=shown, _=_)
+    facts = claims_facts(run, n, shift, token, kind, n_done)
+    names = {kind: terms.option(kind) for kind in KINDS}
+    return claims_picture.verdicts(facts, names, shown=kind, _=_)
 
 
-def draw_permuted(facts: ClaimsFacts, *, _: Translate) -> Picture:
-    """What permuted tokens change."""
-    return claims_picture.permuted(facts.permuted, kind_names(), _=_)
+def permuted(facts: ClaimsFacts) -> Chart | None:
+    """How much permuted tokens change the output, as shares of the largest.
+
+    The dashed line is what rounding may do. What is 0 stands at the foot of the axis.
+    """
+    table = facts.permuted
+    if table.empty:
+        return None
+    names = [terms.option(kind) for kind in table["kind"]]
+    looks = {
+        "free": Look(_("no mask"), palette.ATTENTION),
+        "causal": Look(_("causal mask"), faint(palette.BEFORE, 0.8)),
+    }
+    hover = "{kind_name}, {name}<br>{value:.2g}"
+    rows = table.assign(kind_name=names)
+    return Chart(
+        _("Output change beyond the permutation"),
+        table,
+        Axis(names=names),
+        Axis(_("largest change / largest output"), (LEAST_SHOWN, 4), is_log=True),
+        [
+            bars(
+                "shown",
+                look,
+                rows=rows.assign(value=table[of], shown=table[of].clip(lower=LEAST_SHOWN)),
+                hover=hover,
+            )
+            for of, look in looks.items()
+        ],
+        tall=280,
+        levels=[Level(OUTPUT_ERROR, name=_("bound on rounding error"))],
+    )
 
 
-def kind_names() -> dict[PositionKind, str]:
-    """What the kinds are called."""
-    return {kind: terms.option(kind) for kind in KINDS}
-
-
-@section
-def claims_tested(run: Run) -> None:
-    """Every claim for every kind, those of the one looked at in words, and two of them drawn."""
-    place = explained(("position_claims",), CODE, key="claims")
+def at(run: Run) -> tuple[Hashable, ...]:
+    """How many positions, by how many they are moved on, the token, and the kind."""
     shift = min(link.value("position_shift"), shared.n_positions(run) - 1)
-    asked = link.value("n_positions"), shift, labelled.pinned_token(run)
-    order = shared.order(run)
-    steps = [partial(verdicts, run, kind, *asked) for kind in order]
-    n_done = len(in_steps(steps, what=(run, *asked, order), key="claims_steps").found)
-    if not n_done:
-        return
-    shown = run, *asked, tuple(kind for kind in KINDS if kind in order[:n_done])
-    with place:
-        say(says_relative, *shown, facts=claims_facts)
-    with present.aside():
-        shift_choice(run, shift)
-    kind, facts = shared.kind(run), claims_facts(*shown)
-    show(draw_verdicts, *shown, kind, key="claim_grid", on_click=choose_kind)
-    if present.is_on():
-        return  # the grid says it all in one screen
-    for verdict in facts.verdicts.get(kind, ()):
-        said = says_verdict(facts, kind, verdict)
+    return run, link.value("n_positions"), shift, labelled.pinned_token(run), shared.kind(run)
+
+
+def in_words(run: Run, n: int, shift: int, token: int, kind: PositionKind, n_done: int) -> None:
+    """Whether each claim is true of the kind; at its mark, what was measured of it."""
+    facts = claims_facts(run, n, shift, token, kind, n_done)
+    for verdict in () if present.is_on() else facts.verdicts.get(kind, ()):
         claim = _("{said}.").format(said=claim_name(verdict.claim, _))
+        said = says_verdict(facts, kind, verdict)
         st.markdown(f"{_badge(verdict.holds)} **{claim}**", help=said)
-    left, right = columns(2)
-    with left:
-        if facts.permuted.empty:
-            st.info(says_permuted(facts))
-        else:
-            show(draw_permuted, *shown, facts=claims_facts, key="moved")
-            st.markdown(says_permuted(facts))
-    with right:
-        if shared.fault(run) is None:
-            the_matrix(run, kind, shift)
 
 
-def the_matrix(run: Run, kind: PositionKind, shift: int) -> None:
-    """The matrix that moves positions on, where the kind has one."""
-    shown = run, kind, shared.n_positions(run), shift
-    facts = shift_facts(*shown)
-    if facts is not None:
-        show(claims_picture.matrix, *shown, facts=shift_facts, key="shift_matrix")
-    st.markdown(says_shift(facts, kind))
+def says_matrix(
+    run: Run, n: int, shift: int, token: int, kind: PositionKind, n_done: int
+) -> str | None:
+    """What the matrix looks like, of a kind that fits the model."""
+    if kind_fault(run.config, kind):
+        return None
+    return says_shift(shift_facts(run, n, shift, token, kind, n_done), kind)
 
 
 def _badge(holds: bool | None) -> str:
@@ -293,7 +325,7 @@ def _badge(holds: bool | None) -> str:
     return f":{color}-badge[{SIGNS[holds]} {word}]"
 
 
-def shift_choice(run: Run, shown: int) -> None:
+def shift_choice(run: Run, _n: int, shown: int) -> None:
     """By how many positions PE is moved on."""
     most = min(MOST_SHIFT, shared.n_positions(run) - 1)
     if most > 1:
@@ -303,3 +335,37 @@ def shift_choice(run: Run, shown: int) -> None:
 def choose_kind(customdata: list[Any]) -> None:
     """A cell of the claims was clicked."""
     take({"shown_position": str(KINDS[int(customdata[0])])})
+
+
+PANEL = Panel(
+    "claims",
+    shared.CLAIMS,
+    fields=("position_kind", "d_model", "n_heads"),
+    of_attention=True,
+    concepts=("position_claims",),
+    code=(
+        *(position_claims.unique, position_claims.shift_matrix, position_claims.linear_shift),
+        *(position_claims.distance_only, position_claims.permutation),
+    ),
+    at=at,
+    facts=claims_facts,
+    shows=(
+        Controls(shift_choice),
+        Steps(
+            works,
+            Say(says_relative),
+            Matrix(draw_verdicts, "claim_grid", click=choose_kind, facts=the_values),
+            Controls(in_words, is_aside=False),
+            OffScreen(
+                Beside(
+                    (Shown(permuted, "moved"), Text(says_permuted)),
+                    (
+                        Matrix(draw_matrix, "shift_matrix", facts=shift_facts),
+                        Text(says_matrix, the_values),
+                    ),
+                )
+            ),
+            key="claims_steps",
+        ),
+    ),
+)

@@ -3,26 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import pandas as pd
-
-from blocks.inspection.position_claims import OUTPUT_ERROR, Claim, ClaimsFacts, ShiftFacts
+from blocks.inspection.position_claims import Claim, ClaimsFacts, ShiftFacts
 from blocks.model.kinds import PositionKind
 from pages.figures import marks, palette
-from pages.figures.theme import (
-    EDGE,
-    TITLE,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    legend,
-)
+from pages.figures.theme import EDGE, TITLE, Picture, Translate, faint, figure
 from pages.figures.weights import outline
 from pages.panels.positions import position_matrix_picture
 from pages.panels.positions.position_matrix_picture import Names
 
-ROW, LEAST_SHOWN = 46, 1e-9
+ROW = 46
 VERDICT_CODES = {True: 2, False: 1, None: 0}
 SIGNS = {True: "✓", False: "✗", None: "–"}
 GRID = (
@@ -148,45 +137,6 @@ def _names(names: Sequence[str]) -> dict[str, Any]:
         "zeroline": False,
         "ticks": "",
     }
-
-
-def permuted(table: pd.DataFrame, names: Mapping[PositionKind, str], *, _: Translate) -> Picture:
-    """How much permuted tokens change the output: kind, free, causal (shares of the largest).
-
-    The dashed line is what rounding may do. What is 0 stands at the foot of the axis.
-    """
-    labels = [names[kind] for kind in table["kind"]]
-    bars = [
-        marks.bars(
-            labels,
-            table[column].clip(lower=LEAST_SHOWN).tolist(),
-            customdata=[[value] for value in table[column]],
-            name=name,
-            marker={"color": color},
-            hovertemplate=f"%{{x}}, {name}<br>%{{customdata[0]:.2g}}<extra></extra>",
-        )
-        for column, name, color in (
-            ("free", _("no mask"), palette.ATTENTION),
-            ("causal", _("causal mask"), faint(palette.BEFORE, 0.8)),
-        )
-    ]
-    rounding = {"line": marks.dashed(), "name": _("bound on rounding error"), "hoverinfo": "skip"}
-    return figure(
-        [*bars, marks.line(labels, [OUTPUT_ERROR] * len(labels), **rounding)],
-        title=_("Output change beyond the permutation"),
-        height=TITLE_AND_LEGEND + 280,
-        margin=(TITLE_AND_LEGEND, EDGE),
-        barmode="group",
-        xaxis={},
-        yaxis={
-            "title": _("largest change / largest output"),
-            "type": "log",
-            "exponentformat": "power",
-            "dtick": 2,
-            "range": [-9, 0.6],
-        },
-        **legend(),
-    )
 
 
 def matrix(facts: ShiftFacts, *, _: Translate) -> Picture:

@@ -1,27 +1,26 @@
 """What a token costs in texts longer than the model was made for, where it is trained."""
 
+from collections.abc import Hashable, Sequence
 from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
-from streamlit.delta_generator import DeltaGenerator
 
 from blocks.corpora.paragraphs import language_of, paragraph
 from blocks.efficiency.own_text import LEAST_TOKENS, windows
 from blocks.inspection import beyond_length
 from blocks.inspection.beyond_length import LossFacts
+from blocks.model.faults import N_
 from blocks.model.kinds import Architecture, PositionKind
 from blocks.model.randomness import generator
 from blocks.observe.run import Run
-from pages.figures.theme import Picture, Translate
-from pages.panels.positions import beyond_picture, trained
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Level, Look, band, line
+from pages.panels.positions import trained
 from pages.ui import brought, cached, link, starts, terms
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, literal, sentences
-from pages.ui.said import say
-from pages.ui.steps import in_steps
+from pages.ui.declared import Panel
+from pages.ui.language import _, fill, literal, sentences
+from pages.ui.parts import Item, Note, Say, Shown, Steps
 from pages.ui.ways import way
 
 TRAINED = "stories-en-zh"
@@ -41,7 +40,7 @@ def measured_bits(run: Run, n: int, step: int) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=32)
-def loss_facts(run: Run, n: int, n_steps: int, trained_len: int) -> LossFacts:
+def loss_facts(run: Run, n: int, trained_len: int, n_steps: int) -> LossFacts:
     """What a token costs within and beyond the trained length."""
     bits = np.sum([measured_bits(run, n, step) for step in range(n_steps)], axis=0)
     return beyond_length.loss_facts(
@@ -58,19 +57,19 @@ def says_loss(facts: LossFacts) -> str:
     """What a token costs within and beyond the trained length."""
     if facts.inside is None:
         return _("No target position lies in the second half of the trained length.")
-    said = {"length": facts.trained_len, "kind": terms.option(facts.kind), "inside": facts.inside}
+    kind = terms.option(facts.kind)
     if facts.last is None:
         text = _(
-            "In the second half of the trained length ({length} tokens), the loss is "
+            "In the second half of the trained length ({trained_len} tokens), the loss is "
             "{inside:.2f} bits per token ({kind})."
         )
-        return text.format(**said)
+        return fill(text, facts, kind=kind)
     text = _(
-        "In the second half of the trained length ({length} tokens), the loss is "
+        "In the second half of the trained length ({trained_len} tokens), the loss is "
         "{inside:.2f} bits per token; in the last positions, up to {n}, it is {last:.2f} "
         "({kind}). {reading}"
     )
-    return text.format(n=facts.n, last=facts.last, reading=_reading(facts), **said)
+    return fill(text, facts, kind=kind, reading=_reading(facts))
 
 
 def _reading(facts: LossFacts) -> str:
@@ -88,8 +87,8 @@ def _reading(facts: LossFacts) -> str:
 
 def says_examples(facts: LossFacts, max_seq_len: int) -> str:
     """On what it was measured, and where that ends before four times the length, why."""
-    text = _("{n} validation examples, taken from random positions, seed {seed}.")
-    said = text.format(n=facts.n_examples, seed=facts.seed)
+    text = _("{n_examples} validation examples, taken from random positions, seed {seed}.")
+    said = fill(text, facts)
     if facts.n >= facts.wanted:
         return said
     text = _(
@@ -101,12 +100,32 @@ def says_examples(facts: LossFacts, max_seq_len: int) -> str:
             "The learned table has {n} rows: position {n} (counting from 0) has none, so the "
             "measurement ends before position {wanted}."
         )
-    return sentences(said, text.format(n=facts.n, wanted=facts.wanted))
+    return sentences(said, fill(text, facts))
 
 
-def draw_loss(facts: LossFacts, *, _: Translate) -> Picture:
-    """The loss by position."""
-    return beyond_picture.loss(facts, terms.option(facts.kind), _=_)
+def by_position(facts: LossFacts) -> Chart:
+    """Bits per token by position, within two standard errors, the trained length marked."""
+    bands, edge = facts.bands, facts.trained_len + 0.5
+    error = 2 * bands["error"]
+    rows = bands.assign(low=bands["bits"] - error, high=bands["bits"] + error)
+    is_reached = edge <= bands["last"].max() + 1
+    ends = 0, float(bands["last"].max()) * 1.01
+    hover = _("positions {first} to {last}: {bits} bits per token, {n} tokens").format(
+        first="{first:.0f}", last="{last:.0f}", bits="{bits:.3f}", n="{count:,.0f}"
+    )
+    return Chart(
+        _("Bits per token by position ({kind})").format(kind=terms.option(facts.kind)),
+        rows,
+        Axis(_("position in the text (from 1)"), ends, of="position"),
+        Axis(_("bits per token"), (0, 1.08 * float(rows["high"].max()))),
+        [
+            band("low", "high", palette.HELD_OUT),
+            line("bits", Look(_("mean, ± 2 standard errors"), palette.HELD_OUT, "circle", size=6)),
+        ],
+        hover=hover,
+        tall=246,
+        levels=[Level(x=edge, name=f"L = {facts.trained_len}")] if is_reached else [],
+    )
 
 
 @lru_cache(maxsize=64)
@@ -136,27 +155,21 @@ def text_facts(run: Run, text: str, n_steps: int) -> LossFacts:
 
 def says_text(facts: LossFacts) -> str:
     """What a token costs at the beginning of a window and at its end."""
-    first, last = facts.bands.iloc[0], facts.bands.iloc[-1]
     text = _(
-        "At positions {a} to {b}, a token costs {first:.2f} ± {first_error:.2f} bits on "
-        "average; at positions {c} to {d}, it costs {last:.2f} ± {last_error:.2f} ({kind})."
+        "At positions {a[first]:.0f} to {a[last]:.0f}, a token costs {a[bits]:.2f} ± "
+        "{a[error]:.2f} bits on average; at positions {z[first]:.0f} to {z[last]:.0f}, it costs "
+        "{z[bits]:.2f} ± {z[error]:.2f} ({kind})."
     )
-    said = text.format(
-        a=int(first["first"]),
-        b=int(first["last"]),
-        c=int(last["first"]),
-        d=int(last["last"]),
-        first=first["bits"],
-        first_error=first["error"],
-        last=last["bits"],
-        last_error=last["error"],
-        kind=terms.option(facts.kind),
-    )
-    if facts.falls:
-        return sentences(
-            said, _("What the model has read so far makes the next token easier to predict.")
-        )
-    return said
+    said = fill(text, a=facts.bands.iloc[0], z=facts.bands.iloc[-1], kind=terms.option(facts.kind))
+    falls = _("What the model has read so far makes the next token easier to predict.")
+    return sentences(said, falls if facts.falls else "")
+
+
+def text_of(run: Run) -> tuple[str, bool]:
+    """The text that is typed, or where it is short, one that ships; and whether it ships."""
+    tokenizer, text = starts.model(run.weights).tokenizer, link.value("text")
+    is_short = len(tokenizer.encode(text)) < LEAST_TOKENS
+    return paragraph(language_of(tokenizer)) if is_short else text, is_short
 
 
 def says_windows(facts: LossFacts, is_shipped: bool) -> str:
@@ -169,28 +182,9 @@ def says_windows(facts: LossFacts, is_shipped: bool) -> str:
             " {n}."
         )
     error = _("± is the standard error over the tokens, treated as independent.")
-    reach = _("The model's file allows texts of up to {longest:,} tokens.")
-    return sentences(
-        text.format(n=facts.n_examples, length=facts.n + 1, least=LEAST_TOKENS),
-        error,
-        reach.format(longest=facts.trained_len),
-    )
-
-
-def of_a_text(run: Run, place: DeltaGenerator) -> None:
-    """The loss by position of the text that is typed, or where it is short, of one that ships."""
-    tokenizer, text = starts.model(run.weights).tokenizer, link.value("text")
-    is_short = len(tokenizer.encode(text)) < LEAST_TOKENS
-    text = paragraph(language_of(tokenizer)) if is_short else text
-    steps = [partial(text_bits, run, text, step) for step in range(N_WINDOWS)]
-    n_steps = len(in_steps(steps, what=(run, text), key="text_steps").found)
-    if not n_steps:
-        return
-    shown = run, text, n_steps
-    with place:
-        say(says_text, *shown, facts=text_facts)
-    show(draw_loss, *shown, facts=text_facts, key="loss_far")
-    note(says_windows(text_facts(*shown), is_short))
+    reach = _("The model's file allows texts of up to {trained_len:,} tokens.")
+    said = text.format(n=facts.n_examples, length=facts.n + 1, least=LEAST_TOKENS)
+    return sentences(said, error, fill(reach, facts))
 
 
 def reads_on(run: Run) -> bool:
@@ -212,32 +206,68 @@ def says_lack(run: Run) -> str:
     return text.format(name=literal(brought.title(run.weights)))
 
 
-@section
-def what_it_costs(run: Run) -> None:
-    """The loss by position, where the weights are trained."""
-    place = explained(("beyond_length", "surprise"), (beyond_length.bits_by_position,), key="costs")
+def lacking(run: Run) -> str | None:
+    """Why there is no loss; None where there is one."""
     if reads_on(run):
-        of_a_text(run, place)
-        return
+        return None
     if lack := says_lack(run):
-        place.info(lack, icon=":material/info:")
+        return lack
+    if trained.task_of(run, trained.longest_measured(run, trained.length(run))) is None:
+        return _("The task of this model has no examples of this length. Choose another L.")
+    return None
+
+
+def way_to_a_loss(run: Run) -> None:
+    """The way to a model, or a length, that has one."""
+    if says_lack(run):
         label, icon = _("Open the trained story model"), ":material/model_training:"
         way(label, "open_trained", icon=icon, preset=TRAINED)
-        return
-    length = trained.length(run)
-    n = trained.longest_measured(run, length)
-    if trained.task_of(run, n) is None:
-        text = _("The task of this model has no examples of this length. Choose another L.")
-        place.info(text, icon=":material/info:")
+    else:
         label = _("Use {mend}").format(mend=f"L = {trained.own_length(run)}")
         way(label, "own_length", trained_len=None)
-        return
-    steps = [partial(measured_bits, run, n, step) for step in range(N_STEPS)]
-    n_steps = len(in_steps(steps, what=(run, n), key="costs_steps").found)
-    if not n_steps:
-        return
-    shown = run, n, n_steps, length
-    with place:
-        say(says_loss, *shown, facts=loss_facts)
-    show(draw_loss, *shown, facts=loss_facts, key="loss_far")
-    note(says_examples(loss_facts(*shown), run.config.max_seq_len))
+
+
+def at(run: Run) -> tuple[Hashable, ...]:
+    """The text and whether it ships, or how many positions are measured and the trained length."""
+    if reads_on(run):
+        return (run, *text_of(run))
+    length = trained.length(run)
+    return run, trained.longest_measured(run, length), length
+
+
+def text_steps(run: Run, text: str) -> list[partial[NDArray[np.float64]]]:
+    """The work on a text, a window after the other."""
+    return [partial(text_bits, run, text, step) for step in range(N_WINDOWS)]
+
+
+def task_steps(run: Run, n: int) -> list[partial[NDArray[np.float64]]]:
+    """The work on a task, some rows after the others."""
+    return [partial(measured_bits, run, n, step) for step in range(N_STEPS)]
+
+
+def shown(run: Run) -> Sequence[Item]:
+    """The loss by position of a text, or of the task that the model was trained on."""
+    if reads_on(run):
+        is_short = text_of(run)[1]
+        notes = Note(lambda facts: says_windows(facts, is_short), text_facts)
+        parts = Say(says_text, text_facts), Shown(by_position, "loss_far", facts=text_facts), notes
+        return (Steps(text_steps, *parts, key="text_steps"),)
+    notes = Note(lambda facts: says_examples(facts, run.config.max_seq_len))
+    return (
+        Steps(task_steps, Say(says_loss), Shown(by_position, "loss_far"), notes, key="costs_steps"),
+    )
+
+
+PANEL = Panel(
+    "loss",
+    N_("Does the loss rise with length?"),
+    fields=("position_kind", "n_layers"),
+    of_attention=True,
+    concepts=("beyond_length", "surprise"),
+    code=(beyond_length.bits_by_position,),
+    at=at,
+    absent=lacking,
+    mend=way_to_a_loss,
+    facts=loss_facts,
+    shows=shown,
+)

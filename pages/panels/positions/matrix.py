@@ -1,11 +1,10 @@
 """The positions themselves: their table, one pair of it, all wavelengths, how alike they are."""
 
-from functools import lru_cache
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import streamlit as st
 
-from blocks.inspection import position_facts as facts_of
 from blocks.inspection import position_tables, source
 from blocks.inspection.position_facts import (
     KindFacts,
@@ -15,47 +14,47 @@ from blocks.inspection.position_facts import (
     n_pairs,
     pair_of,
 )
+from blocks.model.faults import N_
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
-from pages.figures.theme import Picture, Translate
-from pages.panels.positions import circle_picture, matrix_picture, shared
-from pages.panels.positions.matrix_picture import first_number
-from pages.ui import labelled, link, present, terms
-from pages.ui.chart import columns, show
+from pages.panels.positions import shared
+from pages.panels.positions.circle_picture import circle as draw_circle
+from pages.panels.positions.curves import (
+    biases,
+    curves,
+    draw_similarity,
+    draw_table,
+    first_number,
+    kind_facts,
+    likeness,
+    likeness_facts,
+    pair_facts,
+    scale,
+    spectrum,
+    table_facts,
+)
+from pages.ui import labelled, link, present
+from pages.ui.choices import chooses
 from pages.ui.controls import slide, slider
-from pages.ui.explain import explained, note
-from pages.ui.fold import details
-from pages.ui.frame import section
-from pages.ui.language import _, sentences
+from pages.ui.declared import Panel
+from pages.ui.explain import Code
+from pages.ui.language import _, fill, sentences
 from pages.ui.link_fields.positions import LENGTHS
-from pages.ui.said import say
-
-
-@lru_cache(maxsize=32)
-def kind_facts(run: Run, kind: PositionKind, n: int) -> KindFacts:
-    """How fast its pairs turn, how far its heads see, or what its table is made of."""
-    return facts_of.kind_facts(run, kind, n, shared.learned(run))
-
-
-@lru_cache(maxsize=16)
-def table_facts(run: Run, kind: PositionKind, n: int, position: int, pair: int) -> TableFacts:
-    """What a kind makes of `n` positions."""
-    learned = shared.learned(run)
-    return facts_of.table_facts(run, kind, n, learned, position=position, pair=pair)
-
-
-@lru_cache(maxsize=32)
-def pair_facts(run: Run, kind: PositionKind, n: int, position: int, pair: int) -> PairFacts:
-    """What one pair (of ALiBi: one head) says at each position."""
-    learned = shared.learned(run)
-    return facts_of.pair_facts(run, kind, n, learned, position=position, pair=pair)
-
-
-@lru_cache(maxsize=16)
-def likeness_facts(run: Run, kind: PositionKind, n: int) -> LikenessFacts:
-    """How alike two positions are by their distance."""
-    return facts_of.likeness_facts(run, kind, n, shared.learned(run))
+from pages.ui.parts import (
+    Beside,
+    Controls,
+    Details,
+    Item,
+    Matrix,
+    Note,
+    OffScreen,
+    Say,
+    Shown,
+    Text,
+    the_values,
+)
+from pages.ui.ways import click_sets
 
 
 def says_kind(facts: KindFacts) -> str:
@@ -84,12 +83,10 @@ def _waves(facts: KindFacts) -> str:
     if facts.kind is PositionKind.SINUSOIDAL:
         begin = _("Row p is added to the embedding of the token at position p.")
     text = _(
-        "The fastest pair completes a turn in {fast:.1f} positions, the slowest in "
-        "{slow:,.0f}; {done} of {all} pairs do so within the {n} positions shown."
+        "The fastest pair completes a turn in {shortest:.1f} positions, the slowest in "
+        "{longest:,.0f}; {n_within} of {all} pairs do so within the {n} positions shown."
     )
-    ends = {"fast": facts.shortest, "slow": facts.longest}
-    found = text.format(done=facts.n_within, all=len(facts.lengths), n=facts.n, **ends)
-    return sentences(begin, found)
+    return sentences(begin, fill(text, facts, all=len(facts.lengths)))
 
 
 def _learned_table(facts: KindFacts) -> str:
@@ -101,25 +98,24 @@ def _learned_table(facts: KindFacts) -> str:
     elif facts.is_trained:
         begin = _("This is the learned table.")
     text = _(
-        "It has {rows} rows (one per position) of {d} numbers; those shown have an RMS of {rms}."
+        "It has {config.max_seq_len} rows (one per position) of {config.d_model} numbers; those "
+        "shown have an RMS of {rms:.3f}."
     )
-    config, rms = facts.config, f"{facts.rms:.3f}"
-    size = text.format(rows=config.max_seq_len, d=config.d_model, rms=rms)
-    return sentences(begin.format(seed=facts.seed), size)
+    return sentences(fill(begin, facts), fill(text, facts))
 
 
 def _biases(facts: KindFacts) -> str:
     text = _(
         "Nothing is added to the token vectors: each head lowers the scores of distant keys "
-        "by slope · distance. The weights of head 1 halve every {first:.2g} tokens, those of "
-        "head {last} every {far:,.4g}."
+        "by slope · distance. The weights of head 1 halve every {shortest:.2g} tokens, those of "
+        "head {last} every {longest:,.4g}."
     )
     if len(facts.lengths) == 1:
         text = _(
             "Nothing is added to the token vectors: the head lowers the scores of distant "
-            "keys by slope · distance. Its weights halve every {first:.2g} tokens."
+            "keys by slope · distance. Its weights halve every {shortest:.2g} tokens."
         )
-    return text.format(first=facts.shortest, last=len(facts.lengths), far=facts.longest)
+    return fill(text, facts, last=len(facts.lengths))
 
 
 def says_table(facts: TableFacts, n_asked: int) -> str:
@@ -129,16 +125,16 @@ def says_table(facts: TableFacts, n_asked: int) -> str:
         text = _(
             "The table ends after {n} rows (max_seq_len), so it has no vector for later positions."
         )
-        said.append(text.format(n=facts.n))
+        said.append(fill(text, facts))
     if facts.kind is PositionKind.ALIBI:
         text = _(
-            "The darkest color stands for a bias of {bias:g} or lower, i.e., a weight "
-            "divided by {factor:,.0f} or more."
+            "The darkest color stands for a bias of {deepest:g} or lower, i.e., a weight "
+            "divided by {divided_by:,.0f} or more."
         )
-        said.append(text.format(bias=facts.deepest, factor=facts.divided_by))
+        said.append(fill(text, facts))
     if len(facts.columns) < facts.width:
         text = _("{shown} of {width} columns are shown.")
-        said.append(text.format(shown=len(facts.columns), width=facts.width))
+        said.append(fill(text, facts, shown=len(facts.columns)))
     return sentences(*said)
 
 
@@ -148,27 +144,24 @@ def says_pair(facts: PairFacts) -> str:
     match facts.kind:
         case PositionKind.ALIBI:
             text = _(
-                "Head {head}: slope {slope:.4g}. For a query at position {position}, the "
-                "score of a key {far} tokens away is lowered by {loss:.2f}, which divides "
-                "its weight by {factor:,.3g} before softmax normalization."
+                "Head {pair:from_one}: slope {slope:.4g}. For a query at position {position}, the "
+                "score of a key {farthest} tokens away is lowered by {loss:.2f}, which divides "
+                "its weight by {divided_by:,.3g} before softmax normalization."
             )
-            lost = {"far": facts.farthest, "loss": facts.loss, "factor": facts.divided_by}
-            head = from_one(facts.pair)
-            return text.format(head=head, slope=facts.slope, position=facts.position, **lost)
+            return fill(text, facts)
         case PositionKind.LEARNED:
             text = _(
                 "At position {position}, the table holds {values} for this pair. No formula "
                 "links the table's rows."
             )
-            return text.format(position=facts.position, values=values)
+            return fill(text, facts, values=values)
     if facts.kind is PositionKind.ROPE:
         return _turned(facts)
     text = _(
-        "Pair {pair} turns once in {wave:,.1f} positions; at position {position}, it has "
+        "Pair {pair} turns once in {length:,.1f} positions; at position {position}, it has "
         "made {turns:.2f} turns (sine and cosine {values})."
     )
-    turned = {"wave": facts.length, "turns": facts.turns}
-    return text.format(pair=facts.pair, position=facts.position, values=values, **turned)
+    return fill(text, facts, values=values)
 
 
 def _turned(facts: PairFacts) -> str:
@@ -179,8 +172,7 @@ def _turned(facts: PairFacts) -> str:
         "rotation is k × {step:.3g}°: only their distance affects the score."
     )
     step = 360 / facts.length
-    angle = facts.position * step
-    return text.format(pair=facts.pair, position=facts.position, step=step, angle=angle)
+    return fill(text, facts, step=step, angle=facts.position * step)
 
 
 def says_scale(facts: KindFacts) -> str:
@@ -188,50 +180,50 @@ def says_scale(facts: KindFacts) -> str:
     if facts.kind is PositionKind.LEARNED:
         return _smoothness(facts)
     if facts.kind is PositionKind.ALIBI:
-        text = _("In {near} of {all} heads, a weight halves within the {n} positions shown.")
-        return text.format(near=facts.n_within, all=len(facts.lengths), n=facts.n)
+        text = _("In {n_within} of {all} heads, a weight halves within the {n} positions shown.")
+        return fill(text, facts, all=len(facts.lengths))
     text = _(
         "Pairs below the dashed line repeat and tell nearby positions apart; pairs above it "
-        "({slow}) turn slowly and give the approximate position."
+        "({n_beyond}) turn slowly and give the approximate position."
     )
-    return text.format(slow=facts.n_beyond)
+    return fill(text, facts)
 
 
 def _smoothness(facts: KindFacts) -> str:
     if facts.waves.empty:
         return _("There are too few positions to show a wave.")
     text = _(
-        "Waves that are {length:.0f} positions or longer account for {share:.0%} of the "
-        "table's variance; noise would give {even:.0%}. {reading}"
+        "Waves that are {slow:.0f} positions or longer account for {slow_share:.0%} of the "
+        "table's variance; noise would give {slow_share_of_noise:.0%}. {reading}"
     )
     reading = _("The table looks like noise: neighboring rows have little in common.")
     if facts.is_smooth:
         reading = _("Neighboring rows are similar: the table is smooth.")
-    shares = {"share": facts.slow_share, "even": facts.slow_share_of_noise}
-    return text.format(length=facts.slow, reading=reading, **shares)
+    return fill(text, facts, reading=reading)
 
 
 def says_biases(facts: LikenessFacts, head: int) -> str:
     """What a head of ALiBi takes from the farthest key."""
-    text = _("At distance {far}, head {head} lowers scores by {loss:.2f}. Each line is one head.")
-    return text.format(far=facts.farthest, head=from_one(head), loss=facts.loss(head))
+    text = _(
+        "At distance {farthest}, head {head} lowers scores by {loss:.2f}. Each line is one head."
+    )
+    return fill(text, facts, head=from_one(head), loss=facts.loss(head))
 
 
 def says_likeness(facts: LikenessFacts) -> str:
     """How alike near and far positions are."""
-    ends = {"near": facts.near, "far": facts.far, "n": facts.farthest}
     if facts.kind is PositionKind.ROPE:
         text = _(
             "The score of a vector with itself keeps {near:.0%} of its size at distance 1 "
-            "and {far:.0%} at distance {n} (random vectors, seed {seed}); it {falls}."
+            "and {far:.0%} at distance {farthest} (random vectors, seed {seed}); it {falls}."
         )
         falls = _("stays above half")
         if facts.half_at is not None:
-            falls = _("falls below half at distance {d}").format(d=facts.half_at)
-        return text.format(seed=facts.seed, falls=falls, **ends)
+            falls = fill(_("falls below half at distance {half_at}"), facts)
+        return fill(text, facts, falls=falls)
     text = _(
         "The mean cosine is {near:.2f} for neighboring positions and {far:.2f} for "
-        "positions {n} apart."
+        "positions {farthest} apart."
     )
     more = _(
         "At equal distance, cosines differ by up to {width:.2f}: similarity also depends on "
@@ -241,36 +233,19 @@ def says_likeness(facts: LikenessFacts) -> str:
         more = _(
             "Similarity depends on distance alone: positions equally far apart are equally similar."
         )
-    return sentences(text.format(**ends), more.format(width=facts.width))
+    return sentences(fill(text, facts), fill(more, facts))
 
 
-def draw_table(facts: TableFacts, *, _: Translate) -> Picture:
-    """The table of a kind."""
-    return matrix_picture.table(facts, terms.option(facts.kind), _=_)
+def at(run: Run) -> tuple[Hashable, ...]:
+    """The kind, how many positions are shown and were asked for, the position and the pair."""
+    n = shared.n_positions(run)
+    position, asked = min(labelled.pinned_token(run), n - 1), link.value("n_positions")
+    return run, shared.kind(run), n, position, chosen_pair(run), asked
 
 
-def draw_scale(run: Run, kind: PositionKind, n: int, pair: int) -> Picture:
-    """Wavelength of every pair, or half distance of every head."""
-    return matrix_picture.scale(kind_facts(run, kind, n), pair, _=_)
-
-
-def draw_biases(run: Run, kind: PositionKind, n: int, head: int) -> Picture:
-    """What every head of ALiBi takes."""
-    return matrix_picture.biases(likeness_facts(run, kind, n), head, _=_)
-
-
-def draw_similarity(run: Run, kind: PositionKind, n: int, position: int) -> Picture:
-    """Cosine of every two positions."""
-    square = facts_of.similarity(run, kind, n, shared.learned(run)).float().numpy()
-    return matrix_picture.similarity(square, position, _=_)
-
-
-@section
-def the_positions(run: Run) -> None:
-    """One kind, looked at from four sides."""
-    kind = shared.kind(run)
-    code = (*source.positions_source(kind), position_tables.similarity)
-    place = explained(("positions", "rope_scaling"), code, key="positions")
+@chooses("shown_position", "n_positions")
+def kind_and_length(run: Run) -> None:
+    """Which kind is looked at, over how many positions, and a way to run the model with it."""
     with present.aside():
         left, right = st.columns([7, 4])
     with left:
@@ -278,71 +253,63 @@ def the_positions(run: Run) -> None:
     with right:
         slide("n_positions", _("Positions shown"), LENGTHS, link.value("n_positions"))
     shared.run_with_it(run)
-    if shared.refusal(run):
-        return
-    n = shared.n_positions(run)
-    with place:
-        if kind is PositionKind.ROPE and present.is_on():
-            say(says_pair, *looked_at(run, kind, n), facts=pair_facts)
-        else:
-            say(says_kind, run, kind, n, facts=kind_facts)
-    if kind is not PositionKind.NONE:
-        four_sides(run, kind, n)
 
 
-def looked_at(run: Run, kind: PositionKind, n: int) -> tuple[Run, PositionKind, int, int, int]:
-    """What is shown of how many positions, with the position and the pair that are pinned."""
-    return run, kind, n, min(labelled.pinned_token(run), n - 1), chosen_pair(run)
-
-
-def four_sides(run: Run, kind: PositionKind, n: int) -> None:
-    """The table, one pair, all wavelengths, and how alike positions are."""
-    shown = looked_at(run, kind, n)
-    left, right = columns([6, 5])
-    with left:
-        draw = draw_table
-        show(draw, *shown, facts=table_facts, key="position_table", on_click=pin_and_choose)
-        note(says_table(table_facts(*shown), link.value("n_positions")))
-    with right:
-        with present.aside():
-            pair_choice(run)
-        is_turned = kind is PositionKind.ROPE
-        if is_turned:
-            show(circle_picture.circle, *shown, facts=pair_facts, key="position_circle")
-        if not (is_turned and present.is_on()):
-            show(matrix_picture.pair, *shown, facts=pair_facts, key="position_curves")
-            st.markdown(says_pair(pair_facts(*shown)))
-    if present.is_on():
-        return  # there is room for one row
-    left, right = st.columns(2)
-    with left:
-        _scale(*shown)
-    with right:
-        _likeness(*shown)
-
-
-def _scale(run: Run, kind: PositionKind, n: int, _position: int, pair: int) -> None:
-    """All speeds at once; of a learned table, the waves that it is made of."""
-    shown = run, kind, n
+def shown(run: Run, kind: PositionKind) -> Sequence[Item]:
+    """One kind from four sides; in front of a class two of them, and of RoPE its circle."""
+    is_turned = kind is PositionKind.ROPE
+    says = (
+        Say(says_pair, pair_facts) if is_turned and present.is_on() else Say(says_kind, kind_facts)
+    )
+    if kind is PositionKind.NONE:
+        return (says,)
+    pair = (Shown(curves, "position_curves", facts=pair_facts), Text(says_pair, pair_facts))
+    circle = Matrix(draw_circle, "position_circle", facts=pair_facts)
+    lengths = Shown(scale, "wavelengths", click=click_sets("position_pair"), facts=the_values)
     if kind is PositionKind.LEARNED:
-        show(matrix_picture.spectrum, *shown, facts=kind_facts, key="wavelengths")
-    else:
-        show(draw_scale, *shown, pair, key="wavelengths", on_click=choose_pair)
-    st.markdown(says_scale(kind_facts(*shown)))
-
-
-def _likeness(run: Run, kind: PositionKind, n: int, position: int, pair: int) -> None:
-    """How alike two positions are: by distance, and every two where they have vectors."""
-    shown = run, kind, n
+        lengths = Shown(spectrum, "wavelengths", facts=kind_facts)
+    alike = (Shown(likeness, "likeness", facts=likeness_facts), Text(says_likeness, likeness_facts))
     if kind is PositionKind.ALIBI:
-        show(draw_biases, *shown, pair, key="likeness")
-        st.markdown(says_biases(likeness_facts(*shown), pair))
-        return
-    show(matrix_picture.likeness, *shown, facts=likeness_facts, key="likeness")
-    st.markdown(says_likeness(likeness_facts(*shown)))
-    if kind.is_added:
-        with details(_("All pairs of positions"), key="every_two"):
-            show(draw_similarity, *shown, position, key="similarity")
+        alike = (Shown(biases, "likeness", facts=the_values), Text(says_bias_of, the_values))
+    square = Matrix(draw_similarity, "similarity", facts=the_values)
+    every_two = Details(N_("All pairs of positions"), square)
+    return (
+        says,
+        Beside(
+            (
+                Matrix(draw_table, "position_table", click=pin_and_choose, facts=table_facts),
+                Note(says_table_of, the_values),
+            ),
+            (
+                Controls(pair_choice),
+                *((circle, OffScreen(*pair)) if is_turned else pair),
+            ),
+            widths=(6, 5),
+        ),
+        OffScreen(
+            Beside(
+                (lengths, Text(says_scale, kind_facts)),
+                (*alike, *((every_two,) if kind.is_added else ())),
+            )
+        ),
+    )
+
+
+def says_table_of(
+    run: Run, kind: PositionKind, n: int, position: int, pair: int, n_asked: int
+) -> str:
+    """How to read the table, and what of it is shown."""
+    return says_table(table_facts(run, kind, n, position, pair), n_asked)
+
+
+def says_bias_of(run: Run, kind: PositionKind, n: int, _position: int, head: int) -> str:
+    """What the head takes from the farthest key."""
+    return says_biases(likeness_facts(run, kind, n), head)
+
+
+def code(run: Run) -> Code:
+    """What tells positions in the kind that is looked at."""
+    return (*source.positions_source(shared.kind(run)), position_tables.similarity)
 
 
 def chosen_pair(run: Run) -> int:
@@ -372,6 +339,20 @@ def pin_and_choose(customdata: list[Any]) -> None:
     link.redraw_everything()
 
 
-def choose_pair(customdata: list[Any]) -> None:
-    """A mark of the wavelengths was clicked."""
-    link.change("position_pair", int(customdata[0]))
+PANEL = Panel(
+    "kinds",
+    N_("How is word order encoded?"),
+    choices=kind_and_length,
+    fields=(
+        *("position_kind", "d_model", "n_heads"),
+        *("rotary_share", "rope_scaling", "rope_factor"),
+    ),
+    of_attention=True,
+    concepts=("positions", "rope_scaling"),
+    code=code,
+    at=at,
+    absent=shared.misfit,
+    mend=shared.mend,
+    facts=table_facts,
+    shows=shown,
+)

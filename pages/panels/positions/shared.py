@@ -38,9 +38,9 @@ def fault(run: Run) -> Fault | None:
     return kind_fault(run.config, kind(run))
 
 
-def order(run: Run) -> tuple[PositionKind, ...]:
+def order(kind: PositionKind) -> tuple[PositionKind, ...]:
     """All kinds in the order in which they are measured: the one looked at, then none, and all."""
-    return tuple(dict.fromkeys((kind(run), PositionKind.NONE, *PositionKind)))
+    return tuple(dict.fromkeys((kind, PositionKind.NONE, *PositionKind)))
 
 
 def n_rows(run: Run, kind: PositionKind, n: int) -> int:
@@ -95,11 +95,13 @@ def run_with_it(run: Run) -> None:
             way(label, "use_position", icon=":material/play_arrow:", **to)
 
 
-def refusal(run: Run) -> bool:
-    """Where the kind does not fit this model: the sentence and the mend. Whether it was so."""
+def misfit(run: Run) -> str | None:
+    """Why the kind does not fit this model; None where it does."""
     found = fault(run)
-    if found is None:
-        return False
-    st.warning(say_fault(found), icon=":material/block:")
-    use_mend(found, "mend_position", type="secondary")
-    return True
+    return say_fault(found) if found else None
+
+
+def mend(run: Run) -> None:
+    """The way to a model that it fits."""
+    if found := fault(run):
+        use_mend(found, "mend_position", type="secondary")

@@ -2,19 +2,28 @@
 
 from typing import cast
 
+import pandas as pd
+
 from blocks.inspection import trained_lengths
-from blocks.inspection.trained_lengths import LengthsFacts, ReadOn
+from blocks.inspection.trained_lengths import LengthsFacts
+from blocks.model.faults import N_
+from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
 from blocks.training import lengths
-from pages.figures.theme import Picture, Translate
-from pages.panels.positions import trained_lengths_picture
-from pages.panels.positions.shared import KINDS
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Level, Look, Series, band, line
 from pages.ui import terms, words
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, enumeration, sentences
-from pages.ui.said import say
+from pages.ui.declared import Panel
+from pages.ui.language import _, enumeration, fill, sentences
+from pages.ui.parts import Note, Say, Shown
+
+LOOKS = {
+    PositionKind.NONE: (palette.BEFORE, "circle"),
+    PositionKind.SINUSOIDAL: (palette.FEED_FORWARD, "square"),
+    PositionKind.LEARNED: (palette.EMBEDDING, "diamond"),
+    PositionKind.ROPE: (palette.ATTENTION, "cross"),
+    PositionKind.ALIBI: (palette.NORM, "triangle-up"),
+}
 
 
 def lengths_facts() -> LengthsFacts:
@@ -25,63 +34,70 @@ def lengths_facts() -> LengthsFacts:
 def says_lengths(facts: LengthsFacts) -> str:
     """What the best and the worst encoding make of longer texts."""
     text = _(
-        "Five models were trained on texts of {length} characters and then read texts of "
-        "{longest}. Beyond the trained length, the loss of {best} goes from {a:.2f} to "
-        "{b:.2f} bits per character on average, that of {worst} from {c:.2f} to {d:.2f}."
+        "Five models were trained on texts of {trained_len} characters and then read texts of "
+        "{longest}. Beyond the trained length, the loss of {best} goes from {a.inside:.2f} to "
+        "{a.beyond:.2f} bits per character on average, that of {worst} from {z.inside:.2f} to "
+        "{z.beyond:.2f}."
     )
     best, worst = facts.kinds[0], facts.kinds[-1]
-    return text.format(
-        length=facts.trained_len,
-        longest=facts.longest,
-        best=_called(best),
-        a=best.inside,
-        b=best.beyond,
-        worst=_called(worst),
-        c=worst.inside,
-        d=worst.beyond,
-    )
-
-
-def _called(found: ReadOn) -> str:
-    return _("“{kind}”").format(kind=terms.option(found.kind))
+    called = (_("“{kind}”").format(kind=terms.option(each.kind)) for each in (best, worst))
+    return fill(text, facts, a=best, z=worst, **dict(zip(("best", "worst"), called, strict=True)))
 
 
 def says_how(facts: LengthsFacts) -> str:
     """What was trained, and how."""
     text = _(
-        "Models with {n_layers} layers and d_model {d_model}, trained on Python documentation"
-        " in characters with {n_steps:,} updates on {batch} texts each, seeds {seeds}. Lines "
-        "show means over the seeds, bands the range from the lowest to the highest."
+        "Models with {model.n_layers} layers and d_model {model.d_model}, trained on Python "
+        "documentation in characters with {recipe.n_steps:,} updates on {recipe.batch_size} texts "
+        "each, seeds {seeds}. Lines show means over the seeds, bands the range from the lowest to "
+        "the highest."
     )
-    said = text.format(
-        n_layers=facts.model.n_layers,
-        d_model=facts.model.d_model,
-        n_steps=facts.recipe.n_steps,
-        batch=facts.recipe.batch_size,
-        seeds=enumeration(map(str, facts.seeds)),
-    )
+    said = fill(text, facts, seeds=enumeration(map(str, facts.seeds)))
     table = _(
         "The learned table has rows for all {longest} positions; those beyond the trained "
         "length keep their random initial values."
     )
-    return sentences(said, table.format(longest=facts.longest))
+    return sentences(said, fill(table, facts))
 
 
-def draw_lengths(facts: LengthsFacts, *, _: Translate) -> Picture:
-    """All five in one picture."""
-    names = {kind: terms.option(kind) for kind in KINDS}
-    return trained_lengths_picture.losses(facts, names, _=_)
+def losses(facts: LengthsFacts) -> Chart:
+    """A line and a band for each kind, the trained length marked."""
+    edge, series = facts.trained_len + 0.5, list[Series]()
+    for found in facts.kinds:
+        color, symbol = LOOKS[found.kind]
+        ends = {name: getattr(found, name) for name in ("mean", "least", "most")}
+        rows = pd.DataFrame({"position": facts.middles, **ends})
+        look = Look(terms.option(found.kind), color, symbol)
+        series += [band("least", "most", color, rows=rows), line("mean", look, rows=rows)]
+    lows, highs = (min(k.least) for k in facts.kinds), (max(k.most) for k in facts.kinds)
+    low, high = min(lows), max(highs)
+    room = 0.06 * (high - low)
+    hover = _("position {position}: {bits} bits").format(position="{x:.0f}", bits="{y:.2f}")
+    return Chart(
+        _("Loss by position, trained on {n} characters").format(n=facts.trained_len),
+        {},
+        Axis(_("position in the text (from 1)"), (0, facts.longest + 1), of="position"),
+        Axis(_("bits per character"), (low - room, high + room)),
+        series,
+        hover=f"{{name}}<br>{hover}",
+        tall=260,
+        levels=[Level(x=edge, name=f"L = {facts.trained_len}")],
+    )
 
 
-@section
-def which_extrapolates(run: Run) -> None:
-    """The recorded runs, whatever model the page shows."""
-    code = (lengths.models, lengths.bits_by_band)
-    place = explained(("beyond_length", "positions"), code, key="trained_lengths")
-    if trained_lengths.lengths_facts() is None:
-        place.caption(words.without_runs())
-        return
-    with place:
-        say(says_lengths, facts=lengths_facts)
-    show(draw_lengths, facts=lengths_facts, key="trained_lengths")
-    note(says_how(lengths_facts()))
+def says_none(_run: Run) -> str | None:
+    """Where a recorded run is missing."""
+    return words.without_runs() if trained_lengths.lengths_facts() is None else None
+
+
+PANEL = Panel(
+    "trained-lengths",
+    N_("Which encoding extrapolates?"),
+    reads_input=False,
+    of_this_run=False,
+    concepts=("beyond_length", "positions"),
+    code=(lengths.models, lengths.bits_by_band),
+    absent=says_none,
+    facts=lengths_facts,
+    shows=(Say(says_lengths), Shown(losses, "trained_lengths"), Note(says_how)),
+)
