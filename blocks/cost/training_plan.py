@@ -63,6 +63,11 @@ class TrainingFacts:
         """The exact count as a multiple of 6·N·D."""
         return self.cost.exact / self.cost.rule
 
+    @property
+    def recomputed_share(self) -> float:
+        """The share of what is computed that is computed a second time."""
+        return self.cost.recomputed / self.cost.done
+
     def seconds_at(self, flops_per_s: float) -> float:
         """Return the seconds of all of it at this speed, without a pause."""
         return (self.cost.exact + self.cost.recomputed) / flops_per_s

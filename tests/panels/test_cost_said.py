@@ -323,6 +323,9 @@ def test_the_hours(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, training.says_hours, alone)
     assert said["en"].startswith("One NVIDIA T4 at 50% of 65 TFLOP/s takes 1 hour. Weights")
     few = replace(PLANNED, devices=(OnDevice("t4", 65e12, 1.0, 1.0, 8, is_enough=False),))
+    twice = replace(PLANNED, cost=PLANNED.cost._replace(recomputed=10**14))
+    said = in_both(monkeypatch, training.says_hours, twice)
+    assert "the 8.3% that is computed twice" in said["en"] and "8.3%" in said["zh"]
     assert ". But weights" in in_both(monkeypatch, training.says_hours, few)["en"]
     n_flops = PLANNED.cost.exact + PLANNED.cost.recomputed
     here = in_both(monkeypatch, training.says_here, PLANNED, n_flops / 86400 / 250)["en"]

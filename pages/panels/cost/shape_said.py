@@ -104,7 +104,7 @@ def _says_far(facts: ShapeFacts) -> str:
 def says_exact(facts: ShapeFacts) -> str:
     """By how much the rule is off, and what the count takes in."""
     text = _(
-        "6·N·D would be {rule}. The exact count is {share:.2f} times that: attention between "
+        "6·N·D would be {rule}. The exact count is {share:.2f} times that; attention between "
         "tokens, masked pairs included, makes up {pairs} of it."
     )
     said = text.format(

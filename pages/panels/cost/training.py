@@ -9,7 +9,7 @@ from blocks import ModelConfig
 from blocks.cost import training_cost, training_plan
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.setup import Setup
-from blocks.cost.training_plan import Plan, TrainingFacts
+from blocks.cost.training_plan import OnDevice, Plan, TrainingFacts
 from blocks.cost.units import rounded
 from blocks.model.faults import N_
 from pages.figures.theme import Picture, Translate
@@ -23,12 +23,14 @@ from pages.ui.fold import details
 from pages.ui.frame import section
 from pages.ui.language import _, sentences
 from pages.ui.link_fields.cost import MOST_TOKENS
+from pages.ui.numbers import fine_percent
 from pages.ui.said import say
 from pages.ui.tables import show_table
 from pages.ui.typed import slide_or_type, slider_or_type
 
 training_facts = lru_cache(maxsize=64)(training_plan.training_facts)
 TOKENS = tuple(tenths * 10**power for power in range(5, 13) for tenths in (10, 15, 20, 30, 50, 70))
+TRIFLE = 0.01  # of the time
 TOKEN_STEPS = ((1e12, "T"), (1e9, "B"), (1e6, "M"))
 TERMS = {
     "rule": N_("6·N·D"),
@@ -97,6 +99,22 @@ def says_hours(facts: TrainingFacts) -> str:
         time=long_duration(found.seconds, _=_),
         hours=long_duration(found.alone_seconds, _=_),
     )
+    return sentences(said, _says_again(facts), _says_held(plan, found))
+
+
+def _says_again(facts: TrainingFacts) -> str:
+    """What is computed twice takes time, too, where that is more than a trifle."""
+    if facts.recomputed_share < TRIFLE:
+        return ""
+    text = _(
+        "This includes the {share} that is computed twice, by fused attention or checkpointing, "
+        "which MFU as usually quoted leaves out."
+    )
+    return text.format(share=fine_percent(facts.recomputed_share))
+
+
+def _says_held(plan: Plan, found: OnDevice) -> str:
+    """How few of the devices hold it."""
     text = _(
         "But weights, gradients and optimizer states alone, without activations, need "
         "{fewest:,} of these devices (using {usable:.0%} of their memory)."
@@ -106,7 +124,7 @@ def says_hours(facts: TrainingFacts) -> str:
             "Weights, gradients and optimizer states alone, without activations, need "
             "{fewest:,} of these devices (using {usable:.0%} of their memory)."
         )
-    return sentences(said, text.format(fewest=found.fewest, usable=plan.usable))
+    return text.format(fewest=found.fewest, usable=plan.usable)
 
 
 def says_here(facts: TrainingFacts, flops_per_s: float) -> str:
