@@ -8,7 +8,7 @@ import pandas as pd
 
 from blocks.cost.budget_shape import ShapeFacts
 from blocks.cost.parameters import active_parameters
-from blocks.cost.scaling_laws import BESIROGLU, LossFit
+from blocks.cost.scaling_laws import LAWS, Law, LossFit
 from blocks.cost.trained_tokens import LANDMARKS, TRAINED
 from blocks.cost.training_cost import TOKENS_PER_PARAMETER
 from blocks.model.presets import PRESET_TABLE, PUBLISHED_TABLE
@@ -21,10 +21,13 @@ SERVED = 10  # tokens that are served for each that is trained on, where nobody 
 class FrontFacts:
     """Loss of each size at equal cost: of training alone, and of training and use together.
 
+    `law`: the one that was asked, or the corrected one where that states no loss.
+
     `rows`: size, tokens and loss each way. `served`: tokens in use; `best`: the row of the least
     loss with use, `start` that of training alone.
     """
 
+    law: Law
     rows: pd.DataFrame
     served: float
     best: pd.Series
@@ -37,7 +40,9 @@ def loss_front(found: ShapeFacts) -> FrontFacts:
 
     Both costs are those of the size that is best without use.
     """
-    fit, flops = found.law.fit or BESIROGLU, found.budget.flops
+    law, flops = found.law if found.law.fit else LAWS["besiroglu"], found.budget.flops
+    assert law.fit is not None
+    fit = law.fit
     best = fit.scale * flops**fit.power
     served = found.wish.served or SERVED * flops / (6 * best)
     total = flops + 2 * best * served
@@ -48,6 +53,7 @@ def loss_front(found: ShapeFacts) -> FrontFacts:
     rows["tokens_served"] = (left / 6).where(left > 0)
     rows["loss_served"] = _losses(fit, rows["n"], rows["tokens_served"])
     return FrontFacts(
+        law,
         rows,
         served,
         rows.iloc[int(np.nanargmin(rows["loss_served"]))],

@@ -22,7 +22,7 @@ def front(facts: FrontFacts) -> Chart:
     best = pd.DataFrame([facts.best])
     start = pd.DataFrame([facts.start])
     return Chart(
-        _("Loss at equal cost"),
+        _("Loss at equal cost, by {law}").format(law=facts.law.title),
         seen,
         _size_axis(seen["n"].min(), seen["n"].max(), _("parameters N (logarithmic)")),
         Axis(_("expected loss, nats per token")),

@@ -80,7 +80,7 @@ def _says_memory(facts: ShapeFacts) -> str:
     if not facts.texts_at_once:
         text = _(
             "It does not fit, though: with a single text each device needs {need} and may use "
-            "{memory}. Use more devices, or shorter texts."
+            "{memory}. Use more devices, shorter texts or activation checkpointing."
         )
         return text.format(**sizes)
     text = _("It fits: {at_once:,} texts at once take {need} of the {memory} of each device.")
