@@ -31,6 +31,8 @@ from pages.panels.cost.memory import (
     where_memory_goes,
 )
 from pages.panels.cost.roofline import how_fast_here
+from pages.panels.cost.shape_charts import front, people
+from pages.panels.cost.shape_said import kinds_table
 from pages.panels.cost.shared import shape_controls
 from pages.panels.cost.sweeps import how_it_grows, which_attention_pays, which_format_pays
 from pages.panels.cost.training import (
@@ -75,11 +77,12 @@ def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
     config, through = run.config, shared.shape()
     step, use = shown_step(config), shown_use(run)
-    training = shown_training(config)
+    training, wanted = shown_training(config), shape.asked(run)
     files = {
         "flops": lambda: operation_rows(step_facts(*step)),
         "memory": lambda: memory_rows(memory_facts(*use)),
         "fits": lambda: fit_rows(fit_facts(*use)),
+        "shape": lambda: kinds_table(shape.kinds_facts(*wanted)),
         "training": lambda: cost_rows(training_facts(*training)),
     }
 
@@ -93,6 +96,8 @@ def what_to_take(run: Run) -> None:
             ),
             drawn(draw_memory, *use, facts=memory_facts),
             drawn(draw_growth, *use, facts=fit_facts),
+            drawn(front, *wanted, facts=shape.front_facts),
+            drawn(people, *wanted, facts=shape.people_facts),
             drawn(draw_cost, *training, facts=training_facts),
             drawn(draw_hours, *training, facts=training_facts),
         ]

@@ -266,6 +266,15 @@ def training(it: Taken, name: str) -> None:
     assert table.iloc[0] == pytest.approx(6 * n * 20 * n, rel=0.3) and (table.iloc[0] > 0)
 
 
+def bought(it: Taken, name: str) -> None:
+    table = it.table(name).set_index("what the budget buys")
+    n, tokens = (
+        table.loc[row].str.replace(",", "").astype(float)
+        for row in ("parameters", "training tokens")
+    )
+    assert (6 * n * tokens < 1e19).all() and (6 * n * tokens > 0.7e19).all()
+
+
 def weights_bytes(it: Taken, name: str) -> None:
     table = it.table(name)
     n = total_parameters(it.run.config)
@@ -384,6 +393,7 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         "flops.csv": flops,
         "memory.csv": memory,
         "fits.csv": fits,
+        "shape.csv": bought,
         "training.csv": training,
     },
     "pages/encoder.py": {
