@@ -235,8 +235,8 @@ def _column(facts: ShapeFacts) -> list[str]:
 def says_batch(facts: ShapeFacts) -> str:
     """Where batch and learning rate come from."""
     text = _(
-        "Batch and learning rate follow DeepSeek-AI 2024 (equation 1), 0.2920 · C^0.3271 "
-        "tokens and 0.3118 · C^−0.1250. Memory is that of AdamW in bfloat16 with float32 "
+        "Batch size and learning rate follow DeepSeek-AI 2024 (equation 1), 0.2920 · C^0.3271"
+        " tokens and 0.3118 · C^−0.1250. Memory is that of AdamW in bfloat16 with float32 "
         "master weights; the states are shared by all devices (ZeRO-3)."
     )
     if facts.loss is None:

@@ -215,8 +215,8 @@ TEMPLATES = {
         "Now each token is worked on alone: of {of} hidden features, {n} respond to “{token}”."
     ),
     MoveKind.NARROW: N_(
-        "From the features that respond, {d_model} numbers are computed for each token: what the "
-        "model adds of its own."
+        "From the features that respond, {d_model} numbers are computed for each token; they "
+        "are what the model itself contributes."
     ),
     MoveKind.FEED: N_("Now each token is worked on alone, with the same weights for all of them."),
     MoveKind.ADD: N_(

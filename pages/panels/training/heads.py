@@ -37,7 +37,7 @@ WIDE_TILES = 2  # so many tiles beside each other leave room for a name above
 def tiles_alt(run: Run, *_marked: int) -> str:
     """Write the alt text of all heads."""
     listed = listing(layers.labelled_tiles(run)["hover"])
-    return _("Attention weights of all heads of all layers: {listed}.").format(listed=listed)
+    return _("Attention weights of all heads in all layers: {listed}.").format(listed=listed)
 
 
 def habits_sentence(run: Run) -> str:
