@@ -65,6 +65,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 case.add_marker(pytest.mark.exhaustive)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """A text of 100,000 characters is no name: each worker sends it, and each report repeats it."""
+    return f"{argname} of {len(val):,}" if isinstance(val, str | bytes) and len(val) > 99 else None
+
+
 def pytest_collection_finish() -> None:
     """A tenth of the time went into looking for garbage among what stays."""
     devices.settle_process()
