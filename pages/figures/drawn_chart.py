@@ -36,8 +36,9 @@ TRIMMED = re.compile("g$")  # D3 keeps trailing noughts, Python does not
 def drawn(chart: Chart) -> Picture:
     """The picture of a chart."""
     layout: dict[str, Any] = {}
+    mode = "overlay" if any(each.column for each in chart.series) else chart.stack
     if any(each.kind is Kind.BARS for each in chart.series):
-        layout = {"barmode": chart.stack, **({} if chart.gap is None else {"bargap": chart.gap})}
+        layout = {"barmode": mode, **({} if chart.gap is None else {"bargap": chart.gap})}
     x, y = _plots(chart.x_axes), _plots(chart.y_axes, is_down=True)
     if len(y) > 1:
         x[0]["anchor"] = _called("y", len(y) - 1)

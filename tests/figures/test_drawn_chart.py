@@ -76,7 +76,8 @@ def test_bars_lie_where_their_rows_stand_along_the_y_axis():
 def test_over_tokens_a_whole_column_is_hovered_and_clicked():
     over = Axis(tokens=("an", "owl", "sat"))
     shown = Chart("", ROWS, over, Axis(), [bars("low", column=5)], hover="{unit}", click=("unit",))
-    seen, unseen = parts(shown)[0]
+    (seen, unseen), layout = parts(shown)
+    assert layout["barmode"] == "overlay"  # beside each other each would have half the room
     assert seen["hoverinfo"] == "skip" and unseen["y"] == [5] * 3
     assert unseen["hovertext"] == ["7", "8", "9"] and unseen["customdata"] == [[7], [8], [9]]
 

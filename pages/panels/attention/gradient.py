@@ -138,7 +138,6 @@ def gradients(facts: ScoreGradient) -> Chart:
         hover=_("{position} · {token}: A = {weight}, ∂L/∂A = {of_weight}, ∂L/∂S = {of_score}"),
         click=("key",),
         tall=200,
-        stack="overlay",
         grounds=[chosen(facts.key - shown.first)],
     )
 

@@ -72,7 +72,6 @@ def closed(facts: GateFacts) -> Chart | None:
         hover=_("{shown} · {token}: {share:.1%} of the units are off"),
         click=("number",),
         tall=TALL,
-        stack="overlay",
         gap=0.1,
         grounds=[chosen(i) for i, number in enumerate(facts.numbers) if number == facts.token],
     )

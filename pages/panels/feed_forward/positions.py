@@ -132,7 +132,6 @@ def reach(facts: ReachFacts) -> Chart:
         hover="{n} · {token} · {name}: {y:.1%}",
         tall=290,
         legend=Legend.NONE,
-        stack="overlay",
         gap=0.1,
         grounds=[chosen(facts.pinned)],
         words=[Words("▼ " + _("changed"), facts.changed)],
