@@ -142,6 +142,7 @@ function zoomInto(view, x, y) {
   const at = { x: p.camera.x + x / p.zoom, y: p.camera.y + y / p.zoom };
   const cell = cellAt(p, x, y);
   view.isPlaying = false;
+  view.parts.tip.hidden = true;
   if (view.place.zoom === "model") {
     const group = p.layout.groups.find((each) => each.start && at.x >= each.x && at.x < each.x + each.w);
     if (!group) return;

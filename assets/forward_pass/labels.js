@@ -278,6 +278,7 @@ function paintTitles(p) {
 /* The longest of the names that has room, above what it names; in bold where it is being computed. */
 function title(p, box, names, starts, extra = -5) {
   const { context } = p;
+  if (box.x > p.width || box.x + box.w < 0) return;
   const isNow = p.share < 1 && starts.includes(p.scene.moves[p.at]?.start);
   font(p, 12, isNow ? 700 : 400);
   context.fillStyle = isNow ? p.colors.text : p.colors.quiet;
@@ -317,11 +318,12 @@ function paintWayOn(p) {
 function zoneName(p, zone) {
   const { context, scene } = p;
   const at = screen(p, zone);
+  if (zone.alpha < 0.5 || at.x > p.width || at.x + at.w < 0) return;
   font(p, 10);
   const name = scene.words.zones[zone.move.part];
   const half = context.measureText(name || "").width / 2;
   const isCut = at.x + at.w / 2 < half || at.x + at.w / 2 > p.width - half;
-  if (!name || (p.isCached && zone.move.part === "attention") || isCut || zone.alpha < 0.5 || 2 * half > at.w + 8) return;
+  if (!name || (p.isCached && zone.move.part === "attention") || isCut || 2 * half > at.w + 8) return;
   context.fillStyle = p.colors.quiet;
   context.fillText(name, at.x + at.w / 2, at.y + at.h + 13);
 }

@@ -97,8 +97,9 @@ function lanesBetween(context, from, to, n) {
 /* Which matrix an unfolded one is made of: a band from the one to the other, as wide as both. */
 function paintBands(p) {
   const { context, layout, scene } = p;
+  const unfolded = layout.groups.filter((each) => each.e > 0.02);
   for (const [from, to] of scene.edges) {
-    const group = to.start && layout.groups.find((each) => each.start === to.start && each.e > 0.02 && each.moves.includes(to));
+    const group = to.start && unfolded.find((each) => each.start === to.start && each.moves.includes(to));
     if (!group) continue;
     const isMade = progressOf(p, (scene.is_back ? from : to).path) > 0;
     context.globalAlpha = group.e * (isMade ? 0.13 : 0.05);

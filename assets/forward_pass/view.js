@@ -415,6 +415,9 @@ function travel(view, now) {
     view.isNewFocus = true;
   }
   const t = ease(clamp((now - view.started) / TRAVEL));
+  const laid = `${target}|${view.height}|${view.shown}`;
+  if (t >= 1 && view.laid === laid) return false; // all stands where it stood
+  view.laid = t >= 1 ? laid : "";
   for (const { start } of scene.layers) {
     view.open.set(start, mix(view.from.open.get(start) || 0, view.wanted.get(start) || 0, t));
     const isFolded = view.bands.some((band) => band.starts.includes(start));
