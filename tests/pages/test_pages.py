@@ -234,6 +234,7 @@ LINKS = {**CHOICES, **EXTREMES}
         pytest.param(ALL_NORMS, id="every norm in every place", marks=pytest.mark.exhaustive),
     ],
 )
+@pytest.mark.thinned
 def test_the_block_runs_at_every_choice_and_both_ends(at: AppTest, links: list[dict[str, object]]):
     for link in links:
         visit(at, **link)

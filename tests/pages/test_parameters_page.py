@@ -102,6 +102,7 @@ EACH_ONCE = {name: (preset, name) for preset, name in EVERY_CHANGE}
     ("preset", "name"),
     some_daily(EVERY_CHANGE, daily=EACH_ONCE.values()),
 )
+@pytest.mark.thinned
 def test_every_change_can_be_taken_over(at: AppTest, preset: str, name: str):
     config = TABLE[preset].config
     change = next(each for each in variations(config) if each.name == name)
