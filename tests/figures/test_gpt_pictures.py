@@ -129,12 +129,8 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES.keys())
-def test_plotly_accepts_it_and_it_has_a_title(draw):
+def test_every_picture_has_a_title_in_words_and_no_token_is_markup(draw):
     assert checked(draw(same)).layout.title.text
-
-
-@pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES.keys())
-def test_every_word_is_translated_and_no_token_is_markup(draw):
     picture = draw(marked)
     given = set("xampabc") | {"abc", "ms", "amp"}
     assert words_that_slipped_by(picture) - given == set()

@@ -262,7 +262,7 @@ def test_a_text_of_the_readers_own_calibrates_and_scores_and_its_recipe_names_it
 
 def test_the_loss_by_position_is_that_of_a_text_where_no_task_is_known():
     for text, where in (
-        (" ".join(WORDS * 10), "further on in the text"),
+        (" ".join(WORDS * 10), "starting later in the text"),
         ("the red ball", "fewer than 64"),
     ):
         at = opened("pages/positions.py", preset="folder:llama", panel="loss", text=text)

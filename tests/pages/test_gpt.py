@@ -282,12 +282,6 @@ def test_a_whole_vocabulary_that_has_no_text_is_said():
     assert "⟨1024⟩" in said(gpt("all"))
 
 
-def test_in_chinese():
-    at = opened(GPT, **SMALL, lang="zh")
-    assert_works(at)
-    assert not at.title[0].value.isascii()
-
-
 @pytest.mark.parametrize("name", ["n_new_tokens", "new_token", "top_k", "sampling_seed"])
 @pytest.mark.thinned
 def test_links_out_of_bounds_are_mended(name: str):

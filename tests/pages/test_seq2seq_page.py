@@ -292,8 +292,3 @@ def test_other_pages_show_such_a_preset_in_their_way(page: str):
     assert_works(at)
     assert control(at, "preset").value == "t5-small"
     assert starts.start("t5-small").config.architecture == "encoder-decoder"
-
-
-def test_in_chinese_it_works_too():
-    at = translated(locale="zh", lang="zh", panel="all")
-    assert_works(at)
