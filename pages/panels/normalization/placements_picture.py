@@ -25,6 +25,7 @@ def patterns(
     codes = [found.codes for found in facts.placed.values()]
     grid, corners = _tiled(codes)
     (height, width), side = grid.shape, codes[0].shape[0]
+    above = {"xanchor": "left", "yanchor": "bottom", "font": {"size": 12}}
     own_x, own_y = corners[facts.names.index(facts.own) if facts.own in facts.names else 0]
     return figure(
         [weight_map(grid, _)],
@@ -39,7 +40,7 @@ def patterns(
             outline(own_x - 0.5, own_y - 0.5, side, side),
         ],
         annotations=[
-            _tile_title(x, y, names[name])
+            {**above, "x": x - 0.5, "y": y - 0.5, "text": names[name]}
             for (x, y), name in zip(corners, facts.names, strict=True)
         ],
     )
@@ -64,8 +65,3 @@ def _pinned_mark(x: float, y: float, side: int, pinned: float) -> dict[str, Any]
     at, line = y - 0.5 + pinned * side, {"color": palette.PINNED, "width": 3}
     ends = {"x0": x - 0.5 - 0.05 * side, "x1": x - 0.5}
     return {"type": "line", **ends, "y0": at, "y1": at, "line": line}
-
-
-def _tile_title(x: float, y: float, label: str) -> dict[str, Any]:
-    place = {"x": x - 0.5, "y": y - 0.5, "xanchor": "left", "yanchor": "bottom"}
-    return {**place, "text": label, "font": {"size": 12}}

@@ -18,11 +18,12 @@ def circle(facts: PairFacts, *, _: Translate) -> Picture:
     step = 2 * math.pi / facts.length
     n = min(len(facts.curves), max(2, math.ceil(facts.length)), MOST_DOTS)
     title = _("Pair {pair} turns by {degrees:.3g}° from each position to the next")
-    ends = [_point(step * p) for p in range(n)]
+    points = [_point(step * p) for p in range(n)]
+    ends = {"x0": -1, "x1": 1, "y0": -1, "y1": 1}
     position = _("position {p}")
     dots = marks.dots(
-        [x for x, _y in ends],
-        [y for _x, y in ends],
+        [x for x, _y in points],
+        [y for _x, y in points],
         marker={"size": 8, "color": palette.EMBEDDING},
         **marks.told(position.format(p=p) for p in range(n)),
     )
@@ -31,7 +32,7 @@ def circle(facts: PairFacts, *, _: Translate) -> Picture:
         [dots],
         title=title.format(pair=facts.pair, degrees=math.degrees(step)),
         height=HEIGHT,
-        shapes=[_round()],
+        shapes=[{"type": "circle", **ends, "line": {"color": palette.RESIDUAL, "width": 1}}],
         annotations=[
             *_arrow(0, "0", palette.RESIDUAL),
             *_arrow(step * facts.position, str(facts.position), palette.PINNED),
@@ -43,11 +44,6 @@ def circle(facts: PairFacts, *, _: Translate) -> Picture:
 
 def _point(angle: float, radius: float = 1) -> tuple[float, float]:
     return radius * math.cos(angle), radius * math.sin(angle)
-
-
-def _round() -> dict[str, Any]:
-    ends = {"x0": -1, "x1": 1, "y0": -1, "y1": 1}
-    return {"type": "circle", **ends, "line": {"color": palette.RESIDUAL, "width": 1}}
 
 
 def _arrow(angle: float, name: str, color: str) -> list[dict[str, Any]]:
