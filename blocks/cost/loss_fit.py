@@ -10,6 +10,7 @@ from blocks.cost.scaling_laws import Law, LossFit, law_of
 from blocks.model.faults import N_, ConfigError, Fault
 
 LEAST, MOST, N_POWERS, N_ROUNDS = 0.05, 1.5, 24, 8
+HUBER, N_TURNS, TINY = 1e-3, 12, 1e-14
 FEWEST = 6  # trainings: one more than the law has constants
 
 
@@ -22,10 +23,12 @@ class Trained(NamedTuple):
 
 
 def fit_loss(runs: Sequence[Trained]) -> LossFit:
-    """L = E + A/N^α + B/D^β with the least relative squares, E, A and B not below 0.
+    """L = E + A/N^α + B/D^β with the least relative errors, E, A and B not below 0.
 
-    For given powers that is linear; they are looked for on grids, each finer than the last. Raises
-    `ConfigError` for fewer trainings than can say five numbers.
+    Errors count as Huber's, with 10⁻³ as in Hoffmann et al. 2022 (appendix D.3), so that a training
+    that stopped in its first steep fall moves little. For given powers that is linear, weighted
+    anew in turns; powers are looked for on grids, each finer than the last. Raises `ConfigError`
+    for fewer trainings than can say five numbers.
     """
     if len(runs) < FEWEST:
         text = N_("{n} trainings cannot say a law of five numbers: train at least {fewest}")
@@ -51,12 +54,22 @@ def _best(
     scale = np.stack([np.ones(len(alpha)), n.min() ** alpha[:, 0], d.min() ** beta[:, 0]], axis=-1)
     terms = np.stack([np.ones((len(alpha), len(n))), n**-alpha, d**-beta], axis=-1)
     terms = terms * scale[:, None] / losses[:, None]  # (powers, trainings, 3)
-    weights = np.linalg.pinv(terms).sum(-1)  # of what is 1 for each training
-    errors = ((np.einsum("pti,pi->pt", terms, weights) - 1) ** 2).sum(-1)
-    errors[(weights < 0).any(-1)] = np.inf
+    weights = np.ones(terms.shape[:2])
+    for _turn in range(N_TURNS):
+        found = _least_squares(terms, weights)
+        off = np.abs(np.einsum("pti,pi->pt", terms, found) - 1)
+        weights = 1 / np.maximum(off / HUBER, 1)
+    errors = np.where(off < HUBER, off**2 / 2, HUBER * (off - HUBER / 2)).sum(-1)
+    errors[(found < 0).any(-1)] = np.inf
     i = int(errors.argmin())
-    floor, a, b = (float(each) for each in weights[i] * scale[i])
+    floor, a, b = (float(each) for each in found[i] * scale[i])
     return LossFit(floor, a, b, float(alpha[i, 0]), float(beta[i, 0]))
+
+
+def _least_squares(terms: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """E, A and B that bring each weighted row of terms nearest to 1; (powers, 3)."""
+    squares = np.einsum("pti,pt,ptj->pij", terms, weights, terms) + TINY * np.eye(3)
+    return np.linalg.solve(squares, np.einsum("pti,pt->pi", terms, weights)[..., None])[..., 0]
 
 
 def fitted_law(runs: Sequence[Trained], title: str, source: str) -> Law:

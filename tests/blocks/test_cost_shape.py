@@ -15,7 +15,7 @@ from blocks.cost.budget_shape import (
 )
 from blocks.cost.chosen_shape import AttentionShape, chosen_shape, size_of
 from blocks.cost.fit import training_need
-from blocks.cost.loss_fit import Trained, fitted_law
+from blocks.cost.loss_fit import Trained, fit_loss, fitted_law
 from blocks.cost.loss_front import loss_front, published_rows
 from blocks.cost.scaling_laws import (
     BESIROGLU,
@@ -138,5 +138,7 @@ def test_a_fit_finds_the_law_that_made_the_losses():
     band = law.loss(70e9, 1.4e12)
     assert band is not None and band.least <= band.value <= band.most
     assert band.value == pytest.approx(BESIROGLU.loss(70e9, 1.4e12), rel=1e-3)
+    steep = [runs[0]._replace(loss=1.5 * runs[0].loss), *runs[1:]]  # stopped in its first fall
+    assert fit_loss(steep).loss(70e9, 1.4e12) == pytest.approx(band.value, rel=1e-3)
     with pytest.raises(ConfigError, match="at least 6"):
         fitted_law(runs[:5], "", "")
