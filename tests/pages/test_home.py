@@ -1,7 +1,6 @@
 """Home: a line to type into, what moves with it, and doors that lead on."""
 
 import re
-from itertools import chain
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -9,6 +8,7 @@ import pytest
 from opened import HOME, PAGES, ROOT, assert_works, figure, opened, press, run, said
 from streamlit.testing.v1 import AppTest
 from test_hard_inputs import TEXTS
+from test_sidebar import panels_of
 
 from blocks.weights.known import CLASS, FRANCE, MODELS
 from pages.panels.gpt import growing
@@ -181,22 +181,21 @@ def test_questions_stand_before_the_names_of_pages():
     assert labels.index("What comes next? A small GPT tells a story") < labels.index("One block")
 
 
-def told(page: Path) -> str:
-    """What a page declares, itself or in the files of its panels."""
-    own = (page, *ROOT.glob(f"pages/panels/{page.stem}/*.py"))
-    return "".join(path.read_text("utf-8") for path in own)
+def told(page: str) -> set[str]:
+    """What else a page names, itself or in the files of its panels: some lists are made anew."""
+    own = (ROOT / page, *ROOT.glob(f"pages/panels/{Path(page).stem}/*.py"))
+    return {*re.findall(r'"([\w-]+)"', "".join(path.read_text("utf-8") for path in own))}
 
 
 def test_every_question_leads_to_a_panel_that_its_page_has():
     named = [
-        (ROOT / f"pages/{link.page}.py", parse_qs(link.query_string)["panel"][0])
+        (f"pages/{link.page}.py", parse_qs(link.query_string)["panel"][0])
         for link in ways(home())
         if "panel=" in link.query_string
     ]
     assert len(named) > 15
-    # One that several pages share is made by a function of its name.
-    there = {page: re.findall(r'"([\w-]+)"|\b(\w+)\(', told(page)) for page, _ in named}
-    assert [each for each in named if each[1] not in {*chain(*there[each[0]])}] == []
+    there = {page: {each.name for each in panels_of(page)} for page, _panel in named}
+    assert [each for each in named if each[1] not in there[each[0]]] == []
 
 
 def test_real_models_lead_on_where_they_are_and_are_fetched_elsewhere(

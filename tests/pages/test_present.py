@@ -1,5 +1,8 @@
 """Present: one panel a screen, in the link, led by keys."""
 
+from base64 import b64decode
+
+import numpy as np
 import pytest
 from opened import assert_works, figure, opened, press, run, said, visit
 
@@ -43,7 +46,9 @@ def test_the_circle_of_rope_ends_where_the_model_turns_a_pair_to():
     ]
     assert "the rotation is k ×" in said(at)
     visit(at, panel="kinds", position_kind="rope", token=2)
-    sine, cosine = (curve["y"][2] for curve in figure(at, "position_curves")["data"][:2])
+    curves = [curve["y"] for curve in figure(at, "position_curves")["data"][:2]]
+    packed = (np.frombuffer(b64decode(y["bdata"]), y["dtype"]) for y in curves)
+    sine, cosine = (y[2] for y in packed)
     assert [arrow["x"], arrow["y"]] == pytest.approx([cosine, sine], rel=1e-4)
 
 

@@ -248,7 +248,7 @@ def what_training_takes(config: ModelConfig) -> None:
         note(says_cost(facts))
         note(says_optimal(facts))
     with right:
-        show(draw_hours, *shown, facts=training_facts, key="hours_bars")
+        show(draw_hours, *shown, facts=training_facts, key="hours_bars", room=480)
         text = _(
             "Time = FLOPs (with recomputation) / (devices · utilization · peak). In the "
             "hatched range this many devices cannot hold weights, gradients and optimizer "
