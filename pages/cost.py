@@ -11,7 +11,8 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
 from pages.panels.cost import bound, fits, one_user, shape, shared
-from pages.panels.cost.fits import draw_growth, fit_facts, fit_rows
+from pages.panels.cost.fits import fit_facts, fit_rows
+from pages.panels.cost.fits_chart import draw_growth
 from pages.panels.cost.flops import (
     crossover_facts,
     draw_operations,

@@ -1,5 +1,7 @@
 """Pictures of the page of costs: bars of FLOPs and bytes, and lines that cross."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +17,8 @@ from blocks.cost.setup import Setup
 from blocks.cost.step import PassTotal, Shape, StepFacts
 from blocks.cost.training_cost import TrainingCost
 from blocks.cost.training_plan import OnDevice, Plan, TrainingFacts
-from pages.panels.cost.fits_picture import growth
+from pages.figures.drawn_chart import drawn as drawn_chart
+from pages.panels.cost.fits_chart import apart, draw_growth
 from pages.panels.cost.flops_picture import crossing, operation_bars
 from pages.panels.cost.memory_picture import memory_bars
 from pages.panels.cost.training_picture import hours_bars, waterfall
@@ -113,7 +116,6 @@ PICTURES = {
     "operations": lambda _: operation_bars(operations(), LETTERS, SHARES, title="", _=_),
     "crossing": lambda _: crossing(crossed(), _=_),
     "memory": lambda _: memory_picture([("given 8", 8 * 10**9), ("given far", 10**12)], _),
-    "growth": lambda _: growth(grown(), NAMES, [("given", 10**9)], title="", _=_),
     "waterfall": lambda _: waterfall(PLANNED, STEPS, _=_),
     "hours": lambda _: hours_bars(PLANNED, title="", _=_),
 }
@@ -172,8 +174,9 @@ def test_the_crossing_is_named_where_there_is_room():
 
 def test_names_of_devices_do_not_stand_on_each_other():
     lines = [("given", size * 10**9) for size in (24, 16, 17, 100, 40)]
-    picture = growth(grown(), NAMES, lines, title="", _=same)
-    assert [shape.y0 for shape in picture.layout.shapes] == [16e9, 40e9, 100e9]
+    assert [size for _name, size in apart(lines)] == [16e9, 40e9, 100e9]
+    picture = drawn_chart(draw_growth(replace(grown(), lines=(("h200-sxm", 10**9),))))
+    assert picture.layout.shapes[0].y0 == 1e9 and list(picture.data[-1].x) == [200]
 
 
 def test_each_change_is_said_beside_its_bar():

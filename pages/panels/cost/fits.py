@@ -11,16 +11,16 @@ from blocks.cost.hardware import FORMATS, HARDWARE, HERE
 from blocks.cost.units import bytes_text
 from blocks.export.recipe import need_recipe
 from blocks.observe.run import Run
-from pages.figures.theme import Picture, Translate
 from pages.figures.units import flops
-from pages.panels.cost import fits_picture, layouts, shared
-from pages.panels.cost.memory import NEEDS, how_it_is_used, shown_use
+from pages.panels.cost import layouts, shared
+from pages.panels.cost.fits_chart import draw_growth
+from pages.panels.cost.memory import how_it_is_used, shown_use
 from pages.ui import link
 from pages.ui.declared import Panel
 from pages.ui.explain import Code
 from pages.ui.fold import details
 from pages.ui.language import _, enumeration, sentences
-from pages.ui.parts import Controls, Matrix, Note, Say, Table
+from pages.ui.parts import Controls, Note, Say, Shown, Table
 from pages.ui.tables import show_table
 from pages.ui.typed import slider_or_type
 
@@ -165,22 +165,6 @@ def says_search(facts: FitFacts) -> str:
     return sentences(said, more.format(most=facts.most_positions))
 
 
-def draw_growth(facts: FitFacts, *, _: Translate) -> Picture:
-    """Memory against the length."""
-    fixed = _("weights, gradients, states") if facts.is_training else _("weights")
-    growing = ["activations", *(["cache"] if facts.has_cache else [])]
-    title = _("Memory against sequence length")
-    if facts.n_devices > 1:
-        title = _("Memory per device against sequence length")
-    return fits_picture.growth(
-        facts,
-        {"weights": fixed} | {part: _(NEEDS[part]) for part in growing},
-        [(shared.device(name, facts.here), size) for name, size in facts.lines],
-        title=title,
-        _=_,
-    )
-
-
 def fit_rows(facts: FitFacts) -> pd.DataFrame:
     """Each device: whether it is enough, and how far it goes."""
     found = facts.devices
@@ -268,7 +252,7 @@ PANEL = Panel(
     facts=fit_facts,
     shows=(
         Say(says_fits),
-        Matrix(draw_growth, "memory_growth"),
+        Shown(draw_growth, "memory_growth"),
         Note(says_below),
         Controls(controls),
         Table(fit_rows, "fits_table"),
