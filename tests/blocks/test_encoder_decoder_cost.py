@@ -17,6 +17,7 @@ from blocks.cost.peak_memory import TensorMemory
 from blocks.model.kinds import Activation, NormKind, PositionKind
 from blocks.model.models import count_built
 from blocks.model.source_target import SourceTarget
+from blocks.observe.recording import probed
 from blocks.observe.run import PATTERNS
 
 CHOICES = {
@@ -106,7 +107,9 @@ def test_a_recording_takes_no_more_than_estimated(lengths, training_seed, dtype)
         model = build(config, dtype=dtype)
         weights = sum(parameter.nbytes for parameter in model.parameters())
         with TensorMemory() as memory:
-            seen = record(model, ids, keep=STAGES, later=PATTERNS, training_seed=training_seed)
+            seen = record(
+                model, ids, keep=probed(model, STAGES), later=PATTERNS, training_seed=training_seed
+            )
             parts = {f"decoder.layers.0.{name}" for name in ("scores", "pattern")}
             assert record(model, ids, keep=parts).tensors.keys() == parts
         assert {path.rpartition(".")[2] for path in seen.stages} <= STAGES
