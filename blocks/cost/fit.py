@@ -7,7 +7,7 @@ from functools import lru_cache
 from blocks.cost.activations import FLOAT32_BYTES, training_activations
 from blocks.cost.held import holdings
 from blocks.cost.parameters import count_parameters, total_parameters
-from blocks.cost.setup import OptimizerStates, Setup
+from blocks.cost.setup import CACHE_FORMATS, OptimizerStates, Setup, WeightFormat
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Architecture
@@ -131,12 +131,17 @@ def check_sizes(batch: int, n: int) -> None:
         raise ConfigError([Fault(text, {"batch": batch, "n": n})])
 
 
-def cache_bytes(config: ModelConfig, itemsize: int, *, batch: int, n: int) -> int:
+def cache_bytes(config: ModelConfig, itemsize: int | str, *, batch: int, n: int) -> int:
     """Bytes of the KV cache of `batch` texts of n tokens; 0 for an encoder.
 
-    Raises `ConfigError` for sizes below 0.
+    `itemsize`: bytes of a number, or the name of a `CacheFormat`, whose scales are counted then.
+    Raises `ConfigError` for sizes below 0 and unknown formats.
     """
     check_sizes(batch, n)
+    if isinstance(itemsize, str):
+        kept = CACHE_FORMATS[itemsize]
+        setup = Setup(weight_format=WeightFormat(kept), cache_format=kept)
+        return holdings(config, setup)[0].cache(batch, n)
     if not config.architecture.generates:
         return 0
     is_of_two = config.architecture is Architecture.ENCODER_DECODER

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from blocks.cost.parameters import Part, config_sizes, expert_width, parts
 from blocks.cost.setup import Layout, Setup, WeightFormat
 from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, Fault
 from blocks.model.kinds import Architecture, TokenMixer
 from blocks.model.kv_cache import state_bytes
 
@@ -117,6 +118,24 @@ def looked_up(config: ModelConfig) -> int:
 def is_looked_up(part: Part, config: ModelConfig) -> bool:
     """Whether a pass reads rows of this table alone; tied, it scores the vocabulary too."""
     return part.name in TABLES and not (part.name == "embed" and config.vocabulary.tie_embeddings)
+
+
+def uneven_heads(config: ModelConfig, layout: Layout) -> Fault | None:
+    """The fault of heads that so many devices cannot divide evenly: servers refuse to start.
+
+    Sizes are counted even so, of the device with most heads.
+    """
+    n_heads, tensor = config.n_heads, layout.tensor
+    if n_heads % tensor == 0 or config.n_mixer_layers == config.n_layers:
+        return None
+    ways = [n for n in range(1, n_heads + 1) if n_heads % n == 0]
+    choice = min(ways, key=lambda n: abs(n - tensor))
+    text = N_(
+        "Servers refuse tensor parallelism of {tensor} here, because it does not divide the "
+        "{n_heads} heads evenly: use {choice}"
+    )
+    values = {"tensor": tensor, "n_heads": n_heads, "choice": choice}
+    return Fault(text, values, {"tensor": choice})
 
 
 def shared_sizes(config: ModelConfig, layout: Layout) -> Sizes:

@@ -17,7 +17,8 @@ from blocks.model.config import ModelConfig
 
 OWN = "own"
 START_SECONDS = 1e-5  # of an all-reduce among neighbours: an example, not from a data sheet
-BATCHES = tuple(2**i for i in range(LARGEST_BATCH.bit_length()))
+MOST_TEXTS = 4096
+BATCHES = tuple(2**i for i in range(MOST_TEXTS.bit_length()))
 
 
 class Serving(NamedTuple):
@@ -54,6 +55,16 @@ class Serving(NamedTuple):
     def longest(self) -> int:
         """Tokens of a text when it ends."""
         return self.n + self.n_output
+
+    @property
+    def needed(self) -> int:
+        """Bytes on each device when all texts end."""
+        return inference_memory(self.config, self.setup)(self.batch, self.longest).total
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the chosen device that may be used."""
+        return int(self.usable * self.sheet.memory)
 
     def most_texts(self, device: Hardware) -> int:
         """How many texts fit at once when each ends; 0 where not even one does."""
@@ -193,7 +204,7 @@ def user_facts(serving: Serving) -> UserFacts | None:
 
 
 def _batches(serving: Serving) -> list[int]:
-    return sorted({*(batch for batch in BATCHES if batch <= 4096), serving.batch})
+    return sorted({*BATCHES, serving.batch})
 
 
 def _step(serving: Serving, batch: int, sheet: Hardware) -> Writing | None:

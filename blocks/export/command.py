@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +15,14 @@ from blocks.cost.setup import WeightFormat
 from blocks.cost.units import bytes_text
 from blocks.export import shape_command
 from blocks.export.code import as_code
-from blocks.export.costing import add_serving, add_shape, add_speed, cost, fit, serve
+from blocks.export.costing import add_serving, add_shape, add_speed, cost, fit, serve, whole_number
 from blocks.export.looking import compare, heads, lens
 from blocks.export.opened import Opened, ids_of, opened, print_answer, rows
 from blocks.export.package import activations, packed
 from blocks.model import devices
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.models import GPT
+from blocks.model.presets import PRESETS
 from blocks.model.randomness import generator
 from blocks.model.source_target import SourceTarget
 from blocks.observe.recording import Recording, record
@@ -28,6 +30,7 @@ from blocks.text.generation import Generation
 from blocks.text.published import PublishedTokenizer
 from blocks.text.sampling import SamplingConfig
 from blocks.training import command as training
+from blocks.weights.pocket import pocket_names
 
 FAILED, WRONG_USAGE = 1, 2
 MODEL = """\
@@ -53,6 +56,7 @@ examples:
 
 exit codes:
   0 done   1 failed   2 wrong usage   130 stopped by Ctrl-C
+
 """
 
 
@@ -83,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser(
         prog="python -m blocks",
         description="Count, compare, look into, run, train and export Transformers.",
-        epilog=EPILOG,
+        epilog=EPILOG + _names(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
@@ -104,7 +108,7 @@ def parser() -> argparse.ArgumentParser:
     for each in (seen, ranked, layers):
         each.add_argument("--ids", help="token ids instead of a text: 1,2,3")
     pair.add_argument("other", metavar="OTHER", help="the model beside it")
-    pair.add_argument("--n", type=int, default=1024, help="tokens of a text (%(default)s)")
+    pair.add_argument("--n", type=whole_number, default=1024, help="tokens of a text (%(default)s)")
     formats = [str(each) for each in WeightFormat]
     pair.add_argument("--weights", default="float16", choices=formats, help="(%(default)s)")
     seen.add_argument("--out", type=Path, metavar="FILE", help="save what passed, as safetensors")
@@ -121,6 +125,15 @@ def parser() -> argparse.ArgumentParser:
         "--out", type=Path, required=True, metavar="FILE", help="model.py or model.zip"
     )
     return whole
+
+
+def _names() -> str:
+    """Every name that MODEL may be, in lines."""
+    names = {"presets": PRESETS, "models that ship here": pocket_names()}
+    return "\n".join(
+        textwrap.fill(f"{kind}: {', '.join(each)}", 80, break_on_hyphens=False)
+        for kind, each in names.items()
+    )
 
 
 def _add(commands: Any, name: str, does: Callable[..., None], said: str) -> argparse.ArgumentParser:

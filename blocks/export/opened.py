@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from blocks.model.config import FIELDS, ModelConfig
-from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.faults import N_, ConfigError, Fault, unknown_fault
 from blocks.model.legal import unknown_field
 from blocks.model.models import Model, assemble, build
 from blocks.model.presets import PRESETS
@@ -85,9 +85,11 @@ def _found(name: str) -> Opened:
     try:
         raw = path.read_bytes()
     except OSError:
-        text = N_("{name} is not a preset, a shipped model or a file: use one of {names}")
-        names = ", ".join((*PRESETS, *pocket_names()))
-        raise ConfigError([Fault(text, {"name": name, "names": names})]) from None
+        text = N_(
+            "{name} is not a preset, a shipped model or a file: the nearest names are {names} "
+            "(python -m blocks --help lists all)"
+        )
+        raise ConfigError([unknown_fault(text, name, (*PRESETS, *pocket_names()))]) from None
     if path.suffix == ".safetensors":
         mine = read_model_file(raw)
         return Opened(mine.config, mine.tensors, mine.tokenizer, mine.inputs)

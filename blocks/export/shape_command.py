@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(
         prog="python -m blocks shape",
         description="Which GPT a budget is best spent on, by a published scaling law.",
-        epilog="Numbers may have units: 1e19, 300B, 1.5T, 40%%.",
+        epilog="Numbers may have units: 1e19, 300B, 1.5T, 40%.",
     )
     add = options.add_argument
     of = options.add_mutually_exclusive_group(required=True)

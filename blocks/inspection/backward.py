@@ -34,6 +34,10 @@ def gradients(
     block, which has no logits.
     """
     check_input(model, x)
+    for name, token in (("answer", answer), ("against", against)):
+        if isinstance(token, str):
+            text = N_("{name} takes a token id, not a text: use tokenizer.encode({token})[0]")
+            raise ConfigError([Fault(text, {"name": name, "token": repr(token)})])
     if not model.config.architecture.reads_tokens:
         text = N_("A block predicts no tokens: use a model that reads tokens, such as a GPT")
         raise ConfigError([Fault(text)])

@@ -85,6 +85,11 @@ def test_an_attribution_is_the_slope_of_an_ablation():
         assert each["attribution"] == pytest.approx(float(slope), rel=1e-3)
 
 
+def test_a_text_is_no_token_to_attribute_to(model: Model):
+    with pytest.raises(ConfigError, match=r"use tokenizer.encode\(' She'\)"):
+        attributions(model, IDS, answer=" She")
+
+
 def test_patching_with_itself_is_worth_nothing(model: Model):
     assert not attributions(model, IDS, other=IDS)["attribution"].any()
     assert ablate(model, IDS, kind="patch", other=IDS)["kl_bits"].max() < 1e-5  # rounding

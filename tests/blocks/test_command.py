@@ -119,7 +119,8 @@ def test_a_published_model_leaves_as_it_came(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("count", "gpt5"), "gpt5 is not a preset, a shipped model or a file"),
+        (("count", "mixtral"), "nearest names are mixtral-8x7b"),
+        (("fit", "llama-3-8b", "--tensor", "3"), "use 2"),
         (("count", "course", "--set", "n_head=3"), "n_head is not a field"),
         (("count", "course", "--set", "n_heads=3"), "n_heads"),
         (("record", "gpt2-small", "--text", "x", "--set", "n_layers=1"), "has no tokenizer"),
@@ -193,8 +194,27 @@ def test_what_is_served_is_counted(capsys: pytest.CaptureFixture[str]):
     assert fits["h100-sxm"] and not fits["l40s"]
     own = ("--own", "24,1008,165.2", "--answer", "1", "--weights", "fp8", "--cache", "fp8")
     found = answer(capsys, "serve", "llama-3-8b", *own)
-    assert found["step"]["bound"] == "weights" and found["tokens_per_second_alone"] > 100
+    assert found["step"]["bound"] == "weights"
+    assert found["fits"] and found["decode_tokens_per_second_at_batch_1"] > 100
     assert answer(capsys, "cost", "llama-3-8b")["parameters"] == 8_030_261_248
+
+
+def test_what_does_not_fit_is_said_beside_its_speed(capsys: pytest.CaptureFixture[str]):
+    words = ["serve", "mixtral-8x7b", "--batch", "64", "--n", "32k", "--json"]
+    assert main(words) == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert "DOES NOT FIT" in printed.err and "exceed max_seq_len" not in printed.err
+    assert not found["fits"] and found["largest_batch"] == 0
+    assert found["decode_tokens_per_second_all"] == pytest.approx(64 / found["step_seconds"])
+    assert 7.99 < found["experts_touched"] <= 8 and found["arithmetic_from_batch"] is None
+
+
+@pytest.mark.parametrize("name", ["cost", "fit", "serve", "shape", "count"])
+def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as left:
+        main([name, "--help"])
+    assert left.value.code == 0 and "%%" not in capsys.readouterr().out
 
 
 def test_a_budget_buys_what_the_package_says(capsys: pytest.CaptureFixture[str]):

@@ -83,6 +83,9 @@ def test_the_cache_takes_what_a_real_one_takes():
     build(config)(torch.zeros(4, 5, dtype=torch.long), cache=cache)
     kept = sum(t.nbytes for layer in cache.layers for t in (layer.keys, layer.values))
     assert cache_bytes(config, 4, batch=4, n=5) == kept
+    assert cache_bytes(config, "float32", batch=4, n=5) == kept
+    n_vectors = kept // 4 // config.d_head
+    assert cache_bytes(config, "int8", batch=4, n=5) == n_vectors * (config.d_head + 2)
     assert cache_bytes(toy(architecture="encoder"), 4, batch=4, n=5) == 0
     assert cache_bytes(toy(), 4, batch=4, n=5) == 0
 

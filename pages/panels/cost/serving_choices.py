@@ -6,6 +6,7 @@ import streamlit as st
 
 from blocks import ModelConfig
 from blocks.cost.hardware import HARDWARE, HERE, Rated
+from blocks.cost.held import uneven_heads
 from blocks.cost.served_facts import OWN, Serving
 from blocks.cost.setup import CacheFormat, Setup, WeightFormat
 from blocks.cost.speed import NO_DRAFT, Speculation
@@ -18,7 +19,7 @@ from pages.ui import link, machine, phone
 from pages.ui.choices import chooses
 from pages.ui.controls import enter, pick, slide
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, say_fault
 from pages.ui.link_fields.cost import AS_COMPUTED, GROUPS, PARALLEL
 
 FIELDS = ("cache_format", "int4_group", *PARALLEL, "prefill_chunk")
@@ -59,6 +60,8 @@ def devices(config: ModelConfig, setup: Setup) -> None:
     label = text.format(n=layout.n_devices, ways=layouts.layout_name(layout))
     draw = partial(_divided, config, setup)
     phone.folded(label, draw, key="layout_fold", is_folded=True)
+    if fault := uneven_heads(config, layout):
+        st.caption(say_fault(fault))
 
 
 def _divided(config: ModelConfig, setup: Setup) -> None:
