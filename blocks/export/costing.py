@@ -138,9 +138,9 @@ def serve(options: argparse.Namespace, model: Opened) -> None:
     memory = f"{bytes_text(asked.needed)} of {bytes_text(asked.memory)} on each device, {fits}"
     lines = [f"memory: {memory}"]
     for name, (value, unit) in counted.items():
-        said = bytes_text(value or 0) if unit.startswith("bytes") else f"{value or 0:,.6g}"
+        said = bytes_text(value or 0) if unit.startswith("bytes") else f"{value or 0:,.5g}"
         said = "never" if value is None else said
-        lines.append(f"{name:40} {said:>16} {unit}")
+        lines.append(f"{name:36} {said:>12} {unit.removeprefix('bytes ')}")
     for name, pace in paces.items():
         parts = ", ".join(f"{key} {1e3 * value:.4g} ms" for key, value in pace._asdict().items())
         lines.append(f"{name}: bound by {pace.bound} ({parts})")
@@ -161,8 +161,8 @@ def _counted(bound: BoundFacts, user: UserFacts) -> dict[str, tuple[float | None
         "bytes_usable": (asked.memory, "bytes on each device"),
         "step_seconds": (step.seconds, f"s, one decode pass {of_batch}"),
         "tokens_a_pass": (step.tokens_a_step, "tokens of each text, with what is drafted"),
-        "weight_bytes_a_step": (bound.weight_bytes, f"bytes that a device reads {of_batch}"),
-        "cache_bytes_a_step": (bound.cache_bytes, f"bytes that a device reads {of_batch}"),
+        "weight_bytes_a_step": (bound.weight_bytes, f"bytes on each device, read {of_batch}"),
+        "cache_bytes_a_step": (bound.cache_bytes, f"bytes on each device, read {of_batch}"),
         "decode_tokens_per_second_each": (step.per_user, f"tokens/s, {of_batch}, decode alone"),
         "decode_tokens_per_second_all": (step.all, f"tokens/s, {of_batch}, decode alone"),
         "with_prompts_tokens_per_second_each": (user.now["per_user"], mixed),
