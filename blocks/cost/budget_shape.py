@@ -1,5 +1,6 @@
 """Which GPT a budget buys: shape, tokens, batch, time, memory, and the loss to expect."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -22,6 +23,8 @@ from blocks.cost.training_cost import (
     training_cost,
 )
 from blocks.model.config import ModelConfig
+
+MOST_DEVICES = 1 << 17  # that are looked at where a training does not fit on fewer
 
 
 class BudgetKind(StrEnum):
@@ -73,7 +76,7 @@ class Wish(NamedTuple):
     law: str = "besiroglu"
     attention: AttentionShape = AttentionShape.GQA
     vocab_size: int = 32_000
-    n: int = 2048
+    n: int = 1024
     served: float = 0.0
 
 
@@ -118,6 +121,16 @@ class ShapeFacts:
     def pairs_share(self) -> float:
         """Attention between tokens, as a share of the exact count."""
         return self.cost.pairs / self.cost.exact
+
+    @property
+    def more_unmasked(self) -> float:
+        """The share of tokens that there were more for it if kernels skipped masked pairs.
+
+        Of n² pairs of a text a causal mask lets n·(n + 1)/2 through (Dao 2023, section 3.1).
+        """
+        n = self.wish.n
+        saved = (n - 1) / (2 * n) * (self.cost.pairs + self.cost.recomputed)
+        return saved / (self.cost.done - saved)
 
     @property
     def recomputed_share(self) -> float:
@@ -185,6 +198,22 @@ def shape_by(law: Law, budget: Budget, wish: Wish) -> ShapeFacts:
         need,
         law.loss(sized, n_tokens),
     )
+
+
+def with_fewest_devices(found: ShapeFacts) -> ShapeFacts | None:
+    """The same budget on the least number of devices, above those it has, that hold a training.
+
+    None where no number does: activations of one text are not shared.
+    """
+    if found.need.activations > found.memory:
+        return None
+
+    def on(n_devices: int) -> ShapeFacts:
+        return shape_by(found.law, found.budget._replace(n_devices=n_devices), found.wish)
+
+    numbers = range(found.budget.n_devices + 1, MOST_DEVICES + 1)
+    fewest = bisect_left(numbers, 1, key=lambda count: min(on(count).texts_at_once, 1))
+    return on(numbers[fewest]) if fewest < len(numbers) else None
 
 
 def affordable_tokens(config: ModelConfig, flops: float, n: int) -> int:

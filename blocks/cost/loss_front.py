@@ -24,7 +24,7 @@ class FrontFacts:
     `law`: the one that was asked, or the corrected one where that states no loss.
 
     `rows`: size, tokens and loss each way. `served`: tokens in use; `best`: the row of the least
-    loss with use, `start` that of training alone.
+    loss with use, `start` that of training alone; `here`: the row of the GPT that was found.
     """
 
     law: Law
@@ -33,25 +33,31 @@ class FrontFacts:
     best: pd.Series
     start: pd.Series
     total: float
+    here: pd.Series
+    of_rule: float
 
 
 def loss_front(found: ShapeFacts) -> FrontFacts:
-    """Smaller and trained longer (Sardana et al. 2023): 6·N·D to train, 2·N for each token in use.
+    """Smaller and trained longer (Sardana et al. 2023): 2·N for each token in use.
 
-    Both costs are those of the size that is best without use.
+    Training costs 6·N·D times what it does of the GPT that was found, which so lies on the front.
+    Both costs together are those of the size that is best without use.
     """
-    law, flops = found.law if found.law.fit else LAWS["besiroglu"], found.budget.flops
+    law = found.law if found.law.fit else LAWS["besiroglu"]
+    of_rule = found.cost.done / found.cost.rule
+    flops = found.budget.flops / of_rule
     assert law.fit is not None
     fit = law.fit
     best = fit.scale * flops**fit.power
     served = found.wish.served or SERVED * flops / (6 * best)
-    total = flops + 2 * best * served
+    total = of_rule * flops + 2 * best * served
     rows = pd.DataFrame({"n": best * TIMES})
     rows["tokens"] = flops / (6 * rows["n"])
     rows["loss"] = _losses(fit, rows["n"], rows["tokens"])
     left = total / rows["n"] - 2 * served
-    rows["tokens_served"] = (left / 6).where(left > 0)
+    rows["tokens_served"] = (left / (6 * of_rule)).where(left > 0)
     rows["loss_served"] = _losses(fit, rows["n"], rows["tokens_served"])
+    here = {"n": found.n_parameters, "loss": fit.loss(found.n_parameters, found.n_tokens)}
     return FrontFacts(
         law,
         rows,
@@ -59,6 +65,8 @@ def loss_front(found: ShapeFacts) -> FrontFacts:
         rows.iloc[int(np.nanargmin(rows["loss_served"]))],
         rows.iloc[int(np.argmin(rows["loss"]))],
         total,
+        pd.Series(here),
+        of_rule,
     )
 
 

@@ -223,5 +223,7 @@ def test_a_budget_buys_what_the_package_says(capsys: pytest.CaptureFixture[str])
     expected = shape_for(Budget(BudgetKind.TIME, 24, n_devices=8), Wish("hoffmann"))
     assert found["tokens"] == expected.n_tokens and found["hours"] == pytest.approx(24)
     assert ModelConfig.from_flat(found["config"]) == expected.config
+    dear = answer(capsys, "shape", "--money", "5000", "--price", "2")
+    assert dear["devices"] == 2 and dear["texts_at_once"] > 0
     for wrong in (("--flops", "lots"), ("--money", "5"), ("--flops", "0")):
         assert main(["shape", *wrong]) == 2 and capsys.readouterr().err.strip()

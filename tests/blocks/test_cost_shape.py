@@ -12,9 +12,11 @@ from blocks.cost.budget_shape import (
     Wish,
     by_attention,
     shape_for,
+    with_fewest_devices,
 )
 from blocks.cost.chosen_shape import AttentionShape, chosen_shape, size_of
 from blocks.cost.fit import training_need
+from blocks.cost.flops import Pass, count_flops
 from blocks.cost.loss_fit import Trained, fit_loss, fitted_law
 from blocks.cost.loss_front import loss_front, published_rows
 from blocks.cost.scaling_laws import (
@@ -98,7 +100,7 @@ def test_a_device_holds_as_many_texts_as_is_said_and_no_more():
     found = shape_for(ONE, Wish())
 
     def need(batch: int) -> int:
-        return training_need(found.config, Setup(), batch=batch, n=2048).total
+        return training_need(found.config, Setup(), batch=batch, n=found.wish.n).total
 
     assert (
         need(found.texts_at_once)
@@ -110,15 +112,49 @@ def test_a_device_holds_as_many_texts_as_is_said_and_no_more():
     assert large.texts_at_once == 0 and large.need.total > large.memory
 
 
+def test_the_fewest_devices_that_hold_a_training_hold_it_and_one_less_does_not():
+    found = shape_for(Budget(BudgetKind.MONEY, 50_000, "a100-sxm-80gb", price=2), Wish(n=512))
+    fewest = with_fewest_devices(found)
+    assert fewest is not None and fewest.budget.n_devices > 2 and fewest.config == found.config
+
+    def need(n_devices: int) -> int:
+        return training_need(found.config, Setup(n_devices=n_devices), batch=1, n=512).total
+
+    held_by = fewest.budget.n_devices
+    assert need(held_by) <= found.memory < need(held_by - 1)
+    assert fewest.seconds * held_by == pytest.approx(found.seconds, rel=1e-6)
+    assert with_fewest_devices(shape_for(ONE, Wish(n=65_536))) is None
+
+
+def test_what_kernels_that_skip_masked_pairs_would_leave_is_counted_as_serving_counts():
+    found, n = shape_for(ONE, Wish(attention=AttentionShape.MLA, n=1024)), 1024
+    every, seen = (
+        int(count_flops(found.config, Pass(n, n, n, skips_masked=skips))["flops"].sum())
+        for skips in (False, True)
+    )
+    assert not found.cost.recomputed
+    assert found.more_unmasked == pytest.approx(every / seen - 1, rel=1e-3)
+
+
 def test_use_makes_smaller_models_better_at_equal_cost():
     found = loss_front(shape_for(ONE, Wish(served=1e11)))
     rows = found.rows.dropna()
-    cost = 6 * rows["n"] * rows["tokens_served"] + 2 * rows["n"] * 1e11
+    cost = 6 * found.of_rule * rows["n"] * rows["tokens_served"] + 2 * rows["n"] * 1e11
     assert np.allclose(cost, found.total, rtol=1e-12)
     assert found.best["n"] < found.start["n"]
     assert found.start["loss"] == pytest.approx(found.start["loss_served"], rel=1e-12)
     unused = loss_front(shape_for(ONE, Wish(served=1.0)))
     assert unused.best["n"] == unused.start["n"]
+
+
+def test_the_front_goes_through_the_gpt_that_was_found():
+    """One page, one rule: else a smaller model seems better than it is."""
+    here = shape_for(ONE, Wish())
+    front = loss_front(here)
+    assert here.loss is not None and front.here["loss"] == pytest.approx(here.loss.value, rel=1e-12)
+    around = np.interp(here.n_parameters, front.rows["n"], front.rows["loss"])
+    assert around == pytest.approx(here.loss.value, rel=1e-4)
+    assert front.start["loss"] <= here.loss.value
 
 
 def test_people_are_told_with_the_sizes_of_their_models():

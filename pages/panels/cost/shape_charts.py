@@ -20,7 +20,7 @@ def front(facts: FrontFacts) -> Chart:
         loss_served=lambda found: found["loss_served"].where(found["loss_served"] < most)
     )
     best = pd.DataFrame([facts.best])
-    start = pd.DataFrame([facts.start])
+    start, here = pd.DataFrame([facts.start]), pd.DataFrame([facts.here])
     return Chart(
         _("Loss at equal cost, by {law}").format(law=facts.law.title),
         seen,
@@ -32,6 +32,7 @@ def front(facts: FrontFacts) -> Chart:
             dots(
                 "loss", Look(_("best without use"), palette.RESIDUAL, "circle", size=11), rows=start
             ),
+            dots("loss", Look(_("the GPT above"), palette.PINNED, "diamond", size=11), rows=here),
             dots(
                 "loss_served", Look(_("best with use"), palette.PINNED, "star", size=13), rows=best
             ),

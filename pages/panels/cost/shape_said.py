@@ -3,7 +3,7 @@
 import pandas as pd
 
 from blocks.cost import chosen_shape
-from blocks.cost.budget_shape import Budget, ShapeFacts, Wish
+from blocks.cost.budget_shape import Budget, ShapeFacts, Wish, with_fewest_devices
 from blocks.cost.chosen_shape import AttentionShape
 from blocks.cost.fit import cache_bytes_per_token
 from blocks.cost.hardware import HARDWARE
@@ -33,8 +33,9 @@ COUNTED = {
 
 def says_asked(budget: Budget, wish: Wish) -> str:
     """What is set, in one line."""
-    text = _("{flops} on {count:,} × {device}, {law}")
+    text = _("{flops} on {count:,} × {device}, {law}, texts of {n:,} tokens")
     return text.format(
+        n=wish.n,
         flops=flops(budget.flops),
         count=budget.n_devices,
         device=HARDWARE[budget.device].title,
@@ -46,7 +47,8 @@ def says_shape(facts: ShapeFacts) -> str:
     """The answer in a sentence or two."""
     text = _(
         "{budget} FLOPs train a GPT of {n} parameters ({n_layers} layers, d_model {d_model:,}) on "
-        "{tokens} tokens, {ratio} per parameter. On {devices} that takes {time}."
+        "{tokens} tokens in texts of {context:,}, {ratio} per parameter. On {devices} that takes "
+        "{time}."
     )
     config = facts.config
     said = text.format(
@@ -55,6 +57,7 @@ def says_shape(facts: ShapeFacts) -> str:
         n_layers=config.n_layers,
         d_model=config.d_model,
         tokens=tokens(facts.n_tokens),
+        context=facts.wish.n,
         ratio=rounded(facts.tokens_per_parameter),
         devices=f"{facts.budget.n_devices:,} × {HARDWARE[facts.budget.device].title}",
         time=long_duration(facts.seconds, _=_),
@@ -80,11 +83,23 @@ def _says_memory(facts: ShapeFacts) -> str:
     if not facts.texts_at_once:
         text = _(
             "It does not fit, though: with a single text each device needs {need} and may use "
-            "{memory}. Use more devices, shorter texts or activation checkpointing."
+            "{memory}."
         )
-        return text.format(**sizes)
+        return sentences(text.format(**sizes), _says_fewest(facts))
     text = _("It fits: {at_once:,} texts at once take {need} of the {memory} of each device.")
     return text.format(at_once=facts.texts_at_once, **sizes)
+
+
+def _says_fewest(facts: ShapeFacts) -> str:
+    """How many devices hold it, and for how long it keeps them."""
+    fewest = with_fewest_devices(facts)
+    if fewest is None:
+        return _(
+            "No number of devices holds it, since each keeps the activations of a whole text: use "
+            "shorter texts or activation checkpointing."
+        )
+    text = _("{count:,} devices are the fewest that hold the training, which then takes {time}.")
+    return text.format(count=fewest.budget.n_devices, time=long_duration(fewest.seconds, _=_))
 
 
 def _says_far(facts: ShapeFacts) -> str:
@@ -105,12 +120,15 @@ def says_exact(facts: ShapeFacts) -> str:
     """By how much the rule is off, and what the count takes in."""
     text = _(
         "6·N·D would be {rule}. The exact count is {share:.2f} times that; attention between "
-        "tokens, masked pairs included, makes up {pairs} of it."
+        "tokens makes up {pairs} of it. All n² pairs of a text are counted here, masked ones "
+        "included; a kernel that skips the masked half, as FlashAttention does and as serving is "
+        "counted, would leave FLOPs for {more} more tokens."
     )
     said = text.format(
         rule=flops(facts.cost.rule),
         share=facts.of_rule,
         pairs=percent(facts.pairs_share),
+        more=percent(facts.more_unmasked),
     )
     if not facts.cost.recomputed:
         return said
@@ -139,13 +157,18 @@ def _size_text(facts: ShapeFacts) -> str:
 def says_front(facts: FrontFacts) -> str:
     """What use in the end makes of the best size."""
     text = _(
-        "If the model were never used, {n} parameters would be best (loss {loss:.3f}). If "
-        "{served} tokens are read or written afterwards, at 2·N FLOPs each, the same total of"
-        " {total} is better spent on {m} parameters, trained on {tokens} tokens (loss "
+        "With what is computed twice, every size costs {share:.2f} times 6·N·D here, as the GPT "
+        "above does (loss {here:.3f}). So counted, {n} parameters have the least loss, "
+        "{loss:.3f}, if the model is never used; {law} takes 6·N·D alone, and so asks for another "
+        "size. If {served} tokens are read or written afterwards, at 2·N FLOPs each, the same "
+        "total of {total} is better spent on {m} parameters, trained on {tokens} tokens (loss "
         "{less:.3f})."
     )
     best, start = facts.best, facts.start
     return text.format(
+        share=facts.of_rule,
+        here=facts.here["loss"],
+        law=facts.law.title,
         n=tokens(round(start["n"])),
         loss=start["loss"],
         served=tokens(round(facts.served)),
