@@ -55,9 +55,10 @@ from blocks.model.masks import causal
 HEAD = '''"""{title}: {sizes}.
 
 Written by Blockscope for this one configuration; it needs torch alone. Names of weights are those
-of Blockscope, so a state dict fits both. Without one, weights begin as torch draws them.
+of Blockscope, so a state dict fits both. Without one, weights begin as torch draws them.{mode}
 """
 '''
+TRAINING_MODE = "\nA model begins in training mode, where dropout is on: call eval() to use it."
 # What stands in the place of something that the source names.
 ELSEWHERE = {"torch": torch, "F": nn.functional, "causal": causal}
 ENTRIES = {  # what else a whole model answers, and the part that it takes
@@ -115,7 +116,8 @@ class _File:
         numbers = [f"{name} = {self.numbers[name]!r}" for name in named]
         numbers += [f"{name} = {value!r}" for name, value in self.constants.items()]
         title = type(self.model).__name__
-        doc = HEAD.format(title=title, sizes=sizes)
+        mode = TRAINING_MODE if self.numbers.get("dropout") else ""
+        doc = HEAD.format(title=title, sizes=sizes, mode=mode)
         return "\n".join([_wrapped(doc), *sorted_imports(self.imports.values()), "", *numbers])
 
     def tail(self) -> str:
