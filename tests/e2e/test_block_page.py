@@ -58,14 +58,12 @@ def test_numbers_and_pictures_can_be_taken_away(reader: Reader, tmp_path: Path):
     config = PRESETS["smollm2-135m"].replace(n_heads=3).one_block()
     assert ModelConfig.from_flat(tomllib.loads(saved(page, "config_toml"))) == config
     assert ModelConfig.from_flat(json.loads(saved(page, "config_json"))) == config
-    for name in ("flow", "heads", "parameters"):
-        rows = list(csv.DictReader(saved(page, f"{name}_csv").splitlines()))
-        assert rows and all(None not in row and None not in row.values() for row in rows)
+    rows = list(csv.DictReader(saved(page, "flow_csv").splitlines()))
+    assert rows and all(None not in row and None not in row.values() for row in rows)
     file = tmp_path / "pictures.html"
     file.write_text(saved(page, "pictures_html"), encoding="utf-8")
     tab = reader.new_tab()
     tab.goto(file.as_uri())
     expect(tab.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     assert tab.locator("script[src]").count() == 0
-    assert tab.locator(".js-plotly-plot").count() >= 2
     assert labels_cut_off(tab) == []
