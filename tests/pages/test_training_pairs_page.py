@@ -72,7 +72,7 @@ def test_translations_stand_beside_the_right_ones_and_all_is_shown(lang: str):
     at = finished(lang=lang, panel="all")
     assert_works(at)
     assert {"loss", "score", "linked_births", "tiles_cross", "two_text_map"} <= keys(at)
-    tables = [table.value for table in at.table]
+    *tables, _of_the_staircase = (table.value for table in at.table)
     assert len(tables) == len(run_of(at).log.samples)
     answers = run_of(at).log.samples[-1].answers
     assert len(tables[0]) == len(answers) == 6

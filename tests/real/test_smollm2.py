@@ -337,7 +337,7 @@ def test_it_may_be_cut_after_any_of_its_layers():
     at.query_params.update(cut)
     at.switch_page("pages/gpt.py").run()
     assert not at.exception
-    said = [each.value for each in at.caption]
+    said = "".join(each.value for each in at.markdown)
     assert "Only the first 27 of the 30 trained layers run." in said
     (layers,) = (each for each in at.select_slider if each.key.startswith("n_layers"))
     assert {str(n) for n in range(1, 31)} <= {*layers.options}
