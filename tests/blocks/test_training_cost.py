@@ -133,24 +133,28 @@ def test_time_and_devices_by_hand():
     assert fewest_devices(1, 80 * GB) == 1
 
 
-# As the sheets print it: memory in GB, bandwidth in TB/s, TFLOP/s of float32 (0: none given) and of
-# matrices in half precision, and by how much sparsity raises the last. They are the makers' own,
-# named in `HARDWARE`: nvidia.com/en-us/data-center (tesla-t4, v100, l4, l40s, a100, h100, h200; of
-# the GeForce cards the white papers of GA102 and Ada), amd.com/en/products/accelerators/instinct
-# (MI300X) and cloud.google.com/tpu/docs (v5e, v5p).
+# As the sheets print it: memory in GB, bandwidth in TB/s, TFLOP/s of float32, of matrices in half
+# precision and in fp8 (0: none given), and by how much sparsity raises these two. They are the
+# makers' own, named in `HARDWARE`: nvidia.com/en-us/data-center (tesla-t4, v100, l4, l40s, a100,
+# h100, h200, dgx-b200; of the GeForce cards the white papers of GA102, Ada and RTX Blackwell),
+# amd.com/en/products/accelerators/instinct (MI300X, MI325X), cloud.google.com/tpu/docs (v5e, v5p).
 ON_THE_SHEET = {
-    "t4": (16, 0.300, 8.1, 65, 1),
-    "v100-sxm-32gb": (32, 0.900, 15.7, 125, 1),
-    "rtx-3090": (24, 0.936, 35.6, 142, 2),
-    "rtx-4090": (24, 1.008, 82.6, 330.4, 2),
-    "l4": (24, 0.300, 30.3, 242, 2),
-    "l40s": (48, 0.864, 91.6, 724.1, 2),
-    "a100-sxm-80gb": (80, 2.039, 19.5, 624, 2),
-    "h100-sxm": (80, 3.35, 67, 1979, 2),
-    "h200-sxm": (141, 4.8, 67, 1979, 2),
-    "mi300x": (192, 5.3, 163.4, 2614.9, 2),
-    "tpu-v5e": (16, 0.819, 0, 197, 1),
-    "tpu-v5p": (95, 2.765, 0, 459, 1),
+    "t4": (16, 0.300, 8.1, 65, 0, 1),
+    "v100-sxm-32gb": (32, 0.900, 15.7, 125, 0, 1),
+    "rtx-3090": (24, 0.936, 35.6, 142, 0, 2),
+    "rtx-4090": (24, 1.008, 82.6, 330.4, 660.6, 2),
+    "rtx-5090": (32, 1.792, 104.8, 419, 838, 2),
+    "l4": (24, 0.300, 30.3, 242, 485, 2),
+    "l40s": (48, 0.864, 91.6, 724.1, 1466, 2),
+    "a100-sxm-80gb": (80, 2.039, 19.5, 624, 0, 2),
+    "h100-pcie": (80, 2, 51, 1513, 3026, 2),
+    "h100-sxm": (80, 3.35, 67, 1979, 3958, 2),
+    "h200-sxm": (141, 4.8, 67, 1979, 3958, 2),
+    "b200-sxm": (180, 8, 75, 4500, 9000, 2),
+    "mi300x": (192, 5.3, 163.4, 2614.9, 5229.8, 2),
+    "mi325x": (256, 6, 163.4, 2614.9, 5229.8, 2),
+    "tpu-v5e": (16, 0.819, 0, 197, 0, 1),
+    "tpu-v5p": (95, 2.765, 0, 459, 0, 1),
 }
 
 
@@ -161,10 +165,11 @@ def test_every_device_has_its_sheet_here():
 @pytest.mark.parametrize("name", HARDWARE)
 def test_a_device_is_what_its_sheet_says_without_sparsity(name: str):
     device = HARDWARE[name]
-    memory, terabytes, plain, halves, by_sparsity = ON_THE_SHEET[name]
+    memory, terabytes, plain, halves, in_fp8, by_sparsity = ON_THE_SHEET[name]
     assert (device.memory, device.bandwidth) == (memory * GB, pytest.approx(terabytes * TB))
     assert device.peak.get("float32", 0) == plain * TERA
-    of_halves = [peak for number, peak in device.peak.items() if number != "float32"]
+    assert device.peak.get("fp8", 0) == pytest.approx(in_fp8 / by_sparsity * TERA, rel=2e-3)
+    of_halves = [peak for each, peak in device.peak.items() if each in ("bfloat16", "float16")]
     assert of_halves == pytest.approx([halves / by_sparsity * TERA] * len(of_halves), rel=2e-3)
     assert of_halves and device.source and device.title
 
