@@ -58,7 +58,7 @@ SHAPE: dict[str, Field] = {
     "scaling_law": Field(choice(LAWS), "besiroglu"),
     "shape_attention": Field(choice(AttentionShape), "gqa"),
     "shape_vocab": Field(whole(2, LARGEST_SIZE), 32_000),
-    "served_tokens": Field(within(0, 1e18), 0.0),
+    "served_tokens": Field(within(0.0, 1e18), 0.0),
 }
 CONTEXT: dict[str, Field] = {"context_len": Field(whole(1, LONGEST), 1024)}
 FIELDS: dict[str, Field] = {
