@@ -32,7 +32,7 @@ from pages.ui.controls import choose, pick
 from pages.ui.declared import Panel
 from pages.ui.fields import CONFIG
 from pages.ui.language import _
-from pages.ui.parts import Beside, Controls, Note, Say, Shown, Table, Text
+from pages.ui.parts import Beside, Controls, Details, Note, Say, Shown, Table
 from pages.ui.readers import as_text
 from pages.ui.typed import slider_or_type, typed
 
@@ -190,7 +190,7 @@ PANEL = Panel(
     shows=(
         Controls(controls),
         Say(says_shape),
-        Text(says_exact),
+        Note(says_exact),
         Controls(ways_on),
         Beside(
             (Shown(front, "shape_front", facts=front_facts), Note(says_front, facts=front_facts)),
@@ -201,8 +201,11 @@ PANEL = Panel(
         ),
         Note(says_kinds, facts=kinds_facts),
         Table(kinds_table, "shape_kinds", facts=kinds_facts),
-        Note(says_batch),
-        Note(says_law),
-        Table(laws_table, "shape_laws", facts=laws_facts),
+        Details(
+            N_("How batch and memory are set, and what other laws ask for"),
+            Note(says_batch),
+            Note(says_law),
+            Table(laws_table, "shape_laws", facts=laws_facts),
+        ),
     ),
 )
