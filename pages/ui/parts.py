@@ -348,6 +348,15 @@ class OffScreen(Several):
             super().draw(given)
 
 
+class Aside(Several):
+    """Parts among which a reader chooses: before a class they wait in the sidebar."""
+
+    def draw(self, given: Given) -> None:
+        """Each, in its place."""
+        with present.aside():
+            super().draw(given)
+
+
 class Beside(Several):
     """Columns of parts; one below the other where there is no room."""
 

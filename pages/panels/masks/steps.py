@@ -22,12 +22,11 @@ from pages.figures import heads
 from pages.figures.theme import Picture
 from pages.panels.masks import painting, shared, steps_picture
 from pages.ui import cached, labelled, terms
-from pages.ui.chart import columns, show
 from pages.ui.declared import Panel
 from pages.ui.explain import note
 from pages.ui.language import _, enumeration, fill, sentences
 from pages.ui.lessons import progress
-from pages.ui.parts import Beside, Controls, File, Item, Matrix, Note, Say, the_values
+from pages.ui.parts import Aside, Beside, Controls, File, Item, Matrix, Note, Say, the_values
 from pages.ui.phone import folded
 from pages.ui.views import head_choice, layer_choice, pin_token
 from pages.ui.ways import take, way
@@ -101,7 +100,7 @@ def says_small_masks(run: Run, *_more: int) -> str:
     return text.format(counts=enumeration(counts))
 
 
-def draw_kinds(run: Run, token: int) -> Picture:
+def draw_kinds(run: Run, _layer: int, _head: int, token: int) -> Picture:
     """The mask of every kind for this input."""
     labels = [terms.option(kind) for kind in MaskKind]
     return heads.overview(
@@ -140,18 +139,20 @@ def draw_pattern(facts: StepFacts) -> Picture:
     )
 
 
-def choices(run: Run, _layer: int, head: int, token: int) -> None:
-    """All masks small, one painted by hand, and the layer and head that are looked at."""
-    left, right = columns(2)
-    with left:
-        alt, key = says_small_masks, "mask_kinds"
-        show(draw_kinds, run, token, key=key, alt=alt, on_click=choose_kind)
-        note(says_kinds(run))
-        if not run.input.n_padding:
-            way(_("Add 3 padding tokens"), "use_some_padding", n_padding=3)
-    with right:
-        title, in_lesson = _("Paint a mask by hand"), bool(progress.now())
-        folded(title, partial(_painting, run, title), key="paint_fold", is_folded=in_lesson)
+def some_padding(run: Run) -> None:
+    """A way to padding, where there is none to hide."""
+    if not run.input.n_padding:
+        way(_("Add 3 padding tokens"), "use_some_padding", n_padding=3)
+
+
+def by_hand(run: Run) -> None:
+    """A mask that the reader paints."""
+    title, in_lesson = _("Paint a mask by hand"), bool(progress.now())
+    folded(title, partial(_painting, run, title), key="paint_fold", is_folded=in_lesson)
+
+
+def looked_at(run: Run, _layer: int, head: int) -> None:
+    """The layer and head that are looked at."""
     layer_choice(run)
     head_choice(run, head)
 
@@ -171,7 +172,23 @@ def shown(run: Run) -> Sequence[Item]:
     """All masks small; the chosen one, the scores before it and the pattern after it large."""
     paint = painting.cell_painter(run) if painting.is_paintable(run) else None
     return (
-        Controls(choices),
+        Aside(
+            Beside(
+                (
+                    Matrix(
+                        draw_kinds,
+                        "mask_kinds",
+                        alt=says_small_masks,
+                        click=choose_kind,
+                        facts=the_values,
+                    ),
+                    Note(says_kinds, facts=the_values),
+                    Controls(some_padding, is_aside=False),
+                ),
+                Controls(by_hand, is_aside=False),
+            ),
+            Controls(looked_at, is_aside=False),
+        ),
         Beside(
             Matrix(draw_mask, "mask_map", click=paint, facts=the_values),
             Matrix(draw_scores, "score_map", click=pin_token),
