@@ -135,7 +135,7 @@ class _Writer:
 
     def explanation(self, given: Iterable[str]) -> str:
         """What explains a panel, once in a file."""
-        texts = [text for text in given if text not in self.told]
+        texts = [text for text in map(str.strip, given) if text not in self.told]
         self.told.update(texts)
         if not texts:
             said = html.escape(_("Explained above."))
