@@ -88,7 +88,7 @@ def _controls(facts: Asked) -> None:
     look = link.live_view("friend", facts.facts.name)
     st.text_input(_("The name of a friend"), max_chars=LONGEST_NAME, **look)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.caption(_("Names from its stories:"), width="content")
+        st.caption(_("Names in the stories:"), width="content")
         for each in (*facts.story.names[2:5], *facts.story.names[6:9]):
             go: dict[str, Any] = {"on_click": link.change, "args": ("friend", each)}
             st.button(each, key=f"friend_{each}", type="tertiary", **go)
