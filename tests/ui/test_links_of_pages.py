@@ -56,14 +56,17 @@ def named_in(tree: ast.AST, module: str) -> Iterator[Function]:
     yield from filter(None, (resolved(node, module, names) for node in ast.walk(tree)))
 
 
-def declared(page: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    """The panels that a page lists as values, each with its module."""
-    names = named(page)
-    for node in ast.walk(page):
-        if isinstance(node, ast.Attribute) and node.attr == "PANEL":
-            module = ".".join(names[node.value.id])
-            body = modules(sources())[module].body
-            yield from ((each, module) for each in body if "PANEL" in targets(each))
+def declared(tree: ast.AST, module: str) -> Iterator[tuple[ast.AST, str]]:
+    """The values that a part of a module leads to, as panels are, each with its module."""
+    known = modules(sources())
+    own = {name: ("", name) for each in known[module].body for name in targets(each)}
+    names = own | named(known[module])
+    for node in ast.walk(tree):
+        home, name = resolved(node, module, names) or ("", "")
+        for each in known[home].body if home in known else ():
+            if name in targets(each):
+                yield each.value, home
+                yield from declared(each.value, home)
 
 
 def targets(node: ast.stmt) -> list[str]:
@@ -76,7 +79,8 @@ def reached(page: str, of: Uses) -> list[ast.AST]:
     trees = sources()
     module = path_of(page).removesuffix(".py").replace("/", ".")
     tree = modules(trees)[module]
-    new = set(named_in(tree, module)).union(*(named_in(*each) for each in declared(tree)))
+    values = declared(tree, module)
+    new = set(named_in(tree, module)).union(*(named_in(*each) for each in values))
     found = set()
     while new := new - found:
         found |= new
