@@ -17,7 +17,15 @@ function listen(view) {
   parts.canvas.addEventListener("keydown", (event) => onKey(view, event));
   parts.canvas.addEventListener("wheel", (event) => onWheel(view, event), { passive: false });
   view.onKeyOfPage = (event) => isOfPage(view, event) && onKey(view, event);
+  view.onAway = (event) => closeWords(view, event);
   listenToFingers(view);
+}
+
+/* The list of words closes at Escape and at a click beside it. */
+function closeWords({ parts: { words } }, event) {
+  if (!words.open || (event.type === "keydown" ? event.key !== "Escape" : event.composedPath().includes(words))) return;
+  words.open = false;
+  if (event.type === "keydown") event.stopPropagation();
 }
 
 /* Space and the arrows that step are the picture's where nothing else has the focus. */
@@ -54,7 +62,7 @@ function onKey(view, event) {
 function scrubTo(view, place) {
   const at = Math.min(view.lastSeen, Math.floor(place));
   view.isPlaying = view.isStepping = false;
-  view.place.cell = null;
+  view.place.cell = view.left = null;
   if (view.place.zoom === "cell") view.place.zoom = "head";
   view.moment = { at, share: Math.min(1, place - at) };
   view.tell();
@@ -82,7 +90,7 @@ function placeIn(view, event) {
 
 /* One finger along the picture moves time, two zoom, a tap goes into what is tapped. */
 function listenToFingers(view) {
-  const { canvas, tip } = view.parts;
+  const { canvas } = view.parts;
   const down = new Map();
   canvas.addEventListener("pointerdown", (event) => {
     const { at, share } = view.moment;
@@ -106,8 +114,7 @@ function listenToFingers(view) {
   canvas.addEventListener("pointerup", lift);
   canvas.addEventListener("pointercancel", lift);
   canvas.addEventListener("pointerleave", () => {
-    view.pointed = null;
-    tip.hidden = true;
+    pointNowhere(view);
     view.wake();
   });
 }
@@ -143,7 +150,7 @@ function zoomInto(view, x, y) {
   const cell = cellAt(p, x, y);
   view.isPlaying = false;
   view.parts.tip.hidden = true;
-  if (view.place.zoom === "model") {
+  if (seenZoom(view) === "model") {
     const group = p.layout.groups.find((each) => each.start && at.x >= each.x && at.x < each.x + each.w);
     if (!group) return;
     const band = bandUnder(p, x, y);
@@ -151,8 +158,7 @@ function zoomInto(view, x, y) {
     const heads = group.moves.filter((move) => move.inHead);
     const shown = heads.length && view.width < 640 ? heads : group.moves; // a phone has room for the heads alone
     const last = Math.max(...shown.map((move) => p.scene.index.get(move.path)));
-    view.moment = { at: last, share: 1 };
-    return view.setZoom("layer");
+    return view.setZoom("layer", {}, { at: last, share: 1 });
   }
   const head = [...p.layout.heads.values()].find((each) => each.alpha > 0.5 && isInside(at, each));
   if (view.place.zoom === "layer" && head) {
@@ -167,6 +173,11 @@ function zoomInto(view, x, y) {
   }
   if (!cell || cell.aside) return;
   view.setZoom("cell", { head: cell.head, cell: { path: cell.move.path, row: cell.row, col: cell.col } });
+}
+
+function pointNowhere(view) {
+  view.pointed = null;
+  view.parts.tip.hidden = true;
 }
 
 /* The number under the pointer, with the words that belong to it. */
@@ -322,7 +333,7 @@ function showPlace(view) {
   const { crumbs, out } = view.parts;
   const { words, layers } = view.scene;
   const { head } = view.place;
-  const zoom = view.place.zoom === "cell" && !view.place.cell ? "head" : view.place.zoom;
+  const zoom = seenZoom(view);
   const layer = layers.find((each) => each.start === view.move.start);
   const depth = ZOOMS.indexOf(zoom);
   const names = [words.model, layer?.title, isInHead(view) ? `${words.head} ${head + 1}` : null, words.cell];
@@ -330,10 +341,11 @@ function showPlace(view) {
   const { spread } = view;
   const shown = spread ? [[words.model, () => view.setSpread(null)], [bandName(view.scene, spread), () => view.setZoom("model")], ...all.slice(1)] : all;
   const key = JSON.stringify([shown, spread]);
-  out.disabled = zoom === "model" && !spread;
+  out.disabled = shown.length < 2;
   view.parts.in.disabled = depth >= 2;
   if (view.crumbs === key) return;
   view.crumbs = key;
+  view.leads = shown.map(([, lead]) => lead);
   crumbs.replaceChildren(
     ...shown.map(([name, lead], i) => {
       const button = document.createElement("button");
@@ -343,6 +355,14 @@ function showPlace(view) {
       return button;
     }),
   );
+}
+
+/* How close the picture stands: between layers, and beside the heads, it is farther than was asked for. */
+function seenZoom(view) {
+  const { zoom, cell } = view.place;
+  if (zoom === "cell" && cell) return zoom;
+  if (!view.move.start) return "model";
+  return ZOOMS.indexOf(zoom) > 1 ? (view.move.inHead ? "head" : "layer") : zoom;
 }
 
 /* A number is of a head where its matrix is; the moment may be a later one. */

@@ -78,7 +78,8 @@ function paintJoining(p, box, y) {
   const t = ease(progress(p, index));
   const { n, accepted } = scene.drafted || { n: 0, accepted: 0 };
   const pitch = column.h / scene.tokens[column.stack].length;
-  const end = { x: column.x - 10, y: column.y + column.h + 2 - (n - accepted) * pitch };
+  const below = n > accepted ? 2 : Math.max(2, 16 * p.type - pitch / 2); // clear of the last word
+  const end = { x: column.x - 10, y: column.y + column.h + below - (n - accepted) * pitch };
   const x = mix(box.x + 40, end.x, t);
   font(p, 13, 600);
   context.fillStyle = p.colors.pinned;

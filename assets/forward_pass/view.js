@@ -42,6 +42,8 @@ class View {
   /* A new message: the first opens its place; later ones go on where the reader is. */
   show(bytes) {
     document.addEventListener("keydown", this.onKeyOfPage);
+    document.addEventListener("keydown", this.onAway, true);
+    document.addEventListener("click", this.onAway, true);
     hear(this, true);
     const name = fingerprint(bytes);
     if (name === this.shown) return this.wake();
@@ -94,9 +96,11 @@ class View {
     this.wake();
   }
 
-  /* Into the way back, which is played, and out of it. */
+  /* Into the way back, which is played, and out of it; the whole model is seen first. */
   turn() {
     this.waits = false;
+    this.place.zoom = "model";
+    this.spread = null;
     this.moment = this.scene.is_back ? { at: 0, share: 0 } : { at: this.scene.moves.length - 1, share: 1 };
     if (this.move.kind === "next") this.moment.at -= 1;
     this.place.cell = null;
@@ -104,7 +108,7 @@ class View {
   }
 
   setDirection(direction) {
-    this.tellPlace({ ...placeOf(this), direction, moment: "", cell: null });
+    this.tellPlace({ ...placeOf(this), direction, zoom: "model", moment: "", cell: null });
   }
 
   get isDrafted() {
@@ -125,6 +129,7 @@ class View {
   }
 
   goTo(place) {
+    this.left = null;
     const at = this.scene.index.get(place.moment);
     this.moment = { at: at ?? this.scene.moves.length - 1, share: 1 };
     this.place = { zoom: place.zoom, head: place.head, cell: place.cell, cached: place.cached && this.scene.keeps };
@@ -139,6 +144,7 @@ class View {
 
   play(isPlaying) {
     this.isPlaying = isPlaying;
+    this.left = null;
     if (!isPlaying) this.isWriting = false;
     if (isPlaying && this.isDone) this.moment = { at: 0, share: 0 };
     this.place.cell = null;
@@ -168,6 +174,7 @@ class View {
   /* One move on or back; on the way on it is seen. */
   step(direction) {
     this.isPlaying = false;
+    this.left = null;
     if (direction > 0) {
       const next = this.nextSeen(this.moment.share < 1 ? this.moment.at : this.moment.at + 1);
       if (next !== null) this.run(next);
@@ -201,12 +208,22 @@ class View {
     return at < this.scene.moves.length ? at : null;
   }
 
-  setZoom(zoom, changes = {}) {
+  setZoom(zoom, changes = {}, moment = this.moment) {
+    if (seenZoom(this) === "model" && !this.isPlaying) this.left = { path: this.move.path, share: this.moment.share };
+    this.moment = moment;
     Object.assign(this.place, { zoom, ...changes });
     if (zoom !== "cell") this.place.cell = null;
+    if (zoom === "model") this.comeOut();
     if (zoom === "layer" || zoom === "head") this.enterLayer(zoom);
     this.tell();
     this.wake();
+  }
+
+  /* The whole model is seen as it was left, where time has not been moved since. */
+  comeOut() {
+    const at = this.left && this.scene.index.get(this.left.path);
+    if (at != null) this.moment = { at, share: this.left.share };
+    this.left = null;
   }
 
   /* Whoever zooms in between two layers, or at their end, sees a layer. */
@@ -222,7 +239,7 @@ class View {
   }
 
   zoomIn() {
-    const next = ZOOMS[Math.min(ZOOMS.indexOf(this.place.zoom) + 1, 2)];
+    const next = ZOOMS[Math.min(ZOOMS.indexOf(seenZoom(this)) + 1, 2)];
     this.setZoom(next);
   }
 
@@ -230,13 +247,14 @@ class View {
   setSpread(spread) {
     this.spread = spread && { from: spread.from, to: spread.to };
     this.place.zoom = "model";
+    this.comeOut();
     this.tell();
     this.wake();
   }
 
+  /* To the place that is named before this one. */
   zoomOut() {
-    if (this.place.zoom === "model" && this.spread) return this.setSpread(null);
-    this.setZoom(ZOOMS[Math.max(0, ZOOMS.indexOf(this.place.zoom) - 1)]);
+    this.leads.at(-2)?.();
   }
 
   changeHead(by) {
@@ -250,8 +268,8 @@ class View {
     const next = starts[starts.indexOf(this.move.start) + by];
     if (!next) return;
     const at = this.scene.moves.findLastIndex((move) => move.start === next);
-    this.moment = { at, share: 1 };
-    this.setZoom("layer");
+    this.setZoom("layer", {}, { at, share: 1 });
+    this.left = null;
   }
 
   resize() {
@@ -269,6 +287,8 @@ class View {
 
   rest() {
     document.removeEventListener("keydown", this.onKeyOfPage);
+    document.removeEventListener("keydown", this.onAway, true);
+    document.removeEventListener("click", this.onAway, true);
     hear(this, false);
     cancelAnimationFrame(this.frame);
     this.frame = this.before = 0;
@@ -408,13 +428,15 @@ function travel(view, now) {
   const isOpen = place.zoom !== "model" && move.start;
   const wanted = new Map(isOpen ? [[move.start, 1]] : []);
   const target = `${place.zoom}|${isOpen ? focusName(view) : ""}|${JSON.stringify([place.cell, view.spread])}|${view.width}|${scene.moved.length}`;
-  if (target !== view.target) {
+  const isNew = target !== view.target;
+  if (isNew) {
     const isFirst = !view.camera || view.still.matches;
     view.bands = bandsOf(scene, view.width, view.spread);
     Object.assign(view, { from: { open: new Map(view.open), fold: new Map(view.fold), focus: view.focus, camera: view.camera }, target, wanted, started: isFirst ? now - TRAVEL : now });
     view.isNewFocus = true;
   }
   const t = ease(clamp((now - view.started) / TRAVEL));
+  if (isNew || t < 1) pointNowhere(view); // what was pointed at stands elsewhere now
   const laid = `${target}|${view.height}|${view.shown}`;
   if (t >= 1 && view.laid === laid) return false; // all stands where it stood
   view.laid = t >= 1 ? laid : "";

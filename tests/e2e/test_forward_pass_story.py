@@ -15,6 +15,17 @@ from blocks.weights.pocket import pocket
 TEXT = "Once there was a shy owl called Nora. She had a"
 LINK = f"/forward_pass?preset=stories-en-zh&text={TEXT}"
 
+# Where each text was drawn last, from the top; the word that joins the sentence has its own weight.
+DRAWN = """canvas => {
+  const [context, seen] = [canvas.getContext("2d"), new Map()];
+  const own = context.fillText;
+  context.fillText = (text, x, y) => {
+    seen.set(text + (context.font.startsWith("600") ? ", joining" : ""), y);
+    own.call(context, text, x, y);
+  };
+  return seen;
+}"""
+
 
 def part(page: Page, name: str):
     return page.locator(f"[data-part={name}]")
@@ -46,8 +57,13 @@ def test_the_pass_is_played_dragged_through_and_opened_down_to_a_number(reader: 
     expect(title).to_have_text("embedding")
     canvas.press(" ")
     expect(title).not_to_have_text("embedding")
+    page.set_viewport_size({"width": 1366, "height": 560})  # lines stand close
+    drawn = canvas.evaluate_handle(DRAWN)
     canvas.press("End")
     expect(title).to_have_text("next word")
+    page.wait_for_function("seen => seen.has('red, joining')", arg=drawn)
+    gap = drawn.evaluate("seen => seen.get('red, joining') - seen.get('a₂')")
+    assert gap > 15, gap  # from middle to middle of two lines
     part(page, "next").click()
     expect_query(page, text=f"{TEXT} red")
     expect(part(page, "cached")).to_have_attribute("aria-pressed", "false")  # nobody asked for it
@@ -67,6 +83,41 @@ def test_layers_of_a_deep_model_are_folded_and_open_at_a_tap(reader: Reader):
     expect(crumbs).to_contain_text("layers")
     canvas.press("Escape")
     expect(crumbs).to_have_text("whole model")
+
+
+def test_each_way_out_of_the_picture_leads_to_what_is_named(reader: Reader):
+    page = reader.load(LINK)
+    canvas, crumbs, words = (part(page, name) for name in ("canvas", "crumbs", "words"))
+    expect(part(page, "title")).to_have_text("probabilities")
+    for close in (lambda: page.keyboard.press("Escape"), part(page, "title").click):
+        words.locator("summary").click()
+        expect(words).to_have_attribute("open", "")
+        close()
+        expect(words).not_to_have_attribute("open", "")
+
+    canvas.press("Enter")
+    canvas.press("Enter")
+    expect(crumbs).to_contain_text("head 1")
+    box = canvas.bounding_box()
+    page.wait_for_timeout(1000)  # the camera travels
+    canvas.click(position={"x": box["width"] * 0.14, "y": box["height"] * 0.7})
+    expect(crumbs).to_contain_text("one number")
+    page.wait_for_timeout(1000)
+    canvas.hover(position={"x": box["width"] * 0.51, "y": box["height"] * 0.51})
+    expect(part(page, "tip")).to_be_visible()
+    for _ in range(3):
+        canvas.press("Escape")
+    expect(crumbs).to_have_text("whole model")
+    expect(part(page, "title")).to_have_text("probabilities")
+    expect(part(page, "tip")).to_be_hidden()  # nor is what it told of outlined where it stood
+
+    canvas.press("Enter")
+    canvas.press("Enter")
+    part(page, "backward").click()
+    expect(part(page, "backward")).to_have_attribute("aria-pressed", "true")
+    expect(crumbs).to_have_text("whole model")
+    expect(part(page, "out")).to_be_disabled()
+    expect(part(page, "in")).to_be_enabled()
 
 
 def assert_is_recorded(told: str) -> None:

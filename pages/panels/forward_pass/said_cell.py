@@ -26,10 +26,13 @@ AFTER = {
 
 def says_cell(facts: CellFacts, place: str, config: ModelConfig) -> str:
     """One number, exactly, and how it came about; `place`: whose it is."""
-    said = _("{place}: {how}").format(place=place, how=_how(facts, config))
+    text = N_("{place}: {how}")
     if facts.is_masked and facts.move.kind is MoveKind.SCORES:
-        return _("{said}, before the mask rules this pair out").format(said=said)
-    return said
+        text = N_(
+            "{place}: the mask rules this pair out, so that its score is **−∞**. "
+            "Before the mask it was {how}."
+        )
+    return _(text).format(place=place, how=_how(facts, config))
 
 
 def _how(facts: CellFacts, config: ModelConfig) -> str:
