@@ -84,11 +84,16 @@ class Recorder:
             choices = known.keys() | self.passed
             raise ConfigError(_missed_fault(name, choices) for name in missed)
 
-    def check_named(self, names: Collection[str], known: Mapping[str, str]) -> None:
-        """Raise `ConfigError` for each of these names that is neither a probe nor its last word."""
-        choices = _with_last_words({*known, *self.passed})
-        if missed := [name for name in names if name not in choices]:
-            raise ConfigError(unknown_fault(NO_PROBE, name, choices) for name in missed)
+    def check_named(self, names: Collection[str], model: object) -> None:
+        """Raise `ConfigError` for each of these names that is neither a probe nor its last word.
+
+        The parts of the model are gone through only where not all of them have passed.
+        """
+        passed = _with_last_words(self.passed)
+        if unmet := [name for name in names if name not in passed]:
+            choices = passed | _with_last_words(_probe_paths(model))
+            if missed := [name for name in unmet if name not in choices]:
+                raise ConfigError(unknown_fault(NO_PROBE, name, choices) for name in missed)
 
 
 def _with_last_words(paths: Collection[str]) -> set[str]:
@@ -280,7 +285,7 @@ def record(
         recorder.check_passed(changes, _probe_paths(model))
     if not recorder.passed:
         raise ConfigError([_no_probes_fault(model)])
-    recorder.check_named(kept or (), _probe_paths(model))
+    recorder.check_named(kept or (), model)
     return Recording(
         stages=tuple(recorder.stages),
         moments=recorder.moments.rows(),
