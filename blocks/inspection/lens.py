@@ -47,12 +47,13 @@ def logit_lens(model: Encoder, seen: Recording, positions: slice = slice(None)) 
 
 def _logits(model: Encoder, seen: Recording, positions: slice) -> Iterator[Tensor]:
     """Of one layer after the other: with a large vocabulary not all of them have room."""
-    yield _read_off(model, seen.tensor("resid_pre", 0)[:1, positions])
+    yield read_off(model, seen.tensor("resid_pre", 0)[:1, positions])
     for layer in range(len(model.layers)):
-        yield _read_off(model, seen.tensor("resid_post", layer)[:1, positions])
+        yield read_off(model, seen.tensor("resid_post", layer)[:1, positions])
 
 
-def _read_off(model: Encoder, stream: Tensor) -> Tensor:
+def read_off(model: Encoder, stream: Tensor) -> Tensor:
+    """What a model would say of a stream, (1, n, d_model), after all layers: (n, vocabulary)."""
     with torch.no_grad():
         return model.unembed_logits(model.final_norm(stream))[0].float()
 

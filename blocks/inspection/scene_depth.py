@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from blocks.inspection.lens import read_off
 from blocks.model.models import Encoder
 from blocks.observe.recording import Recording
 
@@ -23,12 +24,11 @@ class Depth:
     moved: NDArray[np.float32]
 
 
-@torch.no_grad()
 def depth(model: Encoder, seen: Recording, position: int) -> Depth:
     """Read the stream of one token, before and after each layer, as if it were the last."""
     after = [seen.tensor("resid_post", layer) for layer in range(len(model.layers))]
     streams = torch.stack([each[0, position] for each in (seen.tensor("resid_pre", 0), *after)])
-    shares = model.unembed_logits(model.final_norm(streams[None]))[0].float().softmax(-1)
+    shares = read_off(model, streams[None]).softmax(-1)
     moved = (shares[1:] - shares[:-1]).abs().sum(-1) / 2
     best = shares[1:].max(-1)
     return Depth(best.indices.cpu().numpy(), best.values.cpu().numpy(), moved.cpu().numpy())
