@@ -45,6 +45,13 @@ class Rated(NamedTuple):
     flops: float
     link: float = 0.0
 
+    @classmethod
+    def of_sheet(
+        cls, gigabytes: float, gb_a_second: float, tera: float, link: float = 0.0
+    ) -> "Rated":
+        """The same from the units of data sheets: GB, GB/s, TFLOP/s, GB/s each way."""
+        return cls(int(gigabytes * GB), gb_a_second * GB, tera * TERA, link * GB)
+
     def hardware(self, title: str) -> Hardware:
         """The same as a sheet: each number format computes as fast as the one that is stated."""
         peak = dict.fromkeys(FORMATS, self.flops)

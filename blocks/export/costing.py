@@ -27,8 +27,6 @@ from blocks.cost.units import bytes_text
 from blocks.export.opened import Opened, print_answer, rows
 from blocks.model.faults import N_, ConfigError, Fault
 
-GIGA, TERA = 10**9, 10**12
-
 
 def number(text: str) -> float:
     """A number with a unit, as `quantity` reads it, for argparse."""
@@ -233,4 +231,4 @@ def _own(text: str) -> Rated:
     except ValueError:
         said = N_("--own takes GB, GB/s and TFLOP/s with commas, such as 24,1008,165")
         raise ConfigError([Fault(said)]) from None
-    return Rated(int(memory * GIGA), bandwidth * GIGA, flops * TERA, sum(link) * GIGA)
+    return Rated.of_sheet(memory, bandwidth, flops, sum(link))

@@ -24,7 +24,6 @@ from pages.ui.link_fields.cost import AS_COMPUTED, GROUPS, PARALLEL
 
 FIELDS = ("cache_format", "int4_group", *PARALLEL, "prefill_chunk")
 WAYS = tuple(2**i for i in range(8))
-GIGA, TERA = 10**9, 10**12
 OWN_FIELDS = {
     "own_memory": N_("memory, GB"),
     "own_bandwidth": N_("bandwidth, GB/s"),
@@ -133,12 +132,7 @@ def serving(run: Run) -> Serving:
     setup = shared.setup(is_training=False, weights=run.weights)
     shape, device = shared.shape(), link.value("serving_device")
     here = _here() if setup.n_devices == 1 else None
-    own = Rated(
-        link.value("own_memory") * GIGA,
-        link.value("own_bandwidth") * GIGA,
-        link.value("own_flops") * TERA,
-        link.value("own_link") * GIGA,
-    )
+    own = Rated.of_sheet(*map(link.value, OWN_FIELDS))
     return Serving(
         config=run.config,
         setup=setup,
