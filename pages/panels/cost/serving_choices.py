@@ -132,7 +132,12 @@ def serving(run: Run) -> Serving:
     setup = shared.setup(is_training=False, weights=run.weights)
     shape, device = shared.shape(), link.value("serving_device")
     here = _here() if setup.n_devices == 1 else None
-    own = Rated.of_sheet(*map(link.value, OWN_FIELDS))
+    own = Rated.of_sheet(
+        link.value("own_memory"),
+        link.value("own_bandwidth"),
+        link.value("own_flops"),
+        link.value("own_link"),
+    )
     return Serving(
         config=run.config,
         setup=setup,
