@@ -1,6 +1,6 @@
 """Home: type a sentence, see its way through a model; then three doors."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -12,16 +12,20 @@ from blocks.cost.parameters import total_parameters
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.lessons import joining, own
+from pages.page import opening
+from pages.page.frame import MENU, recorded, section, show_page, shown_run
 from pages.panels import course_map
 from pages.panels.gallery import gallery
 from pages.panels.home import reading
 from pages.panels.questions import ARCHITECTURES, EXPERIMENTS, questions
 from pages.panels.real_models import real_models
 from pages.panels.she_or_he import she_or_he
-from pages.ui import brought, glossary, link, opening, present, runs, weights
-from pages.ui.frame import MENU, recorded, section, show_page, shown_run
-from pages.ui.language import LANGUAGES, _, current_language, literal, ngettext
-from pages.ui.lessons import joining, own, progress
+from pages.server import brought, runs
+from pages.stage import link, present, progress
+from pages.state import weights
+from pages.words import glossary
+from pages.words.language import LANGUAGES, _, current_language, literal, ngettext
 
 TITLE = N_("Watch a Transformer read your sentence")
 HOME = "app.py"

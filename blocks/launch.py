@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif words[:1] == ["lessons"]:
         sys.path.insert(0, str(app))  # where Streamlit finds the pages, too
         sys.argv = ["blockscope lessons", *words[1:]]
-        runpy.run_module("pages.ui.lessons", run_name="__main__")
+        runpy.run_module("pages.lessons", run_name="__main__")
     elif not words or words[0].startswith("-"):
         sys.argv = ["streamlit", "run", str(app / "app.py"), *words]
         runpy.run_module("streamlit", run_name="__main__")

@@ -1,6 +1,6 @@
 """Attention: where a token reads from, and how that number is made."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from blocks.model.faults import N_
 from pages.panels import contribution_graph

@@ -1,6 +1,6 @@
 """One Transformer block, live: what flows through it, what its heads see, what it is made of."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
@@ -9,9 +9,10 @@ from pages.panels.block import flow, stage
 from pages.panels.interventions import ablation
 from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import parameters
-from pages.ui import cached, words
-from pages.ui.inputs import vector_controls
-from pages.ui.views import attending_layer_choice
+from pages.server import cached
+from pages.show import words
+from pages.show.inputs import vector_controls
+from pages.show.views import attending_layer_choice
 
 TITLE = N_("One Transformer block")
 

@@ -1,6 +1,6 @@
 """Two configurations side by side, and all that are kept."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 import functools
 from collections.abc import Callable
@@ -10,6 +10,9 @@ import streamlit as st
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
+from pages.page import panel
+from pages.page.frame import counted_run, section, show_page
+from pages.page.panel import Panel
 from pages.panels.compare import (
     differences,
     flow,
@@ -26,16 +29,14 @@ from pages.panels.compare import (
 from pages.panels.compare import kept as kept_list
 from pages.panels.compare.inputs import counting_controls, what_both_read
 from pages.panels.compare.shared import Pair
-from pages.ui import panel
-from pages.ui.chart import drawn
-from pages.ui.choices import chooses
-from pages.ui.compare import beside, kept
-from pages.ui.export import take_away
-from pages.ui.frame import counted_run, section, show_page
-from pages.ui.language import _
-from pages.ui.link import write
-from pages.ui.mixers import no_attention
-from pages.ui.panel import Panel
+from pages.show.chart import drawn
+from pages.show.choices import chooses
+from pages.show.export import take_away
+from pages.show.mixers import no_attention
+from pages.stage import beside
+from pages.stage.link import write
+from pages.state import kept
+from pages.words.language import _
 
 TITLE = N_("Compare")
 

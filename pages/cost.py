@@ -1,6 +1,6 @@
 """What a model costs: operations, memory, time, training; counted, estimated and measured."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from collections.abc import Callable
 
@@ -10,6 +10,9 @@ from blocks import ModelConfig
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
+from pages.page import panel
+from pages.page.frame import FIRST_COUNTED, counted_run, show_page
+from pages.page.panel import Panel
 from pages.panels.cost import bound, fits, one_user, shape, shared
 from pages.panels.cost.fits import fit_facts, fit_rows
 from pages.panels.cost.fits_chart import draw_growth
@@ -44,12 +47,11 @@ from pages.panels.cost.training import (
     training_facts,
     what_training_takes,
 )
-from pages.ui import panel, present, words
-from pages.ui.chart import drawn
-from pages.ui.export import take_away
-from pages.ui.frame import FIRST_COUNTED, counted_run, show_page
-from pages.ui.language import sentences
-from pages.ui.panel import Panel
+from pages.show import words
+from pages.show.chart import drawn
+from pages.show.export import take_away
+from pages.stage import present
+from pages.words.language import sentences
 
 TITLE = N_("Cost")
 

@@ -1,10 +1,13 @@
 """Smaller models: rounded, masked, taken apart, and what each of them still can do."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 import streamlit as st
 
 from blocks.model.faults import N_
+from pages.page import panel
+from pages.page.frame import counted_run, show_page, subtitle
+from pages.page.panel import Panel
 from pages.panels.efficiency import columns, score_text
 from pages.panels.efficiency.activations import what_activations_lose
 from pages.panels.efficiency.blame import what_is_to_blame
@@ -23,10 +26,9 @@ from pages.panels.efficiency.shared import (
     trained_models,
     ways_to_trained,
 )
-from pages.ui import panel, present, words
-from pages.ui.frame import counted_run, show_page, subtitle
-from pages.ui.language import say_fault
-from pages.ui.panel import Panel
+from pages.show import words
+from pages.stage import present
+from pages.words.language import say_fault
 
 TITLE = N_("Efficiency: how small can a model be?")
 

@@ -1,6 +1,6 @@
 """A whole encoder, live: its layers, all its heads, and what it expects at every token."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
@@ -10,8 +10,8 @@ from pages.panels.encoder import prediction
 from pages.panels.interventions import ablation
 from pages.panels.model_page import show_model_page
 from pages.panels.parameter_table import parameters
-from pages.ui import layers
-from pages.ui.views import layer_choice
+from pages.show import layers
+from pages.show.views import layer_choice
 
 TITLE = N_("A whole encoder")
 

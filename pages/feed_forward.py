@@ -1,6 +1,6 @@
 """Feed-forward: what the wide layer does."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from blocks.model.faults import N_
 from pages.panels.feed_forward import (

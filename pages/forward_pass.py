@@ -1,11 +1,11 @@
 """One pass as a moving picture, from the sentence to the next word."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from blocks.model.faults import N_
+from pages.page.panel import Panel
 from pages.panels.forward_pass.watch import the_pass, what_to_take
 from pages.panels.model_page import show_model_page
-from pages.ui.panel import Panel
 
 TITLE = N_("From the sentence to the next word")
 PANELS = (

@@ -1,6 +1,6 @@
 """A GPT, live: the tokens it reads, the one that comes next, and the text it writes."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture

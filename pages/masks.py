@@ -1,6 +1,6 @@
 """Masks: who may see whom, and a test whether it holds."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from blocks.model.faults import N_
 from pages.panels.interventions import ablation

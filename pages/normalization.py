@@ -1,6 +1,6 @@
 """Norm and residual connection: what they do to values, and what they do for depth."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from blocks.model.faults import N_
 from pages.panels.interventions import ablation

@@ -1,10 +1,12 @@
 """What a model is made of: every parameter, by formula; what changes it; what is in it."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 import streamlit as st
 
 from blocks.model.faults import N_
+from pages.page import panel
+from pages.page.frame import FIRST_COUNTED, counted_run, show_page
 from pages.panels.parameters import (
     breakdown,
     changes,
@@ -16,8 +18,7 @@ from pages.panels.parameters import (
     published_models,
     weight_values,
 )
-from pages.ui import panel, words
-from pages.ui.frame import FIRST_COUNTED, counted_run, show_page
+from pages.show import words
 
 TITLE = N_("Parameters")
 

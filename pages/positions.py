@@ -1,6 +1,6 @@
 """Positions: how the order gets in."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from blocks.model.faults import N_
 from pages.panels.interventions import ablation

@@ -1,10 +1,13 @@
 """An encoder–decoder, live: a source is read whole, and a target is written token by token."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.page import panel
+from pages.page.frame import must_fit, recorded, show_page, shown_run, subtitle
+from pages.page.panel import Panel
 from pages.panels.forward_pass.watch import the_pass
 from pages.panels.inputs import input_fold
 from pages.panels.parameter_table import parameters
@@ -19,10 +22,8 @@ from pages.panels.seq2seq import (
     search,
     shared,
 )
-from pages.ui import cached, panel
-from pages.ui.frame import must_fit, recorded, show_page, shown_run, subtitle
-from pages.ui.panel import Panel
-from pages.ui.parts import File
+from pages.server import cached
+from pages.show.parts import File
 
 TITLE = N_("Encoder and decoder: a translator")
 

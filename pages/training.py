@@ -1,6 +1,6 @@
 """A small Transformer learns while one watches: its task, its curves, its attention."""
 
-import pages.ui.entrance  # noqa: F401
+import pages.page.entrance  # noqa: F401
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -9,6 +9,9 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from blocks.training.training_run import TrainingRun
+from pages.page import panel
+from pages.page.frame import live_section, show_page, with_settings
+from pages.page.panel import Panel
 from pages.panels.training import shared
 from pages.panels.training.heads import how_heads_come_to_be
 from pages.panels.training.links import how_links_come_to_be
@@ -16,14 +19,13 @@ from pages.panels.training.model import what_it_became
 from pages.panels.training.setup import how_it_is_learned, start_row, what_is_learned
 from pages.panels.training.staircase import what_each_step_brings
 from pages.panels.training.watch import curves_panel, samples_panel, state
-from pages.ui import link, panel, present, starts
-from pages.ui.choices import chooses
-from pages.ui.everything import is_all
-from pages.ui.frame import live_section, show_page, with_settings
-from pages.ui.language import _
-from pages.ui.mixers import no_attention
-from pages.ui.panel import Panel
-from pages.ui.runs import find, runs
+from pages.server import starts
+from pages.server.runs import find, runs
+from pages.show.choices import chooses
+from pages.show.everything import is_all
+from pages.show.mixers import no_attention
+from pages.stage import link, present
+from pages.words.language import _
 
 TITLE = N_("Train one yourself")
 EVERY = 3.0  # seconds

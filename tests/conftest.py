@@ -9,6 +9,7 @@ from itertools import groupby
 import pytest
 import torch
 from hypothesis import settings
+from sessions import leave
 from streamlit.testing.v1 import local_script_runner
 from xdist.scheduler import LoadGroupScheduling, Scheduling
 
@@ -25,7 +26,7 @@ os.environ.setdefault("BLOCKSCOPE_HOME", "none")  # and whichever real model is 
 settings.register_profile("shared", deadline=None, derandomize=True, database=None)
 settings.load_profile("shared")
 
-# Modules of `pages.ui` are called without a running app, which is no news here.
+# Modules of the rooms of `pages` are called without a running app, which is no news here.
 for state in ("scriptrunner_utils.script_run_context", "state.session_state_proxy"):
     logging.getLogger(f"streamlit.runtime.{state}").disabled = True
 
@@ -100,3 +101,11 @@ def few_threads() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(devices, "available_cpus", lambda: n_threads)
         yield
+
+
+@pytest.fixture
+def session() -> Iterator[None]:
+    """A session of its own, for tests that open no page."""
+    leave()
+    yield
+    leave()

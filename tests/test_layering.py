@@ -42,6 +42,23 @@ BLOCKS_ROOMS = [
     "export",
     "lessons",
 ]
+# What all pages share, in the same order: a panel stands above all but the page around it.
+PAGES_ROOMS = ["words", "server", "state", "stage", "show", "lessons", "page"]
+SHARED = tuple(f"pages.{name}" for name in PAGES_ROOMS)
+# Imports against that order: only fewer.
+STILL_UPWARD = {
+    ("pages.server.pasted", "pages.state.readers"),
+    ("pages.stage.beside", "pages.show.inputs"),
+    ("pages.stage.phone", "pages.show.fold"),
+    ("pages.state.interventions", "pages.stage.link"),
+    ("pages.state.kept", "pages.stage.link"),
+    ("pages.state.labelled", "pages.stage.link"),
+    ("pages.state.sinks", "pages.stage.link"),
+    ("pages.state.tokens", "pages.stage.link"),
+    ("pages.state.weights", "pages.stage.link"),
+}
+# In `pages/state` values are handed over: no session is asked, nothing is drawn. Only fewer.
+STILL_DRAWING = {"pages.state.fields", "pages.state.sinks"}
 ROOMS = (
     *(
         Room(
@@ -51,9 +68,12 @@ ROOMS = (
         for i, name in enumerate(BLOCKS_ROOMS)
     ),
     Room("blocks/**/*.py", never=("streamlit", "plotly", "pages", "app")),
-    Room("pages/figures/**/*.py", never=("streamlit", "torch", "pages.ui", "pages.panels")),
-    Room("pages/ui/**/*.py", never=("plotly", "pages.panels"), for_types_only=("torch",)),
-    Room("pages/panels/**/*_picture.py", never=("streamlit", "torch", "pages.ui")),
+    Room("pages/figures/**/*.py", never=("streamlit", "torch", "pages.panels", *SHARED)),
+    *(
+        Room(f"pages/{name}/**/*.py", never=("plotly", "pages.panels"), for_types_only=("torch",))
+        for name in PAGES_ROOMS
+    ),
+    Room("pages/panels/**/*_picture.py", never=("streamlit", "torch", *SHARED)),
     Room("pages/panels/**/*.py", never=("plotly",), for_types_only=("torch",)),
     Room("pages/*.py", never=("torch", "plotly")),
     Room("app.py", never=("torch", "plotly")),
@@ -100,6 +120,29 @@ def test_a_room_imports_only_what_it_knows(room: Room):
     assert files and not any(found.values()), found
 
 
+def room_of(module: str) -> int:
+    """Where the room of a module stands in the order; -1 where it is none of pages."""
+    folder, _dot, name = f"{module}.".partition(".")
+    room = name.partition(".")[0]
+    return PAGES_ROOMS.index(room) if folder == "pages" and room in PAGES_ROOMS else -1
+
+
+def test_a_room_of_pages_imports_those_before_it():
+    of_rooms = modules(*(f"pages/{name}" for name in PAGES_ROOMS))
+    found = {
+        name: {*imported(tree_of(path), "", at_runtime=False)} for name, path in of_rooms.items()
+    }
+    upward = {
+        (name, other)
+        for name, names in found.items()
+        for other in names & of_rooms.keys()
+        if room_of(other) > room_of(name)
+    }
+    assert upward == STILL_UPWARD
+    in_state = {name for name in of_rooms if name.startswith("pages.state.")}
+    assert {name for name in in_state if "streamlit" in found[name]} == STILL_DRAWING
+
+
 def test_every_room_of_blocks_has_its_place_in_the_order():
     rooms = {path.parent.name for path in ROOT.glob("blocks/*/__init__.py")}
     assert rooms == set(BLOCKS_ROOMS)
@@ -113,7 +156,7 @@ def test_what_a_room_exports_hides_none_of_its_modules(room: str):
 
 
 MODEL, OBSERVE = ROOMS[:2]
-BLOCKS, FIGURES, UI, PICTURES, PANELS, PAGES, APP = ROOMS[len(BLOCKS_ROOMS) :]
+BLOCKS, FIGURES, WORDS, *_OTHERS, PICTURES, PANELS, PAGES, APP = ROOMS[len(BLOCKS_ROOMS) :]
 
 
 @pytest.mark.parametrize(
@@ -121,18 +164,18 @@ BLOCKS, FIGURES, UI, PICTURES, PANELS, PAGES, APP = ROOMS[len(BLOCKS_ROOMS) :]
     [
         (BLOCKS, "import streamlit as st"),
         (BLOCKS, "def show():\n    from plotly import graph_objects"),
-        (BLOCKS, "try:\n    import numpy, pages.ui\nexcept ImportError:\n    pass"),
+        (BLOCKS, "try:\n    import numpy, pages.words\nexcept ImportError:\n    pass"),
         (BLOCKS, "if TYPE_CHECKING:\n    import plotly"),
         (MODEL, "from blocks import observe"),
         (MODEL, "from ..cost.parameters import count_parameters"),
         (OBSERVE, "from blocks.cost import memory"),
         (FIGURES, "import torch.nn"),
-        (FIGURES, "from pages import ui"),
-        (FIGURES, "from ..ui import frame"),
-        (FIGURES, "from .. import ui"),
-        (UI, "import torch"),
-        (UI, "if TYPE_CHECKING:\n    pass\nelse:\n    import torch"),
-        (UI, "if TYPE_CHECKING:\n    import plotly.express"),
+        (FIGURES, "from pages import stage"),
+        (FIGURES, "from ..page import frame"),
+        (FIGURES, "from .. import show"),
+        (WORDS, "import torch"),
+        (WORDS, "if TYPE_CHECKING:\n    pass\nelse:\n    import torch"),
+        (WORDS, "if TYPE_CHECKING:\n    import plotly.express"),
         (PICTURES, "import streamlit"),
         (PANELS, "import torch"),
         (PANELS, "import plotly.graph_objects"),
@@ -156,11 +199,11 @@ def test_a_planted_violation_is_caught(room: Room, source: str):
             "import plotly.graph_objects as go\nfrom pages.figures import theme\nimport pages",
         ),
         (FIGURES, "from . import matrix\nfrom .theme import QUERY"),
-        (UI, "import streamlit\nif TYPE_CHECKING:\n    import torch"),
-        (UI, "import typing\nif typing.TYPE_CHECKING:\n    from torch import Tensor"),
+        (WORDS, "import streamlit\nif TYPE_CHECKING:\n    import torch"),
+        (WORDS, "import typing\nif typing.TYPE_CHECKING:\n    from torch import Tensor"),
         (
             PAGES,
-            "import streamlit as st\nfrom pages.figures import matrix\nfrom pages.ui import frame",
+            "import streamlit\nfrom pages.figures import matrix\nfrom pages.page import frame",
         ),
     ],
 )
@@ -191,12 +234,14 @@ def test_no_module_imports_itself_through_others(imports: dict[str, set[str]]):
     sorter.prepare()
 
 
-# Pictures and their sizes that pages/ui alone shows: it never draws, nor knows Plotly.
-DRAWN_FOR_UI = {f"pages.figures.{name}" for name in ("class_guesses", "drawn_chart", "guess")}
+# Pictures and their sizes that what all pages share alone shows: it never draws, nor knows Plotly.
+DRAWN_FOR_ALL = {f"pages.figures.{name}" for name in ("class_guesses", "drawn_chart", "guess")}
 
 
 def home_of(user: str) -> str:
-    """The folder of a module; of a page that of its panels."""
+    """The folder of a module; of a page that of its panels; of what all pages share their rooms."""
+    if room_of(user) >= 0:
+        return "rooms"
     folder, _dot, name = user.rpartition(".")
     return f"pages.panels.{name}" if folder == "pages" else folder or user
 
@@ -204,11 +249,11 @@ def home_of(user: str) -> str:
 def test_what_one_page_alone_uses_lies_beside_it(imports: dict[str, set[str]]):
     homes = {
         name: {home_of(user) for user, found in imports.items() if name in found}
-        for name in modules("pages/ui", "pages/figures")
+        for name in modules("pages/figures", *(f"pages/{name}" for name in PAGES_ROOMS))
         if not name.endswith("__main__")
     }
-    astray = {n for n, h in homes.items() if len(h) < 2 and not n.startswith(tuple(h))}
-    assert astray == DRAWN_FOR_UI
+    astray = {n for n, h in homes.items() if len(h) < 2 and not home_of(n).startswith(tuple(h))}
+    assert astray == DRAWN_FOR_ALL
 
 
 def test_blocks_load_neither_streamlit_nor_plotly():

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.xdist_group("sources")
 ASKED = ("session_state", "query_params", "theme")
 SHOWING = ("show", "drawn", "say", "Say", "Note", "Text", "Shown", "Table", "Html")
 DRAWN_BY_NAME = ("facts", "alt")
-LANGUAGE = "pages.ui.language"  # what is kept of words is kept by language: test_words_on_screen
+LANGUAGE = "pages.words.language"  # what is kept of words is kept by language: test_words_on_screen
 # Those that still ask; none is to be added.
 STILL_ASKING = {
     "pages.panels.training.watch.draw_curves",
@@ -106,8 +106,8 @@ LINK = "def value(name): return st.session_state[name]"
 )
 def test_what_asks_is_found(source: str):
     trees = {
-        "pages/panels/x.py": ast.parse("from pages.ui import link\n" + source),
-        "pages/ui/link.py": ast.parse(LINK),
+        "pages/panels/x.py": ast.parse("from pages.stage import link\n" + source),
+        "pages/stage/link.py": ast.parse(LINK),
     }
     assert len(pulling(trees)) == 1
 
@@ -115,7 +115,7 @@ def test_what_asks_is_found(source: str):
 def test_who_asks_for_what_is_shown_may_do_so():
     source = "def panel(run): show(draw, run, link.value('head'))\ndef draw(run, head): return head"
     trees = {
-        "pages/panels/x.py": ast.parse("from pages.ui import link\n" + source),
-        "pages/ui/link.py": ast.parse(LINK),
+        "pages/panels/x.py": ast.parse("from pages.stage import link\n" + source),
+        "pages/stage/link.py": ast.parse(LINK),
     }
     assert pulling(trees) == set()

@@ -43,12 +43,12 @@ NO_WORDS = re.compile(
 )
 # A text that is read, what a file calls its task and score, and what a command says.
 NO_SCREEN = (
-    "pages/ui/lessons/__main__.py: ",
-    "pages/ui/lessons/check.py: ",
-    "pages/ui/fields.py: the small robot",
+    "pages/lessons/__main__.py: ",
+    "pages/lessons/check.py: ",
+    "pages/state/fields.py: the small robot",
     "pages/panels/normalization/layers.py: sorting",
-    "pages/ui/terms.py: masked words of stories",
-    "pages/ui/terms.py: words found",
+    "pages/words/terms.py: masked words of stories",
+    "pages/words/terms.py: words found",
 )
 
 
@@ -147,7 +147,7 @@ def calls_what_it_is_given(function: ast.FunctionDef) -> bool:
 
 def speaking(trees: dict[str, ast.Module]) -> set[Function]:
     """The functions that say something in the reader's language, or use one that does."""
-    return reaching(uses(trees), {("pages.ui.language", name) for name in SPEAKING})
+    return reaching(uses(trees), {("pages.words.language", name) for name in SPEAKING})
 
 
 def kept_without_language(trees: dict[str, ast.Module]) -> list[Function]:
@@ -230,7 +230,7 @@ def given_another(trees: dict[str, ast.Module]) -> list[str]:
     return [
         f"{module}.{caller}: {ast.unparse(call)}"
         for (module, caller), function in known.items()
-        if module != "pages.ui.language"  # which is asked for any
+        if module != "pages.words.language"  # which is asked for any
         for call in ast.walk(function)
         if isinstance(call, ast.Call)
         if (called := known.get(resolved(call.func, module, names[module]))) and is_kept(called)
@@ -283,7 +283,7 @@ def test_what_is_given_the_readers_is_not(source: str):
     ],
 )
 def test_words_kept_for_all_languages_are_found(source: str):
-    head = "from pages.ui.language import _\nfrom pages.ui import terms\n"
-    terms = "from pages.ui.language import _\ndef stage(name): return _(name)"
-    trees = {"pages/ui/x.py": ast.parse(head + source), "pages/ui/terms.py": ast.parse(terms)}
+    head = "from pages.words.language import _\nfrom pages.words import terms\n"
+    terms = "from pages.words.language import _\ndef stage(name): return _(name)"
+    trees = {"pages/show/x.py": ast.parse(head + source), "pages/words/terms.py": ast.parse(terms)}
     assert len(kept_without_language(trees)) == 1

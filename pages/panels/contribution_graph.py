@@ -12,14 +12,16 @@ from blocks.inspection.contribution_graph import ContributionGraph, GraphFacts
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one, read_apart
+from pages.page.declared import Panel
 from pages.panels.contribution_graph_picture import graph
-from pages.ui import cached, labelled, link
-from pages.ui.controls import slider
-from pages.ui.declared import Panel
-from pages.ui.language import _, literal, ngettext, sentences
-from pages.ui.numbers import percent
-from pages.ui.parts import Beside, Controls, File, Matrix, Note, Say, Table
-from pages.ui.views import pin_token
+from pages.server import cached
+from pages.show.controls import slider
+from pages.show.parts import Beside, Controls, File, Matrix, Note, Say, Table
+from pages.show.views import pin_token
+from pages.stage import link
+from pages.state import labelled
+from pages.words.language import _, literal, ngettext, sentences
+from pages.words.numbers import percent
 
 MOST_ROWS = 8
 LEAST_SAID = 0.005

@@ -5,10 +5,9 @@ from typing import NamedTuple
 import streamlit as st
 
 from blocks.model.faults import N_
-from pages.ui import link
-from pages.ui.fold import fold
-from pages.ui.language import _
-from pages.ui.lessons import progress
+from pages.show.fold import fold
+from pages.stage import link, progress
+from pages.words.language import _
 
 Shown = tuple[str, str, str]  # the title of a panel, its page, its name
 

@@ -10,8 +10,8 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from blocks.weights.known import ALICE, BROTHER, FRANCE, GERMANY, MARY, MODELS
-from pages.ui import brought
-from pages.ui.language import _, current_language
+from pages.server import brought
+from pages.words.language import _, current_language
 
 MODEL = MODELS[0]
 GPT, ATTENTION = "pages/gpt.py", "pages/attention.py"

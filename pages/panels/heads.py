@@ -14,12 +14,12 @@ from pages.figures import heads, pattern
 from pages.figures.counting import from_one, told_apart
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
-from pages.ui import cached, labelled, layers, link, probed, sinks, terms
-from pages.ui.brought import whose_weights
-from pages.ui.choices import Choices
-from pages.ui.declared import Panel
-from pages.ui.language import _, bracketed, fill, listing, sentences
-from pages.ui.parts import (
+from pages.page.declared import Panel
+from pages.server import cached, probed
+from pages.server.brought import whose_weights
+from pages.show import layers
+from pages.show.choices import Choices
+from pages.show.parts import (
     Beside,
     Controls,
     File,
@@ -32,8 +32,12 @@ from pages.ui.parts import (
     Text,
     the_values,
 )
-from pages.ui.views import head_choice, pin_token
-from pages.ui.ways import take
+from pages.show.views import head_choice, pin_token
+from pages.show.ways import take
+from pages.stage import link
+from pages.state import labelled, sinks
+from pages.words import terms
+from pages.words.language import _, bracketed, fill, listing, sentences
 
 WIDE = 920  # pixels of a page on a desk
 

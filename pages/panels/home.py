@@ -13,6 +13,8 @@ from blocks.text.next_word import MOST_TOKENS, next_word
 from blocks.text.sampling import SamplingConfig
 from pages.figures.counting import read_apart
 from pages.figures.theme import SPACE
+from pages.page.declared import overflowed
+from pages.page.frame import link_to_part, must_fit, ran
 from pages.panels import contribution_graph as graph
 from pages.panels import contribution_graph_picture
 from pages.panels.gpt import growing, next_token_picture
@@ -21,16 +23,17 @@ from pages.panels.gpt.writing import AN_ANSWER
 from pages.panels.home_answer import ROOM, what_it_hangs_on
 from pages.panels.home_words import in_three_sentences
 from pages.panels.legible import note_what_is_not_read
-from pages.ui import cached, glossary, labelled, link, present, tokens
-from pages.ui.chart import show
-from pages.ui.declared import overflowed
-from pages.ui.explain import explained_at, note
-from pages.ui.fields import CHAT
-from pages.ui.frame import link_to_part, must_fit, ran
-from pages.ui.inputs import current_run, length_note, written
-from pages.ui.language import _, explanation, literal, sentences
-from pages.ui.mixers import attend, no_attention
-from pages.ui.views import pin_token
+from pages.server import cached
+from pages.show.chart import show
+from pages.show.explain import explained_at, note
+from pages.show.inputs import current_run, length_note, written
+from pages.show.mixers import attend, no_attention
+from pages.show.views import pin_token
+from pages.stage import link, present
+from pages.state import labelled, tokens
+from pages.state.fields import CHAT
+from pages.words import glossary
+from pages.words.language import _, explanation, literal, sentences
 
 MOST_LIKELY = SamplingConfig(temperature=0)
 

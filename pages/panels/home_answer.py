@@ -9,13 +9,14 @@ from pages.figures.counting import read_apart
 from pages.panels.gpt import leave_one_out as panel
 from pages.panels.gpt import leave_one_out_picture
 from pages.panels.gpt.leave_one_out_picture import Answer
-from pages.ui import present, sinks, tokens
-from pages.ui.chart import show
-from pages.ui.explain import note
-from pages.ui.language import _, literal, sentences
-from pages.ui.numbers import percent
-from pages.ui.steps import in_steps
-from pages.ui.views import pin_token
+from pages.show.chart import show
+from pages.show.explain import note
+from pages.show.steps import in_steps
+from pages.show.views import pin_token
+from pages.stage import present
+from pages.state import sinks, tokens
+from pages.words.language import _, literal, sentences
+from pages.words.numbers import percent
 
 ROOM = 270  # pixels of a picture before a class, where two stand one below the other
 

@@ -5,8 +5,8 @@ import streamlit as st
 from blocks.inspection.next_token import NextFacts
 from blocks.observe.run import Run
 from pages.figures.counting import read_apart
-from pages.ui.language import _, literal, ngettext, sentences
-from pages.ui.numbers import percent
+from pages.words.language import _, literal, ngettext, sentences
+from pages.words.numbers import percent
 
 
 def in_three_sentences(run: Run, facts: NextFacts) -> None:

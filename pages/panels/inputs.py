@@ -8,10 +8,11 @@ import streamlit as st
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
 from pages.panels import inputs_picture
-from pages.ui import cached, mixers, present, words
-from pages.ui.chart import show
-from pages.ui.fold import fold
-from pages.ui.inputs import (
+from pages.server import cached
+from pages.show import mixers, words
+from pages.show.chart import show
+from pages.show.fold import fold
+from pages.show.inputs import (
     hide_control,
     input_controls,
     mask_controls,
@@ -19,8 +20,8 @@ from pages.ui.inputs import (
     token_choice,
     vector_controls,
 )
-from pages.ui.language import _
-from pages.ui.lessons import progress
+from pages.stage import present, progress
+from pages.words.language import _
 
 CELLS = 128
 

@@ -12,20 +12,21 @@ from blocks.observe.interventions import Intervention, heads_of
 from blocks.observe.run import Run
 from blocks.observe.sweep import batches
 from pages.figures.theme import Picture, token_label
+from pages.page.frame import section
+from pages.page.panel import Panel
 from pages.panels import interventions_picture
-from pages.ui import inputs, labelled, link, phone
-from pages.ui.chart import columns, show
-from pages.ui.controls import switch
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.interventions import controls, measured, words
-from pages.ui.language import _
-from pages.ui.lessons import progress
-from pages.ui.panel import Panel
-from pages.ui.passes import says_each_part
-from pages.ui.said import tell
-from pages.ui.steps import in_steps
-from pages.ui.views import pin_token
+from pages.server.passes import says_each_part
+from pages.show import inputs
+from pages.show.chart import columns, show
+from pages.show.controls import switch
+from pages.show.explain import explained, note
+from pages.show.interventions import controls, measured, words
+from pages.show.said import tell
+from pages.show.steps import in_steps
+from pages.show.views import pin_token
+from pages.stage import link, phone, progress
+from pages.state import labelled
+from pages.words.language import _
 
 Found = tuple[float, ...]
 

@@ -9,10 +9,12 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from blocks.text.legibility import Legibility, legibility
 from blocks.weights.known import MODELS, language_of
-from pages.ui import address, brought, link, opening, starts, tokens, weights
-from pages.ui.inputs import sample_buttons
-from pages.ui.language import _, enumeration, sentences
-from pages.ui.lessons import progress
+from pages.page import opening
+from pages.server import address, brought, starts
+from pages.show.inputs import sample_buttons
+from pages.stage import link, progress
+from pages.state import tokens, weights
+from pages.words.language import _, enumeration, sentences
 
 
 def note_what_is_not_read(run: Run) -> None:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.page import panel
+from pages.page.frame import recorded, show_page, shown_run, subtitle
+from pages.page.panel import Panel
 from pages.panels.inputs import what_goes_in
 from pages.panels.legible import note_what_is_not_read
-from pages.ui import panel, words
-from pages.ui.frame import recorded, show_page, shown_run, subtitle
-from pages.ui.lessons import progress
-from pages.ui.panel import Panel
+from pages.show import words
+from pages.stage import progress
 
 
 def show_model_page(

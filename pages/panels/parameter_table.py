@@ -13,14 +13,16 @@ from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Look, bars
 from pages.figures.theme import plain
-from pages.ui import cached, explain, terms
-from pages.ui.chart import columns, show
-from pages.ui.declared import Panel
-from pages.ui.explain import explained
-from pages.ui.language import _
-from pages.ui.parts import File, Shown, the_values
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.page.declared import Panel
+from pages.server import cached
+from pages.show import explain
+from pages.show.chart import columns, show
+from pages.show.explain import explained
+from pages.show.parts import File, Shown, the_values
+from pages.show.said import say
+from pages.show.tables import show_table
+from pages.words import terms
+from pages.words.language import _
 
 Note = Callable[[Run], str]
 ROW = 34  # pixels of a bar

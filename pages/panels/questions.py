@@ -6,10 +6,10 @@ from typing import Any
 import streamlit as st
 
 from blocks.model.faults import N_
-from pages.ui import link
-from pages.ui.frame import PAGE_OF_PART
-from pages.ui.language import _
-from pages.ui.link_fields.compare import Kept, text_of
+from pages.page.frame import PAGE_OF_PART
+from pages.stage import link
+from pages.state.link_fields.compare import Kept, text_of
+from pages.words.language import _
 
 BLOCK, ENCODER, GPT = "pages/block.py", "pages/encoder.py", "pages/gpt.py"
 PARAMETERS, COST = "pages/parameters.py", "pages/cost.py"

@@ -5,9 +5,11 @@ import streamlit as st
 from blocks.cost.units import with_prefix
 from blocks.model.kinds import Architecture
 from blocks.weights.known import MODELS, RealModel
-from pages.ui import address, bringing, brought, link, opening
-from pages.ui.fold import fold
-from pages.ui.language import _, current_language, enumeration
+from pages.page import bringing, opening
+from pages.server import address, brought
+from pages.show.fold import fold
+from pages.stage import link
+from pages.words.language import _, current_language, enumeration
 
 PAGES = {  # of those that do not run on Home
     Architecture.ENCODER: "pages/encoder.py",

@@ -12,13 +12,15 @@ from blocks.observe.run import Input, Run
 from pages.figures.counting import from_one
 from pages.panels import she_or_he_picture
 from pages.panels.gallery import MODEL as LARGER
-from pages.ui import brought, cached, link, starts, tokens
-from pages.ui.chart import show
-from pages.ui.controls import switch
-from pages.ui.explain import note
-from pages.ui.language import _, current_language, literal, sentences
-from pages.ui.link_fields.home import LONGEST_NAME
-from pages.ui.numbers import percent
+from pages.server import brought, cached, starts
+from pages.show.chart import show
+from pages.show.controls import switch
+from pages.show.explain import note
+from pages.stage import link
+from pages.state import tokens
+from pages.state.link_fields.home import LONGEST_NAME
+from pages.words.language import _, current_language, literal, sentences
+from pages.words.numbers import percent
 
 MODEL, GPT = "stories-en-zh", "pages/gpt.py"
 

@@ -16,7 +16,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
-from pages.ui.lessons.wall import EVERY
+from pages.lessons.wall import EVERY
 from tests.bench.load import ENDED, PATIENCE, percentile
 from tests.bench.served import Served, server
 

@@ -4,7 +4,7 @@ import asyncio
 import statistics
 
 from blocks.model import devices
-from pages.ui import settings
+from pages.server import settings
 from tests.bench import load
 from tests.bench.load import WORDS, percentile
 from tests.bench.real import Watching

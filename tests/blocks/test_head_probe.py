@@ -14,7 +14,7 @@ from blocks.inspection.head_probe import (
 )
 from blocks.model.masks import causal
 from blocks.weights.model_file import trained
-from pages.ui import starts
+from pages.server import starts
 
 INDUCTION = starts.start("induction")
 

@@ -21,8 +21,8 @@ from blocks.model.masks import causal, near
 from blocks.model.models import count_built
 from blocks.model.probe import listening
 from blocks.observe.recording import Recorder, record
-from pages.ui.fields import FIELDS
-from pages.ui.sidebar import CONTROLS
+from pages.page.sidebar import CONTROLS
+from pages.state.fields import FIELDS
 
 N = 9
 IDS = torch.randint(11, (2, N), generator=torch.Generator().manual_seed(0))

@@ -43,7 +43,7 @@ def test_lessons_are_checked(started: list[list[str]], monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(SystemExit):
         launch.main(["lessons", "check", "own.en.md"])
-    assert started == [["pages.ui.lessons", "blockscope lessons", "check", "own.en.md"]]
+    assert started == [["pages.lessons", "blockscope lessons", "check", "own.en.md"]]
 
 
 def test_help_tells_both_ways(started: list[list[str]], capsys):

@@ -16,8 +16,9 @@ from blocks.cost import timing
 from blocks.efficiency import int8_passes, teaching_time
 from blocks.observe.run import Run
 from blocks.training import pace
-from pages.ui import cached, link
-from pages.ui.fields import FIELDS
+from pages.server import cached
+from pages.stage import link
+from pages.state.fields import FIELDS
 
 pytest.register_assert_rewrite("opened")
 

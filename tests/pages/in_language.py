@@ -13,7 +13,7 @@ import orjson
 from opened import CHINESE, WORD
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import language
+from pages.words import language
 
 READ = (
     *("text", "title", "name", "ticktext", "ticksuffix", "hovertext", "hovertemplate", "said"),

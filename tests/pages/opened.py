@@ -14,8 +14,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from blocks.observe.run import Run
-from pages.ui import frame
-from pages.ui.lessons.check import rerun as run
+from pages.lessons.check import rerun as run
+from pages.page import frame
 
 ROOT = Path(__file__).parent.parent.parent
 HOME, BLOCK = "app.py", "pages/block.py"

@@ -20,8 +20,8 @@ from opened import (
 
 from blocks import record
 from blocks.observe.run import Run
-from pages.ui import cached
-from pages.ui.link_fields.attention import SORTS
+from pages.server import cached
+from pages.state.link_fields.attention import SORTS
 
 ATTENTION = "pages/attention.py"
 SMALL = {"d_model": 32, "n_heads": 4, "n_layers": 2}

@@ -3,7 +3,7 @@
 import pytest
 from opened import assert_works, figure, opened, press, run, visit
 
-from pages.ui.link_fields.compare import Kept, text_of
+from pages.state.link_fields.compare import Kept, text_of
 
 pytestmark = pytest.mark.usefixtures("shallow")
 

@@ -10,7 +10,8 @@ from stand_in_hub import Hub, stand_in
 from streamlit.testing.v1 import AppTest
 
 from blocks.weights.hub import HubModel
-from pages.ui import bringing, brought
+from pages.page import bringing
+from pages.server import brought
 
 
 @pytest.fixture

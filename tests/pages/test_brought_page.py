@@ -15,7 +15,7 @@ from tokenizers import decoders, models, pre_tokenizers, processors
 
 from blocks.cost.parameters import total_parameters
 from blocks.weights.pocket import pocket
-from pages.ui import brought, starts
+from pages.server import brought, starts
 
 WORDS = ["the", "small", "robot", "saw", "red", "ball", "and", "smiled"]
 

@@ -42,4 +42,4 @@ def test_all_pages_are_opened_at_once_on_a_cold_server():
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_imports_first_what_readers_wait_for(page: str):
     _docstring, first, *_rest = ast.parse((ROOT / page).read_text()).body
-    assert ast.unparse(first) == "import pages.ui.entrance"
+    assert ast.unparse(first) == "import pages.page.entrance"

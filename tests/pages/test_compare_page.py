@@ -27,10 +27,11 @@ from opened import (
 from blocks import ModelConfig
 from pages.panels.compare import files
 from pages.panels.compare.pairs import PAIRS
-from pages.ui import link, starts
-from pages.ui.compare import kept
-from pages.ui.fields import CONFIG
-from pages.ui.link_fields.compare import MEASURES, Kept, text_of
+from pages.server import starts
+from pages.stage import link
+from pages.state import kept
+from pages.state.fields import CONFIG
+from pages.state.link_fields.compare import MEASURES, Kept, text_of
 
 PAGE = "pages/compare.py"
 

@@ -24,7 +24,7 @@ from streamlit.testing.v1 import AppTest
 from blocks import PRESETS, count_parameters
 from blocks.model.presets import PRESET_TABLE
 from blocks.observe.wiring import wiring
-from pages.ui import fields
+from pages.state import fields
 
 
 def total(at: AppTest) -> int:

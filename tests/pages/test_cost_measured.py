@@ -10,8 +10,8 @@ from blocks.cost import attention_time, device_peak, device_speed, operands, ope
 from blocks.cost.timing import Place
 from blocks.model.devices import available_devices
 from pages.panels.cost import device, roofline, sweeps
-from pages.ui import steps
-from pages.ui.steps import works
+from pages.show import steps
+from pages.show.steps import works
 
 COST = "pages/cost.py"
 

@@ -6,7 +6,7 @@ import pytest
 from opened import assert_works, control, figure, move, opened, said, visit
 
 from blocks.cost.units import bytes_text
-from pages.ui import starts
+from pages.server import starts
 
 PAGE = "pages/cost.py"
 HUGE = {

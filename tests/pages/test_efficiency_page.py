@@ -20,10 +20,10 @@ from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import ModelFile, read_model_file
 from blocks.weights.pocket import pocket_names
 from pages.panels.efficiency import distillation, frontier, keeping, retraining
-from pages.ui import runs, starts
-from pages.ui.fields import FIELDS
-from pages.ui.link_fields.compare import kept_of
-from pages.ui.readers import Field, choice
+from pages.server import runs, starts
+from pages.state.fields import FIELDS
+from pages.state.link_fields.compare import kept_of
+from pages.state.readers import Field, choice
 
 PAGE = "pages/efficiency.py"
 

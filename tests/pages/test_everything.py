@@ -7,7 +7,7 @@ import pytest
 import streamlit as st
 from opened import assert_works, opened, press
 
-from pages.ui import page_file
+from pages.show import page_file
 
 pytestmark = pytest.mark.usefixtures("shallow")
 

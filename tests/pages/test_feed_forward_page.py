@@ -5,7 +5,7 @@ import re
 import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
-from pages.ui.link_fields.compare import Kept, text_of
+from pages.state.link_fields.compare import Kept, text_of
 
 PAGE = "pages/feed_forward.py"
 RANDOM = {"input_kind": "random"}

@@ -4,7 +4,7 @@ import pytest
 import torch
 from opened import assert_works, noted_runs, opened, press, said, settings
 
-from pages.ui import cached
+from pages.server import cached
 
 STORY = {"preset": "stories-en-zh", "text": "Once upon a time", "panel": "next"}
 

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from tokenizers import decoders, models, pre_tokenizers
 
 from blocks.weights.pocket import pocket, pocket_names
-from pages.ui import everything
-from pages.ui.starts import POCKET_TITLES
+from pages.server.starts import POCKET_TITLES
+from pages.show import everything
 
 pytestmark = pytest.mark.usefixtures("shallow")
 

@@ -23,7 +23,7 @@ from test_hard_inputs import TEXTS
 from blocks.model.masks import MaskKind
 from blocks.weights.pocket import pocket
 from pages.panels.gpt import two_answers
-from pages.ui.settings import MAX_CHARACTERS, MAX_NEW_TOKENS
+from pages.server.settings import MAX_CHARACTERS, MAX_NEW_TOKENS
 
 GPT = "pages/gpt.py"
 SMALL = {"preset": "gpt2-small", "n_layers": 2, "d_model": 64, "n_heads": 4, "vocab_size": 1100}

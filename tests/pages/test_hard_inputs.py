@@ -25,7 +25,7 @@ from opened import (
 
 from blocks.model.attention import Attention
 from blocks.text.words import words
-from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS, TYPED_CHARACTERS
+from pages.server.settings import MAX_CHARACTERS, MAX_TOKENS, TYPED_CHARACTERS
 
 MARKUP = "<script>alert(1)</script> **x** $y$ [a](javascript:x) :material/home: `b` <b>c</b>"
 TEXTS = {

@@ -14,7 +14,7 @@ import pytest
 from hard_links import GARBAGE, Link, beside, legal
 from opened import PAGES, assert_works, opened, run, said, settings
 
-from pages.ui import steps
+from pages.show import steps
 
 pytestmark = pytest.mark.usefixtures("shallow")
 

@@ -11,9 +11,10 @@ from test_hard_inputs import TEXTS
 from test_sidebar import panels_of
 
 from blocks.weights.known import CLASS, FRANCE, MODELS
+from pages.page import opening
 from pages.panels.gpt import growing
-from pages.ui import address, brought, cached, opening
-from pages.ui.language import LANGUAGES
+from pages.server import address, brought, cached
+from pages.words.language import LANGUAGES
 
 LINE = "text_live"
 

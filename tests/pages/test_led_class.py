@@ -4,8 +4,8 @@ import pytest
 from opened import assert_works, figure, opened, press, run, said, visit
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import machine
-from pages.ui.lessons import joining
+from pages.lessons import joining
+from pages.server import machine
 
 ATTENTION, LESSON = "pages/attention.py", "scaling"
 

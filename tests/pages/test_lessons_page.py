@@ -11,10 +11,10 @@ from streamlit.testing.v1.element_tree import Block, Radio
 
 from blocks.lessons import shelf
 from blocks.model.presets import PRESETS
-from pages.ui import machine
-from pages.ui.language import LANGUAGES
-from pages.ui.lessons import progress
-from pages.ui.lessons.check import checked
+from pages.lessons.check import checked
+from pages.server import machine
+from pages.stage import progress
+from pages.words.language import LANGUAGES
 
 ATTENTION, LESSON = "pages/attention.py", "scaling"
 FILES = sorted(shelf.OURS.glob("*.md"))

@@ -4,7 +4,7 @@ import pytest
 from opened import control, opened
 
 from blocks import ModelConfig
-from pages.ui import frame
+from pages.page import frame
 
 
 @pytest.fixture

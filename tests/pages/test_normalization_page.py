@@ -16,7 +16,7 @@ from blocks.training.racer import Race
 from blocks.work.queue import Lane, Place, Queue
 from blocks.work.works import Works
 from pages.panels.normalization import race
-from pages.ui import steps
+from pages.show import steps
 
 PAGE = "pages/normalization.py"
 SMALL = {"d_model": 32, "n_heads": 4, "depth": 2, "n_depth_seeds": 1}

@@ -7,8 +7,8 @@ from opened import BLOCK, assert_works, control, figure, move, opened, said, set
 from streamlit.testing.v1 import AppTest
 
 from blocks import ModelConfig, build
-from pages.ui import starts
-from pages.ui.link_fields.compare import Kept, text_of
+from pages.server import starts
+from pages.state.link_fields.compare import Kept, text_of
 
 STORIES = starts.start("stories-en-zh").config
 WIDER = STORIES.replace(d_model=192)

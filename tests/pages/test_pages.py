@@ -28,8 +28,9 @@ from blocks.model.kinds import (
 from blocks.model.masks import MaskKind
 from blocks.observe.run import PaddingSide
 from blocks.weights.pocket import pocket_names
-from pages.ui import starts, steps
-from pages.ui.language import LANGUAGES
+from pages.server import starts
+from pages.show import steps
+from pages.words.language import LANGUAGES
 
 pytestmark = pytest.mark.usefixtures("shallow")
 

@@ -14,9 +14,9 @@ from blocks.cost.parameters import total_parameters
 from blocks.cost.variations import variations
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.weights.pocket import pocket
-from pages.ui import pasted, starts
-from pages.ui.fields import known_preset
-from pages.ui.readers import UnreadableError
+from pages.server import pasted, starts
+from pages.state.fields import known_preset
+from pages.state.readers import UnreadableError
 
 PAGE = "pages/parameters.py"
 TABLE = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings
 
-from pages.ui import steps
+from pages.show import steps
 
 POSITIONS = "pages/positions.py"
 KINDS = ("none", "sinusoidal", "learned", "rope", "alibi")

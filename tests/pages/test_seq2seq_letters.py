@@ -4,7 +4,7 @@ from opened import assert_works, control, opened, said
 from test_training_page import run_of
 from test_training_pairs_page import finished, no_thread_stays  # noqa: F401
 
-from pages.ui import starts
+from pages.server import starts
 
 
 def test_start_and_end_are_called_what_the_vocabulary_calls_them():

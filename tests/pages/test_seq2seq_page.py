@@ -7,8 +7,8 @@ from opened import assert_works, control, figure, move, opened, press, said, set
 
 from blocks.corpora.translation import held_out_pairs, tokenizer
 from pages.panels.seq2seq.inputs import seen
-from pages.ui import starts
-from pages.ui.settings import MAX_TOKENS
+from pages.server import starts
+from pages.server.settings import MAX_TOKENS
 
 PAGE = "pages/seq2seq.py"
 SMALL = {"preset": "course", "d_model": 32, "n_heads": 4, "text": "one two three"}

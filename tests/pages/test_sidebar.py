@@ -8,10 +8,12 @@ from streamlit.testing.v1 import AppTest
 
 from blocks import ModelConfig
 from blocks.model.kinds import Architecture
-from pages.ui import everything, frame, sidebar, starts
-from pages.ui.fields import FIELDS
-from pages.ui.panel import Panel
-from pages.ui.sidebar import CONTROLS, Shown, drawable
+from pages.page import frame, sidebar
+from pages.page.panel import Panel
+from pages.page.sidebar import CONTROLS, Shown, drawable
+from pages.server import starts
+from pages.show import everything
+from pages.state.fields import FIELDS
 
 ALWAYS = {"preset", "weights"}
 

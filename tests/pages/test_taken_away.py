@@ -25,7 +25,7 @@ from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.observe.run import Run
 from pages.panels.gpt import logit_lens
-from pages.ui import chart
+from pages.show import chart
 
 SIZES = {"d_model": 32, "n_heads": 4, "n_layers": 2, "text": "one two three", "seed": 5}
 # Those of a training, of a sweep and of the roofline come once something was measured.

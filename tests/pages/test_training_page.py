@@ -24,8 +24,9 @@ from blocks.training.recipe import RECIPES
 from blocks.training.runs import Runs
 from blocks.training.training_run import RunState, Status, TrainingRun
 from pages.panels.training import heads, setup
-from pages.ui import layers, runs
-from pages.ui.language import LANGUAGES
+from pages.server import runs
+from pages.show import layers
+from pages.words.language import LANGUAGES
 
 PAGE = "pages/training.py"
 

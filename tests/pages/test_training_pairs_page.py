@@ -9,8 +9,8 @@ from test_training_page import keys, run_of, wait_for
 
 from blocks.model.kinds import Architecture
 from blocks.training.training_run import RunState
-from pages.ui import runs
-from pages.ui.language import LANGUAGES
+from pages.server import runs
+from pages.words.language import LANGUAGES
 
 PAGE = "pages/training.py"
 TINY = {"preset": "fast", "n_layers": 1, "n_decoder_layers": 1, "d_model": 16, "n_heads": 2}

@@ -20,8 +20,8 @@ from test_beside import A
 from walked import assert_short, panels
 
 from blocks.weights.pocket import pocket_names
-from pages.ui.chart import INK
-from pages.ui.language import LANGUAGES
+from pages.show.chart import INK
+from pages.words.language import LANGUAGES
 
 pytestmark = pytest.mark.usefixtures("shallow")
 

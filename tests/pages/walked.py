@@ -6,7 +6,7 @@ from opened import open_title, press
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
-from pages.ui.explain import AT_A_GLANCE, n_words
+from pages.show.explain import AT_A_GLANCE, n_words
 
 MOST_WORDS = 150
 SAYING = ("title", "subheader", "markdown", "caption", "info")

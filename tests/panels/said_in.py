@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.ui import language
+from pages.words import language
 
 
 def in_both(monkeypatch: pytest.MonkeyPatch, says, *facts) -> dict[str, str]:

@@ -10,7 +10,7 @@ from blocks.observe.run import Input, Run
 from blocks.text.speculation import Pass, speculate
 from blocks.weights.pocket import pocket
 from pages.panels.forward_pass import ghosts
-from pages.ui import cached
+from pages.server import cached
 
 NAME, N_TOKENS = "stories-mtp", 12
 

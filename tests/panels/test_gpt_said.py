@@ -35,7 +35,7 @@ from pages.panels.gpt import (
     writing,
 )
 from pages.panels.gpt.leave_one_out_picture import Answer
-from pages.ui import chips
+from pages.words import chips
 
 SIZES = {"architecture": "gpt", "n_layers": 2, "d_model": 8, "n_heads": 4, "vocab_size": 64}
 CONFIG = ModelConfig.from_flat({**SIZES, "n_kv_heads": 2, "max_seq_len": 8})

@@ -7,7 +7,7 @@ from blocks import ModelConfig
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from pages.panels import heads
-from pages.ui.labelled import WINDOW
+from pages.state.labelled import WINDOW
 
 N = 256
 CONFIG = ModelConfig.from_flat({"d_model": 8, "n_heads": 2})

@@ -4,8 +4,8 @@ import pytest
 
 from blocks.text.legibility import Legibility
 from blocks.weights.known import CLASS, FRANCE, language_of
+from pages.page import opening
 from pages.panels.legible import says_legibility, says_who_reads
-from pages.ui import opening
 
 
 def test_the_language_of_a_text_is_that_of_its_letters():

@@ -14,7 +14,7 @@ from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from pages.figures.described import described
 from pages.panels.feed_forward import massive, massive_picture
-from pages.ui import sinks, tokens
+from pages.state import sinks, tokens
 
 CONFIG = ModelConfig.from_flat({"d_model": 8, "n_heads": 2, "n_layers": 3})
 RUN = Run(config=CONFIG, input=Input(tokens=("an", "owl", "an")), mask=MaskConfig(), weights="x")

@@ -9,9 +9,11 @@ from streamlit.testing.v1 import AppTest
 from blocks import PRESETS
 from blocks.cost import total_parameters
 from blocks.weights.known import MODELS
+from pages.page import opening
 from pages.panels import real_models
 from pages.panels.gallery import CLAIMS, Claim, says_claim
-from pages.ui import brought, link, opening
+from pages.server import brought
+from pages.stage import link
 
 BY_NAME = {"SmolLM2 135M Instruct": "smollm2-135m", "GPT-2 small": "gpt2-small"}
 BY_NAME |= {"Qwen3 0.6B": "qwen3-0.6b"}

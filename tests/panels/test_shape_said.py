@@ -9,7 +9,7 @@ from blocks.cost.budget_shape import Budget, BudgetKind, Wish, by_attention, by_
 from blocks.cost.loss_front import loss_front
 from blocks.model.presets import PRESETS
 from pages.panels.cost import shape, shape_said
-from pages.ui.fields import CONFIG, FIELDS
+from pages.state.fields import CONFIG, FIELDS
 
 ONE, WISH = Budget(BudgetKind.FLOPS, 1e19, "h100-sxm"), Wish(n=1024)
 FOUND = shape_for(ONE, WISH)

@@ -15,12 +15,16 @@ from pages.figures.theme import Picture
 from pages.panels.attention import shared
 from pages.panels.attention.contribution import sink_facts
 from pages.panels.heads import draw_all_heads, open_tile, tiles_note
-from pages.ui import labelled, layers, link, probed, sinks, terms
-from pages.ui.controls import pick
-from pages.ui.language import _, enumeration, fill, sentences
-from pages.ui.link_fields.attention import SORTS
-from pages.ui.parts import Beside, Controls, File, Item, Matrix, Note, Say, Table, the_values
-from pages.ui.phone import is_phone
+from pages.server import probed
+from pages.show import layers
+from pages.show.controls import pick
+from pages.show.parts import Beside, Controls, File, Item, Matrix, Note, Say, Table, the_values
+from pages.stage import link
+from pages.stage.phone import is_phone
+from pages.state import labelled, sinks
+from pages.state.link_fields.attention import SORTS
+from pages.words import terms
+from pages.words.language import _, enumeration, fill, sentences
 
 MOST_HEADS = 32
 PREVIOUS = "previous_token"

@@ -8,8 +8,8 @@ from blocks.model.kinds import PositionKind
 from pages.figures.counting import from_one
 from pages.panels.attention import shared
 from pages.panels.attention.matrices import STEP_TITLES, number_of
-from pages.ui import terms
-from pages.ui.language import _, sentences
+from pages.words import terms
+from pages.words.language import _, sentences
 
 MOST_HEADS = 8  # whose shares are written out
 MOST_RESULTS = 5  # of earlier steps, beside a step that is presented

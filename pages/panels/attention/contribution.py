@@ -17,13 +17,14 @@ from pages.figures.table_rows import each_row
 from pages.figures.theme import faint, token_label
 from pages.panels.attention import shared
 from pages.panels.attention.sinks_picture import sinks as sinks_map
-from pages.ui import link, sinks
-from pages.ui.controls import choose
-from pages.ui.language import _, fill, listing, sentences
-from pages.ui.link_fields.attention import COUNTED
-from pages.ui.numbers import percent
-from pages.ui.parts import Beside, Controls, File, Matrix, Note, Say, Shown, Steps
-from pages.ui.views import pin_token
+from pages.show.controls import choose
+from pages.show.parts import Beside, Controls, File, Matrix, Note, Say, Shown, Steps
+from pages.show.views import pin_token
+from pages.stage import link
+from pages.state import sinks
+from pages.state.link_fields.attention import COUNTED
+from pages.words.language import _, fill, listing, sentences
+from pages.words.numbers import percent
 
 COUNTED_LABELS = {"one_head": N_("this head"), "all_heads": N_("all heads of the layer")}
 MOST_KEYS, ROW_HEIGHT = 32, 22

@@ -15,10 +15,12 @@ from pages.figures.numbers import readable
 from pages.figures.theme import token_label
 from pages.panels.attention import shared
 from pages.panels.attention.arithmetic import MINUS, sum_text
-from pages.ui import cached, link, tokens
-from pages.ui.language import _, fill, sentences
-from pages.ui.parts import Note, Say, Shown, Text
-from pages.ui.ways import click_sets, way
+from pages.server import cached
+from pages.show.parts import Note, Say, Shown, Text
+from pages.show.ways import click_sets, way
+from pages.stage import link
+from pages.state import tokens
+from pages.words.language import _, fill, sentences
 
 N_ENTRIES, MOST_KEYS = 4, 48  # of a long vector; of a long row
 

@@ -19,17 +19,18 @@ from pages.figures.chart import Axis, Chart, Look, line
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.panels.attention import shared
-from pages.ui import labelled, link
-from pages.ui.chart import show
-from pages.ui.controls import slide, slider, switch
-from pages.ui.explain import note
-from pages.ui.language import _, fill
-from pages.ui.link_fields.attention import LENGTHS
-from pages.ui.parts import Beside, Controls, Matrix, Note, Say, Table, the_values
-from pages.ui.said import tell
-from pages.ui.settings import memory_budget
-from pages.ui.steps import in_series
-from pages.ui.tables import show_table
+from pages.server.settings import memory_budget
+from pages.show.chart import show
+from pages.show.controls import slide, slider, switch
+from pages.show.explain import note
+from pages.show.parts import Beside, Controls, Matrix, Note, Say, Table, the_values
+from pages.show.said import tell
+from pages.show.steps import in_series
+from pages.show.tables import show_table
+from pages.stage import link
+from pages.state import labelled
+from pages.state.link_fields.attention import LENGTHS
+from pages.words.language import _, fill
 
 NAMES = {
     AttentionKind.FULL: N_("full attention"),

@@ -11,11 +11,11 @@ from pages.figures.counting import told_apart
 from pages.figures.theme import Picture
 from pages.panels.attention import shared
 from pages.panels.heads import ONE_HEAD
-from pages.ui import link
-from pages.ui.controls import slider
-from pages.ui.language import _, fill, sentences
-from pages.ui.parts import Beside, Controls, Matrix, Note, Say, the_values
-from pages.ui.views import pin_token
+from pages.show.controls import slider
+from pages.show.parts import Beside, Controls, Matrix, Note, Say, the_values
+from pages.show.views import pin_token
+from pages.stage import link
+from pages.words.language import _, fill, sentences
 
 MOST_LINES, MOST_TOKENS = 16, 64
 

@@ -17,13 +17,16 @@ from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.figures.weights import codes, weight_map
+from pages.page.declared import Panel
 from pages.panels.attention import pattern, shared
-from pages.ui import labelled, link, probed, starts, terms
-from pages.ui.controls import choose
-from pages.ui.declared import Panel
-from pages.ui.language import _, bracketed, enumeration, listing, sentences
-from pages.ui.parts import Beside, Controls, Matrix, Note, Say, Shown, Steps, Table
-from pages.ui.ways import way
+from pages.server import probed, starts
+from pages.show.controls import choose
+from pages.show.parts import Beside, Controls, Matrix, Note, Say, Shown, Steps, Table
+from pages.show.ways import way
+from pages.stage import link
+from pages.state import labelled
+from pages.words import terms
+from pages.words.language import _, bracketed, enumeration, listing, sentences
 
 MOST_LISTED = 6
 COPIES = "induction"  # the model that learned to copy

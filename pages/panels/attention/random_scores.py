@@ -12,11 +12,11 @@ from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Look, line
 from pages.figures.numbers import readable
-from pages.ui import link
-from pages.ui.controls import choose
-from pages.ui.declared import Panel
-from pages.ui.language import _
-from pages.ui.parts import Controls, Note, Say, Shown
+from pages.page.declared import Panel
+from pages.show.controls import choose
+from pages.show.parts import Controls, Note, Say, Shown
+from pages.stage import link
+from pages.words.language import _
 
 MEASURES: dict[str, str] = {
     ScoreMeasure.SPREAD: N_("standard deviation of the scores"),

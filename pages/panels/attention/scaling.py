@@ -15,10 +15,10 @@ from pages.figures.chart import Axis, Chart, Look, Series, bars, dots, line
 from pages.figures.counting import told_apart
 from pages.figures.theme import token_label
 from pages.panels.attention import shared
-from pages.ui import link
-from pages.ui.controls import switch
-from pages.ui.language import _, fill
-from pages.ui.parts import Beside, Controls, File, Note, Say, Shown
+from pages.show.controls import switch
+from pages.show.parts import Beside, Controls, File, Note, Say, Shown
+from pages.stage import link
+from pages.words.language import _, fill
 
 TALL, MOST_KEYS = 266, 64
 COLORS = {True: palette.ATTENTION, False: palette.BEFORE}

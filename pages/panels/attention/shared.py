@@ -16,15 +16,16 @@ from blocks.inspection.score_gradient import ScoreGradient
 from blocks.observe.run import Run
 from pages.figures import counting
 from pages.figures.counting import from_one, told_apart
-from pages.ui import cached, labelled, link, sinks
-from pages.ui.choices import chooses
-from pages.ui.declared import Panel
-from pages.ui.language import _, literal
-from pages.ui.lessons import progress
-from pages.ui.numbers import percent
-from pages.ui.parts import Controls
-from pages.ui.views import attending_layer_choice, head_choice
-from pages.ui.ways import click_sets
+from pages.page.declared import Panel
+from pages.server import cached
+from pages.show.choices import chooses
+from pages.show.parts import Controls
+from pages.show.views import attending_layer_choice, head_choice
+from pages.show.ways import click_sets
+from pages.stage import link, progress
+from pages.state import labelled, sinks
+from pages.words.language import _, literal
+from pages.words.numbers import percent
 
 
 @lru_cache(maxsize=2)

@@ -22,10 +22,12 @@ from pages.figures import heads
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture
 from pages.panels.attention import shared
-from pages.ui import cached, labelled, terms
-from pages.ui.interventions.measured import reads_tokens
-from pages.ui.language import _, enumeration, fill, sentences
-from pages.ui.parts import Item, Matrix, Note, Say, Table, the_values
+from pages.server import cached
+from pages.show.interventions.measured import reads_tokens
+from pages.show.parts import Item, Matrix, Note, Say, Table, the_values
+from pages.state import labelled
+from pages.words import terms
+from pages.words.language import _, enumeration, fill, sentences
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,20 +11,20 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one, told_apart
 from pages.figures.theme import Picture
+from pages.page.frame import section
 from pages.panels.attention import arithmetic, matrices, shared, step_picture, strip_picture
 from pages.panels.attention.arithmetic import number
 from pages.panels.attention.matrices import STEP_TITLES, number_of
-from pages.ui import labelled, link, present, sinks
-from pages.ui.brought import whose_weights
-from pages.ui.chart import show
-from pages.ui.controls import slider
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, bracketed, current_language, enumeration, fill, sentences
-from pages.ui.lessons import progress
-from pages.ui.numbers import percent
-from pages.ui.parts import Matrix
-from pages.ui.said import say
+from pages.server.brought import whose_weights
+from pages.show.chart import show
+from pages.show.controls import slider
+from pages.show.explain import explained, note
+from pages.show.parts import Matrix
+from pages.show.said import say
+from pages.stage import link, present, progress
+from pages.state import labelled, sinks
+from pages.words.language import _, bracketed, current_language, enumeration, fill, sentences
+from pages.words.numbers import percent
 
 Cell = tuple[str, int, int]  # step, key, feature
 

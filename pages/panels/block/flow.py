@@ -14,13 +14,16 @@ from blocks.observe.run import Run
 from pages.figures import flow
 from pages.figures.counting import told_apart
 from pages.figures.theme import Picture
+from pages.page import panel
+from pages.page.declared import Panel
 from pages.panels.block import strip_picture
-from pages.ui import cached, labelled, link, panel, sinks
-from pages.ui.declared import Panel
-from pages.ui.history import run_before
-from pages.ui.language import _, fill, literal, sentences
-from pages.ui.parts import Beside, Controls, File, Matrix, Say, Table
-from pages.ui.views import layer_choice
+from pages.server import cached
+from pages.show.parts import Beside, Controls, File, Matrix, Say, Table
+from pages.show.views import layer_choice
+from pages.stage import link
+from pages.stage.history import run_before
+from pages.state import labelled, sinks
+from pages.words.language import _, fill, literal, sentences
 
 
 def flow_facts(run: Run, layer: int, is_apart: bool) -> FlowFacts:

@@ -13,15 +13,17 @@ from pages.figures.chart import Axis, Chart, Level, Look, Words, bars
 from pages.figures.counting import told_apart
 from pages.figures.table_rows import row_at
 from pages.figures.theme import faint, plain, token_label
-from pages.ui import cached, labelled, link, sinks
-from pages.ui.chart import columns, show
-from pages.ui.controls import slider
-from pages.ui.declared import Panel
-from pages.ui.explain import explained
-from pages.ui.frame import link_to_part, section
-from pages.ui.language import _
-from pages.ui.parts import Shown
-from pages.ui.views import layer_choice
+from pages.page.declared import Panel
+from pages.page.frame import link_to_part, section
+from pages.server import cached
+from pages.show.chart import columns, show
+from pages.show.controls import slider
+from pages.show.explain import explained
+from pages.show.parts import Shown
+from pages.show.views import layer_choice
+from pages.stage import link
+from pages.state import labelled, sinks
+from pages.words.language import _
 
 CONCEPTS = {
     "embedding": ("input",),

@@ -16,12 +16,13 @@ from pages.figures.units import flops
 from pages.panels.compare import measures, shared
 from pages.panels.compare.shared import Pair, Row, kind
 from pages.panels.cost.shared import cache_format, format_name, operation
-from pages.ui import starts, terms
-from pages.ui.explain import explained, note
-from pages.ui.language import _, enumeration, sentences
-from pages.ui.link_fields.compare import COUNTED
-from pages.ui.said import tell
-from pages.ui.tables import show_whole
+from pages.server import starts
+from pages.show.explain import explained, note
+from pages.show.said import tell
+from pages.show.tables import show_whole
+from pages.state.link_fields.compare import COUNTED
+from pages.words import terms
+from pages.words.language import _, enumeration, sentences
 
 SIZES = {"sliding_window": "window_size", "prefix": "prefix_len"}
 

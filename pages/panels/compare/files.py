@@ -13,11 +13,11 @@ from blocks.inspection.settings import settings_in_use
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from pages.panels.compare import measures
-from pages.ui import link, starts
-from pages.ui.compare import beside, kept
-from pages.ui.fields import CONFIG, FIELDS
-from pages.ui.language import literal, say_fault
-from pages.ui.link_fields.compare import (
+from pages.server import starts
+from pages.stage import beside, link
+from pages.state import kept
+from pages.state.fields import CONFIG, FIELDS
+from pages.state.link_fields.compare import (
     COUNTED,
     LONGEST_NAME,
     LONGEST_TEXT,
@@ -25,7 +25,8 @@ from pages.ui.link_fields.compare import (
     Kept,
     text_of,
 )
-from pages.ui.readers import UnreadableError, as_text
+from pages.state.readers import UnreadableError, as_text
+from pages.words.language import literal, say_fault
 
 LARGEST_FILE = 200_000  # bytes
 

@@ -21,15 +21,17 @@ from pages.figures.theme import Picture
 from pages.panels.compare import pair_picture as pictures
 from pages.panels.compare import runs, shared
 from pages.panels.compare.shared import Pair, Row
-from pages.ui import cached, labelled, link
-from pages.ui.chart import show
-from pages.ui.controls import pick
-from pages.ui.explain import explained, note
-from pages.ui.language import _, literal, sentences
-from pages.ui.link_fields.compare import COMPARED_MOMENTS
-from pages.ui.said import say
-from pages.ui.tables import show_whole
-from pages.ui.views import one_of_layers
+from pages.server import cached
+from pages.show.chart import show
+from pages.show.controls import pick
+from pages.show.explain import explained, note
+from pages.show.said import say
+from pages.show.tables import show_whole
+from pages.show.views import one_of_layers
+from pages.stage import link
+from pages.state import labelled
+from pages.state.link_fields.compare import COMPARED_MOMENTS
+from pages.words.language import _, literal, sentences
 
 STAGES = {
     "resid_post": N_("the stream after the layer"),

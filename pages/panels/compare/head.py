@@ -11,13 +11,13 @@ from pages.figures.counting import from_one
 from pages.figures.theme import Picture
 from pages.panels.compare import runs, runs_picture, shared
 from pages.panels.compare.shared import Pair
-from pages.ui import labelled
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.language import _, literal, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.views import head_choice, pin_token
+from pages.show.chart import show
+from pages.show.explain import explained, note
+from pages.show.said import say
+from pages.show.views import head_choice, pin_token
+from pages.state import labelled
+from pages.words.language import _, literal, sentences
+from pages.words.numbers import percent
 
 
 @lru_cache(maxsize=32)

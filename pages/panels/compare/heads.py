@@ -18,11 +18,13 @@ from pages.figures.theme import Picture
 from pages.panels.compare import runs, runs_picture, shared
 from pages.panels.compare.runs import head_distances
 from pages.panels.compare.shared import Pair
-from pages.ui import labelled, link, terms
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.language import _, sentences
-from pages.ui.said import say
+from pages.show.chart import show
+from pages.show.explain import explained, note
+from pages.show.said import say
+from pages.stage import link
+from pages.state import labelled
+from pages.words import terms
+from pages.words.language import _, sentences
 
 TILES_WIDTH = 430
 

@@ -8,11 +8,11 @@ from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair
 from pages.panels.cost.shared import LENGTHS, format_name, formats
 from pages.panels.inputs import input_fold
-from pages.ui import link
-from pages.ui.choices import chooses
-from pages.ui.controls import pick, slide
-from pages.ui.inputs import input_controls, mask_controls, vector_controls
-from pages.ui.language import _
+from pages.show.choices import chooses
+from pages.show.controls import pick, slide
+from pages.show.inputs import input_controls, mask_controls, vector_controls
+from pages.stage import link
+from pages.words.language import _
 
 
 @chooses("text", "mask_kind", "token")

@@ -9,12 +9,12 @@ from blocks.cost.units import bytes_text
 from pages.panels.compare import measures
 from pages.panels.compare.files import UnreadableFileError, as_csv, as_toml, from_toml
 from pages.panels.cost.shared import format_name
-from pages.ui import link
-from pages.ui.compare import beside, kept
-from pages.ui.explain import explained
-from pages.ui.export import download
-from pages.ui.language import _, say_fault
-from pages.ui.link_fields.compare import LONGEST_NAME, MOST_KEPT, Kept
+from pages.show.explain import explained
+from pages.show.export import download
+from pages.stage import beside, link
+from pages.state import kept
+from pages.state.link_fields.compare import LONGEST_NAME, MOST_KEPT, Kept
+from pages.words.language import _, say_fault
 
 UPLOAD = "kept_file"
 

@@ -9,9 +9,9 @@ from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
 from pages.figures.units import flops
 from pages.panels.cost.shared import cache_format, format_name
-from pages.ui import starts
-from pages.ui.language import _
-from pages.ui.link_fields.cost import AS_IN_FILE
+from pages.server import starts
+from pages.state.link_fields.cost import AS_IN_FILE
+from pages.words.language import _
 
 MEASURES = {
     "parameters": N_("parameters"),

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import streamlit as st
 
 from blocks.model.faults import N_
-from pages.ui import link
-from pages.ui.compare import kept
-from pages.ui.language import _
-from pages.ui.link_fields.compare import Kept
+from pages.stage import link
+from pages.state import kept
+from pages.state.link_fields.compare import Kept
+from pages.words.language import _
 
 Query = dict[str, str]
 _SMALL: Query = {"preset": "fast", "initialization": "pytorch"}

@@ -10,13 +10,13 @@ from pages.figures.theme import Picture, token_label
 from pages.panels.compare import pair_picture as pictures
 from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair
-from pages.ui import cached
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.language import _, enumeration, literal, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.tokens import label
+from pages.server import cached
+from pages.show.chart import show
+from pages.show.explain import explained, note
+from pages.show.said import say
+from pages.state.tokens import label
+from pages.words.language import _, enumeration, literal, sentences
+from pages.words.numbers import percent
 
 N_LIKELIEST, LEAST_SHARE = 6, 1e-5
 

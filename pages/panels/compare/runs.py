@@ -13,8 +13,8 @@ from blocks.inspection.two_runs import HeadDistances
 from blocks.observe.run import Run
 from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair
-from pages.ui import cached, room
-from pages.ui.language import _, literal, say_fault
+from pages.server import cached, room
+from pages.words.language import _, literal, say_fault
 
 if TYPE_CHECKING:
     from torch import Tensor

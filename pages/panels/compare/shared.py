@@ -16,13 +16,14 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.figures.numbers import readable
 from pages.panels.compare import measures
-from pages.ui import labelled, link, terms
-from pages.ui.compare import beside, kept
-from pages.ui.labelled import Selection
-from pages.ui.language import _, enumeration, literal, say_fault
-from pages.ui.settings import memory_budget
-from pages.ui.terms import NOTHING
-from pages.ui.words import parameter_count
+from pages.server.settings import memory_budget
+from pages.show.words import parameter_count
+from pages.stage import beside, link
+from pages.state import kept, labelled
+from pages.state.labelled import Selection
+from pages.words import terms
+from pages.words.language import _, enumeration, literal, say_fault
+from pages.words.terms import NOTHING
 
 MOST_NAMED = 8
 KINDS = {

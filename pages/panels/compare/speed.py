@@ -6,15 +6,15 @@ from blocks.cost import paired_time
 from blocks.cost.paired_time import PairSeries, PairTimes
 from pages.figures.numbers import readable
 from pages.figures.units import duration
+from pages.page.frame import section
 from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair, Row
 from pages.panels.cost.shared import measure_button
-from pages.ui import link
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, sentences
-from pages.ui.steps import in_series
-from pages.ui.tables import show_whole
+from pages.show.explain import explained, note
+from pages.show.steps import in_series
+from pages.show.tables import show_whole
+from pages.stage import link
+from pages.words.language import _, sentences
 
 N_ROUNDS = 7
 

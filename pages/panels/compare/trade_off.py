@@ -13,16 +13,17 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.table_rows import Row, each_row
 from pages.figures.theme import Picture, token_label
+from pages.page.frame import section
 from pages.panels.compare import measures, shared, trade_off_picture
 from pages.panels.compare.measures import MEASURES
-from pages.ui import link, starts
-from pages.ui.chart import show
-from pages.ui.compare import beside, kept
-from pages.ui.controls import choose, pick, switch
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, literal, sentences
-from pages.ui.said import say
+from pages.server import starts
+from pages.show.chart import show
+from pages.show.controls import choose, pick, switch
+from pages.show.explain import explained, note
+from pages.show.said import say
+from pages.stage import beside, link
+from pages.state import kept
+from pages.words.language import _, literal, sentences
 
 DIRECTIONS = {"less": N_("lower is better"), "more": N_("higher is better")}
 

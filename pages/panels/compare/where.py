@@ -4,14 +4,14 @@ import streamlit as st
 
 from pages.figures.theme import Picture
 from pages.figures.units import flops
+from pages.page.frame import section
 from pages.panels.compare import pair_picture as pictures
 from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair, kind
 from pages.panels.cost.shared import operation
-from pages.ui.chart import show
-from pages.ui.explain import explained
-from pages.ui.frame import section
-from pages.ui.language import _
+from pages.show.chart import show
+from pages.show.explain import explained
+from pages.words.language import _
 
 
 @section

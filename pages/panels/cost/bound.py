@@ -15,12 +15,12 @@ from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
 from pages.figures.units import duration
+from pages.page.declared import Panel
 from pages.panels.cost import serving_choices
-from pages.ui.declared import Panel
-from pages.ui.explain import Code
-from pages.ui.language import _, sentences
-from pages.ui.numbers import percent
-from pages.ui.parts import Note, Say, Shown, Table
+from pages.show.explain import Code
+from pages.show.parts import Note, Say, Shown, Table
+from pages.words.language import _, sentences
+from pages.words.numbers import percent
 
 bound_facts = lru_cache(maxsize=64)(served_facts.bound_facts)
 BOUNDS = {

@@ -11,10 +11,10 @@ from blocks.cost.timing import Place
 from blocks.cost.units import bytes_text, rounded
 from pages.figures.units import duration, flops
 from pages.panels.cost import device_picture, shared
-from pages.ui.chart import show
-from pages.ui.explain import note
-from pages.ui.language import _, sentences
-from pages.ui.steps import in_series
+from pages.show.chart import show
+from pages.show.explain import note
+from pages.show.steps import in_series
+from pages.words.language import _, sentences
 
 
 @lru_cache(maxsize=32)

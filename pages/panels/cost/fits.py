@@ -12,17 +12,17 @@ from blocks.cost.units import bytes_text
 from blocks.export.recipe import need_recipe
 from blocks.observe.run import Run
 from pages.figures.units import flops
+from pages.page.declared import Panel
 from pages.panels.cost import layouts, shared
 from pages.panels.cost.fits_chart import draw_growth
 from pages.panels.cost.memory import how_it_is_used, shown_use
-from pages.ui import link
-from pages.ui.declared import Panel
-from pages.ui.explain import Code
-from pages.ui.fold import details
-from pages.ui.language import _, enumeration, sentences
-from pages.ui.parts import Controls, Note, Say, Shown, Table
-from pages.ui.tables import show_table
-from pages.ui.typed import slider_or_type
+from pages.show.explain import Code
+from pages.show.fold import details
+from pages.show.parts import Controls, Note, Say, Shown, Table
+from pages.show.tables import show_table
+from pages.show.typed import slider_or_type
+from pages.stage import link
+from pages.words.language import _, enumeration, sentences
 
 fit_facts = lru_cache(maxsize=64)(device_fit.fit_facts)
 TOLD = ("h200-sxm", "h100-sxm", "a100-sxm-80gb", "rtx-4090")  # whose numbers are told

@@ -9,7 +9,7 @@ from pages.figures.chart import Axis, Chart, Level, Look, dots, line
 from pages.panels.cost import shared
 from pages.panels.cost.memory import NEEDS
 from pages.panels.cost.memory_picture import COLORS
-from pages.ui.language import _
+from pages.words.language import _
 
 APART = 2.5  # sizes whose names do not touch, on a projector too
 DASHES = {"activations": "dash", "cache": "dot"}

@@ -14,18 +14,18 @@ from blocks.cost.step import Decoding, Shape, StepFacts
 from blocks.model.faults import N_
 from pages.figures import units
 from pages.figures.theme import Picture, Translate
+from pages.page.frame import section
 from pages.panels.cost import flops_picture, shared
-from pages.ui import link, present
-from pages.ui.chart import columns, show
-from pages.ui.controls import switch
-from pages.ui.explain import explained, note
-from pages.ui.fold import details
-from pages.ui.frame import section
-from pages.ui.language import _, current_language, listing, sentences
-from pages.ui.mixers import attend_somewhere, no_pairs
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.tables import show_both, show_table
+from pages.show.chart import columns, show
+from pages.show.controls import switch
+from pages.show.explain import explained, note
+from pages.show.fold import details
+from pages.show.mixers import attend_somewhere, no_pairs
+from pages.show.said import say
+from pages.show.tables import show_both, show_table
+from pages.stage import link, present
+from pages.words.language import _, current_language, listing, sentences
+from pages.words.numbers import percent
 
 step_facts = lru_cache(maxsize=64)(step.step_facts)
 crossover_facts = lru_cache(maxsize=64)(crossover.crossover_facts)

@@ -2,9 +2,9 @@
 
 from blocks.cost.setup import Layout
 from blocks.model.faults import N_
-from pages.ui import link
-from pages.ui.language import _, enumeration
-from pages.ui.link_fields.cost import MOST_PARALLEL
+from pages.stage import link
+from pages.state.link_fields.cost import MOST_PARALLEL
+from pages.words.language import _, enumeration
 
 
 def layout() -> Layout:

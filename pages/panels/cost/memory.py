@@ -15,19 +15,20 @@ from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
+from pages.page.frame import section
 from pages.panels.cost import memory_picture, serving_choices, shared
-from pages.ui import link, terms
-from pages.ui.chart import show
-from pages.ui.choices import chooses
-from pages.ui.controls import choose, pick, switch
-from pages.ui.explain import explained, note
-from pages.ui.fold import details
-from pages.ui.frame import section
-from pages.ui.language import _, sentences
-from pages.ui.link_fields.cost import TRAINED_FORMATS, USES
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.show.chart import show
+from pages.show.choices import chooses
+from pages.show.controls import choose, pick, switch
+from pages.show.explain import explained, note
+from pages.show.fold import details
+from pages.show.said import say
+from pages.show.tables import show_table
+from pages.stage import link
+from pages.state.link_fields.cost import TRAINED_FORMATS, USES
+from pages.words import terms
+from pages.words.language import _, sentences
+from pages.words.numbers import percent
 
 memory_facts = lru_cache(maxsize=64)(need.memory_facts)
 USE_NAMES = {"training": N_("training"), "inference": N_("inference")}

@@ -15,13 +15,13 @@ from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Look, dots, line
 from pages.figures.units import long_duration
+from pages.page.declared import Panel
 from pages.panels.cost import bound, serving_choices, shared
-from pages.ui import link
-from pages.ui.controls import slide, slider
-from pages.ui.declared import Panel
-from pages.ui.explain import Code
-from pages.ui.language import _, ngettext, sentences
-from pages.ui.parts import Controls, Note, Say, Shown, Table
+from pages.show.controls import slide, slider
+from pages.show.explain import Code
+from pages.show.parts import Controls, Note, Say, Shown, Table
+from pages.stage import link
+from pages.words.language import _, ngettext, sentences
 
 user_facts = lru_cache(maxsize=64)(served_facts.user_facts)
 OUTPUTS, DRAFTED = tuple(2**i for i in range(13)), tuple(range(9))

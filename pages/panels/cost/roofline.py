@@ -27,21 +27,22 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.figures.units import duration, flops
+from pages.page.frame import section
 from pages.panels.cost import roofline_picture, shared
 from pages.panels.cost.device import measured_peak
-from pages.ui import link, terms
-from pages.ui.chart import show
-from pages.ui.controls import choose
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.fold import details
-from pages.ui.frame import section
-from pages.ui.language import _, enumeration, listing, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import tell
-from pages.ui.settings import memory_budget
-from pages.ui.steps import in_series
-from pages.ui.tables import show_table
+from pages.server.settings import memory_budget
+from pages.show.chart import show
+from pages.show.controls import choose
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.fold import details
+from pages.show.said import tell
+from pages.show.steps import in_series
+from pages.show.tables import show_table
+from pages.stage import link
+from pages.words import terms
+from pages.words.language import _, enumeration, listing, sentences
+from pages.words.numbers import percent
 
 CODE = (
     roofline.estimate_seconds,

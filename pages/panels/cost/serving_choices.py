@@ -14,13 +14,14 @@ from blocks.model.devices import device_name
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.page.frame import section
 from pages.panels.cost import layouts, shared
-from pages.ui import link, machine, phone
-from pages.ui.choices import chooses
-from pages.ui.controls import enter, pick, slide
-from pages.ui.frame import section
-from pages.ui.language import _, say_fault
-from pages.ui.link_fields.cost import AS_COMPUTED, GROUPS, PARALLEL
+from pages.server import machine
+from pages.show.choices import chooses
+from pages.show.controls import enter, pick, slide
+from pages.stage import link, phone
+from pages.state.link_fields.cost import AS_COMPUTED, GROUPS, PARALLEL
+from pages.words.language import _, say_fault
 
 FIELDS = ("cache_format", "int4_group", *PARALLEL, "prefill_chunk")
 WAYS = tuple(2**i for i in range(8))

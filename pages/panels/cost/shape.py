@@ -13,6 +13,7 @@ from blocks.cost.scaling_laws import LAWS
 from blocks.model.faults import N_
 from blocks.model.presets import PRESETS
 from blocks.observe.run import Run
+from pages.page.declared import Panel
 from pages.panels.cost.shape_charts import front, people
 from pages.panels.cost.shape_said import (
     KINDS,
@@ -27,14 +28,13 @@ from pages.panels.cost.shape_said import (
     says_people,
     says_shape,
 )
-from pages.ui import link, phone
-from pages.ui.controls import choose, pick
-from pages.ui.declared import Panel
-from pages.ui.fields import CONFIG
-from pages.ui.language import _
-from pages.ui.parts import Beside, Controls, Details, Note, Say, Shown, Table
-from pages.ui.readers import as_text
-from pages.ui.typed import slider_or_type, typed
+from pages.show.controls import choose, pick
+from pages.show.parts import Beside, Controls, Details, Note, Say, Shown, Table
+from pages.show.typed import slider_or_type, typed
+from pages.stage import link, phone
+from pages.state.fields import CONFIG
+from pages.state.readers import as_text
+from pages.words.language import _
 
 BUDGETS = {
     BudgetKind.FLOPS: N_("FLOPs"),

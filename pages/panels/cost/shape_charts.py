@@ -8,7 +8,7 @@ from blocks.cost.loss_front import FrontFacts, PeopleFacts
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, dots, line
 from pages.panels.cost.training import tokens
-from pages.ui.language import _
+from pages.words.language import _
 
 SHOWN = 0.4  # nats above the least loss
 

@@ -14,8 +14,8 @@ from blocks.model.config import ModelConfig
 from blocks.model.faults import N_
 from pages.figures.units import flops, long_duration
 from pages.panels.cost.training import tokens
-from pages.ui.language import _, enumeration, sentences
-from pages.ui.numbers import fine_percent, percent
+from pages.words.language import _, enumeration, sentences
+from pages.words.numbers import fine_percent, percent
 
 BYTES = 2  # of a number in the cache
 FAR = 1.5  # times beyond the trainings of a law: then it is said

@@ -25,16 +25,18 @@ from blocks.model.devices import device_name
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.panels.cost import layouts
-from pages.ui import link, starts, terms
-from pages.ui.explain import note
-from pages.ui.language import _, ngettext
-from pages.ui.link_fields.cost import (
+from pages.server import starts
+from pages.show.explain import note
+from pages.show.typed import slide_or_type
+from pages.stage import link
+from pages.state.link_fields.cost import (
     AS_COMPUTED,
     AS_IN_FILE,
     TRAINED_FORMATS,
     WEIGHT_FORMATS,
 )
-from pages.ui.typed import slide_or_type
+from pages.words import terms
+from pages.words.language import _, ngettext
 
 
 def shape() -> Shape:

@@ -17,6 +17,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.numbers import readable
 from pages.figures.units import duration
+from pages.page.frame import section
 from pages.panels.attention.kinds import (
     how_they_grow,
     pairs,
@@ -26,18 +27,17 @@ from pages.panels.attention.kinds import (
 )
 from pages.panels.cost import shared, sweeps_picture
 from pages.panels.cost.sweeps_picture import SWEPT_NAMES
-from pages.ui import link
-from pages.ui.chart import show
-from pages.ui.controls import choose, slide, switch
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.frame import section
-from pages.ui.language import _, sentences
-from pages.ui.link_fields.cost import DIRECTIONS, SWEEP_LENGTHS, SWEPT
-from pages.ui.said import tell
-from pages.ui.settings import memory_budget
-from pages.ui.steps import in_series
-from pages.ui.tables import show_table
+from pages.server.settings import memory_budget
+from pages.show.chart import show
+from pages.show.controls import choose, slide, switch
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.said import tell
+from pages.show.steps import in_series
+from pages.show.tables import show_table
+from pages.stage import link
+from pages.state.link_fields.cost import DIRECTIONS, SWEEP_LENGTHS, SWEPT
+from pages.words.language import _, sentences
 
 ALIKE = 0.1  # of a ratio of times
 DTYPES = ("float32", "bfloat16", "float16")

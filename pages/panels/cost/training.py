@@ -14,19 +14,20 @@ from blocks.cost.units import rounded
 from blocks.model.faults import N_
 from pages.figures.theme import Picture, Translate
 from pages.figures.units import flops, long_duration
+from pages.page.frame import section
 from pages.panels.cost import shared, training_picture
-from pages.ui import link, machine, phone, present
-from pages.ui.chart import columns, show
-from pages.ui.controls import pick
-from pages.ui.explain import explained, note
-from pages.ui.fold import details
-from pages.ui.frame import section
-from pages.ui.language import _, sentences
-from pages.ui.link_fields.cost import MOST_TOKENS
-from pages.ui.numbers import fine_percent
-from pages.ui.said import say
-from pages.ui.tables import show_table
-from pages.ui.typed import slide_or_type, slider_or_type
+from pages.server import machine
+from pages.show.chart import columns, show
+from pages.show.controls import pick
+from pages.show.explain import explained, note
+from pages.show.fold import details
+from pages.show.said import say
+from pages.show.tables import show_table
+from pages.show.typed import slide_or_type, slider_or_type
+from pages.stage import link, phone, present
+from pages.state.link_fields.cost import MOST_TOKENS
+from pages.words.language import _, sentences
+from pages.words.numbers import fine_percent
 
 training_facts = lru_cache(maxsize=64)(training_plan.training_facts)
 TOKENS = tuple(tenths * 10**power for power in range(5, 13) for tenths in (10, 15, 20, 30, 50, 70))

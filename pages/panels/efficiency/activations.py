@@ -19,17 +19,18 @@ from blocks.weights.rounded_inputs import ActivationGrid, RoundedInput, RoundedL
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, dots, line
 from pages.figures.units import quality_text
+from pages.page.frame import section
 from pages.panels.efficiency import activations_picture, exemption, score_text, shared
 from pages.panels.efficiency.matrix_map_picture import matrix_name
-from pages.ui import link, starts
-from pages.ui.chart import columns, show
-from pages.ui.controls import pick, slider, switch
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.frame import section
-from pages.ui.language import _
-from pages.ui.said import say
-from pages.ui.steps import in_steps
+from pages.server import starts
+from pages.show.chart import columns, show
+from pages.show.controls import pick, slider, switch
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.said import say
+from pages.show.steps import in_steps
+from pages.stage import link
+from pages.words.language import _
 
 GRID_NAMES = {
     ActivationGrid.NONE: N_("weights only"),

@@ -19,22 +19,24 @@ from blocks.efficiency.recorded_blame import recorded_blame
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.units import quality_text
+from pages.page.frame import section
 from pages.panels.efficiency import exemption, made, rounding_picture, score_text, shared
 from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.panels.efficiency.rounding import GRID_FIELDS, chosen, rounding_control
-from pages.ui import link, starts, words
-from pages.ui.chart import show
-from pages.ui.controls import choose, switch
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.frame import section
-from pages.ui.language import _, sentences
-from pages.ui.link_fields.efficiency import KEPT_PERCENTS, as_modules
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.steps import in_steps
-from pages.ui.tables import show_whole
-from pages.ui.ways import way
+from pages.server import starts
+from pages.show import words
+from pages.show.chart import show
+from pages.show.controls import choose, switch
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.said import say
+from pages.show.steps import in_steps
+from pages.show.tables import show_whole
+from pages.show.ways import way
+from pages.stage import link
+from pages.state.link_fields.efficiency import KEPT_PERCENTS, as_modules
+from pages.words.language import _, sentences
+from pages.words.numbers import percent
 
 CODE = (mixed.blame, mixed.row_errors, mixed.kept_rows)
 USUAL_KEPT = "int3-keep3"

@@ -17,17 +17,18 @@ from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
 from pages.figures.units import quality_text
+from pages.page.frame import section
 from pages.panels.efficiency import score_text, shared
-from pages.ui import link, phone, starts
-from pages.ui.chart import columns, show
-from pages.ui.controls import choose, switch
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.frame import section
-from pages.ui.language import _, literal, say_fault, sentences
-from pages.ui.link_fields.efficiency import CACHE_GROUPS, CACHE_RECENT
-from pages.ui.said import say
-from pages.ui.steps import in_steps
+from pages.server import starts
+from pages.show.chart import columns, show
+from pages.show.controls import choose, switch
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.said import say
+from pages.show.steps import in_steps
+from pages.stage import link, phone
+from pages.state.link_fields.efficiency import CACHE_GROUPS, CACHE_RECENT
+from pages.words.language import _, literal, say_fault, sentences
 
 AXIS_NAMES = {
     "token": N_("per-token"),

@@ -13,14 +13,15 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
+from pages.page.declared import Panel
 from pages.panels.efficiency import columns_picture, score_text
 from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.panels.efficiency.rounding import chosen, grid_controls
-from pages.ui import link, starts
-from pages.ui.controls import pick, slide
-from pages.ui.declared import Panel
-from pages.ui.language import _, fill, sentences
-from pages.ui.parts import Beside, Controls, File, Matrix, Note, Say, Shown
+from pages.server import starts
+from pages.show.controls import pick, slide
+from pages.show.parts import Beside, Controls, File, Matrix, Note, Say, Shown
+from pages.stage import link
+from pages.words.language import _, fill, sentences
 
 PLOT = 240
 

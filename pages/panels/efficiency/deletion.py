@@ -23,17 +23,18 @@ from pages.figures import palette
 from pages.figures.chart import ROW, Axis, Chart, Legend, Level, Look, band, bars, line
 from pages.figures.counting import from_one
 from pages.figures.units import quality_text
+from pages.page.frame import section
 from pages.panels.efficiency import score_text, shared
-from pages.ui import link, starts
-from pages.ui.chart import columns, show
-from pages.ui.controls import switch
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.frame import section
-from pages.ui.language import _
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.steps import in_steps
+from pages.server import starts
+from pages.show.chart import columns, show
+from pages.show.controls import switch
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.said import say
+from pages.show.steps import in_steps
+from pages.stage import link
+from pages.words.language import _
+from pages.words.numbers import percent
 
 TALL = 280
 CODE = (deletion.PassedAround, deletion.changed_model)

@@ -34,22 +34,24 @@ from blocks.training.spec import TrainingSpec
 from blocks.training.teaching import Distillation, Teaching, teaching_faults
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, band, line
+from pages.page.frame import section
 from pages.panels.efficiency import keeping, shared
 from pages.panels.efficiency.teaching import TEACHING_FIELDS, chosen, chosen_teacher, teacher_of
-from pages.ui import link, present, starts, words
-from pages.ui.chart import show
-from pages.ui.controls import switch
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.fold import details
-from pages.ui.frame import section
-from pages.ui.language import _, fill, say_fault, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.settings import memory_budget
-from pages.ui.steps import in_series
-from pages.ui.tables import show_whole
-from pages.ui.ways import refused, way
+from pages.server import starts
+from pages.server.settings import memory_budget
+from pages.show import words
+from pages.show.chart import show
+from pages.show.controls import switch
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.fold import details
+from pages.show.said import say
+from pages.show.steps import in_series
+from pages.show.tables import show_whole
+from pages.show.ways import refused, way
+from pages.stage import link, present
+from pages.words.language import _, fill, say_fault, sentences
+from pages.words.numbers import percent
 
 CODE = (
     distillation.distillation_loss,

@@ -12,14 +12,16 @@ from blocks.efficiency.matrix_places import layer_path, path_of
 from blocks.efficiency.names import name_of
 from blocks.efficiency.recorded_blame import recorded_blame
 from blocks.observe.run import Run
+from pages.page import panel
 from pages.panels.efficiency import score_text
 from pages.panels.efficiency.recipe_words import exempt_in_words, module_in_words
-from pages.ui import link, panel, starts
-from pages.ui.controls import several
-from pages.ui.fold import fold
-from pages.ui.language import _, enumeration
-from pages.ui.link_fields.efficiency import as_modules, modules_of
-from pages.ui.ways import way
+from pages.server import starts
+from pages.show.controls import several
+from pages.show.fold import fold
+from pages.show.ways import way
+from pages.stage import link
+from pages.state.link_fields.efficiency import as_modules, modules_of
+from pages.words.language import _, enumeration
 
 RECORDED_SHARE = 0.03  # of the weights at 8 bits, beside which blame was recorded
 

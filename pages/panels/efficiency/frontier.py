@@ -18,22 +18,24 @@ from blocks.model.faults import ConfigError, Fault
 from blocks.observe.run import Run
 from pages.figures.numbers import readable
 from pages.figures.units import duration, quality_text
+from pages.page import panel
+from pages.page.frame import section
 from pages.panels.efficiency import frontier_picture, made, score_text, shared
 from pages.panels.efficiency.frontier_picture import variant_name
 from pages.panels.efficiency.lost_answers import question_by_question
 from pages.panels.efficiency.recipe_words import in_words
-from pages.ui import link, panel, starts
-from pages.ui.chart import show
-from pages.ui.controls import choose, switch
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.fold import details, fold
-from pages.ui.frame import section
-from pages.ui.language import _, enumeration, fill, ngettext, say_fault, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.steps import in_steps
-from pages.ui.tables import show_table
+from pages.server import starts
+from pages.show.chart import show
+from pages.show.controls import choose, switch
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.fold import details, fold
+from pages.show.said import say
+from pages.show.steps import in_steps
+from pages.show.tables import show_table
+from pages.stage import link
+from pages.words.language import _, enumeration, fill, ngettext, say_fault, sentences
+from pages.words.numbers import percent
 
 CODE = (compression.compress, frontier.measure_variant)
 MOST_LOST = 0.02

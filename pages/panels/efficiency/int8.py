@@ -23,21 +23,22 @@ from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, bars, line
 from pages.figures.numbers import readable
 from pages.figures.units import duration
+from pages.page.frame import section
 from pages.panels.cost.shared import busy, measure_button, where
 from pages.panels.efficiency import score_text
 from pages.panels.efficiency.recipe_words import exempt_in_words
 from pages.panels.efficiency.teaching import teacher_of
-from pages.ui import link, starts
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.fold import details
-from pages.ui.frame import section
-from pages.ui.language import _, enumeration, fill, ngettext, say_fault, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.steps import in_series
-from pages.ui.tables import show_whole
+from pages.server import starts
+from pages.show.chart import show
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.fold import details
+from pages.show.said import say
+from pages.show.steps import in_series
+from pages.show.tables import show_whole
+from pages.stage import link
+from pages.words.language import _, enumeration, fill, ngettext, say_fault, sentences
+from pages.words.numbers import percent
 
 CODE = (packed.PackedProduct, packed.run_packed, int8_times.measure_product)
 

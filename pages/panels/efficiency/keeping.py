@@ -12,13 +12,14 @@ from blocks.training.training_run import TrainingRun
 from pages.panels.efficiency import shared
 from pages.panels.training import watch
 from pages.panels.training.shared import watched
-from pages.ui import link, runs, starts
-from pages.ui.compare import kept
-from pages.ui.controls import choose
-from pages.ui.explain import note
-from pages.ui.export import download
-from pages.ui.language import _, say_fault
-from pages.ui.link_fields.efficiency import UPDATES
+from pages.server import runs, starts
+from pages.show.controls import choose
+from pages.show.explain import note
+from pages.show.export import download
+from pages.stage import link
+from pages.state import kept
+from pages.state.link_fields.efficiency import UPDATES
+from pages.words.language import _, say_fault
 
 TRAINING = "pages/training.py"
 

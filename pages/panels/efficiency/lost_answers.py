@@ -9,12 +9,12 @@ from blocks.efficiency import answer_facts as facts_of
 from blocks.efficiency.answer_facts import AnswerFacts
 from blocks.observe.run import Run
 from pages.panels.efficiency import score_text
-from pages.ui import starts
-from pages.ui.export import download
-from pages.ui.fold import fold
-from pages.ui.language import _, ngettext, sentences
-from pages.ui.said import say
-from pages.ui.tables import show_whole
+from pages.server import starts
+from pages.show.export import download
+from pages.show.fold import fold
+from pages.show.said import say
+from pages.show.tables import show_whole
+from pages.words.language import _, ngettext, sentences
 
 
 @lru_cache(maxsize=32)

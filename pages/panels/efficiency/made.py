@@ -5,7 +5,7 @@ from functools import lru_cache
 import streamlit as st
 
 from blocks.efficiency.frontier import Variant, measure_variant
-from pages.ui import starts
+from pages.server import starts
 
 MOST = 48
 KEY = "made_variants"  # by (weights, recipe), None until it is measured; the newest last

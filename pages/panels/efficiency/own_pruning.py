@@ -11,12 +11,12 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.panels.efficiency import shared
 from pages.panels.efficiency.recipe_words import in_words
-from pages.ui import link
-from pages.ui.controls import choose, pick, slider
-from pages.ui.explain import note
-from pages.ui.fold import fold
-from pages.ui.language import _, say_fault
-from pages.ui.link_fields.efficiency import MaskedAmong
+from pages.show.controls import choose, pick, slider
+from pages.show.explain import note
+from pages.show.fold import fold
+from pages.stage import link
+from pages.state.link_fields.efficiency import MaskedAmong
+from pages.words.language import _, say_fault
 
 AMONG_NAMES = {
     MaskedAmong.LAYER: N_("within each matrix"),

@@ -10,17 +10,18 @@ from blocks.inspection.paths import PathFacts, PathQuestion
 from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import ROW, Axis, Chart, Level, Look, band, bars, line
+from pages.page.frame import section
 from pages.panels.efficiency import score_text, shared
-from pages.ui import cached, link, starts
-from pages.ui.chart import columns, show
-from pages.ui.controls import switch
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.frame import section
-from pages.ui.language import _, fill, say_fault
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.steps import in_steps
+from pages.server import cached, starts
+from pages.show.chart import columns, show
+from pages.show.controls import switch
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.said import say
+from pages.show.steps import in_steps
+from pages.stage import link
+from pages.words.language import _, fill, say_fault
+from pages.words.numbers import percent
 
 TALL = 230
 CODE = (paths.gradients_by_length, paths.streams_by_length)

@@ -15,18 +15,19 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
+from pages.page.frame import section
 from pages.panels.efficiency import made, score_text, shared
 from pages.panels.efficiency.own_pruning import CRITERION_NAMES, prune_your_own
-from pages.ui import link, present, starts
-from pages.ui.chart import show
-from pages.ui.controls import choose, switch
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.frame import section
-from pages.ui.language import _, fill, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.steps import in_steps
+from pages.server import starts
+from pages.show.chart import show
+from pages.show.controls import choose, switch
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.said import say
+from pages.show.steps import in_steps
+from pages.stage import link, present
+from pages.words.language import _, fill, sentences
+from pages.words.numbers import percent
 
 PRUNED_NAMES = {
     "weights": N_("individual weights"),

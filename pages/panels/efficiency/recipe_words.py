@@ -9,8 +9,8 @@ from blocks.efficiency.quantization import Granularity, Quantization, RangeRule
 from blocks.efficiency.rounding import Rounding
 from blocks.model.faults import N_
 from pages.figures.counting import from_one
-from pages.ui.language import _, enumeration, ngettext
-from pages.ui.numbers import percent
+from pages.words.language import _, enumeration, ngettext
+from pages.words.numbers import percent
 
 LAYER = re.compile(r"(?:(\w+)\.)?(layers|mtp)\.(\d+)")
 MOST_NAMED = 4

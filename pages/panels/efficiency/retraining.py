@@ -16,19 +16,21 @@ from blocks.training.loop import Training
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
 from pages.figures.units import quality_text
+from pages.page.frame import section
 from pages.panels.efficiency import keeping, shared
 from pages.panels.efficiency.teaching import teacher_of
-from pages.ui import link, starts, words
-from pages.ui.chart import show
-from pages.ui.controls import choose, slide, switch
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.frame import section
-from pages.ui.language import _, say_fault, sentences
-from pages.ui.numbers import percent
-from pages.ui.said import say
-from pages.ui.settings import memory_budget
-from pages.ui.steps import in_series
+from pages.server import starts
+from pages.server.settings import memory_budget
+from pages.show import words
+from pages.show.chart import show
+from pages.show.controls import choose, slide, switch
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.said import say
+from pages.show.steps import in_series
+from pages.stage import link
+from pages.words.language import _, say_fault, sentences
+from pages.words.numbers import percent
 
 CODE = (
     retraining.mask_smallest,

@@ -12,12 +12,12 @@ from pages.figures.units import quality_text
 from pages.panels.efficiency import made, score_text, shared
 from pages.panels.efficiency.frontier_picture import variant_name
 from pages.panels.efficiency.recipe_words import exempt_in_words
-from pages.ui import link
-from pages.ui.controls import switch
-from pages.ui.explain import note
-from pages.ui.language import _, sentences
-from pages.ui.steps import in_steps
-from pages.ui.tables import show_whole
+from pages.show.controls import switch
+from pages.show.explain import note
+from pages.show.steps import in_steps
+from pages.show.tables import show_whole
+from pages.stage import link
+from pages.words.language import _, sentences
 
 
 def says_rounded_score(facts: FrontierFacts, exempt: frozenset[str]) -> str:

@@ -13,21 +13,22 @@ from blocks.efficiency.rounding import Rounding
 from blocks.efficiency.rounding_facts import RoundingFacts, Rows
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.page.frame import section
 from pages.panels.efficiency import exemption, rounding_picture, score_text, shared
 from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.efficiency.rounded_score import what_it_still_can_do
-from pages.ui import link, phone, present, starts
-from pages.ui.chart import columns, show
-from pages.ui.choices import chooses
-from pages.ui.controls import choose, pick, slide, slider, switch
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.frame import section
-from pages.ui.language import _, fill
-from pages.ui.link_fields.efficiency import GROUP_SIZES
-from pages.ui.said import say
-from pages.ui.steps import in_steps
+from pages.server import starts
+from pages.show.chart import columns, show
+from pages.show.choices import chooses
+from pages.show.controls import choose, pick, slide, slider, switch
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.said import say
+from pages.show.steps import in_steps
+from pages.stage import link, phone, present
+from pages.state.link_fields.efficiency import GROUP_SIZES
+from pages.words.language import _, fill
 
 GRANULARITY_NAMES = {
     "tensor": N_("per matrix"),

@@ -10,12 +10,13 @@ from blocks.efficiency.expected import variant_bytes
 from blocks.efficiency.own_text import OwnText
 from blocks.model.faults import N_, Fault
 from blocks.observe.run import Run
-from pages.ui import link, score_texts, starts
-from pages.ui.controls import choose
-from pages.ui.explain import note
-from pages.ui.language import _, say_fault, sentences
-from pages.ui.link_fields.efficiency import ScoreText
-from pages.ui.settings import GIB, memory_budget
+from pages.server import score_texts, starts
+from pages.server.settings import GIB, memory_budget
+from pages.show.controls import choose
+from pages.show.explain import note
+from pages.stage import link
+from pages.state.link_fields.efficiency import ScoreText
+from pages.words.language import _, say_fault, sentences
 
 NAMES = {
     ScoreText.TASK: N_("its own task"),

@@ -21,15 +21,16 @@ from pages.panels.efficiency import made
 from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.efficiency.score_text import measured, measured_weights
 from pages.panels.training.shared import expected_pace
-from pages.ui import brought, link, machine, starts
-from pages.ui.compare import kept
-from pages.ui.explain import note
-from pages.ui.language import _, bracketed, enumeration, say_fault, sentences
-from pages.ui.link_fields.compare import Kept
-from pages.ui.link_fields.efficiency import FIELDS
-from pages.ui.numbers import percent
-from pages.ui.passes import WORTH_SAYING
-from pages.ui.ways import take, way
+from pages.server import brought, machine, starts
+from pages.server.passes import WORTH_SAYING
+from pages.show.explain import note
+from pages.show.ways import take, way
+from pages.stage import link
+from pages.state import kept
+from pages.state.link_fields.compare import Kept
+from pages.state.link_fields.efficiency import FIELDS
+from pages.words.language import _, bracketed, enumeration, say_fault, sentences
+from pages.words.numbers import percent
 
 
 def ways_to_trained() -> None:

@@ -14,19 +14,20 @@ from blocks.model.legal import divisors
 from blocks.training.teaching import AttentionTarget, Distillation, Teacher
 from blocks.weights.model_file import ModelFile
 from blocks.weights.pocket import pocket_names
-from pages.ui import brought, link, machine, runs, starts
-from pages.ui.controls import choose, pick, slide
-from pages.ui.explain import note
-from pages.ui.fold import fold
-from pages.ui.language import _, say_fault
-from pages.ui.link_fields.efficiency import (
+from pages.page.sidebar import preset_label
+from pages.server import brought, machine, runs, starts
+from pages.show.controls import choose, pick, slide
+from pages.show.explain import note
+from pages.show.fold import fold
+from pages.stage import link
+from pages.state.link_fields.efficiency import (
     INNER_WEIGHTS,
     OWN_SHAPE,
     STUDENT_SIZES,
     TEACHER_SHARES,
     TEMPERATURES,
 )
-from pages.ui.sidebar import preset_label
+from pages.words.language import _, say_fault
 
 TEACHING_FIELDS = (
     "teacher",

@@ -9,11 +9,12 @@ from blocks.observe import flow as flow_measures
 from blocks.observe.run import Run
 from pages.figures import flow
 from pages.figures.theme import Picture
-from pages.ui import cached, layers
-from pages.ui.declared import Panel
-from pages.ui.history import run_before
-from pages.ui.language import _, fill, sentences
-from pages.ui.parts import Beside, File, Matrix, Say, Table
+from pages.page.declared import Panel
+from pages.server import cached
+from pages.show import layers
+from pages.show.parts import Beside, File, Matrix, Say, Table
+from pages.stage.history import run_before
+from pages.words.language import _, fill, sentences
 
 
 def layer_facts(run: Run) -> FlowFacts:

@@ -11,10 +11,13 @@ from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Look, bars
 from pages.figures.counting import told_apart
 from pages.figures.theme import token_label
-from pages.ui import labelled, layers, starts, terms, tokens
-from pages.ui.declared import Panel
-from pages.ui.language import _, fill, sentences
-from pages.ui.parts import Beside, File, Say, Shown, Table, the_values
+from pages.page.declared import Panel
+from pages.server import starts
+from pages.show import layers
+from pages.show.parts import Beside, File, Say, Shown, Table, the_values
+from pages.state import labelled, tokens
+from pages.words import terms
+from pages.words.language import _, fill, sentences
 
 
 def prediction_facts(run: Run, token: int, hidden: str = "") -> PredictionFacts:

@@ -10,11 +10,11 @@ from blocks.model.kinds import Activation
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Ground, Look, bars, line
 from pages.figures.theme import faint
+from pages.page.declared import Panel
 from pages.panels.feed_forward import shared
-from pages.ui import terms
-from pages.ui.declared import Panel
-from pages.ui.language import _, enumeration, fill, sentences
-from pages.ui.parts import Note, Say, Shown
+from pages.show.parts import Note, Say, Shown
+from pages.words import terms
+from pages.words.language import _, enumeration, fill, sentences
 
 DASHES = (
     *("dot", "dash", "12px,3px", "dashdot"),

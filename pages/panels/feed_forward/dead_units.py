@@ -11,11 +11,11 @@ from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Ground, Look, Words, bars, chosen, dots, line
 from pages.figures.theme import faint
+from pages.page.declared import Panel
 from pages.panels.feed_forward import shared, unit
-from pages.ui.declared import Panel
-from pages.ui.language import _, fill
-from pages.ui.parts import Beside, Note, Say, Shown, Steps
-from pages.ui.ways import click_sets
+from pages.show.parts import Beside, Note, Say, Shown, Steps
+from pages.show.ways import click_sets
+from pages.words.language import _, fill
 
 FEW_LAYERS, BARS = 8, 220  # whose shares are written at their bars; pixels
 FILL, SILENT = faint(palette.FEED_FORWARD, 0.25), faint(palette.PINNED, 0.14)

@@ -12,11 +12,11 @@ from blocks.model.faults import N_
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Look, bars
 from pages.figures.theme import faint
+from pages.page.declared import Panel
 from pages.panels.cost.shared import capacity_note
 from pages.panels.feed_forward import shared
-from pages.ui.declared import Panel
-from pages.ui.language import _, fill, sentences
-from pages.ui.parts import Beside, Say, Shown, Table
+from pages.show.parts import Beside, Say, Shown, Table
+from pages.words.language import _, fill, sentences
 
 ROW, PALE = 62, faint(palette.FEED_FORWARD, 0.45)
 

@@ -19,13 +19,13 @@ from pages.figures.chart import ROW, Axis, Chart, Look, Series, bars, line
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_group, each_row
 from pages.figures.theme import faint
+from pages.page.declared import Panel
 from pages.panels.feed_forward import shared
 from pages.panels.feed_forward.experts_picture import color_of, height_of, routes
-from pages.ui.declared import Panel
-from pages.ui.language import _, bracketed, enumeration, fill, ngettext, sentences
-from pages.ui.parts import Beside, Controls, Html, Matrix, Note, Say, Shown, Table
-from pages.ui.settings import memory_budget
-from pages.ui.ways import click_sets, way
+from pages.server.settings import memory_budget
+from pages.show.parts import Beside, Controls, Html, Matrix, Note, Say, Shown, Table
+from pages.show.ways import click_sets, way
+from pages.words.language import _, bracketed, enumeration, fill, ngettext, sentences
 
 EVEN_SHARE, PALE = 1.0, faint(palette.PINNED, 0.25)
 FAINT = "38"  # hexadecimal, of 255: text stays readable on it

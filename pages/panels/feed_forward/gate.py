@@ -10,14 +10,14 @@ from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, bars, chosen
 from pages.figures.counting import from_one
 from pages.figures.theme import token_label
+from pages.page.declared import Panel
 from pages.panels.feed_forward import shared
-from pages.ui import terms
-from pages.ui.declared import Panel
-from pages.ui.explain import Code
-from pages.ui.language import _, fill
-from pages.ui.parts import Beside, Controls, Say, Shown, Table
-from pages.ui.views import pin_token
-from pages.ui.ways import click_sets, way
+from pages.show.explain import Code
+from pages.show.parts import Beside, Controls, Say, Shown, Table
+from pages.show.views import pin_token
+from pages.show.ways import click_sets, way
+from pages.words import terms
+from pages.words.language import _, fill
 
 ROW, TALL = 26, 220  # pixels
 gate_facts = shared.kept(units.gate_facts)

@@ -17,15 +17,16 @@ from pages.figures.chart import ROW, Axis, Chart, Look, line
 from pages.figures.counting import from_one, told_apart
 from pages.figures.numbers import readable
 from pages.figures.theme import token_label
+from pages.page.declared import Panel
 from pages.panels.feed_forward import shared
 from pages.panels.feed_forward.massive_picture import MOST_TOKENS, largest_values
-from pages.ui import cached, tokens
-from pages.ui.declared import Panel
-from pages.ui.language import _, enumeration, fill, listing, literal, sentences
-from pages.ui.numbers import percent
-from pages.ui.parts import Beside, Controls, Matrix, Note, Say, Shown, Steps, Table, Text
-from pages.ui.sinks import found_in
-from pages.ui.ways import click_sets, way
+from pages.server import cached
+from pages.show.parts import Beside, Controls, Matrix, Note, Say, Shown, Steps, Table, Text
+from pages.show.ways import click_sets, way
+from pages.state import tokens
+from pages.state.sinks import found_in
+from pages.words.language import _, enumeration, fill, listing, literal, sentences
+from pages.words.numbers import percent
 
 LONG_TABLE, CURVES = 318, 260  # pixels
 LEAST = 1e-3  # on a logarithmic scale

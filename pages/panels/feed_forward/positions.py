@@ -12,11 +12,11 @@ from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, Words, bars, chosen
 from pages.figures.theme import token_label
+from pages.page.declared import Panel
 from pages.panels.feed_forward import shared
-from pages.ui import terms
-from pages.ui.declared import Panel
-from pages.ui.language import _, fill, literal, sentences
-from pages.ui.parts import Beside, Note, Say, Shown, Table, Text
+from pages.show.parts import Beside, Note, Say, Shown, Table, Text
+from pages.words import terms
+from pages.words.language import _, fill, literal, sentences
 
 shuffle_facts = shared.kept(permuted.shuffle_facts)
 reach_facts = shared.kept(permuted.reach_facts)

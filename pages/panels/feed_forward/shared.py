@@ -13,13 +13,15 @@ from blocks.inspection.routing import Routing
 from blocks.inspection.wide import Place, SeenLayer
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
-from pages.ui import cached, labelled, link
-from pages.ui.choices import chooses
-from pages.ui.controls import slider
-from pages.ui.language import _, ngettext
-from pages.ui.link_fields.feed_forward import LIKELIEST
-from pages.ui.views import layer_choice
-from pages.ui.ways import way
+from pages.server import cached
+from pages.show.choices import chooses
+from pages.show.controls import slider
+from pages.show.views import layer_choice
+from pages.show.ways import way
+from pages.stage import link
+from pages.state import labelled
+from pages.state.link_fields.feed_forward import LIKELIEST
+from pages.words.language import _, ngettext
 
 PILLS_UP_TO = 16
 P = ParamSpec("P")

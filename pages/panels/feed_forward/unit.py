@@ -16,15 +16,16 @@ from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture, figure, small, token_label
 from pages.figures.token_axis import label_room, slanted
 from pages.figures.weights import outline
+from pages.page.declared import Panel
 from pages.panels.feed_forward import shared
-from pages.ui import labelled, link
-from pages.ui.controls import enter
-from pages.ui.declared import Panel
-from pages.ui.language import _, enumeration, fill, literal
-from pages.ui.link_fields.feed_forward import LIKELIEST
-from pages.ui.parts import Beside, Controls, Matrix, Say, Shown
-from pages.ui.views import pin_token
-from pages.ui.ways import click_sets, way
+from pages.show.controls import enter
+from pages.show.parts import Beside, Controls, Matrix, Say, Shown
+from pages.show.views import pin_token
+from pages.show.ways import click_sets, way
+from pages.stage import link
+from pages.state import labelled
+from pages.state.link_fields.feed_forward import LIKELIEST
+from pages.words.language import _, enumeration, fill, literal
 
 ROW, NAMES, ROOMY = 22, 24, 64
 # Below zero blue, above it orange; nothing at zero, on light and dark alike.

@@ -12,12 +12,12 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Level, Look, bars, dots, line
+from pages.page.declared import Panel
 from pages.panels.feed_forward import shared
-from pages.ui import cached
-from pages.ui.declared import Panel
-from pages.ui.language import _, fill
-from pages.ui.parts import Beside, Note, Say, Shown, Steps, Table
-from pages.ui.settings import memory_budget
+from pages.server import cached
+from pages.server.settings import memory_budget
+from pages.show.parts import Beside, Note, Say, Shown, Steps, Table
+from pages.words.language import _, fill
 
 FAR = 10  # times: more than that, and the axis is logarithmic
 

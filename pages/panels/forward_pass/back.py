@@ -10,8 +10,8 @@ from pages.figures.numbers import readable
 from pages.panels.forward_pass import said, said_backward
 from pages.panels.forward_pass.moves import N_ENDS, named, plain
 from pages.panels.forward_pass.shown import Asked, back_of, keys_of, labels_of, moved_by
-from pages.ui import tokens
-from pages.ui.numbers import percent
+from pages.state import tokens
+from pages.words.numbers import percent
 
 
 def told(asked: Asked, head: int) -> dict[str, Any]:

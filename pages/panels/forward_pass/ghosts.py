@@ -9,9 +9,10 @@ from blocks.observe.run import Run
 from blocks.text.next_word import UNFINISHED
 from blocks.text.speculation import Pass, draft_after
 from pages.panels.gpt import growing
-from pages.ui import cached, link, tokens
-from pages.ui.compare import beside
-from pages.ui.language import _, ngettext, sentences
+from pages.server import cached
+from pages.stage import beside, link
+from pages.state import tokens
+from pages.words.language import _, ngettext, sentences
 
 
 def can_draft(run: Run) -> bool:

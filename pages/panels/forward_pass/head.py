@@ -30,9 +30,10 @@ from pages.panels.forward_pass.shown import (
     scene_of,
     sinks_of,
 )
-from pages.ui import glossary, tokens
-from pages.ui.language import _, current_language, sentences
-from pages.ui.numbers import percent
+from pages.state import tokens
+from pages.words import glossary
+from pages.words.language import _, current_language, sentences
+from pages.words.numbers import percent
 
 
 @lru_cache(maxsize=64)

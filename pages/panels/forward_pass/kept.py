@@ -4,7 +4,7 @@ from blocks.inspection.scene_layers import CacheFacts
 from blocks.inspection.scene_moves import MoveKind
 from blocks.model.faults import N_
 from pages.panels.forward_pass.said import Telling
-from pages.ui.language import _, sentences
+from pages.words.language import _, sentences
 
 TEMPLATES = {
     "embedding": N_(

@@ -8,8 +8,8 @@ from blocks.inspection.scene_moves import MoveKind
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from pages.panels.forward_pass.shown import Asked
-from pages.ui import terms
-from pages.ui.language import _
+from pages.words import terms
+from pages.words.language import _
 
 MEANS = {
     "residual": N_("residual stream: a row of numbers for each token"),

@@ -7,7 +7,7 @@ from blocks.inspection.scene_moves import Move
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.forward_pass import said
-from pages.ui.language import _, bracketed
+from pages.words.language import _, bracketed
 
 N_ENDS = 8
 

@@ -14,9 +14,9 @@ from streamlit.components.v2.types import ComponentRenderer
 
 from blocks.model.shipped import shipped
 from pages.figures.page_file import component_as_html
-from pages.ui import link
-from pages.ui.fields import FIELDS
-from pages.ui.readers import UnreadableError, as_text
+from pages.stage import link
+from pages.state.fields import FIELDS
+from pages.state.readers import UnreadableError, as_text
 
 ASSETS = shipped("forward_pass")
 SCRIPTS = (

@@ -9,9 +9,9 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.numbers import readable
-from pages.ui import terms
-from pages.ui.language import _, sentences
-from pages.ui.numbers import percent
+from pages.words import terms
+from pages.words.language import _, sentences
+from pages.words.numbers import percent
 
 NAMES = {
     "embedding": N_("embedding"),

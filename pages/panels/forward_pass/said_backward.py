@@ -7,8 +7,8 @@ from blocks.inspection.scene_moves import MoveKind
 from blocks.model.faults import N_
 from pages.figures.counting import from_one
 from pages.figures.numbers import readable
-from pages.ui.language import _, sentences
-from pages.ui.numbers import percent
+from pages.words.language import _, sentences
+from pages.words.numbers import percent
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from blocks.inspection.scene_products import Projected
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_
 from pages.panels.attention.arithmetic import number, sum_text
-from pages.ui import terms
-from pages.ui.language import _, sentences
+from pages.words import terms
+from pages.words.language import _, sentences
 
 LETTERS = {
     "q": "x · W_Q",

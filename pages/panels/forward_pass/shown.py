@@ -15,9 +15,10 @@ from blocks.model.models import Encoder
 from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.figures.counting import read_apart
-from pages.ui import cached, labelled, sinks, tokens
-from pages.ui.once import once
-from pages.ui.shelf import Shelf, weighed
+from pages.server import cached
+from pages.server.once import once
+from pages.server.shelf import Shelf, weighed
+from pages.state import labelled, sinks, tokens
 
 MOST_SCENES = 64
 

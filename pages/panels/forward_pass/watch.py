@@ -15,20 +15,22 @@ from blocks.inspection.scene_moves import MoveKind
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
+from pages.page.frame import section
 from pages.panels.forward_pass import ghosts, moving, said
 from pages.panels.forward_pass.head import head_of
 from pages.panels.forward_pass.message import Packed, message, packed
 from pages.panels.forward_pass.said_cell import says_cell
 from pages.panels.forward_pass.shown import Asked, keys_of, labels_of, scene_of, sinks_of
 from pages.panels.home import append_word
-from pages.ui import cached, labelled, link, page_file, sinks, tokens
-from pages.ui.compare import beside
-from pages.ui.controls import enter
-from pages.ui.explain import note
-from pages.ui.export import download
-from pages.ui.frame import section
-from pages.ui.inputs import current_run, shorten
-from pages.ui.language import _, current_language, sentences
+from pages.server import cached
+from pages.show import page_file
+from pages.show.controls import enter
+from pages.show.explain import note
+from pages.show.export import download
+from pages.show.inputs import current_run, shorten
+from pages.stage import beside, link
+from pages.state import labelled, sinks, tokens
+from pages.words.language import _, current_language, sentences
 
 AT_END = {"zoom": "model", "moment": "", "head": 0, "cell": None, "cached": False}
 OF_HEADS = (MoveKind.PROJECT, MoveKind.SCORES, MoveKind.SOFTMAX, MoveKind.MIX)

@@ -16,14 +16,16 @@ from blocks.text.speculation import speculate
 from pages.figures import palette
 from pages.figures.chart import ROW, Axis, Chart, Look, bars, line
 from pages.figures.counting import from_one
+from pages.page.declared import Panel
 from pages.panels.gpt.growing import lasting, window_size
-from pages.ui import cached, chips, tokens
-from pages.ui.chips import Chip
-from pages.ui.compare import beside
-from pages.ui.declared import Panel
-from pages.ui.language import _, enumeration, fill, sentences
-from pages.ui.parts import Beside, Note, Say, Shown, Table, Text
-from pages.ui.ways import way
+from pages.server import cached
+from pages.show.parts import Beside, Note, Say, Shown, Table, Text
+from pages.show.ways import way
+from pages.stage import beside
+from pages.state import tokens
+from pages.words import chips
+from pages.words.chips import Chip
+from pages.words.language import _, enumeration, fill, sentences
 
 TRAINED, ROOM = "stories-mtp", 1.08
 

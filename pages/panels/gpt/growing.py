@@ -18,9 +18,11 @@ from blocks.observe.run import Run, out_of_memory_fault
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.text.written import Written, written
-from pages.ui import cached, link, sinks, starts, tokens
-from pages.ui.once import once
-from pages.ui.shelf import Shelf, weighed
+from pages.server import cached, starts
+from pages.server.once import once
+from pages.server.shelf import Shelf, weighed
+from pages.stage import link
+from pages.state import sinks, tokens
 
 MOST_TEXTS = 32
 

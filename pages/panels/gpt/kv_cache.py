@@ -18,16 +18,17 @@ from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Look, Series, dots, line
+from pages.page.declared import Panel
 from pages.panels.gpt import shared, writing
 from pages.panels.gpt.growing import Text, generation, text_so_far, window_size, writer_of
-from pages.ui import cached, link
-from pages.ui.chart import columns, show
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.language import _, fill, sentences
-from pages.ui.parts import Shown
-from pages.ui.passes import WORTH_SAYING, about, seconds_of
-from pages.ui.said import tell
+from pages.server import cached
+from pages.server.passes import WORTH_SAYING, about, seconds_of
+from pages.show.chart import columns, show
+from pages.show.explain import explained, note
+from pages.show.parts import Shown
+from pages.show.said import tell
+from pages.stage import link
+from pages.words.language import _, fill, sentences
 
 N_TIMED = 32
 

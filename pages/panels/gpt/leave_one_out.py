@@ -13,14 +13,15 @@ from blocks.model.models import Encoder
 from blocks.observe.run import Run
 from pages.figures.chart import Axis, Chart, Look, bars
 from pages.figures.counting import from_one, told_apart
+from pages.page.declared import Panel
 from pages.panels.gpt import shared
 from pages.panels.gpt.leave_one_out_picture import colors, hovers
-from pages.ui import cached, tokens
-from pages.ui.declared import Panel
-from pages.ui.language import _, fill, sentences
-from pages.ui.numbers import percent
-from pages.ui.parts import Beside, Note, Say, Shown, Steps, Table
-from pages.ui.views import pin_token
+from pages.server import cached
+from pages.show.parts import Beside, Note, Say, Shown, Steps, Table
+from pages.show.views import pin_token
+from pages.state import tokens
+from pages.words.language import _, fill, sentences
+from pages.words.numbers import percent
 
 
 @lru_cache(maxsize=64)

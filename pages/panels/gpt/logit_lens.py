@@ -15,14 +15,16 @@ from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Look, line
 from pages.figures.counting import told_apart
 from pages.figures.theme import token_label
+from pages.page.declared import Panel
 from pages.panels.gpt import shared
 from pages.panels.gpt.logit_lens_picture import grid, layer_name
-from pages.ui import cached, phone, tokens
-from pages.ui.declared import Panel
-from pages.ui.language import _, fill, sentences
-from pages.ui.numbers import percent
-from pages.ui.parts import Beside, File, Matrix, Note, OffScreen, Say, Shown, Table, the_values
-from pages.ui.views import pin_token
+from pages.server import cached
+from pages.show.parts import Beside, File, Matrix, Note, OffScreen, Say, Shown, Table, the_values
+from pages.show.views import pin_token
+from pages.stage import phone
+from pages.state import tokens
+from pages.words.language import _, fill, sentences
+from pages.words.numbers import percent
 
 RANKS = 214  # pixels
 

@@ -11,15 +11,17 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.text import sampling as source
 from blocks.text.sampling import SamplingConfig
+from pages.page.declared import Panel
 from pages.panels.gpt import next_token_picture, shared
-from pages.ui import cached, present, tokens
-from pages.ui.chart import columns, show
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.fold import details
-from pages.ui.language import _, fill, sentences
-from pages.ui.parts import File, Matrix, the_values
-from pages.ui.said import say
+from pages.server import cached
+from pages.show.chart import columns, show
+from pages.show.explain import explained, note
+from pages.show.fold import details
+from pages.show.parts import File, Matrix, the_values
+from pages.show.said import say
+from pages.stage import present
+from pages.state import tokens
+from pages.words.language import _, fill, sentences
 
 
 @lru_cache(maxsize=8)

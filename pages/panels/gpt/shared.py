@@ -2,9 +2,11 @@
 
 from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
-from pages.ui import cached, labelled, link
-from pages.ui.controls import slide, slider
-from pages.ui.language import _
+from pages.server import cached
+from pages.show.controls import slide, slider
+from pages.stage import link
+from pages.state import labelled
+from pages.words.language import _
 
 TOP_K = (0, 1, 2, 3, 5, 8, 10, 20, 50, 100, 200, 500)
 

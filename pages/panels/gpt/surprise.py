@@ -13,15 +13,17 @@ from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Level, Look, Words, bars, chosen
 from pages.figures.counting import told_apart
 from pages.figures.theme import token_label
+from pages.page.declared import Panel
 from pages.panels.gpt import shared
-from pages.ui import cached, link, tokens
-from pages.ui.choices import chooses
-from pages.ui.declared import Panel
-from pages.ui.fields import START, TEXT
-from pages.ui.language import _, fill, literal, sentences
-from pages.ui.numbers import percent
-from pages.ui.parts import Beside, File, Note, Say, Shown, Table, the_values
-from pages.ui.views import pin_token
+from pages.server import cached
+from pages.show.choices import chooses
+from pages.show.parts import Beside, File, Note, Say, Shown, Table, the_values
+from pages.show.views import pin_token
+from pages.stage import link
+from pages.state import tokens
+from pages.state.fields import START, TEXT
+from pages.words.language import _, fill, literal, sentences
+from pages.words.numbers import percent
 
 NAMES = 24  # tokens that the picture names
 

@@ -6,14 +6,16 @@ import streamlit as st
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.text.chinese import chinese_pieces
-from pages.ui import chips, labelled, link, present, tokens
-from pages.ui.chips import Chip
-from pages.ui.declared import Panel
-from pages.ui.explain import explained
-from pages.ui.fields import CHAT
-from pages.ui.frame import section
-from pages.ui.language import _, fill, ngettext, sentences
-from pages.ui.parts import File
+from pages.page.declared import Panel
+from pages.page.frame import section
+from pages.show.explain import explained
+from pages.show.parts import File
+from pages.stage import link, present
+from pages.state import labelled, tokens
+from pages.state.fields import CHAT
+from pages.words import chips
+from pages.words.chips import Chip
+from pages.words.language import _, fill, ngettext, sentences
 
 MOST_ROWS = 9  # of a table in front of a class
 

@@ -19,19 +19,22 @@ from blocks.observe.run import Input, Run
 from blocks.observe.sweep import batches, outputs_of_each
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture
+from pages.page.declared import Panel
+from pages.page.frame import section
 from pages.panels import interventions
-from pages.ui import cached, inputs, labelled, link, probed, tokens
-from pages.ui.chart import columns, show
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.interventions import controls, words
-from pages.ui.language import _, current_language, literal, sentences
-from pages.ui.numbers import percent
-from pages.ui.passes import says_each_part
-from pages.ui.said import say
-from pages.ui.steps import in_steps
-from pages.ui.tables import show_table
+from pages.server import cached, probed
+from pages.server.passes import says_each_part
+from pages.show import inputs
+from pages.show.chart import columns, show
+from pages.show.explain import explained, note
+from pages.show.interventions import controls, words
+from pages.show.said import say
+from pages.show.steps import in_steps
+from pages.show.tables import show_table
+from pages.stage import link
+from pages.state import labelled, tokens
+from pages.words.language import _, current_language, literal, sentences
+from pages.words.numbers import percent
 
 LEFT_ALONE = 0.1  # of what a head does most: less is told as nothing
 N_OFFERED, MOST_OFFERED = 40, 120

@@ -13,6 +13,8 @@ from blocks.observe.run import Run
 from blocks.text.bpe import END
 from blocks.text.generation import Generation, context_start
 from pages.figures.counting import from_one
+from pages.page.declared import Panel
+from pages.page.frame import refuse
 from pages.panels.gpt import shared, writing_picture
 from pages.panels.gpt.growing import (
     Text,
@@ -23,21 +25,21 @@ from pages.panels.gpt.growing import (
     text_so_far,
     writer_of,
 )
-from pages.ui import chips, link, present, sinks, terms, tokens
-from pages.ui.chart import columns, show
-from pages.ui.chips import Chip
-from pages.ui.controls import enter
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.fields import CHAT, TEXT
-from pages.ui.fold import fold
-from pages.ui.frame import refuse
-from pages.ui.inputs import written
-from pages.ui.language import _, current_language, fill, ngettext, say_fault, sentences
-from pages.ui.mixers import attend_somewhere
-from pages.ui.numbers import percent
-from pages.ui.parts import File, Matrix
-from pages.ui.settings import MAX_NEW_TOKENS
+from pages.server.settings import MAX_NEW_TOKENS
+from pages.show.chart import columns, show
+from pages.show.controls import enter
+from pages.show.explain import explained, note
+from pages.show.fold import fold
+from pages.show.inputs import written
+from pages.show.mixers import attend_somewhere
+from pages.show.parts import File, Matrix
+from pages.stage import link, present
+from pages.state import sinks, tokens
+from pages.state.fields import CHAT, TEXT
+from pages.words import chips, terms
+from pages.words.chips import Chip
+from pages.words.language import _, current_language, fill, ngettext, say_fault, sentences
+from pages.words.numbers import percent
 
 AT_A_PRESS, AN_ANSWER = 20, 128
 ONE_TOKEN = N_("Generate one token")

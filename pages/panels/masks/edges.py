@@ -16,12 +16,13 @@ from blocks.model.model_input import PADDING
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture, token_label
+from pages.page.declared import Panel
 from pages.panels.masks import shared, steps_picture
-from pages.ui import cached, link
-from pages.ui.controls import slider
-from pages.ui.declared import Panel
-from pages.ui.language import _, fill, sentences
-from pages.ui.parts import Beside, Controls, Matrix, Note, Say
+from pages.server import cached
+from pages.show.controls import slider
+from pages.show.parts import Beside, Controls, Matrix, Note, Say
+from pages.stage import link
+from pages.words.language import _, fill, sentences
 
 LONGEST_LABEL = 24
 

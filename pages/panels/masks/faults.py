@@ -17,12 +17,12 @@ from blocks.observe.run import PaddingSide, Run
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture
 from pages.panels.masks import plan, shared, steps_picture
-from pages.ui import link
-from pages.ui.chart import columns, show
-from pages.ui.explain import note
-from pages.ui.language import _
-from pages.ui.link_fields.masks import MOST_SCALE
-from pages.ui.ways import take, way
+from pages.show.chart import columns, show
+from pages.show.explain import note
+from pages.show.ways import take, way
+from pages.stage import link
+from pages.state.link_fields.masks import MOST_SCALE
+from pages.words.language import _
 
 A_BIT_MORE = 1.2
 NAMES = {

@@ -11,20 +11,21 @@ from blocks.inspection.mask_faults import MaskFault
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
+from pages.page.declared import Panel
+from pages.page.frame import section
 from pages.panels.masks import faults, leaks_picture, plan, shared
 from pages.panels.masks.plan import Plan, leak_facts
-from pages.ui import labelled, link, present
-from pages.ui.chart import show
-from pages.ui.controls import choose, slide, slider
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, fill, sentences
-from pages.ui.parts import File, Matrix, the_values
-from pages.ui.said import tell
-from pages.ui.steps import in_steps
-from pages.ui.views import pin_token
-from pages.ui.ways import way
+from pages.show.chart import show
+from pages.show.controls import choose, slide, slider
+from pages.show.explain import explained, note
+from pages.show.parts import File, Matrix, the_values
+from pages.show.said import tell
+from pages.show.steps import in_steps
+from pages.show.views import pin_token
+from pages.show.ways import way
+from pages.stage import link, present
+from pages.state import labelled
+from pages.words.language import _, fill, sentences
 
 CODE = (leaks.reachable, leaks.moved, leaks.gradients, mask_faults.faulty_pattern)
 SCALES = (1, 10, 100, 1_000, 10_000, 100_000)

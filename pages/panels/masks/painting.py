@@ -11,9 +11,9 @@ from blocks.model.masks import MOST_PAINTED, MaskKind, causal, painted_text
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.masks import shared
-from pages.ui import link
-from pages.ui.language import _
-from pages.ui.ways import take
+from pages.show.ways import take
+from pages.stage import link
+from pages.words.language import _
 
 
 def is_paintable(run: Run) -> bool:

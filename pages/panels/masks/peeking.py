@@ -19,18 +19,20 @@ from pages.figures import palette
 from pages.figures.chart import Chart, Look, line
 from pages.figures.series import training_losses
 from pages.figures.table_rows import each_group
-from pages.ui import cached, link, present, words
-from pages.ui.chart import show
-from pages.ui.controls import switch
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, current_language, fill, sentences
-from pages.ui.numbers import percent
-from pages.ui.parts import Shown
-from pages.ui.said import say
-from pages.ui.settings import memory_budget
-from pages.ui.steps import in_series
+from pages.page.declared import Panel
+from pages.page.frame import section
+from pages.server import cached
+from pages.server.settings import memory_budget
+from pages.show import words
+from pages.show.chart import show
+from pages.show.controls import switch
+from pages.show.explain import explained, note
+from pages.show.parts import Shown
+from pages.show.said import say
+from pages.show.steps import in_series
+from pages.stage import link, present
+from pages.words.language import _, current_language, fill, sentences
+from pages.words.numbers import percent
 
 AT_ONCE, IN_CLASS = 5, 60  # updates; signs of a text that is presented
 COLORS = {"masked": palette.ATTENTION, "peeking": palette.PINNED}

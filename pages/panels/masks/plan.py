@@ -14,7 +14,8 @@ from blocks.inspection.leaks import AttentionPath, LeakFacts, LeakTest
 from blocks.inspection.mask_faults import MaskFault
 from blocks.observe.run import Run
 from pages.panels.masks import shared
-from pages.ui import cached, link
+from pages.server import cached
+from pages.stage import link
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from blocks.inspection.mask_steps import Cells, Layer, StepFacts
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.attention import shared as attention
-from pages.ui import cached, labelled
-from pages.ui.language import literal
+from pages.server import cached
+from pages.state import labelled
+from pages.words.language import literal
 
 MOST_DRAWN = 128  # tokens on each side of a matrix, of a long text those around the pinned one
 

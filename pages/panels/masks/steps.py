@@ -20,16 +20,18 @@ from blocks.model.masks import MaskKind
 from blocks.observe.run import Run
 from pages.figures import heads
 from pages.figures.theme import Picture
+from pages.page.declared import Panel
 from pages.panels.masks import painting, shared, steps_picture
-from pages.ui import cached, labelled, terms
-from pages.ui.declared import Panel
-from pages.ui.explain import note
-from pages.ui.language import _, enumeration, fill, sentences
-from pages.ui.lessons import progress
-from pages.ui.parts import Aside, Beside, Controls, File, Item, Matrix, Note, Say, the_values
-from pages.ui.phone import folded
-from pages.ui.views import head_choice, layer_choice, pin_token
-from pages.ui.ways import take, way
+from pages.server import cached
+from pages.show.explain import note
+from pages.show.parts import Aside, Beside, Controls, File, Item, Matrix, Note, Say, the_values
+from pages.show.views import head_choice, layer_choice, pin_token
+from pages.show.ways import take, way
+from pages.stage import progress
+from pages.stage.phone import folded
+from pages.state import labelled
+from pages.words import terms
+from pages.words.language import _, enumeration, fill, sentences
 
 COLUMNS = 4  # of the small masks
 CODE = (

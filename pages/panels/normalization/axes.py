@@ -19,13 +19,16 @@ from pages.figures.chart import ROW, Axis, Chart, Level, Look, line
 from pages.figures.counting import from_one
 from pages.figures.series import NORM_LINES
 from pages.figures.theme import Picture, plain
+from pages.page.declared import Panel
 from pages.panels.normalization.axes_picture import shared_cells
-from pages.ui import cached, labelled, link, terms
-from pages.ui.choices import chooses
-from pages.ui.declared import Panel
-from pages.ui.language import _, current_language, fill, sentences
-from pages.ui.parts import Beside, File, Matrix, Note, Say, Shown, Table, the_values
-from pages.ui.views import layer_choice
+from pages.server import cached
+from pages.show.choices import chooses
+from pages.show.parts import Beside, File, Matrix, Note, Say, Shown, Table, the_values
+from pages.show.views import layer_choice
+from pages.stage import link
+from pages.state import labelled
+from pages.words import terms
+from pages.words.language import _, current_language, fill, sentences
 
 NORMS = (normalization.LayerNorm, normalization.RMSNorm, normalization.BatchNorm)
 LAYER_NORM, RMS_NORM = str(NormKind.LAYER_NORM), str(NormKind.RMS_NORM)

@@ -12,10 +12,10 @@ from pages.figures.chart import Axis, Chart, Level, Look, Series, band, line
 from pages.figures.series import placement_look
 from pages.figures.theme import faint
 from pages.panels.normalization import shared
-from pages.ui import link
-from pages.ui.controls import pick
-from pages.ui.language import _, enumeration, fill
-from pages.ui.link_fields.normalization import EVERY_CURVE
+from pages.show.controls import pick
+from pages.stage import link
+from pages.state.link_fields.normalization import EVERY_CURVE
+from pages.words.language import _, enumeration, fill
 
 PLOT, ALONE = 138, 170  # pixels of one of several, and of one alone
 MARKED_UP_TO, MOST_LAYER_TICKS, LOG_ABOVE = 16, 16, 15.0

@@ -16,17 +16,18 @@ from blocks.model.placements import own_placement
 from blocks.observe.run import Run
 from pages.figures.chart import Chart
 from pages.figures.numbers import readable
+from pages.page.declared import Panel
+from pages.page.frame import must_have, section
 from pages.panels.normalization import curves, stacks
 from pages.panels.normalization.stacks import Stacks
-from pages.ui import link, present, terms
-from pages.ui.declared import Panel
-from pages.ui.explain import explained
-from pages.ui.frame import must_have, section
-from pages.ui.history import before
-from pages.ui.language import _, enumeration, fill, listing, sentences
-from pages.ui.parts import File, Given, Note, Say, Shown
-from pages.ui.steps import in_steps, n_finished
-from pages.ui.ways import refused, way
+from pages.show.explain import explained
+from pages.show.parts import File, Given, Note, Say, Shown
+from pages.show.steps import in_steps, n_finished
+from pages.show.ways import refused, way
+from pages.stage import link, present
+from pages.stage.history import before
+from pages.words import terms
+from pages.words.language import _, enumeration, fill, listing, sentences
 
 
 @lru_cache(maxsize=32)

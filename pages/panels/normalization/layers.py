@@ -16,11 +16,14 @@ from blocks.observe.run import PaddingSide, Run
 from blocks.text.bpe import MASK
 from blocks.training.tasks import IGNORED
 from pages.figures.chart import Chart
+from pages.page.declared import Panel
 from pages.panels.normalization import curves, shared
-from pages.ui import cached, link, sinks, starts, terms, tokens
-from pages.ui.declared import Panel
-from pages.ui.language import _, fill, sentences
-from pages.ui.parts import Controls, Note, Say, Shown, the_values
+from pages.server import cached, starts
+from pages.show.parts import Controls, Note, Say, Shown, the_values
+from pages.stage import link
+from pages.state import sinks, tokens
+from pages.words import terms
+from pages.words.language import _, fill, sentences
 
 SORTING = ("sorting letters", "sort")
 Targets = tuple[int, ...]

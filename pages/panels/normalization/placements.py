@@ -16,13 +16,11 @@ from blocks.observe.run import Run
 from pages.figures.chart import Axis, Chart, line
 from pages.figures.series import placement_look
 from pages.figures.theme import Picture
+from pages.page.declared import Panel
 from pages.panels.normalization import shared
 from pages.panels.normalization.placements_picture import patterns
-from pages.ui import labelled, terms
-from pages.ui.declared import Panel
-from pages.ui.explain import Code
-from pages.ui.language import _, enumeration, fill, sentences
-from pages.ui.parts import (
+from pages.show.explain import Code
+from pages.show.parts import (
     Beside,
     Controls,
     File,
@@ -34,7 +32,10 @@ from pages.ui.parts import (
     Table,
     the_values,
 )
-from pages.ui.views import head_choice
+from pages.show.views import head_choice
+from pages.state import labelled
+from pages.words import terms
+from pages.words.language import _, enumeration, fill, sentences
 
 CODE: tuple[Source, ...] = (residual.PreNorm, residual.PostNorm, residual.SandwichNorm, placed)
 

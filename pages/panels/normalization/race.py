@@ -26,19 +26,22 @@ from blocks.training.recorded import Learned, recorded
 from blocks.training.spec import TrainingSpec
 from pages.figures.chart import Chart, line
 from pages.figures.series import placement_look, training_losses
+from pages.page.declared import Panel
+from pages.page.frame import section
 from pages.panels.normalization import shared
-from pages.ui import cached, link, present, terms, words
-from pages.ui.chart import show
-from pages.ui.controls import choose, slide, switch
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, enumeration, fill, sentences
-from pages.ui.link_fields.normalization import RACE_DEPTHS, RACE_RATES, RACE_WARMUPS
-from pages.ui.parts import Shown
-from pages.ui.said import say
-from pages.ui.steps import in_series, works
-from pages.ui.ways import way
+from pages.server import cached
+from pages.show import words
+from pages.show.chart import show
+from pages.show.controls import choose, slide, switch
+from pages.show.explain import explained, note
+from pages.show.parts import Shown
+from pages.show.said import say
+from pages.show.steps import in_series, works
+from pages.show.ways import way
+from pages.stage import link, present
+from pages.state.link_fields.normalization import RACE_DEPTHS, RACE_RATES, RACE_WARMUPS
+from pages.words import terms
+from pages.words.language import _, enumeration, fill, sentences
 
 AT_ONCE = 5
 Racers = tuple[tuple[str, TrainingSpec], ...]

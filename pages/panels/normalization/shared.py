@@ -8,8 +8,10 @@ from blocks.model import devices
 from blocks.model.faults import N_
 from blocks.model.placements import own_placement, possible_placements
 from blocks.observe.run import Run, out_of_memory_fault
-from pages.ui import cached, link, terms
-from pages.ui.language import _
+from pages.server import cached
+from pages.stage import link
+from pages.words import terms
+from pages.words.language import _
 
 NAMES = {
     "trained": N_("trained"),

@@ -14,14 +14,15 @@ from blocks.model.normalization import at_least_float32
 from blocks.model.placements import own_placement, possible_placements
 from blocks.observe.run import Run
 from pages.panels.normalization import shared
-from pages.ui import cached, link
-from pages.ui.choices import chooses
-from pages.ui.controls import pick, several, slide, slider
-from pages.ui.fold import fold
-from pages.ui.language import _
-from pages.ui.link_fields.normalization import joined
-from pages.ui.settings import memory_budget
-from pages.ui.steps import works
+from pages.server import cached
+from pages.server.settings import memory_budget
+from pages.show.choices import chooses
+from pages.show.controls import pick, several, slide, slider
+from pages.show.fold import fold
+from pages.show.steps import works
+from pages.stage import link
+from pages.state.link_fields.normalization import joined
+from pages.words.language import _
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -12,12 +12,13 @@ from pages.figures.chart import Axis, Chart, Look, Series, band, line
 from pages.figures.numbers import hundredths, with_unit
 from pages.figures.series import placement_look
 from pages.figures.theme import faint
+from pages.page.declared import Panel
 from pages.panels.normalization import shared, stacks
 from pages.panels.normalization.stacks import Stacks
-from pages.ui import link, present, terms
-from pages.ui.declared import Panel
-from pages.ui.language import _, enumeration, listing, sentences
-from pages.ui.parts import Beside, Item, Note, Say, Shown, Steps, Text
+from pages.show.parts import Beside, Item, Note, Say, Shown, Steps, Text
+from pages.stage import link, present
+from pages.words import terms
+from pages.words.language import _, enumeration, listing, sentences
 
 
 @lru_cache(maxsize=32)

@@ -14,23 +14,24 @@ from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
+from pages.page.declared import Panel
+from pages.page.frame import section
 from pages.panels.parameter_table import count_badge
 from pages.panels.parameters import breakdown_picture, shared
 from pages.panels.parameters.breakdown_picture import Bar
-from pages.ui import link, present, terms
-from pages.ui.cached import count_facts
-from pages.ui.chart import show
-from pages.ui.controls import choose
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.fold import details
-from pages.ui.frame import section
-from pages.ui.language import _, current_language, sentences
-from pages.ui.link_fields.parameters import VIEWS
-from pages.ui.numbers import percent
-from pages.ui.parts import File, Matrix
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.server.cached import count_facts
+from pages.show.chart import show
+from pages.show.controls import choose
+from pages.show.explain import explained, note
+from pages.show.fold import details
+from pages.show.parts import File, Matrix
+from pages.show.said import say
+from pages.show.tables import show_table
+from pages.stage import link, present
+from pages.state.link_fields.parameters import VIEWS
+from pages.words import terms
+from pages.words.language import _, current_language, sentences
+from pages.words.numbers import percent
 
 opened_facts = lru_cache(maxsize=64)(breakdown.opened_facts)
 VIEW_NAMES = {"by_kind": N_("by kind"), "by_layer": N_("by layer")}

@@ -13,11 +13,11 @@ from blocks.cost.variations import ChangesFacts, Variation
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
+from pages.page.declared import Panel
 from pages.panels.parameters import changes_picture, shared
-from pages.ui import link
-from pages.ui.declared import Panel
-from pages.ui.language import _, current_language, fill, sentences
-from pages.ui.parts import Beside, Controls, Details, Matrix, Note, Say, Table
+from pages.show.parts import Beside, Controls, Details, Matrix, Note, Say, Table
+from pages.stage import link
+from pages.words.language import _, current_language, fill, sentences
 
 LONGEST = len("+999,999,999")  # of a number that has room with every digit
 changes_facts = lru_cache(maxsize=64)(variations.changes_facts)

@@ -9,15 +9,15 @@ from blocks.export import CodeChange, CodeFacts, code_change, code_facts, packed
 from blocks.model.faults import N_
 from blocks.model.models import assemble
 from blocks.observe.run import Run
+from pages.page.declared import Panel
+from pages.page.frame import refuse, section
 from pages.panels.parameters.weight_values import is_shown
-from pages.ui import brought, cached, link, starts
-from pages.ui.compare import beside
-from pages.ui.declared import Panel
-from pages.ui.explain import note
-from pages.ui.export import download
-from pages.ui.frame import refuse, section
-from pages.ui.language import _
-from pages.ui.said import say
+from pages.server import brought, cached, starts
+from pages.show.explain import note
+from pages.show.export import download
+from pages.show.said import say
+from pages.stage import beside, link
+from pages.words.language import _
 
 TALLEST = 640  # pixels
 

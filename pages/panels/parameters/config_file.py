@@ -6,15 +6,15 @@ from blocks.model.faults import N_, ConfigError, Fault
 from blocks.observe.run import Run
 from blocks.weights import config_json
 from blocks.weights.config_json import FAMILIES, ConfigFile, read_config_file
+from pages.page.declared import Panel
+from pages.page.frame import section
 from pages.panels.parameters import shared
-from pages.ui import pasted
-from pages.ui.cached import count_facts
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, enumeration, literal, say_fault, sentences
-from pages.ui.tables import show_table
-from pages.ui.ways import take
+from pages.server import pasted
+from pages.server.cached import count_facts
+from pages.show.explain import explained, note
+from pages.show.tables import show_table
+from pages.show.ways import take
+from pages.words.language import _, enumeration, literal, say_fault, sentences
 
 NO_TEXT = Fault(N_("The file is not text: config.json must be UTF-8"))
 

@@ -17,22 +17,24 @@ from blocks.weights.conversion_faults import ConversionFault, Loaded, possible_f
 from blocks.weights.doctor import Text
 from pages.figures.chart import Chart
 from pages.figures.theme import Translate
+from pages.page.declared import Panel
+from pages.page.frame import FIRST_SHOWN, must_fit, section
 from pages.panels.parameters import conversion_picture
 from pages.panels.parameters.conversion_picture import Labelled
-from pages.ui import brought, cached, link, starts, tokens
-from pages.ui.chart import columns, show
-from pages.ui.controls import pick
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.fold import fold
-from pages.ui.frame import FIRST_SHOWN, must_fit, section
-from pages.ui.inputs import sample_buttons, text_field
-from pages.ui.language import _, literal, sentences
-from pages.ui.link_fields.parameters import NO_FAULT
-from pages.ui.said import say
-from pages.ui.tables import show_table
-from pages.ui.ways import way
+from pages.server import brought, cached, starts
+from pages.show.chart import columns, show
+from pages.show.controls import pick
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.fold import fold
+from pages.show.inputs import sample_buttons, text_field
+from pages.show.said import say
+from pages.show.tables import show_table
+from pages.show.ways import way
+from pages.stage import link
+from pages.state import tokens
+from pages.state.link_fields.parameters import NO_FAULT
+from pages.words.language import _, literal, sentences
 
 FAULTS = {
     ConversionFault.ROTARY_LAYOUT: N_(

@@ -14,16 +14,17 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.weights import ledger as ledgers
 from blocks.weights.ledger import Entry, Ledger, State
+from pages.page import bringing
+from pages.page.declared import Panel
+from pages.page.frame import section
 from pages.panels.parameters import file_ledger_picture
-from pages.ui import bringing, brought
-from pages.ui.chart import show
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.export import download
-from pages.ui.frame import section
-from pages.ui.language import _, bracketed, enumeration, literal, ngettext, sentences
-from pages.ui.said import say
-from pages.ui.tables import show_table
+from pages.server import brought
+from pages.show.chart import show
+from pages.show.explain import explained, note
+from pages.show.export import download
+from pages.show.said import say
+from pages.show.tables import show_table
+from pages.words.language import _, bracketed, enumeration, literal, ngettext, sentences
 
 STATES = {
     State.USED: N_("used"),

@@ -11,11 +11,11 @@ from blocks.observe.run import Run
 from blocks.training.ideas import ideas as steps
 from pages.figures import palette
 from pages.figures.chart import ROW, Axis, Chart, Look, band, dots, line
+from pages.page.declared import Panel
 from pages.panels.parameters import shared
-from pages.ui import words
-from pages.ui.declared import Panel
-from pages.ui.language import _, enumeration, fill, sentences
-from pages.ui.parts import Note, Say, Shown, Table
+from pages.show import words
+from pages.show.parts import Note, Say, Shown, Table
+from pages.words.language import _, enumeration, fill, sentences
 
 NAMES = {
     "gpt2": "GPT-2",

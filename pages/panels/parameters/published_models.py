@@ -17,11 +17,13 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.model.presets import Preset
 from pages.figures.theme import Picture, Translate
+from pages.page.declared import Panel
 from pages.panels.parameters import published_models_picture
-from pages.ui import link, present, starts, terms
-from pages.ui.declared import Panel
-from pages.ui.language import _, current_language, fill
-from pages.ui.parts import Controls, Details, Matrix, Note, Say, Table
+from pages.server import starts
+from pages.show.parts import Controls, Details, Matrix, Note, Say, Table
+from pages.stage import link, present
+from pages.words import terms
+from pages.words.language import _, current_language, fill
 
 MOST_IN_CLASS = 14
 published_facts = lru_cache(maxsize=64)(published.published_facts)

@@ -4,9 +4,9 @@ import pandas as pd
 
 from blocks.cost.breakdown import CountFacts, Kind
 from blocks.model.faults import N_
-from pages.ui import terms
-from pages.ui.language import _
-from pages.ui.numbers import percent
+from pages.words import terms
+from pages.words.language import _
+from pages.words.numbers import percent
 
 UNITS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
 LARGEST_EXACT = 2**53  # beyond it a browser's numbers have gaps

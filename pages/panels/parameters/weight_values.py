@@ -19,20 +19,22 @@ from blocks.model.models import parameter_names
 from blocks.observe.run import Run
 from blocks.weights.model_file import Card, read_model_file
 from pages.figures.theme import Picture, Translate
+from pages.page.declared import Panel
+from pages.page.frame import must_have, section
 from pages.panels.parameters import shared, weight_values_picture
-from pages.ui import cached, link, terms
-from pages.ui.brought import whose_weights
-from pages.ui.chart import show, show_now
-from pages.ui.controls import switch
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.frame import must_have, section
-from pages.ui.language import _, literal, say_fault, sentences
-from pages.ui.numbers import percent
-from pages.ui.parts import File, Matrix
-from pages.ui.said import say
-from pages.ui.settings import memory_budget
-from pages.ui.tables import show_table
+from pages.server import cached
+from pages.server.brought import whose_weights
+from pages.server.settings import memory_budget
+from pages.show.chart import show, show_now
+from pages.show.controls import switch
+from pages.show.explain import explained, note
+from pages.show.parts import File, Matrix
+from pages.show.said import say
+from pages.show.tables import show_table
+from pages.stage import link
+from pages.words import terms
+from pages.words.language import _, literal, say_fault, sentences
+from pages.words.numbers import percent
 
 BUILT_UNASKED = 30_000_000
 

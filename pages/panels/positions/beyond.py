@@ -25,18 +25,20 @@ from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
 from pages.figures.counting import from_one
 from pages.figures.theme import faint
+from pages.page.declared import Panel
 from pages.panels.positions import shared, trained
 from pages.panels.positions.shared import KINDS
-from pages.ui import cached, labelled, terms
-from pages.ui.choices import chooses
-from pages.ui.controls import slide
-from pages.ui.declared import Panel
-from pages.ui.language import _, enumeration, fill, say_fault, sentences
-from pages.ui.link_fields.positions import TRAINED_LENGTHS
-from pages.ui.parts import Beside, Note, OffScreen, Say, Shown, Steps, Table, Text, the_values
-from pages.ui.settings import memory_budget
-from pages.ui.views import head_choice, layer_choice
-from pages.ui.ways import way
+from pages.server import cached
+from pages.server.settings import memory_budget
+from pages.show.choices import chooses
+from pages.show.controls import slide
+from pages.show.parts import Beside, Note, OffScreen, Say, Shown, Steps, Table, Text, the_values
+from pages.show.views import head_choice, layer_choice
+from pages.show.ways import way
+from pages.state import labelled
+from pages.state.link_fields.positions import TRAINED_LENGTHS
+from pages.words import terms
+from pages.words.language import _, enumeration, fill, say_fault, sentences
 
 if TYPE_CHECKING:
     from torch import Tensor

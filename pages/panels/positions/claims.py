@@ -20,14 +20,13 @@ from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Level, Look, bars
 from pages.figures.theme import Picture, faint
+from pages.page.declared import Panel
 from pages.panels.positions import claims_picture, shared
 from pages.panels.positions.claims_picture import SIGNS, claim_name, number
 from pages.panels.positions.shared import KINDS
-from pages.ui import cached, labelled, link, present, terms
-from pages.ui.controls import slider
-from pages.ui.declared import Panel
-from pages.ui.language import _, enumeration, fill, literal, sentences
-from pages.ui.parts import (
+from pages.server import cached
+from pages.show.controls import slider
+from pages.show.parts import (
     Beside,
     Controls,
     Matrix,
@@ -38,7 +37,11 @@ from pages.ui.parts import (
     Text,
     the_values,
 )
-from pages.ui.ways import take
+from pages.show.ways import take
+from pages.stage import link, present
+from pages.state import labelled
+from pages.words import terms
+from pages.words.language import _, enumeration, fill, literal, sentences
 
 LEAST_SHOWN = 1e-9
 MOST_SHIFT = 64

@@ -21,8 +21,8 @@ from pages.figures.counting import from_one
 from pages.figures.theme import Picture, faint
 from pages.panels.positions import position_matrix_picture, shared
 from pages.panels.positions.position_matrix_picture import Names
-from pages.ui import terms
-from pages.ui.language import _, fill
+from pages.words import terms
+from pages.words.language import _, fill
 
 
 @lru_cache(maxsize=32)

@@ -16,12 +16,14 @@ from blocks.model.randomness import generator
 from blocks.observe.run import Run
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Level, Look, band, line
+from pages.page.declared import Panel
 from pages.panels.positions import trained
-from pages.ui import brought, cached, link, starts, terms
-from pages.ui.declared import Panel
-from pages.ui.language import _, fill, literal, sentences
-from pages.ui.parts import Item, Note, Say, Shown, Steps
-from pages.ui.ways import way
+from pages.server import brought, cached, starts
+from pages.show.parts import Item, Note, Say, Shown, Steps
+from pages.show.ways import way
+from pages.stage import link
+from pages.words import terms
+from pages.words.language import _, fill, literal, sentences
 
 TRAINED = "stories-en-zh"
 N_STEPS, ROWS_A_STEP = 6, 8

@@ -18,6 +18,7 @@ from blocks.model.faults import N_
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
+from pages.page.declared import Panel
 from pages.panels.positions import shared
 from pages.panels.positions.circle_picture import circle as draw_circle
 from pages.panels.positions.curves import (
@@ -34,14 +35,10 @@ from pages.panels.positions.curves import (
     spectrum,
     table_facts,
 )
-from pages.ui import labelled, link, present
-from pages.ui.choices import chooses
-from pages.ui.controls import slide, slider
-from pages.ui.declared import Panel
-from pages.ui.explain import Code
-from pages.ui.language import _, fill, sentences
-from pages.ui.link_fields.positions import LENGTHS
-from pages.ui.parts import (
+from pages.show.choices import chooses
+from pages.show.controls import slide, slider
+from pages.show.explain import Code
+from pages.show.parts import (
     Beside,
     Controls,
     Details,
@@ -54,7 +51,11 @@ from pages.ui.parts import (
     Text,
     the_values,
 )
-from pages.ui.ways import click_sets
+from pages.show.ways import click_sets
+from pages.stage import link, present
+from pages.state import labelled
+from pages.state.link_fields.positions import LENGTHS
+from pages.words.language import _, fill, sentences
 
 
 def says_kind(facts: KindFacts) -> str:

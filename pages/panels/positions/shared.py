@@ -11,9 +11,11 @@ from blocks.inspection.position_facts import kind_fault
 from blocks.model.faults import N_
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
-from pages.ui import cached, link, terms
-from pages.ui.language import _, say_fault
-from pages.ui.ways import use_mend, way
+from pages.server import cached
+from pages.show.ways import use_mend, way
+from pages.stage import link
+from pages.words import terms
+from pages.words.language import _, say_fault
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,7 +11,8 @@ from blocks.model.randomness import generator
 from blocks.observe.run import Run
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import Task, TaskConfig
-from pages.ui import cached, link, starts
+from pages.server import cached, starts
+from pages.stage import link
 
 if TYPE_CHECKING:
     from torch import Tensor

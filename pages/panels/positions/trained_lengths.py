@@ -12,10 +12,11 @@ from blocks.observe.run import Run
 from blocks.training import lengths
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Level, Look, Series, band, line
-from pages.ui import terms, words
-from pages.ui.declared import Panel
-from pages.ui.language import _, enumeration, fill, sentences
-from pages.ui.parts import Note, Say, Shown
+from pages.page.declared import Panel
+from pages.show import words
+from pages.show.parts import Note, Say, Shown
+from pages.words import terms
+from pages.words.language import _, enumeration, fill, sentences
 
 LOOKS = {
     PositionKind.NONE: (palette.BEFORE, "circle"),

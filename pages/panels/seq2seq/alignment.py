@@ -17,19 +17,21 @@ from blocks.inspection.two_texts import AttentionKind
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one, told_apart
+from pages.page.declared import Panel
+from pages.page.frame import section
 from pages.panels.seq2seq import alignment_picture, inputs, shared
 from pages.panels.seq2seq.alignment_picture import COLUMNS, MOST_HEADS, aligned_name, head_or_mean
 from pages.panels.seq2seq.attention import note_on_cross_attention
-from pages.ui import cached, labelled, link, tokens
-from pages.ui.chart import show
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, current_language, enumeration, fill, literal, sentences
-from pages.ui.link_fields.seq2seq import ALIGNED
-from pages.ui.said import say
-from pages.ui.steps import in_steps
-from pages.ui.tables import show_table
+from pages.server import cached
+from pages.show.chart import show
+from pages.show.explain import explained, note
+from pages.show.said import say
+from pages.show.steps import in_steps
+from pages.show.tables import show_table
+from pages.stage import link
+from pages.state import labelled, tokens
+from pages.state.link_fields.seq2seq import ALIGNED
+from pages.words.language import _, current_language, enumeration, fill, literal, sentences
 
 MOST_PAIRS = 6
 ALIGNED_LABELS = {

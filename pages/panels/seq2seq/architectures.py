@@ -20,17 +20,18 @@ from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Look, bars
 from pages.figures.theme import plain
 from pages.figures.units import flops as flops_text
+from pages.page.declared import Panel
+from pages.page.frame import section
 from pages.panels.seq2seq import architectures_picture
 from pages.panels.seq2seq.architectures_picture import NAMES
-from pages.ui import chips, link
-from pages.ui.chips import Chip
-from pages.ui.controls import enter, slider
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, enumeration, fill, listing
-from pages.ui.parts import Beside, File, Item, Matrix, Note, OffScreen, Say, Shown, Table
-from pages.ui.tokens import EMPTY
+from pages.show.controls import enter, slider
+from pages.show.explain import explained, note
+from pages.show.parts import Beside, File, Item, Matrix, Note, OffScreen, Say, Shown, Table
+from pages.stage import link
+from pages.state.tokens import EMPTY
+from pages.words import chips
+from pages.words.chips import Chip
+from pages.words.language import _, enumeration, fill, listing
 
 MOST_WORDS, ROW = 48, 58  # of a sentence that is spoilt; pixels of a bar
 

@@ -26,20 +26,20 @@ from blocks.observe.run import PaddingSide, Run
 from pages.figures import bipartite
 from pages.figures.counting import head_called
 from pages.figures.numbers import readable
+from pages.page.declared import Panel
+from pages.page.frame import section
 from pages.panels.seq2seq import attention_picture, inputs, shared
-from pages.ui import cached, link
-from pages.ui.chart import columns, show
-from pages.ui.controls import slider
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.frame import section
-from pages.ui.language import _, bracketed, enumeration, literal, sentences
-from pages.ui.lessons import progress
-from pages.ui.link_fields.seq2seq import TEXTS
-from pages.ui.numbers import percent
-from pages.ui.parts import Matrix
-from pages.ui.said import say
-from pages.ui.views import head_choice, one_of_layers
+from pages.server import cached
+from pages.show.chart import columns, show
+from pages.show.controls import slider
+from pages.show.explain import explained, note
+from pages.show.parts import Matrix
+from pages.show.said import say
+from pages.show.views import head_choice, one_of_layers
+from pages.stage import link, progress
+from pages.state.link_fields.seq2seq import TEXTS
+from pages.words.language import _, bracketed, enumeration, literal, sentences
+from pages.words.numbers import percent
 
 MOST_EDGES, NO_MOVE = 16, 1e-4
 KIND_LABELS = {

@@ -12,6 +12,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.text.beam import BeamConfig, BeamSearch, Fate
 from blocks.text.bilingual import SentenceTokenizer
+from pages.page.declared import Panel
 from pages.panels.seq2seq import decoding_picture, inputs, shared
 from pages.panels.seq2seq.search import (
     Search,
@@ -20,19 +21,20 @@ from pages.panels.seq2seq.search import (
     candidate_facts,
     search_facts,
 )
-from pages.ui import chips, link, present, terms, tokens
-from pages.ui.chart import columns, show
-from pages.ui.chips import Chip
-from pages.ui.controls import slider
-from pages.ui.declared import Panel
-from pages.ui.explain import explained, note
-from pages.ui.language import _, fill, literal, sentences
-from pages.ui.link_fields.seq2seq import written_ids
-from pages.ui.numbers import percent
-from pages.ui.parts import File, Matrix
-from pages.ui.said import tell
-from pages.ui.tables import show_table
-from pages.ui.ways import way
+from pages.show.chart import columns, show
+from pages.show.controls import slider
+from pages.show.explain import explained, note
+from pages.show.parts import File, Matrix
+from pages.show.said import tell
+from pages.show.tables import show_table
+from pages.show.ways import way
+from pages.stage import link, present
+from pages.state import tokens
+from pages.state.link_fields.seq2seq import written_ids
+from pages.words import chips, terms
+from pages.words.chips import Chip
+from pages.words.language import _, fill, literal, sentences
+from pages.words.numbers import percent
 
 
 def says_target(facts: SearchFacts) -> str:

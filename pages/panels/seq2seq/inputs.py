@@ -13,13 +13,14 @@ from blocks.text.bilingual import SentenceTokenizer
 from blocks.text.tokenizer import visible
 from blocks.training.tasks import TaskKind
 from pages.panels.seq2seq import shared
-from pages.ui import link, tokens
-from pages.ui.choices import chooses
-from pages.ui.controls import choose, slider
-from pages.ui.inputs import kept_note, read_instead, sample_buttons, text_field
-from pages.ui.labelled import pinned_target
-from pages.ui.labelled import pinned_token as pinned_source
-from pages.ui.language import _, current_language, enumeration, literal
+from pages.show.choices import chooses
+from pages.show.controls import choose, slider
+from pages.show.inputs import kept_note, read_instead, sample_buttons, text_field
+from pages.stage import link
+from pages.state import tokens
+from pages.state.labelled import pinned_target
+from pages.state.labelled import pinned_token as pinned_source
+from pages.words.language import _, current_language, enumeration, literal
 
 TASKS = {
     TaskKind.TRANSLATION: N_("Translate between English and Chinese"),

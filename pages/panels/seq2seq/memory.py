@@ -8,12 +8,13 @@ from blocks.inspection import encoder_output
 from blocks.inspection.encoder_output import Across, SourceFacts
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.page.declared import Panel
 from pages.panels.seq2seq import inputs, memory_picture, shared
 from pages.panels.seq2seq.memory_picture import step_name
-from pages.ui import cached, labelled
-from pages.ui.declared import Panel
-from pages.ui.language import _, fill, literal, sentences
-from pages.ui.parts import Beside, Matrix, Note, Say, Table, Text
+from pages.server import cached
+from pages.show.parts import Beside, Matrix, Note, Say, Table, Text
+from pages.state import labelled
+from pages.words.language import _, fill, literal, sentences
 
 NO_CHANGE, NO_GAIN = 0.02, 0.05
 

@@ -25,16 +25,18 @@ from blocks.model.faults import N_
 from blocks.observe.interventions import without_cross_attention
 from blocks.observe.run import Run
 from blocks.text.bilingual import is_chinese
+from pages.page.declared import Panel
 from pages.panels.seq2seq import missing_picture
 from pages.panels.seq2seq.missing_picture import way_name
 from pages.panels.seq2seq.search import Standing, at_end, search_facts, with_target
-from pages.ui import cached, labelled, link, tokens
-from pages.ui.controls import switch
-from pages.ui.declared import Panel
-from pages.ui.interventions import state as changes
-from pages.ui.language import _, bracketed, enumeration, fill, literal, sentences
-from pages.ui.parts import Beside, Controls, Matrix, Note, Say, Steps, Table
-from pages.ui.ways import click_sets, take
+from pages.server import cached
+from pages.show.controls import switch
+from pages.show.parts import Beside, Controls, Matrix, Note, Say, Steps, Table
+from pages.show.ways import click_sets, take
+from pages.stage import link
+from pages.state import interventions as changes
+from pages.state import labelled, tokens
+from pages.words.language import _, bracketed, enumeration, fill, literal, sentences
 
 LATIN = re.compile(r"[A-Za-z]")
 

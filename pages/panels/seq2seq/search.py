@@ -13,11 +13,13 @@ from blocks.model.models import EncoderDecoder
 from blocks.observe.interventions import Intervention, InterventionKind, replacements
 from blocks.observe.run import Run
 from blocks.text.beam import BeamConfig, BeamSearch
-from pages.ui import cached, link, starts, tokens
-from pages.ui.link_fields.seq2seq import read_ids
-from pages.ui.once import once
-from pages.ui.shelf import Shelf, weighed
-from pages.ui.steps import in_steps
+from pages.server import cached, starts
+from pages.server.once import once
+from pages.server.shelf import Shelf, weighed
+from pages.show.steps import in_steps
+from pages.stage import link
+from pages.state import tokens
+from pages.state.link_fields.seq2seq import read_ids
 
 N_CANDIDATES, MOST_WRITERS = 10, 32
 

@@ -17,11 +17,13 @@ from blocks.model.faults import N_
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from blocks.text.bilingual import SentenceTokenizer
-from pages.ui import cached, labelled, link, tokens
-from pages.ui.compare import beside, changes
-from pages.ui.language import _, current_language, literal, ngettext
-from pages.ui.ways import take
-from pages.ui.words import parameter_count, seed_of
+from pages.server import cached
+from pages.show.ways import take
+from pages.show.words import parameter_count, seed_of
+from pages.stage import beside, link
+from pages.state import labelled, tokens
+from pages.words import changes
+from pages.words.language import _, current_language, literal, ngettext
 
 
 def choose_one(

@@ -23,12 +23,16 @@ from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.panels.heads import one_head
 from pages.panels.training import births_picture, shared
-from pages.ui import cached, labelled, layers, link, present, runs, starts, terms
-from pages.ui.chart import show
-from pages.ui.controls import choose, slide
-from pages.ui.explain import explained, note
-from pages.ui.language import _, listing, sentences
-from pages.ui.link_fields.training import HEAD_MEASURES, LOOKED_AT
+from pages.server import cached, runs, starts
+from pages.show import layers
+from pages.show.chart import show
+from pages.show.controls import choose, slide
+from pages.show.explain import explained, note
+from pages.stage import link, present
+from pages.state import labelled
+from pages.state.link_fields.training import HEAD_MEASURES, LOOKED_AT
+from pages.words import terms
+from pages.words.language import _, listing, sentences
 
 MOST_LISTED, MOST_TOKENS = 6, 48
 WIDE_TILES = 2  # so many tiles beside each other leave room for a name above

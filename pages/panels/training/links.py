@@ -17,10 +17,11 @@ from pages.panels.seq2seq import shared as seq2seq_shared
 from pages.panels.seq2seq.attention import who_reads_whom
 from pages.panels.training import births_picture, shared
 from pages.panels.training.heads import open_point, step_choice
-from pages.ui import cached, link, runs, starts
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.language import _, sentences
+from pages.server import cached, runs, starts
+from pages.show.chart import show
+from pages.show.explain import explained, note
+from pages.stage import link
+from pages.words.language import _, sentences
 
 
 def own_pair(run: TrainingRun, step: int) -> Run:

@@ -9,10 +9,12 @@ from blocks.training.command_line import command_line
 from blocks.training.examples import openings
 from blocks.training.training_run import TrainingRun
 from pages.panels.training.heads import kept_step, step_choice
-from pages.ui import everything, link, runs, starts
-from pages.ui.explain import note
-from pages.ui.export import download
-from pages.ui.language import _, current_language
+from pages.server import runs, starts
+from pages.show import everything
+from pages.show.explain import note
+from pages.show.export import download
+from pages.stage import link
+from pages.words.language import _, current_language
 
 PAGES = {
     Architecture.GPT: (("pages/gpt.py", ":material/edit_note:"),),

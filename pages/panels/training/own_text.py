@@ -4,8 +4,8 @@ import streamlit as st
 
 from blocks.corpora.texts import Corpus, corpus_from_bytes
 from blocks.model.faults import ConfigError
-from pages.ui import settings
-from pages.ui.language import _, say_fault
+from pages.server import settings
+from pages.words.language import _, say_fault
 
 KINDS = ("txt", "md", "csv", "py", "json", "html", "tex", "log")
 

@@ -20,18 +20,22 @@ from blocks.training.optimizers import weight_dtype
 from blocks.training.recipe import RECIPE_TABLE, RECIPES, OptimizerKind, Recipe, ScheduleKind
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskKind, TokenKind
+from pages.page import device_line
 from pages.panels.training import own_text, setup_picture, shared
 from pages.panels.training.setup_picture import plan
 from pages.panels.training.shared import expected_pace
 from pages.panels.training.wanted import STORY_TASKS, row_bounds, wanted, wanted_recipe
-from pages.ui import chips, device_line, everything, link, present, runs, terms
-from pages.ui.chart import show
-from pages.ui.controls import choose, slide, slider
-from pages.ui.explain import explained, note
-from pages.ui.fold import details
-from pages.ui.language import _, bracketed, say_fault
-from pages.ui.link_fields.training import CORPORA
-from pages.ui.ways import use_mend
+from pages.server import runs
+from pages.show import everything
+from pages.show.chart import show
+from pages.show.controls import choose, slide, slider
+from pages.show.explain import explained, note
+from pages.show.fold import details
+from pages.show.ways import use_mend
+from pages.stage import link, present
+from pages.state.link_fields.training import CORPORA
+from pages.words import chips, terms
+from pages.words.language import _, bracketed, say_fault
 
 MOST_CHIPS = 40
 # Below the button that starts: how long it will take, once that is known.

@@ -17,10 +17,14 @@ from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig, TaskKind
 from blocks.training.training_run import TrainingRun
 from pages.figures.counting import from_one
+from pages.page import sidebar
 from pages.panels.training.births_picture import MEASURES
-from pages.ui import cached, everything, link, runs, sidebar, starts, terms
-from pages.ui.language import _, literal
-from pages.ui.numbers import percent
+from pages.server import cached, runs, starts
+from pages.show import everything
+from pages.stage import link
+from pages.words import terms
+from pages.words.language import _, literal
+from pages.words.numbers import percent
 
 
 def says_births(facts: BirthFacts) -> str:

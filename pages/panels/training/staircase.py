@@ -11,13 +11,16 @@ from blocks.inspection.staircase import Stair, StaircaseFacts
 from blocks.training import staircase as steps
 from pages.panels.training import staircase_picture
 from pages.panels.training.staircase_picture import NAMES
-from pages.ui import chips, link, present, starts, words
-from pages.ui.chart import show
-from pages.ui.explain import explained, note
-from pages.ui.fields import CONFIG
-from pages.ui.language import _, enumeration, sentences
-from pages.ui.readers import as_text
-from pages.ui.said import say
+from pages.server import starts
+from pages.show import words
+from pages.show.chart import show
+from pages.show.explain import explained, note
+from pages.show.said import say
+from pages.stage import link, present
+from pages.state.fields import CONFIG
+from pages.state.readers import as_text
+from pages.words import chips
+from pages.words.language import _, enumeration, sentences
 
 PRESET, RECIPE = "gpt2-small", "baseline"
 ROOM = 430  # pixels of the picture before a class, below four lines

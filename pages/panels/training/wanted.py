@@ -10,9 +10,11 @@ from blocks.training.limits import Limits, limit_faults
 from blocks.training.recipe import RECIPES, Recipe
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import Task, TaskConfig, TaskKind, TokenKind
+from pages.page import sidebar
 from pages.panels.training import own_text, shared
-from pages.ui import link, runs, sidebar, starts
-from pages.ui.link_fields.training import KNOBS, LONGEST_ROW
+from pages.server import runs, starts
+from pages.stage import link
+from pages.state.link_fields.training import KNOBS, LONGEST_ROW
 
 STORY_TASKS = (TaskKind.STORIES, TaskKind.MASKED_WORDS)
 N_EVAL_BATCHES = 8  # fewer than in a terminal, so that one sees the held-out loss more often

@@ -16,16 +16,18 @@ from blocks.training.smoothing import half_life, smoothed
 from blocks.training.spec import TrainingSpec
 from blocks.training.training_run import RunState, RunView, TrainingRun
 from blocks.work.queue import Place
+from pages.page.frame import live_section
 from pages.panels.training import curves_picture, shared
 from pages.panels.training.curves_picture import Steps, Told
 from pages.panels.training.setup_picture import Plan, rates
-from pages.ui import chips, link, runs, starts
-from pages.ui.chart import show_now
-from pages.ui.explain import explained, note
-from pages.ui.frame import live_section
-from pages.ui.language import _, enumeration, ngettext, say_fault, sentences
-from pages.ui.steps import says_place
-from pages.ui.ways import mend_text
+from pages.server import runs, starts
+from pages.show.chart import show_now
+from pages.show.explain import explained, note
+from pages.show.steps import says_place
+from pages.show.ways import mend_text
+from pages.stage import link
+from pages.words import chips
+from pages.words.language import _, enumeration, ngettext, say_fault, sentences
 
 
 def compare_choice(run: TrainingRun) -> None:

@@ -1,0 +1,299 @@
+"""How a guess is made: by keyboard or mouse, and kept when the reader says so."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from blocks import ConfigError
+from blocks.lessons.answers import Values, told
+from blocks.lessons.formula import Formula
+from blocks.lessons.lesson import LARGEST, ROUNDED, Ask, AskKind
+from blocks.lessons.maps import MOST_SIDE
+from blocks.model.faults import N_, Fault
+from blocks.observe.run import Run
+from pages.figures import guess as guess_picture
+from pages.figures.counting import from_one
+from pages.figures.guess_cell import Table, cell_so_far
+from pages.figures.theme import Picture
+from pages.lessons import set_back, wall
+from pages.show.chart import show
+from pages.stage import led, link, progress
+from pages.stage.phone import at_hand, is_phone
+from pages.stage.progress import Now
+from pages.words.language import _, bracketed, say_fault
+
+ON = "lesson_on"  # the button that ends the guessing, and then leads on
+POINT = 110  # pixels: a number with its two buttons
+LACKS_NUMBER = N_("Type a number first.")
+STILL_LACKING = {
+    AskKind.CURVE: N_("Set every point first: click above its number, or type its value below."),
+    AskKind.ORDER: N_("First fill every place, using each item once."),
+}
+
+
+def ask_for(now: Now, ask: Ask, run: Run) -> None:
+    """What is given, the question, what can be answered, and the button that ends the guessing.
+
+    On a phone they stand at hand in a fold, which a tap opens once the text above it is read; not
+    what is higher than a screen. What is chosen redraws these alone: the page waits for the guess.
+    """
+    if is_at_hand(ask):
+        with at_hand(), st.expander(asked(ask), key="lesson_question"):
+            st.fragment(_answers)(now, ask, run)
+        return
+    st.fragment(_answers)(now, ask, run)
+
+
+def buttons(*, is_right: bool = False) -> AbstractContextManager[Any]:
+    """The row of the button that ends the guessing, and that of the way on, which follows it.
+
+    Both are third in the same frame, since a browser keeps the keyboard's focus on a button for
+    as long as the containers around it keep their places.
+    """
+    side = "right" if is_right else "left"
+    look: dict[str, Any] = {"horizontal_alignment": side, "vertical_alignment": "center"}
+    return st.container(horizontal=True, **look, key="lesson_guess")
+
+
+def is_at_hand(ask: Ask | None) -> bool:
+    """Whether a question stands at the bottom of the screen."""
+    return is_phone() and ask is not None and ask.kind not in progress.TALL
+
+
+def asked(ask: Ask) -> str:
+    """The question, with the unit of a number that is to be typed."""
+    is_typed = ask.kind is AskKind.NUMBER and ask.unit
+    return bracketed(ask.question, ask.unit) if is_typed else ask.question
+
+
+def _answers(now: Now, ask: Ask, run: Run) -> None:
+    if link.must_redraw():
+        st.rerun(scope="app")
+    is_picture = ask.kind in progress.IN_A_PICTURE
+    above = st.container()
+    row = buttons()
+    with above:
+        if not is_at_hand(ask):  # else the fold is called so
+            st.markdown(f"**{asked(ask)}**")
+        given(ask.given, run)
+        if ask.tolerance != ROUNDED:
+            text = _("A guess within {share:.0%} of the value measured here counts as right.")
+            st.caption(text.format(share=ask.tolerance))
+    key = f"guess_{now.lesson.id}_{now.i}"
+    with nullcontext() if is_picture else above:  # a picture below the buttons, all else above
+        guess = WAYS[ask.kind](ask, run, key)
+    with row:
+        typed = key if ask.kind is AskKind.NUMBER else ""
+        lacking = _still_lacking(now, ask.kind, guess)
+        _buttons(run, guess, lacking, typed=typed, is_held=now.is_held)
+    if fault := st.session_state.pop(progress.FAULT, None):
+        st.warning(say_fault(fault))
+        if not now.step.set:  # otherwise offered above
+            set_back.offer(now)
+
+
+def _still_lacking(now: Now, kind: AskKind, guess: Values | None) -> str:
+    """What is to be done before a guess can be kept, where the question does not say it itself."""
+    if now.step.own_text and not progress.own_text():
+        return _("First write a sentence of your own in the text box at the top of the page.")
+    return _(STILL_LACKING[kind]) if guess is None and kind in STILL_LACKING else ""
+
+
+def _buttons(run: Run, guess: Values | None, lacking: str, *, typed: str, is_held: bool) -> None:
+    """To keep the guess, or why it cannot be kept yet; or to be shown without one.
+
+    `is_held`: the answer waits for the leader of the class.
+
+    A number that is being typed (into the widget `typed`) arrives with the click that ends it.
+    """
+    if led.is_wall():  # who leads the class shows the answer, and guesses nothing
+        wall.way_to_show(run)
+        return
+    st.button(
+        _("That is my guess"),
+        type="primary",
+        disabled=bool(lacking) or (guess is None and not typed),
+        on_click=_answer,
+        args=(run, guess, typed),
+        key=ON,
+    )
+    if not is_held:
+        look: dict[str, Any] = {"type": "tertiary", "key": "without_guess"}
+        st.button(_("Show me"), on_click=_answer, args=(run, ()), **look)
+    if lacking:
+        st.caption(lacking, width="stretch")
+
+
+def given(wanted: Sequence[tuple[str, Formula]], run: Run) -> None:
+    """The numbers that an answer is made of, beside the question and not a screen away from it."""
+    try:
+        found = told(wanted, progress.place(run), link.value)
+    except ConfigError as error:
+        st.warning(say_fault(error.faults[0]))
+        return
+    if found:
+        st.markdown("  \n".join(f"{label} = {_listed(values)}" for label, values in found))
+
+
+def _listed(values: Values) -> str:
+    """As formulas are set, in every language; what is counted has no digits after the point.
+
+    Each number is a formula of its own, since no line ends within one.
+    """
+    digits = 0 if all(each.is_integer() for each in values) else 3
+    numbers = [f"{each:.{digits}f}" for each in values]
+    return f"${numbers[0]}$" if len(values) == 1 else f"$({'$, $'.join(numbers)})$"
+
+
+def _answer(run: Run, guess: Values | None, typed: str = "") -> None:
+    """Keep it; where there is nothing to keep or to measure, say so."""
+    if guess is None:
+        number = st.session_state.get(typed)
+        if number is None:
+            st.session_state[progress.FAULT] = Fault(LACKS_NUMBER)
+            return
+        guess = (float(number),)
+    try:
+        if now := progress.now():
+            wall.guessed(now, guess)
+        progress.answer(run, guess)
+        link.redraw_everything()
+    except ConfigError as error:
+        st.session_state[progress.FAULT] = error.faults[0]
+
+
+def _choice(ask: Ask, _run: Run, key: str) -> Values | None:
+    labels = [option.label for option in ask.options]
+    found = st.radio(
+        ask.question,
+        range(len(labels)),
+        format_func=labels.__getitem__,
+        index=None,
+        label_visibility="collapsed",
+        key=key,
+    )
+    return None if found is None else (float(found),)
+
+
+def _number(ask: Ask, _run: Run, key: str) -> Values | None:
+    found = st.number_input(
+        asked(ask),
+        value=None,
+        placeholder=_("Enter a number"),
+        min_value=-LARGEST,
+        max_value=LARGEST,
+        format="%.6g",
+        label_visibility="collapsed",
+        key=key,
+    )
+    return None if found is None else (float(found),)
+
+
+def _order(ask: Ask, _run: Run, key: str) -> Values | None:
+    """A choice for each place, from most to least."""
+    n = len(ask.labels)
+    places = [_("most"), *map(str, range(2, n)), _("least")]
+    found = [
+        st.selectbox(
+            place,
+            range(n),
+            format_func=ask.labels.__getitem__,
+            index=None,
+            placeholder=_("Choose"),
+            key=f"{key}_{i}",
+        )
+        for i, place in enumerate(places)
+    ]
+    chosen = [float(place) for place in found if place is not None]
+    return tuple(chosen) if {*chosen} == {*range(n)} else None
+
+
+def _token(ask: Ask, run: Run, key: str) -> Values | None:
+    labels = run.input.labels
+    found = _one_of(ask.question, labels, f"{key}_{len(labels)}", label_visibility="collapsed")
+    return None if found is None else (float(found),)
+
+
+def _cell(ask: Ask, run: Run, key: str) -> Values | None:
+    """A map in which a cell is clicked, or chosen by its row and its column."""
+    table = Table(*progress.labels(ask, run))
+    place, sides = st.empty(), (_("Row (query)"), _("Column (key)"))
+    keys = [f"{key}_{side}_{len(names)}" for side, names in enumerate(table)]
+    with st.container(horizontal=True):
+        found = [*map(_one_of, sides, table, keys)]
+    guess = tuple(float(i) for i in found if i is not None)
+    guess = guess if len(guess) == len(keys) else ()
+    if max(map(len, table)) <= MOST_SIDE:
+        with place:
+            show(_draw_map, table, guess, key="guess_cell", on_click=partial(_take_over, keys))
+    return guess or None
+
+
+def _draw_map(table: Table, guess: Values) -> Picture:
+    return cell_so_far(table, guess, _=_)
+
+
+def _one_of(label: str, names: Sequence[str], key: str, **look: Any) -> int | None:
+    numbered = [f"{from_one(i)} · {name}" for i, name in enumerate(names)]
+    return st.selectbox(
+        label,
+        range(len(names)),
+        format_func=numbered.__getitem__,
+        index=None,
+        placeholder=_("Choose a token"),
+        key=key,
+        **look,
+    )
+
+
+def _take_over(keys: Sequence[str], values: Sequence[Any]) -> None:
+    """What was clicked goes into widgets of these keys."""
+    st.session_state.update(zip(keys, values, strict=True))
+
+
+def _curve(ask: Ask, _run: Run, key: str) -> Values | None:
+    """A chart on which points are clicked, and a number for each: none is set before."""
+    place, keys = st.empty(), [f"{key}_{i}" for i in range(len(ask.xs))]
+    with st.container(horizontal=True, gap="small", key="guess_points"):
+        found = tuple(_point(ask, x, each) for x, each in zip(ask.xs, keys, strict=True))
+    with place:
+        move = partial(_move_point, keys)
+        show(_draw_curve, ask, found, key="guess_curve", on_click=move)
+    guess = tuple(y for y in found if y is not None)
+    return guess if len(guess) == len(keys) else None
+
+
+def _point(ask: Ask, x: float, key: str) -> float | None:
+    return st.number_input(
+        f"{ask.x_label} {x:g}",
+        ask.least,
+        ask.most,
+        None,
+        step=(ask.most - ask.least) / (guess_picture.N_LEVELS - 1),
+        format="%.6g",
+        placeholder="?",
+        width=POINT,
+        key=key,
+    )
+
+
+def _draw_curve(ask: Ask, guess: tuple[float | None, ...]) -> Picture:
+    return guess_picture.curve_so_far(ask, guess, _=_)
+
+
+def _move_point(keys: Sequence[str], clicked: Sequence[float]) -> None:
+    place, value = clicked
+    _take_over([keys[int(place)]], [float(value)])
+
+
+WAYS: dict[AskKind, Callable[[Ask, Run, str], Values | None]] = {
+    AskKind.CHOICE: _choice,
+    AskKind.NUMBER: _number,
+    AskKind.ORDER: _order,
+    AskKind.TOKEN: _token,
+    AskKind.CELL: _cell,
+    AskKind.CURVE: _curve,
+}

@@ -1,0 +1,109 @@
+"""What a learner takes away or hands in: each question, the guess, what was measured."""
+
+import html
+from collections.abc import Iterator
+from datetime import datetime
+
+import streamlit as st
+
+from blocks.lessons.answers import Answer
+from blocks.lessons.lesson import Ask, AskKind
+from pages.figures.guess import Guessed
+from pages.figures.numbers import readable
+from pages.lessons import verdict
+from pages.show import page_file, share
+from pages.stage import link, progress
+from pages.stage.progress import Now
+from pages.state.link_fields.lessons import FIELDS
+from pages.words.language import _, current_language
+
+OF_A_CLASS = ("room", "seat", "wall", "notes", "follow")
+UNTOLD = ("lang", "hide", "panel", *FIELDS)  # no settings of a model, or told above
+
+
+def note_changes(now: Now) -> None:
+    """Keep what a learner sets in a step beyond what stood there when it was opened."""
+    here = (now.lesson.id, now.i)
+    state = {n: v for n, v in link.state().items() if n not in (*progress.KEPT, "panel")}
+    if st.session_state.get("lesson_opened", ((), {}))[0] != here:
+        st.session_state["lesson_opened"] = (here, state)
+    before = st.session_state["lesson_opened"][1]
+    changed = st.session_state.setdefault("lesson_changes", {}).setdefault(here, {})
+    for name in sorted({*before, *state}):
+        if before.get(name) != state.get(name):
+            changed[name] = link.value(name)
+
+
+def _changes(now: Now, i: int) -> str:
+    """What was set in a step, by name."""
+    changed = st.session_state.get("lesson_changes", {}).get((now.lesson.id, i), {})
+    return ", ".join(f"{name} = {value}" for name, value in changed.items())
+
+
+def offer(now: Now) -> None:
+    """The guesses of a lesson beside the truth, as one file that opens without a network."""
+    st.download_button(
+        _("Download guesses and measurements"),
+        written(now, datetime.now().astimezone()).encode("utf-8", "replace"),
+        file_name=f"blockscope-{now.lesson.id}.html",
+        mime="text/html",
+        icon=":material/download:",
+        on_click="ignore",
+        type="tertiary",
+        key="hand_in",
+    )
+
+
+def written(now: Now, made: datetime) -> str:
+    """The file: HTML, nothing beside it."""
+    title = html.escape(now.lesson.title)
+    head = f"<h1>{title}</h1><p class='caption'>{made:%Y-%m-%d %H:%M}</p>"
+    rows = "".join(_rows(now))
+    return page_file.whole(now.lesson.title, (head, rows, *_at_the_end()), current_language())
+
+
+def _at_the_end() -> Iterator[str]:
+    """What is set, and the link that opens it again; nothing of the class, nor of who was in it."""
+    kept = {name: value for name, value in link.state().items() if name not in OF_A_CLASS}
+    changed = ", ".join(f"{n} = {value}" for n, value in kept.items() if n not in UNTOLD)
+    heading = html.escape(_("Final settings"))
+    yield f"<h2>{heading}</h2><p>{html.escape(changed)}</p>"
+    with link.as_if(kept):
+        yield f"<pre>{html.escape(share.whole_link())}</pre>"
+
+
+def _said(ask: Ask, found: Answer | None) -> Iterator[str]:
+    """What came of a guess; of a curve its points, since no picture stands beside it.
+
+    None: of a guess that stands in the link alone, which this session has not judged.
+    """
+    if found is None:
+        yield _(
+            "This guess has not been measured in this session: open this step, then download again."
+        )
+        return
+    if ask.kind is not AskKind.CURVE:
+        yield verdict.said(Guessed(ask, found))
+        return
+    guesses = found.guess or (None,) * len(ask.xs)
+    for x, guess, truth in zip(ask.xs, guesses, found.truth, strict=True):
+        text = _("{x}: guessed {guess}, measured {truth}")
+        if guess is None:
+            text = _("{x}: measured {truth}")
+        said = {"guess": "" if guess is None else readable(guess), "truth": readable(truth)}
+        yield text.format(x=f"{ask.x_label} {x:g}".strip(), **said)
+
+
+def _rows(now: Now) -> Iterator[str]:
+    for i, step in enumerate(now.lesson.steps):
+        found, changed = now.answers.get(i), _changes(now, i)
+        rows = []
+        if step.ask and (found or verdict.is_guess(step.ask, now.guesses.get(i))):
+            rows += [f"<p>{html.escape(step.ask.question)}</p>"]
+            said = (html.escape(each) for each in _said(step.ask, found))
+            rows += [f"<p class='note'>{'<br>'.join(said)}</p>"]
+        if changed:
+            what = _("Changed: {what}").format(what=changed)
+            rows += [f"<p>{html.escape(what)}</p>"]
+        if rows:
+            yield "".join((f"<h2>{html.escape(step.title)}</h2>", *rows))

@@ -1,0 +1,1 @@
+"""A page: its frame, its sidebar, its panels."""

@@ -1,0 +1,282 @@
+"""A page as a list of questions: the panel that is open is computed, the others are not."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from blocks.observe.run import Run
+from pages.lessons import card, following, notes, own, presented, wall
+from pages.page import declared
+from pages.page.declared import Panel as Panel
+from pages.server import starts
+from pages.show import everything, page_file, share
+from pages.show.choices import Choices
+from pages.show.everything import ALL, is_all
+from pages.show.export import take_run
+from pages.stage import lecture, led, link, present, progress
+from pages.stage.phone import is_phone
+from pages.words.language import _, literal
+
+
+def show(
+    panels: Sequence[Panel],
+    *values: Any,
+    files: Callable[..., None] | None = None,
+) -> None:
+    """The titles, the open panel, the way to the next one, and what can be taken away."""
+    if is_all():
+        _show_all(panels, values, files)
+        return
+    shown = panels.index(opened(panels))
+    share.note_panel(panels[shown].name, _(panels[shown].title))
+    lesson = progress.now()
+    if lesson and led.reads_notes():
+        _notes(lesson, values)
+    elif present.is_on() and lesson and led.is_wall():
+        _present_the_wall(lesson, panels[shown], values)
+    elif present.is_on() and lesson and not lecture.place():
+        _present_the_lesson(lesson, panels[shown], values)
+    elif present.is_on():
+        _present(panels, shown, values)
+    elif lesson:
+        _beside_a_lesson(lesson, panels, shown, values)
+    else:
+        own.note_what_is_gone()
+        _note_no_such_panel(panels, shown)
+        _titles(panels, shown)
+        _open(panels[shown:], values, files or declared.files(panels, panels[shown : shown + 1]))
+
+
+def _open(
+    panels: Sequence[Panel], values: Sequence[Any], files: Callable[..., None] | None
+) -> None:
+    """The first of these panels, and the way to the next."""
+    with st.container():
+        with everything.seen_if_asked(_(panels[0].title), panels[0].parts_of(values)) as seen:
+            goes_on = _drawn(panels[0], values)
+        _ways_on(panels)
+        _taking_away(values, files, panels[0].name, seen)
+    if goes_on:
+        goes_on()
+
+
+def _judged(lesson: progress.Now, values: Sequence[Any]) -> tuple[progress.Now, Run | None]:
+    """Where the reader stands, with what comes of a guess, and the run that it is measured on."""
+    run = values[0] if values and isinstance(values[0], Run) else None
+    return (progress.judged(lesson, run) if run else lesson), run
+
+
+def _present_the_wall(lesson: progress.Now, shown: Panel, values: Sequence[Any]) -> None:
+    """What a class guesses, alone; the panel of the step follows where it is not withheld."""
+    if progress.is_turned():
+        return
+    lesson, run = _judged(lesson, values)
+    wall.present_it(lesson, run)
+    if lesson.step.show and lesson.is_through:
+        _alone(shown, values)
+
+
+def _present_the_lesson(lesson: progress.Now, shown: Panel, values: Sequence[Any]) -> None:
+    """The text of a step, its answer and its panel, each alone."""
+    if not progress.is_turned():
+        following.watch(lesson)
+        presented.draw(*_judged(lesson, values), partial(_alone, shown, values))
+
+
+def _notes(lesson: progress.Now, values: Sequence[Any]) -> None:
+    """What the leader of a class reads on a second device; no panel."""
+    if not progress.is_turned():
+        notes.draw(*_judged(lesson, values))
+
+
+def _beside_a_lesson(
+    lesson: progress.Now, panels: Sequence[Panel], shown: int, values: Sequence[Any]
+) -> None:
+    """The card of the lesson, and the panel that it shows or withholds."""
+    if progress.is_turned():
+        return
+    lesson, run = _judged(lesson, values)
+    following.watch(lesson)
+    wide = 6 if lesson.asks_for_settings else 5  # beside the sidebar there is less room for both
+    side, main = st.columns([wide, 15 - wide], gap="medium")
+    with main:
+        wall.draw(lesson, run)
+        card.head(lesson, run, _(panels[shown].title) if lesson.step.show else "")
+        task = st.container()
+    with side:
+        card.draw(lesson, run, task)
+    with main:
+        if lesson.is_withheld:
+            return
+        if lesson.step.show:
+            _alone(panels[shown], values)
+        else:
+            _titles(panels, shown)
+            _open(panels[shown:], values, None)
+
+
+def opened(panels: Sequence[Panel]) -> Panel:
+    """The panel that the link or a lesson names; where this page has none of it, the first."""
+    lesson = progress.now()
+    name = link.value("panel") or (lesson.step.show if lesson else "")
+    named = [panel for panel in panels if panel.name == name]
+    return named[0] if named else panels[0]
+
+
+def _note_no_such_panel(panels: Sequence[Panel], shown: int) -> None:
+    """Say what is shown where a link names a panel that this page has not."""
+    if (name := link.value("panel")) and name != panels[shown].name:
+        text = _("This page has no panel {name}. It shows *{title}* instead.")
+        said = text.format(name=literal(name), title=_(panels[shown].title))
+        st.info(said, icon=":material/link_off:")
+
+
+def reads_input(panels: Sequence[Panel]) -> bool:
+    """Whether what goes in is worth a line: not in a lesson whose panel shows nothing of it."""
+    lesson = progress.now()
+    is_told = lesson and lesson.step.show and not lesson.step.own_text
+    return opened(panels).reads_input if is_told else is_of_this_run(panels)
+
+
+def is_of_this_run(panels: Sequence[Panel]) -> bool:
+    """Whether what the page runs is worth a line: not where the open panel shows nothing of it."""
+    return is_all() or opened(panels).of_this_run
+
+
+def fields(panels: Sequence[Panel]) -> tuple[str, ...]:
+    """What the open panel answers to, after what a lesson asks to be moved.
+
+    Nothing where it does not say, or where all are open.
+    """
+    if is_all() or not panels:
+        return ()
+    lesson = progress.now()
+    asked = [name for name, _text in lesson.step.solution] if lesson else []
+    return tuple(dict.fromkeys((*asked, *opened(panels).fields)))
+
+
+def open_panel(name: str) -> None:
+    """Lead to another panel of the page, where not all of them are open."""
+    if not is_all():
+        link.change("panel", name)
+    link.redraw_everything()
+
+
+def _present(panels: Sequence[Panel], shown: int, values: Sequence[Any]) -> None:
+    """One panel and nothing beside it; what is chosen for it waits in the folded sidebar."""
+    panel = panels[shown]
+    model = _model() if panel.of_this_run and values and isinstance(values[0], Run) else ""
+    present.note_panels(tuple(each.name for each in panels), panel.name, _(panel.title), model)
+    _alone(panel, values)
+
+
+def _model() -> str:
+    """What runs, in a word or two."""
+    title = _(starts.start(link.value("preset")).title)
+    said = _("{model} (changed)").format(model=title) if link.config_changes() else title
+    return _("Model: {name}").format(name=said)
+
+
+def _alone(panel: Panel, values: Sequence[Any]) -> None:
+    """A panel, and no way to another."""
+    if goes_on := _drawn(panel, values):
+        goes_on()
+
+
+def _drawn(panel: Panel, values: Sequence[Any]) -> Callable[[], None] | None:
+    """A panel after what is chosen for it; it may return what goes on."""
+    if panel.choices and not panel.lacks_attention(values):
+        with present.aside():
+            panel.choices(*values)
+    return panel.draw_itself(values)
+
+
+def _titles(panels: Sequence[Panel], shown: int) -> None:
+    """The questions, where there are several.
+
+    All of them side by side, in as many rows as they need; on a phone, where these would push
+    the picture off the screen, a list that shows the open one.
+    """
+    if len(panels) == 1:
+        return
+    titles = {panel.name: _(panel.title) for panel in panels}
+    chosen: dict[str, Any] = {
+        "options": list(titles),
+        "format_func": titles.__getitem__,
+        "label_visibility": "collapsed",
+        **link.view("panel", panels[shown].name, tuple(titles.values())),
+    }
+    with st.container(key="panel"):
+        if is_phone():
+            st.selectbox(_("Question"), **chosen)
+        else:
+            st.pills(_("Question"), required=True, wrap=True, **chosen)
+
+
+def _ways_on(panels: Sequence[Panel]) -> None:
+    with st.container(horizontal=True, horizontal_alignment="distribute", key="ways_on"):
+        _way(_("Everything on this page"), ALL, icon=":material/unfold_more:", type="tertiary")
+        for following in panels[1:2]:
+            text = _("Next: {title}").format(title=_(following.title))
+            _way(text, following.name, icon=":material/arrow_forward:", type="secondary")
+
+
+def _way(label: str, name: str, **look: Any) -> None:
+    st.button(label, on_click=link.change, args=("panel", name), key=f"to_{name}", **look)
+
+
+def _show_all(
+    panels: Sequence[Panel], values: Sequence[Any], files: Callable[..., None] | None
+) -> None:
+    _way(_("One panel at a time"), "", icon=":material/unfold_less:", type="tertiary")
+    there = [panel for panel in panels if not panel.lacks_attention(values)]
+    for choices in _each_field_once(panel.choices for panel in there if panel.choices):
+        choices(*values)
+    goes_on = everything.in_turn(
+        [
+            (_(each.title), each.name, partial(each.draw_itself, values), each.parts_of(values))
+            for each in panels
+        ]
+    )
+    if files := files or declared.files(panels, panels):
+        st.subheader(_("Save the results"))
+        _files(values, files, "", "")
+    for each in goes_on:
+        each()
+
+
+def _each_field_once(choices: Iterable[Choices]) -> Iterator[Choices]:
+    """The first that are for a field are so for the whole page."""
+    drawn = set[str]()
+    for each in dict.fromkeys(choices):
+        if drawn.isdisjoint(each.fields):
+            yield each
+        drawn.update(each.fields)
+
+
+def _taking_away(
+    values: Sequence[Any], files: Callable[..., None] | None, name: str, seen: page_file.Panel
+) -> None:
+    """A handout of the panel, tables, pictures, configuration; made when the reader asks."""
+    if not files:
+        return
+    fold = st.expander(
+        _("Save the results"),
+        icon=":material/download:",
+        type="compact",
+        key="take_away",
+        on_change="rerun",
+    )
+    if fold.open:
+        with fold:
+            everything.handout([seen])
+            _files(values, files, name, seen.title)
+
+
+def _files(values: Sequence[Any], files: Callable[..., None], name: str, title: str) -> None:
+    """What the page gives, and the run itself."""
+    files(*values)
+    if values and isinstance(run := values[0], Run):
+        take_run(run, name, title)

@@ -1,0 +1,1 @@
+"""What all sessions share: models, recordings, turns, runs, limits."""

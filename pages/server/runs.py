@@ -1,0 +1,67 @@
+"""The trainings of this server, and which of them a reader has started or opened."""
+
+import secrets
+
+import streamlit as st
+
+from blocks.model import devices
+from blocks.training.limits import Limits
+from blocks.training.runs import Runs
+from blocks.training.training_run import TrainingRun
+from pages.server import machine, settings
+from pages.server.once import once
+
+PREFIX = "run:"
+
+
+@once
+def runs() -> Runs:
+    """The registry that all sessions share; a run is found by its id alone."""
+    on = {device: _limits(device) for device in devices.available_devices()}
+    return Runs(
+        on["cpu"],
+        on=on,
+        folder=machine.folder() if settings.work_in_processes() else None,
+        queue=machine.queue(),
+    )
+
+
+def _limits(device: str) -> Limits:
+    return Limits(
+        max_seconds=settings.training_seconds(),
+        max_steps=settings.training_steps(device),
+        max_parameters=settings.training_parameters(device),
+        max_bytes=settings.training_bytes(device),
+    )
+
+
+def owner() -> str:
+    """A name for this session, so that nobody fills the queue alone."""
+    return st.session_state.setdefault("owner", secrets.token_urlsafe(8))
+
+
+def mine() -> tuple[str, ...]:
+    """Ids of the runs that this session has started or opened by a link, the newest first."""
+    known = {run.id for run in runs().kept}
+    return tuple(run_id for run_id in st.session_state.get("my_runs", ()) if run_id in known)
+
+
+def remember(run_id: str) -> None:
+    """This session has to do with a run."""
+    others = tuple(each for each in st.session_state.get("my_runs", ()) if each != run_id)
+    st.session_state["my_runs"] = (run_id, *others)[:20]
+
+
+def find(run_id: str) -> TrainingRun | None:
+    """A run by its id; None where it is not kept any more."""
+    return next((run for run in runs().kept if run.id == run_id), None)
+
+
+def is_busy(device: str) -> bool:
+    """Whether a training has the device, so that nothing else could be timed there."""
+    return any(run.state.is_active and run.spec.device == device for run in runs().kept)
+
+
+def preset_of(run_id: str) -> str:
+    """What the link calls the model of a run."""
+    return f"{PREFIX}{run_id}"

@@ -1,0 +1,1 @@
+"""What draws: pictures, tables, sentences, controls, files."""

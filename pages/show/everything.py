@@ -1,0 +1,132 @@
+"""Everything on a page: panel by panel, and as one file to hand in."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from datetime import datetime
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from blocks.model.faults import N_
+from pages.server import pasted
+from pages.show import page_file, share
+from pages.show.seen import Node, noted
+from pages.stage import link, present
+from pages.words.language import _
+
+ALL = "all"  # in the link, in the place of a panel
+ABOUT = ("preset", "weights", "mask_kind", "seed", "device", "dtype")
+MEGABYTE = 1e6
+WHAT_IT_HOLDS = N_(
+    "This makes one file that opens offline. It contains the questions, pictures, sentences, "
+    "explanations and formulas as shown here, with the settings, input, seed and link."
+)
+ASKED = "one_file_asked"
+Draw = Callable[[], Callable[[], None] | None]
+Parts = Callable[[], Iterable[page_file.Part]] | None
+
+
+def is_all() -> bool:
+    """Whether all panels stand one below the other."""
+    return link.value("panel") == ALL and not present.is_on()
+
+
+def in_turn(panels: Sequence[tuple[str, str, Draw, Parts]]) -> list[Callable[[], None]]:
+    """Draw one panel after the other, saying which; returns what goes on once all of them stand.
+
+    `panels`: the title of each, the anchor that leads to it, what draws it, and its parts.
+    """
+    place, bar, goes_on, seen = st.container(), st.empty(), [], []
+    for i, (title, anchor, draw, parts) in enumerate(panels):
+        text = _("Panel {n} of {all}: {title}")
+        bar.progress(i / len(panels), text.format(n=i + 1, all=len(panels), title=title))
+        st.subheader(title, anchor=anchor)
+        with seen_if_asked(title, parts) as panel:
+            goes_on.append(draw())
+        seen.append(panel)
+    bar.empty()
+    with place:
+        handout(seen)
+    return [each for each in goes_on if each]
+
+
+@contextmanager
+def seen_if_asked(title: str, parts: Parts) -> Iterator[page_file.Panel]:
+    """A panel as it is declared, or what is drawn of it where a handout is asked for."""
+    panel = page_file.Panel(title, Node(), parts)
+    is_noted = parts is None and st.session_state.get(ASKED)
+    with noted(panel.seen) if is_noted else nullcontext():
+        yield panel
+
+
+def handout(panels: Sequence[page_file.Panel]) -> None:
+    """The way to one file of these panels, or of those among them that are chosen."""
+    is_asked = st.session_state.pop(ASKED, False)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="one_file_row"):
+        chosen = _chosen(panels) if len(panels) > 1 else panels
+        if is_asked:
+            _offer(chosen)
+        _ask(is_asked)
+
+
+def _chosen(panels: Sequence[page_file.Panel]) -> Sequence[page_file.Panel]:
+    """Those that the reader has chosen; all of them before."""
+    found = st.multiselect(
+        _("Panels of the handout"),
+        range(len(panels)),
+        format_func=lambda i: panels[i].title,
+        placeholder=_("all"),
+        key=f"one_file_panels_{_page()}",
+    )
+    return [panels[i] for i in sorted(found)] or panels
+
+
+def _page() -> str:
+    return urlsplit(st.context.url or "").path.strip("/") or "page"
+
+
+def _ask(is_again: bool) -> None:
+    st.button(
+        _("Make it again") if is_again else _("Make a handout"),
+        icon=":material/description:",
+        help=_(WHAT_IT_HOLDS),
+        on_click=_asked,
+        key="one_file_ask",
+    )
+
+
+def _asked() -> None:
+    st.session_state[ASKED] = True
+
+
+def _offer(panels: Sequence[page_file.Panel]) -> None:
+    """The file, of the page as it stands now; how large it is, and when it was made."""
+    made = datetime.now().astimezone()
+    written = page_file.page_file(_head(made), panels).encode("utf-8", "replace")
+    name = _page()
+    st.download_button(
+        f"blockscope-{name}.html",
+        written,
+        file_name=f"blockscope-{name}.html",
+        mime="text/html",
+        icon=":material/download:",
+        on_click="ignore",
+        type="primary",
+        key="one_file",
+    )
+    text = _("{size:.1f} MB, created at {time}; later changes are not included.")
+    st.caption(text.format(size=len(written) / MEGABYTE, time=f"{made:%H:%M}"))
+
+
+def _set_here() -> dict[str, object]:
+    return {name: link.value(name) for name in link.here()}
+
+
+def _head(made: datetime) -> page_file.Head:
+    config = {name: value for name, value in link.config().flat().items() if value is not None}
+    found = {name: link.value(name) for name in ABOUT} | config | _set_here()
+    found["preset"] = pasted.called(found["preset"])
+    settings = [(name, str(value)) for name, value in found.items()]
+    text = link.value("text") if link.value("input_kind") != "random" else ""
+    title = _(st.session_state.get("title", ""))
+    return page_file.Head(title, share.whole_link(), made, text, settings)

@@ -1,0 +1,151 @@
+"""Choosing a change inside the model, and taking it back."""
+
+from typing import Any
+
+import streamlit as st
+
+from blocks.observe.interventions import (
+    Intervention,
+    InterventionKind,
+    Part,
+    heads_of,
+    part_choices,
+    patched_paths,
+)
+from blocks.observe.run import Run
+from pages.figures.counting import from_one
+from pages.show.controls import choose, pick, switch
+from pages.show.interventions import words
+from pages.stage import link
+from pages.state import interventions as state
+from pages.state import labelled
+from pages.words.language import _, listing, sentences
+
+PANEL = "ablation"
+
+
+def change_controls(run: Run) -> None:
+    """What to change, how, and where; a button does it."""
+    config = run.config
+    columns = st.columns([5, 2, 2, 5], vertical_alignment="bottom")
+    with columns[0]:
+        pick(
+            "change_part", _("Change"), part_choices(config), label_of=words.part, shown=_part(run)
+        )
+    with columns[1]:
+        _number("change_layer", _("in layer"), config.n_layers, _layer(run))
+    with columns[2]:
+        if _part(run) is Part.HEAD:
+            _number("change_head", _("head"), config.n_heads, _head(run))
+    with columns[3]:
+        switch("change_here", _("only at the pinned token"))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        choose("change_kind", _("Replace with"), InterventionKind, label_of=words.kind)
+        st.button(
+            _("Apply"),
+            icon=":material/edit:",
+            type="primary",
+            on_click=state.add,
+            args=(chosen(run),),
+            key="change_it",
+        )
+
+
+def _part(run: Run) -> Part:
+    part = Part(link.value("change_part"))
+    choices = part_choices(run.config)
+    return part if part in choices else choices[0]
+
+
+def _layer(run: Run) -> int:
+    return min(link.value("change_layer"), run.config.n_layers - 1)
+
+
+def _head(run: Run) -> int:
+    return min(link.value("change_head"), run.config.n_heads - 1)
+
+
+def _number(name: str, label: str, n: int, shown: int) -> None:
+    with st.container(key=name):
+        st.selectbox(
+            label,
+            range(n),
+            format_func=lambda index: str(from_one(index)),
+            **link.view(name, shown, n),
+        )
+
+
+def chosen(run: Run) -> Intervention:
+    """The change that the controls describe."""
+    part = _part(run)
+    return Intervention(
+        part=part,
+        layer=_layer(run),
+        head=_head(run) if part is Part.HEAD else None,
+        kind=InterventionKind(link.value("change_kind")),
+        token=labelled.pinned_token(run) if link.value("change_here") else None,
+    )
+
+
+def other_text(run: Run) -> None:
+    """The text that is patched from, where something is or will be."""
+    is_chosen = link.value("change_kind") == InterventionKind.PATCH
+    if not is_chosen and not patched_paths(run.interventions):
+        return
+    st.text_area(
+        _("Other text: change a word but keep the number of tokens"),
+        height=68,
+        **link.view("other_text", link.value("other_text")),
+    )
+
+
+def note(run: Run) -> None:
+    """At the top of a page: that the model is not as it was, and the way back.
+
+    The panel that changes it says so itself, with a way back for each change.
+    """
+    if not run.interventions or link.value("panel") == PANEL:
+        return
+    made = listing(words.change(run, change) for change in run.interventions)
+    text = _(
+        "Changes inside the model: {made}. Unless noted otherwise, every picture shows the "
+        "changed model."
+    )
+    said, undo = st.columns([6, 1], vertical_alignment="center")
+    with said:
+        st.info(sentences(text.format(made=made), words.of_heads(run)), icon=":material/edit:")
+    with undo:
+        st.button(_("Undo all"), icon=":material/undo:", on_click=state.undo, key="undo_all")
+
+
+def made(run: Run) -> None:
+    """The changes that are made, each with a way back."""
+    with st.container(horizontal=True, gap="small", key="changes_made"):
+        for i, change in enumerate(run.interventions):
+            st.button(
+                words.change(run, change),
+                icon=":material/close:",
+                on_click=state.remove,
+                args=(change,),
+                key=f"undo_{i}",
+                help=_("Undo"),
+            )
+    if note := words.left_out(run):
+        st.caption(note)
+
+
+def switch_off(run: Run, customdata: list[Any]) -> None:
+    """A part in the grid of effects was clicked: it is switched off, or on again.
+
+    The controls describe it from then on.
+    """
+    part = heads_of(run.config)[int(customdata[0])]
+    link.change("change_part", str(part.part))
+    link.change("change_layer", part.layer)
+    link.change("change_head", part.head or 0)
+    link.change("change_kind", str(part.kind))
+    link.change("change_here", False)
+    if part in state.asked():
+        state.remove(part)
+    else:
+        state.add(part)

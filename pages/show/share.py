@@ -1,0 +1,110 @@
+"""Share: the link to the open panel, as text and as a code for the camera of a phone."""
+
+import io
+from urllib.parse import urlencode
+
+import segno
+import streamlit as st
+
+from blocks.model.faults import N_, ConfigError
+from pages.server import address, cached, ready
+from pages.stage import hidden, lecture, link
+from pages.state.link_fields.lessons import LEFT, OF_THE_LEADER
+from pages.state.link_fields.share import LECTURE
+from pages.words.language import _, say_fault
+
+REACH = {
+    "machine": N_(
+        "The link works on this machine only. To let others in, start Blockscope with "
+        "`--server.address 0.0.0.0` and open this page again."
+    ),
+    "network": N_("The link works within the local network, unless a firewall blocks it."),
+    "anywhere": "",
+}
+LONGEST = 1273  # bytes in a code of 117 × 117 squares: beyond, a camera at the back sees none
+SIDE = 380  # pixels: large enough for the back row, and a popover fits a screen of 900
+
+
+def note_panel(name: str, title: str) -> None:
+    """The panel that is open now: a link names it, though the page would open it by itself."""
+    st.session_state["open_panel"] = (st.session_state.get("page"), name)
+    st.session_state["open_title"] = title
+
+
+def what_to_share() -> None:
+    """The link, the code, and how far both reach."""
+    found = address.of_this_page()
+    whole = _asked_for(found)
+    st.markdown(_("This link opens this panel as you see it, with its settings, input and seed."))
+    if "run" in (query := _query()):
+        text = _("Anyone who opens it can watch this same training run live, without waiting.")
+        st.caption(text)
+    if reach := REACH[found.reach]:
+        st.caption(_(reach))
+    _code_for_a_camera(whole)
+    st.code(whole, language=None, wrap_lines=True)
+    hidden.choice()
+    st.link_button(_("Preview"), whole, icon=":material/open_in_new:", type="tertiary")
+    _for_a_class()
+    if (panel := _open_panel()) and query["panel"] == panel:  # or all are open
+        lecture.draw(st.session_state["open_title"], panel, query)
+
+
+def _for_a_class() -> None:
+    """What a teacher presses before the lesson; where nothing was run there is nothing to make."""
+    if not cached.own_runs():
+        return
+    place = st.empty()
+    if place.button(_("Prepare for a class"), icon=":material/school:", key="make_ready"):
+        try:
+            ready.make_ready()
+        except ConfigError as error:
+            place.warning(say_fault(error.faults[0]), icon=":material/block:")
+            return
+        text = _(
+            "Ready: the results behind this link have been computed and are kept for {n} "
+            "hours, so a class that opens it does not have to wait."
+        )
+        place.success(text.format(n=ready.HOURS), icon=":material/school:")
+
+
+def whole_link() -> str:
+    """The address of what is seen, with all that is set."""
+    return _asked_for(address.of_this_page())
+
+
+def _asked_for(found: address.Address) -> str:
+    query = urlencode(_query(), errors="replace")
+    return f"{found.text}?{query}" if query else found.text
+
+
+def _open_panel() -> str:
+    """The one that was last open on this page."""
+    page, panel = st.session_state.get("open_panel", (None, ""))
+    return str(panel) if page == st.session_state.get("page") else ""
+
+
+def _query() -> dict[str, str]:
+    named = {"panel": panel} if (panel := _open_panel()) else {}
+    not_theirs = (*LEFT, *OF_THE_LEADER, *LECTURE)
+    own = {name: text for name, text in link.here().items() if name not in not_theirs}
+    return {**named, **own, **hidden.query_for_others()}
+
+
+def _code_for_a_camera(text: str) -> None:
+    n = len(text.encode())
+    if n > LONGEST:
+        text = _(
+            "A link of {n:,} characters is too long for a QR code that cameras read easily: "
+            "at most {most:,} are allowed."
+        )
+        st.caption(text.format(n=n, most=LONGEST))
+        return
+    st.image(qr_code(text), width=SIDE, alt=_("QR code of the link below"))
+
+
+def qr_code(text: str) -> str:
+    """Dark on white in both themes, with the quiet margin that cameras need, as SVG."""
+    code, drawn = segno.make(text, error="l", micro=False), io.BytesIO()
+    code.save(drawn, kind="svg", scale=4, border=4, dark="#000", light="#fff", xmldecl=False)
+    return drawn.getvalue().decode()

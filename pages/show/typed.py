@@ -1,0 +1,106 @@
+"""A number that is typed, with units: 1e19, 300B, 40%; the link has it as a plain number."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+import streamlit as st
+
+from blocks.cost.quantity import quantity, written
+from blocks.model.faults import N_, ConfigError, Fault
+from pages.show.controls import slide, slider
+from pages.stage import link
+from pages.state.fields import FIELDS
+from pages.state.readers import Between, UnreadableError, as_text
+from pages.words.language import _, say_fault
+
+BOX = 118  # pixels of a box beside a slider
+FAULTS = "typed_faults"
+
+
+def typed(name: str, label: str, shown: float, *, place: str = "") -> None:
+    """Type a number; what is none, or out of bounds, changes nothing and is said below."""
+    _box(name, label, shown, place)
+    _say_fault(name, place)
+
+
+def slide_or_type(
+    name: str,
+    label: str,
+    options: Iterable[Any],
+    shown: Any,
+    *,
+    place: str = "",
+    label_of: Callable[[Any], Any] = str,
+) -> None:
+    """A slider over round values, and a box at its side for any other."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        slide(name, label, options, shown, place=place, label_of=label_of)
+        _box(name, label, shown, place, look="collapsed")
+    _say_fault(name, place)
+
+
+def slider_or_type(name: str, label: str, shown: float, *, step: float, place: str = "") -> None:
+    """A slider over a share, and a box at its side."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        slider(name, label, shown, step=step, place=place)
+        _box(name, label, shown, place, look="collapsed")
+    _say_fault(name, place)
+
+
+def _box(
+    name: str,
+    label: str,
+    shown: float,
+    place: str,
+    look: Literal["visible", "collapsed"] = "visible",
+) -> None:
+    view = link.view(name, written(shown), ("typed", place))
+    view |= {"on_change": _typed, "args": (name, view["key"], shown, place)}
+    width: Literal["stretch"] | int = "stretch" if look == "visible" else BOX
+    st.text_input(
+        label,
+        label_visibility=look,
+        width=width,
+        help=_("Units may be typed, such as 1e19, 300B, 1.5T, 80 GiB or 40%.")
+        if look == "visible"
+        else None,
+        **view,
+    )
+
+
+def _typed(name: str, key: str, shown: float, place: str) -> None:
+    faults = st.session_state.setdefault(FAULTS, {})
+    try:
+        found = read(name, st.session_state[key])
+    except ConfigError as error:
+        st.session_state[FAULTS] = {**faults, name + place: error.faults[0]}
+        st.session_state["touched"] = True
+        return
+    st.session_state[FAULTS] = {
+        each: fault for each, fault in faults.items() if each != name + place
+    }
+    link.take(name, key, found, shown)
+
+
+def read(name: str, text: str) -> Any:
+    """The value of a field that is meant. Raises `ConfigError` with the sentence to show."""
+    value, field = quantity(text), FIELDS[name]
+    try:
+        return field.read(as_text(int(value) if value.is_integer() else value))
+    except UnreadableError as error:
+        if error.nearest is None or not isinstance(field.read, Between):
+            raise ConfigError(
+                [Fault(N_("{text} is not a whole number: leave out the fraction"), {"text": text})]
+            ) from None
+        values = {
+            "text": text,
+            "least": written(field.read.least),
+            "most": written(field.read.most),
+        }
+        said = N_("{text} is out of bounds: use a number from {least} to {most}")
+        raise ConfigError([Fault(said, values)]) from None
+
+
+def _say_fault(name: str, place: str) -> None:
+    if fault := st.session_state.get(FAULTS, {}).get(name + place):
+        st.warning(say_fault(fault), icon=":material/edit_off:")

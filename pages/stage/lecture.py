@@ -1,0 +1,170 @@
+"""A lecture of one's own: panels as they were set, in an order, turned by a remote control.
+
+It stays in the link, as far as that holds it, else with the session; and in a file of the format
+of lessons.
+"""
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from blocks import ConfigError
+from blocks.lessons import reading, writing
+from blocks.lessons.lesson import Step
+from pages.server import address
+from pages.server.address import page_here
+from pages.stage import link
+from pages.state.fields import OF_PAGES
+from pages.words.language import _, current_language, say_fault
+
+STEPS, AT, GO = "lecture", "lecture_at", "lecture_go"  # of the link and the session
+NOT_OF_A_STEP = ("lang", "panel", "present", "room", "wall", "notes", "seat", STEPS, AT)
+
+
+def steps() -> tuple[Step, ...]:
+    """What was added so far; those of a page that there is not are left out."""
+    found: tuple[Step, ...] = st.session_state.get(STEPS, ())
+    return found
+
+
+def _keep(new: tuple[Step, ...]) -> None:
+    """In the session, and in the link where it has room there."""
+    st.session_state[STEPS] = new
+    link.change(STEPS, writing.packed(new) if new else "")
+
+
+def carry() -> None:
+    """After a page has read its link: a lecture that it names is the reader's from now on.
+
+    A link that names none, as those of the course map, takes the reader's own along.
+    """
+    if carried := link.value(STEPS):
+        found = writing.unpacked(carried)
+        known = (step for step in found if step.page in OF_PAGES and step.page != link.HOME_PAGE)
+        st.session_state[STEPS] = tuple(known)
+    elif steps() and (own := writing.packed(steps())):
+        st.session_state["values"] = {**link.state(), STEPS: own}
+
+
+def _add(step: Step) -> None:
+    _keep((*steps(), step))
+
+
+def place() -> str:
+    """Which of how many stands there, where a lecture is given; else nothing."""
+    at = link.value(AT)
+    return "" if at is None or not steps() else f"{at + 1}/{len(steps())}"
+
+
+def begin(at: int = 0) -> None:
+    """Open a step when the page is drawn next; a callback."""
+    st.session_state[GO] = at
+    link.redraw_everything()
+
+
+def turn(by: int) -> bool:
+    """On or back, if a lecture is given; at its ends it stays."""
+    at = link.value(AT)
+    if at is not None and 0 <= at + by < len(steps()):
+        begin(at + by)
+    return at is not None and bool(steps())
+
+
+def end() -> None:
+    """It is given no more."""
+    link.change(AT, None)
+
+
+def begin_page() -> None:
+    """Before a page reads its link: go to the step that is to be opened."""
+    if (at := st.session_state.pop(GO, None)) is not None and at < len(steps()):
+        st.switch_page(f"pages/{steps()[at].page}.py", query_params=_query(at))
+
+
+def _query(at: int) -> dict[str, str]:
+    """What the link of a step says, the lecture with it."""
+    step, known = steps()[at], link.as_query()
+    kept = {name: known[name] for name in ("lang", STEPS) if name in known}
+    return {**dict(step.set), "panel": step.show, "present": "true", **kept, AT: str(at)}
+
+
+def draw(title: str, show: str, query: Mapping[str, str]) -> None:
+    """The way to add this panel; what was added, in its order; the file, and the way to begin."""
+    state = tuple((name, text) for name, text in query.items() if name not in NOT_OF_A_STEP)
+    here = Step(title=title, page=page_here(), before="", set=state, show=show)
+    st.button(
+        _("Add to my lecture"),
+        icon=":material/playlist_add:",
+        on_click=_add,
+        args=(here,),
+        disabled=len(steps()) >= reading.MOST_STEPS,
+        key="add_to_lecture",
+    )
+    for i, step in enumerate(steps()):
+        _row(i, step)
+    if steps():
+        _whole_link()
+        with st.container(horizontal=True):
+            label = _("Present my lecture")
+            st.button(label, icon=":material/slideshow:", on_click=begin, key="begin_lecture")
+            st.download_button(
+                _("Save my lecture"),
+                writing.written(_("My lecture"), steps()),
+                "lecture.md",
+                icon=":material/download:",
+                key="save_lecture",
+            )
+    file = st.file_uploader(_("Open a saved lecture"), ("md",), max_upload_size=1, key="lecture_md")
+    if file is not None:
+        st.button(
+            _("Use this file as my lecture"), on_click=_open, args=(file.getvalue(),), key="take"
+        )
+    if fault := st.session_state.pop("lecture_fault", None):
+        st.error(say_fault(fault), icon=":material/block:")
+
+
+def _whole_link() -> None:
+    """The lecture as an address, or why it has none."""
+    if not link.value(STEPS):
+        st.caption(_("This lecture is too long for a link: save it as a file."))
+        return
+    root = address.of_this_page().text.rpartition("/")[0]
+    st.caption(_("The link to your lecture opens its first panel in Present, on any device:"))
+    st.code(f"{root}/{steps()[0].page}?{urlencode(_query(0))}", language=None, wrap_lines=True)
+
+
+def _row(i: int, step: Step) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"lecture_{i}"):
+        st.markdown(f"{i + 1} · {step.title}", width="stretch")
+        _move(":material/arrow_upward:", _("Earlier"), i, i - 1, f"lecture_up_{i}")
+        _move(":material/arrow_downward:", _("Later"), i, i + 1, f"lecture_down_{i}")
+        _move(":material/close:", _("Remove"), i, None, f"lecture_drop_{i}")
+
+
+def _move(icon: str, told: str, i: int, to: int | None, key: str) -> None:
+    is_at_end = to is not None and not 0 <= to < len(steps())
+    args = (i, to)
+    st.button(
+        icon, help=told, type="tertiary", on_click=_put, args=args, disabled=is_at_end, key=key
+    )
+
+
+def _put(i: int, to: int | None) -> None:
+    """Take a step away, or put it elsewhere."""
+    rest = [*steps()]
+    step = rest.pop(i)
+    if to is not None:
+        rest.insert(to, step)
+    _keep(tuple(rest))
+
+
+def _open(content: bytes) -> None:
+    """Take the steps of a file, which may be any lesson; a callback."""
+    try:
+        text = content.decode("utf-8-sig", errors="replace")
+        found = reading.read(text, id=STEPS, language=current_language())
+    except ConfigError as error:
+        st.session_state["lecture_fault"] = error.faults[0]
+        return
+    _keep(found.steps)

@@ -1,1 +1,0 @@
-"""Widgets, cache, language and the frame of every page."""

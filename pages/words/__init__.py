@@ -1,0 +1,1 @@
+"""Words: the language, the terms of the field, numbers as they are read."""

@@ -1,0 +1,82 @@
+"""The words of the field, a plain sentence for each, and which of them a text uses."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+import streamlit as st
+
+from blocks.model.shipped import shipped
+from pages.words.language import _, current_language
+
+GLOSSARY = shipped("glossary")
+# What is no prose: code, formulas, and all from the second heading on (formula and sources).
+NO_PROSE = re.compile(r"`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
+HEADING = "\n#### "
+
+
+class Word(NamedTuple):
+    """A word, its sentence, and the pattern that finds it in a text."""
+
+    word: str
+    says: str
+    found_by: re.Pattern[str]
+
+
+@lru_cache(maxsize=4)
+def glossary(language: str) -> Mapping[str, Word]:
+    """All words in a language, each by its name, which is the same in every language."""
+    table = tomllib.loads((GLOSSARY / f"{language}.toml").read_text(encoding="utf-8"))
+    return {
+        name: _word(row["word"], row["says"], row.get("found_by")) for name, row in table.items()
+    }
+
+
+def _word(word: str, says: str, found_by: Iterable[str] | None) -> Word:
+    """English words stand alone, in one or several; Chinese ones have no gaps between them."""
+    forms = (found_by or (word, f"{word}s")) if word.isascii() else (found_by or (word,))
+    return Word(word, says, re.compile("|".join(map(_alone, forms)), re.IGNORECASE))
+
+
+def _alone(form: str) -> str:
+    """A pattern that finds no part of a longer English word."""
+    pattern = re.escape(form)
+    return rf"(?<![A-Za-z_]){pattern}(?![A-Za-z_])" if form.isascii() else pattern
+
+
+def prose(text: str) -> str:
+    """What is read of an explanation before its formula, without code."""
+    return NO_PROSE.sub(" ", HEADING.join(text.split(HEADING)[:2]))
+
+
+@lru_cache(maxsize=256)
+def used_in(texts: tuple[str, ...], language: str) -> tuple[Word, ...]:
+    """The words that texts use, in the order in which they first stand there."""
+    text = "\n".join(map(prose, texts))
+    found = ((word.found_by.search(text), word) for word in glossary(language).values())
+    places = [(hit.start(), -len(word.word), word) for hit, word in found if hit]
+    return tuple(word for _place, _length, word in sorted(places, key=lambda each: each[:2]))
+
+
+def offer(*texts: str, key: str) -> None:
+    """The words that texts use, a tap away, each with its sentence."""
+    if words := used_in(texts, current_language()):
+        _show(_("Words"), words, key=key)
+
+
+def offer_all(*, key: str) -> None:
+    """All words there are, in the order of the alphabet."""
+    words = glossary(current_language()).values()
+    _show(_("Glossary"), sorted(words, key=lambda each: each.word.lower()), key=key)
+
+
+def _show(label: str, words: Iterable[Word], *, key: str) -> None:
+    pop = st.popover(label, type="tertiary", key=key)
+    pop.markdown("\n".join(f"- {in_bold(word)}" for word in words))
+
+
+def in_bold(word: Word) -> str:
+    """The sentence, with the word that it explains set in bold."""
+    return re.sub(f"({re.escape(word.word)})", r"**\1**", word.says, count=1, flags=re.IGNORECASE)
