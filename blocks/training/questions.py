@@ -18,6 +18,7 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.model.randomness import generator
 from blocks.text.characters import CharacterTokenizer
+from blocks.text.tokenizer import Tokenizer
 from blocks.training.events import Answer as Answered
 from blocks.training.pairs import N_SHOWN, Links, LinksOf, PairTask, Row
 from blocks.training.task import IGNORED, N_WHOLE, Batch, LogitsOf, likeliest, right_as_a_whole
@@ -30,6 +31,7 @@ EQUALS, PLUS, FIRST_LETTER, ZERO = 0, 1, 1, 2
 EXACT = N_("exact answers")
 Draw = Callable[[int, torch.Generator], Tensor]
 Answer = Callable[[Tensor], Tensor]
+Splits = Callable[[Tensor], Tensor]
 ANSWERS: dict[str, Answer] = {
     "copy": lambda question: question,
     "reverse": lambda question: question.flip(1),
@@ -37,17 +39,36 @@ ANSWERS: dict[str, Answer] = {
 }
 
 
+def fingerprint(question: Tensor) -> Tensor:
+    """A number that looks random and is always the same for a question: (batch, n) to (batch,).
+
+    Multiply-shift hashing (Dietzfelbinger et al. 1997): the high bits of a weighted sum.
+    """
+    random = generator(0, "fingerprint", str(question.shape[1]))
+    weights = torch.randint(1 << 62, question.shape[1:], generator=random) * 2 + 1
+    return (question * weights).sum(1) >> 40
+
+
+def is_held_out(question: Tensor) -> Tensor:
+    """The side of each question by its fingerprint: (batch, n) to (batch,)."""
+    return fingerprint(question) % HELD_OUT_EVERY == 0
+
+
 @dataclass(frozen=True, eq=False)
 class QuestionTask:
-    """Questions that `draw` makes, (batch, n), and the answers that `answer` gives to them."""
+    """Questions that `draw` makes, (batch, n), and the answers that `answer` gives to them.
+
+    `splits` says which of them are held out.
+    """
 
     name: str
     architectures: tuple[Architecture, ...]
     learner: Architecture
     seq_len: int
-    tokenizer: CharacterTokenizer
+    tokenizer: Tokenizer
     draw: Draw
     answer: Answer
+    splits: Splits = is_held_out
 
     score_name: ClassVar[str] = EXACT
 
@@ -58,11 +79,11 @@ class QuestionTask:
 
     def batch(self, batch_size: int, random: torch.Generator) -> Batch:
         """Questions to learn from."""
-        return self._posed(_one_side(self.draw, batch_size, random, held_out=False))
+        return self.posed(self._one_side(batch_size, random, held_out=False))
 
     def held_out(self, batch_size: int, random: torch.Generator) -> Batch:
         """Questions never learned from."""
-        return self._posed(_one_side(self.draw, batch_size, random, held_out=True))
+        return self.posed(self._one_side(batch_size, random, held_out=True))
 
     def score(self, logits_of: LogitsOf, random: torch.Generator) -> float:
         """Share of held-out questions whose whole answer is right.
@@ -77,7 +98,7 @@ class QuestionTask:
         """A held-out question with its equals sign; none for an encoder, which does not write."""
         if self.learner is not Architecture.GPT:
             return None
-        question = _one_side(self.draw, 1, generator(0, self.name, "prompt"), held_out=True)
+        question = self._one_side(1, generator(0, self.name, "prompt"), held_out=True)
         return [*question[0].tolist(), EQUALS]
 
     def answered(self, logits_of: LogitsOf) -> tuple[Answered, ...]:
@@ -85,7 +106,7 @@ class QuestionTask:
 
         A GPT writes the likeliest token each time, an encoder says all of them at once.
         """
-        questions = _one_side(self.draw, N_SHOWN, generator(0, self.name, "shown"), held_out=True)
+        questions = self._one_side(N_SHOWN, generator(0, self.name, "shown"), held_out=True)
         right = self.answer(questions)
         if self.learner is Architecture.ENCODER:
             written = logits_of(questions).argmax(-1)
@@ -97,7 +118,11 @@ class QuestionTask:
         rows = zip(questions.tolist(), written.tolist(), right.tolist(), strict=True)
         return tuple(Answered(*map(self.tokenizer.decode, row)) for row in rows)
 
-    def _posed(self, question: Tensor) -> Batch:
+    def _one_side(self, n: int, random: torch.Generator, *, held_out: bool) -> Tensor:
+        return _one_side(self.draw, n, random, held_out=held_out, splits=self.splits)
+
+    def posed(self, question: Tensor) -> Batch:
+        """What is read of each question, and what is to be said where."""
         answer = self.answer(question)
         if self.learner is Architecture.ENCODER:
             return Batch(question, answer)
@@ -171,13 +196,20 @@ def _pairs(
     return PairTask(name, architectures, seq_len, tokenizer, EXACT, rows, LINKS[name])
 
 
-def _one_side(draw: Draw, n: int, random: torch.Generator, *, held_out: bool) -> Tensor:
+def _one_side(
+    draw: Draw,
+    n: int,
+    random: torch.Generator,
+    *,
+    held_out: bool,
+    splits: Splits = is_held_out,
+) -> Tensor:
     """Questions of one split; questions of the other are drawn again."""
     n_tries = 2 * n * (HELD_OUT_EVERY if held_out else 1)
     questions = draw(0, random)
     while len(questions) < n:
         tried = draw(n_tries, random)
-        questions = torch.cat([questions, tried[is_held_out(tried) == held_out]])
+        questions = torch.cat([questions, tried[splits(tried) == held_out]])
     return questions[:n]
 
 
@@ -206,17 +238,6 @@ LINKS: dict[str, LinksOf] = {
     "sort": _sorted,
     "addition": _added,
 }
-
-
-def is_held_out(question: Tensor) -> Tensor:
-    """The side of each question by its fingerprint: (batch, n) to (batch,).
-
-    Multiply-shift hashing (Dietzfelbinger et al. 1997): the high bits of a weighted sum.
-    """
-    random = generator(0, "fingerprint", str(question.shape[1]))
-    weights = torch.randint(1 << 62, question.shape[1:], generator=random) * 2 + 1
-    fingerprint = (question * weights).sum(1) >> 40
-    return fingerprint % HELD_OUT_EVERY == 0
 
 
 def _random_letters(batch: int, random: torch.Generator, *, n: int) -> Tensor:

@@ -10,7 +10,8 @@ from blocks.corpora.texts import python_documentation
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Architecture
 from blocks.model.legal import is_of, type_fault
-from blocks.training.bounds import coerce_fields
+from blocks.training.algorithms import MODULAR_LENGTH, algorithm_task
+from blocks.training.bounds import bound_faults, coerce_fields
 from blocks.training.induction import InductionTask
 from blocks.training.masked_words import MaskedWordsTask
 from blocks.training.next_token import StoryTask, TextTask
@@ -44,6 +45,10 @@ class TaskKind(StrEnum):
     ADDITION = "addition"
     MASKED_WORDS = "masked_words"
     TRANSLATION = "translation"
+    MODULAR_ADDITION = "modular_addition"
+    MODULAR_SUBTRACTION = "modular_subtraction"
+    PARITY = "parity"
+    BRACKETS = "brackets"
 
     @property
     def architectures(self) -> tuple[Architecture, ...]:
@@ -68,6 +73,7 @@ class TokenKind(StrEnum):
     BYTE_PAIRS = "byte_pairs"
 
 
+LEARNED_PERCENT, PERCENTS = 40, (5, 95)
 LEARNERS = _GPT, _ENCODER, _BOTH = (
     Architecture.GPT,
     Architecture.ENCODER,
@@ -83,7 +89,12 @@ ARCHITECTURES = {
     TaskKind.ADDITION: (_GPT, _BOTH),
     TaskKind.MASKED_WORDS: (_ENCODER,),
     TaskKind.TRANSLATION: (_BOTH,),
+    TaskKind.MODULAR_ADDITION: (_GPT,),
+    TaskKind.MODULAR_SUBTRACTION: (_GPT,),
+    TaskKind.PARITY: (_GPT,),
+    TaskKind.BRACKETS: (_GPT,),
 }
+MODULAR = (TaskKind.MODULAR_ADDITION, TaskKind.MODULAR_SUBTRACTION)
 NEXT_TOKEN = (TaskKind.TEXT, TaskKind.STORIES)
 SEQ_LEN_BOUNDS = {
     TaskKind.TEXT: (8, 4096),
@@ -95,6 +106,9 @@ SEQ_LEN_BOUNDS = {
     TaskKind.ADDITION: (8, 56),  # 2 to 18 digits: a sum must fit into 64 bits
     TaskKind.MASKED_WORDS: (8, 4096),
     TaskKind.TRANSLATION: (SHORTEST_ROW, LONGEST_ROW),
+    **dict.fromkeys(MODULAR, (MODULAR_LENGTH, MODULAR_LENGTH)),
+    TaskKind.PARITY: (4, 64),
+    TaskKind.BRACKETS: (4, 64),
 }
 USUAL_LENGTHS = {
     TaskKind.COPY: 16,
@@ -102,6 +116,9 @@ USUAL_LENGTHS = {
     TaskKind.SORT: 16,
     TaskKind.ADDITION: 11,
     TaskKind.TRANSLATION: LONGEST_ROW,
+    **dict.fromkeys(MODULAR, MODULAR_LENGTH),
+    TaskKind.PARITY: 9,
+    TaskKind.BRACKETS: 16,
 }
 
 
@@ -111,7 +128,8 @@ class TaskConfig:
 
     `text` and `token_kind` belong to the kind "text" (None: the documentation of Python),
     `language` to those made of stories. `sees_ahead` takes the causal mask off where each token is
-    asked for the next one, which then stands there to be copied.
+    asked for the next one, which then stands there to be copied. `learned_percent`: of all pairs of
+    a modular sum those that are learned from.
 
     Raises `ConfigError` with every fault and its mend.
     """
@@ -123,6 +141,7 @@ class TaskConfig:
     token_kind: TokenKind = TokenKind.CHARACTERS
     language: Language = Language.ENGLISH
     sees_ahead: bool = False
+    learned_percent: int = LEARNED_PERCENT
 
     def __post_init__(self) -> None:
         coerce_fields(self, FIELDS)
@@ -144,6 +163,7 @@ USUAL: dict[str, Any] = {
     "token_kind": TokenKind.CHARACTERS,
     "language": Language.ENGLISH,
     "sees_ahead": False,
+    "learned_percent": LEARNED_PERCENT,
 }
 
 
@@ -168,6 +188,8 @@ def build_task(config: TaskConfig) -> Task:
             return letters_task(config.kind.value, config.seq_len, config.learner)
         case TaskKind.TRANSLATION:
             return translation_task(config.seq_len)
+        case kind:
+            return algorithm_task(kind.value, config.seq_len, config.learned_percent)
 
 
 def _type_faults(config: TaskConfig) -> Iterator[Fault]:
@@ -183,6 +205,8 @@ def _faults(config: TaskConfig) -> Iterator[Fault]:
         text = N_("{name} ({value}) must be from {least} to {most}: use {mend}")
         bounds = {"least": least, "most": most, "mend": mend}
         yield Fault(text, {"name": "seq_len", "value": config.seq_len, **bounds}, {"seq_len": mend})
+    percent = {"learned_percent": config.learned_percent}
+    yield from bound_faults(percent, USUAL, {"learned_percent": PERCENTS})
     usual, *_ = choices = config.kind.architectures
     if config.architecture not in (None, *choices):
         text = N_(

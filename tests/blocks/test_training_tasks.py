@@ -14,12 +14,15 @@ from blocks.model.faults import ConfigError
 from blocks.model.kinds import Architecture
 from blocks.model.randomness import generator
 from blocks.text.bpe import END, MASK
+from blocks.training.algorithms import all_pairs
 from blocks.training.questions import is_held_out
 from blocks.training.tasks import IGNORED, Batch, Task, TaskConfig, TaskKind, TokenKind, build_task
 
 SEQ_LEN = 16
 CONFIGS = {
-    f"{kind}, {architecture}": TaskConfig(kind=kind, seq_len=SEQ_LEN, architecture=architecture)
+    f"{kind}, {architecture}": TaskConfig(
+        kind=kind, seq_len=min(SEQ_LEN, kind.seq_len_bounds[1]), architecture=architecture
+    )
     for kind in TaskKind
     for architecture in kind.architectures
     if architecture is not Architecture.ENCODER_DECODER  # see test_training_pairs
@@ -229,6 +232,47 @@ def test_searching_scores_one_in_induction_and_a_fixed_distance_does_not():
     for distance in (8, 16, 20, 32):
         fixed = lambda ids, d=distance: one_hot(ids.roll(d - 1, 1), task.vocab_size)  # noqa: E731
         assert task.score(fixed, generator(0)) < 0.3
+
+
+def innermost(question: str) -> str:
+    """The bracket that closes what is open, by a stack."""
+    stack = []
+    for each in question:
+        if each in "([":
+            stack.append(each)
+        else:
+            assert stack.pop() + each in ("()", "[]")
+    return {"(": ")", "[": "]"}[stack[-1]]
+
+
+ALGORITHMS = {
+    TaskKind.MODULAR_ADDITION: lambda asked: str(sum(map(int, asked.split())) % 59),
+    TaskKind.MODULAR_SUBTRACTION: lambda asked: str(
+        (int(asked.split()[0]) - int(asked.split()[1])) % 59
+    ),
+    TaskKind.PARITY: lambda asked: str(asked.count("1") % 2),
+    TaskKind.BRACKETS: innermost,
+}
+
+
+@pytest.mark.parametrize("kind", ALGORITHMS)
+def test_the_answer_is_that_of_the_algorithm(kind: TaskKind):
+    task = task_of(kind, seq_len=kind.usual_seq_len)
+    batch = task.batch(50, generator(0))
+    for ids, targets in zip(batch.token_ids.tolist(), batch.targets.tolist(), strict=True):
+        question = task.tokenizer.decode(ids).removesuffix("=")
+        assert task.tokenizer.decode(targets[-1:]) == ALGORITHMS[kind](question)
+        assert set(targets[:-1]) == {IGNORED}
+
+
+def test_of_a_modular_sum_as_many_pairs_are_learned_as_is_said():
+    for percent in (20, 40):
+        task = task_of(TaskKind.MODULAR_ADDITION, seq_len=3, learned_percent=percent)
+        learned = 1 - task.splits(all_pairs()).float().mean().item()
+        assert learned == pytest.approx(percent / 100, abs=0.02)
+        assert not task.splits(task.batch(200, generator(0)).token_ids[:, :2]).any()
+    with pytest.raises(ConfigError, match="use 5"):
+        TaskConfig(kind=TaskKind.MODULAR_ADDITION, seq_len=3, learned_percent=0)
 
 
 def test_masked_words_hides_as_many_as_bert_did():

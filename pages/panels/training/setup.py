@@ -87,6 +87,21 @@ TASKS = {
         "direction. The score is the share of validation sentences translated exactly, "
         "over both directions."
     ),
+    TaskKind.MODULAR_ADDITION: N_(
+        "Add two numbers on a clock of 59 hours: 40 + 30 = 11. The model learns from 40% of all "
+        "pairs; the score is the share of the other pairs that it answers correctly."
+    ),
+    TaskKind.MODULAR_SUBTRACTION: N_(
+        "Subtract two numbers on a clock of 59 hours: 11 − 30 = 40. The model learns from 40% of "
+        "all pairs; the score is the share of the other pairs that it answers correctly."
+    ),
+    TaskKind.PARITY: N_(
+        "Say whether the number of ones is odd. The score is the share of correct answers."
+    ),
+    TaskKind.BRACKETS: N_(
+        "Say which bracket closes the innermost open one. The score is the share of correct "
+        "answers."
+    ),
 }
 
 

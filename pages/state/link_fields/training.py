@@ -6,7 +6,7 @@ from typing import Any
 from blocks.corpora.stories import Language
 from blocks.model.kinds import Architecture
 from blocks.training.recipe import BOUNDS, RECIPES, OptimizerKind, ScheduleKind
-from blocks.training.tasks import LEARNERS, TaskKind, TokenKind
+from blocks.training.tasks import LEARNERS, MODULAR, TaskKind, TokenKind
 from pages.state.readers import Field, choice, identifier, whole, within
 from pages.words.language import browser_language
 
@@ -14,9 +14,11 @@ CORPORA, LOOKED_AT = ("python", "own"), ("task", "own")
 HEAD_MEASURES = ("previous_token", "induction", "first_token", "same_token")
 # Updates after which the fast recipe has learned it; the others bring their own number.
 USUAL_STEPS = {"sort": 1000, "reverse": 400, "copy": 400, "addition": 800, "masked_words": 600}
+USUAL_STEPS |= {"modular_addition": 2000, "modular_subtraction": 2000, "parity": 1000}
 STEPS_OF_PAIRS = {"sort": 600, "reverse": 400, "copy": 400, "addition": 600, "translation": 300}
 SHORT_ROWS = 64  # of a few tokens, so that many of them make an update
 LONGEST_ROW = 512
+OF_FEW_TOKENS = (TaskKind.ADDITION, *MODULAR, TaskKind.PARITY, TaskKind.BRACKETS)
 
 
 def _language(values: Mapping[str, Any]) -> str:
@@ -58,8 +60,7 @@ def _usual_steps(values: Mapping[str, Any]) -> int:
 
 def _usual_rows(values: Mapping[str, Any]) -> int:
     usual = RECIPES[values.get("recipe", "fast")].batch_size
-    is_short = _is_of_pairs(values) or _task(values) is TaskKind.ADDITION
-    return SHORT_ROWS if is_short else usual
+    return SHORT_ROWS if _is_of_pairs(values) or _task(values) in OF_FEW_TOKENS else usual
 
 
 # What is learned, and how; the knobs of a recipe have its own names.
