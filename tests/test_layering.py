@@ -37,6 +37,7 @@ BLOCKS_ROOMS = [
     "corpora",
     "weights",
     "training",
+    "sweep",
     "efficiency",
     "inspection",
     "export",

@@ -66,7 +66,9 @@ class Training:
         start: Checkpoint | None = None,
         snapshots: Keeper | None = None,
         budget: int | None = None,
+        is_scored: bool = True,
     ):
+        """Where it is not scored, looks are at the loss alone: a score may take as long as all."""
         if budget is not None and (fault := training_memory_fault(spec, budget)):
             raise ConfigError([fault])
         self.spec, self.recipe, self.task = spec, spec.recipe, build_task(spec.task)
@@ -82,7 +84,7 @@ class Training:
         self.optimizers = build_optimizers(self.model, spec.recipe, *beside)
         self.to_update = Update(spec, self.model, self.optimizers, self.guidance)
         self.examiner = Examiner(spec, self.task)
-        self.snapshots = snapshots
+        self.snapshots, self.is_scored = snapshots, is_scored
         self.last_good: Checkpoint | None = start
         self.is_stopping = False
         self.step, self._seconds_before = 0, 0.0
@@ -216,9 +218,9 @@ class Training:
         loss, *ahead = self.examiner.held_out_losses(self.model)
         self._check(loss, self.step)
         self.last_good = self.checkpoint()
-        score = self.examiner.score(self.model)
+        score = self.examiner.score(self.model) if self.is_scored else math.nan
         norms = self.to_update.layer_norms
         yield Evaluation(self.step, loss, score, self.seconds, norms, tuple(ahead))
-        sample = self.examiner.sample(self.model, self.step)
+        sample = self.examiner.sample(self.model, self.step) if self.is_scored else None
         if sample is not None:
             yield sample
