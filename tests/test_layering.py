@@ -40,6 +40,7 @@ BLOCKS_ROOMS = [
     "sweep",
     "efficiency",
     "inspection",
+    "known",
     "export",
     "lessons",
 ]

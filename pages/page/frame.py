@@ -52,6 +52,7 @@ MENU = (
         ("pages/cost.py", N_("Cost"), ":material/speed:"),
         ("pages/efficiency.py", N_("Efficiency"), ":material/compress:"),
         ("pages/compare.py", N_("Compare"), ":material/compare:"),
+        ("pages/instruments.py", N_("Test chart"), ":material/fact_check:"),
     ),
 )
 PAGE_OF_PART = {

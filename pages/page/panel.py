@@ -46,7 +46,16 @@ def show(
         own.note_what_is_gone()
         _note_no_such_panel(panels, shown)
         _titles(panels, shown)
-        _open(panels[shown:], values, files or declared.files(panels, panels[shown : shown + 1]))
+        _open(panels[shown:], values, files or _declared_files(panels, shown, values))
+
+
+def _declared_files(
+    panels: Sequence[Panel], shown: int | None, values: Sequence[Any]
+) -> Callable[..., None] | None:
+    """What a panel, or (None) all of them declare to be saved, on a page about a run."""
+    if not (values and isinstance(values[0], Run)):
+        return None
+    return declared.files(panels, panels if shown is None else panels[shown : shown + 1])
 
 
 def _open(
@@ -240,7 +249,7 @@ def _show_all(
             for each in panels
         ]
     )
-    if files := files or declared.files(panels, panels):
+    if files := files or _declared_files(panels, None, values):
         st.subheader(_("Save the results"))
         _files(values, files, "", "")
     for each in goes_on:

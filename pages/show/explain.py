@@ -66,6 +66,7 @@ TITLES = {
     "contribution_graph": N_("Contribution graph"),
     "head_names": N_("Head roles"),
     "head_probe": N_("The head probe"),
+    "known_truth": N_("May I believe this picture?"),
     "interventions": N_("Ablation and patching"),
     "two_answers": N_("Logit difference"),
     "attention_kinds": N_("Attention variants"),

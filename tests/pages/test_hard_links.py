@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 
 import hard_links
@@ -43,7 +44,9 @@ def tries() -> list[tuple[str, Link]]:
         some = [(PAGES[i], make(100 * i + s)) for i, s in drawn for make in (legal, beside)]
         return [(page, link) for page in PAGES for link in kinds()] + some
     each = [(page, link) for page in OF_A_MODEL for link in hard_links.trained_and_not()]
-    garbage = [(page, hard_links.garbage(name)) for page, name in zip(PAGES, TELLING, strict=True)]
+    garbage = [
+        (page, hard_links.garbage(name)) for page, name in zip(PAGES, cycle(TELLING), strict=False)
+    ]
     return [*each, *garbage, *((page, legal(i)) for i, page in enumerate(PAGES))]
 
 

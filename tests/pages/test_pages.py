@@ -5,6 +5,7 @@ from itertools import cycle, islice, product
 import pytest
 from daily import some_daily
 from opened import (
+    OF_THE_READER,
     PAGES,
     as_text,
     assert_counts_from_1,
@@ -83,7 +84,7 @@ def shown() -> list:
                 *([] if case in daily else [pytest.mark.exhaustive]),
             ],
         )
-        for case in product(PAGES, starts.names_of_two())
+        for case in product(OF_THE_READER, starts.names_of_two())
     ]
 
 

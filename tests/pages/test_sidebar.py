@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from opened import PAGES, ROOT, assert_works, control, move, opened, settings, visit
+from opened import OF_THE_READER, PAGES, ROOT, assert_works, control, move, opened, settings, visit
 from streamlit.testing.v1 import AppTest
 
 from blocks import ModelConfig
@@ -68,7 +68,7 @@ PAGE_OF = {
 }
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", OF_THE_READER)
 def test_every_field_of_the_model_is_reachable_on_every_page(page: str, monkeypatch):
     """In what stands first, or in the fold, which is open where all panels are."""
     asked: list[str] = []

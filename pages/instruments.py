@@ -1,0 +1,20 @@
+"""Test chart: how often each instrument is right on models whose answer is known."""
+
+import pages.page.entrance  # noqa: F401
+
+from blocks.model.faults import N_
+from pages.page import panel
+from pages.page.frame import show_page
+from pages.panels.instruments import known
+
+TITLE = N_("Test chart: may I believe this picture?")
+
+PANELS = (known.PANEL,)
+
+
+def body() -> None:
+    """Questions about all models of known truth; none is about a model that the reader has set."""
+    panel.show(PANELS, None)
+
+
+show_page(TITLE, body)

@@ -1,0 +1,72 @@
+"""The models whose algorithm is known: what each says, and which parts of it do it."""
+
+import pandas as pd
+
+from blocks.known import compiler
+from blocks.known.models import KnownFacts, compiled_model, known_facts
+from blocks.known.program import Program
+from blocks.model.faults import N_
+from pages.figures.counting import from_one
+from pages.page.declared import Panel
+from pages.panels.instruments.words import ANSWERS, MODELS
+from pages.show.parts import Note, Say, Table
+from pages.words.language import _, fill
+
+
+def says_known(facts: KnownFacts) -> str:
+    """How many there are, and how it is known what they do."""
+    text = _(
+        "{n} models were not trained but written: each is a short program, compiled into weights. "
+        "Of {n_heads} heads in them, {n_needed} do the work; the others attend to something just "
+        "as clearly and change nothing."
+    )
+    return fill(text, facts)
+
+
+def table(facts: KnownFacts) -> pd.DataFrame:
+    """A row a model."""
+    found = facts.programs
+    return pd.DataFrame(
+        {
+            _("model"): [_(MODELS[each.name]) for each in found],
+            _("what it says at each token"): [_(ANSWERS[each.name]) for each in found],
+            _("layers"): [each.n_layers for each in found],
+            _("heads per layer"): [each.n_heads for each in found],
+            _("heads that do it (layer.head)"): [_places(each) for each in found],
+            _("known after layer"): [each.decides for each in found],
+            _("parameters"): [_n_parameters(each) for each in found],
+        }
+    )
+
+
+def _places(program: Program) -> str:
+    return ", ".join(
+        f"{from_one(layer)}.{from_one(head)}" for layer, head in sorted(program.needed)
+    )
+
+
+def _n_parameters(program: Program) -> int:
+    return sum(each.numel() for each in compiled_model(program.name).tensors.values())
+
+
+PANEL = Panel(
+    "known",
+    N_("What is known?"),
+    reads_input=False,
+    of_this_run=False,
+    at=lambda: (),
+    facts=known_facts,
+    concepts=("known_truth",),
+    code=(compiler.compiled,),
+    shows=(
+        Say(says_known),
+        Table(table, "known_models", counts=(6,), n_names=1),
+        Note(
+            N_(
+                "What a head does, which tokens an answer is taken from and which layer knows it "
+                "follows from the program alone. Each model gives the answer of the same algorithm "
+                "in plain Python on every text of a small domain; a test compares them."
+            )
+        ),
+    ),
+)
