@@ -26,6 +26,7 @@ from blocks.model.presets import PRESETS
 from blocks.model.randomness import generator
 from blocks.model.source_target import SourceTarget
 from blocks.observe.recording import Recording, record
+from blocks.sweep import command as sweep
 from blocks.text.generation import Generation
 from blocks.text.published import PublishedTokenizer
 from blocks.text.sampling import SamplingConfig
@@ -53,6 +54,7 @@ examples:
   python -m blocks generate model.gguf --ask --text "What is a rainbow?" --tokens 200
   python -m blocks export gpt2-small --out model.py
   python -m blocks train --task sort --preset fast --out runs/sort
+  python -m blocks sweep sweep.toml
 
 exit codes:
   0 done   1 failed   2 wrong usage   130 stopped by Ctrl-C
@@ -65,6 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = [*(sys.argv[1:] if arguments is None else arguments)]
     if words[:1] == ["train"]:
         return training.main(words[1:])
+    if words[:1] == ["sweep"]:
+        return sweep.main(words[1:])
     if words[:1] == ["shape"]:
         return shape_command.main(words[1:])
     options = parser().parse_args(words)
@@ -102,6 +106,7 @@ def parser() -> argparse.ArgumentParser:
     new = _add(commands, "generate", generate, "let a model with a tokenizer write")
     out = _add(commands, "export", export, "code (.py), or weights and configuration (.zip)")
     commands.add_parser("shape", help="the GPT that a budget buys: python -m blocks shape --help")
+    commands.add_parser("sweep", help="many trainings: see python -m blocks sweep --help")
     commands.add_parser("train", help="train a model: see python -m blocks train --help")
     for each in (seen, new, ranked, layers):
         each.add_argument("--text", help="what the model reads")

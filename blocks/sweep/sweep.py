@@ -11,6 +11,7 @@ from typing import Any
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.sweep.halving import halved
 from blocks.sweep.point import Point, Setting, changed
+from blocks.training.bounds import coerce_fields
 from blocks.training.spec import TrainingSpec
 
 MOST_SETTINGS = 10_000
@@ -43,6 +44,8 @@ class Sweep:
     eta: int = 3
 
     def __post_init__(self) -> None:
+        coerce_fields(self, {"search": Search})
+        object.__setattr__(self, "base", replace(self.base, seed=0))
         if faults := [*self._faults()]:
             raise ConfigError(faults)
 
@@ -69,6 +72,13 @@ class Sweep:
             for seed in self.seeds
         )
 
+    def planned(self) -> tuple[Point, ...]:
+        """As many trainings as it will have, as they are where all come to the same."""
+        losses: dict[str, float] = {}
+        while (points := self.points(losses)) and any(each.key not in losses for each in points):
+            losses |= dict.fromkeys((each.key for each in points), 0.0)
+        return points
+
     def _chosen(self) -> list[Setting]:
         if self.search is not Search.RANDOM:
             return [self._setting(i) for i in range(self.n_combinations)]
@@ -85,6 +95,9 @@ class Sweep:
         return (*(self.settings[i] if self.settings else ()), *found)
 
     def _faults(self) -> list[Fault]:
+        if self.search not in [*Search]:
+            text = N_("{value} is not a search: use grid, random or halving")
+            return [Fault(text, {"value": self.search})]
         faults = [
             Fault(N_("The field {name} has no values: list at least one"), {"name": name})
             for name, values in self.fields

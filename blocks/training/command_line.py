@@ -14,7 +14,7 @@ BY_OPTION = ("n_steps", "architecture", "vocab_size", "max_seq_len")
 
 def command_line(spec: TrainingSpec, *, text_file: str = "text.txt") -> str:
     """Write the command that trains `spec`; the user's own text is read from a file."""
-    preset = _nearest_recipe(spec.recipe)
+    preset = nearest_recipe(spec.recipe)
     usual = fast_config(build_task(spec.task)).flat() | RECIPES[preset].flat()
     wanted = spec.config.flat() | spec.recipe.flat()
     words = [
@@ -45,7 +45,7 @@ def _assignments(usual: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterato
             yield from ("--set", f"{name}={value}")
 
 
-def _nearest_recipe(recipe: Recipe) -> str:
+def nearest_recipe(recipe: Recipe) -> str:
     """The known recipe that differs in the fewest fields."""
     values = recipe.flat()
 
