@@ -19,12 +19,15 @@ CATALOGUES = sorted((ROOT / "assets/locale").glob("*/LC_MESSAGES/blockscope.po")
 METHODS = [("app.py", "python"), ("pages/**.py", "python"), ("blocks/**.py", "python")]
 
 
+Text = tuple[str | tuple[str, ...], str | None]
+
+
 @functools.cache
-def source_texts() -> set[str | tuple[str, ...]]:
-    """What is translated; what is counted is a pair, for one and for many."""
+def source_texts() -> set[Text]:
+    """What is translated, and in which meaning; what is counted is a pair, for one and for many."""
     keywords = {**DEFAULT_KEYWORDS, "N_": None}
     found = extract_from_dir(str(ROOT), method_map=METHODS, keywords=keywords)
-    return {text for _file, _line, text, _comments, _context in found if text}
+    return {(text, context) for _file, _line, text, _comments, context in found if text}
 
 
 def forms(text: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -42,7 +45,7 @@ def texts_in_f_strings(path: Path) -> Iterator[str]:
         for inner in ast.walk(outer) if isinstance(outer, ast.JoinedStr) else ():
             match inner:
                 case ast.Call(
-                    func=ast.Name("_" | "N_" | "ngettext"), args=[ast.Constant(str() as text), *_]
+                    func=ast.Name("_" | "N_" | "ngettext" | "pgettext"), args=[ast.Constant(str() as text), *_]
                 ):
                     yield text
 
@@ -64,12 +67,21 @@ def messages(path: Path) -> list:
 
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.parts[-3])
 def test_catalogue_is_complete(path):
-    known = {message.id: message for message in messages(path)}
+    known = {(message.id, message.context): message for message in messages(path)}
     missing = [
         text for text in source_texts() if not (text in known and all(forms(known[text].string)))
     ]
     assert not missing
     assert not [message.id for message in known.values() if message.fuzzy]
+
+
+@pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.parts[-3])
+def test_a_word_of_two_meanings_is_two_words_in_translation(path):
+    """What has a context is said otherwise where it has none: “read”, by a model or by a device."""
+    said = {(message.id, message.context): message.string for message in messages(path)}
+    meant = [(text, context) for text, context in source_texts() if context]
+    assert meant
+    assert [text for text in meant if said[text] == said.get((text[0], None))] == []
 
 
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.parts[-3])

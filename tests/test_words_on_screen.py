@@ -56,7 +56,7 @@ def is_no_screen(node: ast.AST) -> bool:
     """What was translated, a docstring, an error for programmers, names of streams and types."""
     match node:
         case (
-            ast.Call(func=ast.Name("_" | "N_" | "ngettext" | "generator" | "namedtuple"))
+            ast.Call(func=ast.Name("_" | "N_" | "ngettext" | "pgettext" | "generator" | "namedtuple"))
             | ast.Call(func=ast.Name("TypeVar" | "ParamSpec"))
             | ast.Raise()
         ):
@@ -132,7 +132,7 @@ def test_such_a_word_is_found(source: str):
     assert bare(ast.parse(source))
 
 
-SPEAKING = ("_", "ngettext", "say_fault", "current_language")
+SPEAKING = ("_", "ngettext", "pgettext", "say_fault", "current_language")
 
 
 def calls_what_it_is_given(function: ast.FunctionDef) -> bool:

@@ -48,6 +48,11 @@ def ngettext(one: str, many: str, n: int) -> str:
     return _catalogue(current_language()).ngettext(one, many, n)
 
 
+def pgettext(context: str, text: str) -> str:
+    """The text in one of its meanings: English may say in one word what Chinese says in two."""
+    return _catalogue(current_language()).pgettext(context, text)
+
+
 def enumeration(names: Iterable[str]) -> str:
     """Names in a row, with the comma of the reader's language."""
     return _(", ").join(names)
