@@ -45,7 +45,8 @@ def texts_in_f_strings(path: Path) -> Iterator[str]:
         for inner in ast.walk(outer) if isinstance(outer, ast.JoinedStr) else ():
             match inner:
                 case ast.Call(
-                    func=ast.Name("_" | "N_" | "ngettext" | "pgettext"), args=[ast.Constant(str() as text), *_]
+                    func=ast.Name("_" | "N_" | "ngettext" | "pgettext"),
+                    args=[ast.Constant(str() as text), *_],
                 ):
                     yield text
 

@@ -56,7 +56,8 @@ def is_no_screen(node: ast.AST) -> bool:
     """What was translated, a docstring, an error for programmers, names of streams and types."""
     match node:
         case (
-            ast.Call(func=ast.Name("_" | "N_" | "ngettext" | "pgettext" | "generator" | "namedtuple"))
+            ast.Call(func=ast.Name("_" | "N_" | "ngettext" | "pgettext"))
+            | ast.Call(func=ast.Name("generator" | "namedtuple"))
             | ast.Call(func=ast.Name("TypeVar" | "ParamSpec"))
             | ast.Raise()
         ):

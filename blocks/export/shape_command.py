@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add = options.add_argument
     of = options.add_mutually_exclusive_group(required=True)
-    of.add_argument("--flops", metavar="C", help="FLOPs in all")
+    of.add_argument("--flops", metavar="C", help="total FLOPs")
     of.add_argument("--hours", metavar="H", help="hours on all devices")
     of.add_argument("--money", metavar="M", help="money in all; say the --price as well")
     add("--price", metavar="P", help="of one device-hour, in the same money")

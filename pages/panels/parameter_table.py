@@ -67,10 +67,9 @@ def says_heads(run: Run) -> str:
     )
     if config.n_kv_heads == config.n_heads:
         text = _(
-            "n_heads changes neither the parameters nor the FLOPs of the projections: "
-            "d_model = {d_model} is divided among n_heads = {n} heads, each of width "
-            "{d_head}. n_kv_heads changes both: lowering it shrinks the key and value "
-            "projections."
+            "n_heads changes neither the parameters nor the FLOPs of the projections: d_model"
+            " = {d_model} is divided by n_heads = {n}, so each head is {d_head} wide. "
+            "n_kv_heads changes both: lowering it shrinks the key and value projections."
         )
     if config.attention.d_head:
         text = _(
@@ -84,9 +83,9 @@ def says_heads(run: Run) -> str:
         )
     if config.token_mixer is TokenMixer.GATED_DELTA and not config.has_attention:
         text = _(
-            "Each of the {n} heads keeps a matrix of {d_head} × {d_head} numbers. "
-            "More but narrower heads leave the large projections as they are and make the "
-            "state smaller."
+            "Each head ({n} in all) keeps a matrix of {d_head} × {d_head} numbers. More but "
+            "narrower heads leave the large projections as they are and make the state "
+            "smaller."
         )
         return text.format(n=config.n_state_heads, d_head=config.d_state)
     if config.is_latent:

@@ -94,10 +94,7 @@ def _controls(facts: Asked) -> None:
         for each in (*facts.story.names[2:5], *facts.story.names[6:9]):
             go: dict[str, Any] = {"on_click": link.change, "args": ("friend", each)}
             st.button(each, key=f"friend_{each}", type="tertiary", **go)
-    text = _(
-        "Each layer has {n} heads: the parts that choose which earlier tokens each token "
-        "reads from."
-    )
+    text = _("Heads per layer: {n}. A head chooses which earlier tokens each token reads from.")
     st.caption(text.format(n=starts.start(MODEL).config.n_heads))
     switch("without_head", _("Switch off head {head} of layer {layer}").format(**_place(facts)))
 

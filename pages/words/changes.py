@@ -46,8 +46,8 @@ def _one_at_a_time(n: int, n_led: int) -> str:
     )
     if n_led:
         text = _(
-            "B differs in {n} ways at once, {led} of them as a consequence of the others: "
-            "change one setting at a time to see what each does alone."
+            "B differs in {n} ways at once, and {led} of these differences follow from the "
+            "others. Change one setting at a time to see what each does alone."
         )
     return text.format(n=n, led=n_led)
 

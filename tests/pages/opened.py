@@ -36,6 +36,12 @@ FROM_0 = re.compile(
     r"|^<b>0</b>|\bkv 0\b|^0·<b>|^\d+·(?:<b>)?0(?!\d)",
     re.IGNORECASE,
 )
+# One of what is said as of many: a sentence that should have asked `ngettext`.
+ONE_AS_MANY = re.compile(
+    r"(?<![\d.,·×/–-])\b1 (?:[a-z-]+ )?(?:layers|heads|tokens|steps|updates|experts|units|keys"
+    r"|queries|cells|pairs|characters|bytes|words|parts|texts|rows|models|weights|times|matrices"
+    r"|positions|examples|seeds|sublayers|guesses|learners)\b"
+)
 WRITTEN = ("text", "ticktext", "name")  # in the specification of a picture
 HOVER = re.compile(r'"hovertext":\s*\[(.*?)\]')
 COUNTED = ("Head", "头", "Layer", "层", "Expert", "专家", "head", "in layer", "所在层")
@@ -210,6 +216,7 @@ def assert_works(at: AppTest, *, warnings: int | None = 0) -> None:
         assert [line for line in text.splitlines() if NO_NUMBER.search(line)] == []
         ours = IN_SMALL.sub("", QUOTED.sub("`", text)).splitlines() if is_chinese else []
         assert [line for line in ours if LOOSE.search(line)] == []
+        assert [line for line in text.splitlines() if ONE_AS_MANY.search(line)] == []
     for table in [each.value for each in (*at.dataframe, *at.table)]:
         assert np.isfinite(table.select_dtypes("number").to_numpy(float)).all()
         words = table.select_dtypes(exclude="number").to_numpy(object).ravel()

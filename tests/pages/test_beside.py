@@ -56,7 +56,7 @@ def test_who_changes_much_at_once_is_told():
     few = {"n_heads": 4, "norm_placement": "post", "norm_kind": "rmsnorm"}
     assert "at once" not in changed(**few)
     said = changed(**few, mask_kind="none")
-    assert "B differs in 6 ways at once, 2 of them as a consequence" in said
+    assert "B differs in 6 ways at once, and 2 of these differences follow from" in said
 
 
 def test_the_differences_that_are_not_named_count_too():

@@ -105,7 +105,7 @@ def test_relu_has_dead_units_and_says_how_many():
     at = page(panel="dead-units", activation="relu", text="a", **SMALL)
     assert_works(at)
     assert "φ(z) = 0" in said(at)
-    assert " 0 of 128 units are dead" not in said(at)  # of one token, about half
+    assert "of 128 units, 0 (" not in said(at)  # of one token, about half
 
 
 def test_a_unit_is_chosen_by_number_and_given_back():

@@ -47,7 +47,7 @@ def test_the_first_view_is_a_trained_gpt_whose_causal_mask_holds():
     at = opened(MASKS, preset=None)
     assert_works(at)
     assert control(at, "preset").value == "stories-en-zh"
-    assert "No leak: all 66 forbidden cells are exactly 0" in said(at)
+    assert "No leak: every forbidden cell (66 in all) is exactly 0" in said(at)
     assert control(at, "planted_fault").value == "none"
     assert "begins with a space, which belongs to its first token" in said(at)
 

@@ -319,7 +319,7 @@ def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     )
     assert "4" in said["zh"]
     probed = in_both(monkeypatch, all_heads.says_heads, replace(named, is_probed=True))
-    assert "On random tokens read twice" in probed["en"] and "随机词元" in probed["zh"]
+    assert "When random tokens are read twice" in probed["en"] and "随机词元" in probed["zh"]
     many = AllHeads(pd.concat([HEADS] * 40), "layer", (0, 0))
     assert "The first 32 of 80 heads" in in_english(monkeypatch, all_heads.says_colors, many)
 
@@ -341,7 +341,7 @@ def test_what_random_tokens_show(monkeypatch: pytest.MonkeyPatch):
     assert "6.0" in said["zh"]
     none = replace(facts, kind="same_token", off=(), without=None, without_others=None)
     said = in_english(monkeypatch, probe.says_probe, none)
-    assert "Not one of 2 heads puts over half" in said and "the closest is layer 1, head 2" in said
+    assert "None of the 2 heads puts over half" in said and "the closest is layer 1, head 2" in said
     assert "Heads with other names: induction (1)." in said
     bare = replace(none, probe=replace(found, heads=heads.assign(name="")))
     assert "No head gets any of the five names" in in_english(monkeypatch, probe.says_probe, bare)

@@ -331,7 +331,7 @@ def test_the_hours(monkeypatch: pytest.MonkeyPatch):
     here = in_both(monkeypatch, training.says_here, PLANNED, n_flops / 86400 / 250)["en"]
     assert "the same training would take 250 days without a break" in here
     none = in_both(monkeypatch, training.says_hours, replace(PLANNED, devices=()))["en"]
-    assert none == "NVIDIA T4 does not compute in bfloat16: choose another number format."
+    assert none == "NVIDIA T4 cannot compute in bfloat16: choose another number format."
 
 
 def test_the_growth(monkeypatch: pytest.MonkeyPatch):

@@ -165,7 +165,7 @@ def test_the_gate(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_units(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, dead_units.says_units, UNITS)
-    assert "1 of 4 units are dead (25%), 2 saturated at every token, 2 never" in said["en"]
+    assert "of 4 units, 1 (25%) are dead, 2 saturated at every token and 2 never" in said["en"]
     assert "median unit is active at 25% of the tokens" in said["en"] and "25%" in said["zh"]
     assert "φ(z) = 0" in in_both(monkeypatch, dead_units.says_definition, UNITS)["en"]
     soft = replace(UNITS, off_is_zero=False)

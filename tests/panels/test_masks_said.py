@@ -55,23 +55,23 @@ TRAINING = replace(
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (leak_facts(), "No leak: all 6 forbidden cells are exactly 0, both when tokens change"),
-        (leak_facts(gradient=None, outputs=()), "No leak so far: all 6 forbidden cells"),
+        (leak_facts(), "No leak: every forbidden cell (6 in all) is exactly 0, both when"),
+        (leak_facts(gradient=None, outputs=()), "No leak so far: every forbidden cell (6 in all)"),
         (
             leak_facts(moved=OPEN[:, [0, 3]] * 1.0, **SOME),
             "No leak: 2 of 4 tokens were changed, which tests 3 of the 6 forbidden cells, and all",
         ),
         (leak_facts(moved=LEAKING), "Leak: output 1 `` a `` changes by 0.25 when token 3"),
-        (leak_facts(moved=LEAKING), "1 of 6 forbidden cells are not 0."),
+        (leak_facts(moved=LEAKING), "Forbidden cells that are not 0: 1 of 6."),
         (
             leak_facts(moved=LEAKING[:, [2]], tokens=(2,), outputs=(), gradient=None),
-            "1 of the 2 forbidden cells tested are not 0.",
+            "Tested forbidden cells that are not 0: 1 of 2.",
         ),
         (
             leak_facts(gradient=LEAKING),
             "has a gradient of 0.25 with respect to the input vector of token 3",
         ),
-        (leak_facts(moved=np.where(OPEN, 1, np.nan)), "6 forbidden cells are NaN"),
+        (leak_facts(moved=np.where(OPEN, 1, np.nan)), "Some forbidden cells (6) are NaN"),
         (leak_facts(forbidden=np.zeros((4, 4), bool)), "Nothing is forbidden here"),
         (leak_facts(moved=LEAKING, mixing=0.5), "same batch changes too, by up to 0.5."),
         (leak_facts(moved=LEAKING, test=LeakTest(run=TRAINING)), "BatchNorm computes the mean and"),
@@ -97,7 +97,7 @@ def test_how_much_was_tested(monkeypatch):
     said = in_both(monkeypatch, leaks.says_how, some)["en"]
     assert said.endswith("Tested so far: 2 of 4 tokens changed, gradients of 1 outputs.")
     moving = in_both(monkeypatch, leaks.says_moving, leak_facts())["en"]
-    assert moving.startswith("10 of 10 allowed cells change, by up to 2.")
+    assert moving.startswith("Of the allowed cells, 10 of 10 change, by up to 2.")
 
 
 def test_why_another_path_is_taken(monkeypatch):
@@ -166,8 +166,8 @@ BLIND = BlindFacts(LABELS, 0, 1, 2, True, "float32", ROWS, n_spoiled=3)
     ("facts", "english"),
     [
         (BLIND, "cannot attend to any key in this run. Adding −10⁹ wipes out"),
-        (BLIND, "all 4 keys get a weight of 0.2500 each"),
-        (BLIND, "From this row of head 2 in layer 1, NaN spreads to 3 of 4 outputs"),
+        (BLIND, "every key (4 in all) gets a weight of 0.2500"),
+        (BLIND, "From this row of head 2 in layer 1, NaN spreads to other outputs (3 of"),
         (replace(BLIND, is_real=False), "could not."),
         (replace(BLIND, weights=ROWS * np.array([1, 2, 3, 4])), "as if there were no mask"),
         (replace(BLIND, weights=np.full((4, 4), np.nan)), "In float32, −10⁹ is out of range"),
@@ -181,7 +181,7 @@ def test_keys_of_another_sequence(monkeypatch):
     cells = np.ones((4, 5), bool)
     cells[:, 3:] = False
     said = in_both(monkeypatch, edges.says_cross, Cross(cells, cells, cells), 7)["en"]
-    assert "4 queries of this input attend to 5 keys of another sequence, 2 of them" in said
+    assert "(4) attend to the keys of another sequence (5, of which 2" in said
     assert "over the other 3." in said and "(seed 7)" in said
 
 

@@ -35,7 +35,7 @@ def test_the_largest_value_its_birth_its_end_and_both_generations(monkeypatch: p
     said = in_both(monkeypatch, massive.says_largest, FACTS)
     assert said["en"] == (
         "The largest value of the stream is 5,000, at `an₁` after layer 2, in channel 6: 2,500 "
-        "times the median size there (2.00). Layer 2 writes it: attention contributes -9, the "
+        "times the median size there (2.00). Layer 2 writes it: attention contributes -9 and the "
         "feed-forward layer 5,000. After layer 3, less than half of it is left. Massive tokens: "
         "`an₁`, `owl` after layers 1 to 3."
     )

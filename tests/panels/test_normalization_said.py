@@ -61,7 +61,7 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
             "relative to that in layer 8, by norm placement: pre (as in yours): 2 times as large; "
             "post: 1 × 10⁻⁵ times as large",
         ),
-        (HALF, "So far, 3 of 4 stacks have been measured. Gradient in layer 1"),
+        (HALF, "Stacks measured so far: 3 of 4. Gradient in layer 1"),
         (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "vanishes or explodes."),
         (
             replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.5), WayBack("post", 8.0, 4.5))),
@@ -169,7 +169,7 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "english"),
     [
-        ({"n_done": 21, "slopes": ()}, "So far, 21 of 30 stacks"),
+        ({"n_done": 21, "slopes": ()}, "Stacks measured so far: 21 of 30"),
         ({"slopes": ()}, "Choose norm placement pre or post"),
         ({"slopes": SLOPES[1:]}, "Also show norm placement post"),
         (

@@ -37,7 +37,7 @@ OWN = replace(TABLE, config=CONFIG.replace(position_kind="learned"))
     [
         (replace(KIND, kind=NONE), "no rotation and no bias"),
         (KIND, "Row p is added"),
-        (KIND, "in 6.3 positions, the slowest in 600; 1 of 3 pairs do so within the 16"),
+        (KIND, "in 6.3 positions, the slowest in 600. The number of pairs that do so within"),
         (replace(KIND, kind=ROPE), "Nothing is added; each feature pair"),
         (
             replace(KIND, kind=ALIBI),
@@ -190,7 +190,7 @@ def test_which_kind_stays_sharp(monkeypatch):
     trained = in_both(monkeypatch, beyond.says_sharpest, replace(BEYOND, is_trained=True))["en"]
     assert trained.endswith("trained with one encoding only.")
     half = in_both(monkeypatch, beyond.says_sharpest, replace(BEYOND, n_kinds=2))["en"]
-    assert half.startswith("So far 2 of 5 encodings are measured. At 16 tokens,")
+    assert half.startswith("Encodings measured so far: 2 of 5. At 16 tokens,")
     alone = replace(BEYOND, spreads=SPREADS[:1])
     assert in_both(monkeypatch, beyond.says_sharpest, alone)["en"] == ""
     refused = Refused(LEARNED, (16, 32), Fault("no room"))
@@ -244,10 +244,10 @@ CLAIMS = ClaimsFacts(
 
 def test_what_brings_order_as_distance_alone(monkeypatch):
     said = in_both(monkeypatch, claims.says_relative, CLAIMS)["en"]
-    assert said.startswith("So far 2 of 5 encodings are measured. With RoPE, order matters")
+    assert said.startswith("Encodings measured so far: 2 of 5. With RoPE, order matters")
     assert "distance alone. Measured with these weights: 8 positions, k = 2" in said
     none = replace(CLAIMS, verdicts={NONE: CLAIMS.verdicts[NONE]})
-    assert "No encoding measured" in in_both(monkeypatch, claims.says_relative, none)["en"]
+    assert "With none of the" in in_both(monkeypatch, claims.says_relative, none)["en"]
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ CASES = [
         architectures.says_task,
         TaskFacts(COSTS, 3, 4, 8),
         "At d_model 8, the encoder–decoder has 2.00 times the parameters of the decoder-only "
-        "model; reading 3 tokens and generating 4 takes 1.20 times its FLOPs.",
+        "model; with a source of length 3 and a target of length 4 it takes 1.20 times its FLOPs.",
     ),
     (
         decoding.says_target,
@@ -154,7 +154,7 @@ CASES = [
     (
         decoding.says_target,
         replace(FULL, how=BeamConfig(start_id=0, stop_id=-1)),
-        "With random weights, a target does not end on its own, so it is cut off at 2 tokens.",
+        "With random weights, the generated text does not end by itself, so it is cut off after 2",
     ),
     (
         decoding.says_tree,

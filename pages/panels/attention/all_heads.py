@@ -105,8 +105,8 @@ def _named(facts: AllHeads) -> str:
     listed = enumeration(f"{terms.head_name(name)} {n}" for name, n in facts.n_named.items())
     if facts.is_probed:
         text = _(
-            "On random tokens read twice (the head probe), these numbers of heads put over "
-            "half of their weight on one kind of position: {listed}."
+            "When random tokens are read twice (the head probe), some heads put over half of "
+            "their weight on one kind of position. Their numbers: {listed}."
         )
         return text.format(listed=listed)
     text = _("Number of heads with over half of their weight on one kind of position: {listed}.")

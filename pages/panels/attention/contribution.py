@@ -23,7 +23,7 @@ from pages.show.views import pin_token
 from pages.stage import link
 from pages.state import sinks
 from pages.state.link_fields.attention import COUNTED
-from pages.words.language import _, fill, listing, sentences
+from pages.words.language import _, fill, listing, ngettext, sentences
 from pages.words.numbers import percent
 
 COUNTED_LABELS = {"one_head": N_("this head"), "all_heads": N_("all heads of the layer")}
@@ -137,7 +137,11 @@ def says_sinks(facts: SinkFacts) -> str:
         )
         return sentences(rule, *_each(text, facts.closest))
     each = _("{head} (weight {weight:percent}, ‖v·W_O‖ ratio {value_ratio:.2f})")
-    text = _("{n} of {all} heads use the first token as an attention sink, most clearly {listed}.")
+    text = ngettext(
+        "{n} of {all} heads uses the first token as an attention sink: {listed}.",
+        "{n} of {all} heads use the first token as an attention sink, most clearly {listed}.",
+        len(facts.sinks),
+    )
     listed = listing(_each(each, facts.sinks.head(4)))
     return sentences(rule, text.format(n=len(facts.sinks), all=len(facts.heads), listed=listed))
 

@@ -158,7 +158,7 @@ def reach_controls(run: Run, _layer: int, _head: int, shown: Reach) -> None:
 def draw_maps(run: Run, layer: int, head: int, reach: Reach, token: int) -> Picture:
     """One head's map in each way."""
     facts = kinds_facts(run, layer, head, reach)
-    text = _("{kind}: error {error:.1%}, {pairs:,} pairs scored")
+    text = _("{kind}: error {error:.1%}, pairs scored: {pairs:,}")
     rows = list(zip(AttentionKind, each_row(facts.errors), strict=True))
     tiles = {
         "head": range(len(rows)),

@@ -15,7 +15,7 @@ from pages.show.controls import slider
 from pages.show.parts import Beside, Controls, Matrix, Note, Say, the_values
 from pages.show.views import pin_token
 from pages.stage import link
-from pages.words.language import _, fill, sentences
+from pages.words.language import _, fill, ngettext, sentences
 
 MOST_LINES, MOST_TOKENS = 16, 64
 
@@ -39,9 +39,12 @@ def says_most_read(facts: HeadFacts) -> str:
 
 def says_lines(run: Run, layer: int, head: int, token: int, n_lines: int) -> str:
     """Which lines are drawn."""
-    text = _(
+    text = ngettext(
+        "For each token, only the largest weight is shown ({n}); those below {least:.0%} are shown "
+        "only for the pinned token.",
         "For each token, at most the {n} largest weights are shown; those below {least:.0%} "
-        "are shown only for the pinned token."
+        "are shown only for the pinned token.",
+        n_lines,
     )
     facts = shared.head_facts(run, layer, head, token)
     drawn = shared.says_window(facts, facts.drawn(MOST_TOKENS))

@@ -76,8 +76,8 @@ def says_probe(facts: ProbeFacts) -> str:
     )
     if not facts.off:
         text = _(
-            "{tokens} random tokens are read twice. Not one of {all} heads puts over half of its "
-            "weight on {place}; the closest is {listed}."
+            "{tokens} random tokens are read twice. None of the {all} heads puts over half of"
+            " its weight on {place}; the closest is {listed}."
         )
     named = probe.named(facts.kind) if facts.off else facts.strongest.to_frame().T
     n, place, listed = len(named), _(PLACES[facts.kind]), _listed(named, facts.kind)

@@ -63,8 +63,8 @@ def says_distance(*, trained_apart: bool) -> str:
     if not trained_apart:
         return said
     more = _(
-        "Heads have no fixed order: in models trained separately, heads that do the same job "
-        "need not have the same number."
+        "Heads have no fixed order, so in models trained separately, heads that do the same "
+        "job need not have the same number."
     )
     return sentences(said, more)
 

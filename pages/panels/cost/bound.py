@@ -75,7 +75,7 @@ def says_absent(asked: Serving) -> str | None:
     if bound_facts(asked) is not None:
         return None
     if serving_choices.writes(asked):
-        text = _("{device} does not compute in {dtype}: choose another number format.")
+        text = _("{device} cannot compute in {dtype}: choose another number format.")
         title = serving_choices.device_title(asked.device, 1)
         return text.format(device=title, dtype=asked.setup.computes_in)
     return _("Only a decoder-only model writes text token by token: choose a GPT.")
@@ -123,9 +123,9 @@ def _turns(facts: BoundFacts) -> str:
 def says_how(facts: BoundFacts) -> str:
     """What is counted, and what is not."""
     said = _(
-        "A bound from data sheets: reading and arithmetic overlap, and what the devices send each "
-        "other comes on top (Pope et al. 2022); servers reach a part of it. Of attention only the "
-        "pairs that the causal mask allows are counted, in windows those inside."
+        "This is a bound from data sheets: reading and arithmetic overlap, and communication "
+        "between devices is added (Pope et al. 2022); real servers reach a part of it. For "
+        "attention, only pairs that the causal mask and the window allow are counted."
     )
     return sentences(said, _says_experts(facts), _says_links(facts))
 

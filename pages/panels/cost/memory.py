@@ -56,7 +56,7 @@ NEEDS = {
 KEPT = {
     "layer_input": N_("inputs to the layers"),
     "norms": N_("norms: saved inputs"),
-    "attention_norms": N_("norms before attention: saved inputs"),
+    "attention_norms": N_("inputs saved for the norms before attention"),
     "attention_in": N_("input to the q, k and v projections"),
     "mixer_in": N_("input to the token mixer"),
     "state": N_("gates, chunks and states of the token mixer"),

@@ -148,11 +148,11 @@ def _budget_controls(budget: Budget) -> None:
 def _amount_label(kind: BudgetKind) -> str:
     match kind:
         case BudgetKind.FLOPS:
-            return _("FLOPs in all")
+            return _("Total FLOPs")
         case BudgetKind.TIME:
             return _("Hours on all devices")
         case BudgetKind.MONEY:
-            return _("Money in all")
+            return _("Total cost")
 
 
 # The way on

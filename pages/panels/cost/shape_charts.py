@@ -33,9 +33,7 @@ def front(facts: FrontFacts) -> Chart:
                 "loss", Look(_("best without use"), palette.RESIDUAL, "circle", size=11), rows=start
             ),
             dots("loss", Look(_("the GPT above"), palette.PINNED, "diamond", size=11), rows=here),
-            dots(
-                "loss_served", Look(_("best with use"), palette.PINNED, "star", size=13), rows=best
-            ),
+            dots("loss_served", Look(_("best in use"), palette.PINNED, "star", size=13), rows=best),
         ],
         hover="N = {n:,.0f}: {y:.3f}",
         legend=Legend.FOOT,

@@ -46,9 +46,9 @@ def says_asked(budget: Budget, wish: Wish) -> str:
 def says_shape(facts: ShapeFacts) -> str:
     """The answer in a sentence or two."""
     text = _(
-        "{budget} FLOPs train a GPT of {n} parameters ({n_layers} layers, d_model {d_model:,}) on "
-        "{tokens} tokens in texts of {context:,}, {ratio} per parameter. On {devices} that takes "
-        "{time}."
+        "With {budget} FLOPs, a GPT of {n} parameters ({n_layers} layers, d_model "
+        "{d_model:,}) can be trained on {tokens} tokens, {ratio} per parameter, in texts of "
+        "{context:,} tokens. On {devices} that takes {time}."
     )
     config = facts.config
     said = text.format(

@@ -84,7 +84,7 @@ def says_hours(facts: TrainingFacts) -> str:
     plan, found = facts.plan, facts.chosen
     title = HARDWARE[plan.device].title
     if found is None:
-        text = _("{device} does not compute in {dtype}: choose another number format.")
+        text = _("{device} cannot compute in {dtype}: choose another number format.")
         return text.format(device=title, dtype=facts.setup.weight_format)
     text = _("One {device} at {utilisation:.0%} of {peak}/s takes {time}.")
     if plan.n_devices > 1:
@@ -143,7 +143,7 @@ def term(name: str, facts: TrainingFacts) -> str:
     if name == "rest" and facts.is_block:
         return _("gradient of the input: not needed")
     if name == "rest" and facts.has_modules:
-        return _("MTP: output matrix reused")
+        return _("MTP: shared output matrix used again")
     return _(TERMS[name])
 
 

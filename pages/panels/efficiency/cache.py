@@ -86,8 +86,8 @@ def _says_texts(facts: CacheFacts) -> str:
     if facts.n_same == n:
         return _("All {n} continuations stay the same to the end.").format(n=n)
     text = _(
-        "{same} of {n} continuations stay unchanged to the end; the earliest difference comes "
-        "after {k} tokens."
+        "Continuations that stay unchanged to the end: {same} of {n}. The earliest difference "
+        "comes after {k} tokens."
     )
     return text.format(n=n, same=facts.n_same, k=facts.earliest)
 

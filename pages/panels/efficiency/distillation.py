@@ -65,7 +65,7 @@ WAY_NAMES = {
     Way.TAUGHT: N_("with the teacher"),
     Way.ALONE: N_("alone, same tokens"),
     Way.ALONE_LONGER: N_("alone, same FLOPs"),
-    Way.ALONE_AS_LONG: N_("alone, same time"),
+    Way.ALONE_AS_LONG: N_("alone, for the same time"),
 }
 LOOKS: dict[Way, tuple[str, dict[str, Any]]] = {
     Way.TAUGHT: (palette.ATTENTION, {}),

@@ -42,10 +42,9 @@ def layers_facts(run: Run, selected: int, n_layers: int) -> LayersFacts:
 def says_definition(facts: UnitFacts) -> str:
     """What dead and saturated mean here, exactly."""
     text = _(
-        "At a token, a unit is **active** where z > 0, **off** where {off}, and "
-        "**saturated** where |φ′(z)| < 0.01, so that hardly any gradient passes. "
-        "**Dead** means off at all {place.n_tokens} tokens of this input (padding included); "
-        "another input may revive it."
+        "At a token, a unit is **active** where z > 0, **off** where {off}, and **saturated**"
+        " where |φ′(z)| < 0.01, so that hardly any gradient passes. **Dead** means off at "
+        "every token of this input (padding included); another input may revive it."
     )
     return fill(text, facts, off=_("φ(z) = 0") if facts.off_is_zero else _("|φ(z)| < 0.01"))
 
@@ -53,8 +52,8 @@ def says_definition(facts: UnitFacts) -> str:
 def says_units(facts: UnitFacts) -> str:
     """How many units are dead or saturated."""
     text = _(
-        "{where}: {n_dead:,} of {n:,} units are dead ({dead_share:percent}), {n_saturated:,} "
-        "saturated at every token, {n_silent:,} never active. The median unit is active at "
+        "{where}: of {n:,} units, {n_dead:,} ({dead_share:percent}) are dead, {n_saturated:,} "
+        "saturated at every token and {n_silent:,} never active. The median unit is active at "
         "{median_active:percent} of the tokens."
     )
     return fill(text, facts, where=shared.where(facts.place), n=len(facts.units))

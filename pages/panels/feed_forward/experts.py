@@ -59,10 +59,14 @@ def says_routes(facts: RoutingFacts) -> str:
         bracketed(from_one(row.expert), f"{row.weight:.0%}" if row.is_kept else no_room)
         for row in each_row(facts.of_token)
     )
-    text = _(
+    text = ngettext(
+        "Experts chosen for {token:token}, out of {n}: {listed}. The busiest expert is chosen "
+        "{most_chosen} time (an equal share would be {even_share:.1f}); the Switch "
+        "load-balancing loss is {imbalance:.2f} (1: perfectly balanced).",
         "Experts chosen for {token:token}, out of {n}: {listed}. The busiest expert is chosen "
         "{most_chosen} times (an equal share would be {even_share:.1f}); the Switch "
-        "load-balancing loss is {imbalance:.2f} (1: perfectly balanced)."
+        "load-balancing loss is {imbalance:.2f} (1: perfectly balanced).",
+        facts.most_chosen,
     )
     n, token = len(facts.load), facts.labels[facts.token]
     said = fill(text, facts, token=token, listed=listed, n=n)

@@ -119,8 +119,8 @@ def says_largest(facts: MassiveFacts) -> str:
     if not facts.sinks.tokens:
         return sentences(said, _("No token outweighs the others here, as in most small models."))
     written = _(
-        "Layer {birth:from_one} writes it: attention contributes {writes[0]:readable}, the "
-        "feed-forward layer {writes[1]:readable}."
+        "Layer {birth:from_one} writes it: attention contributes {writes[0]:readable} and the"
+        " feed-forward layer {writes[1]:readable}."
     )
     gone = _("After layer {death:from_one}, less than half of it is left.")
     gone = _("It stays until the last layer.") if facts.death is None else gone

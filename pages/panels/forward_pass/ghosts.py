@@ -85,11 +85,11 @@ def _says_guessed(run: Run, found: Pass) -> str:
 def _says_checked(run: Run, found: Pass) -> str:
     n, accepted = len(found.drafted), found.n_accepted
     if accepted == n:
-        text = _("{n} of {n} drafts are accepted: the model would have written the same itself.")
+        text = _("Drafts accepted: {n} of {n}. The model itself would have written the same.")
         return text.format(n=n)
     text = _(
-        "{accepted} of {n} drafts are accepted: in the place of {draft} the model itself would "
-        "have written {own}, and no draft after it counts."
+        "Drafts accepted: {accepted} of {n}. Instead of {draft} the model itself would have "
+        "written {own}, so no draft after it counts."
     )
     draft, own = _name(run, found.drafted[accepted]), _name(run, found.own[accepted])
     return text.format(n=n, accepted=accepted, draft=draft, own=own)

@@ -8,20 +8,20 @@ from pages.words.language import _, sentences
 
 TEMPLATES = {
     "embedding": N_(
-        "Only “{token}” enters the model. Nothing is computed again for the {n} tokens before"
-        " it, since their keys and values are in the KV cache."
+        "Only “{token}” enters the model. Nothing is computed again for the tokens before it "
+        "({n}), since their keys and values are in the KV cache."
     ),
     "k": N_(
-        "“{token}” adds one key to each of {of} key heads. The keys of the {n} tokens before it "
-        "are kept."
+        "“{token}” adds one key to each key head ({of} in all). The keys of the tokens before"
+        " it ({n}) are kept."
     ),
     "v": N_(
-        "“{token}” adds one value to each of {of} value heads. The values of the {n} tokens before "
-        "it are kept."
+        "“{token}” adds one value to each value head ({of} in all). The values of the tokens "
+        "before it ({n}) are kept."
     ),
     "kv_latent": N_(
-        "“{token}” adds one latent vector. Those of the {n} tokens before it are kept; keys "
-        "and values are not."
+        "“{token}” adds one latent vector. Those of the tokens before it ({n}) are kept, but "
+        "keys and values are not."
     ),
     "scores": N_(
         "Only “{token}” asks. In each head its query meets {n} kept keys and its own, which "
@@ -29,11 +29,12 @@ TEMPLATES = {
     ),
 }
 READS = N_(
-    "“{token}” adds its key and value to the KV cache and reads those of the {n} tokens before it."
+    "“{token}” adds its key and value to the KV cache and reads those of the tokens before it "
+    "({n})."
 )
 AT_END = N_(
-    "With a KV cache only “{token}” is computed: the keys (K) and values (V) of the {n} tokens "
-    "before it were kept."
+    "With a KV cache only “{token}” is computed: the keys (K) and values (V) of the tokens "
+    "before it ({n}) were kept."
 )
 
 

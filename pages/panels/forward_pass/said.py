@@ -43,16 +43,16 @@ NAMES = {
 }
 PROJECTED = {
     "q": N_(
-        "Each of the {of} heads computes a query of {n} numbers for every token, which says what "
-        "the token looks for."
+        "Each head ({of} in all) computes a query of {n} numbers for every token, which says "
+        "what the token looks for."
     ),
     "k": N_(
-        "Each of the {of} key heads computes a key of {n} numbers for every token, by which the "
-        "token is found."
+        "Each key head ({of} in all) computes a key of {n} numbers for every token, by which "
+        "the token can be found."
     ),
     "v": N_(
-        "Each of the {of} value heads computes a value of {n} numbers for every token, which it "
-        "passes on to whoever reads from it."
+        "Each value head ({of} in all) computes a value of {n} numbers for every token, which"
+        " is what other tokens get when they attend to it."
     ),
 }
 
@@ -69,7 +69,6 @@ class Telling:
     token: str
     key: str
     head: int
-    n_tokens: int
 
 
 def title(run: Run, move: Move) -> str:
@@ -104,7 +103,6 @@ def says_move(told: Telling) -> str:
         n=f"{facts.n:,}",
         of=f"{facts.of:,}",
         d_model=f"{config.d_model:,}",
-        tokens=told.n_tokens,
         before=readable(facts.before),
         after=readable(facts.after),
         number=readable(facts.number).replace("-", "−"),
@@ -132,7 +130,7 @@ def _template(told: Telling) -> str:
 
 
 OF_STATE = N_(
-    "What the state holds becomes {d_model} numbers for each token, which are written to the "
+    "From the state, {d_model} numbers are computed for each token and written to the "
     "residual stream."
 )
 OF_STAGES = {
@@ -143,11 +141,11 @@ OF_STAGES = {
         "Keys and values of all heads are computed from {n} numbers per token, so only these have "
         "to be cached."
     ),
-    "stays": N_("α tells how much of its memory each of the {n} heads keeps at each token."),
+    "stays": N_("α tells how much of its memory each head ({n} in all) keeps at each token."),
     "writes": N_("β tells how much of each token's value is written into the memory."),
     "state_size": N_(
-        "Each of the {n} heads keeps one matrix as its memory of all that was read; drawn is its "
-        "size, √Σ S², after each token."
+        "Each head ({n} in all) keeps one matrix as its memory of all that was read. The "
+        "picture shows its size, √Σ S², after each token."
     ),
     "read": N_("The queries read from this memory what each token needs."),
 }
@@ -159,11 +157,10 @@ NO_RESIDUAL = N_(
 SIZE = N_("The numbers of “{token}” now have an RMS (root mean square) of {after}.")
 TEMPLATES = {
     MoveKind.EMBED: N_(
-        "Each of the {tokens} tokens becomes a row of {d_model} numbers, with which the model can "
-        "calculate."
+        "Each token becomes a row of {d_model} numbers, with which the model can calculate."
     ),
     MoveKind.POSITION: N_(
-        "Numbers for each position are added, so that the model knows which token stands where."
+        "Numbers for each position are added, so that the model knows where each token is."
     ),
     MoveKind.NORM: N_(
         "The norm brings the numbers of every token to a similar size, so that none drowns the "
@@ -181,14 +178,14 @@ TEMPLATES = {
         "gives “{key}” the most, {share}."
     ),
     MoveKind.MIX: N_(
-        "Each token collects the values in these proportions: in head {head}, {n} of {of} tokens "
-        "supply 90% of what “{token}” collects."
+        "Each token collects the values in these proportions: in head {head}, 90% of what "
+        "“{token}” collects comes from {n} of {of} tokens."
     ),
     MoveKind.JOIN: N_(
-        "What the {of} heads have collected is put together into {d_model} numbers for each token."
+        "The results of all heads ({of}) are put together into {d_model} numbers for each token."
     ),
     MoveKind.ATTEND: N_(
-        "Tokens read from each other to learn what stands around them: “{token}” reads most from "
+        "Tokens read from each other to learn their context: “{token}” reads most from "
         "“{key}” ({share})."
     ),
     MoveKind.CARRY: N_(
@@ -200,8 +197,8 @@ TEMPLATES = {
         "({share})."
     ),
     MoveKind.SEND: N_(
-        "Each token is sent to only a few experts, which saves work: “{token}” to {n} of {of}, "
-        "above all to expert {expert} ({share})."
+        "Each token is sent to only a few experts, which saves work. “{token}” goes to {n} of"
+        " {of}, above all to expert {expert} ({share})."
     ),
     MoveKind.COMPRESS: N_(
         "Latent attention squeezes the {d_model} numbers of each token into {n}, which all heads "
@@ -232,7 +229,7 @@ def says_more(told: Telling) -> str:
     if stage == "q" and config.turns(told.facts.move.layer or 0):
         said.append(_("RoPE has rotated q and k by their positions."))
     if stage == "head_out" and config.gate_width:
-        said.append(_("A gate has then decided how much of them is passed on."))
+        said.append(_("A gate then decides how much of them is passed on."))
     return sentences(*said)
 
 

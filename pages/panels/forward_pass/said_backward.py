@@ -43,7 +43,7 @@ TEMPLATES = {
         "The gradient of each attention weight tells how useful the value behind it is: below 0, "
         "more of it would lower the error."
     ),
-    MoveKind.MIX: N_("Each head gets the gradient of its own part, here of head {head}."),
+    MoveKind.MIX: N_("Each head gets the gradient of its own part; this is head {head}."),
 }
 TWO_PARTS = N_(
     "Two gradients meet here and are added: one comes straight along the residual stream (size "

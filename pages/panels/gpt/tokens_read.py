@@ -43,17 +43,11 @@ def counted(run: Run) -> str:
     n = sum(piece.end > piece.start for piece in pieces) or len(pieces)
     known = tokens.tokenizer_of(run.input.vocabulary).vocab_size
     read = link.value("text")[: pieces[-1].end]
-    text = ngettext(
-        "{characters:,} characters = {bytes:,} bytes become {n:,} token, {ratio:.1f} "
-        "characters per token.",
-        "{characters:,} characters = {bytes:,} bytes become {n:,} tokens, {ratio:.1f} "
-        "characters per token.",
-        n,
-    )
-    said = text.format(
-        characters=len(read),
-        bytes=len(read.encode("utf-8", "replace")),
-        n=n,
+    n_bytes = len(read.encode("utf-8", "replace"))
+    said = _("{characters} ({bytes}) in {tokens}: {ratio:.1f} characters per token.").format(
+        characters=ngettext("{n:,} character", "{n:,} characters", len(read)).format(n=len(read)),
+        bytes=ngettext("{n:,} byte", "{n:,} bytes", n_bytes).format(n=n_bytes),
+        tokens=ngettext("{n:,} token", "{n:,} tokens", n).format(n=n),
         ratio=len(read) / n,
     )
     said = sentences(said, _in_chinese(read, run.input.vocabulary), _put_around(len(pieces) - n))

@@ -195,7 +195,7 @@ def _so_far(facts: AnswerFacts) -> str:
     n_all = len(heads_of(facts.run.config))
     if facts.n_measured == n_all:
         return ""
-    text = _("So far {n} of {all} parts have been tried.")
+    text = _("Parts tried so far: {n} of {all}.")
     return text.format(n=facts.n_measured, all=n_all)
 
 

@@ -104,8 +104,8 @@ def _sharpest(facts: NewTokens) -> str:
     found = facts.sharpest
     if found is None:
         return _(
-            "There are no attention weights: the layers keep a state instead of attending to "
-            "earlier tokens."
+            "There are no attention weights, because the layers keep a state instead of "
+            "attending to earlier tokens."
         )
     text = _(
         "The sharpest attention is in layer {layer:from_one}, head {head:from_one}: {weight:.0%} "

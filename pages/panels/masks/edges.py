@@ -55,8 +55,8 @@ def says_blind(facts: BlindFacts) -> str:
         text = _("Query {query} cannot attend to any key in this run.")
     rest = _(
         "A row of −∞ gives 0/0 = NaN. From this row of head {head:from_one} in layer "
-        "{layer:from_one}, NaN spreads to {n_spoiled} of {all} outputs; since 0 × NaN is NaN, a "
-        "mask in a later layer does not stop it."
+        "{layer:from_one}, NaN spreads to other outputs ({n_spoiled} of {all} in the end). "
+        "Since 0 × NaN is NaN, a mask in a later layer does not stop it."
     )
     said = text.format(query=shared.token(facts.labels, facts.query))
     return sentences(said, _by_1e9(facts), fill(rest, facts, all=len(facts.labels)))
@@ -64,15 +64,15 @@ def says_blind(facts: BlindFacts) -> str:
 
 def _by_1e9(facts: BlindFacts) -> str:
     text = _(
-        "Adding −10⁹ to all scores changes nothing in {dtype}: the row attends to all {n} "
-        "keys as if there were no mask."
+        "Adding −10⁹ to all scores changes nothing in {dtype}: the row attends to every key "
+        "({n} in all) as if there were no mask."
     )
     if facts.overflows:
         text = _("In {dtype}, −10⁹ is out of range and becomes −∞.")
     elif facts.is_even:
         text = _(
-            "Adding −10⁹ wipes out the scores in {dtype}: all {n} keys get a weight of "
-            "{mean_weight:.4f} each, padding and later tokens included."
+            "Adding −10⁹ wipes out the scores in {dtype}: every key ({n} in all) gets a "
+            "weight of {mean_weight:.4f}, padding and later tokens included."
         )
     return fill(text, facts, n=len(facts.labels))
 
@@ -80,10 +80,10 @@ def _by_1e9(facts: BlindFacts) -> str:
 def says_cross(facts: Cross, seed: int) -> str:
     """What the rectangle shows."""
     text = _(
-        "{n_queries} queries of this input attend to {n_keys} keys of another sequence, "
-        "{n_padding} of them padding: the padding columns are masked for every query, and "
-        "each row spreads its weight over the other {n_tokens}. Queries and keys are random "
-        "here (seed {seed})."
+        "The queries of this input ({n_queries}) attend to the keys of another sequence "
+        "({n_keys}, of which {n_padding} are padding). The padding columns are masked for every "
+        "query, and each row spreads its weight over the other {n_tokens}. Queries and keys are "
+        "random here (seed {seed})."
     )
     return fill(text, facts, seed=seed)
 

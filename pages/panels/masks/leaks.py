@@ -53,13 +53,13 @@ def says_verdict(facts: LeakFacts) -> str:
     if facts.leak is not None:
         return sentences(_leak(facts), *_reasons(facts))
     if facts.n_unknown:
-        text = _("{n:,} forbidden cells are NaN, so the test is inconclusive: {why}")
+        text = _("Some forbidden cells ({n:,}) are NaN, so the test is inconclusive: {why}")
         return text.format(n=facts.n_unknown, why=_("the model itself overflows."))
-    text = _("No leak so far: all {n:,} forbidden cells are exactly 0 when tokens change.")
+    text = _("No leak so far: every forbidden cell ({n:,} in all) is exactly 0 when tokens change.")
     if facts.gradient is not None:
         text = _(
-            "No leak: all {n:,} forbidden cells are exactly 0, both when tokens change "
-            "and in the gradient."
+            "No leak: every forbidden cell ({n:,} in all) is exactly 0, both when tokens "
+            "change and in the gradient."
         )
     if facts.by_change.n_forbidden < facts.n_forbidden:
         text = _(
@@ -81,9 +81,9 @@ def _leak(facts: LeakFacts) -> str:
         text = _("Leak: output {output} changes by {worst:.3g} when token {token} changes.")
     output, token = (shared.token(facts.labels, place) for place in (by.output, by.token))
     said = text.format(output=output, worst=by.worst, token=token)
-    text = _("{leaking:,} of {forbidden:,} forbidden cells are not 0.")
+    text = _("Forbidden cells that are not 0: {leaking:,} of {forbidden:,}.")
     if by.n_forbidden < facts.n_forbidden:
-        text = _("{leaking:,} of the {forbidden:,} forbidden cells tested are not 0.")
+        text = _("Tested forbidden cells that are not 0: {leaking:,} of {forbidden:,}.")
     return sentences(said, text.format(leaking=by.n_leaking, forbidden=by.n_forbidden))
 
 
@@ -128,8 +128,8 @@ def says_path(run: Run, path: str, fault: MaskFault) -> str:
 def says_moving(facts: LeakFacts) -> str:
     """What the two pictures show of this test."""
     text = _(
-        "{n_moving:,} of {n_allowed:,} allowed cells change, by up to {most_moved:.3g}. Hatched "
-        "cells are forbidden and must stay exactly 0."
+        "Of the allowed cells, {n_moving:,} of {n_allowed:,} change, by up to "
+        "{most_moved:.3g}. Hatched cells are forbidden and must stay exactly 0."
     )
     return fill(text, facts)
 

@@ -73,7 +73,7 @@ def says_axes(facts: NormInput) -> str:
     if facts.batch == 1:
         said.append(_("With batch size 1 these are the tokens of this one sequence."))
     if facts.n_padding:
-        padding = _("{n_padding} of these tokens are padding, which BatchNorm includes.")
+        padding = _("BatchNorm includes the padding ({n_padding} of these tokens).")
         said.append(fill(padding, facts))
     return sentences(*said)
 

@@ -85,7 +85,7 @@ def says_how_far(n_done: int, n_wanted: int) -> str:
     """Before the last is measured, how many are; empty after it."""
     if n_done == n_wanted:
         return ""
-    text = _("So far, {done} of {all} stacks have been measured.")
+    text = _("Stacks measured so far: {done} of {all}.")
     return text.format(done=n_done, all=n_wanted)
 
 

@@ -224,7 +224,7 @@ def by_distance(facts: BeyondFacts) -> Chart | None:
         Look(name.format(n=n, factor=factor), faint(palette.ATTENTION, alpha), dash=dash)
         for (factor, n, _bands), (alpha, dash) in zip(facts.bands, cycle(LOOKS), strict=False)
     ]
-    hover = _("{least} to {most} tokens back: {weight} per key").format(
+    hover = _("distance {least} to {most}: {weight} per key").format(
         least="{least:.0f}", most="{most:.0f}", weight="{y:.4f}"
     )
     return Chart(

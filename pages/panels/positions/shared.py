@@ -59,7 +59,7 @@ def says_how_far(n_kinds: int) -> str:
     """Before the last kind is measured, how many are; empty after it."""
     if n_kinds >= len(KINDS):
         return ""
-    text = _("So far {done} of {all} encodings are measured.")
+    text = _("Encodings measured so far: {done} of {all}.")
     return text.format(done=n_kinds, all=len(KINDS))
 
 

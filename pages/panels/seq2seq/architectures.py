@@ -82,10 +82,11 @@ def architecture_facts(run: Run, kind: Architecture) -> ArchitectureFacts:
 def says_task(facts: TaskFacts) -> str:
     """Twice the parameters, about the same work."""
     text = _(
-        "At d_model {d_model}, the encoder–decoder has {parameters:.2f} times the parameters of "
-        "the decoder-only model; reading {n_source} tokens and generating {n_target} takes "
-        "{flops:.2f} times its FLOPs. A source token passes only through the encoder and the key "
-        "and value projections of cross-attention, a target token only through the decoder."
+        "At d_model {d_model}, the encoder–decoder has {parameters:.2f} times the parameters "
+        "of the decoder-only model; with a source of length {n_source} and a target of length"
+        " {n_target} it takes {flops:.2f} times its FLOPs. A source token passes only through"
+        " the encoder and the key and value projections of cross-attention, a target token "
+        "only through the decoder."
     )
     return fill(text, facts)
 
@@ -221,10 +222,11 @@ def says_example(kind: Architecture, example: Example) -> str:
             values = {"total": len(example.reads), "spoilt": len(example.spoilt)}
             return text.format(n=n_asked, **values)
         case Architecture.GPT if not n_asked:
-            return _("Nothing to predict: a single token has no token before it.")
+            return _("There is nothing to predict: a single token has no token before it.")
         case Architecture.GPT:
             text = _(
-                "Targets: the {n} tokens after the first, each predicted from those before it."
+                "Targets: every token after the first ({n} in all), each predicted from those "
+                "before it."
             )
             return text.format(n=n_asked)
         case _:

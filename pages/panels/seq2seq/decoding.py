@@ -103,7 +103,8 @@ def _limit(facts: SearchFacts) -> str:
         return ""
     if facts.how.stop_id < 0:
         text = _(
-            "With random weights, a target does not end on its own, so it is cut off at {n} tokens."
+            "With random weights, the generated text does not end by itself, so it is cut off "
+            "after {n} tokens."
         )
         return text.format(n=facts.n)
     text = _("The target was cut off: {name} limits it to {n} tokens.")

@@ -60,9 +60,9 @@ TASKS = {
         "generated sentences that are grammatical."
     ),
     TaskKind.INDUCTION: N_(
-        "A random sequence repeats: find where the current token occurred before, and "
-        "predict what followed it (induction). The score is the share of repeated tokens "
-        "predicted correctly, at distances never trained on."
+        "A random sequence repeats. Find where the current token occurred before, and predict"
+        " what followed it (induction). The score is the share of repeated tokens predicted "
+        "correctly, at distances never trained on."
     ),
     TaskKind.COPY: N_(
         "Repeat the letters. The score is the share of answers that are entirely right."

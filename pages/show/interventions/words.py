@@ -93,7 +93,11 @@ def sentence(run: Run, token: int) -> str:
     if max(moved) < NOTHING:
         return sentences(_("The output did not change."), _why_not(run))
     most = max(range(len(moved)), key=moved.__getitem__)
-    text = _("The output changed at {changed} of {n} tokens, most at {token}: {value:.3g} {unit}.")
+    text = ngettext(
+        "The output changed at {changed} of {n} token, most at {token}: {value:.3g} {unit}.",
+        "The output changed at {changed} of {n} tokens, most at {token}: {value:.3g} {unit}.",
+        len(moved),
+    )
     changed = sum(value > NOTHING for value in moved)
     label = literal(f"{most + 1} · {run.input.labels[most]}")
     said = text.format(
@@ -143,7 +147,7 @@ def effect_sentence(run: Run, token: int, worth: tuple[float, ...]) -> str:
     values = {"layer": from_one(layer), "part": name, "value": worth[most], "unit": unit(run)}
     said = [text.format(token=label, **values), _most_of_heads(run, worth)]
     if len(worth) < len(heads_of(run.config)):
-        text = _("So far {n} of {all} parts have been tried.")
+        text = _("Parts tried so far: {n} of {all}.")
         said.insert(0, text.format(n=len(worth), all=len(heads_of(run.config))))
     return sentences(*said)
 
