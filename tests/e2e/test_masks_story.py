@@ -9,7 +9,7 @@ LINK = "/masks?preset=course&text=a%20b%20c%20d&d_model=32"
 
 def test_a_fault_is_planted_a_mask_chosen_by_its_picture_and_painted_by_a_click(reader: Reader):
     page = reader.open(LINK)
-    expect(at(page, "verdict").get_by_text("No leak: all")).to_be_visible()
+    expect(at(page, "verdict").get_by_text("No leak: every")).to_be_visible()
     choose(page, "planted_fault", "off by one")
     expect(at(page, "fault_verdict").get_by_text("Leak: output")).to_be_visible()
     open_panel(page, "What does a mask do?", "steps")

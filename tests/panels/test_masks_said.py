@@ -88,7 +88,7 @@ def test_counts_of_both_notes_agree(monkeypatch):
     assert reach == "6 of 16 output–token pairs are forbidden through all layers."
     assert "of the 6 forbidden" in in_both(monkeypatch, leaks.says_verdict, some)["en"]
     wide = in_both(monkeypatch, leaks.says_reach, leak_facts(n_closed=9))["en"]
-    assert "One layer forbids 9 of 16 cells. Across 2 layers" in wide
+    assert "One layer forbids 9 of 16 cells. Through all layers (2)" in wide
 
 
 def test_how_much_was_tested(monkeypatch):
@@ -138,9 +138,9 @@ STEPS = StepFacts(LABELS, 0, 1, 2, OPEN, np.zeros((4, 4), np.float32), EVEN)
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (STEPS, "may attend to 3 of 4 keys. Its largest weight, 0.333, goes to key 1"),
+        (STEPS, "may attend: 3 of 4. Its largest weight, 0.333, goes to key 1"),
         (STEPS, "would take 38% of this head's weight on average, and at most 75%, at query 1"),
-        (replace(STEPS, is_open=np.ones((4, 4), bool)), "4 of 4 keys. Its largest weight"),
+        (replace(STEPS, is_open=np.ones((4, 4), bool)), "attend: 4 of 4. Its largest weight"),
         (replace(STEPS, is_open=np.zeros((4, 4), bool)), "Its row is all zeros"),
         (replace(STEPS, scores=np.full((4, 4), np.inf)), "too large for this number format"),
     ],

@@ -98,8 +98,8 @@ def _reasons(facts: LeakFacts) -> list[str]:
 def says_reach(facts: LeakFacts) -> str:
     """How many cells stay forbidden through all layers."""
     text = _(
-        "One layer forbids {n_closed:,} of {forbidden.size:,} cells. Across "
-        "{test.run.config.n_layers} layers and residual connections, {n_forbidden:,} output–token "
+        "One layer forbids {n_closed:,} of {forbidden.size:,} cells. Through all layers "
+        "({test.run.config.n_layers}) and residual connections, {n_forbidden:,} output–token "
         "pairs stay forbidden."
     )
     if facts.n_closed == facts.n_forbidden:

@@ -67,7 +67,7 @@ def says_kinds(run: Run) -> str:
 
 def says_steps(facts: StepFacts) -> str:
     """What the mask changes for the pinned query of this head."""
-    text = _("Query {query} may attend to {n_open} of {all} keys.")
+    text = _("Keys to which query {query} may attend: {n_open} of {all}.")
     query = shared.token(facts.labels, facts.query)
     said = [fill(text, facts, query=query, all=len(facts.labels))]
     if not facts.n_open:
