@@ -116,35 +116,36 @@ class Intervention:
         `other` is what passed there for the other input; of two lengths the first tokens meet.
         Raises `ConfigError` where there is no such head or token.
         """
+        place, new = self.place(x, x if other is None else other), x.clone()
+        if self.kind is InterventionKind.ZERO:
+            new[place] = 0
+        elif self.kind is InterventionKind.MEAN:
+            new[place] = x.mean(dim=-2, keepdim=True).expand_as(x)[place]
+        elif other is not None:
+            new[place] = other[place]
+        return new
+
+    def place(self, x: Tensor, other: Tensor, n: int = 0) -> tuple[slice, ...]:
+        """Where `x` is changed: rows, [heads,] tokens, as far as `other` has so many.
+
+        `n`: tokens of the text, where `x` has more. Raises `ConfigError` where there is no such
+        head or token.
+        """
+        n, heads, tokens = n or x.shape[-2], slice(None), slice(None)
         if self.head is not None:
             _check_place("head", self.head, x.shape[1])
+            heads = slice(self.head, self.head + 1)
         if self.token is not None:
-            _check_place("token", self.token, x.shape[-2])
-        place = (slice(None), slice(None) if self.head is None else self.head, ...)
-        tokens = slice(None) if self.token is None else slice(self.token, self.token + 1)
-        is_head = self.part.is_head
-        new = x.clone()
-        target = new[place] if is_head else new
-        source = None if other is None else (other[place] if is_head else other)
-        _fill(target, self.kind, tokens, source)
-        return new
+            _check_place("token", self.token, n)
+            tokens = slice(self.token, self.token + 1)
+        met = slice(*tokens.indices(min(n, other.shape[-2])))
+        return (slice(None), heads, met) if self.part.is_head else (slice(None), met)
 
 
 def _check_place(name: str, number: int, n: int) -> None:
     if number >= n:
         text = N_("{name} ({value}) does not exist here: use 0 to {last}")
         raise ConfigError([Fault(text, {"name": name, "value": number, "last": n - 1})])
-
-
-def _fill(target: Tensor, kind: InterventionKind, tokens: slice, source: Tensor | None) -> None:
-    """Overwrite some tokens of (batch, seq, features) in place."""
-    if kind is InterventionKind.ZERO:
-        target[:, tokens] = 0
-    elif kind is InterventionKind.MEAN:
-        target[:, tokens] = target.mean(dim=1, keepdim=True)
-    elif source is not None:
-        met = min(target.shape[1], source.shape[1])
-        target[:, :met][:, tokens] = source[:, :met][:, tokens]
 
 
 TEXT = re.compile(r"(?:(encoder|decoder)\.)?(\w+)\.(\d{1,4})(?:\.(\d{1,5}))?:(\w+)(?:@(\d{1,5}))?")
@@ -188,13 +189,14 @@ def replacements(
     """
     found: dict[str, Replacement] = {}
     for each in [interventions] if isinstance(interventions, Intervention) else interventions:
-        source = _patched_from(each, other) if _is_patch(each) else None
+        source = patched_from(each, other) if _is_patch(each) else None
         step = partial(each.changed, other=source)
         found[each.path] = _after(found[each.path], step) if each.path in found else step
     return found
 
 
-def _patched_from(patch: Intervention, other: Recording | None) -> Tensor:
+def patched_from(patch: Intervention, other: Recording | None) -> Tensor:
+    """What passed there for the other input. Raises `ConfigError` where nothing says that."""
     if other is None:
         text = N_("{change} takes values from another input: add other=record(model, other_input)")
         raise ConfigError([Fault(text, {"change": str(patch)})])

@@ -1,7 +1,7 @@
 """Recorded passes that run again: other texts of about one length, other parts switched off.
 
-Of a pass of fixed shapes the input, the mask, what parts are multiplied by, and what probes saw,
-are in tensors that stay. So on CUDA it is one graph: switching a head off writes one number.
+Of a pass of fixed shapes the input, the mask, what is put in the place of parts, and what probes
+saw, are in tensors that stay. So on CUDA it is one graph: switching a head off writes one number.
 """
 
 import time
@@ -20,27 +20,21 @@ from blocks.model.masks import is_shared_causal
 from blocks.model.models import Model
 from blocks.model.probe import Probe, listening
 from blocks.observe.captured import can_capture, captured, fill, reserved_bytes
+from blocks.observe.edits import PARTS, Edits, are_data, kinds_of
 from blocks.observe.filled import Filled, filled, filled_length
-from blocks.observe.interventions import Intervention, InterventionKind, Part
+from blocks.observe.interventions import Intervention, InterventionKind, patched_paths
 from blocks.observe.recording import Recorder, Recording
 from blocks.observe.run import PATTERNS, Run
 from blocks.observe.wiring import kept_stages
 
 MOST_ASKED = 64  # passes that are remembered, to know one that comes twice
-GAINED = {part for part in Part if part is not Part.STREAM}
-
-
-def is_gain(change: Intervention) -> bool:
-    """Whether it switches a part off at all tokens: what the part writes, times 0."""
-    is_off = change.kind is InterventionKind.ZERO and change.token is None
-    return is_off and change.part in GAINED
 
 
 class Replay:
     """One recorded pass of fixed shapes, to be run again with other values; by any thread.
 
-    `gained`: parts can be switched off; `summed`: stages are summed up, or else the output is all
-    that it shows. The model is not kept alive.
+    `kinds`: what can be done to its parts; `summed`: stages are summed up, or else the output is
+    all that it shows, and texts are rows of one. The model is not kept alive.
     """
 
     def __init__(
@@ -50,15 +44,14 @@ class Replay:
         *,
         keep: Collection[str],
         later: Collection[str] = (),
-        gained: bool = False,
+        kinds: Collection[InterventionKind] = (),
         summed: bool = True,
     ):
         self.model = weakref.ref(model)
         own, device = _Own(), text.x.device
         self._text = Filled(own(text.x), own(text.mask), own(text.is_text))
         self._keep, self._later, self._summed = keep, later, summed
-        self._gains: dict[str, Tensor] | None = {} if gained else None
-        self._off: list[Tensor] = []
+        self._edits = Edits(kinds, len(text.x) if summed and isinstance(text.x, Tensor) else 1)
         self._lock = Lock()
         before = reserved_bytes(device)
         self.again = captured(self._run, device)  # does not hold `_run`: that would keep both
@@ -67,18 +60,21 @@ class Replay:
     def _run(self) -> None:
         model = self.model()
         assert model is not None
-        recorder = _Gaining(self._keep, self._later, self._gains, summed=self._summed)
+        recorder = _Editing(self._keep, self._later, self._edits, summed=self._summed)
         recorder.moments.counted = self._text.is_text
         with listening(recorder), torch.no_grad():
             output = model(self._text.x, self._text.mask)
         moments = recorder.moments.rows() if self._summed else output.new_empty(0)
         self._seen = recorder, output, moments
 
-    def __call__(self, text: Filled, off: Sequence[Intervention] = ()) -> Recording:
+    def __call__(
+        self, text: Filled, changes: Sequence[Intervention] = (), other: Recording | None = None
+    ) -> Recording:
         """What `record` shows of the same pass, in tensors of its own."""
         with self._lock:  # what this one writes, no other overwrites until it is read
             self._write(text)
-            self._switch_off(self._gains_of(off))
+            self._check(changes)
+            self._edits.write(changes, text.n, other)
             devices.synchronize(text.x.device)
             start = time.perf_counter()
             self.again(self._run)
@@ -86,33 +82,24 @@ class Replay:
             milliseconds = 1000 * (time.perf_counter() - start)
             return self._recording(text, milliseconds)
 
-    def outputs_of_each(self, off: Sequence[Intervention], position: int) -> Tensor:
-        """The output at a position of each row, with one part switched off in each: (part, …)."""
+    def outputs_of_each(
+        self, changes: Sequence[Intervention], position: int, other: Recording | None = None
+    ) -> Tensor:
+        """The output at a position of each row, with one of the changes in each: (part, …)."""
         with self._lock:
-            self._switch_off([gain[i] for i, gain in enumerate(self._gains_of(off))])
+            self._check(changes)
+            self._edits.write_each(changes, other)
             self.again(self._run)
-            return self._seen[1][: len(off), position].clone()
+            return self._seen[1][: len(changes), position].clone()
 
     def _write(self, text: Filled) -> None:
         fill(self._text.x, text.x)
         fill(self._text.mask, text.mask)
         fill(self._text.is_text, text.is_text)
 
-    def _gains_of(self, off: Sequence[Intervention]) -> list[Tensor]:
-        """What each of these parts is multiplied by: a number or more for each row."""
-        gains = self._gains or {}
-        self._seen[0].check_passed([each.path for each in off], {path: path for path in gains})
-        return [
-            gains[each.path] if each.head is None else gains[each.path][:, each.head]
-            for each in off
-        ]
-
-    def _switch_off(self, gains: list[Tensor]) -> None:
-        for gain in self._off:
-            gain.fill_(1)
-        self._off = gains
-        for gain in gains:
-            gain.fill_(0)
+    def _check(self, changes: Sequence[Intervention]) -> None:
+        known = {path: path for path in self._edits.paths}
+        self._seen[0].check_passed([each.path for each in changes], known)
 
     def _recording(self, text: Filled, milliseconds: float) -> Recording:
         recorder, output, moments = self._seen
@@ -124,7 +111,7 @@ class Replay:
         return Recording(
             stages=tuple(recorder.stages),
             moments=own(moments),
-            tensors={path: own(x, 1) for path, x in recorder.tensors.items()},
+            tensors={path: own(x, -2) for path, x in recorder.tensors.items()},
             output=own(output, 1),
             milliseconds=milliseconds,
             patterns=patterns,
@@ -138,29 +125,18 @@ class Replay:
         return sum(x.nbytes for x in (*left, *(x for pair in made_of for x in pair)))
 
 
-class _Gaining(Recorder):
-    """Multiplies what parts write by numbers that stay where they are: 1 until one is switched."""
+class _Editing(Recorder):
+    """Makes the changes of parts, and sees what comes of them."""
 
     def __init__(
-        self,
-        keep: Collection[str],
-        later: Collection[str],
-        gains: dict[str, Tensor] | None,
-        *,
-        summed: bool,
+        self, keep: Collection[str], later: Collection[str], edits: Edits, *, summed: bool
     ):
         super().__init__(keep, {}, later)
-        self._gains, self._summed = gains, summed
+        self._edits, self._summed = edits, summed
 
     def see(self, probe: Probe, x: Tensor) -> Tensor:
-        """Record what passes, as much of it as is on."""
-        name = probe.path.rpartition(".")[2]
-        if self._gains is not None and name in GAINED:
-            if probe.path not in self._gains:
-                n_heads = x.shape[1] if Part(name).is_head else 1
-                shape = len(x), n_heads, *[1] * (x.dim() - 2)
-                self._gains[probe.path] = x.new_ones(shape)
-            x = x * self._gains[probe.path]
+        """Record what passes on."""
+        x = self._edits.made(probe.path, x, self.moments.counted)
         self.passed.add(probe.path)
         return super().see(probe, x) if self._summed else x
 
@@ -209,15 +185,33 @@ class Passes:
 
     def record(self, run: Run, model: Model) -> Recording:
         """As `run.record`: what a pass of this run shows."""
-        is_plain = not run.training and all(map(is_gain, run.interventions))
-        if not is_plain or not can_capture(run.config, run.device):
+        if run.training or not can_capture(run.config, run.device):
             return run.record(model)
-        x, mask, gained = run.values(), run.pass_mask(), bool(run.interventions)
+        seen = self._replayed(run, model, kept_stages(run.config), PATTERNS)
+        return run.record(model) if seen is None else seen
+
+    def _replayed(
+        self, run: Run, model: Model, keep: Collection[str], later: Collection[str]
+    ) -> Recording | None:
+        if not are_data(run.interventions):
+            return None
+        x, mask, kinds = run.values(), run.pass_mask(), kinds_of(run.interventions)
         text = filled(x, mask, filled_length(run.config, x))
-        key = id(model), _shape(text.x), _shape(text.mask), gained
+        key = id(model), _shape(text.x), _shape(text.mask), kinds, frozenset(keep)
         with self._lock:
-            found = self._found(key, model) or self._made(key, run, model, text)
-        return run.record(model) if found is None else found(text, run.interventions)
+            found = self._found(key, model)
+            found = found or self._made(key, model, text, keep=keep, later=later, kinds=kinds)
+        if found is None:
+            return None
+        return found(text, run.interventions, self._of_other(run, model))
+
+    def _of_other(self, run: Run, model: Model) -> Recording | None:
+        """What parts wrote for the other text, where any of that is put into this one."""
+        if not patched_paths(run.interventions) or run.other is None:
+            return None
+        read = replace(run.untouched, input=run.other)
+        seen = self._replayed(read, model, PARTS, ())
+        return run.record_other(model) if seen is None else seen
 
     def _found(self, key: Hashable, model: Model) -> Replay | None:
         found = self._replays.get(key) if self.held else None
@@ -226,14 +220,13 @@ class Passes:
         self._replays.move_to_end(key)
         return found
 
-    def _made(self, key: Hashable, run: Run, model: Model, text: Filled) -> Replay | None:
+    def _made(self, key: Hashable, model: Model, text: Filled, **how: Any) -> Replay | None:
         """One that is new, where the same was asked for before and not refused."""
         if (refused := self.asked.get(key)) is None or refused:
             self._note(key, refused or "")
             return None
-        keep, gained = kept_stages(run.config), bool(run.interventions)
         try:
-            made = Replay(model, text, keep=keep, later=PATTERNS, gained=gained)
+            made = Replay(model, text, **how)
         except RuntimeError as error:  # no memory, or an operation that no graph can hold
             self._note(key, str(error).partition("\n")[0] or type(error).__name__)
         else:

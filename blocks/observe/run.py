@@ -215,12 +215,15 @@ class Run:
 
     def replacements(self, model: Model) -> Mapping[str, Replacement]:
         """Return the replacements of changed parts, for `record`."""
+        return replacements(self.interventions, self.record_other(model))
+
+    def record_other(self, model: Model) -> Recording | None:
+        """What the parts that patches replace wrote for the other input; None without any."""
         paths = patched_paths(self.interventions)
         if not paths or self.other is None:
-            return replacements(self.interventions)
+            return None
         run = replace(self.untouched, input=self.other)
-        seen = record(model, run.values(), mask=run.pass_mask(), keep=paths)
-        return replacements(self.interventions, seen)
+        return record(model, run.values(), mask=run.pass_mask(), keep=paths)
 
 
 def out_of_memory_fault() -> Fault:

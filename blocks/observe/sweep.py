@@ -15,10 +15,11 @@ from blocks.model.masks import shared_causal
 from blocks.model.models import GPT, Block, Encoder, EncoderDecoder, Model
 from blocks.model.probe import Probe, Replacement, listening
 from blocks.observe.captured import can_capture
+from blocks.observe.edits import kinds_of
 from blocks.observe.filled import Filled
 from blocks.observe.interventions import Intervention, replacements
 from blocks.observe.recording import Recorder, Recording, record
-from blocks.observe.replay import Replay, is_gain
+from blocks.observe.replay import Replay
 from blocks.observe.run import Run
 
 MOST_REPLAYED = 256  # parts at a time, of which each takes milliseconds
@@ -44,12 +45,12 @@ def outputs_of_each(
     with what `seen`, the recording of the untouched run, kept as `resid_pre` of that layer: layers
     before a change are not run again. Only the position is unembedded. One part after the other,
     and from the start, where rows would not be alone: dropout is drawn, experts have room for few,
-    or two texts are read. On CUDA, where parts are switched off, the whole pass is replayed with
-    as many of them as rows. Raises `ConfigError` where a part is not there.
+    or two texts are read. On CUDA, where all are changed alike, the whole pass is replayed with as
+    many of them as rows. Raises `ConfigError` where a part is not there.
     """
     if not run.training and _are_replayed(run, parts):
         with suppress(RuntimeError):  # no memory, or an operation that no graph can hold
-            return _replayed(run, model, parts, position)
+            return _replayed(run, model, parts, position, other)
     x, mask = run.values(), run.pass_mask()
     if run.training:
         rows = [_from_the_start(model, x, part, mask, other, run.seed) for part in parts]
@@ -98,15 +99,21 @@ def batches(run: Run, parts: Sequence[Intervention]) -> Iterator[tuple[Intervent
 
 def _are_replayed(run: Run, parts: Sequence[Intervention]) -> bool:
     """Whether one pass is run again for each of them, so that it matters little how many are."""
-    return can_capture(run.config, run.device) and all(map(is_gain, parts))
+    return can_capture(run.config, run.device) and len(kinds_of(parts)) == 1
 
 
-def _replayed(run: Run, model: Model, parts: Sequence[Intervention], position: int) -> Tensor:
+def _replayed(
+    run: Run,
+    model: Model,
+    parts: Sequence[Intervention],
+    position: int,
+    other: Recording | None,
+) -> Tensor:
     n_rows = min(len(parts), _rows_at_once(run))
     text = Filled(_repeated(run.values(), n_rows, 1), _repeated(run.pass_mask(), n_rows, 2))
-    again = Replay(model, text, keep=(), gained=True, summed=False)
+    again = Replay(model, text, keep=(), kinds=kinds_of(parts), summed=False)
     some = (parts[i : i + n_rows] for i in range(0, len(parts), n_rows))
-    return torch.cat([again.outputs_of_each(each, position) for each in some])
+    return torch.cat([again.outputs_of_each(each, position, other) for each in some])
 
 
 def _rows_at_once(run: Run) -> int:

@@ -105,6 +105,16 @@ def test_one_head_off_touches_no_other():
     assert {(int(head), int(token)) for _b, head, token, _d in moved} == {(2, 1)}
 
 
+def test_all_heads_at_one_token_are_changed_there():
+    model, x = scramble(build(toy())), toy_input()
+    before = record(model, x).tensor("head_out")
+    for kind, wanted in ((ZERO, 0 * before), (MEAN, before.mean(2, keepdim=True))):
+        change = Intervention(part=Part.HEAD, layer=0, token=1, kind=kind)
+        after = record(model, x, replace=replacements([change])).tensor("head_out")
+        assert_near(after[:, :, 1], wanted.expand_as(before)[:, :, 1])
+        assert {int(token) for _b, _h, token, _d in (before != after).nonzero()} == {1}
+
+
 def test_the_mean_is_the_mean_over_the_tokens():
     model, x = scramble(build(toy())), toy_input()
     change = Intervention(part=Part.ATTENTION, layer=0, kind=MEAN)

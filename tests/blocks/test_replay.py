@@ -29,8 +29,16 @@ from blocks.observe.captured import (
     can_capture,
 )
 from blocks.observe.filled import Filled, filled, filled_length
-from blocks.observe.interventions import Intervention, heads_of, stacks
-from blocks.observe.replay import Passes, Replay, is_gain
+from blocks.observe.interventions import (
+    Intervention,
+    InterventionKind,
+    heads_of,
+    n_layers,
+    part_choices,
+    stacks,
+)
+from blocks.observe.recording import record
+from blocks.observe.replay import Passes, Replay
 from blocks.observe.run import PATTERNS, Input, Run
 from blocks.observe.sweep import batches, outputs_of_each
 from blocks.observe.wiring import kept_stages
@@ -43,7 +51,7 @@ pytestmark = pytest.mark.gpu
 def run_of(
     config: ModelConfig, kind: MaskKind = MaskKind.CAUSAL_PADDING, shift: int = 0, n: int = 6
 ) -> Run:
-    tokens = ("a", "b", "c", "d", "e", "f")[:n]
+    tokens = tuple("abcdefghijklmnop"[:n])
     ids = tuple((i + shift) % 10 + 1 for i in range(len(tokens)))
     text = Input(tokens=tokens, token_ids=ids, n_padding=2) if kind.hides_padding else None
     text = text or Input(tokens=tokens, token_ids=ids)
@@ -73,32 +81,54 @@ def assert_same(found: Recording, wanted: Recording) -> None:
         assert_near(found.patterns[path].rows(), pattern.rows())
 
 
-def off(config: ModelConfig) -> tuple[Intervention, ...]:
-    """A head and a part of the last layer."""
-    parts = [part for part in heads_of(config, stacks(config)[-1]) if is_gain(part)]
-    return (*parts[1:2], *parts[-1:])
+ZERO, MEAN, PATCH = InterventionKind
+Kinds = tuple[InterventionKind, ...]
 
 
-def check(config: ModelConfig, kind: MaskKind, *, gained: bool, length: int = 0) -> None:
+def changes(config: ModelConfig, *kinds: InterventionKind) -> tuple[Intervention, ...]:
+    """A head, a part at one token, and the stream behind them, of the last layer."""
+    stack = stacks(config)[-1]
+    parts = [part for part in part_choices(config, stack) if not part.is_cross]
+    layer, kind = n_layers(config, stack) - 1, cycle(kinds or (ZERO,))
+    return tuple(
+        Intervention(
+            part=part,
+            layer=layer,
+            stack=stack,
+            kind=next(kind),
+            head=1 if part.is_head else None,
+            token=None if part.is_head or stack else 2,
+        )
+        for part in parts
+    )
+
+
+def changed(run: Run, *kinds: InterventionKind) -> Run:
+    """The run with such changes; a patch comes from a text that is shorter."""
+    other = run_of(run.config, MaskKind.CAUSAL, shift=5, n=4).input
+    return replace(run, interventions=changes(run.config, *kinds) if kinds else (), other=other)
+
+
+def check(config: ModelConfig, kind: MaskKind, kinds: Kinds, length: int = 0) -> None:
     run, other = (run_of(config, kind, shift) for shift in (0, 3))
     model = scramble(run.build())
-    again = replay_of(run, model, gained=gained, length=length)
-    for each in (other, run):
-        changed = replace(each, interventions=off(config) if gained else ())
-        found = again(text_of(each, length), changed.interventions)
-        assert_same(found, changed.record(model))
-    assert_same(again(text_of(run, length)), run.record(model))  # all parts on again
+    again = replay_of(run, model, kinds=kinds, length=length)
+    for each in (changed(other, *kinds), changed(run, *kinds)):
+        found = again(text_of(each, length), each.interventions, each.record_other(model))
+        assert_same(found, each.record(model))
+    assert_same(again(text_of(run, length)), run.record(model))  # nothing is changed any more
 
 
 def test_every_preset_and_mixer_shows_the_same_again():
-    ways = cycle([(MaskKind.CAUSAL, True), (MaskKind.CAUSAL_PADDING, False), (MaskKind.NONE, True)])
+    masks = (MaskKind.CAUSAL, MaskKind.CAUSAL_PADDING, MaskKind.NONE)
+    ways = cycle(zip(cycle(masks), ((ZERO,), (), (MEAN, PATCH), (ZERO, MEAN), (PATCH,))))
     every = (*map(small, PRESETS.values()), *(drawn(seed) for seed in SEEDS))
     configs = [config for config in dict.fromkeys(every) if can_capture(config, "cuda")]
     assert len(configs) > len(SEEDS)
-    for config, (kind, gained) in zip(configs, ways, strict=False):
+    for config, (kind, kinds) in zip(configs, ways, strict=False):
         length = filled_length(config, run_of(config).values())
         assert length > 8 or config.architecture is Architecture.ENCODER_DECODER
-        check(config.replace(dropout=0.0), kind, gained=gained, length=length)
+        check(config.replace(dropout=0.0), kind, kinds, length)
 
 
 CONFIG = small(PRESETS["smollm2-135m"])
@@ -133,9 +163,9 @@ def test_what_comes_twice_is_held_as_far_as_there_is_room():
     shorter = run_of(CONFIG, MaskKind.CAUSAL, n=4)
     assert_same(passes.record(shorter, model), shorter.record(model))
     assert len(passes.asked) == 1  # it is of the same graph
-    changed = replace(runs[0], interventions=off(CONFIG))
+    off = changed(runs[0], ZERO)
     for _ in range(2):
-        assert_same(passes.record(changed, model), changed.record(model))
+        assert_same(passes.record(off, model), off.record(model))
     assert len(passes.held) == 1  # the other had to go
     del model
     gc.collect()
@@ -156,16 +186,47 @@ def test_where_a_pass_cannot_be_held_the_recorder_runs(monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_a_sweep_by_replays_is_the_sweep(monkeypatch: pytest.MonkeyPatch):
+def test_another_place_or_window_is_other_data_of_one_pass():
+    """A text as long as its graph, so that it shows the very same numbers."""
+    passes = Passes(2**30)
+    runs = [run_of(CONFIG, MaskKind.CAUSAL, shift, n=16) for shift in range(3)]
+    model = scramble(runs[0].build())
+    for i, run in enumerate(runs):
+        place = {"layer": i % 2, "token": None if i == 0 else i}
+        moved = [replace(each, **place) for each in changes(CONFIG, ZERO, PATCH)]
+        mask = MaskConfig(mask_kind=MaskKind.SLIDING_WINDOW, window_size=3 + i)
+        each = replace(run, interventions=tuple(moved), other=runs[i - 1].input, mask=mask)
+        for _ in range(2):
+            seen, wanted = passes.record(each, model), each.record(model)
+            assert torch.equal(seen.output, wanted.output)
+            assert_same(seen, wanted)
+    assert len(passes.held) == 2  # of the text, and of the other
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_a_mean_of_what_another_change_made_is_left_to_the_recorder():
+    passes, run = Passes(2**30), run_of(CONFIG, MaskKind.CAUSAL)
+    model, part = scramble(run.build()), changes(CONFIG, ZERO)[1]
+    both = replace(run, interventions=(part, replace(part, kind=MEAN, token=None)))
+    for _ in range(2):
+        assert_same(passes.record(both, model), both.record(model))
+    assert not passes.asked
+
+
+@pytest.mark.parametrize("kind", InterventionKind)
+@pytest.mark.usefixtures("everywhere")
+def test_a_sweep_by_replays_is_the_sweep(kind: InterventionKind, monkeypatch: pytest.MonkeyPatch):
     run = run_of(CONFIG, MaskKind.CAUSAL)
-    model, parts = scramble(run.build()), heads_of(CONFIG)
+    model, parts = scramble(run.build()), [replace(each, kind=kind) for each in heads_of(CONFIG)]
+    read = run_of(CONFIG, MaskKind.CAUSAL, shift=4, n=4)
+    other = record(model, read.values(), mask=read.pass_mask())
     seen = run.record(model)
     assert [len(batch) for batch in batches(run, parts)] == [len(parts)]
-    found = outputs_of_each(run, model, seen, parts, position=4)
+    found = outputs_of_each(run, model, seen, parts, 4, other=other)
     with pytest.raises(ConfigError, match="nearest"):
-        outputs_of_each(run, model, seen, (replace(parts[0], layer=9),), position=4)
+        outputs_of_each(run, model, seen, (replace(parts[0], layer=9),), 4, other=other)
     monkeypatch.setattr(sweep, "can_capture", lambda *_: False)
-    assert_near(found, outputs_of_each(run, model, seen, parts, position=4))
+    assert_near(found, outputs_of_each(run, model, seen, parts, 4, other=other))
 
 
 def test_what_a_pass_reads_from_outside_is_known():
