@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from blocks.model.faults import ConfigError
-from blocks.model.models import build
 from blocks.model.randomness import generator
 from blocks.observe.reading import Reading
 from blocks.training.checkpoint import Checkpoint
@@ -18,16 +17,17 @@ from blocks.training.distillation import Guidance
 from blocks.training.evaluation import Examiner
 from blocks.training.events import Ended, Evaluation, Event, Reason, SnapshotTaken, Step
 from blocks.training.failures import divergence, guarded
+from blocks.training.masters import Masters
 from blocks.training.memory import training_memory_fault
 from blocks.training.optimizer_state import load_optimizers, read_optimizers
-from blocks.training.optimizers import build_optimizers, matrix_paths, weight_dtype
+from blocks.training.optimizers import build_optimizers, matrix_paths
 from blocks.training.schedule import learning_rate
 from blocks.training.snapshots import Keeper, is_snapshot_step
 from blocks.training.spec import TrainingSpec, spec_faults
 from blocks.training.tasks import build_task
 from blocks.training.teaching import Teacher
 from blocks.training.update import Update
-from blocks.weights.tensors import load_weights, read_weights
+from blocks.weights.tensors import Weights, load_weights, read_weights
 
 ABSURD = 100  # times the loss of a model that guesses
 
@@ -74,15 +74,15 @@ class Training:
         self.spec, self.recipe, self.task = spec, spec.recipe, build_task(spec.task)
         if faults := [*spec_faults(spec.config, self.task, spec.teaching)]:
             raise ConfigError(faults)
-        dtype = weight_dtype(spec.recipe, spec.device)
-        self.model = build(spec.config, seed=spec.seed, device=spec.device, dtype=dtype)
+        self.masters = Masters.of(spec)
+        self.model = self.masters.model
         self.masks: dict[str, Tensor] = {}
         if spec.origin is not None:
             self._go_on_with(spec.origin)
         self.guidance = None if spec.teaching is None else Guidance(spec, spec.teaching)
         beside = () if self.guidance is None else (self.guidance,)
-        self.optimizers = build_optimizers(self.model, spec.recipe, *beside)
-        self.to_update = Update(spec, self.model, self.optimizers, self.guidance)
+        self.optimizers = build_optimizers(self.masters.exact, spec.recipe, *beside)
+        self.to_update = Update(spec, self.masters, self.optimizers, self.guidance)
         self.examiner = Examiner(spec, self.task)
         self.snapshots, self.is_scored = snapshots, is_scored
         self.last_good: Checkpoint | None = start
@@ -95,7 +95,7 @@ class Training:
     def _go_on_with(self, origin: Teacher) -> None:
         """Its weights in place of drawn ones; what is 0 in its matrices is masked."""
         tensors = origin.opened().tensors
-        load_weights(self.model, tensors)
+        self._load(tensors)
         zeros = {name: tensors[name] != 0 for name in matrix_paths(self.model) if name in tensors}
         self.mask({name: kept for name, kept in zeros.items() if not kept.all()})
 
@@ -106,12 +106,17 @@ class Training:
 
     @torch.no_grad()
     def _hold_masked(self) -> None:
-        for name, kept in self.masks.items():
-            self.model.get_parameter(name).mul_(kept)
+        for model in {self.masters.exact, self.model}:
+            for name, kept in self.masks.items():
+                model.get_parameter(name).mul_(kept)
+
+    def _load(self, weights: Weights) -> None:
+        for model in (self.masters.exact, self.model):
+            load_weights(model, weights)
 
     def _restore(self, start: Checkpoint) -> None:
-        load_weights(self.model, start.weights)
-        load_optimizers(self.model, self.optimizers, start.optimizer)
+        self._load(start.weights)
+        load_optimizers(self.masters.exact, self.optimizers, start.optimizer)
         if self.guidance is not None:
             load_weights(self.guidance, start.maps)
             load_optimizers(self.guidance, self.optimizers, start.maps_optimizer)
@@ -127,8 +132,8 @@ class Training:
             spec=self.spec,
             step=self.step,
             seconds=self.seconds,
-            weights=read_weights(self.model),
-            optimizer=read_optimizers(self.model, self.optimizers),
+            weights=read_weights(self.masters.exact),
+            optimizer=read_optimizers(self.masters.exact, self.optimizers),
             **self._checkpoint_of_maps(),
         )
 

@@ -37,12 +37,14 @@ def estimate_training_memory(
     """Estimate the bytes of a training step from above.
 
     Weights, their gradients and the optimizer's numbers are exact; the last good state is kept
-    too, as a second copy of weights and optimizer.
+    too, as a second copy of weights and optimizer. In a format narrower than float32 the model
+    that runs has weights and gradients of its own.
     """
-    n_bytes = total_parameters(config) * dtype.itemsize
+    n_bytes = total_parameters(config) * torch.float32.itemsize
+    narrow = 0 if dtype is torch.float32 else 2 * total_parameters(config) * dtype.itemsize
     states = count_states(recipe)
     return TrainingMemory(
-        weights=3 * n_bytes,
+        weights=3 * n_bytes + narrow,
         optimizer=2 * states * n_bytes,
         activations=_activations(config, recipe.batch_size, seq_len, dtype),
     )

@@ -14,11 +14,16 @@ LEAST_NORM = 1e-7
 
 
 class Muon(optim.Muon):
-    """What `torch.optim.Muon` does, for all matrices of one shape at once, in their own format.
+    """What `torch.optim.Muon` does, for all matrices of one shape at once, in a format of choice.
 
     torch takes one after the other, and always in bfloat16, which is several times slower where
-    the processor has no products for it. The rate is multiplied by √max(1, d_out/d_in).
+    the processor has no products for it. The rate is multiplied by √max(1, d_out/d_in). `dtype`:
+    of the products that make a step orthogonal; None: that of the matrices.
     """
+
+    def __init__(self, params: Any, *, dtype: torch.dtype | None = None, **more: Any):
+        super().__init__(params, **more)
+        self.dtype = dtype
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -29,7 +34,8 @@ class Muon(optim.Muon):
 
     def _move(self, matrices: Sequence[Tensor], group: dict[str, Any]) -> None:
         rate, decay = group["lr"], group["weight_decay"]
-        updates = orthogonal(torch.stack(self._directions(matrices, group["momentum"])))
+        ahead, dtype = torch.stack(self._directions(matrices, group["momentum"])), matrices[0].dtype
+        updates = orthogonal(ahead.to(self.dtype or dtype)).to(dtype)
         for matrix, update in zip(matrices, updates, strict=True):
             if decay:
                 matrix.mul_(1 - rate * decay)

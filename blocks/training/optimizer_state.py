@@ -39,4 +39,6 @@ def load_optimizers(
             )
             raise ConfigError([Fault(text, {"path": path})])
         parameter = parameters[path]
-        owners[id(parameter)].state[parameter][name] = tensor.to(parameter.device, copy=True)
+        dtype = parameter.dtype if tensor.dim() else tensor.dtype
+        state = owners[id(parameter)].state[parameter]
+        state[name] = tensor.to(parameter.device, dtype, copy=True)

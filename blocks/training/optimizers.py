@@ -105,6 +105,7 @@ def _muon(matrices: Named, recipe: Recipe) -> Optimizer:
         lr=_rate(recipe.muon_learning_rate, [group]),  # type: ignore[arg-type]  # torch takes both
         momentum=recipe.momentum,
         weight_decay=recipe.weight_decay,
+        dtype=weight_dtype(recipe, str(_device_of([group]))),
     )
 
 

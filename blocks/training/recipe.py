@@ -31,7 +31,7 @@ class ScheduleKind(StrEnum):
 
 
 class WeightDtype(StrEnum):
-    """Number format of weights, gradients and optimizer state."""
+    """Number format of products and gradients; what steps move is float32 (`masters`)."""
 
     FLOAT32 = "float32"
     BFLOAT16 = "bfloat16"

@@ -14,7 +14,6 @@ from torch.optim import Optimizer
 from blocks.model import devices
 from blocks.model.dropout import training_mode
 from blocks.model.kinds import Architecture
-from blocks.model.models import Model
 from blocks.model.randomness import seed_of
 from blocks.observe.captured import Again, UncapturedError, can_capture, fill
 from blocks.observe.reading import Reading
@@ -22,6 +21,7 @@ from blocks.training.ahead import ahead_loss, all_logits
 from blocks.training.distillation import Guidance
 from blocks.training.loss import cross_entropy
 from blocks.training.optimizers import set_rate_factor
+from blocks.training.masters import Masters
 from blocks.training.schedule import rate_factor
 from blocks.training.spec import TrainingSpec
 from blocks.training.task import Batch
@@ -37,12 +37,13 @@ class Update:
     def __init__(
         self,
         spec: TrainingSpec,
-        model: Model,
+        masters: Masters,
         optimizers: Sequence[Optimizer],
         guidance: Guidance | None,
     ):
         self.spec, self.recipe = spec, spec.recipe
-        self.model, self.optimizers, self.guidance = model, optimizers, guidance
+        self.masters, self.model = masters, masters.model
+        self.optimizers, self.guidance = optimizers, guidance
         self._norms: dict[Tensor, Tensor] = {}
         is_pair = spec.config.architecture is Architecture.ENCODER_DECODER
         is_same = guidance is None and not is_pair
@@ -70,7 +71,7 @@ class Update:
     @property
     def layer_norms(self) -> tuple[float, ...]:
         """The norm of each layer's gradient, in the latest update and before clipping."""
-        of_layers = (map(self._norms.get, layer.parameters()) for layer in self.model.layers)
+        of_layers = (map(self._norms.get, layer.parameters()) for layer in self.masters.exact.layers)
         found = [[each for each in norms if each is not None] for norms in of_layers]
         return tuple(float(torch.stack(norms).norm()) for norms in found if norms)
 
@@ -84,12 +85,15 @@ class Update:
         loss = self.loss(logits, batch)
         (loss + self.loss_ahead(ahead, batch) if ahead else loss).backward()
         self._loss = loss.detach()
+        self.masters.take_gradients()
         self._clip()
         for optimizer in self.optimizers:
             optimizer.step()
+        self.masters.round()
         self._forget_gradients()
 
     def _forget_gradients(self) -> None:
+        self.model.zero_grad()
         for optimizer in self.optimizers:
             optimizer.zero_grad()
 
@@ -108,9 +112,10 @@ class Update:
     @torch.no_grad()
     def _clip(self) -> None:
         """Take the norm of the gradient, of which those of its parts are kept, and clip it."""
-        gradients = {each: each.grad for each in self.model.parameters() if each.grad is not None}
+        exact = self.masters.exact
+        gradients = {each: each.grad for each in exact.parameters() if each.grad is not None}
         norms = torch._foreach_norm([*gradients.values()])
         self._norms = dict(zip(gradients, norms, strict=True))
         self._norm = torch.stack(norms).norm()
         if self.recipe.clip_norm:
-            clip_grads_with_norm_(self.model.parameters(), self.recipe.clip_norm, self._norm)
+            clip_grads_with_norm_(exact.parameters(), self.recipe.clip_norm, self._norm)

@@ -23,11 +23,15 @@ from blocks.model.masks import MaskConfig, MaskKind, build_mask
 from blocks.model.models import GPT, Encoder, Model, _unfilled
 from blocks.model.probe import listening, name_probes
 from blocks.model.source_target import SourceTarget, SourceTargetMask
+from blocks.observe.edits import Edits
+from blocks.observe.interventions import InterventionKind
 from blocks.observe.recording import Recorder
+from blocks.observe.replay import _Editing
 from blocks.observe.run import PATTERNS
 from blocks.observe.wiring import kept_stages
 from blocks.text.decoding import Decoding
 from blocks.text.sampling import SamplingConfig
+from blocks.training.masters import Masters
 from blocks.training.muon import Muon
 from blocks.training.recipe import Recipe
 from blocks.training.spec import TrainingSpec
@@ -84,9 +88,14 @@ def some_mask(config: ModelConfig, kind: MaskKind) -> Any:
 
 
 def run_all_ways(model: Model, config: ModelConfig) -> None:
-    """Recorded as a page does, with every tensor and padded, and token by token."""
+    """Recorded as a page does, with every tensor, padded and changed, and token by token."""
     x, kept = some_input(config), kept_stages(config)
-    ways = [(Recorder(kept, {}, PATTERNS), MaskKind.CAUSAL), (Recorder(None, {}), PADDED)]
+    changing = _Editing((), (), Edits(InterventionKind), summed=True)
+    ways = [
+        (Recorder(kept, {}, PATTERNS), MaskKind.CAUSAL),
+        (Recorder(None, {}), PADDED),
+        (changing, PADDED),
+    ]
     for recorder, kind in ways:
         if kind is PADDED and not isinstance(x, tuple):  # what fills a text up is not counted
             recorder.moments.counted = torch.empty(N_TOKENS, dtype=torch.bool, device=META)
@@ -141,7 +150,7 @@ def updated(config: ModelConfig) -> Callable[[], None]:
     matrices = [each for each in model.parameters() if each.dim() == 2]
     optimizer = Muon(matrices)
     optimizer.param_groups[0]["lr"] = torch.empty((), device=META)
-    update = Update(spec, model, [optimizer], None)
+    update = Update(spec, Masters(model, model), [optimizer], None)
     ids = some_input(config)
     update._batch = Batch(ids, ids.target if isinstance(ids, SourceTarget) else ids)
     return update.work

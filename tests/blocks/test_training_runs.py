@@ -14,11 +14,11 @@ from waiting import PATIENCE, wait
 
 from blocks import ConfigError, build
 from blocks.cost.peak_memory import TensorMemory
-from blocks.training import loop
+from blocks.training import masters
 from blocks.training.events import Evaluation, Sample, Step
 from blocks.training.limits import Limits, limit_faults
 from blocks.training.log import Log, Thinned
-from blocks.training.loop import train
+from blocks.training.loop import Training, train
 from blocks.training.runs import Runs
 from blocks.training.training_run import RunState, RunView, TrainingRun
 
@@ -158,7 +158,7 @@ def test_a_run_that_fails_or_diverges_says_why_and_others_go_on(
         raise KeyError("a part is missing")
 
     with monkeypatch.context() as patched:
-        patched.setattr(loop, "build", broken)
+        patched.setattr(masters, "build", broken)
         failing = runs.start(toy_spec())
         until_state(failing, RunState.FAILED)
     after = runs.start(toy_spec())
@@ -212,7 +212,7 @@ def test_the_model_at_a_step_is_the_model_of_then(runs: Runs):
     until_state(run, RunState.FINISHED)
     assert run.view().snapshot_steps == (0, 1, 2, 3, 4, 6, 8, 10)
     first, last = run.weights(0), run.weights(1000)
-    trained = loop.Training(toy_spec())
+    trained = Training(toy_spec())
     assert torch.equal(first["embed.weight"], trained.model.embed.weight)
     assert len([*trained.events()]) > 0
     assert torch.equal(last["embed.weight"], trained.model.embed.weight)
@@ -233,7 +233,7 @@ def test_before_the_first_step_no_wait_is_known(runs: Runs, monkeypatch: pytest.
         may_build.wait(PATIENCE)
         return build(*args, **kwargs)
 
-    monkeypatch.setattr(loop, "build", built_late)
+    monkeypatch.setattr(masters, "build", built_late)
     run, waiting = runs.start(toy_spec()), runs.start(toy_spec())
     assert expected_wait(runs, waiting) is None
     assert run.seconds_left is None
