@@ -144,7 +144,18 @@ def run_fault(run: Run, budget: int) -> Fault | None:
         return vocabulary_fault(max(read), run.config.vocab_size)
     if run.weights and not depth_fault(run.config):
         return _trained_fault(run, budget)
-    return memory_fault(run.config, **_passing(run), budget=budget)
+    fault = memory_fault(run.config, **_passing(run), budget=budget)
+    narrow = _narrower(run)
+    if fault is None or not narrow or memory_fault(run.config, **narrow, budget=budget):
+        return fault
+    return with_mend(fault, {"dtype": NARROW})  # the same model
+
+
+def _narrower(run: Run) -> "_Passing | None":
+    """What passes in two bytes a number, where it has more."""
+    passing = _passing(run)
+    is_wide = passing["dtype"].itemsize > devices.DTYPES[NARROW].itemsize
+    return {**passing, "dtype": devices.DTYPES[NARROW]} if is_wide else None
 
 
 def _trained_fault(run: Run, budget: int) -> Fault | None:
@@ -169,8 +180,7 @@ def _trained_fault(run: Run, budget: int) -> Fault | None:
 
     if (fault := fault_of({})) is None:
         return None
-    is_wide = passing["dtype"].itemsize > devices.DTYPES[NARROW].itemsize
-    narrow: dict[str, Any] = {"dtype": NARROW} if is_wide else {}
+    narrow: dict[str, Any] = {"dtype": NARROW} if _narrower(run) else {}
     for mend in (narrow, longest({}), longest(narrow)):
         if fits(mend):
             return with_mend(fault, mend)

@@ -4,10 +4,7 @@ A step is often smaller than the gap between two numbers of bfloat16 (1/256 of a
 added to these it would be lost. Micikevicius et al. 2018 (arXiv:1710.03740), section 3.1.
 """
 
-from collections.abc import Mapping
-
 import torch
-from torch import Tensor, nn
 
 from blocks.model.models import Model, build
 from blocks.training.optimizers import weight_dtype
@@ -36,21 +33,18 @@ class Masters:
 
     def take_gradients(self) -> None:
         """Give the exact weights the gradients of the rounded ones."""
-        found = [(exact, each.grad) for exact, each in self._pairs if each.grad is not None]
+        found = [(each, narrow.grad) for each, narrow in self._pairs if narrow.grad is not None]
         if found:
-            weights, gradients = zip(*found, strict=True)
-            exact = [torch.empty_like(each) for each in weights]
-            torch._foreach_copy_(exact, gradients)
-            for weight, gradient in zip(weights, exact, strict=True):
-                weight.grad = gradient
-            for _exact, each in self._pairs:
-                each.grad = None
+            wide = [torch.empty_like(each) for each, _gradient in found]
+            torch._foreach_copy_(wide, [gradient for _each, gradient in found])
+            for (each, _gradient), gradient in zip(found, wide, strict=True):
+                each.grad = gradient
 
     @torch.no_grad()
     def round(self) -> None:
         """Let the model compute with the weights of now."""
         if self._pairs:
-            exact, rounded = zip(*self._pairs, strict=True)
+            exact, rounded = map(list, zip(*self._pairs, strict=True))
             torch._foreach_copy_(rounded, exact)
-        for exact, noted in self._buffers:  # the model wrote these itself
-            exact.copy_(noted)
+        for buffer, noted in self._buffers:  # the model wrote these itself
+            buffer.copy_(noted)

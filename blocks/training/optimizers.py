@@ -102,7 +102,7 @@ def _muon(matrices: Named, recipe: Recipe) -> Optimizer:
     group = {"params": list(matrices.values()), "initial_lr": recipe.muon_learning_rate}
     return Muon(
         [group],
-        lr=_rate(recipe.muon_learning_rate, [group]),  # type: ignore[arg-type]  # torch takes both
+        lr=_rate(recipe.muon_learning_rate, [group]),
         momentum=recipe.momentum,
         weight_decay=recipe.weight_decay,
         dtype=weight_dtype(recipe, str(_device_of([group]))),

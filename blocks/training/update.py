@@ -20,8 +20,8 @@ from blocks.observe.reading import Reading
 from blocks.training.ahead import ahead_loss, all_logits
 from blocks.training.distillation import Guidance
 from blocks.training.loss import cross_entropy
-from blocks.training.optimizers import set_rate_factor
 from blocks.training.masters import Masters
+from blocks.training.optimizers import set_rate_factor
 from blocks.training.schedule import rate_factor
 from blocks.training.spec import TrainingSpec
 from blocks.training.task import Batch
@@ -71,7 +71,9 @@ class Update:
     @property
     def layer_norms(self) -> tuple[float, ...]:
         """The norm of each layer's gradient, in the latest update and before clipping."""
-        of_layers = (map(self._norms.get, layer.parameters()) for layer in self.masters.exact.layers)
+        of_layers = (
+            map(self._norms.get, layer.parameters()) for layer in self.masters.exact.layers
+        )
         found = [[each for each in norms if each is not None] for norms in of_layers]
         return tuple(float(torch.stack(norms).norm()) for norms in found if norms)
 

@@ -226,4 +226,7 @@ def test_trained_weights_are_offered_another_format_or_less_text_and_never_other
     assert least.activations < drawn.activations  # what is of a file is not drawn
     none = run_fault(run, 1000)
     assert not none.mend and "trained weights do not fit other sizes" in str(none)
-    assert "d_model" in run_fault(replace(run, weights=""), 1000).mend
+    random = replace(run, weights="")
+    narrow = run_memory(replace(random, dtype="bfloat16"))
+    assert run_fault(random, narrow.total).mend == {"dtype": "bfloat16"}  # the model as it is
+    assert "d_model" in run_fault(random, 1000).mend
