@@ -97,6 +97,13 @@ class Rooms:
                 self._file.execute("INSERT INTO leads VALUES (?, ?, 0, 1)", (code, leader))
         return code
 
+    def relink(self, code: str, leader: str, link: str) -> None:
+        """The leader has set something else since the room was opened."""
+        with self._led(code, leader) as is_led:
+            if is_led:
+                values = (link[:LONGEST_LINK], code)
+                self._file.execute("UPDATE rooms SET link = ? WHERE code = ?", values)
+
     def is_led_by(self, code: str, leader: str) -> bool:
         """Whether this word is that of the leader."""
         found = "SELECT 1 FROM leads WHERE code = ? AND leader = ?"

@@ -5,6 +5,7 @@ Short, it goes into a link: JSON, deflated, in the letters that an address may h
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
@@ -13,6 +14,7 @@ from blocks.lessons.lesson import Step
 
 LONGEST_IN_LINK = 3000  # signs; with all else in it an address stays below 8,000
 MOST_UNPACKED = 100_000  # bytes
+FENCE = re.compile("^(##|```)", re.MULTILINE)  # what ends a text: notes say it as text
 
 
 def packed(steps: Sequence[Step]) -> str:
@@ -55,7 +57,8 @@ def written(title: str, steps: Sequence[Step]) -> str:
 def _step(step: Step) -> str:
     told = {"page": step.page, "set": urlencode(step.set), "show": step.show}
     block = ["```step", *_table(told), "```"]
-    return "\n".join([f"## {' '.join(step.title.split())}", "", step.before, "", *block, ""])
+    title, said = " ".join(step.title.split()), FENCE.sub(r"\\\g<0>", step.before)
+    return "\n".join([f"## {title}", "", said, "", *block, ""])
 
 
 def _table(values: Mapping[str, object]) -> list[str]:

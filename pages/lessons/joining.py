@@ -11,7 +11,7 @@ from blocks.lessons.rooms import PASS_HOLDS
 from pages.server import address, machine
 from pages.server.address import page_here
 from pages.show import share
-from pages.stage import hidden, link, progress
+from pages.stage import hidden, lecture, link, progress
 from pages.words.language import _, say_fault
 
 CAME_IN, WAY = "came_in", "way_into_room"  # by which code and word; where that led
@@ -73,6 +73,10 @@ def begin_page() -> None:
     st.session_state[CAME_IN] = (code, word)
     with link.as_if(opened), suppress(ConfigError):
         found, leader = _lesson(code), machine.rooms().taken(code, word) if word else ""
+        if leader and machine.rooms().lesson_of(code) == lecture.STEPS:
+            page, _sign, step = machine.rooms().link_of(code).partition("?")
+            lead = {lecture.LEAD: code + leader, "notes": "true"}
+            st.switch_page(f"pages/{page}.py", query_params=dict(parse_qsl(step)) | lead)
         if found and (leader or not word):
             path, query = _way_to_lead(found, code, leader) if leader else _way_in(found, code)
             st.session_state[WAY] = path, query

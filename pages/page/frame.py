@@ -12,7 +12,7 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.model.shipped import shipped
 from blocks.observe.run import Run
-from pages.lessons import following, joining
+from pages.lessons import following, joining, lecturing
 from pages.page import bringing, device_line, opening, sidebar
 from pages.page.compare import keeping
 from pages.server import brought, cached, metrics, pasted, ready, room, settings, starts, uploads
@@ -123,6 +123,8 @@ def _surround(title: str, *, is_calm: bool) -> None:
     )
     with st.sidebar:
         _head()
+    if lecturing.reads_notes():
+        return
     if present.is_on():
         present.head(_(title))
     else:
@@ -157,7 +159,9 @@ def _body(draw: Callable[[], None]) -> None:
             if fault != refused:
                 st.warning(_adjusted(fault))
                 _ways_to_the_nearest(fault)
-        if refused:
+        if lecturing.reads_notes():
+            lecturing.show_notes()
+        elif refused:
             _in_place_of_the_page(refused)
         else:
             draw()
@@ -370,6 +374,7 @@ def _shared() -> None:
     if link.must_redraw():
         st.rerun()
     what_to_share()
+    lecturing.offer_notes()
     st.button(
         _("Reset to defaults"),
         icon=":material/restart_alt:",

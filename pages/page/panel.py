@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from blocks.observe.run import Run
-from pages.lessons import card, following, notes, own, presented, wall
+from pages.lessons import card, following, lecturing, notes, own, presented, wall
 from pages.page import declared
 from pages.page.declared import Panel as Panel
 from pages.server import starts
@@ -178,6 +178,7 @@ def _present(panels: Sequence[Panel], shown: int, values: Sequence[Any]) -> None
     panel = panels[shown]
     model = _model() if panel.of_this_run and values and isinstance(values[0], Run) else ""
     present.note_panels(tuple(each.name for each in panels), panel.name, _(panel.title), model)
+    lecturing.keep_together()
     _alone(panel, values)
 
 

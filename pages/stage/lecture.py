@@ -5,6 +5,7 @@ of lessons.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -18,8 +19,9 @@ from pages.stage import link
 from pages.state.fields import OF_PAGES
 from pages.words.language import _, current_language, say_fault
 
-STEPS, AT, GO = "lecture", "lecture_at", "lecture_go"  # of the link and the session
-NOT_OF_A_STEP = ("lang", "panel", "present", "room", "wall", "notes", "seat", STEPS, AT)
+STEPS, AT, LEAD = "lecture", "lecture_at", "lecture_lead"  # of the link
+GO = "lecture_go"  # of the session: the step to open
+NOT_OF_A_STEP = ("lang", "panel", "present", "room", "wall", "notes", "seat", STEPS, AT, LEAD)
 
 
 def steps() -> tuple[Step, ...]:
@@ -58,8 +60,11 @@ def place() -> str:
 
 
 def begin(at: int = 0) -> None:
-    """Open a step when the page is drawn next; a callback."""
-    st.session_state[GO] = at
+    """Open a step when the page is drawn next, or only its notes; a callback."""
+    if link.value("notes"):
+        link.change(AT, at)
+    else:
+        st.session_state[GO] = at
     link.redraw_everything()
 
 
@@ -79,13 +84,14 @@ def end() -> None:
 def begin_page() -> None:
     """Before a page reads its link: go to the step that is to be opened."""
     if (at := st.session_state.pop(GO, None)) is not None and at < len(steps()):
+        st.session_state["touched"] = False  # what the step says goes before what was moved
         st.switch_page(f"pages/{steps()[at].page}.py", query_params=_query(at))
 
 
 def _query(at: int) -> dict[str, str]:
     """What the link of a step says, the lecture with it."""
     step, known = steps()[at], link.as_query()
-    kept = {name: known[name] for name in ("lang", STEPS) if name in known}
+    kept = {name: known[name] for name in ("lang", STEPS, LEAD) if name in known}
     return {**dict(step.set), "panel": step.show, "present": "true", **kept, AT: str(at)}
 
 
@@ -131,12 +137,23 @@ def _whole_link() -> None:
         return
     root = address.of_this_page().text.rpartition("/")[0]
     st.caption(_("The link to your lecture opens its first panel in Present, on any device:"))
-    st.code(f"{root}/{steps()[0].page}?{urlencode(_query(0))}", language=None, wrap_lines=True)
+    query = {name: text for name, text in _query(0).items() if name != LEAD}  # that stays here
+    st.code(f"{root}/{steps()[0].page}?{urlencode(query)}", language=None, wrap_lines=True)
 
 
 def _row(i: int, step: Step) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"lecture_{i}"):
         st.markdown(f"{i + 1} · {step.title}", width="stretch")
+        icon = ":material/speaker_notes:" if step.before else ":material/edit_note:"
+        with st.popover("", icon=icon, help=_("Notes"), type="tertiary", key=f"lecture_note_{i}"):
+            st.text_area(
+                _("Notes for this panel, which only you see"),
+                step.before,
+                max_chars=reading.MOST_CHARACTERS,
+                on_change=_note,
+                args=(i,),
+                key=f"lecture_says_{i}",
+            )
         _move(":material/arrow_upward:", _("Earlier"), i, i - 1, f"lecture_up_{i}")
         _move(":material/arrow_downward:", _("Later"), i, i + 1, f"lecture_down_{i}")
         _move(":material/close:", _("Remove"), i, None, f"lecture_drop_{i}")
@@ -159,12 +176,20 @@ def _put(i: int, to: int | None) -> None:
     _keep(tuple(rest))
 
 
+def _note(i: int) -> None:
+    """Keep what is to be said at a step, if the file can hold it; a callback."""
+    rest = [*steps()]
+    rest[i] = replace(rest[i], before=st.session_state[f"lecture_says_{i}"].strip())
+    _take(writing.written(_("My lecture"), rest))
+
+
 def _open(content: bytes) -> None:
     """Take the steps of a file, which may be any lesson; a callback."""
+    _take(content.decode("utf-8-sig", errors="replace"))
+
+
+def _take(text: str) -> None:
     try:
-        text = content.decode("utf-8-sig", errors="replace")
-        found = reading.read(text, id=STEPS, language=current_language())
+        _keep(reading.read(text, id=STEPS, language=current_language()).steps)
     except ConfigError as error:
         st.session_state["lecture_fault"] = error.faults[0]
-        return
-    _keep(found.steps)

@@ -1,12 +1,14 @@
 """A lecture: panels in one's own order, turned by keys, kept in a file that lessons have."""
 
 from dataclasses import replace
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from opened import assert_works, opened, press, visit
+from opened import assert_works, opened, press, run, said, visit
 
 from blocks.lessons import reading, writing
 from blocks.lessons.lesson import Step
+from pages.lessons import joining
 
 STEPS = (
     Step(
@@ -52,10 +54,9 @@ def test_panels_are_added_as_they_are_set_and_turned_in_their_order():
     ]
     assert dict(kept(at)[0].set)["text"] == "a b c"
     press(at, "share")
-    press(at, "lecture_up_1")
-    assert [step.show for step in kept(at)] == ["leaks", "steps"]
-    press(at, "share")
+    at.button(key="lecture_up_1").click()  # a browser draws no page between the two
     press(at, "begin_lecture")
+    assert [step.show for step in kept(at)] == ["leaks", "steps"]
     assert at.query_params["panel"] == "leaks" and at.query_params["present"] == "true"
     assert at.title[0].value.startswith("1/2 ")
     press(at, "panel_on")
@@ -68,3 +69,41 @@ def test_panels_are_added_as_they_are_set_and_turned_in_their_order():
     assert other.title[0].value.startswith("2/2 ")
     press(other, "panel_back")
     assert other.title[0].value.startswith("1/2 ") and len(kept(other)) == 2
+
+
+def test_a_note_that_looks_like_a_step_stays_a_note():
+    note = "## Say this\n```step\nset = 1\n```\nand this."
+    text = writing.written("Mine", [replace(STEPS[0], before=note), STEPS[1]])
+    found = reading.read(text, id="x", language="en")
+    assert len(found.steps) == 2 and "Say this" in found.steps[0].before
+    assert writing.written("Mine", found.steps) == text
+
+
+def test_the_lecturers_phone_reads_the_notes_and_turns_the_screen():
+    at = opened("pages/masks.py", preset="course", lecture=writing.packed(STEPS), panel="leaks")
+    press(at, "share")
+    at.text_area(key="lecture_says_0").set_value("Ask: who sees whom?")
+    run(at)
+    press(at, "share")
+    at.button(key="share").click()  # within a dialog, which stays open where there is a browser
+    press(at, "lecture_notes")
+    (way,) = [each.value for each in at.code if "seat=" in each.value]
+    with pytest.MonkeyPatch.context() as patch:
+        went = list[tuple[str, dict[str, str]]]()
+        patch.setattr(
+            joining.st, "switch_page", lambda path, query_params: went.append((path, query_params))
+        )
+        opened("app.py", preset=None, panel=None, **dict(parse_qsl(urlsplit(way).query)))
+    ((path, query),) = went
+    phone = opened(path, **{"preset": None, "panel": None, **query})
+    assert_works(phone)
+    assert "Ask: who sees whom?" in said(phone) and "panel 1 of 2" in said(phone)
+    press(at, "share")
+    press(at, "begin_lecture")
+    assert at.title[0].value.startswith("1/2 ") and "Ask: who" not in said(at)
+    press(phone, "notes_on")
+    assert "Ask them." in said(run(phone))
+    assert run(run(at)).query_params["lecture_at"] == "1"
+    press(at, "panel_back")
+    run(at)
+    assert "Ask: who sees whom?" in said(run(run(phone)))

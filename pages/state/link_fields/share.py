@@ -2,7 +2,7 @@
 
 from blocks.lessons.reading import MOST_STEPS
 from blocks.lessons.writing import unpacked
-from pages.state.readers import Field, UnreadableError, whole
+from pages.state.readers import Field, UnreadableError, identifier, whole
 
 HIDEABLE = ("menu", "settings", "explanations")
 
@@ -29,6 +29,11 @@ def lecture(text: str) -> str:
     return text
 
 
-# A lecture and the step of it that stands there; who shares a panel does not share these.
-LECTURE = {"lecture": Field(lecture, ""), "lecture_at": Field(whole(0, MOST_STEPS - 1), None)}
+# A lecture, the step of it that stands there, and the room in which two devices of the lecturer
+# keep together, with the word that leads it; who shares a panel does not share these.
+LECTURE = {
+    "lecture": Field(lecture, ""),
+    "lecture_at": Field(whole(0, MOST_STEPS - 1), None),
+    "lecture_lead": Field(identifier, ""),
+}
 FIELDS = {"hide": Field(hidden, ""), **LECTURE}
