@@ -41,7 +41,9 @@ def logit_lens(model: Encoder, seen: Recording, positions: slice = slice(None)) 
     """
     final = seen.output[0, positions].argmax(dim=-1)
     logits = _logits(model, seen, positions)
-    rows = zip(*(_row(each, final) for each in logits), strict=True)
+    end = len(model.layers)
+    found = (_row(each, final, is_end=i == end) for i, each in enumerate(logits))
+    rows = zip(*found, strict=True)
     return Lens(*(torch.stack(row).cpu().numpy() for row in rows))
 
 
@@ -58,10 +60,12 @@ def read_off(model: Encoder, stream: Tensor) -> Tensor:
         return model.unembed_logits(model.final_norm(stream))[0].float()
 
 
-def _row(logits: Tensor, final: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _row(logits: Tensor, final: Tensor, *, is_end: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Whoever is as likely as the answer stands before it, but at the end: there it was chosen."""
     probability, token_id = logits.softmax(dim=-1).max(dim=-1)
     chosen = logits.gather(-1, final[:, None])
-    return token_id, probability, (logits > chosen).sum(dim=-1) + 1
+    ahead = (logits > chosen).sum(dim=-1) + 1 if is_end else (logits >= chosen).sum(dim=-1)
+    return token_id, probability, ahead
 
 
 @dataclass(frozen=True, eq=False)
