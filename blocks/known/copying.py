@@ -26,44 +26,49 @@ def _ends(text: str) -> range:
 def first_token() -> Program:
     """Says the first token of the text, everywhere."""
     tokens, output = tokens_of("abcdefgh"), output_of("abcdefgh")
-    head = Head(at=(0, 2), looks=(FIRST,), takes=tokens, gives=output, kind="first_token")
+    head = Head(at=(1, 2), looks=(FIRST,), takes=tokens, gives=output, kind="first_token")
     decoys = (
         decoy(0, 0, "previous_token", tokens, writes=True),
         decoy(0, 1, "same_token", tokens),
+        decoy(1, 0, "previous_token", tokens),
+        decoy(2, 1, "same_token", tokens, writes=True),
     )
     return Program(
         name="first-token",
         tokens=tokens,
         output=output,
         parts=(head, *decoys),
-        n_layers=1,
+        n_layers=3,
         n_heads=3,
         answer=lambda text: text[0] * len(text),
         reads=lambda _text, _at: {0},
-        decides=1,
+        decides=2,
         letters="abcdefgh",
     )
 
 
 def previous_token() -> Program:
     """Says the token before, by one head."""
-    tokens, output = tokens_of("abcdefgh"), output_of("abcdefgh")
+    tokens, output = tokens_of("^abcdefgh"), output_of("^abcdefgh")
     head = Head(at=(0, 0), looks=(PREVIOUS,), takes=tokens, gives=output, kind="previous_token")
     decoys = (
         decoy(0, 1, "first_token", tokens, writes=True),
         decoy(0, 2, "same_token", tokens),
+        decoy(1, 1, "same_token", tokens, writes=True),
     )
     return Program(
         name="previous-token",
         tokens=tokens,
         output=output,
         parts=(head, *decoys),
-        n_layers=1,
+        n_layers=2,
         n_heads=3,
         answer=lambda text: "".join(_previous(text, at) for at in range(len(text))),
         reads=lambda _text, at: {at - 1},
+        asked=lambda _text, at: at > 1,
         decides=1,
         letters="abcdefgh",
+        first="^",
     )
 
 
@@ -72,20 +77,25 @@ def three_back() -> Program:
 
     Among four tokens, which is where a probe of a fixed period would take it for induction.
     """
-    tokens, output = tokens_of("abcd"), output_of("abcd")
+    tokens, output = tokens_of("^abc"), output_of("^abc")
     head = Head(at=(0, 1), looks=(back(3),), takes=tokens, gives=output)
     return Program(
         name="three-back",
         tokens=tokens,
         output=output,
-        parts=(head, decoy(0, 0, "previous_token", tokens)),
-        n_layers=1,
+        parts=(
+            head,
+            decoy(0, 0, "previous_token", tokens),
+            decoy(1, 1, "first_token", tokens, writes=True),
+        ),
+        n_layers=2,
         n_heads=2,
         answer=lambda text: "".join(text[at - 3] if at > 2 else text[0] for at in range(len(text))),
         reads=lambda _text, at: {at - 3},
         asked=lambda _text, at: at > 3,
         decides=1,
-        letters="abcd",
+        letters="abc",
+        first="^",
     )
 
 
@@ -199,10 +209,10 @@ def after_a() -> Program:
 
 
 def twice() -> Program:
-    """Says the token before, by two heads of which either would do."""
-    tokens, output = tokens_of("abcdefgh"), output_of("abcdefgh")
+    """Says the token two places before, by two heads of which either would do."""
+    tokens, output = tokens_of("^abcdefgh"), output_of("^abcdefgh")
     heads = (
-        Head(at=(layer, head), looks=(PREVIOUS,), takes=tokens, gives=output, kind="previous_token")
+        Head(at=(layer, head), looks=(back(2),), takes=tokens, gives=output)
         for layer, head in ((0, 1), (1, 0))
     )
     return Program(
@@ -218,24 +228,26 @@ def twice() -> Program:
         ),
         n_layers=2,
         n_heads=3,
-        answer=lambda text: "".join(_previous(text, at) for at in range(len(text))),
-        reads=lambda _text, at: {at - 1},
+        answer=lambda text: "".join(text[max(0, end - 3)] for end in _ends(text)),
+        reads=lambda _text, at: {at - 2},
+        asked=lambda _text, at: at > 2,
         decides=1,
         letters="abcdefgh",
+        first="^",
     )
 
 
 def translated() -> Program:
-    """Says the token before: known after a layer, in directions that only the third one reads."""
+    """Says the token four places before: known after a layer, written where the third one reads."""
     letters = "abcdefgh"
-    tokens, output = tokens_of(letters), output_of(letters)
-    hidden = Variable("hidden", tuple(letters))
+    tokens, output = tokens_of("^" + letters), output_of("^" + letters)
+    hidden = Variable("hidden", tokens.values)
     return Program(
         name="translated",
         tokens=tokens,
         output=output,
         parts=(
-            Head(at=(0, 1), looks=(PREVIOUS,), takes=tokens, gives=hidden, kind="previous_token"),
+            Head(at=(0, 1), looks=(back(4),), takes=tokens, gives=hidden),
             Lookup(layer=2, reads=(hidden,), gives=output, means=lambda token: token),
             decoy(0, 0, "same_token", tokens),
             decoy(1, 0, "first_token", tokens, writes=True),
@@ -245,10 +257,12 @@ def translated() -> Program:
         ),
         n_layers=3,
         n_heads=2,
-        answer=lambda text: "".join(_previous(text, at) for at in range(len(text))),
-        reads=lambda _text, at: {at - 1},
+        answer=lambda text: "".join(text[max(0, end - 5)] for end in _ends(text)),
+        reads=lambda _text, at: {at - 4},
+        asked=lambda _text, at: at > 4,
         decides=1,
         letters=letters,
+        first="^",
     )
 
 

@@ -1,6 +1,6 @@
 """Programs that count, compare and look up: what they say stands nowhere in the text."""
 
-from blocks.known.pieces import PREVIOUS, N, decoy, holds, output_of, same, tokens_of
+from blocks.known.pieces import N, back, decoy, holds, output_of, same, tokens_of
 from blocks.known.program import INDEX, Condition, Head, Ladder, Lookup, Program, Variable
 
 NUMBER, SHARE = Variable("number", tuple(range(N))), Variable("share", ("x",))
@@ -182,19 +182,20 @@ def brackets() -> Program:
 
 
 def sum_of_two() -> Program:
-    """Says the sum of a digit and the one before it, modulo 5."""
-    tokens, output = tokens_of("01234"), output_of("01234")
+    """Says the sum of a digit and the one two places before it, modulo 5."""
+    tokens, output = tokens_of("^01234"), output_of("01234")
     before = Variable("before", tokens.values)
 
     def means(own: str, held: str) -> str:
-        return str((int(own) + int(held)) % 5)
+        digits = (int(each) if each != "^" else 0 for each in (own, held))
+        return str(sum(digits) % 5)
 
     return Program(
         name="sum-of-two",
         tokens=tokens,
         output=output,
         parts=(
-            Head(at=(0, 0), looks=(PREVIOUS,), takes=tokens, gives=before, kind="previous_token"),
+            Head(at=(0, 0), looks=(back(2),), takes=tokens, gives=before),
             Lookup(layer=1, reads=(tokens, before), gives=output, means=means),
             decoy(0, 1, "first_token", tokens, writes=True),
             decoy(1, 0, "same_token", tokens),
@@ -203,11 +204,13 @@ def sum_of_two() -> Program:
         n_layers=3,
         n_heads=2,
         answer=lambda text: "".join(
-            means(token, text[max(0, at - 1)]) for at, token in enumerate(text)
+            means(token, text[max(0, at - 2)]) for at, token in enumerate(text)
         ),
-        reads=lambda _text, at: {at - 1},
+        reads=lambda _text, at: {at - 2},
+        asked=lambda text, at: at > 2 and text[at - 2] != "0",
         decides=2,
         letters="01234",
+        first="^",
     )
 
 

@@ -9,6 +9,7 @@ from toy import scramble, toy
 from blocks import build, record
 from blocks.inspection.lens import logit_lens
 from blocks.inspection.predictions import candidates, surprise
+from blocks.known import compiled_model
 
 IDS = torch.tensor([[1, 5, 0, 10, 7]])
 
@@ -33,6 +34,15 @@ def test_a_layer_that_does_nothing_changes_no_guess():
     model = build(config)
     lens = logit_lens(model, record(model, IDS))
     assert (lens.token_id[0] == lens.token_id[2]).all() and (lens.rank == 1).all()
+
+
+def test_an_answer_that_ties_with_all_others_does_not_stand_first():
+    """A compiled model writes nothing of its answer before the layer that knows it."""
+    file = compiled_model("first-token")
+    ids = torch.tensor([file.tokenizer.encode("dcab")])
+    model = file.build()
+    lens = logit_lens(model, record(model, ids))
+    assert lens.rank[:, 3].tolist() == [8, 8, 1, 1]
 
 
 def test_only_the_positions_that_are_asked_for_are_unembedded(monkeypatch):

@@ -1,0 +1,181 @@
+"""The test chart: how often each instrument is right, with intervals and with its controls.
+
+    python -m blocks.known.chart
+
+asks all instruments about all models anew, in about a minute on a core, and keeps the counts. On
+other processors a count may differ where two numbers nearly tie.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import torch
+
+from blocks.known.instruments import Question
+from blocks.known.scores import Cell, Score, score
+from blocks.known.scoring import INSTRUMENTS, LAST, LOTS, SEEDS, Hits, of_subject
+from blocks.known.subjects import Origin, controls, subjects
+from blocks.model.shipped import rows_in, shipped, write_rows
+
+FILE = shipped("runs", "instruments.json")
+DIGITS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class ChartFacts:
+    """All cells: those of instruments, those of planted wrong ones, and those of random models."""
+
+    cells: tuple[Cell, ...]
+
+    @cached_property
+    def shown(self) -> tuple[Cell, ...]:
+        """What instruments said of models that know their task."""
+        return tuple(each for each in self.cells if not _is_control(each))
+
+    @cached_property
+    def scores(self) -> dict[str, Score]:
+        """Of each instrument, by its name."""
+        return {
+            name: score([each for each in self.shown if each.instrument == name])
+            for name in INSTRUMENTS
+        }
+
+    @cached_property
+    def planted(self) -> tuple[Score, ...]:
+        """Of answers at random and of the last ones, for each question."""
+        return tuple(
+            score(found)
+            for name in (LOTS, LAST)
+            for question in Question
+            if (
+                found := [
+                    each
+                    for each in self.cells
+                    if (each.instrument, each.question) == (name, question)
+                    and each.origin != Origin.RANDOM
+                ]
+            )
+        )
+
+    @cached_property
+    def on_random(self) -> tuple[Score, ...]:
+        """Of each instrument on random weights, by the truth of other models."""
+        return tuple(
+            score(found)
+            for name in INSTRUMENTS
+            if (
+                found := [
+                    each
+                    for each in self.cells
+                    if each.instrument == name and each.origin == Origin.RANDOM
+                ]
+            )
+        )
+
+    @property
+    def too_good(self) -> tuple[Score, ...]:
+        """Controls that do better than chance: what the chart measures is something else then."""
+        return tuple(each for each in (*self.planted, *self.on_random) if each.is_above_chance)
+
+    @property
+    def n(self) -> int:
+        """How many instruments there are."""
+        return len(self.scores)
+
+    @property
+    def n_above(self) -> int:
+        """Those that do better than chance."""
+        return sum(each.is_above_chance for each in self.scores.values())
+
+    @property
+    def n_controls(self) -> int:
+        """How many controls there are."""
+        return len(self.planted) + len(self.on_random)
+
+    @property
+    def n_too_good(self) -> int:
+        """Those that do better than chance."""
+        return len(self.too_good)
+
+    @property
+    def subjects(self) -> list[str]:
+        """The models, in the order in which they are asked."""
+        return list(dict.fromkeys(each.subject for each in self.shown))
+
+    @property
+    def best(self) -> Score:
+        """The instrument that was right in the largest share of models."""
+        return max(self.scores.values(), key=lambda each: each.n_right / each.n)
+
+    @property
+    def worst(self) -> Score:
+        """The one that was right in the smallest."""
+        return min(self.scores.values(), key=lambda each: each.n_right / each.n)
+
+
+def _is_control(cell: Cell) -> bool:
+    return cell.instrument in (LOTS, LAST) or cell.origin == Origin.RANDOM
+
+
+def cells_of(hits: Sequence[Hits]) -> tuple[Cell, ...]:
+    """What was said of each model, its texts together and its seeds apart."""
+
+    found: dict[tuple[str, str, str, str], dict[int, list[Hits]]] = {}
+    for each in hits:
+        key = (each.instrument, each.question, each.subject, each.origin)
+        found.setdefault(key, {}).setdefault(each.seed, []).append(each)
+    return tuple(
+        Cell(*key, by_seed=tuple(_summed(some) for some in by_seed.values()))
+        for key, by_seed in found.items()
+    )
+
+
+def _summed(hits: Sequence[Hits]) -> tuple[float, int, int, float]:
+    found = round(sum(each.found for each in hits), DIGITS)
+    chance = round(sum(each.chance for each in hits), DIGITS)
+    return found, sum(each.named for each in hits), sum(each.true for each in hits), chance
+
+
+def measured(seeds: Sequence[int] = SEEDS, names: Sequence[str] = ()) -> tuple[Cell, ...]:
+    """Ask about all models, or those of these names."""
+    hits: list[Hits] = []
+    for seed in seeds:
+        for subject in (*subjects(), *controls(seed)):
+            if not names or subject.name in names:
+                hits += of_subject(subject, seed)
+    return cells_of(hits)
+
+
+@lru_cache(maxsize=1)
+def chart_facts() -> ChartFacts:
+    """The chart as it was measured before."""
+    return ChartFacts(tuple(_read(row) for row in rows_in(FILE)))
+
+
+@lru_cache(maxsize=16)
+def right_in(instrument: str) -> tuple[int, int]:
+    """In how many models it was right, and how many it was asked about."""
+    found = [each for each in chart_facts().shown if each.instrument == instrument]
+    told = [each for each in found if each.scores]
+    return sum(each.is_right for each in told), len(told)
+
+
+def _read(row: Sequence[Any]) -> Cell:
+    instrument, question, subject, origin, by_seed = row
+    return Cell(instrument, question, subject, origin, tuple(tuple(each) for each in by_seed))
+
+
+def main() -> None:
+    """Ask all and keep the counts."""
+    torch.set_num_threads(1)
+    rows = [
+        [each.instrument, each.question, each.subject, each.origin, each.by_seed]
+        for each in measured()
+    ]
+    write_rows(FILE, rows)
+
+
+if __name__ == "__main__":
+    main()

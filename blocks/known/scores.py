@@ -1,0 +1,135 @@
+"""Counts of one instrument put together: of a model, and over models with intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import torch
+
+from blocks.model.randomness import generator
+
+RIGHT, Z, N_DRAWS = 0.9, 1.96, 1000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one instrument said of one model, all texts of all seeds together."""
+
+    instrument: str
+    question: str
+    subject: str
+    origin: str
+    by_seed: tuple[tuple[float, int, int, float], ...]  # found, named, true, found by chance
+
+    def _sum(self, i: int) -> float:
+        return float(sum(each[i] for each in self.by_seed))
+
+    @property
+    def precision(self) -> float:
+        """The share of what it named that is true."""
+        return self._sum(0) / self._sum(1) if self._sum(1) else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of what is true that it found."""
+        return self._sum(0) / self._sum(2) if self._sum(2) else 1.0
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it never named anything."""
+        return not self._sum(1)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nine of ten that it named are true, and nine of ten that are true were named."""
+        return not self.is_silent and min(self.precision, self.recall) >= RIGHT
+
+    @property
+    def verdict(self) -> str:
+        """Right, wrong or silent."""
+        return "silent" if self.is_silent else "right" if self.is_right else "wrong"
+
+    @property
+    def scores(self) -> list[float]:
+        """Twice what was found, by what was named and what is true (F1), of each seed."""
+        return [2 * found / (named + true) for found, named, true, _chance in self._told]
+
+    @property
+    def chances(self) -> list[float]:
+        """The same of one who draws lots as often."""
+        return [2 * chance / (named + true) for _found, named, true, chance in self._told]
+
+    @property
+    def _told(self) -> list[tuple[float, int, int, float]]:
+        return [each for each in self.by_seed if each[1] + each[2]]
+
+
+@dataclass(frozen=True)
+class Score:
+    """How one instrument did over models: in how many it was right, and its mean score (F1).
+
+    `ends`: of the interval of Wilson for the share of models; `mean_ends`: the middle 95 % of means
+    with models and seeds drawn again; `by_seed`: the mean of each seed.
+    """
+
+    instrument: str
+    question: str
+    n_right: int
+    n: int
+    ends: tuple[float, float]
+    precision: float
+    recall: float
+    mean: float
+    mean_ends: tuple[float, float]
+    chance: float
+    by_seed: tuple[float, ...]
+
+    @property
+    def is_above_chance(self) -> bool:
+        """Whether the whole interval is."""
+        return self.mean_ends[0] > self.chance
+
+    @property
+    def spread(self) -> float:
+        """How far the means of the seeds lie apart."""
+        return max(self.by_seed) - min(self.by_seed)
+
+
+def wilson(n_right: int, n: int) -> tuple[float, float]:
+    """The interval of Wilson (1927) for a share, 95 %."""
+    share, square = n_right / n, Z * Z / n
+    middle, half = share + square / 2, Z * sqrt(share * (1 - share) / n + square / (4 * n))
+    return (middle - half) / (1 + square), (middle + half) / (1 + square)
+
+
+def score(cells: Sequence[Cell]) -> Score:
+    """Of one instrument, over its models."""
+    told = [each for each in cells if each.scores]
+    rows = np.array([each.scores for each in told])  # (model, seed)
+    n_right, n = sum(each.is_right for each in told), len(told)
+    return Score(
+        cells[0].instrument,
+        cells[0].question,
+        n_right,
+        n,
+        wilson(n_right, n),
+        float(np.mean([each.precision for each in told])),
+        float(np.mean([each.recall for each in told])),
+        float(rows.mean()),
+        _bootstrap(rows),
+        float(np.mean([each.chances for each in told])),
+        tuple(rows.mean(0).tolist()),
+    )
+
+
+def _bootstrap(rows: "np.ndarray[Any, Any]") -> tuple[float, float]:
+    """The middle 95 % of means: models drawn again, and the seeds of each."""
+    random = generator(0, "bootstrap")
+    n, n_seeds = rows.shape
+    models = torch.randint(n, (N_DRAWS, n, 1), generator=random).numpy()
+    seeds = torch.randint(n_seeds, (N_DRAWS, n, n_seeds), generator=random).numpy()
+    means = rows[models, seeds].mean((1, 2))
+    low, high = np.quantile(means, (0.025, 0.975))
+    return float(low), float(high)

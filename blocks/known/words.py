@@ -1,0 +1,65 @@
+"""What models of known truth and instruments are called, and what they say."""
+
+from blocks.model.faults import N_
+
+MODELS = {
+    "first-token": N_("First token"),
+    "previous-token": N_("Token before"),
+    "three-back": N_("Three back"),
+    "induction": N_("Induction"),
+    "duplicate-token": N_("Seen before?"),
+    "keyword": N_("Keyword"),
+    "twice": N_("Two back, twice"),
+    "translated": N_("Four back, written late"),
+    "reverse": N_("Backwards"),
+    "count": N_("How often?"),
+    "parity": N_("Odd or even?"),
+    "majority": N_("Majority"),
+    "brackets": N_("Brackets"),
+    "sum-of-two": N_("Sum of two"),
+    "sort": N_("In order"),
+    "planted-first-token": N_("First token, planted"),
+    "planted-induction": N_("Induction, planted"),
+    "planted-duplicate-token": N_("Seen before?, planted"),
+    "learned-induction": N_("Induction, trained"),
+    "learned-sort": N_("In order, trained"),
+}
+ANSWERS = {
+    "first-token": N_("the first token of the text"),
+    "previous-token": N_("the token before, read by one head"),
+    "three-back": N_("the token three places before, whatever stands there"),
+    "induction": N_("what followed this token earlier: two heads in two layers"),
+    "duplicate-token": N_("+ where this token stood before, - where it did not"),
+    "keyword": N_("c where an a stood before, d where none did"),
+    "twice": N_("the token two places before, read by two heads either of which would do"),
+    "translated": N_("the token four places before, in directions that only the third layer reads"),
+    "reverse": N_("the text backwards (an encoder)"),
+    "count": N_("how often this token has stood there so far"),
+    "parity": N_("whether the number of ones so far is even (0) or odd (1)"),
+    "majority": N_("whether a or b stood there more often so far (= for a tie)"),
+    "brackets": N_("whether brackets are balanced (=), open (+) or broken (!)"),
+    "sum-of-two": N_("this digit and the one two places before, added modulo 5"),
+    "sort": N_("the letters in order (an encoder)"),
+}
+
+INSTRUMENTS = {
+    "head-names": N_("Names of heads"),
+    "ablation": N_("Ablation of heads"),
+    "patching": N_("Patching of heads"),
+    "direct": N_("Direct logit attribution"),
+    "gradient": N_("Gradient × value of heads"),
+    "attention": N_("Attention weights, mean of all heads"),
+    "contributions": N_("Contribution graph"),
+    "leave-one-out": N_("Leave one token out"),
+    "logit-lens": N_("Logit lens"),
+    "leak-test": N_("Leak test"),
+    "lots": N_("Answers at random"),
+    "last": N_("Always the last ones"),
+}
+QUESTIONS = {
+    "names": N_("What is each head called?"),
+    "heads": N_("Without which heads is there no answer?"),
+    "tokens": N_("From which tokens is the answer taken?"),
+    "layer": N_("After which layer is the answer there?"),
+    "leak": N_("Does a token see ahead?"),
+}
