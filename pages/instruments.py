@@ -5,11 +5,11 @@ import pages.page.entrance  # noqa: F401
 from blocks.model.faults import N_
 from pages.page import panel
 from pages.page.frame import show_page
-from pages.panels.instruments import known
+from pages.panels.instruments import chart, known, scores
 
 TITLE = N_("Test chart: may I believe this picture?")
 
-PANELS = (known.PANEL,)
+PANELS = (chart.PANEL, scores.PANEL, known.PANEL)
 
 
 def body() -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 from blocks.observe.run import Run
 from pages.page.frame import must_have, section
 from pages.server import cached
-from pages.show import words
+from pages.show import believed, words
 from pages.show.choices import Choices
 from pages.show.everything import Parts
 from pages.show.explain import Code, explained
@@ -48,7 +48,8 @@ class Panel:
     `facts` makes of that what all is read off, `absent` is a sentence in place of everything,
     with a way out by `mend`, `needs` are bytes beside those of the run, and `shows` are its parts
     from top to bottom. `concepts` explain it, `code` is what really ran; `code` and `shows` may
-    depend on the run. One with `draw` may have `at`, `facts` and `shows` too, for its files.
+    depend on the run. `instruments`: those of the test chart whose picture it draws, whose score
+    stands below. One with `draw` may have `at`, `facts` and `shows` too, for its files.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Panel:
     shows: Sequence[Item] | Callable[..., Sequence[Item]] = ()
     concepts: Sequence[str] = ()
     code: Code | Callable[[Run], Code] = ()
+    instruments: tuple[str, ...] = ()
 
     def draw_itself(self, values: Sequence[Any]) -> Callable[[], None] | None:
         """Draw it, or say why there is nothing to see."""
@@ -77,7 +79,9 @@ class Panel:
             no_attention(values[0].config, self.name)
         elif not (self.of_predictions and overflowed(values[0])):
             if self.draw:
-                return self.draw(*wanted(self.draw, tuple(values)))
+                goes_on = self.draw(*wanted(self.draw, tuple(values)))
+                believed.line(self.instruments)
+                return goes_on
             _section_of(self)(*values)
         return None
 
@@ -145,6 +149,7 @@ def _section_of(panel: Panel) -> Callable[..., None]:
             must_have(panel.needs(*wanted(panel.needs, given.values)), run.device)
         for item in panel.items(given):
             item.draw(given._replace(place=place))
+        believed.line(panel.instruments)
 
     draw.__name__ = draw.__qualname__ = panel.name
     return section(draw)

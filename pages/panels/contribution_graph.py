@@ -166,6 +166,7 @@ PANEL = Panel(
     of_predictions=True,
     fields=("n_layers", "n_heads", "norm_placement"),
     of_attention=True,
+    instruments=("contributions",),
     concepts=("contribution_graph",),
     code=(measures.contribution_graph, measures.Parts.of, measures.linear),
     at=at,

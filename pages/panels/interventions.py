@@ -34,7 +34,12 @@ Found = tuple[float, ...]
 def ablation(*fields: str) -> Panel:
     """The panel on a page that shows a model; `fields` are the settings it answers to there."""
     return Panel(
-        controls.PANEL, N_("Switch a part off"), what_if, of_predictions=True, fields=fields
+        controls.PANEL,
+        N_("Switch a part off"),
+        what_if,
+        of_predictions=True,
+        fields=fields,
+        instruments=("ablation",),
     )
 
 

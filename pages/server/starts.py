@@ -16,6 +16,9 @@ from blocks.efficiency.compression import NO_TOKENIZER, Calibrated, compress, co
 from blocks.efficiency.expected import calibrated_bytes
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.own_text import text_faults
+from blocks.known.subjects import NAMES as KNOWN_NAMES
+from blocks.known.subjects import subject
+from blocks.known.words import MODELS
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskKind
@@ -57,6 +60,7 @@ NO_SUCH_TASK = N_(
 )
 PUBLISHED = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
 ON = "\n"  # between weights and the text that they are measured on; in no link
+KNOWN = "known:"  # before the name of a model of known truth
 RECIPE = "~"  # between the name of a trained model and how it was made smaller
 
 
@@ -107,7 +111,7 @@ def is_known(name: str) -> bool:
 @lru_cache(maxsize=1)
 def _shipped() -> frozenset[str]:
     """All that ships with us: asked for dozens of times in every rerun."""
-    return frozenset(names_to_count())
+    return frozenset((*names_to_count(), *(KNOWN + name for name in KNOWN_NAMES)))
 
 
 def _is_made_smaller(name: str) -> bool:
@@ -156,6 +160,10 @@ def start(name: str, step: int | None = None) -> Start:
         config = pocket(name).config
         source = N_("trained by us; `make pocket` retrains it")
         return Start(POCKET_TITLES.get(name, name), config, _mask(config), source, name)
+    if name.startswith(KNOWN):
+        known = name.removeprefix(KNOWN)
+        config, source = subject(known).file.config, N_("written by a program, not trained")
+        return Start(MODELS[known], config, _mask(config), source, name)
     if brought.is_name(name):
         return _start_of_brought(name)
     if found := pasted.read(name) if pasted.is_name(name) else None:
@@ -221,6 +229,8 @@ def model(weights: str) -> Learned:
         if found is None or found.learned is None or found.short_digest != which:
             raise KeyError(weights)
         return found.learned
+    if weights.startswith(KNOWN):
+        return Learned.of_file(subject(weights.removeprefix(KNOWN)).file)
     if not name:
         return Learned.of_file(pocket(weights))
     run = _run(name)

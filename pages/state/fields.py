@@ -21,6 +21,7 @@ from pages.state.link_fields import (
     feed_forward,
     forward_pass,
     home,
+    instruments,
     lessons,
     masks,
     normalization,
@@ -221,7 +222,7 @@ OF_PAGES: Mapping[str, Mapping[str, Field]] = {
     "cost": {**cost.FIELDS, **FORMAT, **cost.MEASURED_FIELDS, **attention.GROWTH},
     "efficiency": {**efficiency.FIELDS, **training.RUN},
     "compare": {**compare.FIELDS, **cost.CONTEXT, **FORMAT},
-    "instruments": {},
+    "instruments": instruments.FIELDS,
 }
 OF_PANELS = {name: field for fields in OF_PAGES.values() for name, field in fields.items()}
 FIELDS: dict[str, Field] = {**RUN, **CONFIG, **OF_PANELS, **VIEW, **CHANGES}

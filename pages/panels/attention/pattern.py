@@ -77,6 +77,7 @@ PANEL = shared.of_a_head(
     "pattern",
     N_("Who reads whom?"),
     fields=("n_heads", "n_kv_heads", "position_kind"),
+    instruments=("attention", "contributions"),
     concepts=("attention", "masks"),
     code=source.heads_source(),
     at=at,

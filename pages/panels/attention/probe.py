@@ -232,6 +232,7 @@ PANEL = Panel(
     "head-probe",
     N_("What is each head for?"),
     fields=("n_layers", "n_heads"),
+    instruments=("head-names",),
     of_attention=True,
     in_any_layer=True,
     reads_input=False,

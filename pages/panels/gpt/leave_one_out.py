@@ -154,6 +154,7 @@ PANEL = Panel(
     of_predictions=True,
     of_attention=True,
     fields=("n_layers", "d_model", "n_heads"),
+    instruments=("leave-one-out",),
     concepts=("leave_one_out",),
     code=(leave_one_out.without_each,),
     at=shared.pinned,

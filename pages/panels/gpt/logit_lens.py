@@ -125,6 +125,7 @@ PANEL = Panel(
     N_("Logit lens"),
     of_predictions=True,
     fields=("n_layers", "norm_placement", "tie_embeddings"),
+    instruments=("logit-lens",),
     concepts=("logit_lens",),
     code=(lens.logit_lens,),
     at=lambda run: (*shared.pinned(run), phone.is_phone()),

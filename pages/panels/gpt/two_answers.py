@@ -415,4 +415,5 @@ PANEL = Panel(
     what_decides,
     of_predictions=True,
     fields=("n_layers", "n_heads", "norm_placement"),
+    instruments=("direct", "ablation", "patching"),
 )

@@ -5,10 +5,10 @@ import pandas as pd
 from blocks.known import compiler
 from blocks.known.models import KnownFacts, compiled_model, known_facts
 from blocks.known.program import Program
+from blocks.known.words import ANSWERS, MODELS
 from blocks.model.faults import N_
 from pages.figures.counting import from_one
 from pages.page.declared import Panel
-from pages.panels.instruments.words import ANSWERS, MODELS
 from pages.show.parts import Note, Say, Table
 from pages.words.language import _, fill
 

@@ -283,6 +283,7 @@ PANEL = Panel(
     N_("Does the mask hold?"),
     does_it_hold,
     fields=("n_layers", "n_heads", "position_kind"),
+    instruments=("leak-test",),
     at=at,
     facts=leak_facts,
     shows=(

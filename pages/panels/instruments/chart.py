@@ -1,0 +1,263 @@
+"""Which instrument was right about which model, and one of its answers beside the truth."""
+
+from collections.abc import Callable, Hashable
+
+import pandas as pd
+import streamlit as st
+
+from blocks.known import scoring
+from blocks.known.chart import ChartFacts, chart_facts
+from blocks.known.example import Example, Said, example
+from blocks.known.scores import Cell, wilson
+from blocks.known.scoring import INSTRUMENTS
+from blocks.known.subjects import NAMES
+from blocks.known.words import INSTRUMENTS as TITLES
+from blocks.known.words import MODELS
+from blocks.model.faults import N_
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Look, bars, dots
+from pages.figures.counting import from_one
+from pages.figures.theme import token_label
+from pages.page.declared import Panel
+from pages.server.starts import KNOWN
+from pages.show.controls import pick
+from pages.show.parts import Controls, Note, Say, Shown, Text
+from pages.show.ways import take
+from pages.stage import link
+from pages.words import terms
+from pages.words.language import _, bracketed, enumeration, fill, literal, sentences
+
+VERDICTS = {
+    "right": Look(N_("right"), palette.NORM, "circle", size=13),
+    "wrong": Look(N_("wrong"), palette.PINNED, "x", size=11),
+    "silent": Look(N_("no answer"), palette.BEFORE, "circle-open", size=11),
+}
+OWN_PICTURE = {
+    "head-names": ("attention", "head-probe"),
+    "attention": ("attention", "pattern"),
+    "contributions": ("attention", "contribution-graph"),
+    "ablation": ("gpt", "ablation"),
+    "patching": ("gpt", "two-answers"),
+    "direct": ("gpt", "two-answers"),
+    "leave-one-out": ("gpt", "leave-one-out"),
+    "logit-lens": ("gpt", "logit-lens"),
+    "leak-test": ("masks", "leaks"),
+}
+
+
+def at(_run: None) -> tuple[Hashable, ...]:
+    """The cell that is looked at."""
+    return link.value("instrument"), link.value("known_model")
+
+
+def facts_of(_instrument: str, _name: str) -> ChartFacts:
+    """The whole chart."""
+    return chart_facts()
+
+
+def says_chart(facts: ChartFacts) -> str:
+    """Which instrument is right most often, which least, and whether the controls hold."""
+    text = _(
+        "On models whose answer is known, *{best}* was right in {best_right} of {best_n}, "
+        "*{worst}* in {worst_right} of {worst_n}."
+    )
+    best, worst = facts.best, facts.worst
+    said = text.format(
+        best=_(TITLES[best.instrument]),
+        best_right=best.n_right,
+        best_n=best.n,
+        worst=_(TITLES[worst.instrument]),
+        worst_right=worst.n_right,
+        worst_n=worst.n,
+    )
+    held = _("Answers at random and models with random weights score at chance, as they must.")
+    return sentences(said, held if not facts.too_good else says_red(facts) or "")
+
+
+def says_red(facts: ChartFacts) -> str | None:
+    """Which controls do better than chance, if any."""
+    text = _("The chart is red: {names} do better than chance where nothing can be known.")
+    names = {_(TITLES[each.instrument]) for each in facts.too_good}
+    return text.format(names=enumeration(sorted(names))) if names else None
+
+
+def grid(facts: ChartFacts) -> Chart:
+    """A mark for each instrument and model: right, wrong, or no answer."""
+    instruments, models = [*INSTRUMENTS], [*NAMES]
+    rows = pd.DataFrame(
+        [
+            {
+                "x": models.index(cell.subject),
+                "y": instruments.index(cell.instrument),
+                "verdict": cell.verdict,
+                "said": says_cell(cell),
+            }
+            for cell in facts.shown
+            if cell.instrument in instruments
+        ]
+    )
+    return Chart(
+        _("Which instrument is right about which model"),
+        rows,
+        Axis(
+            of="x",
+            ends=(-0.6, len(models) - 0.4),
+            ticks=range(len(models)),
+            said=lambda i: _(MODELS[models[int(i)]]),
+        ),
+        Axis(
+            ends=(len(instruments) - 0.4, -0.6),
+            ticks=range(len(instruments)),
+            said=lambda i: _(TITLES[instruments[int(i)]]),
+        ),
+        [
+            dots("y", look_of(verdict), rows=some)
+            for verdict in VERDICTS
+            if len(some := rows[rows["verdict"] == verdict])
+        ],
+        hover="{said}",
+        click=("y", "x"),
+        tall=34 * len(instruments) + 170,
+        legend=Legend.ABOVE,
+    )
+
+
+def look_of(verdict: str) -> Look:
+    """How a verdict looks, called in the reader's language."""
+    look = VERDICTS[verdict]
+    return Look(_(look.name), look.color, look.symbol, size=look.size)
+
+
+def says_cell(cell: Cell) -> str:
+    """What stands under the cursor."""
+    text = _("{instrument} on {model}: precision {precision:.0%}, recall {recall:.0%}")
+    if cell.is_silent:
+        text = _("{instrument} on {model}: it says nothing")
+    names = {"instrument": _(TITLES[cell.instrument]), "model": _(MODELS[cell.subject])}
+    return fill(text, cell, **names)
+
+
+def open_cell(customdata: list[float]) -> None:
+    """Look at what an instrument said of a model."""
+    instrument, model = map(int, customdata[:2])
+    take({"instrument": [*INSTRUMENTS][instrument], "known_model": NAMES[model]})
+
+
+def cell_choice() -> None:
+    """Which instrument, and which model."""
+    left, right = st.columns(2)
+    with left:
+        pick("instrument", _("Instrument"), INSTRUMENTS, label_of=lambda name: _(TITLES[name]))
+    with right:
+        pick("known_model", _("Model"), NAMES, label_of=lambda name: _(MODELS[name]))
+
+
+def says_truth(found: Example | None) -> str:
+    """The text, what the model says, what is true, and what the instrument named."""
+    if found is None:
+        return _("This instrument was not asked about this model: nothing it could say is known.")
+    text = _(
+        "{model} reads {text} and says {answer} at token {place}. True are {true}; the instrument "
+        "names {named}."
+    )
+    true, named = (
+        enumeration(called(found, row) for row in rows) or _("none")
+        for rows in (found.true_rows, found.named_rows)
+    )
+    return text.format(
+        model=_(MODELS[found.name]),
+        text=literal(found.asked.text),
+        answer=literal(found.answer),
+        place=from_one(found.asked.position),
+        true=true,
+        named=named,
+    )
+
+
+def called(found: Example, row: Said, quoted: Callable[[str], str] = literal) -> str:
+    """What a place is called: a head, a token with its number, a layer, or a fault."""
+    if isinstance(row.place, str):
+        return terms.option(row.place)
+    if found.question == "tokens":
+        (token,) = row.place
+        return bracketed(quoted(found.asked.text[token]), from_one(token))
+    if found.question == "layer":
+        return str(*row.place)
+    head = ".".join(str(from_one(i)) for i in row.place)
+    return bracketed(head, terms.head_name(row.truth)) if row.truth else head
+
+
+def places(found: Example | None) -> Chart | None:
+    """What the instrument says of each place; the true ones stand out."""
+    if found is None:
+        return None
+    rows = pd.DataFrame(
+        {
+            "place": [called(found, row, token_label) for row in found.rows],
+            "said": [row.said for row in found.rows],
+            "true": [_("true") if row.is_true else _("not true") for row in found.rows],
+        }
+    )
+    axis = {"heads": _("head (layer.head)"), "tokens": _("token"), "layer": _("after layer")}
+    return Chart(
+        _("What it says of each place"),
+        rows,
+        Axis(axis.get(found.question, ""), names=rows["place"].tolist()),
+        Axis(_("what the instrument measures"), from_0=bool((rows["said"] >= 0).all())),
+        [
+            bars(
+                "said",
+                Look(
+                    color=[palette.NORM if each.is_true else palette.BEFORE for each in found.rows]
+                ),
+            )
+        ],
+        hover="{x}: {y:.3g}, {true}",
+        tall=230,
+    )
+
+
+def own_picture(instrument: str, name: str) -> None:
+    """The way to the picture that the instrument draws of this model on its own page."""
+    found, place = example(instrument, name), OWN_PICTURE.get(instrument)
+    if found is None or place is None:
+        return
+    page, panel = place
+    if page == "gpt" and not found.is_gpt:
+        page = "encoder"
+    query = {
+        "preset": found.name.removeprefix("learned-") if found.is_trained else KNOWN + found.name,
+        "text": found.asked.text,
+        "token": str(found.asked.position),
+        "panel": panel,
+        **({"lang": lang} if (lang := link.value("lang")) else {}),
+    }
+    label = _("Open its own picture of this model")
+    st.page_link(f"pages/{page}.py", label=label, icon=":material/zoom_in:", query_params=query)
+
+
+PANEL = Panel(
+    "chart",
+    N_("May I believe this picture?"),
+    reads_input=False,
+    of_this_run=False,
+    at=at,
+    facts=facts_of,
+    concepts=("known_truth",),
+    code=(scoring.ranked, scoring.labelled, wilson),
+    shows=(
+        Say(says_chart),
+        Shown(grid, "chart_grid", click=open_cell),
+        Controls(cell_choice),
+        Text(says_truth, facts=example),
+        Shown(places, "chart_places", facts=example),
+        Controls(own_picture),
+        Note(
+            N_(
+                "An instrument is right about a model where nine of ten answers are, in 18 texts. "
+                "More than half of the heads are decoys on purpose, so an instrument that shows "
+                "all that moves is wrong more often here than in a model where most of it matters."
+            )
+        ),
+    ),
+)

@@ -1,0 +1,81 @@
+"""How sure the scores are: intervals, chance, and controls that must not do better."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from blocks.known.chart import ChartFacts, chart_facts
+from blocks.known.scores import Score, score
+from blocks.known.words import INSTRUMENTS, QUESTIONS
+from blocks.model.faults import N_
+from pages.page.declared import Panel
+from pages.show.parts import Note, Say, Table
+from pages.words.language import _, bracketed, fill
+
+
+def says_scores(facts: ChartFacts) -> str:
+    """How many instruments are better than chance, and whether controls are."""
+    text = _(
+        "{n_above} of {n} instruments have their whole interval above chance. Of {n_controls} "
+        "controls, which must not, {n_too_good} do."
+    )
+    return fill(text, facts)
+
+
+def score_table(facts: ChartFacts) -> pd.DataFrame:
+    """Each instrument with its question, in how many models it was right, and its mean score."""
+    return _table(facts.scores.values())
+
+
+def control_table(facts: ChartFacts) -> pd.DataFrame:
+    """Planted instruments and random models, of which none may do better than chance."""
+    on_random = _table(facts.on_random).assign(**{_("models"): _("random weights")})
+    planted = _table(facts.planted).assign(**{_("models"): _("known truth")})
+    return pd.concat([planted, on_random], ignore_index=True)
+
+
+def _table(scores: Iterable[Score]) -> pd.DataFrame:
+    return pd.DataFrame([_row(each) for each in scores])
+
+
+def _row(score: Score) -> dict[str, object]:
+    interval = _("{low:.0%} to {high:.0%}")
+    low, high = score.ends
+    least, most = score.mean_ends
+    return {
+        _("instrument"): _(INSTRUMENTS[score.instrument]),
+        _("question"): _(QUESTIONS[score.question]),
+        _("right in"): _("{n_right} of {n}").format(n_right=score.n_right, n=score.n),
+        _("95 % interval"): interval.format(low=low, high=high),
+        _("precision"): f"{score.precision:.0%}",
+        _("recall"): f"{score.recall:.0%}",
+        _("mean score (95 %)"): bracketed(
+            f"{score.mean:.0%}", interval.format(low=least, high=most)
+        ),
+        _("chance"): f"{score.chance:.0%}",
+    }
+
+
+PANEL = Panel(
+    "scores",
+    N_("How sure is that?"),
+    reads_input=False,
+    of_this_run=False,
+    at=lambda: (),
+    facts=chart_facts,
+    concepts=("known_truth",),
+    code=(score,),
+    shows=(
+        Say(says_scores),
+        Table(score_table, "instrument_scores", n_names=2),
+        Table(control_table, "control_scores", n_names=2, height=360),
+        Note(
+            N_(
+                "The mean score is F1, the harmonic mean of precision and recall, over models; its "
+                "interval is that of the bootstrap over models and seeds. Chance is what the same "
+                "number of answers would score if they were dealt at random. Random models are "
+                "judged by the truth of written ones of the same shape."
+            )
+        ),
+    ),
+)

@@ -1,0 +1,44 @@
+"""How often a picture of this kind was right on models whose answer is known: one line below it."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from blocks.known.chart import right_in
+from blocks.known.scoring import INSTRUMENTS as INSTRUMENTS_OF
+from blocks.known.words import INSTRUMENTS, QUESTIONS
+from pages.stage import link, present, progress
+from pages.words.language import _, bracketed, enumeration
+
+CHART = "pages/instruments.py"
+
+
+def line(instruments: Sequence[str]) -> None:
+    """The score of these instruments, a way to the chart; not in a lesson or before a class."""
+    if not instruments or progress.now() or present.is_on():
+        return
+    lang = {"lang": link.value("lang")} if link.value("lang") else {}
+    query = {**lang, "panel": "chart", "instrument": instruments[0]}
+    icon = ":material/fact_check:"
+    st.page_link(CHART, label=says_believed(instruments), icon=icon, query_params=query)
+
+
+def says_believed(instruments: Sequence[str]) -> str:
+    """What they were asked, and in how many models each was right."""
+    question = _(QUESTIONS[INSTRUMENTS_OF[instruments[0]]])
+    if len(instruments) == 1:
+        text = _(
+            "“{question}” On models whose answer is known, this picture was right in {n_right} of "
+            "{n}."
+        )
+        n_right, n = right_in(instruments[0])
+        return text.format(question=question, n_right=n_right, n=n)
+    text = _("“{question}” Right on models whose answer is known: {counts}.")
+    counts = enumeration(map(_counted, instruments))
+    return text.format(question=question, counts=counts)
+
+
+def _counted(instrument: str) -> str:
+    n_right, n = right_in(instrument)
+    count = _("{n_right} of {n}").format(n_right=n_right, n=n)
+    return bracketed(_(INSTRUMENTS[instrument]), count)
