@@ -8,8 +8,10 @@ from statistics import fmean
 from blocks.cost.parameters import total_parameters
 from blocks.model.config import ModelConfig
 from blocks.training import staircase
+from blocks.training.next_token import TextTask
 from blocks.training.recipe import Recipe
 from blocks.training.series import Losses
+from blocks.training.tasks import build_task
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class StaircaseFacts:
     recipe: Recipe
     seeds: tuple[int, ...]
     seq_len: int
+    begins: str = ""
+    goes_on: str = ""
 
     @property
     def gains(self) -> dict[str, float]:
@@ -63,7 +67,8 @@ def staircase_facts() -> StaircaseFacts | None:
     series = staircase.SERIES
     if (runs := series.complete()) is None:
         return None
-    texts = series.texts()
+    texts, task = series.texts(), build_task(staircase.TASK)
+    assert isinstance(task, TextTask)
     return StaircaseFacts(
         stairs=tuple(
             Stair(name, config, total_parameters(config), sum(runs[name], ()), texts[name])
@@ -72,4 +77,6 @@ def staircase_facts() -> StaircaseFacts | None:
         recipe=series.recipe,
         seeds=series.seeds,
         seq_len=staircase.SEQ_LEN,
+        begins=task.tokenizer.decode(task.prompt()),
+        goes_on=task.tokenizer.decode(task.unseen.token_ids[: staircase.SEQ_LEN].tolist()),
     )

@@ -31,7 +31,7 @@ SCENE = scene(RUN, build(CONFIG), opened_layers(RUN, 0), 2)
 
 
 def telling(facts: MoveFacts, run: Run = RUN) -> said.Telling:
-    return said.Telling(run, facts, token="naps", key="{owl}", head=1, n_tokens=3)
+    return said.Telling(run, facts, token="naps", key="{owl}", head=1)
 
 
 def facts_of(kind: MoveKind, stage: str, **numbers: float) -> MoveFacts:
@@ -54,6 +54,13 @@ def facts_of(kind: MoveKind, stage: str, **numbers: float) -> MoveFacts:
 def test_a_sentence_has_its_numbers_in_both_languages(monkeypatch, facts: MoveFacts, has: list):
     for text in in_both(monkeypatch, said.says_move, telling(facts)).values():
         assert all(each in text for each in has), text
+
+
+def test_what_reads_mostly_the_first_token_is_told_to_rest_there(monkeypatch):
+    shown = ({"number": 0.9}, {"number": 0.9, "key": 1}, {"number": 0.3})
+    facts = (facts_of(MoveKind.ATTEND, "attention_out", **each) for each in shown)
+    rests, *reads = (in_both(monkeypatch, said.says_move, telling(each))["en"] for each in facts)
+    assert "attention sink" in rests and not any("attention sink" in each for each in reads)
 
 
 def test_every_move_has_a_sentence_a_title_and_cells_written_out(monkeypatch):

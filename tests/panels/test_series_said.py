@@ -26,6 +26,8 @@ STAIRS = StaircaseFacts(
     RECIPE,
     (0, 1),
     64,
+    "of the ",
+    "of the implementation",
 )
 
 
@@ -46,4 +48,6 @@ def test_what_each_step_of_the_staircase_brings(monkeypatch: pytest.MonkeyPatch)
     flat = replace(STAIRS, stairs=(*STAIRS.stairs[:2], replace(STAIRS.stairs[1], name="norm")))
     told = in_both(monkeypatch, staircase.says_staircase, flat)
     assert "The step “norms” alone brings no gain" in told["en"]
+    assert "continues `of the`" in in_both(monkeypatch, staircase.says_text, STAIRS)["en"]
+    assert "of the implementation" in staircase.what_each_writes(STAIRS).iloc[-1, -1]
     assert "64 characters each" in in_both(monkeypatch, staircase.says_how, STAIRS)["en"]

@@ -95,8 +95,7 @@ def short_name(run: Run, move: Move) -> str:
 def says_move(told: Telling) -> str:
     """One sentence with the numbers of this run."""
     facts, config = told.facts, told.run.config
-    text = _(_template(told))
-    return text.format(
+    said = _(_template(told)).format(
         token=told.token,
         key=told.key,
         head=from_one(told.head),
@@ -110,6 +109,14 @@ def says_move(told: Telling) -> str:
         expert=from_one(facts.key),
         mixer=terms.option(config.token_mixer),
     )
+    return sentences(said, _(RESTS)) if _is_rest(told) else said
+
+
+def _is_rest(told: Telling) -> bool:
+    """Whether a token of a text reads little but the first, as heads do that look for nothing."""
+    facts, kind = told.facts, told.run.config.architecture
+    is_first = facts.move.kind is MoveKind.ATTEND and facts.key == 0 and told.token != told.key
+    return is_first and kind is Architecture.GPT and facts.number > RESTS_FROM
 
 
 def _template(told: Telling) -> str:
@@ -149,6 +156,11 @@ OF_STAGES = {
     ),
     "read": N_("The queries read from this memory what each token needs."),
 }
+RESTS_FROM = 0.4  # of the weight of all heads
+RESTS = N_(
+    "The first token is often only a resting place: heads that look for nothing here put their "
+    "weight on it (an attention sink)."
+)
 NOTHING_MASKED = N_("The mask rules out no pair here: every token may see every other one.")
 NO_RESIDUAL = N_(
     "This model has no residual connection, so what was written replaces the numbers that the "

@@ -86,8 +86,9 @@ def says_size(told: Telling) -> str:
 def says_loss(facts: LossFacts, after: str, target: str) -> str:
     """What backward is for, and what this training step asks for."""
     asks = _(
-        "A gradient says of each number whether a little more of it would have made the error "
-        "larger or smaller."
+        "Backward shows how a model learns: from the error at the right back to the words at the "
+        "left, it finds for each number whether a little more of it would make the error larger "
+        "or smaller (its gradient)."
     )
     text = _(
         "After “{after}” (the marked row) comes “{target}”, which the model gave {share}: the "

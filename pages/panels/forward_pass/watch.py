@@ -28,7 +28,7 @@ from pages.show.controls import enter
 from pages.show.explain import note
 from pages.show.export import download
 from pages.show.inputs import current_run, shorten
-from pages.stage import beside, link
+from pages.stage import beside, link, present
 from pages.state import labelled, sinks, tokens
 from pages.words.language import _, current_language, sentences
 
@@ -102,7 +102,8 @@ def what_is_drawn(asked: Asked) -> None:
     )
     note(text.format(most=most, few=few, widest=widest))
     label, last = _("First feature that is drawn"), widest - most
-    enter("first_feature", label, asked.first, most=last, first=1, step=most, width=220)
+    with present.aside():
+        enter("first_feature", label, asked.first, most=last, first=1, step=most, width=220)
 
 
 def a_in_step(pair: beside.Beside, layer: int, head: int, is_back: bool) -> None:

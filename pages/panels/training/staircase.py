@@ -20,7 +20,7 @@ from pages.stage import link, present
 from pages.state.fields import CONFIG
 from pages.state.readers import as_text
 from pages.words import chips
-from pages.words.language import _, enumeration, sentences
+from pages.words.language import _, enumeration, literal, sentences
 
 PRESET, RECIPE = "gpt2-small", "baseline"
 ROOM = 430  # pixels of the picture before a class, below four lines
@@ -65,6 +65,17 @@ def _says_useless(facts: StaircaseFacts) -> str:
     return text.format(names=enumeration(_(NAMES[name]) for name in facts.useless))
 
 
+def says_text(facts: StaircaseFacts) -> str:
+    """What the models have read, and what they go on with."""
+    text = _(
+        "They learn from the documentation of the Python language, so brackets, quotation marks "
+        "and half-finished lines belong to the text. Each model continues {begins}, the beginning "
+        "of a passage that it has never read: watch letters become words. The last row is the "
+        "passage itself."
+    )
+    return text.format(begins=literal(facts.begins))
+
+
 def says_how(facts: StaircaseFacts) -> str:
     """What was trained, and how."""
     text = _(
@@ -105,6 +116,7 @@ def what_each_step_brings() -> None:
     draw = staircase_picture.losses
     show(draw, facts=staircase_facts, key="staircase_losses", room=ROOM)
     if not present.is_on():
+        st.markdown(says_text(staircase_facts()))
         st.table(what_each_writes(staircase_facts()), hide_index=True)
     with present.aside():
         _links(staircase_facts())
@@ -130,7 +142,7 @@ def _links(facts: StaircaseFacts) -> None:
 
 
 def what_each_writes(facts: StaircaseFacts) -> pd.DataFrame:
-    """A row a step: its loss and what its first model wrote when it was trained."""
+    """A row a step: its loss and what its first model wrote when it was trained; and the text."""
     rows = [
         (
             f"{i} · {_(NAMES[stair.name])}",
@@ -139,4 +151,5 @@ def what_each_writes(facts: StaircaseFacts) -> pd.DataFrame:
         )
         for i, stair in enumerate(facts.stairs)
     ]
+    rows.append((_("the passage itself"), "", chips.literally(" ".join(facts.goes_on.split()))))
     return pd.DataFrame(rows, columns=[_("step"), _("loss"), _("what it writes")])
