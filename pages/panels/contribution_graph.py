@@ -157,7 +157,7 @@ def at(run: Run) -> tuple[Hashable, ...]:
 
 def width_choice() -> None:
     """The thinnest wire that is drawn."""
-    slider("least_share", _("Smallest share drawn (%)"), link.value("least_share"), most=20)
+    slider("least_share", _("Smallest share drawn (%)"), most=20)
 
 
 PANEL = Panel(

@@ -98,15 +98,16 @@ def slide(
     name: str,
     label: str,
     options: Iterable[Any],
-    shown: Any,
+    shown: Any = None,
     *,
     place: str = "",
     label_of: Callable[[Any], Any] = str,
 ) -> None:
     """A slider over legal values; one that came from a link or preset is among them.
 
-    `place`: which of several sliders for one field it is.
+    `shown` as in `choose`. `place`: which of several sliders for one field it is.
     """
+    shown = link.value(name) if shown is None else shown
     choices = tuple(sorted({*options, shown}))
     with st.container(key=name + place):
         if len(choices) == 1:
@@ -120,7 +121,7 @@ def slide(
 def slider(
     name: str,
     label: str,
-    shown: float,
+    shown: float | None = None,
     *,
     least: float | None = None,
     most: float | None = None,
@@ -128,7 +129,8 @@ def slider(
     place: str = "",
     **more: Any,
 ) -> None:
-    """A slider over a range; `first`: what it shows for 0. `place` as in `slide`."""
+    """A slider over a range; `first`: what it shows for 0. `shown` and `place` as in `slide`."""
+    shown = link.value(name) if shown is None else shown
     low, high = limits = _limits(name, shown, least, most)
     with st.container(key=name + place):
         view = link.view(name, shown, (place, limits), first=first)
@@ -138,7 +140,7 @@ def slider(
 def enter(
     name: str,
     label: str,
-    shown: int,
+    shown: int | None = None,
     *,
     least: int | None = None,
     most: int | None = None,
@@ -146,7 +148,8 @@ def enter(
     step: int = 1,
     **more: Any,
 ) -> None:
-    """A whole number to type; `first`: what it shows for 0."""
+    """A whole number to type; `first`: what it shows for 0. `shown` as in `slide`."""
+    shown = link.value(name) if shown is None else shown
     low, high = limits = _limits(name, shown, least, most)
     view = link.view(name, shown, limits, first=first)
     st.number_input(label, low + first, high + first, step=step, **more, **view)

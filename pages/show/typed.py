@@ -17,8 +17,11 @@ BOX = 118  # pixels of a box beside a slider
 FAULTS = "typed_faults"
 
 
-def typed(name: str, label: str, shown: float, *, place: str = "") -> None:
-    """Type a number; what is none, or out of bounds, changes nothing and is said below."""
+def typed(name: str, label: str, shown: float | None = None, *, place: str = "") -> None:
+    """Type a number; what is none, or out of bounds, changes nothing and is said below.
+
+    `shown` is the field's value unless told otherwise, here and below.
+    """
     _box(name, label, shown, place)
     _say_fault(name, place)
 
@@ -27,7 +30,7 @@ def slide_or_type(
     name: str,
     label: str,
     options: Iterable[Any],
-    shown: Any,
+    shown: Any = None,
     *,
     place: str = "",
     label_of: Callable[[Any], Any] = str,
@@ -39,7 +42,9 @@ def slide_or_type(
     _say_fault(name, place)
 
 
-def slider_or_type(name: str, label: str, shown: float, *, step: float, place: str = "") -> None:
+def slider_or_type(
+    name: str, label: str, shown: float | None = None, *, step: float, place: str = ""
+) -> None:
     """A slider over a share, and a box at its side."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         slider(name, label, shown, step=step, place=place)
@@ -50,10 +55,11 @@ def slider_or_type(name: str, label: str, shown: float, *, step: float, place: s
 def _box(
     name: str,
     label: str,
-    shown: float,
+    shown: float | None,
     place: str,
     look: Literal["visible", "collapsed"] = "visible",
 ) -> None:
+    shown = link.value(name) if shown is None else shown
     view = link.view(name, written(shown), ("typed", place))
     view |= {"on_change": _typed, "args": (name, view["key"], shown, place)}
     width: Literal["stretch"] | int = "stretch" if look == "visible" else BOX

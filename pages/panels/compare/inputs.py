@@ -40,7 +40,7 @@ def counting_controls(weights: Sequence[str] = ()) -> None:
     left, right = st.columns([5, 4])
     with left:
         label = _("n · text length for FLOPs and memory")
-        slide("context_len", label, LENGTHS, link.value("context_len"))
+        slide("context_len", label, LENGTHS)
     with right:
         label = _("Number format of the weights")
         wanted = dict.fromkeys((*formats(weights), link.value("weight_format")))

@@ -218,7 +218,7 @@ def controls() -> None:
             shared.device_count("fits", link.value("n_training_devices"))
     with right if shared.is_training() else left:
         label = _("Usable share of memory")
-        slider_or_type("usable_memory", label, link.value("usable_memory"), step=0.05)
+        slider_or_type("usable_memory", label, step=0.05)
 
 
 def specifications() -> None:

@@ -187,16 +187,16 @@ def controls() -> None:
     length, drafted, accepted, cost = st.columns(4)
     with length:
         label = _("Answer · tokens")
-        slide("n_output", label, OUTPUTS, link.value("n_output"), label_of="{:,}".format)
+        slide("n_output", label, OUTPUTS, label_of="{:,}".format)
     with drafted:
-        slide("n_drafted", _("Draft · tokens per pass"), DRAFTED, link.value("n_drafted"))
+        slide("n_drafted", _("Draft · tokens per pass"), DRAFTED)
     if link.value("n_drafted"):
         with accepted:
             label = _("Acceptance of a drafted token")
-            slider("acceptance", label, link.value("acceptance"), step=0.05)
+            slider("acceptance", label, step=0.05)
         with cost:
             label = _("Cost of a draft pass · share")
-            slider("draft_cost", label, link.value("draft_cost"), step=0.01)
+            slider("draft_cost", label, step=0.01)
 
 
 def code(run: Run) -> Code:

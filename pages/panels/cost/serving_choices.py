@@ -102,7 +102,7 @@ def how_it_is_served(run: Run) -> None:
     if link.value("serving_device") == OWN:
         for place, (name, label) in zip(st.columns(4), OWN_FIELDS.items(), strict=True):
             with place:
-                enter(name, _(label), link.value(name))
+                enter(name, _(label))
     devices(run.config, setup)
 
 

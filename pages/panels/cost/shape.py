@@ -139,10 +139,10 @@ def _budget_controls(budget: Budget) -> None:
         with count:
             typed("n_training_devices", _("Number of devices"), budget.n_devices, place="_shape")
         with vocab:
-            typed("shape_vocab", _("Vocabulary"), link.value("shape_vocab"))
+            typed("shape_vocab", _("Vocabulary"))
         with served:
             label = _("Tokens in use (0: 10 · D)")
-            typed("served_tokens", label, link.value("served_tokens"))
+            typed("served_tokens", label)
 
 
 def _amount_label(kind: BudgetKind) -> str:

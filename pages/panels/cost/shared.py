@@ -108,9 +108,9 @@ def shape_controls() -> None:
     """How long a text is, and how many go through at once: the same for the whole page."""
     left, right = st.columns(2)
     with left:
-        slide_or_type("context_len", _("n · tokens per text"), LENGTHS, link.value("context_len"))
+        slide_or_type("context_len", _("n · tokens per text"), LENGTHS)
     with right:
-        slide_or_type("n_texts", _("batch · texts at once"), BATCHES, link.value("n_texts"))
+        slide_or_type("n_texts", _("batch · texts at once"), BATCHES)
 
 
 def says_length(config: ModelConfig, n: int) -> str:

@@ -202,7 +202,7 @@ def sweep_controls() -> None:
         choose("sweep_direction", label, DIRECTIONS, label_of=lambda name: _(names[name]))
     with right:
         if link.value("swept") != Swept.TOKENS:
-            slide("sweep_len", _("n · tokens"), SWEEP_LENGTHS, link.value("sweep_len"))
+            slide("sweep_len", _("n · tokens"), SWEEP_LENGTHS)
 
 
 def chosen_sweep(run: Run) -> Sweep:

@@ -41,8 +41,8 @@ def prune_your_own(run: Run) -> None:
 def _controls(config: ModelConfig) -> None:
     left, right = st.columns(2)
     with left:
-        slider("prune_masked", _("% of weights masked"), link.value("prune_masked"))
-        slider("prune_units", _("% of hidden units removed"), link.value("prune_units"))
+        slider("prune_masked", _("% of weights masked"))
+        slider("prune_units", _("% of hidden units removed"))
         if config.n_kv_heads > 1:
             n_heads = min(link.value("prune_heads"), config.n_kv_heads - 1)
             label = _("key/value heads removed per layer")

@@ -175,7 +175,7 @@ def grid_controls(_run: Run) -> None:
 def _grid_controls() -> None:
     left, middle, right = st.columns(3)
     with left:
-        slider("n_bits", _("bits"), link.value("n_bits"), least=BITS[0], most=BITS[-1])
+        slider("n_bits", _("bits"), least=BITS[0], most=BITS[-1])
         switch("symmetric_grid", _("symmetric about 0"))
     with middle:
         names = GRANULARITY_NAMES
@@ -186,6 +186,6 @@ def _grid_controls() -> None:
             label_of=lambda name: _(names[name]),
         )
         if link.value("granularity") == Granularity.GROUP:
-            slide("group_size", _("weights per group"), GROUP_SIZES, link.value("group_size"))
+            slide("group_size", _("weights per group"), GROUP_SIZES)
     with right:
         pick("range_rule", _("Range of the grid"), RangeRule, label_of=lambda n: _(RANGE_NAMES[n]))

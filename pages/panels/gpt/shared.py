@@ -33,7 +33,7 @@ def temperature(place: str = "") -> None:
 
 def top_k(place: str = "") -> None:
     """How many tokens can be drawn."""
-    slide("top_k", _("top_k · 0 keeps all"), TOP_K, link.value("top_k"), place=place)
+    slide("top_k", _("top_k · 0 keeps all"), TOP_K, place=place)
 
 
 def top_p(place: str = "") -> None:

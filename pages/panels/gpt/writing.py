@@ -193,7 +193,7 @@ def writing_controls(writer: Writer) -> None:
             args=("n_new_tokens", 0),
         )
         with present.aside():
-            enter("n_new_tokens", _("New tokens"), link.value("n_new_tokens"), width=130)
+            enter("n_new_tokens", _("New tokens"), width=130)
 
 
 def how_it_is_drawn() -> None:
@@ -212,7 +212,7 @@ def how_it_is_drawn() -> None:
             with column:
                 draw("_writing")
         with last:
-            enter("sampling_seed", _("Sampling seed"), link.value("sampling_seed"))
+            enter("sampling_seed", _("Sampling seed"))
 
 
 def _whose(names: tuple[str, ...]) -> str:

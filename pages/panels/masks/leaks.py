@@ -259,7 +259,7 @@ def controls(run: Run) -> None:
 def _amount(run: Run, fault: MaskFault) -> None:
     """How attention is computed, and how much is tested."""
     if fault is MaskFault.ADDITIVE:
-        slide("score_scale", _("Multiply QKᵀ by"), SCALES, link.value("score_scale"))
+        slide("score_scale", _("Multiply QKᵀ by"), SCALES)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if fault is MaskFault.NONE and plan.runs_fused(run):
             choose("attention_path", _("Attention implementation"), AttentionPath)

@@ -201,7 +201,7 @@ def who_learns(run: Run) -> None:
     with present.aside():
         left, middle, right, last = st.columns([4, 4, 3, 4], vertical_alignment="center")
     with left:
-        slide("race_depth", _("Layers per model"), RACE_DEPTHS, link.value("race_depth"))
+        slide("race_depth", _("Layers per model"), RACE_DEPTHS)
     with middle:
         choose("race_learning_rate", _("Learning rate"), RACE_RATES, label_of=str)
     with right:

@@ -107,7 +107,7 @@ def stack_choice(run: Run) -> None:
 def _sizes(run: Run) -> None:
     left, middle, right, last = st.columns([4, 3, 3, 3])
     with left:
-        slide("depth", _("Number of layers"), DEPTHS, link.value("depth"))
+        slide("depth", _("Number of layers"), DEPTHS)
     with middle:
         widest = run.config.d_model
         widths = [*(width for width in WIDTHS if width < widest), widest]
@@ -115,6 +115,6 @@ def _sizes(run: Run) -> None:
         slide("depth_width", _("Width limit, d_model"), widths, shown)
     with right:
         label = _("Seeds · median and range")
-        slider("n_depth_seeds", label, link.value("n_depth_seeds"))
+        slider("n_depth_seeds", label)
     with last:
         pick("depth_initialization", _("Weight initialization"), Initialization)

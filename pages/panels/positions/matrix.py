@@ -253,7 +253,7 @@ def kind_and_length(run: Run) -> None:
     with left:
         shared.kind_choice(run)
     with right:
-        slide("n_positions", _("Positions shown"), LENGTHS, link.value("n_positions"))
+        slide("n_positions", _("Positions shown"), LENGTHS)
     shared.run_with_it(run)
 
 

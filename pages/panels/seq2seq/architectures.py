@@ -253,7 +253,7 @@ def what_they_learn_from() -> None:
         shown = link.value("mean_span_len")
         slider("mean_span_len", _("Mean span length"), shown, step=0.5)
     with right:
-        enter("corruption_seed", _("Corruption seed"), link.value("corruption_seed"))
+        enter("corruption_seed", _("Corruption seed"))
     examples = _examples()
     for column, kind in zip(st.columns(3), KINDS, strict=True):
         with column, st.container(border=True, key=f"example_{str(kind).replace('-', '_')}"):

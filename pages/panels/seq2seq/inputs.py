@@ -118,7 +118,7 @@ def target_mask_controls() -> None:
     kinds = dict.fromkeys((*map(str, TARGET_MASKS), link.value("mask_kind")))
     choose("mask_kind", _("Mask of the target's self-attention"), kinds)
     label = _("n_padding · padding tokens in the source, masked")
-    slider("n_padding", label, link.value("n_padding"), most=16)
+    slider("n_padding", label, most=16)
     if link.value("n_padding"):
         choose("padding_side", _("Padding side"), PaddingSide)
 

@@ -283,7 +283,7 @@ def recipe_controls(recipe: Recipe) -> None:
     _rates(recipe)
     choose("schedule", _("Schedule"), ScheduleKind)
     warmups = [n for n in WARMUPS if n <= link.value("n_steps")]
-    slide("warmup_steps", _("warmup_steps"), warmups, link.value("warmup_steps"))
+    slide("warmup_steps", _("warmup_steps"), warmups)
     with details(_("Weight decay, label smoothing, clipping, momentum"), key="knobs"):
         _more(recipe)
 
@@ -293,32 +293,32 @@ def _rates(recipe: Recipe) -> None:
     label = _("learning_rate · for all other parameters (AdamW)") if is_muon else _("learning_rate")
     if recipe.schedule is ScheduleKind.PAPER:
         label = _("learning_rate · multiplies the schedule's formula")
-    slide("learning_rate", label, RATES, link.value("learning_rate"))
+    slide("learning_rate", label, RATES)
     if is_muon:
         label = _("muon_learning_rate · for the layers' matrices")
-        slide("muon_learning_rate", label, RATES, link.value("muon_learning_rate"))
+        slide("muon_learning_rate", label, RATES)
 
 
 def _more(recipe: Recipe) -> None:
     if recipe.optimizer is not OptimizerKind.SGD:
-        slide("beta1", _("beta1 · decay rate of the gradient average"), BETAS, link.value("beta1"))
+        slide("beta1", _("beta1 · decay rate of the gradient average"), BETAS)
         label = _("beta2 · decay rate of the squared-gradient average")
-        slide("beta2", label, BETAS, link.value("beta2"))
+        slide("beta2", label, BETAS)
     if recipe.optimizer is not OptimizerKind.ADAMW:
-        slide("momentum", _("momentum"), MOMENTA, link.value("momentum"))
-    slide("weight_decay", _("weight_decay"), DECAYS, link.value("weight_decay"))
+        slide("momentum", _("momentum"), MOMENTA)
+    slide("weight_decay", _("weight_decay"), DECAYS)
     smoothing = link.value("label_smoothing")
     slider("label_smoothing", _("label_smoothing"), smoothing, most=0.5, step=0.05)
-    slide("clip_norm", _("clip_norm · 0: no clipping"), CLIPS, link.value("clip_norm"))
+    slide("clip_norm", _("clip_norm · 0: no clipping"), CLIPS)
     if link.config().n_mtp_modules:
         label = _("mtp_weight · λ, weight of the MTP loss")
-        slide("mtp_weight", label, MTP_WEIGHTS, link.value("mtp_weight"))
+        slide("mtp_weight", label, MTP_WEIGHTS)
     if recipe.schedule in (ScheduleKind.COSINE, ScheduleKind.TRAPEZOID):
         share = link.value("final_share")
         slider("final_share", _("final_share · final ÷ peak learning rate"), share, step=0.05)
     if recipe.schedule is ScheduleKind.TRAPEZOID:
         label = _("decay_share · share of steps in the decay phase")
-        slider("decay_share", label, link.value("decay_share"), step=0.05)
+        slider("decay_share", label, step=0.05)
 
 
 def says_learning(spec: TrainingSpec) -> str:
@@ -344,8 +344,8 @@ def what_is_learned() -> Callable[[], None]:
     with right:
         _plan()
     with right, present.aside():
-        slide("n_steps", _("n_steps · training steps"), N_STEPS, link.value("n_steps"))
-        slide("batch_size", _("batch_size · examples per step"), BATCHES, link.value("batch_size"))
+        slide("n_steps", _("n_steps · training steps"), N_STEPS)
+        slide("batch_size", _("batch_size · examples per step"), BATCHES)
     if asked.task is not None:
         learner = shared.learner(TaskKind(link.value("task")))
         is_of_pairs = learner is Architecture.ENCODER_DECODER
