@@ -24,6 +24,7 @@ from pages.panels.she_or_he import she_or_he
 from pages.server import brought, runs
 from pages.stage import link, present, progress
 from pages.state import weights
+from pages.state.values import State
 from pages.words import glossary
 from pages.words.language import LANGUAGES, _, current_language, literal, ngettext
 
@@ -54,7 +55,7 @@ def introduction(run: Run) -> None:
         with st.popover(
             _("Real models"), icon=":material/public:", key=f"real_models_{link.value('preset')}"
         ):  # closed once one runs
-            real_models()
+            real_models(link.now())
         if not progress.left():
             with st.popover(_("Take a lesson"), icon=":material/school:", key="to_lessons"):
                 lessons(progress.names())
@@ -119,12 +120,12 @@ def left_lesson() -> None:
 
 
 @section
-def front_page() -> None:
+def front_page(state: State) -> None:
     """The sentence and the doors, which lead on with what is typed."""
-    reading()
+    reading(state)
     if present.is_on():
         return
-    she_or_he()
+    she_or_he(state)
     doors()
     course_map.offer()
     gallery()

@@ -36,6 +36,7 @@ from pages.show.mixers import no_attention
 from pages.stage import beside
 from pages.stage.link import write
 from pages.state import kept
+from pages.state.values import State
 from pages.words.language import _
 
 TITLE = N_("Compare")
@@ -67,7 +68,10 @@ def of_all(run: Run) -> tuple[Panel, ...]:
             counted_with,
         ),
         Panel(
-            "kept", N_("What have you kept?"), lambda _pair: kept_list.what_is_kept(), counted_with
+            "kept",
+            N_("What have you kept?"),
+            lambda _pair, state: kept_list.what_is_kept(state),
+            counted_with,
         ),
     )
 
@@ -88,14 +92,14 @@ def of_two(pair: Pair) -> tuple[Panel, ...]:
 
 
 @chooses("context_len", "weight_format")
-def counted_with(pair: Pair | None) -> None:
+def counted_with(pair: Pair | None, state: State) -> None:
     """What counts are made for: nothing runs, so that no text is read."""
-    counting_controls([run.weights for run in pair.both] if pair else ())
+    counting_controls([run.weights for run in pair.both] if pair else (), state=state)
 
 
-def what_differs(pair: Pair) -> None:
+def what_differs(pair: Pair, state: State) -> None:
     """The settings, and the numbers that follow from them; and whether both can run."""
-    differences.what_differs(pair)
+    differences.what_differs(pair, state)
     runs.both_ran(pair)
 
 
@@ -106,7 +110,7 @@ COUNTED = (
 )
 
 
-def of_runs(name: str, title: str, draw: Callable[[Pair], None]) -> Panel:
+def of_runs(name: str, title: str, draw: Callable[..., None]) -> Panel:
     """A panel that needs a run of both, and what both read."""
 
     def drawn(pair: Pair) -> None:
@@ -116,13 +120,13 @@ def of_runs(name: str, title: str, draw: Callable[[Pair], None]) -> Panel:
     return Panel(name, title, drawn, what_both_read)
 
 
-def of_patterns(draw: Callable[[Pair], None]) -> Callable[[Pair], None]:
+def of_patterns(draw: Callable[..., None]) -> Callable[..., None]:
     """A panel that needs the patterns of both; where one has none, it says so."""
 
     @functools.wraps(draw)
-    def drawn(pair: Pair) -> None:
+    def drawn(pair: Pair, **what_is_set: State) -> None:
         if (run := pair.without_attention) is None:
-            draw(pair)
+            draw(pair, **what_is_set)
         else:
             no_attention(run.config, draw.__name__)
 
@@ -156,21 +160,23 @@ def two_of_them(pair: Pair) -> None:
         pairs.ready_pairs()
 
 
-def what_to_take(pair: Pair) -> None:
+def what_to_take(pair: Pair, state: State) -> None:
     """Tables, pictures and configuration, to keep."""
-    shown = pair, *shared.counted_with()
+    shown = pair, *shared.counted_with(state)
     found = {
         "differences": lambda: differences.settings_table(pair),
         "numbers": lambda: differences.numbers(shared.pair_counts(*shown)),
     }
-    take_away(pair.b.config, found, functools.partial(pictures, pair), shared.caption(pair))
+    take_away(
+        pair.b.config, found, functools.partial(pictures, pair, state=state), shared.caption(pair)
+    )
 
 
-def pictures(pair: Pair) -> list[Picture]:
+def pictures(pair: Pair, state: State) -> list[Picture]:
     """All that is drawn, the models that were measured where there are any."""
-    shown = pair, *shared.counted_with()
+    shown = pair, *shared.counted_with(state)
     found = [drawn(draw, *shown) for draw in (where.draw_parameters, where.draw_operations)]
-    front = trade_off.candidates(pair.b), trade_off.axes()
+    front = trade_off.candidates(pair.b, state), trade_off.axes(state)
     if not trade_off.front_facts(*front).points.empty:
         found.append(drawn(trade_off.draw_front, *front))
     return found

@@ -3,6 +3,7 @@
 import pages.page.entrance  # noqa: F401
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
@@ -51,23 +52,24 @@ from pages.show import words
 from pages.show.chart import drawn
 from pages.show.export import take_away
 from pages.stage import present
+from pages.state.values import State
 from pages.words.language import sentences
 
 TITLE = N_("Cost")
 
 
-def body() -> None:
+def body(state: State) -> None:
     """The model that is counted, how it is used, and the questions."""
     run = counted_run(panel.fields(PANELS))
     with present.aside():
-        st.caption(words.counted(what_is_counted, run))
+        st.caption(words.counted(partial(what_is_counted, state=state), run))
         shape_controls()
     panel.show(PANELS, run, files=what_to_take)
 
 
-def what_is_counted(run: Run) -> str:
+def what_is_counted(run: Run, state: State) -> str:
     """The model, and whether it was made for texts as long."""
-    n = shared.shape().n
+    n = shared.shape(state).n
     return sentences(shared.counted_model(run.config), shared.says_length(run.config, n))
 
 
@@ -76,11 +78,11 @@ def of_the_config(draw: Callable[[ModelConfig], None]) -> Callable[[Run], None]:
     return lambda run: draw(run.config)
 
 
-def what_to_take(run: Run) -> None:
+def what_to_take(run: Run, state: State) -> None:
     """Tables, pictures and configuration, to keep."""
-    config, through = run.config, shared.shape()
-    step, use = shown_step(config), shown_use(run)
-    training, wanted = shown_training(config), shape.asked(run)
+    config, through = run.config, shared.shape(state)
+    step, use = shown_step(config, state), shown_use(run, state)
+    training, wanted = shown_training(config, state), shape.asked(run, state)
     files = {
         "flops": lambda: operation_rows(step_facts(*step)),
         "memory": lambda: memory_rows(memory_facts(*use)),

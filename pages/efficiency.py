@@ -28,12 +28,13 @@ from pages.panels.efficiency.shared import (
 )
 from pages.show import words
 from pages.stage import present
+from pages.state.values import State
 from pages.words.language import say_fault
 
 TITLE = N_("Efficiency: how small can a model be?")
 
 
-def body() -> None:
+def body(state: State) -> None:
     """The model that is made smaller, and the questions."""
     run = counted_run(panel.fields(PANELS))
     if not run.weights:
@@ -41,10 +42,10 @@ def body() -> None:
         return
     subtitle(words.counted(words.of_any_text, run))
     stored_rounded(run)
-    shown_variant(run)
+    shown_variant(run, state)
     with present.aside():
-        score_text.choice(run)
-    if fault := score_text.fault(run):
+        score_text.choice(run, state)
+    if fault := score_text.fault(run, state):
         st.info(say_fault(fault), icon=":material/lightbulb:")
         trained_models("shrink")
     else:

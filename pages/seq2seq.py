@@ -24,32 +24,33 @@ from pages.panels.seq2seq import (
 )
 from pages.server import cached
 from pages.show.parts import File
+from pages.state.values import State
 
 TITLE = N_("Encoder and decoder: a translator")
 
 
-def body() -> None:
+def body(state: State) -> None:
     """The source, and the questions."""
     base = shown_run(Architecture.ENCODER_DECODER, panel.fields(PANELS))
-    source(base)
-    must_fit(search.longest(base))
-    here = search.written(search.current_search(base))
+    source(base, state)
+    must_fit(search.longest(base, state))
+    here = search.written(search.current_search(base, state), state)
     run = search.run_of(here)
     recorded(run)
     subtitle(shared.summary(run))
     panel.show(PANELS, run, here)
 
 
-def source(run: Run) -> None:
+def source(run: Run, state: State) -> None:
     """The source, and who may see whom, on one line that opens to change them."""
     fold = input_fold(run)
     if not fold.open:
         return
     left, right = fold.columns([6, 4])
     with left:
-        inputs.source_controls(run)
+        inputs.source_controls(run, state)
     with right:
-        inputs.target_mask_controls()
+        inputs.target_mask_controls(state)
         inputs.link_to_training()
 
 

@@ -18,38 +18,39 @@ from pages.panels.training.links import how_links_come_to_be
 from pages.panels.training.model import what_it_became
 from pages.panels.training.setup import how_it_is_learned, start_row, what_is_learned
 from pages.panels.training.staircase import what_each_step_brings
-from pages.panels.training.watch import curves_panel, samples_panel, state
+from pages.panels.training.watch import curves_panel, run_state, samples_panel
 from pages.server import starts
 from pages.server.runs import find, runs
 from pages.show.choices import chooses
 from pages.show.everything import is_all
 from pages.show.mixers import no_attention
-from pages.stage import link, present
+from pages.stage import present
+from pages.state.values import State
 from pages.words.language import _
 
 TITLE = N_("Train one yourself")
 EVERY = 3.0  # seconds
 
 
-def body() -> None:
+def body(state: State) -> None:
     """What is set; or a run, what becomes of it, and the settings of the next one."""
-    with_settings(shared.model_controls)
-    run = shared.watched()
-    shared.forgotten_note(run)
+    with_settings(lambda: shared.model_controls(state))
+    run = shared.watched(state)
+    shared.forgotten_note(run, state)
     if run is None:
         with present.aside():
-            start_row()
+            start_row(state)
         panel.show(SETTINGS, None)
     else:
         with present.aside():
-            shared.run_choice()
+            shared.run_choice(state)
         with present.aside() if not run.state.is_active else nullcontext():
-            state(run)
+            run_state(run)
         if not (run.state.is_active or is_all() or panel.opened(PANELS) in SETTINGS):
             with present.aside():
-                start_row()  # the next one; elsewhere it stands with its settings
+                start_row(state)  # the next one; elsewhere it stands with its settings
         panel.show(in_order(run), run)
-    runs().warm(link.value("device"))
+    runs().warm(state.device)
 
 
 def in_order(run: TrainingRun) -> Sequence[Panel]:
@@ -60,10 +61,10 @@ def in_order(run: TrainingRun) -> Sequence[Panel]:
 
 
 @chooses()
-def to_set(run: TrainingRun | None) -> None:
+def to_set(run: TrainingRun | None, state: State) -> None:
     """The way to start the next one, where a run is watched."""
     if run is not None:
-        start_row()
+        start_row(state)
 
 
 def attention(run: TrainingRun) -> None:
@@ -71,7 +72,7 @@ def attention(run: TrainingRun) -> None:
     live_section(attention_so_far, run.id, every=EVERY if run.state.is_active else None)
 
 
-def attention_so_far(run_id: str) -> None:
+def attention_so_far(run_id: str, state: State) -> None:
     """Of pairs, where the decoder looks; of one text, what each head does."""
     if (run := kept(run_id)) is None:
         return
@@ -79,7 +80,7 @@ def attention_so_far(run_id: str) -> None:
         no_attention(run.spec.config, "heads")
         return
     draw = how_links_come_to_be if shared.is_of_pairs(run) else how_heads_come_to_be
-    draw(run)
+    draw(run, state)
 
 
 def model(run: TrainingRun) -> None:
@@ -87,10 +88,10 @@ def model(run: TrainingRun) -> None:
     live_section(model_so_far, run.id, every=EVERY if run.state.is_active else None)
 
 
-def model_so_far(run_id: str) -> None:
+def model_so_far(run_id: str, state: State) -> None:
     """The model at the step that is looked at."""
     if (run := kept(run_id)) is not None:
-        what_it_became(run)
+        what_it_became(run, state)
 
 
 def kept(run_id: str) -> TrainingRun | None:
@@ -109,8 +110,8 @@ WATCHED = (
     Panel("model", N_("The trained model"), model),
 )
 SETTINGS = (
-    Panel("task", N_("What it learns"), lambda _run: what_is_learned(), to_set),
-    Panel("recipe", N_("How it learns"), lambda _run: how_it_is_learned(), to_set),
+    Panel("task", N_("What it learns"), lambda _run, state: what_is_learned(state), to_set),
+    Panel("recipe", N_("How it learns"), lambda _run, state: how_it_is_learned(state), to_set),
     Panel("staircase", N_("From a bigram to a GPT"), lambda _run: what_each_step_brings(), to_set),
 )
 PANELS = (*WATCHED, *SETTINGS)

@@ -11,6 +11,7 @@ from pages.stage import link, progress
 from pages.stage.progress import Now
 from pages.state.fields import CONFIG
 from pages.state.readers import as_text
+from pages.state.values import value_in
 from pages.words.language import _, listing, literal
 
 OF_THE_MODEL = ("preset", "weights", "mask_kind", "layer", "head", *CONFIG)
@@ -40,7 +41,7 @@ def _changed(now: Now) -> list[tuple[str, Any, Any]]:
     of_text = ("text",) if "text" in wanted and not step.own_words else ()
     names = [name for name in (*OF_THE_MODEL, *of_text) if name in {"preset", *wanted, *state}]
     pairs = [
-        (name, _or_first(name, link.value_in(wanted, name)), _or_first(name, link.value(name)))
+        (name, _or_first(name, value_in(wanted, name)), _or_first(name, link.value(name)))
         for name in names
     ]
     return [each for each in pairs if step.set and each[1] != each[2]]

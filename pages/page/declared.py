@@ -18,7 +18,7 @@ from pages.show.explain import Code, explained
 from pages.show.export import take_away
 from pages.show.mixers import attend, attend_somewhere, no_attention
 from pages.show.page_file import Part
-from pages.show.parts import Facts, Given, Item, wanted
+from pages.show.parts import Facts, Given, Item, called
 from pages.words.language import _, explanation
 
 BULB = ":material/lightbulb:"
@@ -48,8 +48,10 @@ class Panel:
     `facts` makes of that what all is read off, `absent` is a sentence in place of everything,
     with a way out by `mend`, `needs` are bytes beside those of the run, and `shows` are its parts
     from top to bottom. `concepts` explain it, `code` is what really ran; `code` and `shows` may
-    depend on the run. `instruments`: those of the test chart whose picture it draws, whose score
-    stands below. One with `draw` may have `at`, `facts` and `shows` too, for its files.
+    depend on the run. All of these but `facts` may ask for what is set by a parameter `state`, as
+    may the functions among the parts that draw controls. `instruments`: those of the test chart
+    whose picture it draws, whose score stands below. One with `draw` may have `at`, `facts` and
+    `shows` too, for its files.
     """
 
     name: str
@@ -70,7 +72,7 @@ class Panel:
     needs: Callable[..., int] | None = None
     shows: Sequence[Item] | Callable[..., Sequence[Item]] = ()
     concepts: Sequence[str] = ()
-    code: Code | Callable[[Run], Code] = ()
+    code: Code | Callable[..., Code] = ()
     instruments: tuple[str, ...] = ()
 
     def draw_itself(self, values: Sequence[Any]) -> Callable[[], None] | None:
@@ -79,7 +81,7 @@ class Panel:
             no_attention(values[0].config, self.name)
         elif not (self.of_predictions and overflowed(values[0])):
             if self.draw:
-                goes_on = self.draw(*wanted(self.draw, tuple(values)))
+                goes_on = called(self.draw, tuple(values))
                 believed.line(self.instruments)
                 return goes_on
             _section_of(self)(*values)
@@ -91,21 +93,21 @@ class Panel:
 
     def read(self, *values: Any) -> Given | None:
         """What it is about, with what makes its facts; None where there is nothing to show."""
-        found = None if self.lacks_attention(values) else self.at(*wanted(self.at, values))
+        found = None if self.lacks_attention(values) else called(self.at, values)
         return None if found is None else Given(found, self.facts)
 
     def says_absent(self, given: Given) -> str | None:
         """The sentence in place of everything."""
-        return self.absent(*wanted(self.absent, given.values)) if self.absent else None
+        return called(self.absent, given.values) if self.absent else None
 
     def items(self, given: Given) -> Sequence[Item]:
         """Its parts for these values."""
         shows = self.shows
-        return shows(*wanted(shows, given.values)) if callable(shows) else shows
+        return called(shows, given.values) if callable(shows) else shows
 
     def code_of(self, run: Run) -> Code:
         """What really ran for this model."""
-        return self.code(run) if callable(self.code) else self.code
+        return called(self.code, (run,)) if callable(self.code) else self.code
 
     def lacks_attention(self, values: Sequence[Any]) -> bool:
         """Whether it is about attention, and the model has none."""
@@ -143,10 +145,10 @@ def _section_of(panel: Panel) -> Callable[..., None]:
         if said := panel.says_absent(given):
             place.info(said, icon=BULB)
             if panel.mend:
-                panel.mend(*wanted(panel.mend, given.values))
+                called(panel.mend, given.values)
             return
         if panel.needs:
-            must_have(panel.needs(*wanted(panel.needs, given.values)), run.device)
+            must_have(called(panel.needs, given.values), run.device)
         for item in panel.items(given):
             item.draw(given._replace(place=place))
         believed.line(panel.instruments)

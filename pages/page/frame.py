@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NoReturn, ParamSpec
+from typing import Any, NoReturn
 
 import streamlit as st
 
@@ -26,6 +26,7 @@ from pages.show.ways import refused, way
 from pages.stage import beside, lecture, link, moves, present, progress
 from pages.stage.hidden import is_hidden
 from pages.stage.phone import fingers_point
+from pages.stage.stated import stated
 from pages.state import weights
 from pages.state.fields import default_preset
 from pages.words.language import LANGUAGES, _, current_language, enumeration, literal, say_fault
@@ -63,7 +64,6 @@ PAGE_OF_PART = {
 }
 # With one of these all is drawn anew: the head shows it, or another panel has widgets of its own.
 SEEN_AROUND = ("panel", "run", "hide", "present", "lesson", "kept", "compared_with", "beside")
-P = ParamSpec("P")
 ICON = str(shipped("icon.svg"))
 FIRST_SHOWN = {
     Architecture.BLOCK: link.FIRST_ON_HOME,
@@ -82,7 +82,7 @@ DEFAULT_MASK: dict[Architecture | None, str] = {
 @partial(one_at_a_time, can_wait=True)
 def show_page(
     title: str,
-    body: Callable[[], None],
+    body: Callable[..., None],
     architecture: Architecture | None = None,
     *,
     first_shown: str = "",
@@ -140,7 +140,7 @@ def _is_home() -> bool:
     return page_here() == link.HOME_PAGE
 
 
-def _body(draw: Callable[[], None]) -> None:
+def _body(draw: Callable[..., None]) -> None:
     """All that answers to what is set: it reruns alone, but in a lesson or where it is presented.
 
     There what surrounds it changes with it.
@@ -164,7 +164,7 @@ def _body(draw: Callable[[], None]) -> None:
         elif refused:
             _in_place_of_the_page(refused)
         else:
-            draw()
+            draw(**stated(draw))
         moves.forget_gone()
 
     st.session_state["surroundings"] = _surroundings()
@@ -340,7 +340,7 @@ def link_to_part(part: str, **more: str) -> None:
         st.page_link(page, label=text, icon=":material/zoom_in:", query_params=query)
 
 
-def section(draw: Callable[P, None]) -> Callable[P, None]:
+def section(draw: Callable[..., None]) -> Callable[..., None]:
     """Make a fragment that writes the link before it draws."""
     return st.fragment(_in_step_with_the_link(draw))
 
@@ -350,15 +350,15 @@ def live_section(draw: Callable[..., None], *values: Any, every: float | None) -
     st.fragment(_in_step_with_the_link(draw), run_every=every)(*values)
 
 
-def _in_step_with_the_link(draw: Callable[P, None]) -> Callable[P, None]:
+def _in_step_with_the_link(draw: Callable[..., None]) -> Callable[..., None]:
     @one_at_a_time
     @functools.wraps(draw)
-    def section_draw(*args: P.args, **kwargs: P.kwargs) -> None:
+    def section_draw(*args: Any, **kwargs: Any) -> None:
         if link.must_redraw():
             st.rerun(scope="app")
         link.write()
         with metrics.timed(draw):
-            draw(*args, **kwargs)
+            draw(*args, **{**kwargs, **stated(draw)})
 
     return section_draw
 

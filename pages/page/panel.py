@@ -17,6 +17,7 @@ from pages.show.everything import ALL, is_all
 from pages.show.export import take_run
 from pages.stage import lecture, led, link, present, progress
 from pages.stage.phone import is_phone
+from pages.stage.stated import stated
 from pages.words.language import _, literal
 
 
@@ -287,6 +288,6 @@ def _taking_away(
 
 def _files(values: Sequence[Any], files: Callable[..., None], name: str, title: str) -> None:
     """What the page gives, and the run itself."""
-    files(*values)
+    files(*values, **stated(files))
     if values and isinstance(run := values[0], Run):
         take_run(run, name, title)

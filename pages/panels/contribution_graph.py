@@ -18,8 +18,8 @@ from pages.server import cached
 from pages.show.controls import slider
 from pages.show.parts import Beside, Controls, File, Matrix, Note, Say, Table
 from pages.show.views import pin_token
-from pages.stage import link
 from pages.state import labelled
+from pages.state.values import State
 from pages.words.language import _, literal, ngettext, sentences
 from pages.words.numbers import percent
 
@@ -53,9 +53,9 @@ def graph_facts(run: Run, token: int, least: float = 0.0) -> GraphFacts:
     return GraphFacts(run, graph_of(run), token, least)
 
 
-def least_share() -> float:
+def least_share(state: State) -> float:
     """The thinnest wire that is drawn."""
-    return link.value("least_share") / 100
+    return state.least_share / 100
 
 
 def called(run: Run, token: int) -> str:
@@ -150,9 +150,9 @@ def table(facts: GraphFacts) -> pd.DataFrame:
     )
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The token, and the thinnest wire that is drawn."""
-    return run, labelled.pinned_token(run), least_share()
+    return run, labelled.pinned_token(run), least_share(state)
 
 
 def width_choice() -> None:

@@ -32,6 +32,7 @@ from pages.show.views import pin_token
 from pages.stage import link, present
 from pages.state import labelled, tokens
 from pages.state.fields import CHAT
+from pages.state.values import State
 from pages.words import glossary
 from pages.words.language import _, explanation, literal, sentences
 
@@ -43,15 +44,15 @@ ALMOST_ONE = 1.05  # tokens: that few are told as one
 PAUSE = "400ms"
 
 
-def reading() -> None:
+def reading(state: State) -> None:
     """What is typed, its way through all layers, and the words that may follow."""
     run = current_run(Architecture.GPT)
     must_fit(run)
-    one_line(run)
+    one_line(run, state)
     if not present.is_on():
         ask_it()
         length_note(run)
-        note_what_is_not_read(run)
+        note_what_is_not_read(run, state)
     ran(run)
     if overflowed(run):
         return
@@ -59,12 +60,12 @@ def reading() -> None:
         in_three_sentences(run, next_facts(run, labelled.last_token(run), AS_IT_IS))
     left, right = st.columns([7, 3], gap="medium")
     with left:
-        its_way(run, labelled.pinned_token(run))
+        its_way(run, labelled.pinned_token(run), state)
     with right:
         what_follows(run)
 
 
-def one_line(run: Run) -> None:
+def one_line(run: Run, state: State) -> None:
     """Where the reader writes, and the model writes on."""
     line, button = st.columns([6, 1], vertical_alignment="bottom")
     with line:
@@ -73,7 +74,7 @@ def one_line(run: Run) -> None:
             label_visibility="collapsed",
             placeholder=_("Type a sentence, in any language"),
             live=PAUSE,
-            **written(run, link.live_view("text", link.value("text"))),
+            **written(run, link.live_view("text", state.text)),
         )
     with button:
         st.button(
@@ -122,7 +123,7 @@ def _next_word(run: Run, begun: tuple[int, ...]) -> str:
         return next_word(text, reader, begun)
 
 
-def its_way(run: Run, token: int) -> None:
+def its_way(run: Run, token: int, state: State) -> None:
     """Every token at every layer, with the sources of the pinned one lit."""
     if not attend(run.config):
         no_attention(run.config, "home")
@@ -130,7 +131,7 @@ def its_way(run: Run, token: int) -> None:
     if not graph.fits(run):
         st.warning(graph.says_too_large(run))
         return
-    way, draw = (run, token, graph.least_share()), contribution_graph_picture.graph
+    way, draw = (run, token, graph.least_share(state)), contribution_graph_picture.graph
     show(draw, *way, facts=graph.graph_facts, key="graph", on_click=pin, room=560)
     if present.is_on():
         return
@@ -190,18 +191,18 @@ def way_to_the_pass() -> None:
 
 def write_after(run: Run, customdata: list[Any]) -> None:
     """A word was clicked: it follows the pinned token, in place of all that did."""
-    link.change("text", _until(run, labelled.pinned_token(run)))
+    link.change("text", _until(run, labelled.pinned_token(run), link.now()))
     append_word(current_run(Architecture.GPT), int(customdata[0]))
 
 
-def _until(run: Run, token: int) -> str:
+def _until(run: Run, token: int, state: State) -> str:
     """The text up to the end of a token; all of it up to the last."""
     if token == labelled.last_token(run):
-        return str(link.value("text"))
+        return str(state.text)
     is_left = run.input.padding_side is PaddingSide.LEFT
     place = token - (run.input.n_padding if is_left else 0)
     pieces = tokens.reading().pieces
-    return str(link.value("text"))[: pieces[place].end if 0 <= place < len(pieces) else None]
+    return str(state.text)[: pieces[place].end if 0 <= place < len(pieces) else None]
 
 
 def says_space(names: Sequence[str]) -> str:

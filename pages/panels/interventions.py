@@ -24,8 +24,9 @@ from pages.show.interventions import controls, measured, words
 from pages.show.said import tell
 from pages.show.steps import in_steps
 from pages.show.views import pin_token
-from pages.stage import link, phone, progress
+from pages.stage import phone, progress
 from pages.state import labelled
+from pages.state.values import State
 from pages.words.language import _
 
 Found = tuple[float, ...]
@@ -44,7 +45,7 @@ def ablation(*fields: str) -> Panel:
 
 
 @section
-def what_if(run: Run) -> None:
+def what_if(run: Run, state: State) -> None:
     """Switch a part off, or let something else pass there; every picture shows the changed run."""
     code = (Intervention.changed, output_change.output_change)
     with explained(("interventions",), code, key="changes"):
@@ -54,7 +55,7 @@ def what_if(run: Run) -> None:
     if said := _not_applied(run):
         st.caption(said)
     switch("each_in_turn", _("Ablate every head and every sublayer in turn"))
-    if not link.value("each_in_turn"):
+    if not state.each_in_turn:
         if said := says_each_part(run):
             st.caption(said)
     else:

@@ -14,21 +14,22 @@ from pages.server import address, brought, starts
 from pages.show.inputs import sample_buttons
 from pages.stage import link, progress
 from pages.state import tokens, weights
+from pages.state.values import State
 from pages.words.language import _, enumeration, sentences
 
 
-def note_what_is_not_read(run: Run) -> None:
+def note_what_is_not_read(run: Run, state: State) -> None:
     """One line where a model reads bytes or scraps, with the way to one that reads words.
 
     A lesson says itself what its text shows, and asks for it first.
     """
     if not run.weights or progress.now():
         return
-    text = link.value("text")
+    text = state.text
     found = _legibility(text, run.input.vocabulary)
     if found.is_good:
         return
-    reader = next(readers(text), None)
+    reader = next(readers(text, state), None)
     with st.container(
         horizontal=True, vertical_alignment="center", border=True, key="hardly_legible"
     ):
@@ -82,7 +83,7 @@ def says_legibility(found: Legibility) -> str:
     return text.format(n=found.in_scraps, all=found.words)
 
 
-def readers(text: str) -> Iterator[tuple[str, str]]:
+def readers(text: str, state: State) -> Iterator[tuple[str, str]]:
     """The models here whose tokenizers have tokens for a text: title and name, the smallest first.
 
     One is opened only where those before it do not read the text.
@@ -91,7 +92,7 @@ def readers(text: str) -> Iterator[tuple[str, str]]:
     models = sorted(MODELS, key=lambda model: model.n_parameters)
     real = ((m.title, opening.here(m)) for m in models if m.architecture is Architecture.GPT)
     for title, preset in (ours, *real):
-        if preset and preset != link.value("preset") and _reads(preset, text):
+        if preset and preset != state.preset and _reads(preset, text):
             yield title, preset
 
 

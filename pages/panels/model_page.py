@@ -10,7 +10,7 @@ from pages.page.panel import Panel
 from pages.panels.inputs import what_goes_in
 from pages.panels.legible import note_what_is_not_read
 from pages.show import words
-from pages.stage import progress
+from pages.stage import link, progress
 
 
 def show_model_page(
@@ -32,7 +32,7 @@ def show_model_page(
         if panel.reads_input(panels):
             what_goes_in(run, input_of)
             if architecture is Architecture.GPT and not progress.now():  # it gives answers away
-                note_what_is_not_read(run)
+                note_what_is_not_read(run, link.now())
         recorded(run)
         if panel.is_of_this_run(panels):
             subtitle(summary(run))

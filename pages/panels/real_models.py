@@ -9,6 +9,7 @@ from pages.page import bringing, opening
 from pages.server import address, brought
 from pages.show.fold import fold
 from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, current_language, enumeration
 
 PAGES = {  # of those that do not run on Home
@@ -17,7 +18,7 @@ PAGES = {  # of those that do not run on Home
 }
 
 
-def real_models() -> None:
+def real_models(state: State) -> None:
     """Those that are here lead on; the others come from the hub, where this serves one person."""
     may_fetch = address.serves_one_person()
     found = [(model, opening.here(model)) for model in MODELS]
@@ -36,7 +37,7 @@ def real_models() -> None:
         bringing.hub_by_name("home_hub")
     _others()
     bringing.say_faults()
-    if link.value("preset") != link.FIRST_ON_HOME:
+    if state.preset != link.FIRST_ON_HOME:
         st.button(
             _("Back to the pocket model"),
             on_click=link.change,

@@ -19,6 +19,7 @@ from pages.show.explain import note
 from pages.stage import link
 from pages.state import tokens
 from pages.state.link_fields.home import LONGEST_NAME
+from pages.state.values import State
 from pages.words.language import _, current_language, literal, sentences
 from pages.words.numbers import percent
 
@@ -65,12 +66,12 @@ def asked(name: str, language: str, device: str, is_off: bool) -> Asked:
     return Asked(STORIES[language], about(name, language, device), known, is_off)
 
 
-def she_or_he() -> None:
+def she_or_he(state: State) -> None:
     """Type a name, see she or he, switch off the one head that knows."""
-    language, device = current_language(), link.value("device")
+    language, device = current_language(), state.device
     story = STORIES[language]
-    name = " ".join(link.value("friend").split()) or story.first
-    is_off = link.value("without_head")
+    name = " ".join(state.friend.split()) or story.first
+    is_off = state.without_head
     facts = asked(name, language, device, is_off)
     with st.container(border=True, gap="small", key="she_or_he"):
         st.markdown("#### " + _("She or he? Type a name, then switch off the head that knows"))

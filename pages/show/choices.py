@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from pages.stage.stated import stated
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -15,7 +17,7 @@ class Choices:
 
     def __call__(self, *values: Any) -> None:
         """Draw them."""
-        self.draw(*values)
+        self.draw(*values, **stated(self.draw))
 
 
 def chooses(*fields: str) -> Callable[[Callable[..., None]], Choices]:

@@ -7,8 +7,6 @@ says only what there is. What is made of the facts may be None: then this part h
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
-from functools import lru_cache
-from inspect import signature
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
@@ -22,6 +20,7 @@ from pages.show.fold import details
 from pages.show.page_file import Part
 from pages.show.tables import show_both, show_table
 from pages.stage import beside, present
+from pages.stage.stated import n_values, stated
 from pages.words.language import _
 
 ROW, HEAD = 35, 38  # pixels of a row of a table, and of its names
@@ -65,12 +64,15 @@ def wanted(
     function: Callable[..., Any], values: tuple[Hashable, ...], n_others: int = 0
 ) -> tuple[Hashable, ...]:
     """The first of the values, as many as the function has parameters beside others."""
-    return values[: _n_parameters(function) - n_others]
+    return values[: n_values(function) - n_others]
 
 
-@lru_cache(maxsize=512)
-def _n_parameters(function: Callable[..., Any]) -> int:
-    return len(signature(function).parameters)
+def called(function: Callable[..., Any], values: tuple[Hashable, ...]) -> Any:
+    """What a function makes of the first of the values, and of what is set where it asks for that.
+
+    Not for what is kept by its values, nor for pictures and sentences.
+    """
+    return function(*wanted(function, values), **stated(function))
 
 
 class Item:
@@ -292,7 +294,7 @@ class Controls(Item):
     def draw(self, given: Given) -> None:
         """By hand; in front of a class they wait in the sidebar, unless they are what is shown."""
         with present.aside() if self.is_aside else nullcontext():
-            self.by(*given.of(the_values, self.by)[1])
+            self.by(*given.of(the_values, self.by)[1], **stated(self.by))
 
 
 class Several(Item):

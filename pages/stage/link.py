@@ -31,6 +31,7 @@ from pages.state.link_fields.interventions import FOLLOWERS as OF_TWO_ANSWERS
 from pages.state.link_fields.seq2seq import FOLLOWERS as OF_A_TARGET
 from pages.state.link_fields.training import FOLLOWERS as OF_A_TRAINING
 from pages.state.readers import UnreadableError, as_text
+from pages.state.values import State, default_in, value_in
 from pages.words.language import _, browser_language, literal
 
 Query = dict[str, str]
@@ -63,14 +64,14 @@ class Mended(NamedTuple):
     faults: tuple[Fault, ...]
 
 
+def now() -> State:
+    """What is set in this session."""
+    return State(state())
+
+
 def value(name: str) -> Any:
     """The value of a field in this session."""
     return value_in(state(), name)
-
-
-def value_in(values: Mapping[str, Any], name: str) -> Any:
-    """The value of a field where these differ from the defaults."""
-    return values[name] if name in values else _default(name, values)
 
 
 def change(name: str, new: Any) -> None:
@@ -82,7 +83,7 @@ def change(name: str, new: Any) -> None:
     for follower in FOLLOWERS.get(name, ()):
         values.pop(follower, None)
     values.pop(name, None)
-    if new != _default(name, values):
+    if new != default_in(values, name):
         values[name] = new
     st.session_state["values"] = values
     st.session_state["touched"] = True
@@ -477,12 +478,12 @@ def _forgotten(preset: str) -> Fault:
 
 
 def _without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: found for name, found in values.items() if found != _default(name, values)}
+    return {name: found for name, found in values.items() if found != default_in(values, name)}
 
 
 def config() -> ModelConfig:
     """The configuration that the state describes."""
-    return _changed(starts.start(value("preset")).config, tuple(config_changes().items()))
+    return now().config
 
 
 @lru_cache(maxsize=256)
@@ -493,25 +494,14 @@ def _nearest(
     return config.nearest(**dict(changes))
 
 
-@lru_cache(maxsize=256)
-def _changed(config: ModelConfig, changes: tuple[tuple[str, Any], ...]) -> ModelConfig:
-    """Checked once: a page asks for it a dozen times."""
-    return config.replace(**dict(changes))
-
-
 def config_changes() -> dict[str, Any]:
     """What the reader has changed of the configuration that was started from."""
-    return {name: found for name, found in state().items() if name in CONFIG}
+    return now().config_changes
 
 
 def state() -> dict[str, Any]:
     """What differs from the defaults in this session; not to be changed."""
     return st.session_state.setdefault("values", {})
-
-
-def _default(name: str, values: Mapping[str, Any]) -> Any:
-    default = FIELDS[name].default
-    return default(values) if callable(default) else default
 
 
 def _shown(text: str, most: int = 40) -> str:

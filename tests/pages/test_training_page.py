@@ -26,6 +26,7 @@ from blocks.training.training_run import RunState, Status, TrainingRun
 from pages.panels.training import heads, setup
 from pages.server import runs
 from pages.show import layers
+from pages.state.values import State
 from pages.words.language import LANGUAGES
 
 PAGE = "pages/training.py"
@@ -240,7 +241,7 @@ def test_the_step_that_is_looked_at_changes_the_heads():
 def test_heads_with_a_habit_are_named_and_none_without():
     at = finished(n_steps=1, learning_rate=0.0, muon_learning_rate=0.0)
     visit(at, **SHORT, run=run_of(at).id, panel="attention")
-    seen = layers.heads(heads.looked_at(run_of(at), 0))
+    seen = layers.heads(heads.looked_at(run_of(at), 0, State({})))
     habits = seen[seen["name"] != ""]
     if habits.empty:
         assert "No head has a clear role" in said(at)

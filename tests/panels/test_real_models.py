@@ -40,8 +40,9 @@ def test_a_package_goes_before_the_cache_and_the_cache_before_a_fetch(
 
 def _page() -> None:
     from pages.panels.real_models import real_models
+    from pages.stage import link
 
-    real_models()
+    real_models(link.now())
 
 
 def _shown() -> AppTest:

@@ -7,6 +7,7 @@ from blocks.training.staircase import SERIES, stairs
 from pages.panels.training import staircase
 from pages.panels.training.wanted import wanted
 from pages.stage import link
+from pages.state.values import State
 
 
 @pytest.mark.usefixtures("session")
@@ -15,8 +16,7 @@ def test_a_link_of_the_staircase_sets_what_was_trained():
         query = staircase.query_of(Stair(name, config, 0, ()))
         values, faults = link.read(query)
         assert not faults
-        with link.as_if(values):
-            spec = wanted().spec
+        spec = wanted(State(values)).spec
         assert spec is not None and spec.config == config
         evaluated = {"eval_every": 0, "n_eval_batches": 8, "dtype": spec.recipe.dtype}
         assert spec.recipe == SERIES.recipe.replace(**evaluated)

@@ -19,10 +19,10 @@ from pages.server import probed
 from pages.show import layers
 from pages.show.controls import pick
 from pages.show.parts import Beside, Controls, File, Item, Matrix, Note, Say, Table, the_values
-from pages.stage import link
 from pages.stage.phone import is_phone
 from pages.state import labelled, sinks
 from pages.state.link_fields.attention import SORTS
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, fill, sentences
 
@@ -41,10 +41,10 @@ COLUMNS = {**LABELS, "induction": N_("induction")}
 MEASURES = [name for name in SORTS if name != "layer"]
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The head and token, whether sinks are apart, whether layers stand side by side, the order."""
     is_wide = is_deep(run) and not is_phone()
-    return (*shared.at(run), sinks.is_wanted(), is_wide, link.value("sort_heads_by"))
+    return (*shared.at(run), sinks.is_wanted(), is_wide, state.sort_heads_by)
 
 
 def is_deep(run: Run) -> bool:

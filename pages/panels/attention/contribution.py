@@ -20,9 +20,9 @@ from pages.panels.attention.sinks_picture import sinks as sinks_map
 from pages.show.controls import choose
 from pages.show.parts import Beside, Controls, File, Matrix, Note, Say, Shown, Steps
 from pages.show.views import pin_token
-from pages.stage import link
 from pages.state import sinks
 from pages.state.link_fields.attention import COUNTED
+from pages.state.values import State
 from pages.words.language import _, fill, listing, ngettext, sentences
 from pages.words.numbers import percent
 
@@ -30,9 +30,9 @@ COUNTED_LABELS = {"one_head": N_("this head"), "all_heads": N_("all heads of the
 MOST_KEYS, ROW_HEIGHT = 32, 22
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The head and token, whether sinks are set apart, and whether all heads are counted."""
-    return (*shared.at(run), sinks.is_wanted(), link.value("counted") == "all_heads")
+    return (*shared.at(run), sinks.is_wanted(), state.counted == "all_heads")
 
 
 @lru_cache(maxsize=64)

@@ -18,16 +18,16 @@ from pages.panels.attention.arithmetic import MINUS, sum_text
 from pages.server import cached
 from pages.show.parts import Note, Say, Shown, Text
 from pages.show.ways import click_sets, way
-from pages.stage import link
 from pages.state import tokens
+from pages.state.values import State
 from pages.words.language import _, fill, sentences
 
 N_ENTRIES, MOST_KEYS = 4, 48  # of a long vector; of a long row
 
 
-def chosen_row(run: Run) -> tuple[Hashable, ...]:
+def chosen_row(run: Run, state: State) -> tuple[Hashable, ...]:
     """Layer, head and query, and the key that the reader chose, where the text has it."""
-    key = link.value("key")
+    key = state.key
     is_there = key is not None and key < len(run.input.labels)
     return (*shared.at(run), key if is_there else None)
 

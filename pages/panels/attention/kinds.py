@@ -27,9 +27,9 @@ from pages.show.parts import Beside, Controls, Matrix, Note, Say, Table, the_val
 from pages.show.said import tell
 from pages.show.steps import in_series
 from pages.show.tables import show_table
-from pages.stage import link
 from pages.state import labelled
 from pages.state.link_fields.attention import LENGTHS
+from pages.state.values import State
 from pages.words.language import _, fill
 
 NAMES = {
@@ -137,11 +137,11 @@ def _power(exponent: float | None) -> str:
     return "–" if exponent is None else f"n^{exponent:.2f}"
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The head, how far the sparse kinds see within the text, and the token."""
     layer, head, token = labelled.selection(run)
     n = run.input.shape[1]
-    reach = Reach(*(min(link.value(name), n) for name in ("kinds_window", "kinds_stride")))
+    reach = Reach(*(min(state[name], n) for name in ("kinds_window", "kinds_stride")))
     return run, layer, head, reach, token
 
 
@@ -185,22 +185,22 @@ def says_unbiased(run: Run) -> str | None:
     return text if run.config.position.position_kind == "alibi" else None
 
 
-def growth_if_asked(run: Run) -> None:
+def growth_if_asked(run: Run, state: State) -> None:
     """How time and memory grow, where the reader asks for it."""
     switch("measure_kinds", _("Measure how time and memory grow with n on this machine"))
-    if link.value("measure_kinds"):
-        how_they_grow(run)
+    if state.measure_kinds:
+        how_they_grow(run, state)
 
 
-def how_they_grow(run: Run) -> None:
+def how_they_grow(run: Run, state: State) -> None:
     """Each way at each length, on this device."""
-    longest = max(LENGTHS[2], link.value("kinds_up_to"))
+    longest = max(LENGTHS[2], state.kinds_up_to)
     slide("kinds_up_to", _("largest n · tokens"), LENGTHS[2:], longest)
     series = growth_series(run)
     if series is None:
         note(_("Not measured: heads this wide need more memory than a single run may use."))
         return
-    first = sum(n <= link.value("kinds_up_to") for _kind, n in series.cases)
+    first = sum(n <= state.kinds_up_to for _kind, n in series.cases)
     done = in_series(series, key="growth", asked_by="measure_kinds", first=first)
     facts = GrowthFacts(tuple(done.found))
     if len(facts.found) < len(AttentionKind):

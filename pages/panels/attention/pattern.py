@@ -14,15 +14,15 @@ from pages.panels.heads import ONE_HEAD
 from pages.show.controls import slider
 from pages.show.parts import Beside, Controls, Matrix, Note, Say, the_values
 from pages.show.views import pin_token
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, fill, ngettext, sentences
 
 MOST_LINES, MOST_TOKENS = 16, 64
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The head and token, and how many lines leave each token."""
-    n_lines = min(link.value("edges"), MOST_LINES, len(run.input.labels))
+    n_lines = min(state.edges, MOST_LINES, len(run.input.labels))
     return (*shared.at(run), n_lines)
 
 

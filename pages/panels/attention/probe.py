@@ -23,8 +23,8 @@ from pages.server import probed, starts
 from pages.show.controls import choose
 from pages.show.parts import Beside, Controls, Matrix, Note, Say, Shown, Steps, Table
 from pages.show.ways import way
-from pages.stage import link
 from pages.state import labelled
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, bracketed, enumeration, listing, sentences
 
@@ -39,10 +39,10 @@ PLACES = {
 }
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """Which kind of head is looked for, and the head that is looked at."""
     layer, head, _token = labelled.selection(run)
-    return run, link.value("head_kind"), layer, head
+    return run, state.head_kind, layer, head
 
 
 def probe_facts(run: Run, kind: str, layer: int, head: int, _n_steps: int = 1) -> ProbeFacts:

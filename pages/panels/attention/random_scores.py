@@ -15,7 +15,7 @@ from pages.figures.numbers import readable
 from pages.page.declared import Panel
 from pages.show.controls import choose
 from pages.show.parts import Controls, Note, Say, Shown
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _
 
 MEASURES: dict[str, str] = {
@@ -45,9 +45,9 @@ SENTENCES = {
 }
 
 
-def chosen(run: Run) -> tuple[Hashable, ...]:
+def chosen(run: Run, state: State) -> tuple[Hashable, ...]:
     """The run, what is measured, and what scores are divided by."""
-    return run, ScoreMeasure(link.value("score_measure")), Divisor(link.value("divisor"))
+    return run, ScoreMeasure(state.score_measure), Divisor(state.divisor)
 
 
 def random_facts(run: Run, measure: ScoreMeasure, divisor: Divisor) -> RandomScoresFacts:

@@ -17,7 +17,7 @@ from pages.figures.theme import token_label
 from pages.panels.attention import shared
 from pages.show.controls import switch
 from pages.show.parts import Beside, Controls, File, Note, Say, Shown
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, fill
 
 TALL, MOST_KEYS = 266, 64
@@ -150,9 +150,9 @@ def _of_one(facts: ScalingFacts, is_scaled: bool, column: str, plot: int) -> tup
     )
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The head and token, and whether scores are divided."""
-    return (*shared.at(run), link.value("is_scaled"))
+    return (*shared.at(run), state.is_scaled)
 
 
 PANEL = shared.of_a_head(

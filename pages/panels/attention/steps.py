@@ -23,28 +23,29 @@ from pages.show.parts import Matrix
 from pages.show.said import say
 from pages.stage import link, present, progress
 from pages.state import labelled, sinks
+from pages.state.values import State
 from pages.words.language import _, bracketed, current_language, enumeration, fill, sentences
 from pages.words.numbers import percent
 
 Cell = tuple[str, int, int]  # step, key, feature
 
 
-def chosen_cell(run: Run) -> Cell:
+def chosen_cell(run: Run, state: State) -> Cell:
     """The step that is shown large, and the key and feature in it that are written out.
 
     Unless the reader says otherwise: the key that the pinned token reads most.
     """
-    step, key = link.value("attention_step"), link.value("key")
+    step, key = state.attention_step, state.key
     if step not in steps_taken(run.config):
         step = "scaled"
     if key is None:
         key = shared.head_facts(run, *labelled.selection(run)).most_read()[0][0]
-    return step, min(key, len(run.input.labels) - 1), link.value("feature")
+    return step, min(key, len(run.input.labels) - 1), state.feature
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The head and token, whether sinks are apart, and the cell."""
-    return (*shared.at(run), sinks.is_wanted(), *chosen_cell(run))
+    return (*shared.at(run), sinks.is_wanted(), *chosen_cell(run, state))
 
 
 def says_reads(facts: HeadFacts) -> str:
@@ -142,9 +143,9 @@ def says_drawn(facts: HeadFacts) -> str:
 
 
 @section
-def steps_of_a_head(run: Run) -> None:
+def steps_of_a_head(run: Run, state: State) -> None:
     """All steps small, one of them large, and one cell of it in numbers."""
-    at, cell, is_apart = labelled.selection(run), chosen_cell(run), sinks.is_wanted()
+    at, cell, is_apart = labelled.selection(run), chosen_cell(run, state), sinks.is_wanted()
     facts = shared.drawn_facts(run, *at, is_apart, *cell)
     if present.is_on():
         _on_one_screen(facts)

@@ -23,6 +23,7 @@ from pages.show.parts import Shown
 from pages.show.views import layer_choice
 from pages.stage import link
 from pages.state import labelled, sinks
+from pages.state.values import State
 from pages.words.language import _
 
 CONCEPTS = {
@@ -36,17 +37,17 @@ CONCEPTS = {
 }
 
 
-def of_a_stage(run: Run) -> tuple[Run, int, str, bool, int, int]:
+def of_a_stage(run: Run, state: State) -> tuple[Run, int, str, bool, int, int]:
     """Layer and stage, whether sinks are apart, the pinned token, and how many features."""
     layer = labelled.selected_layer(run)
     stage, token = labelled.selected_stage(run, layer), labelled.pinned_token(run)
-    return run, layer, stage, sinks.is_wanted(), token, link.value("n_dims")
+    return run, layer, stage, sinks.is_wanted(), token, state.n_dims
 
 
 @section
-def what_a_stage_does(run: Run) -> None:
+def what_a_stage_does(run: Run, state: State) -> None:
     """The choice of the stage, and both pictures."""
-    shown = _run, layer, name, _is_apart, _token, n_dims = of_a_stage(run)
+    shown = _run, layer, name, _is_apart, _token, n_dims = of_a_stage(run, state)
     part = one_stage(run, layer, name)["part"]
     is_mixer = part == "attention" and not run.config.attends_in(layer)
     concepts = ("token_mixers", "dropout") if is_mixer else CONCEPTS[part]

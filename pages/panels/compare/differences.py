@@ -21,6 +21,7 @@ from pages.show.explain import explained, note
 from pages.show.said import tell
 from pages.show.tables import show_whole
 from pages.state.link_fields.compare import COUNTED
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, sentences
 
@@ -145,9 +146,9 @@ def numbers(facts: PairCounts) -> pd.DataFrame:
     )
 
 
-def what_differs(pair: Pair) -> None:
+def what_differs(pair: Pair, state: State) -> None:
     """What follows from the settings that differ, and which they are."""
-    table, facts = settings_table(pair), shared.pair_counts(pair, *shared.counted_with())
+    table, facts = settings_table(pair), shared.pair_counts(pair, *shared.counted_with(state))
     code = (settings.differing, summary.summarise)
     place = explained(("comparing", "flops"), code, key="differs")
     along = settings.moved_along(pair.a.config, pair.b.config)

@@ -14,7 +14,7 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from pages.panels.compare import measures
 from pages.server import starts
-from pages.stage import beside, link
+from pages.stage import beside
 from pages.state import kept
 from pages.state.fields import CONFIG, FIELDS
 from pages.state.link_fields.compare import (
@@ -26,6 +26,7 @@ from pages.state.link_fields.compare import (
     text_of,
 )
 from pages.state.readers import UnreadableError, as_text
+from pages.state.values import State
 from pages.words.language import literal, say_fault
 
 LARGEST_FILE = 200_000  # bytes
@@ -73,9 +74,9 @@ def as_toml(entries: Sequence[Kept]) -> str:
 
 
 def _table(entry: Kept) -> dict[str, Any]:
-    with link.as_if(kept.values_with(entry)):
-        config = link.config().flat()
-        beside = {name: link.value(name) for name in BESIDE if name in dict(entry.query)}
+    state = State(kept.values_with(entry))
+    config = state.config.flat()
+    beside = {name: state[name] for name in BESIDE if name in dict(entry.query)}
     return beside | {name: value for name, value in config.items() if value is not None}
 
 

@@ -31,6 +31,7 @@ from pages.show.views import one_of_layers
 from pages.stage import link
 from pages.state import labelled
 from pages.state.link_fields.compare import COMPARED_MOMENTS
+from pages.state.values import State
 from pages.words.language import _, literal, sentences
 
 STAGES = {
@@ -135,10 +136,11 @@ def stages_table(pair: Pair, layer: int) -> pd.DataFrame:
     return pd.DataFrame(shown).round(4)
 
 
-def what_passes(pair: Pair) -> None:
+def what_passes(pair: Pair, state: State) -> None:
     """The stream through the layers of both, and the stages of one layer."""
-    place, layer = explained(("flow", "residual"), key="pair_flow"), shared.selection(pair).layer
-    shown = pair, *flow_choice(pair)
+    place = explained(("flow", "residual"), key="pair_flow")
+    layer = shared.selection(pair, state).layer
+    shown = pair, *flow_choice(pair, state)
     with place:
         say(says_flow, *shown, facts=flow_facts)
     show(draw_flow, *shown, layer, key="pair_flow_lines", on_click=open_layer(pair))
@@ -156,11 +158,11 @@ def what_passes(pair: Pair) -> None:
         show_whole(stages_table(pair, layer))
 
 
-def flow_choice(pair: Pair) -> tuple[str, str]:
+def flow_choice(pair: Pair, state: State) -> tuple[str, str]:
     """The stage that is followed, of those that both have, and by which number."""
     attention_only = any(run.config.attention_only for run in pair.both)
     known = [*STAGES][:2] if attention_only else [*STAGES]
-    stage, moment = link.value("compared_stage"), link.value("compared_moment")
+    stage, moment = state.compared_stage, state.compared_moment
     stage = stage if stage in known else known[0]
     left, right = st.columns(2)
     with left:

@@ -16,6 +16,7 @@ from pages.show.explain import explained, note
 from pages.show.said import say
 from pages.show.views import head_choice, pin_token
 from pages.state import labelled
+from pages.state.values import State
 from pages.words.language import _, literal, sentences
 from pages.words.numbers import percent
 
@@ -70,9 +71,10 @@ def says_head(facts: TwoHeads) -> str:
     return sentences(said, text.format(share=percent(facts.moved), mean=percent(facts.distance)))
 
 
-def one_head_of_each(pair: Pair) -> None:
+def one_head_of_each(pair: Pair, state: State) -> None:
     """The same head of both, large, and the difference."""
-    place, at = explained(("comparing", "attention"), key="pair_head"), shared.selection(pair)
+    place = explained(("comparing", "attention"), key="pair_head")
+    at = shared.selection(pair, state)
     head_choice(min(pair.both, key=lambda run: run.config.n_heads), at.head)
     with place:
         say(says_head, pair, *at, facts=head_facts)

@@ -23,6 +23,7 @@ from pages.show.explain import explained, note
 from pages.show.said import say
 from pages.stage import link
 from pages.state import labelled
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, sentences
 
@@ -69,10 +70,11 @@ def says_distance(*, trained_apart: bool) -> str:
     return sentences(said, more)
 
 
-def who_reads_whom(pair: Pair) -> None:
+def who_reads_whom(pair: Pair, state: State) -> None:
     """All heads of one layer of both, and how far apart they are."""
     code = (pattern_distance.total_variation, pattern_distance.head_distances)
-    place, at = explained(("comparing", "heads"), code, key="pair_heads"), shared.selection(pair)
+    place = explained(("comparing", "heads"), code, key="pair_heads")
+    at = shared.selection(pair, state)
     with place:
         if pair.reads_the_same:
             say(says_heads, pair, at.layer, facts=head_distances)

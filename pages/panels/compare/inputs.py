@@ -12,6 +12,7 @@ from pages.show.choices import chooses
 from pages.show.controls import pick, slide
 from pages.show.inputs import input_controls, mask_controls, vector_controls
 from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _
 
 
@@ -35,7 +36,7 @@ def _read_controls(pair: Pair) -> None:
         _token_choice(pair)
 
 
-def counting_controls(weights: Sequence[str] = ()) -> None:
+def counting_controls(weights: Sequence[str] = (), *, state: State) -> None:
     """How long a text is, and in what numbers: the same as on the page of costs."""
     left, right = st.columns([5, 4])
     with left:
@@ -43,7 +44,7 @@ def counting_controls(weights: Sequence[str] = ()) -> None:
         slide("context_len", label, LENGTHS)
     with right:
         label = _("Number format of the weights")
-        wanted = dict.fromkeys((*formats(weights), link.value("weight_format")))
+        wanted = dict.fromkeys((*formats(weights), state.weight_format))
         pick("weight_format", label, wanted, label_of=format_name)
 
 

@@ -11,9 +11,10 @@ from pages.panels.compare.files import UnreadableFileError, as_csv, as_toml, fro
 from pages.panels.cost.shared import format_name
 from pages.show.explain import explained
 from pages.show.export import download
-from pages.stage import beside, link
+from pages.stage import beside
 from pages.state import kept
 from pages.state.link_fields.compare import LONGEST_NAME, MOST_KEPT, Kept
+from pages.state.values import State
 from pages.words.language import _, say_fault
 
 UPLOAD = "kept_file"
@@ -27,13 +28,13 @@ def says_counts(found: Summary, weight_format: str) -> str:
     return text.format(total=found.parameters, memory=memory, weight_format=name)
 
 
-def what_is_kept() -> None:
+def what_is_kept(state: State) -> None:
     """Names, which is A, what is B; files out and in."""
     place, entries = explained(("comparing",), key="kept_list"), kept.all_kept()
     if entries:
         text = _("Kept configurations: {n} of at most {most}, all stored in this page's link.")
         place.caption(text.format(n=len(entries), most=MOST_KEPT))
-        counted = link.value("context_len"), link.value("weight_format")
+        counted = state.context_len, state.weight_format
         for i, entry in enumerate(entries):
             run = beside.run_as_it_is(entry)
             found = measures.summary(run.config, run.weights, *counted)

@@ -18,9 +18,10 @@ from pages.figures.numbers import readable
 from pages.panels.compare import measures
 from pages.server.settings import memory_budget
 from pages.show.words import parameter_count
-from pages.stage import beside, link
+from pages.stage import beside
 from pages.state import kept, labelled
 from pages.state.labelled import Selection
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, literal, say_fault
 from pages.words.terms import NOTHING
@@ -100,15 +101,15 @@ def pinned(found: Pair) -> int:
     return min(labelled.pinned_token(run) for run in found.both)
 
 
-def selection(found: Pair) -> Selection:
+def selection(found: Pair, state: State) -> Selection:
     """What is looked at, of what both have."""
-    layer = min(link.value("layer") or 0, found.n_layers - 1)
-    return Selection(layer, min(link.value("head") or 0, found.n_heads - 1), pinned(found))
+    layer = min(state.layer or 0, found.n_layers - 1)
+    return Selection(layer, min(state.head or 0, found.n_heads - 1), pinned(found))
 
 
-def counted_with() -> tuple[int, str]:
+def counted_with(state: State) -> tuple[int, str]:
     """For texts of how many tokens is counted, and in what number format of the weights."""
-    return link.value("context_len"), link.value("weight_format")
+    return state.context_len, state.weight_format
 
 
 @lru_cache(maxsize=64)

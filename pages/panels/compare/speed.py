@@ -13,7 +13,7 @@ from pages.panels.cost.shared import measure_button
 from pages.show.explain import explained, note
 from pages.show.steps import in_series
 from pages.show.tables import show_whole
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, sentences
 
 N_ROUNDS = 7
@@ -81,13 +81,13 @@ def rows(facts: PairTimes) -> list[Row]:
 
 
 @section
-def how_fast_here(pair: Pair) -> None:
+def how_fast_here(pair: Pair, state: State) -> None:
     """One forward pass of each, measured in turn."""
     again = _("Measure again")
     with explained(("comparing",), (paired_time.measure_round,), key="pair_time"):
-        is_asked = measure_button("measure_pair", _("Measure A and B here"), again=again)
+        is_asked = measure_button("measure_pair", _("Measure A and B here"), state, again=again)
     if is_asked:
-        measured(pair, link.value("measure_pair"))
+        measured(pair, state.measure_pair)
     note(says_what_is_timed(*(run.input.shape[1] for run in pair.both)))
 
 

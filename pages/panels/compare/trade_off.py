@@ -23,6 +23,7 @@ from pages.show.explain import explained, note
 from pages.show.said import say
 from pages.stage import beside, link
 from pages.state import kept
+from pages.state.values import State
 from pages.words.language import _, literal, sentences
 
 DIRECTIONS = {"less": N_("lower is better"), "more": N_("higher is better")}
@@ -49,20 +50,20 @@ class Axes(NamedTuple):
     weight_format: str
 
 
-def axes() -> Axes:
+def axes(state: State) -> Axes:
     """As the reader has set them."""
-    n, weight_format = shared.counted_with()
+    n, weight_format = shared.counted_with(state)
     return Axes(
-        link.value("tradeoff_x"),
-        link.value("tradeoff_y"),
-        link.value("tradeoff_x_better") == "more",
-        link.value("tradeoff_y_better") == "more",
+        state.tradeoff_x,
+        state.tradeoff_y,
+        state.tradeoff_x_better == "more",
+        state.tradeoff_y_better == "more",
         n,
         weight_format,
     )
 
 
-def candidates(run: Run) -> tuple[Candidate, ...]:
+def candidates(run: Run, state: State) -> tuple[Candidate, ...]:
     """B, all that are kept, and the published ones that are neither."""
     found = [Candidate("b", _("B · now"), "b", run.config, run.weights)]
     for i, entry in enumerate(kept.all_kept()):
@@ -71,7 +72,7 @@ def candidates(run: Run) -> tuple[Candidate, ...]:
         its = beside.run_as_it_is(entry)
         kind = "a" if is_a else "kept"
         found.append(Candidate(f"kept:{i}", name, kind, its.config, its.weights))
-    if link.value("with_presets"):
+    if state.with_presets:
         there = {each.config for each in found}
         known = ((name, starts.start(name)) for name in starts.names_to_count())
         found += [
@@ -115,7 +116,7 @@ def says_front(facts: FrontFacts) -> str:
 
 
 @section
-def what_one_pays(run: Run) -> None:
+def what_one_pays(run: Run, state: State) -> None:
     """Every configuration on two axes, and the front."""
     place = explained(("pareto_front",), (pareto.pareto_front,), key="trade_off")
     picture = st.container()
@@ -125,7 +126,7 @@ def what_one_pays(run: Run) -> None:
     with right:
         axis_choice("y", _("y-axis"))
     switch("with_presets", _("Also show published and trained models"))
-    shown = candidates(run), axes()
+    shown = candidates(run, state), axes(state)
     with place:
         say(says_front, *shown, facts=front_facts)
     if front_facts(*shown).points.empty:

@@ -11,14 +11,15 @@ from pages.panels.compare.shared import Pair, kind
 from pages.panels.cost.shared import operation
 from pages.show.chart import show
 from pages.show.explain import explained
+from pages.state.values import State
 from pages.words.language import _
 
 
 @section
-def where_it_goes(pair: Pair) -> None:
+def where_it_goes(pair: Pair, state: State) -> None:
     """Parameters by kind and FLOPs by operation, two by two."""
     explained(("parameters", "flops"), key="where")
-    shown = pair, *shared.counted_with()
+    shown = pair, *shared.counted_with(state)
     left, right = st.columns(2)
     with left:
         show(draw_parameters, *shown, key="pair_parameters")

@@ -19,6 +19,7 @@ from pages.page.declared import Panel
 from pages.panels.cost import serving_choices
 from pages.show.explain import Code
 from pages.show.parts import Note, Say, Shown, Table
+from pages.state.values import State
 from pages.words.language import _, sentences
 from pages.words.numbers import percent
 
@@ -65,9 +66,9 @@ PROMPTS = {
 }
 
 
-def at(run: Run) -> tuple[Serving]:
+def at(run: Run, state: State) -> tuple[Serving]:
     """What is served, and how."""
-    return (serving_choices.serving(run),)
+    return (serving_choices.serving(run, state),)
 
 
 def says_absent(asked: Serving) -> str | None:
@@ -207,9 +208,9 @@ def bound_rows(facts: BoundFacts) -> pd.DataFrame:
     )
 
 
-def code(run: Run) -> Code:
+def code(run: Run, state: State) -> Code:
     """The lines that give these seconds again, and what counts them."""
-    return (speed_recipe(at(run)[0]), speed.writing, serving.pace, serving.load, held_parts)
+    return (speed_recipe(at(run, state)[0]), speed.writing, serving.pace, serving.load, held_parts)
 
 
 PANEL = Panel(

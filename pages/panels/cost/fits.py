@@ -21,7 +21,7 @@ from pages.show.fold import details
 from pages.show.parts import Controls, Note, Say, Shown, Table
 from pages.show.tables import show_table
 from pages.show.typed import slider_or_type
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, enumeration, sentences
 
 fit_facts = lru_cache(maxsize=64)(device_fit.fit_facts)
@@ -210,13 +210,13 @@ def _rate(peak: float | None) -> str:
     return "–" if peak is None else f"{flops(peak)}/s"
 
 
-def controls() -> None:
+def controls(state: State) -> None:
     """How many train, and how much of each may be taken."""
     left, right = st.columns(2)
-    if shared.is_training():
+    if shared.is_training(state):
         with left:
-            shared.device_count("fits", link.value("n_training_devices"))
-    with right if shared.is_training() else left:
+            shared.device_count("fits", state.n_training_devices)
+    with right if shared.is_training(state) else left:
         label = _("Usable share of memory")
         slider_or_type("usable_memory", label, step=0.05)
 
@@ -233,9 +233,9 @@ def says_below(facts: FitFacts) -> str:
     return sentences(parts, says_growth(facts))
 
 
-def code(run: Run) -> Code:
+def code(run: Run, state: State) -> Code:
     """The lines that give the bytes again, and what counts them."""
-    config, setup, shape, is_training, *_rest = shown_use(run)
+    config, setup, shape, is_training, *_rest = shown_use(run, state)
     again = need_recipe(config, setup, shape, is_training=is_training)
     counts = fit.training_need if is_training else fit.inference_need
     return (again, counts, held.held_parts, fit.largest)

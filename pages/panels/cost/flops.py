@@ -24,6 +24,7 @@ from pages.show.mixers import attend_somewhere, no_pairs
 from pages.show.said import say
 from pages.show.tables import show_both, show_table
 from pages.stage import link, present
+from pages.state.values import State
 from pages.words.language import _, current_language, listing, sentences
 from pages.words.numbers import percent
 
@@ -51,10 +52,10 @@ SUMS = {
 Step = tuple[ModelConfig, PassKind, Shape, Setup, str]
 
 
-def shown_step(config: ModelConfig) -> Step:
+def shown_step(config: ModelConfig, state: State) -> Step:
     """The step that the reader has set, and the device that it is weighed against."""
-    setup, device = shared.setup(is_training=True), link.value("training_device")
-    return config, shared.pass_kind(config), shared.shape(), setup, device
+    setup, device = shared.setup(is_training=True, state=state), state.training_device
+    return config, shared.pass_kind(config, state), shared.shape(state), setup, device
 
 
 def pass_name(kind: str) -> str:
@@ -249,26 +250,26 @@ def _unbroken(said: str) -> str:
     return said.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def pass_choice(config: ModelConfig) -> None:
+def pass_choice(config: ModelConfig, state: State) -> None:
     """What goes through the model."""
-    kinds = tuple(map(str, pass_kinds(config)))
+    kinds, shown = tuple(map(str, pass_kinds(config))), str(shared.pass_kind(config, state))
     st.segmented_control(
         _("Kind of computation"),
         kinds,
         format_func=pass_name,
         required=True,
         wrap=True,
-        **link.view("counted_pass", str(shared.pass_kind(config)), (kinds, current_language())),
+        **link.view("counted_pass", shown, (kinds, current_language())),
     )
 
 
 @section
-def how_much_is_computed(config: ModelConfig) -> None:
+def how_much_is_computed(config: ModelConfig, state: State) -> None:
     """FLOPs by operation: forward and back, of a prompt, of one more token."""
     place = explained(("flops", "backward_flops"), (operations,), key="operations")
     with present.aside():
-        pass_choice(config)
-    shown = shown_step(config)
+        pass_choice(config, state)
+    shown = shown_step(config, state)
     with place:
         say(says_flops, *shown, facts=step_facts)
     facts = step_facts(*shown)
@@ -281,19 +282,18 @@ def how_much_is_computed(config: ModelConfig) -> None:
             note(says_decoding(facts.decoding))
     with details(_("Every matrix product with its formula"), icon=":material/functions:"):
         switch("exact_digits", _("Exact digits"))
-        operations_table(facts, is_exact=link.value("exact_digits"))
+        operations_table(facts, is_exact=state.exact_digits)
     note(says_counted(facts))
 
 
 @section
-def where_attention_overtakes(config: ModelConfig) -> None:
+def where_attention_overtakes(config: ModelConfig, state: State) -> None:
     """O(n²·d) against O(n·d²)."""
-    code = (crossover.crossover, crossover.layer_flops)
-    shown = config, shared.shape().n
+    shown = config, shared.shape(state).n
     if not attend_somewhere(config):
         no_pairs(config)
         return
-    with explained(("crossover",), code, key="crossover"):
+    with explained(("crossover",), (crossover.crossover, crossover.layer_flops), key="crossover"):
         say(says_crossover, *shown, facts=crossover_facts)
     show(flops_picture.crossing, *shown, facts=crossover_facts, key="crossover_lines")
     with present.aside():

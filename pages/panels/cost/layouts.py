@@ -2,16 +2,16 @@
 
 from blocks.cost.setup import Layout
 from blocks.model.faults import N_
-from pages.stage import link
 from pages.state.link_fields.cost import MOST_PARALLEL
+from pages.state.values import State
 from pages.words.language import _, enumeration
 
 
-def layout() -> Layout:
+def layout(state: State) -> Layout:
     """How devices divide what they serve; experts that cannot be divided so are not."""
-    tensor = link.value("tensor_parallel") or min(link.value("n_training_devices"), MOST_PARALLEL)
-    stages, replicas = link.value("pipeline_parallel"), link.value("data_parallel")
-    expert = link.value("expert_parallel")
+    tensor = state.tensor_parallel or min(state.n_training_devices, MOST_PARALLEL)
+    stages, replicas = state.pipeline_parallel, state.data_parallel
+    expert = state.expert_parallel
     return Layout(tensor, stages, replicas, expert if expert in experts(tensor, replicas) else 1)
 
 

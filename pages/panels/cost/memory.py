@@ -24,8 +24,8 @@ from pages.show.explain import explained, note
 from pages.show.fold import details
 from pages.show.said import say
 from pages.show.tables import show_table
-from pages.stage import link
 from pages.state.link_fields.cost import TRAINED_FORMATS, USES
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, sentences
 from pages.words.numbers import percent
@@ -306,10 +306,10 @@ def kept_table(found: Activations) -> None:
     "master_weights",
 )
 @section
-def how_it_is_used(run: Run) -> None:
+def how_it_is_used(run: Run, state: State) -> None:
     """To train or to use; in which numbers; with what is kept, and what is computed again."""
-    is_training = shared.is_training()
-    setup = shared.setup(is_training=is_training, weights=run.weights)
+    is_training = shared.is_training(state)
+    setup = shared.setup(is_training=is_training, weights=run.weights, state=state)
     use, numbers, more = st.columns([5, 6, 10], vertical_alignment="bottom")
     with use:
         choose("memory_use", _("Purpose"), USES, label_of=lambda name: _(USE_NAMES[name]))
@@ -343,19 +343,19 @@ def _training_switches(setup: Setup) -> None:
 Use = tuple[ModelConfig, Setup, Shape, bool, str, float]
 
 
-def shown_use(run: Run) -> Use:
+def shown_use(run: Run, state: State) -> Use:
     """The model, how it is used, and the device here with what of it may be used."""
-    is_training = shared.is_training()
-    setup = shared.setup(is_training=is_training, weights=run.weights)
-    device, usable = link.value("device"), link.value("usable_memory")
-    return run.config, setup, shared.shape(), is_training, device, usable
+    is_training = shared.is_training(state)
+    setup = shared.setup(is_training=is_training, weights=run.weights, state=state)
+    device, usable = state.device, state.usable_memory
+    return run.config, setup, shared.shape(state), is_training, device, usable
 
 
 @section
-def where_memory_goes(run: Run) -> None:
+def where_memory_goes(run: Run, state: State) -> None:
     """Weights, gradients, states, activations, cache; what each choice changes."""
     code = (activations.training_activations, fit.training_need, fit.inference_need)
-    shown = shown_use(run)
+    shown = shown_use(run, state)
     facts = memory_facts(*shown)
     with explained(("training_memory", "kv_cache"), code, key="memory"):
         say(says_memory, *shown, facts=memory_facts)

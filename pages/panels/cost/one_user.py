@@ -20,16 +20,16 @@ from pages.panels.cost import bound, serving_choices, shared
 from pages.show.controls import slide, slider
 from pages.show.explain import Code
 from pages.show.parts import Controls, Note, Say, Shown, Table
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, ngettext, sentences
 
 user_facts = lru_cache(maxsize=64)(served_facts.user_facts)
 OUTPUTS, DRAFTED = tuple(2**i for i in range(13)), tuple(range(9))
 
 
-def at(run: Run) -> tuple[Serving]:
+def at(run: Run, state: State) -> tuple[Serving]:
     """What is served, how, and how much is answered."""
-    return (serving_choices.answering(run),)
+    return (serving_choices.answering(run, state),)
 
 
 def says_user(facts: UserFacts) -> str:
@@ -182,7 +182,7 @@ def _most(found: OnDevice) -> str:
     return f"≥ {found.most:,}" if found.most == LARGEST_BATCH else f"{found.most:,}"
 
 
-def controls() -> None:
+def controls(state: State) -> None:
     """How long answers are, and whether a draft is checked."""
     length, drafted, accepted, cost = st.columns(4)
     with length:
@@ -190,7 +190,7 @@ def controls() -> None:
         slide("n_output", label, OUTPUTS, label_of="{:,}".format)
     with drafted:
         slide("n_drafted", _("Draft · tokens per pass"), DRAFTED)
-    if link.value("n_drafted"):
+    if state.n_drafted:
         with accepted:
             label = _("Acceptance of a drafted token")
             slider("acceptance", label, step=0.05)
@@ -199,9 +199,9 @@ def controls() -> None:
             slider("draft_cost", label, step=0.01)
 
 
-def code(run: Run) -> Code:
+def code(run: Run, state: State) -> Code:
     """The lines that give these seconds again, and what counts them."""
-    return (speed_recipe(at(run)[0]), speed.reading, speed.writing, serving.load)
+    return (speed_recipe(at(run, state)[0]), speed.reading, speed.writing, serving.load)
 
 
 PANEL = Panel(

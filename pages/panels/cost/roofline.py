@@ -39,7 +39,7 @@ from pages.show.fold import details
 from pages.show.said import tell
 from pages.show.steps import in_series
 from pages.show.tables import show_table
-from pages.stage import link
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, listing, sentences
 from pages.words.numbers import percent
@@ -300,24 +300,24 @@ def phase_control(run: Run) -> None:
     )
 
 
-def chosen_case(run: Run) -> Case:
+def chosen_case(run: Run, state: State) -> Case:
     """The case that the reader has set."""
-    chosen = Phase(link.value("phase"))
+    chosen = Phase(state.phase)
     known = chosen if chosen in phases(run.config) else Phase.PREFILL
-    tokens = Tokens(known, *shared.shape())
+    tokens = Tokens(known, *shared.shape(state))
     config = shared.of_one_kind(run.config)
-    return Case(config, tokens, shared.place(run, "measure_device"), run.seed)
+    return Case(config, tokens, shared.place(run, "measure_device", state), run.seed)
 
 
 @section
-def how_fast_here(run: Run) -> None:
+def how_fast_here(run: Run, state: State) -> None:
     """The device first, then each operation of a layer, then the layer, then the model."""
     with explained(("roofline",), CODE, key="roofline"):
         phase_control(run)
     shared.say_one_kind(run.config)
-    case = chosen_case(run)
+    case = chosen_case(run, state)
     label = _("Measure this device")
-    if not shared.measure_button("measure_device", label, again=_("Measure again")):
+    if not shared.measure_button("measure_device", label, state, again=_("Measure again")):
         counted = case.counted()
         tell(says_intensity(counted_facts(counted)))
         show(draw_intensity, case, facts=Case.counted, key="intensity")

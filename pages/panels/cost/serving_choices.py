@@ -19,8 +19,9 @@ from pages.panels.cost import layouts, shared
 from pages.server import machine
 from pages.show.choices import chooses
 from pages.show.controls import enter, pick, slide
-from pages.stage import link, phone
+from pages.stage import phone
 from pages.state.link_fields.cost import AS_COMPUTED, GROUPS, PARALLEL
+from pages.state.values import State
 from pages.words.language import _, say_fault
 
 FIELDS = ("cache_format", "int4_group", *PARALLEL, "prefill_chunk")
@@ -87,31 +88,31 @@ def _divided(config: ModelConfig, setup: Setup) -> None:
 
 @chooses("weight_format", "serving_device", *OWN_FIELDS, *FIELDS)
 @section
-def how_it_is_served(run: Run) -> None:
+def how_it_is_served(run: Run, state: State) -> None:
     """In which numbers, on which devices."""
-    setup = shared.setup(is_training=False, weights=run.weights)
+    setup = shared.setup(is_training=False, weights=run.weights, state=state)
     device, numbers, cache = st.columns([5, 4, 8], vertical_alignment="bottom")
     with device:
-        pick("serving_device", _("Device"), _names(), label_of=_device_name)
+        pick("serving_device", _("Device"), _names(state), label_of=_device_name)
     with numbers:
         label, shown = _("Number format of the weights"), str(setup.weight_format)
         offered = shared.formats([run.weights])
         pick("weight_format", label, offered, label_of=shared.format_name, shown=shown)
     with cache:
         formats(setup)
-    if link.value("serving_device") == OWN:
+    if state.serving_device == OWN:
         for place, (name, label) in zip(st.columns(4), OWN_FIELDS.items(), strict=True):
             with place:
                 enter(name, _(label))
     devices(run.config, setup)
 
 
-def _names() -> tuple[str, ...]:
-    return (*([HERE] if _here() else []), OWN, *HARDWARE)
+def _names(state: State) -> tuple[str, ...]:
+    return (*([HERE] if _here(state) else []), OWN, *HARDWARE)
 
 
-def _here() -> Rated | None:
-    return machine.rated() if link.value("device") == "cpu" else None
+def _here(state: State) -> Rated | None:
+    return machine.rated() if state.device == "cpu" else None
 
 
 def _device_name(name: str) -> str:
@@ -128,16 +129,16 @@ def device_title(name: str, n_devices: int) -> str:
     return title if n_devices == 1 else f"{n_devices:,} × {title}"
 
 
-def serving(run: Run) -> Serving:
+def serving(run: Run, state: State) -> Serving:
     """What the reader asks about, a token at the end of texts of n."""
-    setup = shared.setup(is_training=False, weights=run.weights)
-    shape, device = shared.shape(), link.value("serving_device")
-    here = _here() if setup.n_devices == 1 else None
+    setup = shared.setup(is_training=False, weights=run.weights, state=state)
+    shape, device = shared.shape(state), state.serving_device
+    here = _here(state) if setup.n_devices == 1 else None
     own = Rated.of_sheet(
-        link.value("own_memory"),
-        link.value("own_bandwidth"),
-        link.value("own_flops"),
-        link.value("own_link"),
+        state.own_memory,
+        state.own_bandwidth,
+        state.own_flops,
+        state.own_link,
     )
     return Serving(
         config=run.config,
@@ -146,7 +147,7 @@ def serving(run: Run) -> Serving:
         batch=shape.batch,
         device=device if device != HERE or here else "h100-sxm",
         n_output=0,
-        usable=link.value("usable_memory"),
+        usable=state.usable_memory,
         here=here,
         own=own if device == OWN else None,
     )
@@ -157,9 +158,9 @@ def writes(asked: Serving) -> bool:
     return asked.config.architecture is Architecture.GPT
 
 
-def answering(run: Run) -> Serving:
+def answering(run: Run, state: State) -> Serving:
     """The same with an answer of some tokens, and a draft where there is one."""
-    n_drafted = link.value("n_drafted")
-    draft = Speculation(n_drafted, link.value("acceptance"), link.value("draft_cost"))
+    n_drafted = state.n_drafted
+    draft = Speculation(n_drafted, state.acceptance, state.draft_cost)
     own = draft if n_drafted else NO_DRAFT
-    return serving(run)._replace(n_output=link.value("n_output"), draft=own)
+    return serving(run, state)._replace(n_output=state.n_output, draft=own)

@@ -34,6 +34,7 @@ from pages.show.typed import slider_or_type, typed
 from pages.stage import link, phone
 from pages.state.fields import CONFIG
 from pages.state.readers import as_text
+from pages.state.values import State
 from pages.words.language import _
 
 BUDGETS = {
@@ -73,24 +74,24 @@ def amount_field(kind: BudgetKind) -> str:
     }[kind]
 
 
-def asked(_run: Run) -> tuple[Budget, Wish]:
+def asked(_run: Run, state: State) -> tuple[Budget, Wish]:
     """What the reader has, and wants."""
-    kind = BudgetKind(link.value("budget"))
+    kind = BudgetKind(state.budget)
     budget = Budget(
         kind,
-        link.value(amount_field(kind)),
-        link.value("training_device"),
-        link.value("n_training_devices"),
-        link.value("utilisation"),
-        link.value("usable_memory"),
-        link.value("device_price"),
+        state[amount_field(kind)],
+        state.training_device,
+        state.n_training_devices,
+        state.utilisation,
+        state.usable_memory,
+        state.device_price,
     )
     wish = Wish(
-        link.value("scaling_law"),
-        AttentionShape(link.value("shape_attention")),
-        link.value("shape_vocab"),
-        link.value("context_len"),
-        link.value("served_tokens"),
+        state.scaling_law,
+        AttentionShape(state.shape_attention),
+        state.shape_vocab,
+        state.context_len,
+        state.served_tokens,
     )
     return budget, wish
 

@@ -35,45 +35,46 @@ from pages.state.link_fields.cost import (
     TRAINED_FORMATS,
     WEIGHT_FORMATS,
 )
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, ngettext
 
 
-def shape() -> Shape:
+def shape(state: State) -> Shape:
     """Length and batch size, shared by all panels."""
-    return Shape(link.value("context_len"), link.value("n_texts"))
+    return Shape(state.context_len, state.n_texts)
 
 
-def pass_kind(config: ModelConfig) -> PassKind:
+def pass_kind(config: ModelConfig, state: State) -> PassKind:
     """What goes through; an encoder writes nothing and has no prompt."""
-    kind = PassKind(link.value("counted_pass"))
+    kind = PassKind(state.counted_pass)
     return kind if kind in pass_kinds(config) else PassKind.FORWARD
 
 
-def is_training() -> bool:
+def is_training(state: State) -> bool:
     """Whether memory is asked for to train, or to use."""
-    return link.value("memory_use") == "training"
+    return state.memory_use == "training"
 
 
-def setup(*, is_training: bool, weights: str = "") -> Setup:
+def setup(state: State, *, is_training: bool, weights: str = "") -> Setup:
     """The chosen setup; integer formats fall back to bfloat16 for training.
 
     `weights` names those that may count as in their file.
     """
-    wanted = link.value("weight_format")
+    wanted = state.weight_format
     if wanted not in (TRAINED_FORMATS if is_training else formats([weights])):
         wanted = WeightFormat.BFLOAT16
-    divided = layouts.layout()
-    kept, (size, bits) = link.value("cache_format"), link.value("int4_group").split("x")
+    divided = layouts.layout(state)
+    kept, (size, bits) = state.cache_format, state.int4_group.split("x")
     return Setup(
         weight_format=WeightFormat(wanted),
         stored=starts.stored(weights) if wanted == AS_IN_FILE else None,
-        optimizer=OptimizerStates(link.value("optimizer_states")),
-        master_weights=link.value("master_weights"),
-        fused=link.value("fused_attention"),
-        checkpointing=link.value("checkpointing"),
-        n_devices=link.value("n_training_devices") if is_training else divided.n_devices,
-        prefill_chunk=link.value("prefill_chunk"),
+        optimizer=OptimizerStates(state.optimizer_states),
+        master_weights=state.master_weights,
+        fused=state.fused_attention,
+        checkpointing=state.checkpointing,
+        n_devices=state.n_training_devices if is_training else divided.n_devices,
+        prefill_chunk=state.prefill_chunk,
         cache_format=None if kept == AS_COMPUTED else CacheFormat(kept),
         group_size=int(size),
         group_bits=int(bits),
@@ -218,14 +219,14 @@ def device(name: str, here: str) -> str:
     return _("this device: {device}").format(device=device_name(here))
 
 
-def place(run: Run, name: str) -> Place:
+def place(run: Run, name: str, state: State) -> Place:
     """Where, and for the how-many-th time."""
-    return Place(run.device, run.dtype, link.value(name))
+    return Place(run.device, run.dtype, state[name])
 
 
-def measure_button(name: str, first: str, *, again: str) -> bool:
+def measure_button(name: str, first: str, state: State, *, again: str) -> bool:
     """The button that measures, or measures anew; whether it was ever pressed."""
-    attempt = link.value(name)
+    attempt = state[name]
     st.button(
         again if attempt else first,
         icon=":material/timer:",

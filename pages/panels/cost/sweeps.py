@@ -35,8 +35,8 @@ from pages.show.export import download
 from pages.show.said import tell
 from pages.show.steps import in_series
 from pages.show.tables import show_table
-from pages.stage import link
 from pages.state.link_fields.cost import DIRECTIONS, SWEEP_LENGTHS, SWEPT
+from pages.state.values import State
 from pages.words.language import _, sentences
 
 ALIKE = 0.1  # of a ratio of times
@@ -191,7 +191,7 @@ def _start(line: Sweep) -> str:
     return _("batch size 1, n = {n:,}").format(n=line.tokens.n)
 
 
-def sweep_controls() -> None:
+def sweep_controls(state: State) -> None:
     """What doubles, in which direction, and how long a text is where that stays."""
     left, middle, right = st.columns(3)
     with left:
@@ -201,26 +201,26 @@ def sweep_controls() -> None:
         names = DIRECTION_NAMES
         choose("sweep_direction", label, DIRECTIONS, label_of=lambda name: _(names[name]))
     with right:
-        if link.value("swept") != Swept.TOKENS:
+        if state.swept != Swept.TOKENS:
             slide("sweep_len", _("n · tokens"), SWEEP_LENGTHS)
 
 
-def chosen_sweep(run: Run) -> Sweep:
+def chosen_sweep(run: Run, state: State) -> Sweep:
     """The line that the reader has set."""
     return Sweep(
         config=shared.of_one_kind(run.config),
-        tokens=Tokens(Phase.PREFILL, link.value("sweep_len")),
-        what=Swept(link.value("swept")),
-        is_backward=link.value("sweep_direction") != DIRECTIONS[0],
-        place=shared.place(run, "measure_sweep"),
+        tokens=Tokens(Phase.PREFILL, state.sweep_len),
+        what=Swept(state.swept),
+        is_backward=state.sweep_direction != DIRECTIONS[0],
+        place=shared.place(run, "measure_sweep", state),
         seed=run.seed,
     )
 
 
-def format_sweeps(run: Run) -> tuple[Sweep, ...]:
+def format_sweeps(run: Run, state: State) -> tuple[Sweep, ...]:
     """A line for each number format that the device has."""
-    tokens = Tokens(Phase.PREFILL, link.value("sweep_len"))
-    place = shared.place(run, "measure_dtypes")
+    tokens = Tokens(Phase.PREFILL, state.sweep_len)
+    place = shared.place(run, "measure_dtypes", state)
     config = shared.of_one_kind(run.config)
     return tuple(
         Sweep(config, tokens, Swept.TOKENS, False, place._replace(dtype=dtype), run.seed)
@@ -235,14 +235,14 @@ def formats_here(run: Run) -> tuple[str, ...]:
 
 
 @section
-def how_it_grows(run: Run) -> None:
+def how_it_grows(run: Run, state: State) -> None:
     """One size doubles, and one layer is measured at each."""
     with explained(("roofline",), CODE, key="sweeps"):
-        sweep_controls()
+        sweep_controls(state)
     shared.say_one_kind(run.config)
     text = _("Measure one layer")
-    line = chosen_sweep(run)
-    if not shared.measure_button("measure_sweep", text, again=_("Measure again")):
+    line = chosen_sweep(run, state)
+    if not shared.measure_button("measure_sweep", text, state, again=_("Measure again")):
         tell(says_formula(formula_facts(line)))
         show(sweeps_picture.flops, line, facts=formula_facts, key="sweep_flops")
         return
@@ -256,16 +256,16 @@ def how_it_grows(run: Run) -> None:
 
 
 @section
-def which_format_pays(run: Run) -> None:
+def which_format_pays(run: Run, state: State) -> None:
     """The same layer in each number format, as n doubles."""
     text = _("Measure float32, bfloat16 and float16")
     with explained(("roofline",), CODE[1:2], key="formats"):
-        is_asked = shared.measure_button("measure_dtypes", text, again=_("Measure again"))
+        is_asked = shared.measure_button("measure_dtypes", text, state, again=_("Measure again"))
     shared.say_one_kind(run.config)
     formats = n_parameters(run.config), formats_here(run)
     known = format_facts(*formats)
     if is_asked:
-        _formats_measured(run)
+        _formats_measured(run, state)
     else:
         tell(says_bytes(known))
         show(sweeps_picture.formats, *formats, facts=format_facts, key="format_reach")
@@ -279,9 +279,9 @@ def which_format_pays(run: Run) -> None:
         )
 
 
-def _formats_measured(run: Run) -> None:
+def _formats_measured(run: Run, state: State) -> None:
     """What was measured, as far as it goes."""
-    shown = measured(format_sweeps(run), "dtype_steps", "measure_dtypes")
+    shown = measured(format_sweeps(run, state), "dtype_steps", "measure_dtypes")
     facts = sweep_facts(*shown)
     if facts.rows.empty:
         return
@@ -292,14 +292,14 @@ def _formats_measured(run: Run) -> None:
 
 
 @section
-def which_attention_pays(run: Run) -> None:
+def which_attention_pays(run: Run, state: State) -> None:
     """Explicit, fused, window, block-sparse and linear attention, as n doubles."""
     with explained(("attention_kinds",), key="growth_of_kinds"):
         switch("measure_kinds", _("Measure how time and memory grow with n on this machine"))
-    if link.value("measure_kinds"):
-        how_they_grow(run)
+    if state.measure_kinds:
+        how_they_grow(run, state)
         return
-    longest = link.value("kinds_up_to")
+    longest = state.kinds_up_to
     tell(says_theory(longest))
     show(pairs, longest, facts=pairs_facts, key="kinds_pairs")
     show_table(theory_table(), key="kinds_theory")

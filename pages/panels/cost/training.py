@@ -24,8 +24,9 @@ from pages.show.fold import details
 from pages.show.said import say
 from pages.show.tables import show_table
 from pages.show.typed import slide_or_type, slider_or_type
-from pages.stage import link, phone, present
+from pages.stage import phone, present
 from pages.state.link_fields.cost import MOST_TOKENS
+from pages.state.values import State
 from pages.words.language import _, sentences
 from pages.words.numbers import fine_percent
 
@@ -187,17 +188,17 @@ def hours_table(facts: TrainingFacts) -> None:
 Training = tuple[ModelConfig, Plan, int, Setup]
 
 
-def shown_training(config: ModelConfig) -> Training:
+def shown_training(config: ModelConfig, state: State) -> Training:
     """What the reader plans: as many tokens as were asked for, or twenty for each parameter."""
-    n_tokens = link.value("n_training_tokens") or training_cost.compute_optimal_tokens(config)
+    n_tokens = state.n_training_tokens or training_cost.compute_optimal_tokens(config)
     plan = Plan(
         min(n_tokens, MOST_TOKENS),
-        link.value("training_device"),
-        link.value("n_training_devices"),
-        link.value("utilisation"),
-        link.value("usable_memory"),
+        state.training_device,
+        state.n_training_devices,
+        state.utilisation,
+        state.usable_memory,
     )
-    return config, plan, shared.shape().n, shared.setup(is_training=True)
+    return config, plan, shared.shape(state).n, shared.setup(is_training=True, state=state)
 
 
 def says_plan(plan: Plan) -> str:
@@ -233,10 +234,10 @@ def token_control(shown: int, optimal: int) -> None:
 
 
 @section
-def what_training_takes(config: ModelConfig) -> None:
+def what_training_takes(config: ModelConfig, state: State) -> None:
     """Tokens, FLOPs, devices, hours."""
     code = (training_cost.training_cost, training_cost.device_seconds)
-    shown = shown_training(config)
+    shown = shown_training(config, state)
     facts = training_facts(*shown)
     with explained(("training_cost", "devices"), code, key="training_cost"), present.aside():
         draw = partial(plan_controls, facts.plan, facts.optimal_tokens)

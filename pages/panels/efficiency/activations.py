@@ -29,7 +29,7 @@ from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_steps
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _
 
 GRID_NAMES = {
@@ -201,23 +201,23 @@ def _channels(*at: Any) -> None:
 
 
 @section
-def what_activations_lose(run: Run) -> None:
+def what_activations_lose(run: Run, state: State) -> None:
     """Channels of one matrix; and, when the reader asks, every grid measured."""
     place = explained(("quantization",), CODE, key="activations")
-    weights = score_text.measured(run)
-    n_bits = link.value("activation_bits")
+    weights = score_text.measured(run, state)
+    n_bits = state.activation_bits
     label = _("bit width of weights and activations")
     slider("activation_bits", label, n_bits, least=BITS[0], most=BITS[-1])
-    wanted, exempt = facts_of.ways(n_bits), exemption.chosen(run)
-    exemption.exempt_controls(run, recipe(wanted[1], exempt), "_activations")
+    wanted, exempt = facts_of.ways(n_bits), exemption.chosen(run, state)
+    exemption.exempt_controls(run, recipe(wanted[1], exempt), "_activations", state=state)
     if nothing := exemption.says_nothing_left(run, exempt, in_layers=True):
         place.info(nothing, icon=":material/lightbulb:")
         return
     switch("measure_activations", _("Measure {n} rounding schemes here").format(n=len(wanted) - 1))
-    if not link.value("measure_activations"):
-        shared.expected(run, (name_of(recipe(each, exempt)) for each in wanted))
-    found = _measured(weights, wanted, exempt) if link.value("measure_activations") else ()
-    at = weights, found, link.value("rounded_matrix")
+    if not state.measure_activations:
+        shared.expected(run, (name_of(recipe(each, exempt)) for each in wanted), state)
+    found = _measured(weights, wanted, exempt) if state.measure_activations else ()
+    at = weights, found, state.rounded_matrix
     with place:
         say(says_measured if len(found) > 2 else says_channels, *at, facts=activation_facts)
     if len(found) > 2:

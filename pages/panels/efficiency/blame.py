@@ -35,6 +35,7 @@ from pages.show.tables import show_whole
 from pages.show.ways import way
 from pages.stage import link
 from pages.state.link_fields.efficiency import KEPT_PERCENTS, as_modules
+from pages.state.values import State
 from pages.words.language import _, sentences
 from pages.words.numbers import percent
 
@@ -145,26 +146,26 @@ def _controls() -> None:
 
 
 @section
-def what_is_to_blame(run: Run) -> None:
+def what_is_to_blame(run: Run, state: State) -> None:
     """The grid, and how much is kept; then the map and the scores, recorded or asked for."""
     place = explained(("quantization",), CODE, key="blame")
     picture = st.container()  # above what is set, which would push it off a phone's screen
-    weights = score_text.measured(run)
+    weights = score_text.measured(run, state)
     _controls()
-    how = chosen(run)
-    exemption.exempt_controls(run, how, "_blame")
+    how = chosen(run, state)
+    exemption.exempt_controls(run, how, "_blame", state=state)
     if nothing := exemption.says_nothing_left(run, how.exempt, in_layers=True):
         place.info(nothing, icon=":material/lightbulb:")
         return
-    kept = replace(how, kept_share=int(link.value("kept_percent")) / 100)
+    kept = replace(how, kept_share=int(state.kept_percent) / 100)
     is_recorded = recorded_blame(weights, name_of(kept)) is not None
     if not is_recorded:
         switch(
             "trace_rounding",
             _("Trace the loss to individual matrices, and keep their worst rows at 8 bits"),
         )
-        if not link.value("trace_rounding"):
-            shared.said_time(run, trace_flops(shared.whole(run), kept))
+        if not state.trace_rounding:
+            shared.said_time(run, trace_flops(shared.whole(run, state), kept), state)
             place.info(_not_recorded(), icon=":material/lightbulb:")
             if recorded_blame(weights, USUAL_KEPT) is not None:
                 shared.way_to_recorded("usual_grid", *GRID_FIELDS, "exempt", "kept_percent")

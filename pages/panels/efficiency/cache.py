@@ -26,8 +26,9 @@ from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_steps
-from pages.stage import link, phone
+from pages.stage import phone
 from pages.state.link_fields.efficiency import CACHE_GROUPS, CACHE_RECENT
+from pages.state.values import State
 from pages.words.language import _, literal, say_fault, sentences
 
 AXIS_NAMES = {
@@ -160,20 +161,20 @@ def _over_bytes(facts: CacheFacts, title: str, value: str, y: Axis, **more: Any)
 
 
 @section
-def how_few_bits_a_key(run: Run) -> None:
+def how_few_bits_a_key(run: Run, state: State) -> None:
     """Bits and axis; what was recorded, or measured when the reader asks."""
     place = explained(("kv_cache", "quantization"), CODE, key="cache")
-    weights = score_text.measured(run)
-    if fault := facts_of.cache_fault(shared.whole(run)):
+    weights = score_text.measured(run, state)
+    if fault := facts_of.cache_fault(shared.whole(run, state)):
         place.info(say_fault(fault), icon=":material/lightbulb:")
         return
-    how = _chosen()
+    how = _chosen(state)
     phone.folded(_in_words(how), _controls, key="cache_fold")
     wanted = facts_of.ways(how.group_size, how.n_recent)
     found = recorded_caches(weights, wanted)
     if not found:
         switch("measure_caches", _("Measure {n} caches here").format(n=len(wanted)))
-        if not link.value("measure_caches"):
+        if not state.measure_caches:
             place.info(
                 _("These settings were not measured beforehand."), icon=":material/lightbulb:"
             )
@@ -192,12 +193,12 @@ def how_few_bits_a_key(run: Run) -> None:
     _shown(weights, found, how)
 
 
-def _chosen() -> CacheRounding:
+def _chosen(state: State) -> CacheRounding:
     return CacheRounding(
-        n_bits=int(link.value("cache_bits")),
-        axis=CacheAxis(link.value("cache_axis")),
-        group_size=int(link.value("cache_group")),
-        n_recent=int(link.value("cache_recent")),
+        n_bits=int(state.cache_bits),
+        axis=CacheAxis(state.cache_axis),
+        group_size=int(state.cache_group),
+        n_recent=int(state.cache_recent),
     )
 
 

@@ -20,7 +20,7 @@ from pages.panels.efficiency.rounding import chosen, grid_controls
 from pages.server import starts
 from pages.show.controls import pick, slide
 from pages.show.parts import Beside, Controls, File, Matrix, Note, Say, Shown
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, fill, sentences
 
 PLOT = 240
@@ -107,14 +107,14 @@ def _wrong() -> Axis:
     return Axis(title, from_0=True, is_share=True, n_decimals=1)
 
 
-def of_a_matrix(run: Run) -> tuple[str, Quantization, str, int]:
+def of_a_matrix(run: Run, state: State) -> tuple[str, Quantization, str, int]:
     """The model that is rounded, how, which of its matrices, and how many columns of it."""
-    how = chosen(run).quantization or Quantization()
+    how = chosen(run, state).quantization or Quantization()
     return (
-        score_text.measured(run),
+        score_text.measured(run, state),
         how,
-        link.value("rounded_matrix"),
-        link.value("rounded_columns"),
+        state.rounded_matrix,
+        state.rounded_columns,
     )
 
 

@@ -32,7 +32,7 @@ from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_steps
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _
 from pages.words.numbers import percent
 
@@ -239,17 +239,17 @@ def siblings(facts: SiblingFacts) -> Chart:
 
 
 @section
-def which_layers_can_go(run: Run) -> None:
+def which_layers_can_go(run: Run, state: State) -> None:
     """The siblings that were recorded; then, when the reader asks, the reader's own model."""
     place = explained(("paths", "residual"), CODE, key="deletion")
-    weights = score_text.measured(run)
-    n = deletion_facts.n_changes(shared.whole(run))
+    weights = score_text.measured(run, state)
+    n = deletion_facts.n_changes(shared.whole(run, state))
     label = _("Delete sub-layers and swap layers here: {n} measurements")
-    if is_deep(shared.whole(run).model):
+    if is_deep(shared.whole(run, state).model):
         label = _("Delete whole layers and swap neighbors here: {n} measurements")
     switch("measure_deletions", label.format(n=n))
-    if not link.value("measure_deletions"):
-        shared.said_time(run, n * pass_flops(shared.whole(run)))
+    if not state.measure_deletions:
+        shared.said_time(run, n * pass_flops(shared.whole(run, state)), state)
         with place:
             say(says_siblings, facts=recorded_deletions)
         show(siblings, facts=recorded_deletions, key="siblings")

@@ -49,7 +49,8 @@ from pages.show.said import say
 from pages.show.steps import in_series
 from pages.show.tables import show_whole
 from pages.show.ways import refused, way
-from pages.stage import link, present
+from pages.stage import present
+from pages.state.values import State
 from pages.words.language import _, fill, say_fault, sentences
 from pages.words.numbers import percent
 
@@ -193,7 +194,7 @@ def student_table(facts: DistillationFacts) -> pd.DataFrame:
 
 
 @section
-def what_a_teacher_adds(run: Run) -> None:
+def what_a_teacher_adds(run: Run, state: State) -> None:
     """The student and how it is taught; what was recorded, or trained when the reader asks."""
     place = explained(("distillation",), CODE, key="distillation")
     why = _("Students are trained on the data that their teacher was trained on.")
@@ -202,14 +203,14 @@ def what_a_teacher_adds(run: Run) -> None:
     picture = st.container()  # above what is set, which would push it off a phone's screen
     weights = starts.original(run.weights)
     with present.aside():
-        size, how = chosen(weights)
-        teaching = Teaching(teacher=chosen_teacher(weights), how=how)
+        size, how = chosen(weights, state)
+        teaching = Teaching(teacher=chosen_teacher(weights, state), how=how)
     model = starts.calibrated(weights)
     if faults := [*teacher_faults(model, teaching.teacher)]:
         refused(faults[0], "mend_teacher")
         way(_("Use the current model as teacher"), "shown_teaches", teacher="")
         return
-    n_updates = int(link.value("student_updates"))
+    n_updates = int(state.student_updates)
     try:
         spec = student_spec(model, size, n_updates=n_updates, teaching=teaching)
     except ConfigError as error:
@@ -221,13 +222,13 @@ def what_a_teacher_adds(run: Run) -> None:
     if faults := [*teaching_faults(spec.config, spec.task.seq_len, teaching)]:
         refused(faults[0], "mend_teaching")
         return
-    _compared(weights, size, teaching, place, picture)
+    _compared(weights, size, teaching, place, picture, state)
     with present.aside():
         switch("train_students", _("Train the students here"))
         with keeping.row(_("**Keep a student**")):
-            keeping.n_updates("student_updates")
+            keeping.n_updates("student_updates", state)
             keeping.start_button(_("Train a student with the teacher"), spec, key="student")
-        keeping.watched_one(spec, key="student")
+        keeping.watched_one(spec, state, key="student")
 
 
 def _cannot_be(fault: Fault) -> None:
@@ -237,10 +238,15 @@ def _cannot_be(fault: Fault) -> None:
 
 
 def _compared(
-    weights: str, size: Size, teaching: Teaching, place: DeltaGenerator, picture: DeltaGenerator
+    weights: str,
+    size: Size,
+    teaching: Teaching,
+    place: DeltaGenerator,
+    picture: DeltaGenerator,
+    state: State,
 ) -> None:
     """The sentence, in its place, the curves and the numbers of all students."""
-    how, is_recorded = teaching.how, not link.value("train_students")
+    how, is_recorded = teaching.how, not state.train_students
     teacher = teaching.teacher.name
     if is_recorded:
         found = recorded_students(weights, size, how) if teacher == weights else ()

@@ -19,16 +19,16 @@ from pages.server import starts
 from pages.show.controls import several
 from pages.show.fold import fold
 from pages.show.ways import way
-from pages.stage import link
 from pages.state.link_fields.efficiency import as_modules, modules_of
+from pages.state.values import State
 from pages.words.language import _, enumeration
 
 RECORDED_SHARE = 0.03  # of the weights at 8 bits, beside which blame was recorded
 
 
-def chosen(run: Run) -> frozenset[str]:
+def chosen(run: Run, state: State) -> frozenset[str]:
     """What the link names, as far as this model has it."""
-    named = modules_of(link.value("exempt"))
+    named = modules_of(state.exempt)
     return frozenset(named) - {*absent_from(_config(run), named)}
 
 
@@ -44,11 +44,11 @@ def says_nothing_left(run: Run, exempt: frozenset[str], *, in_layers: bool) -> s
     return _("Everything here stays at full precision: leave at least one layer to be rounded.")
 
 
-def exempt_controls(run: Run, how: Compression, place: str = "") -> None:
+def exempt_controls(run: Run, how: Compression, place: str = "", *, state: State) -> None:
     """Layers and matrices that stay as they are; `place`: which of several such lists it is."""
     with (own := fold(_label(how), key=f"exempt_fold{place}")):
         if own.open:
-            _standard_ways(run, how, place)
+            _standard_ways(run, how, place, state)
             options = tuple(dict.fromkeys((*modules(_config(run)), *sorted(how.exempt))))
             several(
                 "exempt",
@@ -60,7 +60,7 @@ def exempt_controls(run: Run, how: Compression, place: str = "") -> None:
                 place=place,
                 is_list=True,
             )
-    if absent := absent_from(_config(run), modules_of(link.value("exempt"))):
+    if absent := absent_from(_config(run), modules_of(state.exempt)):
         text = _("Ignored here (nothing to round in this model): {names}.")
         st.warning(text.format(names=enumeration(absent)), icon=":material/info:")
 
@@ -71,14 +71,14 @@ def _label(how: Compression) -> str:
     return _("At full precision: {modules}").format(modules=exempt_in_words(how.exempt))
 
 
-def _standard_ways(run: Run, how: Compression, place: str) -> None:
+def _standard_ways(run: Run, how: Compression, place: str, state: State) -> None:
     """What is often left out of it, each one press away."""
     config = _config(run)
     tables = tuple(each for each in modules(config) if each in TABLES)
     with st.container(horizontal=True):
         _way(_("Embedding and unembedding"), tables, f"exempt_tables{place}")
         _way(_("First and last layer"), first_and_last(config), f"exempt_ends{place}")
-        _most_blamed(run, how, place)
+        _most_blamed(run, how, place, state)
         if how.exempt:
             _way(_("Round everything"), (), f"exempt_none{place}")
 
@@ -87,12 +87,12 @@ def _way(label: str, names: tuple[str, ...], key: str) -> None:
     way(label, key, icon=":material/lock:", exempt=as_modules(names))
 
 
-def _most_blamed(run: Run, how: Compression, place: str) -> None:
+def _most_blamed(run: Run, how: Compression, place: str, state: State) -> None:
     """The layer of most blame where it was recorded for this grid; else the way to find it."""
     plain = replace(how, exempt=frozenset())
     kept = name_of(replace(plain, kept_share=RECORDED_SHARE))
     key = f"exempt_blamed{place}"
-    if traced := recorded_blame(score_text.measured(run), kept):
+    if traced := recorded_blame(score_text.measured(run, state), kept):
         _way(_("Most sensitive layer"), (*without_layer(traced.rows, plain).exempt,), key)
     elif not place:
         label, go = _("Find the most sensitive layer"), panel.open_panel

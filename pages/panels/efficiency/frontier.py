@@ -33,7 +33,7 @@ from pages.show.fold import details, fold
 from pages.show.said import say
 from pages.show.steps import in_steps
 from pages.show.tables import show_table
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, enumeration, fill, ngettext, say_fault, sentences
 from pages.words.numbers import percent
 
@@ -231,19 +231,19 @@ def variant_table(facts: FrontierFacts) -> pd.DataFrame:
 
 
 @section
-def how_small(run: Run) -> None:
+def how_small(run: Run, state: State) -> None:
     """The ready set as it was measured before; measured here when the reader asks for it."""
     place = explained(("quantization", "pruning", "pareto_front"), CODE, key="frontier")
-    weights = score_text.measured(run)
-    names = frontier.ready(shared.whole(run).file.config)
+    weights = score_text.measured(run, state)
+    names = frontier.ready(shared.whole(run, state).file.config)
     label = _("Make and measure {n} smaller models here")
     switch("measure_variants", label.format(n=len(names) - 1))
-    if not link.value("measure_variants"):
-        shared.expected(run, names)
-    n_measured = _measured_here(weights, names) if link.value("measure_variants") else 0
-    shown = _shown_recipe(run)
+    if not state.measure_variants:
+        shared.expected(run, names, state)
+    n_measured = _measured_here(weights, names) if state.measure_variants else 0
+    shown = _shown_recipe(run, state)
     own = _made_here(weights, names, n_measured, shown)
-    at = weights, n_measured, own, shown, FrontColors(link.value("front_colors"))
+    at = weights, n_measured, own, shown, FrontColors(state.front_colors)
     if not frontier_facts(*at).variants:
         place.info(_promise(run), icon=":material/lightbulb:")
         _own_recipe(weights)
@@ -265,19 +265,19 @@ def how_small(run: Run) -> None:
     before = _before(weights, n_measured)
     note(says_how(facts, before.processor if before else ""))
     _ways_to_best(facts, run)
-    question_by_question(run, facts.smallest(MOST_LOST).name)
+    question_by_question(run, facts.smallest(MOST_LOST).name, state)
     _own_recipe(weights)
     _way_to_int8()
     _in_numbers(facts)
 
 
-def _shown_recipe(run: Run) -> str:
+def _shown_recipe(run: Run, state: State) -> str:
     """Of the variant on all pages, where it was calibrated on the text of this page."""
     if run.weights == starts.original(run.weights):
         return ""
-    how = compression_of(starts.start(link.value("preset")).recipe)
+    how = compression_of(starts.start(state.preset).recipe)
     whole = starts.original(run.weights)
-    is_of_it = starts.measured_on(whole, how.text) == score_text.measured(run)
+    is_of_it = starts.measured_on(whole, how.text) == score_text.measured(run, state)
     return name_of(replace(how, text="")) if is_of_it or not how.needs_calibration else ""
 
 

@@ -36,7 +36,7 @@ from pages.show.fold import details
 from pages.show.said import say
 from pages.show.steps import in_series
 from pages.show.tables import show_whole
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, enumeration, fill, ngettext, say_fault, sentences
 from pages.words.numbers import percent
 
@@ -206,20 +206,20 @@ def times(facts: Int8Facts) -> Chart:
 
 
 @section
-def is_int8_faster(run: Run) -> None:
+def is_int8_faster(run: Run, state: State) -> None:
     """Every matrix of the model in float32 and in int8, when the reader asks."""
     place = explained(("quantization",), CODE, key="int8")
     if fault := packed.packed_fault():
         place.info(say_fault(fault), icon=":material/block:")
         return
-    weights = score_text.measured(run)
+    weights = score_text.measured(run, state)
     label = _("Measure float32 and int8 here (a few seconds)")
-    if not measure_button("measure_int8", label, again=_("Measure again")):
+    if not measure_button("measure_int8", label, state, again=_("Measure again")):
         with place:
             say(says_bytes, weights, facts=matrix_bytes)
         show(bytes_read, weights, facts=matrix_bytes, key="int8_bytes")
         return
-    series = Int8Times(shapes=matrix_bytes(weights).shapes, attempt=link.value("measure_int8"))
+    series = Int8Times(shapes=matrix_bytes(weights).shapes, attempt=state.measure_int8)
     done = in_series(series, key="int8_steps", asked_by="measure_int8")
     found = (tuple(done.found),)
     if not int8_facts(*found).tokens:

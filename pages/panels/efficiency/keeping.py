@@ -19,6 +19,7 @@ from pages.show.export import download
 from pages.stage import link
 from pages.state import kept
 from pages.state.link_fields.efficiency import UPDATES
+from pages.state.values import State
 from pages.words.language import _, say_fault
 
 TRAINING = "pages/training.py"
@@ -32,10 +33,10 @@ def row(title: str) -> Iterator[None]:
         yield
 
 
-def n_updates(field: str) -> int:
+def n_updates(field: str, state: State) -> int:
     """How long it is trained, as the reader chooses."""
     choose(field, _("Updates"), UPDATES, label_of=str)
-    return int(link.value(field))
+    return int(state[field])
 
 
 def start_button(label: str, spec: TrainingSpec, *, key: str) -> None:
@@ -59,13 +60,13 @@ def _start(spec: TrainingSpec, key: str) -> None:
     link.change("run", run.id)
 
 
-def watched_one(spec: TrainingSpec, *, key: str) -> None:
+def watched_one(spec: TrainingSpec, state: State, *, key: str) -> None:
     """The run that the link names, where it is one of these; once it has ended, the ways on."""
     for fault in st.session_state.pop(f"{key}_faults", ()):
         st.error(say_fault(fault), icon=":material/block:")
-    run = watched()
+    run = watched(state)
     if run is not None and _made_of(run.spec) == _made_of(spec):
-        watch.state(run)
+        watch.run_state(run)
         if run.state.has_ended and run.snapshots.steps:
             _ways_on(run, key)
 

@@ -14,6 +14,7 @@ from pages.show.export import download
 from pages.show.fold import fold
 from pages.show.said import say
 from pages.show.tables import show_whole
+from pages.state.values import State
 from pages.words.language import _, ngettext, sentences
 
 
@@ -38,25 +39,25 @@ def says_answers(facts: AnswerFacts) -> str:
     return sentences(said, text.format(lost=lost.format(n=facts.n_lost), gained=facts.n_gained))
 
 
-def question_by_question(run: Run, best: str) -> None:
+def question_by_question(run: Run, best: str, state: State) -> None:
     """What the variant that is shown loses, and its file; of the original what `best` would lose.
 
     That is found out when its fold is opened.
     """
     whole = starts.original(run.weights)
     if run.weights != whole:
-        _answers_and_file(run.weights)
+        _answers_and_file(run.weights, state)
     elif best:
         label = _("Answers and file for {name}").format(name=best)
         with (proof := fold(label, key="best_answers", takes_long=True)):
             if proof.open:
-                _answers_and_file(starts.variant_of(whole, best))
+                _answers_and_file(starts.variant_of(whole, best), state)
 
 
-def _answers_and_file(weights: str) -> None:
+def _answers_and_file(weights: str, state: State) -> None:
     """What it answers otherwise, where its task asks questions, and the file to keep."""
     file = st.container()
-    measured = score_text.measured_weights(starts.original(weights))
+    measured = score_text.measured_weights(starts.original(weights), state)
     if facts_of.is_asked_whole(starts.calibrated(measured)):
         with file, st.spinner(_("Asking both models the same questions …")):
             say(says_answers, weights, facts=answer_facts)

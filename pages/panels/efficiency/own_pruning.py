@@ -14,8 +14,8 @@ from pages.panels.efficiency.recipe_words import in_words
 from pages.show.controls import choose, pick, slider
 from pages.show.explain import note
 from pages.show.fold import fold
-from pages.stage import link
 from pages.state.link_fields.efficiency import MaskedAmong
+from pages.state.values import State
 from pages.words.language import _, say_fault
 
 AMONG_NAMES = {
@@ -30,21 +30,21 @@ CRITERION_NAMES = {
 }
 
 
-def prune_your_own(run: Run) -> None:
+def prune_your_own(run: Run, state: State) -> None:
     """What is taken out and masked, what that is called, and the way to it."""
     with (own := fold(_("Prune the model your own way"), key="own_pruning")):
         if own.open:
-            _controls(config := shared.whole(run).file.config)
-            _way(config)
+            _controls(config := shared.whole(run, state).file.config, state)
+            _way(config, state)
 
 
-def _controls(config: ModelConfig) -> None:
+def _controls(config: ModelConfig, state: State) -> None:
     left, right = st.columns(2)
     with left:
         slider("prune_masked", _("% of weights masked"))
         slider("prune_units", _("% of hidden units removed"))
         if config.n_kv_heads > 1:
-            n_heads = min(link.value("prune_heads"), config.n_kv_heads - 1)
+            n_heads = min(state.prune_heads, config.n_kv_heads - 1)
             label = _("key/value heads removed per layer")
             slider("prune_heads", label, n_heads, most=config.n_kv_heads - 1)
     with right:
@@ -53,29 +53,29 @@ def _controls(config: ModelConfig) -> None:
         among = {str(each): _(name) for each, name in AMONG_NAMES.items()}
         choose("prune_among", _("Weights compared"), MaskedAmong, label_of=among.__getitem__)
         if depth_of(config) > 1:
-            n_layer = min(link.value("prune_layer"), depth_of(config))
+            n_layer = min(state.prune_layer, depth_of(config))
             slider("prune_layer", _("layer to remove (0: none)"), n_layer, most=depth_of(config))
 
 
-def chosen(config: ModelConfig) -> Compression:
+def chosen(config: ModelConfig, state: State) -> Compression:
     """The recipe that the reader has set, as far as this model has what it takes out."""
-    among = MaskedAmong(link.value("prune_among"))
-    layer = min(link.value("prune_layer"), depth_of(config) if depth_of(config) > 1 else 0)
-    is_masked = link.value("prune_masked") > 0
+    among = MaskedAmong(state.prune_among)
+    layer = min(state.prune_layer, depth_of(config) if depth_of(config) > 1 else 0)
+    is_masked = state.prune_masked > 0
     is_by_fours = is_masked and among is MaskedAmong.TWO_FOUR
     return Compression(
         removed_layers=(layer - 1,) if layer else (),
-        removed_heads=min(link.value("prune_heads"), config.n_kv_heads - 1),
-        removed_units=link.value("prune_units") / 100,
-        sparsity=0.5 if is_by_fours else link.value("prune_masked") / 100,
-        criterion=Criterion(link.value("prune_by")),
+        removed_heads=min(state.prune_heads, config.n_kv_heads - 1),
+        removed_units=state.prune_units / 100,
+        sparsity=0.5 if is_by_fours else state.prune_masked / 100,
+        criterion=Criterion(state.prune_by),
         pattern=MaskPattern.TWO_FOUR if is_by_fours else MaskPattern.ANY,
         scope=Scope.GLOBAL if is_masked and among is MaskedAmong.GLOBAL else Scope.LAYER,
     )
 
 
-def _way(config: ModelConfig) -> None:
-    how = chosen(config)
+def _way(config: ModelConfig, state: State) -> None:
+    how = chosen(config, state)
     try:
         compressed_config(config, how)
     except ConfigError as error:

@@ -19,7 +19,7 @@ from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_steps
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, fill, say_fault
 from pages.words.numbers import percent
 
@@ -123,10 +123,10 @@ def _lengths(title: str, facts: PathFacts) -> Axis:
 
 
 @section
-def which_paths(run: Run) -> None:
+def which_paths(run: Run, state: State) -> None:
     """Gradient by length of path; loss as paths grow, and as sub-layers are deleted."""
     place = explained(("paths",), CODE, key="paths")
-    at = run, score_text.measured(run)
+    at = run, score_text.measured(run, state)
     try:
         asked = question(*at)
     except ConfigError as error:
@@ -135,8 +135,8 @@ def which_paths(run: Run) -> None:
     asked_by = "follow_paths" if asked.is_long else ""
     if asked_by:
         switch(asked_by, _("Measure the paths here ({n} parts)").format(n=asked.n_parts))
-        if not link.value(asked_by):
-            shared.said_time(run, asked.flops)
+        if not state[asked_by]:
+            shared.said_time(run, asked.flops, state)
             return
     steps = [partial(part, *at, i) for i in range(asked.n_parts)]
     done = in_steps(steps, what=at, key="path_parts", asked_by=asked_by, shows_parts=False)

@@ -25,7 +25,8 @@ from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_steps
-from pages.stage import link, present
+from pages.stage import present
+from pages.state.values import State
 from pages.words.language import _, fill, sentences
 from pages.words.numbers import percent
 
@@ -123,29 +124,29 @@ def lines(facts: PruningFacts) -> Chart:
 
 
 @section
-def what_can_go(run: Run) -> None:
+def what_can_go(run: Run, state: State) -> None:
     """What is taken out, and the lines; then what the reader takes out."""
-    _lines(run)
-    prune_your_own(run)
+    _lines(run, state)
+    prune_your_own(run, state)
 
 
-def _lines(run: Run) -> None:
+def _lines(run: Run, state: State) -> None:
     """Recorded, or measured when the reader asks."""
     place = explained(("pruning",), CODE, key="pruning")
     names = PRUNED_NAMES
     with present.aside():
         choose("taken_out", _("What to remove"), Pruned, label_of=lambda name: _(names[name]))
-    pruned = Pruned(link.value("taken_out"))
-    weights = score_text.measured(run)
-    order = facts_of.in_order(shared.whole(run).file.config, pruned)
+    pruned = Pruned(state.taken_out)
+    weights = score_text.measured(run, state)
+    order = facts_of.in_order(shared.whole(run, state).file.config, pruned)
     if not order:
         place.info(_("This model has too few of these to remove any."), icon=":material/lightbulb:")
         return
     with present.aside():
         switch("measure_pruning", _("Measure {n} pruned models here").format(n=len(order)))
-        if not link.value("measure_pruning"):
-            shared.expected(run, ["", *(name for _criterion, name in order)])
-    is_asked = link.value("measure_pruning")
+        if not state.measure_pruning:
+            shared.expected(run, ["", *(name for _criterion, name in order)], state)
+    is_asked = state.measure_pruning
     before = None if is_asked else recorded(weights)
     if not is_asked and before is None:
         text = _(

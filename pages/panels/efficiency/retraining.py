@@ -28,7 +28,7 @@ from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_series
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, say_fault, sentences
 from pages.words.numbers import percent
 
@@ -121,7 +121,7 @@ def lines(facts: RetrainingFacts) -> Chart:
 
 
 @section
-def what_training_repairs(run: Run) -> None:
+def what_training_repairs(run: Run, state: State) -> None:
     """What is removed; what was recorded, or trained when the reader asks; then one to keep."""
     place = explained(("pruning",), CODE, key="retraining")
     why = _("A pruned model is retrained on the data that it was first trained on.")
@@ -130,12 +130,12 @@ def what_training_repairs(run: Run) -> None:
     weights = starts.original(run.weights)
     names = {str(removed): _(name) for removed, name in REMOVED_NAMES.items()}
     choose("retrained_without", _("What to remove"), Removed, label_of=names.__getitem__)
-    removed = Removed(link.value("retrained_without"))
+    removed = Removed(state.retrained_without)
     if fault := removal_fault(starts.calibrated(weights).file.config, removed):
         place.info(say_fault(fault), icon=":material/lightbulb:")
         return
     switch("measure_retraining", _("Retrain here"))
-    is_recorded = not link.value("measure_retraining")
+    is_recorded = not state.measure_retraining
     found = (recorded_retraining if is_recorded else _trained)(weights, removed)
     if len(found) > 2:
         at = weights, removed, found
@@ -149,7 +149,7 @@ def what_training_repairs(run: Run) -> None:
         text = _("There are no precomputed results for this model: retrain it here.")
         place.info(sentences(text, _expected_time(weights, removed)), icon=":material/lightbulb:")
         shared.recorded_models("retraining_of", partial(recorded_retraining, removed=removed))
-    _to_keep(weights, removed)
+    _to_keep(weights, removed, state)
 
 
 def _expected_time(weights: str, removed: Removed) -> str:
@@ -203,22 +203,22 @@ def _trained(weights: str, removed: Removed) -> tuple[Repaired, ...]:
     return tuple(in_series(series, key="retraining_steps", asked_by="measure_retraining").found)
 
 
-def _to_keep(weights: str, removed: Removed) -> None:
+def _to_keep(weights: str, removed: Removed, state: State) -> None:
     """One of them as a model of its own."""
     with keeping.row(_("**Keep a pruned and retrained model**")):
-        share = _share_to_remove(weights, removed)
-        n_updates = keeping.n_updates("repair_updates")
+        share = _share_to_remove(weights, removed, state)
+        n_updates = keeping.n_updates("repair_updates", state)
         origin = teacher_of(starts.variant_of(weights, _recipe(weights, removed, share)))
         spec = going_on(starts.calibrated(weights), origin, n_updates)
         keeping.start_button(_("Retrain"), spec, key="repair")
-    keeping.watched_one(spec, key="repair")
+    keeping.watched_one(spec, state, key="repair")
 
 
-def _share_to_remove(weights: str, removed: Removed) -> float:
+def _share_to_remove(weights: str, removed: Removed, state: State) -> float:
     """Of those that are measured; the one next to what the link says."""
     shares = shares_of(starts.calibrated(weights).file.config, removed)
     percents = {round(100 * share): share for share in shares}
-    wanted = link.value("removed_percent")
+    wanted = state.removed_percent
     shown = min(percents, key=lambda each: abs(each - wanted))
     slide("removed_percent", _("Share removed"), percents, shown, label_of=lambda each: f"{each}%")
     return percents[shown]

@@ -16,7 +16,7 @@ from pages.show.controls import switch
 from pages.show.explain import note
 from pages.show.steps import in_steps
 from pages.show.tables import show_whole
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, sentences
 
 
@@ -49,14 +49,14 @@ def _said(facts: FrontierFacts, i: int) -> str:
     return quality_text(facts.quality(facts.variants[i]), is_share=facts.is_share)
 
 
-def what_it_still_can_do(run: Run, how: Compression) -> None:
+def what_it_still_can_do(run: Run, how: Compression, state: State) -> None:
     """Measured when the reader asks."""
     switch("measure_rounded", _("Measure score and loss here"))
     wanted = dict.fromkeys(map(name_of, (Compression(), how, replace(how, exempt=frozenset()))))
-    if not link.value("measure_rounded"):
-        shared.expected(run, wanted)
+    if not state.measure_rounded:
+        shared.expected(run, wanted, state)
         return
-    weights, model = score_text.measured(run), shared.whole(run)
+    weights, model = score_text.measured(run, state), shared.whole(run, state)
     steps = [partial(made.variant, weights, name) for name in wanted]
     what = "rounded", weights, *wanted
     done = in_steps(

@@ -26,8 +26,9 @@ from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_steps
-from pages.stage import link, phone, present
+from pages.stage import phone, present
 from pages.state.link_fields.efficiency import GROUP_SIZES
+from pages.state.values import State
 from pages.words.language import _, fill
 
 GRANULARITY_NAMES = {
@@ -59,19 +60,21 @@ def rounded_rows(weights: str, how: Compression, names: tuple[str, ...]) -> Rows
     return facts_of.rounded_rows(starts.calibrated(weights), how, names)
 
 
-def chosen(run: Run) -> Compression:
+def chosen(run: Run, state: State) -> Compression:
     """The rounding that the reader has set."""
-    rounding = Rounding(link.value("rounding"))
-    return Compression(quantization=_grid(), rounding=rounding, exempt=exemption.chosen(run))
+    rounding = Rounding(state.rounding)
+    return Compression(
+        quantization=_grid(state), rounding=rounding, exempt=exemption.chosen(run, state)
+    )
 
 
-def _grid() -> Quantization:
+def _grid(state: State) -> Quantization:
     return Quantization(
-        n_bits=link.value("n_bits"),
-        granularity=Granularity(link.value("granularity")),
-        group_size=link.value("group_size"),
-        symmetric=link.value("symmetric_grid"),
-        range_rule=RangeRule(link.value("range_rule")),
+        n_bits=state.n_bits,
+        granularity=Granularity(state.granularity),
+        group_size=state.group_size,
+        symmetric=state.symmetric_grid,
+        range_rule=RangeRule(state.range_rule),
     )
 
 
@@ -104,16 +107,16 @@ def says_grid(facts: RoundingFacts) -> str:
 
 
 @section
-def what_rounding_loses(run: Run) -> None:
+def what_rounding_loses(run: Run, state: State) -> None:
     """Bits, grids and rounding; the noise of each matrix; the numbers of one row."""
     place = explained(("quantization",), CODE, key="rounding")
-    how = chosen(run)
+    how = chosen(run, state)
     if nothing := exemption.says_nothing_left(run, how.exempt, in_layers=False):
         place.info(nothing, icon=":material/lightbulb:")
-        exemption.exempt_controls(run, how)
+        exemption.exempt_controls(run, how, state=state)
         return
-    weights = score_text.measured(run)
-    at = weights, how, link.value("rounded_matrix")
+    weights = score_text.measured(run, state)
+    at = weights, how, state.rounded_matrix
     is_known = _rounded(weights, how)
     if is_known:
         with place:
@@ -124,7 +127,7 @@ def what_rounding_loses(run: Run) -> None:
             rounding_control()
         with onward:
             shared.way_to(how, _("Show this model on all pages"), "use_rounded")
-    exemption.exempt_controls(run, how)
+    exemption.exempt_controls(run, how, state=state)
     if not is_known:
         return
     left, right = columns([6, 5])
@@ -146,7 +149,7 @@ def what_rounding_loses(run: Run) -> None:
     found = rounding_facts(*at)
     note(says_grid(found))
     with present.aside():
-        what_it_still_can_do(run, how)
+        what_it_still_can_do(run, how, state)
     download("rounding.csv", lambda: found.rows.to_csv(index=False), "text/csv")
 
 
@@ -166,13 +169,13 @@ def rounding_control(place: str = "") -> None:
 
 
 @chooses("n_bits", "symmetric_grid", "granularity", "group_size", "range_rule")
-def grid_controls(_run: Run) -> None:
+def grid_controls(_run: Run, state: State) -> None:
     """Bits and grids, for all panels that round weights."""
-    said = in_words(Compression(quantization=_grid()))
-    phone.folded(said, _grid_controls, key="grid_fold")
+    said = in_words(Compression(quantization=_grid(state)))
+    phone.folded(said, partial(_grid_controls, state), key="grid_fold")
 
 
-def _grid_controls() -> None:
+def _grid_controls(state: State) -> None:
     left, middle, right = st.columns(3)
     with left:
         slider("n_bits", _("bits"), least=BITS[0], most=BITS[-1])
@@ -185,7 +188,7 @@ def _grid_controls() -> None:
             Granularity,
             label_of=lambda name: _(names[name]),
         )
-        if link.value("granularity") == Granularity.GROUP:
+        if state.granularity == Granularity.GROUP:
             slide("group_size", _("weights per group"), GROUP_SIZES)
     with right:
         pick("range_rule", _("Range of the grid"), RangeRule, label_of=lambda n: _(RANGE_NAMES[n]))

@@ -14,8 +14,8 @@ from pages.server import score_texts, starts
 from pages.server.settings import GIB, memory_budget
 from pages.show.controls import choose
 from pages.show.explain import note
-from pages.stage import link
 from pages.state.link_fields.efficiency import ScoreText
+from pages.state.values import State
 from pages.words.language import _, say_fault, sentences
 
 NAMES = {
@@ -29,40 +29,40 @@ OWN, OWN_FAULTS = "own_score_text", "own_score_text_faults"
 NO_TEXT_YET = N_("Paste a text of your own, or upload one")
 
 
-def measured(run: Run) -> str:
+def measured(run: Run, state: State) -> str:
     """The whole model of a run with what it is measured on, as `starts.calibrated` takes it."""
-    return measured_weights(starts.original(run.weights))
+    return measured_weights(starts.original(run.weights), state)
 
 
-def measured_weights(weights: str) -> str:
+def measured_weights(weights: str, state: State) -> str:
     """The same by the whole weights themselves."""
-    match _chosen(weights):
+    match _chosen(weights, state):
         case ScoreText.TASK:
             return starts.measured_on(weights)
         case ScoreText.SIDEBAR:
-            return starts.measured_on(weights, score_texts.keep(link.value("text")))
+            return starts.measured_on(weights, score_texts.keep(state.text))
         case ScoreText.OWN:
             return starts.measured_on(weights, score_texts.keep(st.session_state.get(OWN, "")))
         case language:
             return starts.measured_on(weights, language)
 
 
-def _chosen(weights: str) -> ScoreText:
+def _chosen(weights: str, state: State) -> ScoreText:
     """What the link says; where it says nothing, the task, or what a model has for want of one."""
-    said = ScoreText(link.value("score_text"))
+    said = ScoreText(state.score_text)
     if said is not ScoreText.TASK or starts.has_task(weights):
         return said
     return ScoreText(starts.text_on(starts.measured_on(weights)))
 
 
-def fault(run: Run) -> Fault | None:
+def fault(run: Run, state: State) -> Fault | None:
     """Why nothing can be measured on this text, or with this memory; None where it can."""
     weights = starts.original(run.weights)
     if found := starts.measuring_fault(weights):
         return found
-    if _chosen(weights) is ScoreText.OWN and not st.session_state.get(OWN):
+    if _chosen(weights, state) is ScoreText.OWN and not st.session_state.get(OWN):
         return Fault(NO_TEXT_YET)
-    model = starts.calibrated(measured(run))
+    model = starts.calibrated(measured(run, state))
     try:
         _asked = model.examiner
     except ConfigError as error:
@@ -83,12 +83,12 @@ def _memory_fault(model: Calibrated) -> Fault | None:
     return Fault(text, said)
 
 
-def choice(run: Run) -> None:
+def choice(run: Run, state: State) -> None:
     """The texts there are, the reader's own where it is chosen, and how it is used."""
     weights = starts.original(run.weights)
     if starts.measuring_fault(weights):
         return
-    has_task, chosen = starts.has_task(weights), _chosen(weights)
+    has_task, chosen = starts.has_task(weights), _chosen(weights, state)
     options = [str(each) for each in ScoreText if has_task or each is not ScoreText.TASK]
     choose(
         "score_text",
@@ -99,8 +99,8 @@ def choice(run: Run) -> None:
     )
     if chosen is ScoreText.OWN:
         _own_text()
-    if fault(run) is None:
-        asked = starts.calibrated(measured(run)).examiner
+    if fault(run, state) is None:
+        asked = starts.calibrated(measured(run, state)).examiner
         if isinstance(asked, OwnText):
             note(says_halves(asked))
 

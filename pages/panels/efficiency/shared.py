@@ -29,6 +29,7 @@ from pages.stage import link
 from pages.state import kept
 from pages.state.link_fields.compare import Kept
 from pages.state.link_fields.efficiency import FIELDS
+from pages.state.values import State
 from pages.words.language import _, bracketed, enumeration, say_fault, sentences
 from pages.words.numbers import percent
 
@@ -59,9 +60,9 @@ def open_preset(preset: str) -> None:
     take({"preset": preset, "weights": "trained"})
 
 
-def whole(run: Run) -> Calibrated:
+def whole(run: Run, state: State) -> Calibrated:
     """The model as it was trained, of which a run shows it or a variant, and what asks it."""
-    return starts.calibrated(measured(run))
+    return starts.calibrated(measured(run, state))
 
 
 def needs_training(run: Run, why: str, key: str) -> bool:
@@ -170,12 +171,12 @@ def stored_rounded(run: Run) -> None:
     note(text.format(kinds=kinds))
 
 
-def shown_variant(run: Run) -> None:
+def shown_variant(run: Run, state: State) -> None:
     """Where a variant is shown on all other pages: which, and the way back."""
     whole = starts.original(run.weights)
     if whole == run.weights:
         return
-    recipe = starts.start(link.value("preset")).recipe
+    recipe = starts.start(state.preset).recipe
     words = in_words(compression_of(recipe))
     with st.container(horizontal=True, vertical_alignment="center"):
         text = _(
@@ -189,13 +190,13 @@ def shown_variant(run: Run) -> None:
             on_click=_use,
             args=("",),
         )
-    _said_of_a(whole)
+    _said_of_a(whole, state)
 
 
-def _said_of_a(whole: str) -> None:
+def _said_of_a(whole: str, state: State) -> None:
     """That a click on a variant has kept the original as A, and the way to let go of it."""
     entry = kept.a()
-    if entry is None or dict(entry.query) != {"preset": whole} or not link.value("beside"):
+    if entry is None or dict(entry.query) != {"preset": whole} or not state.beside:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_("The original is kept as A: other pages show it beside the smaller model."))
@@ -228,14 +229,14 @@ def _use(name: str) -> None:
         kept.add([Kept("", (("preset", whole),))], becomes_a=True)
     if name:
         weights = starts.start(whole).weights
-        made.note(measured_weights(weights), name)
-        name = _with_text(weights, name)
+        made.note(measured_weights(weights, link.now()), name)
+        name = _with_text(weights, name, link.now())
     open_preset(starts.variant_of(whole, name))
 
 
-def _with_text(weights: str, name: str) -> str:
+def _with_text(weights: str, name: str, state: State) -> str:
     """The recipe with the text that it is calibrated on, where it would be another without it."""
-    text = starts.text_on(measured_weights(weights))
+    text = starts.text_on(measured_weights(weights, state))
     usual = starts.text_on(starts.measured_on(weights))
     return name_of(replace(compression_of(name), text="" if text == usual else text))
 
@@ -245,15 +246,15 @@ def look_at_matrix(customdata: list[str]) -> None:
     link.change("rounded_matrix", str(customdata[0]))
 
 
-def expected(run: Run, recipes: Iterable[str]) -> None:
+def expected(run: Run, recipes: Iterable[str], state: State) -> None:
     """About how long it takes to make and measure these, where that is no matter of seconds."""
-    model = whole(run)
-    said_time(run, variant_flops(model, map(compression_of, recipes)))
+    model = whole(run, state)
+    said_time(run, variant_flops(model, map(compression_of, recipes)), state)
 
 
-def said_time(run: Run, n_flops: int) -> None:
+def said_time(run: Run, n_flops: int, state: State) -> None:
     """About how long so much work on a text takes here, where that is no matter of seconds."""
-    seconds = 0.0 if whole(run).text is None else n_flops / machine.speed()
+    seconds = 0.0 if whole(run, state).text is None else n_flops / machine.speed()
     if seconds > WORTH_SAYING:
         text = _(
             "This takes about {time} here, estimated from the current speed of matrix products."

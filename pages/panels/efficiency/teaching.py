@@ -19,7 +19,6 @@ from pages.server import brought, machine, runs, starts
 from pages.show.controls import choose, pick, slide
 from pages.show.explain import note
 from pages.show.fold import fold
-from pages.stage import link
 from pages.state.link_fields.efficiency import (
     INNER_WEIGHTS,
     OWN_SHAPE,
@@ -27,6 +26,7 @@ from pages.state.link_fields.efficiency import (
     TEACHER_SHARES,
     TEMPERATURES,
 )
+from pages.state.values import State
 from pages.words.language import _, say_fault
 
 TEACHING_FIELDS = (
@@ -78,17 +78,17 @@ def _lay(file: ModelFile, place: Path) -> None:
         old.unlink(missing_ok=True)
 
 
-def chosen_teacher(shown: str) -> Teacher:
+def chosen_teacher(shown: str, state: State) -> Teacher:
     """The model that is shown, by its weights, or the one that the reader has chosen."""
-    name = link.value("teacher")
+    name = state.teacher
     its = starts.start(name).weights if name and starts.is_known(name) else ""
     return teacher_of(its if its and starts.has_task(its) else shown)
 
 
-def _choose_teacher(shown: str) -> None:
+def _choose_teacher(shown: str, state: State) -> None:
     """All trained models with a task: those that ship, and what this reader trained or brought."""
     mine = (*map(runs.preset_of, runs.mine()), *brought.mine())
-    others = (name for name in (*pocket_names(), *mine, link.value("teacher")) if name)
+    others = (name for name in (*pocket_names(), *mine, state.teacher) if name)
     known = (name for name in dict.fromkeys(others) if starts.is_known(name))
     weights = {name: starts.start(name).weights for name in known}
     can_teach = [name for name, its in weights.items() if its != shown and starts.has_task(its)]
@@ -96,11 +96,11 @@ def _choose_teacher(shown: str) -> None:
     pick("teacher", _("Teacher"), labels, label_of=labels.__getitem__)
 
 
-def chosen(shown: str) -> tuple[Size, Distillation]:
+def chosen(shown: str, state: State) -> tuple[Size, Distillation]:
     """Who teaches, the student, and what it learns from."""
     teacher, student, temperature, share = st.columns([4, 6, 4, 5])
     with teacher:
-        _choose_teacher(shown)
+        _choose_teacher(shown, state)
     with student:
         sizes = {str(size): _(name) for size, name in SIZE_NAMES.items()}
         choose("student_size", _("Student"), STUDENT_SIZES, label_of=sizes.__getitem__)
@@ -108,18 +108,18 @@ def chosen(shown: str) -> tuple[Size, Distillation]:
         choose("distil_temperature", _("Temperature"), TEMPERATURES, label_of=str)
     with share:
         choose("teacher_share", _("Teacher's share of the loss"), TEACHER_SHARES, label_of=str)
-    size = _size(starts.calibrated(shown).file.config)
-    with (inside := fold(_inside_label(), key="inside_teacher")):
+    size = _size(starts.calibrated(shown).file.config, state)
+    with (inside := fold(_inside_label(state), key="inside_teacher")):
         if inside.open:
             _choose_inside()
-    return size, _how()
+    return size, _how(state)
 
 
-def _size(teacher: ModelConfig) -> Size:
+def _size(teacher: ModelConfig, state: State) -> Size:
     """Half of the model, or the shape that the reader sets."""
-    if link.value("student_size") != OWN_SHAPE:
-        return StudentSize(link.value("student_size"))
-    wanted = _wanted_shape(student_config(teacher, StudentSize.HALF_BOTH))
+    if state.student_size != OWN_SHAPE:
+        return StudentSize(state.student_size)
+    wanted = _wanted_shape(student_config(teacher, StudentSize.HALF_BOTH), state)
     try:
         config, faults = teacher.nearest(**wanted.changes(teacher))
     except ConfigError:
@@ -140,19 +140,19 @@ def _size(teacher: ModelConfig) -> Size:
     return wanted
 
 
-def _wanted_shape(half: ModelConfig) -> Shape:
+def _wanted_shape(half: ModelConfig, state: State) -> Shape:
     """As the link says; where it is silent, half of the model."""
     return Shape(
-        n_layers=link.value("student_layers") or half.n_layers,
-        d_model=link.value("student_width") or half.d_model,
-        n_heads=link.value("student_heads") or half.n_heads,
-        d_ff=link.value("student_units") or half.d_ff,
+        n_layers=state.student_layers or half.n_layers,
+        d_model=state.student_width or half.d_model,
+        n_heads=state.student_heads or half.n_heads,
+        d_ff=state.student_units or half.d_ff,
     )
 
 
-def _inside_label() -> str:
+def _inside_label(state: State) -> str:
     """What it opens; what is set in it can be read while it is closed."""
-    hidden, attention = link.value("hidden_weight"), link.value("attention_weight")
+    hidden, attention = state.hidden_weight, state.attention_weight
     if hidden == attention == "0":
         return _("Match the teacher's hidden states and attention")
     text = _("Match the teacher's hidden states ({hidden}) and attention ({attention})")
@@ -182,11 +182,11 @@ def _or_none(weight: str) -> str:
     return _("none") if weight == "0" else weight
 
 
-def _how() -> Distillation:
+def _how(state: State) -> Distillation:
     return Distillation(
-        temperature=float(link.value("distil_temperature")),
-        teacher_share=float(link.value("teacher_share")),
-        hidden_weight=float(link.value("hidden_weight")),
-        attention_weight=float(link.value("attention_weight")),
-        attention_target=AttentionTarget(link.value("attention_target")),
+        temperature=float(state.distil_temperature),
+        teacher_share=float(state.teacher_share),
+        hidden_weight=float(state.hidden_weight),
+        attention_weight=float(state.attention_weight),
+        attention_target=AttentionTarget(state.attention_target),
     )

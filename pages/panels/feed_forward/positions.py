@@ -15,6 +15,7 @@ from pages.figures.theme import token_label
 from pages.page.declared import Panel
 from pages.panels.feed_forward import shared
 from pages.show.parts import Beside, Note, Say, Shown, Table, Text
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, fill, literal, sentences
 
@@ -22,11 +23,11 @@ shuffle_facts = shared.kept(permuted.shuffle_facts)
 reach_facts = shared.kept(permuted.reach_facts)
 
 
-def layer_and_token(run: Run) -> tuple[Run, int, int] | None:
+def layer_and_token(run: Run, state: State) -> tuple[Run, int, int] | None:
     """What is looked at; None where there is no feed-forward layer."""
     if run.config.attention_only:
         return None
-    at = shared.selection(run)
+    at = shared.selection(run, state)
     return run, at.layer, at.token
 
 

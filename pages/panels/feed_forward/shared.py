@@ -21,6 +21,7 @@ from pages.show.ways import way
 from pages.stage import link
 from pages.state import labelled
 from pages.state.link_fields.feed_forward import LIKELIEST
+from pages.state.values import State
 from pages.words.language import _, ngettext
 
 PILLS_UP_TO = 16
@@ -37,14 +38,14 @@ class Selection(NamedTuple):
     unit: int
 
 
-def selection(run: Run) -> Selection:
+def selection(run: Run, state: State) -> Selection:
     """The reader's choice; read at the top of each section, since a section reruns alone.
 
     Unless the reader says otherwise: the expert that the pinned token is sent to first, and the
     unit that is strongest there.
     """
     layer, token = labelled.selected_layer(run), labelled.pinned_token(run)
-    expert, unit = link.value("expert"), link.value("unit")
+    expert, unit = state.expert, state.unit
     if expert == LIKELIEST:
         expert = _likeliest(run, layer, token)
     expert = min(expert, n_experts(run.config, layer) - 1)
@@ -106,28 +107,28 @@ def kept(facts: Callable[Concatenate[SeenLayer, P], T]) -> Callable[Concatenate[
     return cast(Callable[Concatenate[Run, int, P], T], facts_of)
 
 
-def of_a_layer(run: Run) -> tuple[Hashable, ...] | None:
+def of_a_layer(run: Run, state: State) -> tuple[Hashable, ...] | None:
     """What a panel about a layer reads; None where the model is of attention alone."""
-    return None if run.config.attention_only else (run, *selection(run))
+    return None if run.config.attention_only else (run, *selection(run, state))
 
 
-def of_units(run: Run) -> tuple[Hashable, ...] | None:
+def of_units(run: Run, state: State) -> tuple[Hashable, ...] | None:
     """The same for a panel about units; None where no token was sent to the expert."""
     if run.config.attention_only:
         return None
-    at = selection(run)
+    at = selection(run, state)
     return (run, *at) if see(run, at.layer).place(at.expert).n_tokens else None
 
 
 @chooses("layer", "expert")
-def layer_and_expert(run: Run) -> None:
+def layer_and_expert(run: Run, state: State) -> None:
     """Which layer is looked at, and of a mixture which expert; a way on where there is none."""
     layer_choice(run)
     if run.config.attention_only:
         st.info(no_wide_layer(), icon=":material/lightbulb:")
         way(_("Add feed-forward layers"), "with_feed_forward", attention_only=False)
         return
-    at = selection(run)
+    at = selection(run, state)
     expert_choice(run, at.layer, at.expert)
     if not see(run, at.layer).place(at.expert).n_tokens:
         text = _("No token of this input was routed to expert {expert} of layer {layer}.")

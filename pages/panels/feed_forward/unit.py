@@ -22,9 +22,9 @@ from pages.show.controls import enter
 from pages.show.parts import Beside, Controls, Matrix, Say, Shown
 from pages.show.views import pin_token
 from pages.show.ways import click_sets, way
-from pages.stage import link
 from pages.state import labelled
 from pages.state.link_fields.feed_forward import LIKELIEST
+from pages.state.values import State
 from pages.words.language import _, enumeration, fill, literal
 
 ROW, NAMES, ROOMY = 22, 24, 64
@@ -48,13 +48,13 @@ def says_unit(facts: UnitTokens) -> str:
     return fill(text, facts, tokens=enumeration(map(literal, names)), most=most)
 
 
-def unit_choice(run: Run, _layer: int, _expert: int, _token: int, shown: int) -> None:
+def unit_choice(run: Run, _layer: int, _expert: int, _token: int, shown: int, state: State) -> None:
     """Any unit by its number; and back to the strongest."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="unit"):
         last = shared.n_units(run.config, labelled.selected_layer(run)) - 1
         label = _("Unit · 1 to {last:,}").format(last=from_one(last))
         enter("unit", label, shown, least=0, most=last, first=1, width=180)
-        if link.value("unit") != LIKELIEST:
+        if state.unit != LIKELIEST:
             label = _("Strongest unit at the pinned token")
             way(label, "strongest_unit", icon=":material/restart_alt:", unit=LIKELIEST)
 

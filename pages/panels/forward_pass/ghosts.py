@@ -10,8 +10,9 @@ from blocks.text.next_word import UNFINISHED
 from blocks.text.speculation import Pass, draft_after
 from pages.panels.gpt import growing
 from pages.server import cached
-from pages.stage import beside, link
+from pages.stage import beside
 from pages.state import tokens
+from pages.state.values import State
 from pages.words.language import _, ngettext, sentences
 
 
@@ -22,9 +23,9 @@ def can_draft(run: Run) -> bool:
     return n > 0 and is_drawn and growing.is_read_off(run, n + 1)
 
 
-def drafted(run: Run) -> tuple[int, ...]:
+def drafted(run: Run, state: State) -> tuple[int, ...]:
     """The tokens that its modules guess, where the reader wants to see drafts."""
-    return draft_of(run) if link.value("drafts") and can_draft(run) else ()
+    return draft_of(run) if state.drafts and can_draft(run) else ()
 
 
 @lru_cache(maxsize=64)
@@ -48,9 +49,9 @@ def checked(run: Run, n_drafted: int) -> Pass:
     return Pass(run.input.token_ids[-n_drafted:], tuple(own.tolist()))
 
 
-def text_written(run: Run) -> str:
+def text_written(run: Run, state: State) -> str:
     """What the text gains by a pass with drafts; empty without any."""
-    if not (draft := drafted(run)):
+    if not (draft := drafted(run, state)):
         return ""
     written = checked(with_draft(run, draft), len(draft)).written
     read, reader = run.input.token_ids, tokens.tokenizer_of(run.input.vocabulary)

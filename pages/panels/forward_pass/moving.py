@@ -17,6 +17,7 @@ from pages.figures.page_file import component_as_html
 from pages.stage import link
 from pages.state.fields import FIELDS
 from pages.state.readers import UnreadableError, as_text
+from pages.state.values import State
 
 ASSETS = shipped("forward_pass")
 SCRIPTS = (
@@ -63,10 +64,10 @@ def begin() -> None:
 
 
 def moving_picture(
-    message_at: Callable[[dict[str, Any]], bytes], write: Callable[[], None]
+    message_at: Callable[[dict[str, Any]], bytes], write: Callable[[], None], state: State
 ) -> None:
     """Draw it; `message_at` makes what is sent, of the place; `write` appends the next word."""
-    here = tuple(link.value(name) for name in NAMES)
+    here = tuple(state[name] for name in NAMES)
     if here != st.session_state.get(TOLD):
         number = st.session_state.get(SENT, (0, None))[0] + 1
         st.session_state[SENT] = (number, dict(zip(NAMES, here, strict=True)))
@@ -85,10 +86,10 @@ def beside(sent: bytes) -> None:
     component()(key=f"{KEY}_a", data=sent)
 
 
-def chosen_cell() -> tuple[str, int, int] | None:
+def chosen_cell(state: State) -> tuple[str, int, int] | None:
     """What the reader has zoomed to: the path of a matrix, a row and a column of it."""
-    is_there = link.value("zoom") == "cell"
-    return _cell(link.value("cell")) if is_there else None
+    is_there = state.zoom == "cell"
+    return _cell(state.cell) if is_there else None
 
 
 def _cell(text: str) -> tuple[str, int, int] | None:

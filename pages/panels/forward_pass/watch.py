@@ -30,6 +30,7 @@ from pages.show.export import download
 from pages.show.inputs import current_run, shorten
 from pages.stage import beside, link, present
 from pages.state import labelled, sinks, tokens
+from pages.state.values import State
 from pages.words.language import _, current_language, sentences
 
 AT_END = {"zoom": "model", "moment": "", "head": 0, "cell": None, "cached": False}
@@ -58,16 +59,16 @@ def fits(run: Run) -> bool:
 
 
 @section
-def picture(run: Run) -> None:
+def picture(run: Run, state: State) -> None:
     """Redrawn alone where the reader comes to another layer or head."""
     layer, head = labelled.selected_layer(run), labelled.selected_head(run)
     token = labelled.pinned_token(run)
-    is_back = link.value("direction") == "backward" and can_learn(run)
-    drafted = () if is_back else ghosts.drafted(run)
+    is_back = state.direction == "backward" and can_learn(run)
+    drafted = () if is_back else ghosts.drafted(run, state)
     read = ghosts.with_draft(run, drafted)
     asked = Asked(
         *(read, scenes.opened_layers(read, layer), token, is_back, len(drafted)),
-        link.value("first_feature"),
+        state.first_feature,
     )
     pair = beside.found()
     is_pair = pair is not None and pair.b == run and fits(pair.a)
@@ -77,9 +78,9 @@ def picture(run: Run) -> None:
         **{"writes": _may_grow(run) and not is_back, "sends": True},
         **{"pair": "b" if is_pair else "", "drafts": not is_back and ghosts.can_draft(run)},
     }
-    if cell := moving.chosen_cell():
+    if cell := moving.chosen_cell(state):
         told["written"] = written_out(asked, head, cell)
-    moving.moving_picture(partial(_message, asked, head, told), _write)
+    moving.moving_picture(partial(_message, asked, head, told), _write, state)
     if is_pair and pair:
         a_in_step(pair, layer, head, is_back)
     note(sentences(how_to_read(is_back), says_sinks(run)))
@@ -203,7 +204,7 @@ def _may_grow(run: Run) -> bool:
 def _write() -> None:
     """The likeliest next word joins the sentence, with drafts before it that stand."""
     run = current_run(None)
-    if text := ghosts.text_written(run):
+    if text := ghosts.text_written(run, link.now()):
         link.change("text", link.value("text") + text)
         link.restore("token")
     else:

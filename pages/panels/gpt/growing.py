@@ -21,8 +21,8 @@ from blocks.text.written import Written, written
 from pages.server import cached, starts
 from pages.server.once import once
 from pages.server.shelf import Shelf, weighed
-from pages.stage import link
 from pages.state import sinks, tokens
+from pages.state.values import State
 
 MOST_TEXTS = 32
 
@@ -106,11 +106,11 @@ class Text(NamedTuple):
         return writer_of(self.run, self.sampling, self.seed)
 
 
-def text_so_far(run: Run, sampling: SamplingConfig) -> Text:
+def text_so_far(run: Run, sampling: SamplingConfig, state: State) -> Text:
     """The text as far as it has been written, up to what the reader asked for."""
-    seed = link.value("sampling_seed")
+    seed = state.sampling_seed
     n_written = len(writer_of(run, sampling, seed).tokens)
-    return Text(run, sampling, seed, min(link.value("n_new_tokens"), n_written))
+    return Text(run, sampling, seed, min(state.n_new_tokens, n_written))
 
 
 def new_tokens(

@@ -27,7 +27,7 @@ from pages.show.chart import columns, show
 from pages.show.explain import explained, note
 from pages.show.parts import Shown
 from pages.show.said import tell
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, fill, sentences
 
 N_TIMED = 32
@@ -167,11 +167,11 @@ def says_times(facts: CacheTimes) -> str:
     return fill(text, facts)
 
 
-def what_is_remembered(run: Run) -> Callable[[], None]:
+def what_is_remembered(run: Run, state: State) -> Callable[[], None]:
     """The cache that the text took so far, and the time it saves."""
-    sampling = shared.current_sampling()
-    writing.write(writer_of(run, sampling, link.value("sampling_seed")), writing.AT_ONCE)
-    text = text_so_far(run, sampling)
+    sampling = shared.current_sampling(state)
+    writing.write(writer_of(run, sampling, state.sampling_seed), writing.AT_ONCE, state)
+    text = text_so_far(run, sampling, state)
     facts = cache_facts(*text)
     attends = run.config.attends
     code = (kv_cache_bytes_per_token, KVCache) if attends else (state_shapes, StateCache, KVCache)
@@ -185,7 +185,7 @@ def what_is_remembered(run: Run) -> Callable[[], None]:
             said = says_cache(facts)
         tell(said)
         if not text.n_tokens:
-            writing.more_tokens("fill_cache")
+            writing.more_tokens("fill_cache", state)
     with right:
         what_it_saves(text)
     return partial(writing.go_on, text)
@@ -272,7 +272,7 @@ PANEL = Panel(
         *("token_mixer", "attention_every", "n_layers", "n_kv_heads", "d_head"),
         *("local_window", "global_every", "dtype"),
     ),
-    at=lambda run: text_so_far(run, shared.current_sampling()),
+    at=lambda run, state: text_so_far(run, shared.current_sampling(state), state),
     facts=cache_facts,
     shows=(Shown(growth, "growth"),),
 )

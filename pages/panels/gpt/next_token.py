@@ -21,6 +21,7 @@ from pages.show.parts import File, Matrix, the_values
 from pages.show.said import say
 from pages.stage import present
 from pages.state import tokens
+from pages.state.values import State
 from pages.words.language import _, fill, sentences
 
 
@@ -63,14 +64,14 @@ def says_next(facts: NextFacts) -> str:
     )
 
 
-def of_the_pinned(run: Run) -> tuple[Run, int, SamplingConfig]:
+def of_the_pinned(run: Run, state: State) -> tuple[Run, int, SamplingConfig]:
     """What may come after the pinned token, as it is sampled."""
-    return *shared.pinned(run), shared.current_sampling()
+    return *shared.pinned(run), shared.current_sampling(state)
 
 
-def what_comes_next(run: Run) -> None:
+def what_comes_next(run: Run, state: State) -> None:
     """The likeliest tokens after the pinned one, before and after sampling."""
-    values = of_the_pinned(run)
+    values = of_the_pinned(run, state)
     code = (source.filtered, source.choose, source.next_tokens)
     place = explained(("sampling",), code, key="next")
     if said := shared.says_ahead(run):

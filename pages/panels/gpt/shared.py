@@ -4,8 +4,8 @@ from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.server import cached
 from pages.show.controls import slide, slider
-from pages.stage import link
 from pages.state import labelled
+from pages.state.values import State
 from pages.words.language import _
 
 TOP_K = (0, 1, 2, 3, 5, 8, 10, 20, 50, 100, 200, 500)
@@ -16,19 +16,18 @@ def pinned(run: Run) -> tuple[Run, int]:
     return run, labelled.pinned_token(run)
 
 
-def current_sampling() -> SamplingConfig:
+def current_sampling(state: State) -> SamplingConfig:
     """What the state asks for."""
     return SamplingConfig(
-        temperature=link.value("temperature"),
-        top_k=link.value("top_k") or None,
-        top_p=link.value("top_p"),
+        temperature=state.temperature,
+        top_k=state.top_k or None,
+        top_p=state.top_p,
     )
 
 
 def temperature(place: str = "") -> None:
     """The model does not run again for it, nor for the two below; `place` as in `slide`."""
-    label, shown = _("temperature · 0 is greedy"), link.value("temperature")
-    slider("temperature", label, shown, step=0.05, place=place)
+    slider("temperature", _("temperature · 0 is greedy"), step=0.05, place=place)
 
 
 def top_k(place: str = "") -> None:
@@ -38,8 +37,7 @@ def top_k(place: str = "") -> None:
 
 def top_p(place: str = "") -> None:
     """What they have of the probability."""
-    label, shown = _("top_p · 1 keeps all"), link.value("top_p")
-    slider("top_p", label, shown, step=0.01, place=place)
+    slider("top_p", _("top_p · 1 keeps all"), step=0.01, place=place)
 
 
 def says_ahead(run: Run) -> str:

@@ -10,9 +10,10 @@ from pages.page.declared import Panel
 from pages.page.frame import section
 from pages.show.explain import explained
 from pages.show.parts import File
-from pages.stage import link, present
+from pages.stage import present
 from pages.state import labelled, tokens
 from pages.state.fields import CHAT
+from pages.state.values import State
 from pages.words import chips
 from pages.words.chips import Chip
 from pages.words.language import _, fill, ngettext, sentences
@@ -20,9 +21,9 @@ from pages.words.language import _, fill, ngettext, sentences
 MOST_ROWS = 9  # of a table in front of a class
 
 
-def read_tokens() -> pd.DataFrame:
+def read_tokens(text: str) -> pd.DataFrame:
     """The text, a row per token: label, id, its characters from 1, and what stands there."""
-    text, pieces = link.value("text"), tokens.reading().pieces
+    pieces = tokens.reading().pieces
     return pd.DataFrame(
         {
             "position": range(1, len(pieces) + 1),
@@ -35,14 +36,14 @@ def read_tokens() -> pd.DataFrame:
     )
 
 
-def counted(run: Run) -> str:
+def counted(run: Run, whole: str) -> str:
     """Characters, bytes and tokens of what is read."""
     pieces, total, _left_out = tokens.reading()
     if not total:
         return _("Empty text has no tokens: the model reads a placeholder token instead.")
     n = sum(piece.end > piece.start for piece in pieces) or len(pieces)
     known = tokens.tokenizer_of(run.input.vocabulary).vocab_size
-    read = link.value("text")[: pieces[-1].end]
+    read = whole[: pieces[-1].end]
     n_bytes = len(read.encode("utf-8", "replace"))
     said = _("{characters} ({bytes}) in {tokens}: {ratio:.1f} characters per token.").format(
         characters=ngettext("{n:,} character", "{n:,} characters", len(read)).format(n=len(read)),
@@ -100,9 +101,9 @@ def _put_around(n: int) -> str:
     return text.format(n=n)
 
 
-def table() -> pd.DataFrame:
+def table(text: str) -> pd.DataFrame:
     """The text token by token."""
-    found = read_tokens()
+    found = read_tokens(text)
     first, last = found["first_character"].astype(str), found["last_character"].astype(str)
     return pd.DataFrame(
         {
@@ -115,9 +116,11 @@ def table() -> pd.DataFrame:
 
 
 @section
-def what_is_read(run: Run) -> None:
+def what_is_read(run: Run, state: State) -> None:
     """The text as tokens with their ids; the pinned one told apart."""
-    explained(("tokenization",), key="tokens").info(counted(run), icon=":material/lightbulb:")
+    explained(("tokenization",), key="tokens").info(
+        counted(run, state.text), icon=":material/lightbulb:"
+    )
     pinned = labelled.pinned_token(run) - run.input.text.start
     labels, token_ids = run.input.tokens or (), run.input.token_ids
     found = zip(labels, token_ids, tokens.roles(run, token_ids), strict=True)
@@ -129,10 +132,10 @@ def what_is_read(run: Run) -> None:
     with left:
         chips.show(read, key="token_chips")
     if present.is_on():
-        right.table(table()[:MOST_ROWS], border="horizontal", hide_index=True)
+        right.table(table(state.text)[:MOST_ROWS], border="horizontal", hide_index=True)
         return
     height = chips.SCROLLED if len(read) > chips.FEW else 212
-    right.dataframe(table(), hide_index=True, key="token_table", height=height)
+    right.dataframe(table(state.text), hide_index=True, key="token_table", height=height)
 
 
 PANEL = Panel(
@@ -140,5 +143,6 @@ PANEL = Panel(
     N_("What does it read?"),
     what_is_read,
     fields=("n_layers", "d_model"),
+    at=lambda _run, state: (state.text,),
     shows=(File(read_tokens, "tokens"),),
 )

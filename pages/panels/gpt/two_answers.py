@@ -33,6 +33,7 @@ from pages.show.steps import in_steps
 from pages.show.tables import show_table
 from pages.stage import link
 from pages.state import labelled, tokens
+from pages.state.values import State
 from pages.words.language import _, current_language, literal, sentences
 from pages.words.numbers import percent
 
@@ -67,15 +68,15 @@ def offered(run: Run, position: int, *asked: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*found, *asked)))
 
 
-def chosen(run: Run, position: int) -> tuple[int, int]:
+def chosen(run: Run, position: int, state: State) -> tuple[int, int]:
     """A and B: the reader's where the model has them, or else the two likeliest."""
     likely = offered(run, position)
-    a = _asked("answer_a", run, likely[0])
-    return a, _asked("answer_b", run, next((each for each in likely if each != a), a))
+    a = _asked("answer_a", run, likely[0], state)
+    return a, _asked("answer_b", run, next((each for each in likely if each != a), a), state)
 
 
-def _asked(name: str, run: Run, likeliest: int) -> int:
-    asked: int | None = link.value(name)
+def _asked(name: str, run: Run, likeliest: int, state: State) -> int:
+    asked: int | None = state[name]
     return likeliest if asked is None or asked >= run.config.vocab_size else asked
 
 
@@ -305,14 +306,14 @@ def table(facts: AnswerFacts) -> pd.DataFrame:
 
 
 @section
-def what_decides(run: Run) -> None:
+def what_decides(run: Run, state: State) -> None:
     """The two answers, the method, the pictures, the table."""
     run, position = run.untouched, labelled.pinned_token(run)
     code = (logit_difference.direct, linear)
     place = explained(("two_answers", "interventions"), code, key="two_answers")
-    a, b = chosen(run, position)
-    method = choices(run, position, a, b)
-    other = other_input(run, a, b) if method == "patching" else None
+    a, b = chosen(run, position, state)
+    method = choices(run, position, a, b, state)
+    other = other_input(run, a, b, state) if method == "patching" else None
     if other == run.input:
         place.info(
             _("The other text is the same as this one. Change a word in it."),
@@ -344,7 +345,7 @@ def what_decides(run: Run) -> None:
     show_table(table(answer_facts(*shown)), key="answer_table", n_names=2, height=318)
 
 
-def choices(run: Run, position: int, a: int, b: int) -> str:
+def choices(run: Run, position: int, a: int, b: int, state: State) -> str:
     """The two answers, and how each part is weighed."""
     ids = offered(run, position, a, b)
     for_a, for_b, for_method = st.columns([2, 2, 4])
@@ -356,7 +357,7 @@ def choices(run: Run, position: int, a: int, b: int) -> str:
             view = link.view(name, shown, ids)
             st.selectbox(label, ids, format_func=partial(tokens.label, run), **view)
     methods = METHODS if logit_difference.is_a_sum(run.config) else METHODS[1:]
-    asked: str = link.value("decided_by")
+    asked: str = state.decided_by
     method = asked if asked in methods else methods[0]
     with for_method, st.container(key="decided_by"):
         st.segmented_control(
@@ -371,14 +372,14 @@ def choices(run: Run, position: int, a: int, b: int) -> str:
     return method
 
 
-def other_input(run: Run, a: int, b: int) -> Input | None:
+def other_input(run: Run, a: int, b: int, state: State) -> Input | None:
     """The text that is patched from; a button swaps A and B in it."""
     text, swap = st.columns([5, 2], vertical_alignment="bottom")
     with text:
         st.text_area(
             _("Other text: change a word but keep the number of tokens"),
             height=68,
-            **link.view("other_text", link.value("other_text")),
+            **link.view("other_text", state.other_text),
         )
     ids = logit_difference.swapped(run.input.token_ids, a, b)
     with swap:

@@ -36,6 +36,7 @@ from pages.show.parts import File, Matrix
 from pages.stage import link, present
 from pages.state import sinks, tokens
 from pages.state.fields import CHAT, TEXT
+from pages.state.values import State
 from pages.words import chips, terms
 from pages.words.chips import Chip
 from pages.words.language import _, current_language, fill, ngettext, say_fault, sentences
@@ -122,33 +123,33 @@ def _sharpest(facts: NewTokens) -> str:
     return sentences(fill(text, found, **place), "" if facts.run.weights else chance)
 
 
-def what_is_written(run: Run) -> Callable[[], None]:
+def what_is_written(run: Run, state: State) -> Callable[[], None]:
     """The text so far; what takes long goes on once the page stands."""
-    put_to_it(run)
-    sampling = shared.current_sampling()
-    writer = writer_of(run, sampling, link.value("sampling_seed"))
+    put_to_it(run, state)
+    sampling = shared.current_sampling(state)
+    writer = writer_of(run, sampling, state.sampling_seed)
     said_at = explained(("sampling", "kv_cache"), (Generation.advance, context_start), key="writes")
-    writing_controls(writer)
+    writing_controls(writer, state)
     if fault := tokens.prompt_fault():
         st.warning(say_fault(fault), icon=":material/block:")
     if said := says_mask(run):
         note(said)
-    write(writer, AT_ONCE)
-    text = text_so_far(run, sampling)
+    write(writer, AT_ONCE, state)
+    text = text_so_far(run, sampling, state)
     with st.container(key="text_so_far"):
         place = st.empty()
-    show_text(text, place)
+    show_text(text, place, state)
     said = press(_(ONE_TOKEN))
     if text.n_tokens:
-        facts = new_tokens(*text, opened_token(text), sinks.is_wanted())
+        facts = new_tokens(*text, opened_token(text, state), sinks.is_wanted())
         said = says_token(facts)
-        one_token(text, facts)
-    how_it_is_drawn()
+        one_token(text, facts, state)
+    how_it_is_drawn(state)
     said_at.info(said, icon=":material/lightbulb:")
     return partial(go_on, text, place)
 
 
-def put_to_it(run: Run) -> None:
+def put_to_it(run: Run, state: State) -> None:
     """Of a model that can be asked, the text or question itself, with the two ways to put it."""
     if CHAT not in tokens.prompts():
         return
@@ -156,7 +157,7 @@ def put_to_it(run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="put_to_it"):
         st.text_input(
             _("Question to the model") if is_asked else _("Text to continue, or a question"),
-            **written(run, link.view("text", link.value("text"), "put_to_it")),
+            **written(run, link.view("text", state.text, "put_to_it")),
         )
         for way, label, icon in (
             (CHAT, _("Ask it"), ":material/chat:"),
@@ -178,12 +179,12 @@ def _put(way: str, n_tokens: int) -> None:
     link.change("n_new_tokens", n_tokens)
 
 
-def writing_controls(writer: Writer) -> None:
+def writing_controls(writer: Writer, state: State) -> None:
     """Step, play, stop, start again, and how many tokens."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="writing"):
         ended = writer.is_ended
-        _to("step", _(ONE_TOKEN), ":material/skip_next:", 1, "secondary", is_ended=ended)
-        more_tokens("play", is_ended=ended)
+        _to("step", _(ONE_TOKEN), ":material/skip_next:", 1, "secondary", state, is_ended=ended)
+        more_tokens("play", state, is_ended=ended)
         st.button(_("Stop"), icon=":material/stop:", key="stop", on_click=_stop, args=(writer,))
         st.button(
             _("Start again"),
@@ -196,12 +197,12 @@ def writing_controls(writer: Writer) -> None:
             enter("n_new_tokens", _("New tokens"), width=130)
 
 
-def how_it_is_drawn() -> None:
+def how_it_is_drawn(state: State) -> None:
     """With which settings tokens are drawn, on one line that opens to change them."""
     text = _("Sampling: temperature {temperature:g}, top_k {top_k}, top_p {top_p:g}, seed {seed}")
     names = ("temperature", "top_k", "top_p")
-    values = {name: link.value(name) for name in names}
-    label = sentences(text.format(**values, seed=link.value("sampling_seed")), _whose(names))
+    values = {name: state[name] for name in names}
+    label = sentences(text.format(**values, seed=state.sampling_seed), _whose(names))
     opened = fold(label, key="how_it_is_drawn", icon=":material/tune:")
     if not opened.open:
         return
@@ -235,13 +236,16 @@ def several_tokens() -> str:
     return _("Generate {n} tokens").format(n=AT_A_PRESS)
 
 
-def more_tokens(key: str, *, is_ended: bool = False) -> None:
+def more_tokens(key: str, state: State, *, is_ended: bool = False) -> None:
     """The button that lets the text grow."""
-    _to(key, several_tokens(), ":material/play_arrow:", AT_A_PRESS, "primary", is_ended=is_ended)
+    icon = ":material/play_arrow:"
+    _to(key, several_tokens(), icon, AT_A_PRESS, "primary", state, is_ended=is_ended)
 
 
-def _to(key: str, label: str, icon: str, more: int, type: Any, *, is_ended: bool) -> None:
-    n = link.value("n_new_tokens")
+def _to(
+    key: str, label: str, icon: str, more: int, type: Any, state: State, *, is_ended: bool
+) -> None:
+    n = state.n_new_tokens
     st.button(
         label,
         icon=icon,
@@ -258,10 +262,10 @@ def _stop(writer: Writer) -> None:
     link.change("n_new_tokens", min(link.value("n_new_tokens"), len(writer.tokens)))
 
 
-def write(writer: Writer, seconds: float) -> None:
+def write(writer: Writer, seconds: float, state: State) -> None:
     """Write for a moment; where the device cannot, say so and end the page."""
     try:
-        writer.write(link.value("n_new_tokens"), seconds=seconds)
+        writer.write(state.n_new_tokens, seconds=seconds)
     except ConfigError as error:
         faults = error.faults
     else:
@@ -278,16 +282,16 @@ def go_on(text: Text, place: Any = None) -> None:
     if text.n_tokens >= wanted or text.writer.is_ended:
         return
     while text.n_tokens < wanted and not text.writer.is_ended:
-        write(text.writer, A_MOMENT)
+        write(text.writer, A_MOMENT, link.now())
         text = text._replace(n_tokens=min(wanted, len(text.writer.tokens)))
         if place:
-            show_text(text, place)
+            show_text(text, place, link.now())
     st.rerun()
 
 
-def show_text(text: Text, place: Any) -> None:
+def show_text(text: Text, place: Any, state: State) -> None:
     """What was read, and each new token with the chance it was drawn with."""
-    opened = opened_token(text)
+    opened = opened_token(text, state)
     facts = new_tokens(*text, opened)
     labels, token_ids = text.run.input.tokens or (), text.run.input.token_ids[-chips.FEW :]
     read = zip(labels[-chips.FEW :], tokens.roles(text.run, token_ids), strict=True)
@@ -330,13 +334,13 @@ def _says_begun(text: Text) -> str:
     )
 
 
-def opened_token(text: Text) -> int:
+def opened_token(text: Text, state: State) -> int:
     """The new token that is opened, from 0: the reader's, or else the newest."""
-    chosen = link.value("new_token")
+    chosen = state.new_token
     return (chosen if 0 < chosen <= text.n_tokens else text.n_tokens) - 1
 
 
-def one_token(text: Text, facts: NewTokens) -> None:
+def one_token(text: Text, facts: NewTokens, state: State) -> None:
     """How probable each new token was, and what was read to make the one that is opened."""
     values, draw = (*text, facts.opened, sinks.is_wanted()), writing_picture.chances
     sinks.sinks_switch(text.run, "writing")
@@ -349,7 +353,7 @@ def one_token(text: Text, facts: NewTokens) -> None:
             if facts.before_window:
                 note(says_window(facts))
     with present.aside():
-        new_token_choice(facts.labels)
+        new_token_choice(facts.labels, state)
 
 
 def says_window(facts: NewTokens) -> str:
@@ -364,9 +368,9 @@ def says_window(facts: NewTokens) -> str:
     return fill(text, facts, shown=MOST_DRAWN, n=len(facts.keys), **counted)
 
 
-def new_token_choice(labels: tuple[str, ...]) -> None:
+def new_token_choice(labels: tuple[str, ...], state: State) -> None:
     """Which new token is opened: by name here, or by a click on its bar."""
-    chosen = min(link.value("new_token"), len(labels))
+    chosen = min(state.new_token, len(labels))
     with st.container(key="new_token"):
         st.selectbox(
             _("New token to inspect"),
@@ -381,10 +385,10 @@ def open_token(customdata: list[Any]) -> None:
     link.change("new_token", from_one(customdata[0]))
 
 
-def as_written(run: Run) -> tuple[Any, ...]:
+def as_written(run: Run, state: State) -> tuple[Any, ...]:
     """The text as far as it has come, the token that is opened, and whether sinks are apart."""
-    text = text_so_far(run, shared.current_sampling())
-    return *text, opened_token(text), sinks.is_wanted()
+    text = text_so_far(run, shared.current_sampling(state), state)
+    return *text, opened_token(text, state), sinks.is_wanted()
 
 
 PANEL = Panel(

@@ -21,7 +21,7 @@ from pages.panels.masks import shared, steps_picture
 from pages.server import cached
 from pages.show.controls import slider
 from pages.show.parts import Beside, Controls, Matrix, Note, Say
-from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, fill, sentences
 
 LONGEST_LABEL = 24
@@ -146,9 +146,9 @@ def sizes(_run: Run, n_tokens: int, n_padding: int) -> None:
         slider("cross_padding", _("Padding tokens added to them"), n_padding)
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """How long the other sequence is, and how much padding it has."""
-    return run, link.value("cross_len"), link.value("cross_padding")
+    return run, state.cross_len, state.cross_padding
 
 
 NO_KEY = Panel(

@@ -22,6 +22,7 @@ from pages.show.explain import note
 from pages.show.ways import take, way
 from pages.stage import link
 from pages.state.link_fields.masks import MOST_SCALE
+from pages.state.values import State
 from pages.words.language import _
 
 A_BIT_MORE = 1.2
@@ -125,9 +126,9 @@ def draw_planted(
     )
 
 
-def what_it_does(facts: LeakFacts, layer: int, head: int, token: int) -> None:
+def what_it_does(facts: LeakFacts, layer: int, head: int, token: int, state: State) -> None:
     """The pattern of one head, clean and with the fault; a way out where it does not matter."""
-    run, fault, scale = facts.test.run, facts.test.fault, plan.score_scale()
+    run, fault, scale = facts.test.run, facts.test.fault, plan.score_scale(state)
     st.markdown(_(WHAT_IT_DOES[fault]))
     if fault is MaskFault.ADDITIVE:
         st.markdown(says_lead(lead(run), run.dtype))
@@ -141,15 +142,15 @@ def what_it_does(facts: LeakFacts, layer: int, head: int, token: int) -> None:
         note(said)
 
 
-def fault_choice(run: Run) -> None:
+def fault_choice(run: Run, state: State) -> None:
     """Which fault is planted; one that lets padding in comes with padding that a mask hides."""
-    view = link.view("planted_fault", link.value("planted_fault"))
+    view = link.view("planted_fault", state.planted_fault)
     moved = view.pop("on_change")
 
     def chosen(*args: Any) -> None:
         moved(*args)
         is_hidden = bool(run.input.n_padding) and run.mask.mask_kind.hides_padding
-        if plan.planted_fault() is MaskFault.PADDING_ATTENDED and not is_hidden:
+        if plan.planted_fault(link.now()) is MaskFault.PADDING_ATTENDED and not is_hidden:
             take(_left_padding(run))
 
     st.segmented_control(

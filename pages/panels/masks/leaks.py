@@ -23,8 +23,9 @@ from pages.show.said import tell
 from pages.show.steps import in_steps
 from pages.show.views import pin_token
 from pages.show.ways import way
-from pages.stage import link, present
+from pages.stage import present
 from pages.state import labelled
+from pages.state.values import State
 from pages.words.language import _, fill, sentences
 
 CODE = (leaks.reachable, leaks.moved, leaks.gradients, mask_faults.faulty_pattern)
@@ -161,20 +162,20 @@ def draw_gradient(done: Plan, token: int) -> Picture | None:
 
 
 @section
-def does_it_hold(run: Run) -> None:
+def does_it_hold(run: Run, state: State) -> None:
     """The verdict on this model, and on the same model with a fault in it."""
     _run, layer, head, token = shared.at(run)
     with explained(("leak_test", "mask_faults", "masks"), CODE, key="leaks"):
-        controls(run)
-    fault = plan.planted_fault()
-    clean = _tested(run, MaskFault.NONE)
+        controls(run, state)
+    fault = plan.planted_fault(state)
+    clean = _tested(run, MaskFault.NONE, state)
     if clean is None:
         return
-    shown = clean if fault is MaskFault.NONE else _tested(run, fault) or clean
+    shown = clean if fault is MaskFault.NONE else _tested(run, fault, state) or clean
     if present.is_on():
         _on_one_screen(clean, shown, token)
         return
-    _verdicts(run, clean, shown)
+    _verdicts(run, clean, shown, state)
     facts = leak_facts(shown)
     left, right = st.columns(2)
     with left:
@@ -187,7 +188,7 @@ def does_it_hold(run: Run) -> None:
     tell(says_moving(facts))
     note(says_how(facts))
     if facts.test.fault is not MaskFault.NONE:
-        faults.what_it_does(facts, layer, head, token)
+        faults.what_it_does(facts, layer, head, token, state)
 
 
 def _on_one_screen(clean: Plan, shown: Plan, token: int) -> None:
@@ -201,16 +202,16 @@ def _on_one_screen(clean: Plan, shown: Plan, token: int) -> None:
         show(draw_moved, shown, token, key="moved", on_click=pin_token)
 
 
-def _tested(run: Run, fault: MaskFault) -> Plan | None:
+def _tested(run: Run, fault: MaskFault, state: State) -> Plan | None:
     """What the test has done so far; None where it was stopped before anything was."""
-    whole = plan.planned(run, fault)
+    whole = plan.planned(run, fault, state)
     done = in_steps(whole.steps, what=whole, key=plan.steps_key(fault))
     return whole.as_far_as(len(done.found)) if done.found else None
 
 
-def _verdicts(run: Run, clean: Plan, shown: Plan) -> None:
+def _verdicts(run: Run, clean: Plan, shown: Plan, state: State) -> None:
     """One beside the other where a fault was planted."""
-    facts, fault = leak_facts(clean), plan.planted_fault()
+    facts, fault = leak_facts(clean), plan.planted_fault(state)
     if shown is clean:
         _verdict(facts, _("This model as configured"), "verdict")
         if not facts.n_forbidden:
@@ -221,7 +222,7 @@ def _verdicts(run: Run, clean: Plan, shown: Plan) -> None:
             _verdict(facts, _("This model as configured"), "verdict")
         with right:
             _verdict_of_fault(shown)
-    path = says_path(run, link.value("attention_path"), fault)
+    path = says_path(run, state.attention_path, fault)
     note(sentences(says_reach(facts), path))
 
 
@@ -249,32 +250,32 @@ def _verdict(facts: LeakFacts, title: str, key: str) -> None:
         st.markdown(says_verdict(facts))
 
 
-def controls(run: Run) -> None:
+def controls(run: Run, state: State) -> None:
     """Which fault is planted, how attention is computed, and how much is tested."""
-    faults.fault_choice(run)
+    faults.fault_choice(run, state)
     with present.aside():
-        _amount(run, plan.planted_fault())
+        _amount(run, plan.planted_fault(state), state)
 
 
-def _amount(run: Run, fault: MaskFault) -> None:
+def _amount(run: Run, fault: MaskFault, state: State) -> None:
     """How attention is computed, and how much is tested."""
     if fault is MaskFault.ADDITIVE:
         slide("score_scale", _("Multiply QKᵀ by"), SCALES)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if fault is MaskFault.NONE and plan.runs_fused(run):
             choose("attention_path", _("Attention implementation"), AttentionPath)
-        label, seed = _("Try other replacements"), link.value("leak_seed") + 1
+        label, seed = _("Try other replacements"), state.leak_seed + 1
         way(label, "other_replacements", icon=":material/casino:", leak_seed=seed)
         n = len(run.input.labels)
-        if n > min(link.value("n_changed"), LEAST_SLIDER):
-            shown = min(link.value("n_changed"), n)
+        if n > min(state.n_changed, LEAST_SLIDER):
+            shown = min(state.n_changed, n)
             with st.container(width=260):
                 slider("n_changed", _("Tokens to change, evenly spaced"), shown, most=n)
 
 
-def at(run: Run) -> tuple[Hashable, ...] | None:
+def at(run: Run, state: State) -> tuple[Hashable, ...] | None:
     """What the test on screen has found, and the token; None before it has found anything."""
-    done = plan.found_so_far(run)
+    done = plan.found_so_far(run, state)
     return (done, labelled.pinned_token(run)) if done else None
 
 

@@ -13,6 +13,7 @@ from pages.figures.counting import from_one
 from pages.panels.masks import shared
 from pages.show.ways import take
 from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _
 
 
@@ -53,13 +54,13 @@ def _start(run: Run, how: str) -> None:
     _keep(starts[how])
 
 
-def controls(run: Run) -> None:
+def controls(run: Run, state: State) -> None:
     """The same by keyboard: choose a query and a key, and what to do there."""
     if not is_paintable(run):
         text = _("Masks of up to {n} tokens can be painted; this input has {seq_len}.")
         st.caption(text.format(n=MOST_PAINTED, seq_len=len(run.input.labels)))
         return
-    query, key = _chosen(run, "paint_query"), _chosen(run, "paint_key")
+    query, key = _chosen(run, "paint_query", state), _chosen(run, "paint_key", state)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         _token_choice(run, "paint_query", _("Query (row)"), query)
         _token_choice(run, "paint_key", _("Key (column)"), key)
@@ -84,8 +85,8 @@ def controls(run: Run) -> None:
             st.button(label, on_click=_start, args=(run, how), key=f"paint_from_{how}")
 
 
-def _chosen(run: Run, name: str) -> int:
-    return min(link.value(name), len(run.input.labels) - 1)
+def _chosen(run: Run, name: str, state: State) -> int:
+    return min(state[name], len(run.input.labels) - 1)
 
 
 def _token_choice(run: Run, name: str, label: str, shown: int) -> None:

@@ -30,7 +30,8 @@ from pages.show.explain import explained, note
 from pages.show.parts import Shown
 from pages.show.said import say
 from pages.show.steps import in_series
-from pages.stage import link, present
+from pages.stage import present
+from pages.state.values import State
 from pages.words.language import _, current_language, fill, sentences
 from pages.words.numbers import percent
 
@@ -118,14 +119,14 @@ def losses(facts: Peeking) -> Chart:
 
 
 @section
-def what_if_it_could_peek(run: Run) -> None:
+def what_if_it_could_peek(run: Run, state: State) -> None:
     """The recorded pair, or the same trained here and now."""
     code = (StoryTask.batch, peeking_spec, training.writing_loss)
     place = explained(("peeking", "masks"), code, key="peeking")
     with present.aside(), st.container(horizontal=True, vertical_alignment="center"):
         switch("train_peeking", _("Train both models here"))
         estimate = st.empty()
-    is_live = link.value("train_peeking")
+    is_live = state.train_peeking
     specs = pair(current_language(), run.seed if is_live else 0, run.device)
     both = _trained(specs) if is_live else finished(specs)
     if both is None:

@@ -15,7 +15,7 @@ from blocks.inspection.mask_faults import MaskFault
 from blocks.observe.run import Run
 from pages.panels.masks import shared
 from pages.server import cached
-from pages.stage import link
+from pages.state.values import State
 
 
 @dataclass(frozen=True)
@@ -83,18 +83,18 @@ def leak_facts(done: Plan) -> LeakFacts:
     )
 
 
-def planned(run: Run, fault: MaskFault) -> Plan:
+def planned(run: Run, fault: MaskFault, state: State) -> Plan:
     """The whole test that the reader has set; a fault is planted into the steps of attention."""
-    is_fused = link.value("attention_path") == AttentionPath.FUSED
+    is_fused = state.attention_path == AttentionPath.FUSED
     is_fused = is_fused and fault is MaskFault.NONE and runs_fused(run)
     test = LeakTest(
         run=run,
         path=AttentionPath.FUSED if is_fused else AttentionPath.EXPLICIT,
         fault=fault,
-        score_scale=score_scale(),
-        change_seed=link.value("leak_seed"),
+        score_scale=score_scale(state),
+        change_seed=state.leak_seed,
     )
-    tokens, size = tokens_to_change(run, link.value("n_changed")), leaks.rows_at_once(run)
+    tokens, size = tokens_to_change(run, state.n_changed), leaks.rows_at_once(run)
     chunks = tuple(tokens[i : i + size] for i in range(0, len(tokens), size))
     return Plan(test, _mixing(test) == 0, chunks, chunks)
 
@@ -112,14 +112,14 @@ def runs_fused(run: Run) -> bool:
     return not (run.training and run.config.dropout > 0)
 
 
-def planted_fault() -> MaskFault:
+def planted_fault(state: State) -> MaskFault:
     """The fault that the reader has planted, or none."""
-    return MaskFault(link.value("planted_fault"))
+    return MaskFault(state.planted_fault)
 
 
-def score_scale() -> int:
+def score_scale(state: State) -> int:
     """Only where −10,000 is planted do larger scores matter."""
-    return link.value("score_scale") if planted_fault() is MaskFault.ADDITIVE else 1
+    return state.score_scale if planted_fault(state) is MaskFault.ADDITIVE else 1
 
 
 def steps_key(fault: MaskFault) -> str:
@@ -127,9 +127,9 @@ def steps_key(fault: MaskFault) -> str:
     return "leak" if fault is MaskFault.NONE else "fault_leak"
 
 
-def found_so_far(run: Run) -> Plan | None:
+def found_so_far(run: Run, state: State) -> Plan | None:
     """What the test on screen has done, if anything: the page does not work for it again."""
-    fault = planted_fault()
-    whole = planned(run, fault)
+    fault = planted_fault(state)
+    whole = planned(run, fault, state)
     known, n_done = st.session_state.get(f"{steps_key(fault)}_done", (None, 0))
     return whole.as_far_as(n_done) if known == whole and n_done else None

@@ -30,6 +30,7 @@ from pages.show.ways import take, way
 from pages.stage import progress
 from pages.stage.phone import folded
 from pages.state import labelled
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, fill, sentences
 
@@ -147,10 +148,12 @@ def some_padding(run: Run) -> None:
         way(_("Add 3 padding tokens"), "use_some_padding", n_padding=3)
 
 
-def by_hand(run: Run) -> None:
+def by_hand(run: Run, state: State) -> None:
     """A mask that the reader paints."""
     title, in_lesson = _("Paint a mask by hand"), bool(progress.now())
-    folded(title, partial(_painting, run, title), key="paint_fold", is_folded=in_lesson)
+    folded(
+        title, partial(_painting, run, title, state=state), key="paint_fold", is_folded=in_lesson
+    )
 
 
 def looked_at(run: Run, _layer: int, head: int) -> None:
@@ -159,10 +162,10 @@ def looked_at(run: Run, _layer: int, head: int) -> None:
     head_choice(run, head)
 
 
-def _painting(run: Run, title: str) -> None:
+def _painting(run: Run, title: str, state: State) -> None:
     st.markdown(f"**{title}**")
     note(_("Click a cell of the large mask below, or choose one here."))
-    painting.controls(run)
+    painting.controls(run, state)
 
 
 def choose_kind(customdata: list[Any]) -> None:

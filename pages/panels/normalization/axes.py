@@ -27,6 +27,7 @@ from pages.show.parts import Beside, File, Matrix, Note, Say, Shown, Table, the_
 from pages.show.views import layer_choice
 from pages.stage import link
 from pages.state import labelled
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, current_language, fill, sentences
 
@@ -226,28 +227,28 @@ def _statistics(title: str, tables: Mapping[str, pd.DataFrame], along: Axis, **m
         Axis(titles[each], has_zero=each == "mean", from_0=each != "mean", n_ticks=5)
         for each in tables
     )
-    hover = "{name}<br>{label}: {y:.3f}"
-    return Chart(title, {}, along, tuple(axes), series, hover=hover, tall=400, **more)
+    more |= {"hover": "{name}<br>{label}: {y:.3f}", "tall": 400}
+    return Chart(title, {}, along, tuple(axes), series, **more)
 
 
-def selection(run: Run) -> tuple[int, str]:
+def selection(run: Run, state: State) -> tuple[int, str]:
     """The layer, and the stage that was asked for where a norm of this layer reads it."""
-    layer, asked = labelled.selected_layer(run), link.value("norm_input")
+    layer = labelled.selected_layer(run)
     options = norm_compared.norm_stages(run, layer)
-    return layer, asked if asked in options else options[0]
+    return layer, state.norm_input if state.norm_input in options else options[0]
 
 
 @chooses("layer", "norm_input")
-def layer_and_stage(run: Run) -> None:
+def layer_and_stage(run: Run, state: State) -> None:
     """Which layer, and which stage of it the norms are given."""
     layer_choice(run)
-    layer, shown = selection(run)
-    options = norm_compared.norm_stages(run, layer)
-    labels = {name: terms.stage(name, run.config, layer) for name in options}
+    layer, shown = selection(run, state)
+    stages = norm_compared.norm_stages(run, layer)
+    labels = {name: terms.stage(name, run.config, layer) for name in stages}
     with st.container(key="norm_input"):
         st.pills(
             _("Input to the norms"),
-            options,
+            stages,
             format_func=lambda name: labels.get(name, name),
             required=True,
             wrap=True,
@@ -255,9 +256,9 @@ def layer_and_stage(run: Run) -> None:
         )
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """Layer, stage and token."""
-    return (run, *selection(run), labelled.pinned_token(run))
+    return (run, *selection(run, state), labelled.pinned_token(run))
 
 
 of_norms = partial(

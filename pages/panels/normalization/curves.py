@@ -13,8 +13,8 @@ from pages.figures.series import placement_look
 from pages.figures.theme import faint
 from pages.panels.normalization import shared
 from pages.show.controls import pick
-from pages.stage import link
 from pages.state.link_fields.normalization import EVERY_CURVE
+from pages.state.values import State
 from pages.words.language import _, enumeration, fill
 
 PLOT, ALONE = 138, 170  # pixels of one of several, and of one alone
@@ -141,11 +141,11 @@ def _curves(
         named.add(look.name)
 
 
-def curve_choice(place: str = "") -> str:
+def curve_choice(place: str = "", *, state: State) -> str:
     """Which measure of the layers is drawn, or `EVERY_CURVE`; `place` as in `pick`."""
     called = {EVERY_CURVE: _("all"), **{name: _(title) for name, title in TITLES.items()}}
     pick("depth_curve", _("Curves"), called, label_of=called.__getitem__, place=place)
-    return str(link.value("depth_curve"))
+    return str(state.depth_curve)
 
 
 def says_ends(curves: LayerCurves) -> str:

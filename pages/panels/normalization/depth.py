@@ -24,8 +24,9 @@ from pages.show.explain import explained
 from pages.show.parts import File, Given, Note, Say, Shown
 from pages.show.steps import in_steps, n_finished
 from pages.show.ways import refused, way
-from pages.stage import link, present
+from pages.stage import present
 from pages.stage.history import before
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, fill, listing, sentences
 
@@ -183,29 +184,29 @@ def every_layer(facts: DepthFacts) -> Chart:
     return curves.by_layer(title, facts.curves, facts.before)
 
 
-def at(run: Run) -> tuple[Hashable, ...] | None:
+def at(run: Run, state: State) -> tuple[Hashable, ...] | None:
     """What is measured of the stacks, the setting before and the curves; None before any is."""
-    wanted = stacks.wanted(run, link.value("depth"))
+    wanted = stacks.wanted(run, state.depth, state)
     n_done = n_finished(wanted, KEY)
     mine = tuple(each for each in wanted[:n_done] if each.placement == own_placement(run.config))
-    measure = link.value("depth_curve")
+    measure = state.depth_curve
     return (wanted, n_done, before("stacks", mine) or (), measure) if n_done else None
 
 
 @section
-def what_depth_does(run: Run) -> None:
+def what_depth_does(run: Run, state: State) -> None:
     """One stack for each placement and seed: every measure of every layer on one axis."""
     place = explained(("placement_depth", "residual"), stacks.CODE, key="depth")
-    wanted = stacks.wanted(run, link.value("depth"))
+    wanted = stacks.wanted(run, state.depth, state)
     if fault := stacks.fault(wanted):
         refused(fault, "mend_depth")
         return
     must_have(stacks.n_bytes(wanted), run.device)
     rest = stacks.in_other_processes(wanted)
     in_steps(stacks.passes(wanted), what=wanted, key=KEY, rest=rest)
-    if values := at(run):
+    if values := at(run, state):
         with present.aside():
-            curves.curve_choice()
+            curves.curve_choice(state=state)
         for item in PARTS:
             item.draw(Given(values, one_measure, place))
         experiments(run)

@@ -38,8 +38,9 @@ from pages.show.parts import Shown
 from pages.show.said import say
 from pages.show.steps import in_series, works
 from pages.show.ways import way
-from pages.stage import link, present
+from pages.stage import present
 from pages.state.link_fields.normalization import RACE_DEPTHS, RACE_RATES, RACE_WARMUPS
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, fill, sentences
 
@@ -48,18 +49,18 @@ Racers = tuple[tuple[str, TrainingSpec], ...]
 Losses = tuple[tuple[str, float], ...]
 
 
-def racers(run: Run) -> Racers:
+def racers(run: Run, state: State) -> Racers:
     """The reader's own placement, and those beside it, each with what is trained."""
-    return tuple((name, _spec(run, name)) for name in shared.chosen_placements(run))
+    return tuple((name, _spec(run, name, state)) for name in shared.chosen_placements(run, state))
 
 
-def _spec(run: Run, placement: str) -> TrainingSpec:
+def _spec(run: Run, placement: str, state: State) -> TrainingSpec:
     return race_spec(
         run.config,
         placement,
-        n_layers=link.value("race_depth"),
-        learning_rate=float(link.value("race_learning_rate")),
-        warmup_steps=int(link.value("race_warmup")),
+        n_layers=state.race_depth,
+        learning_rate=float(state.race_learning_rate),
+        warmup_steps=int(state.race_warmup),
         seed=run.seed,
         device=run.device,
     )
@@ -194,7 +195,7 @@ def losses(facts: RaceFacts) -> Chart:
 
 
 @section
-def who_learns(run: Run) -> None:
+def who_learns(run: Run, state: State) -> None:
     """The same stack with its norm in each place, trained on the same batches."""
     code = (training.race_spec, Racer)
     place = explained(("race", "residual"), code, key="race_story")
@@ -208,11 +209,11 @@ def who_learns(run: Run) -> None:
         choose("race_warmup", _("Warm-up steps"), RACE_WARMUPS, label_of=str)
     with last:
         switch("race", _("Train side by side now"))
-    wanted = racers(run)
-    if link.value("race"):
-        _live(wanted, place)
+    wanted = racers(run, state)
+    if state.race:
+        _live(wanted, place, state)
     elif finished_facts(wanted) is not None:
-        _shown(wanted, place=place, facts=finished_facts)
+        _shown(wanted, place=place, facts=finished_facts, state=state)
     else:
         _offered(wanted)
 
@@ -238,25 +239,25 @@ def _seconds(wanted: Racers) -> float:
     return max(1.0, len(wanted) * training.N_UPDATES * update)
 
 
-def _live(wanted: Racers, place: Any) -> None:
+def _live(wanted: Racers, place: Any, state: State) -> None:
     """As far as they have come."""
     each = _("of {n} training steps each").format(n=AT_ONCE)
     found = in_series(_race(wanted), key="race_steps", asked_by="race", each=each).found
     if len(found) >= len(wanted):
-        _shown(wanted, tuple(found), place=place, facts=race_facts)
+        _shown(wanted, tuple(found), place=place, facts=race_facts, state=state)
 
 
-def _shown(*values: Any, place: Any, facts: Callable[..., Any]) -> None:
+def _shown(*values: Any, place: Any, facts: Callable[..., Any], state: State) -> None:
     """The losses of all, and what they say."""
     with place:  # a lesson says itself what comes next
-        say(says_race if link.value("lesson") else says_race_and_next, *values, facts=facts)
+        say(says_race if state.lesson else says_race_and_next, *values, facts=facts)
     show(losses, *values, facts=facts, key="race_curves")
     note(says_setting(facts(*values), is_recorded=facts is finished_facts))
 
 
-def at(run: Run) -> tuple[Hashable, ...] | None:
+def at(run: Run, state: State) -> tuple[Hashable, ...] | None:
     """What is trained, where runs of all of them ship."""
-    wanted = racers(run)
+    wanted = racers(run, state)
     return (wanted,) if finished_facts(wanted) else None
 
 

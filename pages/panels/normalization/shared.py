@@ -9,7 +9,7 @@ from blocks.model.faults import N_
 from blocks.model.placements import own_placement, possible_placements
 from blocks.observe.run import Run, out_of_memory_fault
 from pages.server import cached
-from pages.stage import link
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _
 
@@ -36,9 +36,9 @@ def in_turn(
         raise ConfigError([out_of_memory_fault()])
 
 
-def chosen_placements(run: Run) -> tuple[str, ...]:
+def chosen_placements(run: Run, state: State) -> tuple[str, ...]:
     """The reader's own placement first, then those that are drawn beside it."""
-    own, beside = own_placement(run.config), link.value("depth_placements").split(",")
+    own, beside = own_placement(run.config), state.depth_placements.split(",")
     possible = possible_placements(run.config)
     return (own, *(name for name in possible if name in beside and name != own))
 

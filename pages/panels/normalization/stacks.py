@@ -20,8 +20,8 @@ from pages.show.choices import chooses
 from pages.show.controls import pick, several, slide, slider
 from pages.show.fold import fold
 from pages.show.steps import works
-from pages.stage import link
 from pages.state.link_fields.normalization import joined
+from pages.state.values import State
 from pages.words.language import _
 
 if TYPE_CHECKING:
@@ -49,15 +49,15 @@ def _stream(wanted: Stack) -> "Tensor":
     return seen.tensor("resid_pre", 0)[:MOST_SEQUENCES]
 
 
-def wanted(run: Run, n_layers: int) -> Stacks:
+def wanted(run: Run, n_layers: int, state: State) -> Stacks:
     """What is to be measured, the reader's own placement first, seed by seed."""
-    seeds = range(run.seed, run.seed + link.value("n_depth_seeds"))
-    width = min(link.value("depth_width"), run.config.d_model)
-    drawn = link.value("depth_initialization")
+    seeds = range(run.seed, run.seed + state.n_depth_seeds)
+    width = min(state.depth_width, run.config.d_model)
+    drawn = state.depth_initialization
     return tuple(
         Stack(run, placement, n_layers, width, drawn, seed)
         for seed in seeds
-        for placement in shared.chosen_placements(run)
+        for placement in shared.chosen_placements(run, state)
     )
 
 
@@ -90,28 +90,28 @@ def says_how_far(n_done: int, n_wanted: int) -> str:
 
 
 @chooses("depth", "depth_width", "n_depth_seeds", "depth_initialization", "depth_placements")
-def stack_choice(run: Run) -> None:
+def stack_choice(run: Run, state: State) -> None:
     """How deep and wide the stacks are, on one line that opens to change them."""
     text = _("Stacks · n_layers = {n} · seeds: {k} (median)")
-    label = text.format(n=link.value("depth"), k=link.value("n_depth_seeds"))
+    label = text.format(n=state.depth, k=state.n_depth_seeds)
     opened = fold(label, key="stacks", icon=":material/tune:")
     if opened.open:
         with opened:
-            _sizes(run)
+            _sizes(run, state)
             mine = own_placement(run.config)
             others = tuple(name for name in possible_placements(run.config) if name != mine)
-            drawn = [each for each in link.value("depth_placements").split(",") if each in others]
+            drawn = [each for each in state.depth_placements.split(",") if each in others]
             several("depth_placements", _("Also show"), others, drawn, write=joined)
 
 
-def _sizes(run: Run) -> None:
+def _sizes(run: Run, state: State) -> None:
     left, middle, right, last = st.columns([4, 3, 3, 3])
     with left:
         slide("depth", _("Number of layers"), DEPTHS)
     with middle:
         widest = run.config.d_model
         widths = [*(width for width in WIDTHS if width < widest), widest]
-        shown = min(link.value("depth_width"), widest)
+        shown = min(state.depth_width, widest)
         slide("depth_width", _("Width limit, d_model"), widths, shown)
     with right:
         label = _("Seeds · median and range")

@@ -16,7 +16,8 @@ from pages.page.declared import Panel
 from pages.panels.normalization import shared, stacks
 from pages.panels.normalization.stacks import Stacks
 from pages.show.parts import Beside, Item, Note, Say, Shown, Steps, Text
-from pages.stage import link, present
+from pages.stage import present
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, listing, sentences
 
@@ -169,13 +170,13 @@ def last_gradients(facts: TheoryFacts) -> Chart:
     )
 
 
-def at(run: Run) -> tuple[Hashable, ...] | None:
+def at(run: Run, state: State) -> tuple[Hashable, ...] | None:
     """Stacks of 1, 2, 4, … layers up to the chosen depth; None where they are too large."""
-    depth = link.value("depth")
-    if stacks.fault(stacks.wanted(run, depth)):
+    depth = state.depth
+    if stacks.fault(stacks.wanted(run, depth, state)):
         return None
     depths = measures.depths_below(depth)
-    return (tuple(each for n_layers in depths for each in stacks.wanted(run, n_layers)),)
+    return (tuple(each for n_layers in depths for each in stacks.wanted(run, n_layers, state)),)
 
 
 def shown(_stacks: Stacks) -> Sequence[Item]:

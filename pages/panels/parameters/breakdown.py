@@ -29,6 +29,7 @@ from pages.show.said import say
 from pages.show.tables import show_table
 from pages.stage import link, present
 from pages.state.link_fields.parameters import VIEWS
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, current_language, sentences
 from pages.words.numbers import percent
@@ -187,9 +188,9 @@ def total(facts: CountFacts) -> None:
 
 
 @section
-def where_they_are(run: Run) -> None:
+def where_they_are(run: Run, state: State) -> None:
     """The total, the picture to click through, and the table."""
-    view, path = link.value("breakdown"), link.value("opened_piece")
+    view, path = state.breakdown, state.opened_piece
     shown = run.config, view, path
     counted, opened = count_facts(run.config), opened_facts(*shown)
     code = (parameters.count_parameters, breakdown.by_kind)
@@ -219,7 +220,7 @@ PANEL = Panel(
     N_("Where are the parameters?"),
     where_they_are,
     fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff", "tie_embeddings"),
-    at=lambda run: (run.config, link.value("breakdown"), link.value("opened_piece")),
+    at=lambda run, state: (run.config, state.breakdown, state.opened_piece),
     shows=(
         File(lambda config: shared.part_rows(count_facts(config)), "parameters"),
         File(lambda config: size_rows(count_facts(config)), "weights_bytes"),

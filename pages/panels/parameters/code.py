@@ -16,14 +16,15 @@ from pages.server import brought, cached, starts
 from pages.show.explain import note
 from pages.show.export import download
 from pages.show.said import say
-from pages.stage import beside, link
+from pages.stage import beside
+from pages.state.values import State
 from pages.words.language import _
 
 TALLEST = 640  # pixels
 
 
 @section
-def the_code(run: Run) -> None:
+def the_code(run: Run, state: State) -> None:
     """The difference where A stands beside B, the file, and what runs with it."""
     try:
         facts = of_config(run.config, _came_as(run))
@@ -36,7 +37,7 @@ def the_code(run: Run) -> None:
             st.code(change.text, language="diff", height=TALLEST)
     with st.container(horizontal=True, key="code_files"):
         download("model.py", lambda: facts.text, "text/x-python")
-        if is_shown(run, link.value("spread_of_weights")):
+        if is_shown(run, state.spread_of_weights):
             download(f"{facts.family or 'model'}.zip", partial(_zip_of, run), "application/zip")
             note(says_weights(facts))
     st.code(facts.text, language="python", height=TALLEST)

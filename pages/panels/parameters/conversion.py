@@ -31,9 +31,9 @@ from pages.show.inputs import sample_buttons, text_field
 from pages.show.said import say
 from pages.show.tables import show_table
 from pages.show.ways import way
-from pages.stage import link
 from pages.state import tokens
 from pages.state.link_fields.parameters import NO_FAULT
+from pages.state.values import State
 from pages.words.language import _, literal, sentences
 
 FAULTS = {
@@ -221,7 +221,7 @@ def _nothing_to_spoil(place: st.delta_generator.DeltaGenerator) -> None:
 
 
 @section
-def what_a_fault_does(run: Run) -> None:
+def what_a_fault_does(run: Run, state: State) -> None:
     """One fault at a time, in a model that has learned something."""
     code = (conversion_faults.plant, doctor.tried, doctor.diagnosis, doctor.suspicion)
     place = explained(("conversion_faults",), code, key="conversion_story")
@@ -232,11 +232,11 @@ def what_a_fault_does(run: Run) -> None:
     ids = run.input.token_ids[:MOST_READ]
     sound, _text, _at = _read(Case(run.weights, run.config.n_layers, ids, NO_FAULT))
     faults = possible_faults(sound)
-    wanted = link.value("conversion_fault")
+    wanted = state.conversion_fault
     fault = wanted if wanted in (NO_FAULT, *faults) else str(faults[0])
     case = Case(run.weights, run.config.n_layers, ids, fault)
     _choice(case, faults)
-    label = _("Text: {text}").format(text=literal(link.value("text")))
+    label = _("Text: {text}").format(text=literal(state.text))
     if (opened := fold(label, key="fault_text", icon=":material/edit:")).open:
         with opened:
             text_field(run)

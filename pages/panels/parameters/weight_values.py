@@ -31,7 +31,7 @@ from pages.show.explain import explained, note
 from pages.show.parts import File, Matrix
 from pages.show.said import say
 from pages.show.tables import show_table
-from pages.stage import link
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, literal, say_fault, sentences
 from pages.words.numbers import percent
@@ -216,19 +216,19 @@ def _read(name: str, raw: bytes) -> WeightsFile:
     return WeightsFile(name, file.config, file.card, values_by_kind(weights))
 
 
-def shown_values(run: Run) -> tuple[Run, bool]:
+def shown_values(run: Run, state: State) -> tuple[Run, bool]:
     """The run, and whether the reader asks to build a large one."""
-    return run, link.value("spread_of_weights")
+    return run, state.spread_of_weights
 
 
-def shown_if_built(run: Run) -> tuple[Run, bool] | None:
+def shown_if_built(run: Run, state: State) -> tuple[Run, bool] | None:
     """The same; None where its weights are not looked at."""
-    shown = shown_values(run)
+    shown = shown_values(run, state)
     return shown if is_shown(*shown) else None
 
 
 @section
-def how_they_are_spread(run: Run) -> None:
+def how_they_are_spread(run: Run, state: State) -> None:
     """Histograms of the weights; a large model is built when the reader asks."""
     place = explained(("weight_values",), (measures.weight_values,), key="values_story")
     if too_large := says_too_large(run, memory_budget(run.device)):
@@ -236,7 +236,7 @@ def how_they_are_spread(run: Run) -> None:
     elif not is_small(run):
         note(says_building(run))
         switch("spread_of_weights", _("Build the model and inspect its weights"))
-    shown = shown_values(run)
+    shown = shown_values(run, state)
     if not is_shown(*shown):
         return
     must_have(need(run).total, run.device)

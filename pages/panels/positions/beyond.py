@@ -37,6 +37,7 @@ from pages.show.views import head_choice, layer_choice
 from pages.show.ways import way
 from pages.state import labelled
 from pages.state.link_fields.positions import TRAINED_LENGTHS
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, fill, say_fault, sentences
 
@@ -75,10 +76,10 @@ def _mask(run: Run, n: int) -> "Tensor | None":
     return everyone(n, run.device) if mask is None and is_gpt else mask
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The kind and layer, the length that counts as trained, and the head."""
     layer, head = labelled.selected_layer(run), labelled.selected_head(run)
-    return run, shared.kind(run), layer, trained.length(run), head
+    return run, shared.kind(run, state), layer, trained.length(run, state), head
 
 
 def tries(kind: PositionKind) -> list[tuple[PositionKind, int]]:
@@ -266,14 +267,14 @@ def _look(kind: str, symbol: str, is_shown: bool) -> Look:
 
 
 @chooses("trained_len", "layer", "head")
-def length_and_head(run: Run) -> None:
+def length_and_head(run: Run, state: State) -> None:
     """The length that counts as trained, the layer and the head."""
     left, right = st.columns(2)
     with left:
         label = _("L · trained length, in tokens")
         if trained.length_of_file(run) is not None:
             label = _("L · shortest length compared, in tokens")
-        slide("trained_len", label, TRAINED_LENGTHS, trained.length(run))
+        slide("trained_len", label, TRAINED_LENGTHS, trained.length(run, state))
     with right:
         layer_choice(run)
         head_choice(run, labelled.selected_head(run))

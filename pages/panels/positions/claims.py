@@ -38,8 +38,9 @@ from pages.show.parts import (
     the_values,
 )
 from pages.show.ways import take
-from pages.stage import link, present
+from pages.stage import present
 from pages.state import labelled
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, fill, literal, sentences
 
@@ -295,10 +296,10 @@ def permuted(facts: ClaimsFacts) -> Chart | None:
     )
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """How many positions, by how many they are moved on, the token, and the kind."""
-    shift = min(link.value("position_shift"), shared.n_positions(run) - 1)
-    return run, link.value("n_positions"), shift, labelled.pinned_token(run), shared.kind(run)
+    shift = min(state.position_shift, shared.n_positions(run, state) - 1)
+    return run, state.n_positions, shift, labelled.pinned_token(run), shared.kind(run, state)
 
 
 def in_words(run: Run, n: int, shift: int, token: int, kind: PositionKind, n_done: int) -> None:
@@ -328,9 +329,9 @@ def _badge(holds: bool | None) -> str:
     return f":{color}-badge[{SIGNS[holds]} {word}]"
 
 
-def shift_choice(run: Run, _n: int, shown: int) -> None:
+def shift_choice(run: Run, _n: int, shown: int, state: State) -> None:
     """By how many positions PE is moved on."""
-    most = min(MOST_SHIFT, shared.n_positions(run) - 1)
+    most = min(MOST_SHIFT, shared.n_positions(run, state) - 1)
     if most > 1:
         slider("position_shift", _("k · positions to shift by"), shown, most=most)
 

@@ -21,7 +21,7 @@ from pages.panels.positions import trained
 from pages.server import brought, cached, starts
 from pages.show.parts import Item, Note, Say, Shown, Steps
 from pages.show.ways import way
-from pages.stage import link
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, fill, literal, sentences
 
@@ -167,9 +167,9 @@ def says_text(facts: LossFacts) -> str:
     return sentences(said, falls if facts.falls else "")
 
 
-def text_of(run: Run) -> tuple[str, bool]:
+def text_of(run: Run, state: State) -> tuple[str, bool]:
     """The text that is typed, or where it is short, one that ships; and whether it ships."""
-    tokenizer, text = starts.model(run.weights).tokenizer, link.value("text")
+    tokenizer, text = starts.model(run.weights).tokenizer, state.text
     is_short = len(tokenizer.encode(text)) < LEAST_TOKENS
     return paragraph(language_of(tokenizer)) if is_short else text, is_short
 
@@ -208,13 +208,13 @@ def says_lack(run: Run) -> str:
     return text.format(name=literal(brought.title(run.weights)))
 
 
-def lacking(run: Run) -> str | None:
+def lacking(run: Run, state: State) -> str | None:
     """Why there is no loss; None where there is one."""
     if reads_on(run):
         return None
     if lack := says_lack(run):
         return lack
-    if trained.task_of(run, trained.longest_measured(run, trained.length(run))) is None:
+    if trained.task_of(run, trained.longest_measured(run, trained.length(run, state))) is None:
         return _("The task of this model has no examples of this length. Choose another L.")
     return None
 
@@ -229,11 +229,11 @@ def way_to_a_loss(run: Run) -> None:
         way(label, "own_length", trained_len=None)
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The text and whether it ships, or how many positions are measured and the trained length."""
     if reads_on(run):
-        return (run, *text_of(run))
-    length = trained.length(run)
+        return (run, *text_of(run, state))
+    length = trained.length(run, state)
     return run, trained.longest_measured(run, length), length
 
 
@@ -247,10 +247,10 @@ def task_steps(run: Run, n: int) -> list[partial[NDArray[np.float64]]]:
     return [partial(measured_bits, run, n, step) for step in range(N_STEPS)]
 
 
-def shown(run: Run) -> Sequence[Item]:
+def shown(run: Run, state: State) -> Sequence[Item]:
     """The loss by position of a text, or of the task that the model was trained on."""
     if reads_on(run):
-        is_short = text_of(run)[1]
+        is_short = text_of(run, state)[1]
         notes = Note(lambda facts: says_windows(facts, is_short), text_facts)
         parts = Say(says_text, text_facts), Shown(by_position, "loss_far", facts=text_facts), notes
         return (Steps(text_steps, *parts, key="text_steps"),)

@@ -55,6 +55,7 @@ from pages.show.ways import click_sets
 from pages.stage import link, present
 from pages.state import labelled
 from pages.state.link_fields.positions import LENGTHS
+from pages.state.values import State
 from pages.words.language import _, fill, sentences
 
 
@@ -238,23 +239,23 @@ def says_likeness(facts: LikenessFacts) -> str:
     return sentences(fill(text, facts), fill(more, facts))
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The kind, how many positions are shown and were asked for, the position and the pair."""
-    n = shared.n_positions(run)
-    position, asked = min(labelled.pinned_token(run), n - 1), link.value("n_positions")
-    return run, shared.kind(run), n, position, chosen_pair(run), asked
+    n = shared.n_positions(run, state)
+    position, asked = min(labelled.pinned_token(run), n - 1), state.n_positions
+    return run, shared.kind(run, state), n, position, chosen_pair(run, state), asked
 
 
 @chooses("shown_position", "n_positions")
-def kind_and_length(run: Run) -> None:
+def kind_and_length(run: Run, state: State) -> None:
     """Which kind is looked at, over how many positions, and a way to run the model with it."""
     with present.aside():
         left, right = st.columns([7, 4])
     with left:
-        shared.kind_choice(run)
+        shared.kind_choice(run, state)
     with right:
         slide("n_positions", _("Positions shown"), LENGTHS)
-    shared.run_with_it(run)
+    shared.run_with_it(run, state)
 
 
 def shown(run: Run, kind: PositionKind) -> Sequence[Item]:
@@ -309,27 +310,27 @@ def says_bias_of(run: Run, kind: PositionKind, n: int, _position: int, head: int
     return says_biases(likeness_facts(run, kind, n), head)
 
 
-def code(run: Run) -> Code:
+def code(run: Run, state: State) -> Code:
     """What tells positions in the kind that is looked at."""
-    return (*source.positions_source(shared.kind(run)), position_tables.similarity)
+    return (*source.positions_source(shared.kind(run, state)), position_tables.similarity)
 
 
-def chosen_pair(run: Run) -> int:
+def chosen_pair(run: Run, state: State) -> int:
     """The pair (of ALiBi the head) that is drawn as curves: the reader's, or one that is seen."""
-    kind, asked = shared.kind(run), link.value("position_pair")
+    kind, asked = shared.kind(run, state), state.position_pair
     n = n_pairs(run.config, kind)
     usual = 0 if kind is PositionKind.ALIBI else n // 4
     return max(0, min(usual if asked is None else asked, n - 1))
 
 
-def pair_choice(run: Run) -> None:
+def pair_choice(run: Run, state: State) -> None:
     """Choose a pair by keyboard, as a click on a column does."""
-    kind = shared.kind(run)
+    kind = shared.kind(run, state)
     most = n_pairs(run.config, kind) - 1
     if most > 0:
         label = _("Head") if kind is PositionKind.ALIBI else _("Feature pair")
         first = first_number(kind)
-        slider("position_pair", label, chosen_pair(run), most=most, first=first)
+        slider("position_pair", label, chosen_pair(run, state), most=most, first=first)
 
 
 def pin_and_choose(customdata: list[Any]) -> None:

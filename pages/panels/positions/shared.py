@@ -14,6 +14,7 @@ from blocks.observe.run import Run
 from pages.server import cached
 from pages.show.ways import use_mend, way
 from pages.stage import link
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, say_fault
 
@@ -30,14 +31,14 @@ def learned(run: Run) -> "Tensor":
     return learned_table(cached.model(run), run.config, run.seed).float().cpu()
 
 
-def kind(run: Run) -> PositionKind:
+def kind(run: Run, state: State) -> PositionKind:
     """The kind that is looked at: the reader's, or else the model's own."""
-    return PositionKind(link.value("shown_position") or run.config.position.position_kind)
+    return PositionKind(state.shown_position or run.config.position.position_kind)
 
 
-def fault(run: Run) -> Fault | None:
+def fault(run: Run, state: State) -> Fault | None:
     """What forbids it for this model."""
-    return kind_fault(run.config, kind(run))
+    return kind_fault(run.config, kind(run, state))
 
 
 def order(kind: PositionKind) -> tuple[PositionKind, ...]:
@@ -50,9 +51,9 @@ def n_rows(run: Run, kind: PositionKind, n: int) -> int:
     return min(n, run.config.max_seq_len) if kind is PositionKind.LEARNED else n
 
 
-def n_positions(run: Run) -> int:
+def n_positions(run: Run, state: State) -> int:
     """How many positions are shown; a learned table may end before."""
-    return n_rows(run, kind(run), link.value("n_positions"))
+    return n_rows(run, kind(run, state), state.n_positions)
 
 
 def says_how_far(n_kinds: int) -> str:
@@ -63,7 +64,7 @@ def says_how_far(n_kinds: int) -> str:
     return text.format(done=n_kinds, all=len(KINDS))
 
 
-def kind_choice(run: Run) -> None:
+def kind_choice(run: Run, state: State) -> None:
     """Which way to tell positions is looked at; the model's own is marked."""
     own = run.config.position.position_kind
 
@@ -78,13 +79,13 @@ def kind_choice(run: Run) -> None:
             format_func=marked,
             required=True,
             wrap=True,
-            **link.view("shown_position", str(kind(run)), own),
+            **link.view("shown_position", str(kind(run, state)), own),
         )
 
 
-def run_with_it(run: Run) -> None:
+def run_with_it(run: Run, state: State) -> None:
     """Where another kind than the model's is looked at: say so, with a way to run it."""
-    shown, own = kind(run), run.config.position.position_kind
+    shown, own = kind(run, state), run.config.position.position_kind
     if shown is own:
         return
     text = _("Positional encoding of this model: {own}. Shown below instead: {kind}.")
@@ -97,13 +98,13 @@ def run_with_it(run: Run) -> None:
             way(label, "use_position", icon=":material/play_arrow:", **to)
 
 
-def misfit(run: Run) -> str | None:
+def misfit(run: Run, state: State) -> str | None:
     """Why the kind does not fit this model; None where it does."""
-    found = fault(run)
+    found = fault(run, state)
     return say_fault(found) if found else None
 
 
-def mend(run: Run) -> None:
+def mend(run: Run, state: State) -> None:
     """The way to a model that it fits."""
-    if found := fault(run):
+    if found := fault(run, state):
         use_mend(found, "mend_position", type="secondary")

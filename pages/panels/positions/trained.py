@@ -12,7 +12,7 @@ from blocks.observe.run import Run
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import Task, TaskConfig
 from pages.server import cached, starts
-from pages.stage import link
+from pages.state.values import State
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,9 +28,9 @@ def spec(run: Run) -> TrainingSpec | None:
     return TrainingSpec.from_plain(card.recipe) if card else None
 
 
-def length(run: Run) -> int:
+def length(run: Run, state: State) -> int:
     """The length that counts as trained: the reader's, or else that of the training."""
-    return link.value("trained_len") or own_length(run)
+    return state.trained_len or own_length(run)
 
 
 def own_length(run: Run) -> int:

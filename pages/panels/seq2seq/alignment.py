@@ -31,6 +31,7 @@ from pages.show.tables import show_table
 from pages.stage import link
 from pages.state import labelled, tokens
 from pages.state.link_fields.seq2seq import ALIGNED
+from pages.state.values import State
 from pages.words.language import _, current_language, enumeration, fill, literal, sentences
 
 MOST_PAIRS = 6
@@ -246,7 +247,7 @@ def heads_table(facts: HeadsFacts) -> None:
 
 
 @section
-def alignment(run: Run) -> None:
+def alignment(run: Run, state: State) -> None:
     """Links read off cross-attention, held against the true ones where they are known."""
     code = (measures.hard_links, measures.score, measures.least_error)
     place = explained(("word_alignment", "cross_attention"), code, key="alignment")
@@ -256,10 +257,10 @@ def alignment(run: Run) -> None:
     n_parts = _n_held_out(run)
     heads = heads_facts(run, n_parts)
     note_on_cross_attention(run)
-    has_best = heads.best_by(Row(link.value("aligned_row"))) is not None
+    has_best = heads.best_by(Row(state.aligned_row)) is not None
     left, right = st.columns([6, 5]) if has_best else (st.container(), None)
     with right or left:
-        row, selected = _which_links(run, heads)
+        row, selected = _which_links(run, heads, state)
     shown = run, *selected, row, shared.pins(run)
     with place:
         say(says_links, *shown, facts=links_facts)
@@ -275,7 +276,7 @@ def alignment(run: Run) -> None:
     if right is None:
         return
     with right:
-        sort_by = _order((*heads.measures, "layer"))
+        sort_by = _order((*heads.measures, "layer"), state)
         show(
             alignment_picture.all_heads,
             *(run, n_parts, sort_by, selected),
@@ -295,27 +296,27 @@ def _n_held_out(run: Run) -> int:
     return len(in_steps(steps, what=what, key="held_out_alignment").found)
 
 
-def _which_links(run: Run, heads: HeadsFacts) -> tuple[Row, tuple[int, int]]:
+def _which_links(run: Run, heads: HeadsFacts, state: State) -> tuple[Row, tuple[int, int]]:
     """The row of attention that speaks for a word, and layer and head (−1: their mean).
 
     Which head is best only the truth can say.
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         shared.choose_one("aligned_row", _("Query row"), ROW_LABELS, ROW_LABELS)
-        row = Row(link.value("aligned_row"))
+        row = Row(state.aligned_row)
         options = ALIGNED if heads.best_by(row) else ALIGNED[1:]
-        asked = link.value("aligned_head")
+        asked = state.aligned_head
         shown = asked if asked in options else options[-1]
         shared.choose_one("aligned_head", _("Links from"), options, ALIGNED_LABELS, shown)
     if shown == "best_head":
         return row, heads.best(row)[:2]
-    layer = min(link.value("layer") or 0, run.config.n_decoder_layers - 1)
+    layer = min(state.layer or 0, run.config.n_decoder_layers - 1)
     return row, (layer, MEAN if shown == "layer_mean" else labelled.selected_head(run))
 
 
-def _order(options: tuple[str, ...]) -> str:
+def _order(options: tuple[str, ...], state: State) -> str:
     """The order of the heads: the reader's where there is such a measure."""
-    asked = link.value("sort_aligned_by")
+    asked = state.sort_aligned_by
     shown = asked if asked in options else options[0]
     with st.container(key="sort_aligned_by"):
         st.selectbox(

@@ -27,8 +27,8 @@ from pages.panels.seq2seq.architectures_picture import NAMES
 from pages.show.controls import enter, slider
 from pages.show.explain import explained, note
 from pages.show.parts import Beside, File, Item, Matrix, Note, OffScreen, Say, Shown, Table
-from pages.stage import link
 from pages.state.tokens import EMPTY
+from pages.state.values import State
 from pages.words import chips
 from pages.words.chips import Chip
 from pages.words.language import _, enumeration, fill, listing
@@ -176,15 +176,15 @@ PANEL = Panel(
 )
 
 
-def _words() -> tuple[str, ...]:
+def _words(state: State) -> tuple[str, ...]:
     """The words of the reader's own sentence, as they are spoilt; none of an empty text."""
-    return words(link.value("text"), at_most=MOST_WORDS)[0]
+    return words(state.text, at_most=MOST_WORDS)[0]
 
 
-def _examples() -> dict[Architecture, Example]:
+def _examples(state: State) -> dict[Architecture, Example]:
     """What each would be given of the reader's sentence in its training."""
-    tokens, seed = _words(), link.value("corruption_seed")
-    share, mean_len = link.value("corrupted_share"), link.value("mean_span_len")
+    tokens, seed = _words(state), state.corruption_seed
+    share, mean_len = state.corrupted_share, state.mean_span_len
     reader = tokenizer()
     known = set(reader.chinese) if set(tokens) & set(reader.chinese) else set(reader.english)
     return {
@@ -238,23 +238,23 @@ def says_example(kind: Architecture, example: Example) -> str:
 
 
 @section
-def what_they_learn_from() -> None:
+def what_they_learn_from(state: State) -> None:
     """The reader's own sentence as each of them meets it in its training."""
     code = (masked_tokens, span_corruption)
     place = explained(("span_corruption",), code, key="pretraining")
-    if not _words():
+    if not _words(state):
         place.info(_("The source is empty: there is no token to corrupt."))
         return
     left, middle, right = place.columns(3, vertical_alignment="bottom")
     with left:
-        shown = link.value("corrupted_share")
+        shown = state.corrupted_share
         slider("corrupted_share", _("Share of tokens corrupted"), shown, step=0.05)
     with middle:
-        shown = link.value("mean_span_len")
+        shown = state.mean_span_len
         slider("mean_span_len", _("Mean span length"), shown, step=0.5)
     with right:
         enter("corruption_seed", _("Corruption seed"))
-    examples = _examples()
+    examples = _examples(state)
     for column, kind in zip(st.columns(3), KINDS, strict=True):
         with column, st.container(border=True, key=f"example_{str(kind).replace('-', '_')}"):
             example = examples[kind]

@@ -38,6 +38,7 @@ from pages.show.said import say
 from pages.show.views import head_choice, one_of_layers
 from pages.stage import link, progress
 from pages.state.link_fields.seq2seq import TEXTS
+from pages.state.values import State
 from pages.words.language import _, bracketed, enumeration, literal, sentences
 from pages.words.numbers import percent
 
@@ -240,15 +241,15 @@ def says_token(facts: TokenFacts) -> str:
     )
 
 
-def of_a_head(run: Run) -> tuple[Run, Head, Pins]:
+def of_a_head(run: Run, state: State) -> tuple[Run, Head, Pins]:
     """The head of the attention that is looked at, and the pinned tokens."""
-    return run, shared.chosen(run, AttentionKind(link.value("attention_of"))), shared.pins(run)
+    return run, shared.chosen(run, AttentionKind(state.attention_of), state), shared.pins(run)
 
 
 @section
-def who_reads_whom(run: Run) -> None:
+def who_reads_whom(run: Run, state: State) -> None:
     """Who reads whom: source and source, target and target, target and source."""
-    _run, which, pins = of_a_head(run)
+    _run, which, pins = of_a_head(run, state)
     code: tuple[Source, ...] = (CrossAttention, *source.heads_source(), two_texts.frame)
     concepts = ("cross_attention", "attention", "masks")
     with explained(concepts, code, key="three_attentions"):
@@ -257,13 +258,13 @@ def who_reads_whom(run: Run) -> None:
     if run.input.n_padding:
         st.info(says_padding(padding_facts(run)), icon=":material/visibility_off:")
     if progress.now():  # which speaks of one head, and asks in its map
-        _one_head(run, which, pins)
+        _one_head(run, which, pins, state)
         _all_heads(run, which, pins)
     else:
         _all_heads(run, which, pins)
         _which_head(run, which)
-        _one_head(run, which, pins)
-    _one_token(run, which, pins)
+        _one_head(run, which, pins, state)
+    _one_token(run, which, pins, state)
 
 
 def note_on_cross_attention(run: Run) -> None:
@@ -330,7 +331,7 @@ def _sharpest(run: Run, which: Head) -> None:
     )
 
 
-def _one_head(run: Run, which: Head, pins: Pins) -> None:
+def _one_head(run: Run, which: Head, pins: Pins, state: State) -> None:
     left, right = columns(2)
     facts = head_facts(run, which, pins)
     with left:
@@ -344,8 +345,8 @@ def _one_head(run: Run, which: Head, pins: Pins) -> None:
         note(says_map(facts))
     with right:
         most = min(MOST_EDGES, len(facts.keys))
-        n_edges = min(link.value("edges"), most)
-        follows_key = which.kind is AttentionKind.CROSS and link.value("pinned_in") == "source"
+        n_edges = min(state.edges, most)
+        follows_key = which.kind is AttentionKind.CROSS and state.pinned_in == "source"
         show(
             attention_picture.lines,
             *(run, which, pins, n_edges, follows_key),
@@ -367,9 +368,9 @@ def _pin_end(kind: AttentionKind, customdata: list[Any]) -> None:
     shared.pin("source" if is_source else "target", int(customdata[0]))
 
 
-def _one_token(run: Run, which: Head, pins: Pins) -> None:
+def _one_token(run: Run, which: Head, pins: Pins, state: State) -> None:
     shared.choose_one("pinned_in", _("Follow the pinned token"), TEXTS, TEXT_LABELS)
-    shown = run, which.layer, which.head, link.value("pinned_in"), pins
+    shown = run, which.layer, which.head, state.pinned_in, pins
     st.markdown(says_token(token_facts(*shown)))
     show(attention_picture.strips, *shown, facts=token_facts, key="strips", on_click=_pin_in_strip)
 

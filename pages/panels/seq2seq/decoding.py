@@ -31,6 +31,7 @@ from pages.show.ways import way
 from pages.stage import link, present
 from pages.state import tokens
 from pages.state.link_fields.seq2seq import written_ids
+from pages.state.values import State
 from pages.words import chips, terms
 from pages.words.chips import Chip
 from pages.words.language import _, fill, literal, sentences
@@ -245,7 +246,7 @@ def results_table(facts: SearchFacts) -> None:
     show_table(found, key="beam_results")
 
 
-def how_it_is_written(here: Standing) -> None:
+def how_it_is_written(here: Standing, state: State) -> None:
     """The target as it stands, what was tried, and what could come next."""
     facts, run = search_facts(here), here.search.run
     code = (BeamSearch.advance, BeamConfig.score)
@@ -258,7 +259,7 @@ def how_it_is_written(here: Standing) -> None:
     with keys:
         step_controls(here)
     with target:
-        _target(facts)
+        _target(facts, state)
     if said_of_mask := mask_note(run):
         note(said_of_mask)
     left, right = columns([7, 5])
@@ -279,14 +280,14 @@ def how_it_is_written(here: Standing) -> None:
             search_controls(here.search)
 
 
-def _target(facts: SearchFacts) -> None:
+def _target(facts: SearchFacts, state: State) -> None:
     """The target as it stands."""
     with st.container(border=True, key="target_so_far"):
         text = " ".join(facts.text.split())
         if text and not present.is_on():
             st.markdown(f"### {chips.literally(text)}")
         st.markdown(target_chips(facts), help=legend())
-        if left_out := sentences(*inputs.source_notes()):
+        if left_out := sentences(*inputs.source_notes(state)):
             st.caption(f":material/content_cut: {left_out}")
 
 
@@ -397,7 +398,7 @@ def _force_all(token_ids: tuple[int, ...]) -> None:
 PANEL = Panel(
     "decoding",
     N_("How is the target generated?"),
-    lambda _run, here: how_it_is_written(here),
+    lambda _run, here, state: how_it_is_written(here, state),
     fields=("n_layers", "n_decoder_layers", "d_model", "n_heads"),
     at=lambda _run, here: (here,),
     shows=(

@@ -20,6 +20,7 @@ from pages.stage import link
 from pages.state import tokens
 from pages.state.labelled import pinned_target
 from pages.state.labelled import pinned_token as pinned_source
+from pages.state.values import State
 from pages.words.language import _, current_language, enumeration, literal
 
 TASKS = {
@@ -34,11 +35,11 @@ MOST_NAMED = 12
 UNSEEN = {"Cf", "Mn", "Zl", "Zp", "Zs"}
 
 
-def source_controls(run: Run) -> None:
+def source_controls(run: Run, state: State) -> None:
     """The text that is read, and samples of it."""
     st.caption(_("Source · what the encoder reads"))
     text_field(run)
-    for note in source_notes():
+    for note in source_notes(state):
         st.info(note)
     sample_buttons(run)
     what_it_can_read(run)
@@ -63,10 +64,10 @@ def what_it_can_read(run: Run) -> None:
         st.markdown(" · ".join(sorted(reader.chinese)))
 
 
-def source_notes() -> list[str]:
+def source_notes(state: State) -> list[str]:
     """What was not read as it stands, and why."""
     found = tokens.reading()
-    notes = [kept] if (kept := kept_note(link.value("text"))) else []
+    notes = [kept] if (kept := kept_note(state.text)) else []
     if not found.total:
         text = _("The source contains no tokens; {empty} stands for the empty text.")
         notes.append(text.format(empty=tokens.EMPTY))
@@ -113,13 +114,13 @@ def link_to_training() -> None:
             st.page_link("pages/training.py", label=_(label), query_params=query)
 
 
-def target_mask_controls() -> None:
+def target_mask_controls(state: State) -> None:
     """The mask among the target; padding of the source is hidden whatever it is."""
-    kinds = dict.fromkeys((*map(str, TARGET_MASKS), link.value("mask_kind")))
+    kinds = dict.fromkeys((*map(str, TARGET_MASKS), state.mask_kind))
     choose("mask_kind", _("Mask of the target's self-attention"), kinds)
     label = _("n_padding · padding tokens in the source, masked")
     slider("n_padding", label, most=16)
-    if link.value("n_padding"):
+    if state.n_padding:
         choose("padding_side", _("Padding side"), PaddingSide)
 
 

@@ -33,9 +33,9 @@ from pages.server import cached
 from pages.show.controls import switch
 from pages.show.parts import Beside, Controls, Matrix, Note, Say, Steps, Table
 from pages.show.ways import click_sets, take
-from pages.stage import link
 from pages.state import interventions as changes
 from pages.state import labelled, tokens
+from pages.state.values import State
 from pages.words.language import _, bracketed, enumeration, fill, literal, sentences
 
 LATIN = re.compile(r"[A-Za-z]")
@@ -148,10 +148,10 @@ def says_first(of: tuple[Run, bool]) -> str | None:
     return text.format(shown=most, n=n) if n > most and is_hidden else None
 
 
-def at_pinned(run: Run, here: Standing) -> tuple[Run, int, int, bool, Standing]:
+def at_pinned(run: Run, here: Standing, state: State) -> tuple[Run, int, int, bool, Standing]:
     """The pinned tokens of target and source, and whether each source token is hidden in turn."""
     pinned = labelled.pinned_target(run), labelled.pinned_token(run)
-    return run.untouched, *pinned, bool(run.weights or link.value("hide_each")), here
+    return run.untouched, *pinned, bool(run.weights or state.hide_each), here
 
 
 def offer(_run: Run, _pinned: int, _source: int, _is_hidden: bool, here: Standing) -> None:

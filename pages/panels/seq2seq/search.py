@@ -17,9 +17,9 @@ from pages.server import cached, starts
 from pages.server.once import once
 from pages.server.shelf import Shelf, weighed
 from pages.show.steps import in_steps
-from pages.stage import link
 from pages.state import tokens
 from pages.state.link_fields.seq2seq import read_ids
+from pages.state.values import State
 
 N_CANDIDATES, MOST_WRITERS = 10, 32
 
@@ -93,34 +93,34 @@ def lasting(changes: tuple[Intervention, ...]) -> tuple[Intervention, ...]:
     return tuple(each for each in off if each.token is None)
 
 
-def current_search(run: Run) -> Search:
+def current_search(run: Run, state: State) -> Search:
     """The search that the reader has set."""
     marks = tokens.marks()
     how = BeamConfig(
         start_id=marks.start,
         stop_id=marks.stop,
         never=marks.never,
-        beam_width=link.value("beam_width"),
-        max_new_tokens=link.value("max_new_tokens"),
-        length_penalty=link.value("length_penalty"),
+        beam_width=state.beam_width,
+        max_new_tokens=state.max_new_tokens,
+        length_penalty=state.length_penalty,
     )
-    return Search(run, how, _forced_ids(run, how))
+    return Search(run, how, _forced_ids(run, how, state))
 
 
-def _forced_ids(run: Run, how: BeamConfig) -> tuple[int, ...]:
+def _forced_ids(run: Run, how: BeamConfig, state: State) -> tuple[int, ...]:
     """What the reader has put into the target, up to what this model cannot write."""
-    found = read_ids(link.value("forced_ids"))[: how.max_new_tokens]
+    found = read_ids(state.forced_ids)[: how.max_new_tokens]
     unknown = [i for i, each in enumerate(found) if each >= run.config.vocab_size]
     ends = [i + 1 for i, each in enumerate(found) if each == how.stop_id]
     return found[: min([len(found), *unknown, *ends])]
 
 
-def longest(run: Run) -> Run:
+def longest(run: Run, state: State) -> Run:
     """Give the run its longest possible target, to estimate whether it fits."""
-    return with_target(run, (0,) * link.value("max_new_tokens"))
+    return with_target(run, (0,) * state.max_new_tokens)
 
 
-def written(asked: Search) -> Standing:
+def written(asked: Search, state: State) -> Standing:
     """Write the target, in sight of the reader where it takes long; where the reader looks then.
 
     At a hypothesis, at a step, or at the end.
@@ -128,7 +128,7 @@ def written(asked: Search) -> Standing:
     steps = [partial(_advance, asked, step) for step in range(1, asked.n_steps + 1)]
     in_steps(steps, what=asked, key="writing")
     n = writer(asked).beam.step
-    nodes, node, step = tree(asked, n), link.value("beam_node"), link.value("target_step")
+    nodes, node, step = tree(asked, n), state.beam_node, state.target_step
     if node is not None and node < len(nodes):
         return Standing(asked, n, int(nodes["step"].iloc[node]), node)
     step = n if step is None else min(step, n)

@@ -22,12 +22,17 @@ from pages.show.ways import take
 from pages.show.words import parameter_count, seed_of
 from pages.stage import beside, link
 from pages.state import labelled, tokens
+from pages.state.values import State
 from pages.words import changes
 from pages.words.language import _, current_language, literal, ngettext
 
 
 def choose_one(
-    name: str, label: str, options: Iterable[str], labels: Mapping[str, str], shown: str = ""
+    name: str,
+    label: str,
+    options: Iterable[str],
+    labels: Mapping[str, str],
+    shown: str = "",
 ) -> None:
     """A few choices side by side, with their labels."""
     st.segmented_control(
@@ -40,9 +45,9 @@ def choose_one(
     )
 
 
-def chosen(run: Run, kind: AttentionKind) -> Head:
+def chosen(run: Run, kind: AttentionKind, state: State) -> Head:
     """The layer and head that are looked at, in one of the three attentions."""
-    layer = min(link.value("layer") or 0, two_texts.n_layers(run.config, kind) - 1)
+    layer = min(state.layer or 0, two_texts.n_layers(run.config, kind) - 1)
     return Head(kind, layer, labelled.selected_head(run))
 
 

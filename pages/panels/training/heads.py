@@ -31,6 +31,7 @@ from pages.show.explain import explained, note
 from pages.stage import link, present
 from pages.state import labelled
 from pages.state.link_fields.training import HEAD_MEASURES, LOOKED_AT
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, listing, sentences
 
@@ -69,14 +70,14 @@ def _habit(row: Any) -> str:
     return text.format(layer=from_one(row.layer), head=from_one(row.head), name=name, share=share)
 
 
-def looked_at(run: TrainingRun, step: int) -> Run:
+def looked_at(run: TrainingRun, step: int, state: State) -> Run:
     """The trained model at a kept step, reading the task's own row or the reader's text."""
-    return shared.reading(run, step, read_tokens(run.spec.task))
+    return shared.reading(run, step, read_tokens(run.spec.task, state))
 
 
-def read_tokens(task: TaskConfig) -> tuple[int, ...]:
+def read_tokens(task: TaskConfig, state: State) -> tuple[int, ...]:
     """What the model is looked at with, never empty."""
-    text = link.value("text") if link.value("looked_at") == "own" else ""
+    text = state.text if state.looked_at == "own" else ""
     found = tuple(starts.task_tokenizer(task).encode(text)) if text else ()
     most = min(MOST_TOKENS, task.seq_len)
     return found[:most] or shared.own_row(task)[:most]
@@ -139,19 +140,19 @@ def birth_facts(
     return BirthFacts(shares_by_step(run_id, kept, token_ids, measure), measure, selected, now)
 
 
-def how_heads_come_to_be(run: TrainingRun) -> None:
+def how_heads_come_to_be(run: TrainingRun, state: State) -> None:
     """All heads at a kept step, one of them large, and all of them over all kept steps."""
     with explained(("heads", "induction"), (head_measures.frame,), key="births"), present.aside():
-        _input_choice()
-    step = step_choice(run)
-    seen = looked_at(run, step)
+        _input_choice(state)
+    step = step_choice(run, state)
+    seen = looked_at(run, step, state)
     layer, head = labelled.attending_layer(seen), labelled.selected_head(seen)
     st.info(habits_sentence(seen), icon=":material/lightbulb:")
     _all_and_one(seen, layer, head, labelled.pinned_token(seen))
     if present.is_on():
         return
     choose("head_measure", _("Where attention weight goes"), HEAD_MEASURES)
-    row, measure = read_tokens(run.spec.task), link.value("head_measure")
+    row, measure = read_tokens(run.spec.task, state), state.head_measure
     selected = layer * run.spec.config.n_heads + head
     shown = run.id, run.snapshots.steps, row, measure, selected, step
     draw, on_click = births_picture.heads_over_steps, open_point
@@ -159,28 +160,28 @@ def how_heads_come_to_be(run: TrainingRun) -> None:
     note(shared.says_births(birth_facts(*shown)))
 
 
-def _input_choice() -> None:
+def _input_choice(state: State) -> None:
     choose("looked_at", _("Example the model reads"), LOOKED_AT)
-    if link.value("looked_at") == "own":
+    if state.looked_at == "own":
         st.text_area(
             _("Sentence"),
             height=70,
             label_visibility="collapsed",
-            **link.view("text", link.value("text")),
+            **link.view("text", state.text),
         )
 
 
-def step_choice(run: TrainingRun) -> int:
+def step_choice(run: TrainingRun, state: State) -> int:
     """Which kept step is looked at."""
-    steps, step = run.snapshots.steps, kept_step(run)
+    steps, step = run.snapshots.steps, kept_step(run, state)
     if len(steps) > 1:
         slide("at_step", _("Step · only steps with saved weights"), steps, step)
     return step
 
 
-def kept_step(run: TrainingRun) -> int:
+def kept_step(run: TrainingRun, state: State) -> int:
     """The kept step that is looked at: the nearest to the link's, or the newest."""
-    asked = link.value("at_step")
+    asked = state.at_step
     return run.snapshots.steps[-1] if asked is None else run.snapshots.at(asked)[0]
 
 

@@ -21,6 +21,7 @@ from pages.server import cached, runs, starts
 from pages.show.chart import show
 from pages.show.explain import explained, note
 from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, sentences
 
 
@@ -53,13 +54,13 @@ def link_facts(run_id: str, kept: tuple[int, ...], selected: int, now: int) -> B
     return BirthFacts(linked_by_step(run_id, kept), "linked", selected, now)
 
 
-def how_links_come_to_be(run: TrainingRun) -> None:
+def how_links_come_to_be(run: TrainingRun, state: State) -> None:
     """Cross-attention on the right tokens over all kept steps, and all heads at one of them."""
     concepts, code = ("cross_attention", "word_alignment"), (linked.linked_shares,)
     with explained(concepts, code, key="births"):
-        step = step_choice(run)
+        step = step_choice(run, state)
     seen = own_pair(run, step)
-    which = seq2seq_shared.chosen(seen, AttentionKind.CROSS)
+    which = seq2seq_shared.chosen(seen, AttentionKind.CROSS, state)
     selected = which.layer * seen.config.n_heads + which.head
     shown = run.id, run.snapshots.steps, selected, step
     draw = births_picture.heads_over_steps

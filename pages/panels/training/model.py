@@ -14,6 +14,7 @@ from pages.show import everything
 from pages.show.explain import note
 from pages.show.export import download
 from pages.stage import link
+from pages.state.values import State
 from pages.words.language import _, current_language
 
 PAGES = {
@@ -24,9 +25,9 @@ PAGES = {
 BLOCK = ("pages/block.py", ":material/view_agenda:")
 
 
-def what_it_became(run: TrainingRun) -> None:
+def what_it_became(run: TrainingRun, state: State) -> None:
     """The model at the kept step that is looked at."""
-    step = kept_step(run) if everything.is_all() else step_choice(run)
+    step = kept_step(run, state) if everything.is_all() else step_choice(run, state)
     _openings(run, step)
     _files(run, step)
     is_alone = run.spec.teaching is None and run.spec.origin is None

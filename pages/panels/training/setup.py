@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import streamlit as st
@@ -34,6 +34,7 @@ from pages.show.fold import details
 from pages.show.ways import use_mend
 from pages.stage import link, present
 from pages.state.link_fields.training import CORPORA
+from pages.state.values import State
 from pages.words import chips, terms
 from pages.words.language import _, bracketed, say_fault
 
@@ -177,14 +178,14 @@ def says_example(facts: ExampleFacts) -> str:
     return text.format(n=len(facts.places), asked=facts.n_asked)
 
 
-def start_row() -> None:
+def start_row(state: State) -> None:
     """The button that starts, or why it cannot with the way out; what it starts."""
-    asked = wanted()
+    asked = wanted(state)
     for i, fault in enumerate((*asked.faults, *st.session_state.pop("refused", ()))):
         st.info(say_fault(fault), icon=":material/block:")
         _mend(fault, key=f"mend_{i}")
     if any({"most", "budget"} & {*fault.values} for fault in asked.faults):
-        note(device_line.says_training(link.value("device")))
+        note(device_line.says_training(state.device))
     with st.container(horizontal=True, vertical_alignment="center", key="expected"):
         st.button(
             _("Start training"),
@@ -210,16 +211,16 @@ def _change(name: str, value: Any) -> None:
 
 def _start() -> None:
     """Put what is set into the queue, and the run's name into the link."""
-    asked = wanted()
+    asked = wanted(link.now())
     if asked.spec is not None and not asked.faults:
         shared.start_spec(asked.spec)
 
 
-def how_long() -> None:
+def how_long(state: State) -> None:
     """What it will take here, timed once all else stands; and what fits into a minute."""
-    place, spec = EXPECTED.get(), wanted().spec
+    place, spec = EXPECTED.get(), wanted(state).spec
     EXPECTED.set(None)
-    if place is None or spec is None or wanted().faults or runs.is_busy(spec.device):
+    if place is None or spec is None or wanted(state).faults or runs.is_busy(spec.device):
         return
     with place:
         with st.spinner(_("Timing a few updates …")):
@@ -227,13 +228,13 @@ def how_long() -> None:
         if pace is None:
             return
         st.caption(shared.says_seconds(pace.seconds(spec.recipe), spec.recipe.n_steps))
-        _one_minute(pace.n_steps(spec.recipe, shared.ONE_MINUTE))
+        _one_minute(pace.n_steps(spec.recipe, shared.ONE_MINUTE), state)
 
 
-def _one_minute(n_steps: int) -> None:
+def _one_minute(n_steps: int, state: State) -> None:
     """Start as many updates as a minute holds here, of those that are offered."""
     most = max((n for n in N_STEPS if n <= n_steps), default=N_STEPS[0])
-    if most == link.value("n_steps"):
+    if most == state.n_steps:
         return
     text = _("Start with {n:,} updates, about a minute")
     st.button(
@@ -254,38 +255,38 @@ def _for_a_minute(n_steps: int) -> None:
     _start()
 
 
-def task_controls() -> None:
+def task_controls(state: State) -> None:
     """The task and what belongs to it."""
     choose("task", _("Task"), TaskKind)
-    kind = TaskKind(link.value("task"))
+    kind = TaskKind(state.task)
     if kind in STORY_TASKS:
         choose("story_language", _("Language of the stories"), Language)
     if kind is TaskKind.TEXT:
-        _text_choice()
+        _text_choice(state)
     if len(kind.architectures) > 1:
         choose("learner", _("Architecture"), kind.architectures)
     least, most = row_bounds(kind)
     lengths = [n for n in (least, *LENGTHS, most) if least <= n <= most]
-    shown = min(max(link.value("task_seq_len"), least), most)
+    shown = min(max(state.task_seq_len, least), most)
     slide("task_seq_len", _("seq_len · tokens per example"), lengths, shown)
 
 
-def _text_choice() -> None:
+def _text_choice(state: State) -> None:
     choose("corpus", _("Text"), CORPORA)
-    if link.value("corpus") == "own":
+    if state.corpus == "own":
         own_text.choice()
     choose("token_kind", _("Tokenization"), TokenKind)
 
 
-def recipe_controls(recipe: Recipe) -> None:
+def recipe_controls(recipe: Recipe, state: State) -> None:
     """The knobs that this optimizer and schedule have."""
     choose("optimizer", _("Optimizer"), OptimizerKind)
     _rates(recipe)
     choose("schedule", _("Schedule"), ScheduleKind)
-    warmups = [n for n in WARMUPS if n <= link.value("n_steps")]
+    warmups = [n for n in WARMUPS if n <= state.n_steps]
     slide("warmup_steps", _("warmup_steps"), warmups)
     with details(_("Weight decay, label smoothing, clipping, momentum"), key="knobs"):
-        _more(recipe)
+        _more(recipe, state)
 
 
 def _rates(recipe: Recipe) -> None:
@@ -299,7 +300,7 @@ def _rates(recipe: Recipe) -> None:
         slide("muon_learning_rate", label, RATES)
 
 
-def _more(recipe: Recipe) -> None:
+def _more(recipe: Recipe, state: State) -> None:
     if recipe.optimizer is not OptimizerKind.SGD:
         slide("beta1", _("beta1 · decay rate of the gradient average"), BETAS)
         label = _("beta2 · decay rate of the squared-gradient average")
@@ -307,14 +308,14 @@ def _more(recipe: Recipe) -> None:
     if recipe.optimizer is not OptimizerKind.ADAMW:
         slide("momentum", _("momentum"), MOMENTA)
     slide("weight_decay", _("weight_decay"), DECAYS)
-    smoothing = link.value("label_smoothing")
+    smoothing = state.label_smoothing
     slider("label_smoothing", _("label_smoothing"), smoothing, most=0.5, step=0.05)
     slide("clip_norm", _("clip_norm · 0: no clipping"), CLIPS)
-    if link.config().n_mtp_modules:
+    if state.config.n_mtp_modules:
         label = _("mtp_weight · λ, weight of the MTP loss")
         slide("mtp_weight", label, MTP_WEIGHTS)
     if recipe.schedule in (ScheduleKind.COSINE, ScheduleKind.TRAPEZOID):
-        share = link.value("final_share")
+        share = state.final_share
         slider("final_share", _("final_share · final ÷ peak learning rate"), share, step=0.05)
     if recipe.schedule is ScheduleKind.TRAPEZOID:
         label = _("decay_share · share of steps in the decay phase")
@@ -332,47 +333,47 @@ def says_learning(spec: TrainingSpec) -> str:
     return text.format(n_steps=spec.recipe.n_steps, total=n_parameters(spec))
 
 
-def what_is_learned() -> Callable[[], None]:
+def what_is_learned(state: State) -> Callable[[], None]:
     """The task, how far it is practised, and a row of it."""
-    asked = wanted()
+    asked = wanted(state)
     place = explained(("tasks",), (example,), key="task_set")
     with place:
-        st.markdown(_(TASKS[TaskKind(link.value("task"))]))
+        st.markdown(_(TASKS[TaskKind(state.task)]))
     left, right = _beside_its_plan()
     with left:
-        task_controls()
+        task_controls(state)
     with right:
-        _plan()
+        _plan(state)
     with right, present.aside():
         slide("n_steps", _("n_steps · training steps"), N_STEPS)
         slide("batch_size", _("batch_size · examples per step"), BATCHES)
     if asked.task is not None:
-        learner = shared.learner(TaskKind(link.value("task")))
+        learner = shared.learner(TaskKind(state.task), state)
         is_of_pairs = learner is Architecture.ENCODER_DECODER
         facts = ExampleFacts(example(asked.task), is_of_pairs)
         note(says_example(facts))
         chips.show(example_chips(facts.places, MOST_CHIPS), key="example")
-    return how_long
+    return partial(how_long, state)
 
 
-def how_it_is_learned() -> Callable[[], None]:
+def how_it_is_learned(state: State) -> Callable[[], None]:
     """The recipe, its knobs, and its schedule before it runs."""
     code = (schedule.rate_factor, optimizers.build_optimizers)
-    recipe, _faults = wanted_recipe()
-    known = RECIPE_TABLE[link.value("recipe")]
+    recipe, _faults = wanted_recipe(state)
+    known = RECIPE_TABLE[state.recipe]
     with explained(("optimizers", "schedule"), code, key="recipe_set"):
-        if (spec := wanted().spec) is not None:
+        if (spec := wanted(state).spec) is not None:
             st.markdown(says_learning(spec))
         choose("recipe", _("Starting recipe"), RECIPES)
     note(_("{said}.").format(said=bracketed(_(known.title), known.source)))
     knobs, plan = _beside_its_plan()[:: 1 if present.is_on() else -1]
     with plan:
         if not everything.is_all():
-            _plan()
+            _plan(state)
             note(shared.says_schedule(recipe))
     with knobs:
-        recipe_controls(recipe)
-    return how_long
+        recipe_controls(recipe, state)
+    return partial(how_long, state)
 
 
 def _beside_its_plan() -> Sequence[Any]:
@@ -382,7 +383,7 @@ def _beside_its_plan() -> Sequence[Any]:
     return st.columns(2, gap="large")
 
 
-def _plan() -> None:
+def _plan(state: State) -> None:
     """The learning rate over all steps."""
-    recipe, _faults = wanted_recipe()
-    show(setup_picture.rates, recipe, link.config().d_model, facts=plan, key="planned_rates")
+    recipe, _faults = wanted_recipe(state)
+    show(setup_picture.rates, recipe, state.config.d_model, facts=plan, key="planned_rates")

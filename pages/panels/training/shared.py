@@ -22,6 +22,7 @@ from pages.panels.training.births_picture import MEASURES
 from pages.server import cached, runs, starts
 from pages.show import everything
 from pages.stage import link
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, literal
 from pages.words.numbers import percent
@@ -49,9 +50,9 @@ def says_births(facts: BirthFacts) -> str:
 N_TRIED = 1000  # updates of the recipe whose first ones are timed: no look is due among them
 
 
-def learner(kind: TaskKind) -> Architecture:
+def learner(kind: TaskKind, state: State) -> Architecture:
     """The architecture that learns: the reader's choice where there is one."""
-    chosen = Architecture(link.value("learner"))
+    chosen = Architecture(state.learner)
     return chosen if chosen in kind.architectures else kind.architectures[0]
 
 
@@ -71,10 +72,10 @@ def _pace(spec: TrainingSpec) -> Pace | None:
         return None
 
 
-def model_controls() -> None:
+def model_controls(state: State) -> None:
     """The model to train, as the task's learner has it."""
-    architecture = learner(TaskKind(link.value("task")))
-    sidebar.to_train(link.config().nearest(architecture=architecture)[0])
+    architecture = learner(TaskKind(state.task), state)
+    sidebar.to_train(state.config.nearest(architecture=architecture)[0])
 
 
 def start_spec(spec: TrainingSpec) -> None:
@@ -92,9 +93,9 @@ def start_spec(spec: TrainingSpec) -> None:
         link.restore("panel")
 
 
-def watched() -> TrainingRun | None:
+def watched(state: State) -> TrainingRun | None:
     """The run that the link names, if it is kept."""
-    run = runs.find(link.value("run")) if link.value("run") else None
+    run = runs.find(state.run) if state.run else None
     if run is not None:
         runs.remember(run.id)
     return run
@@ -139,7 +140,7 @@ def own_row(task: TaskConfig) -> tuple[int, ...]:
     return fixed_input(starts.build_task_once(task))
 
 
-def run_choice() -> None:
+def run_choice(state: State) -> None:
     """Which run of this session is looked at."""
     mine = runs.mine()
     if len(mine) < 2:
@@ -149,7 +150,7 @@ def run_choice() -> None:
             _("Training runs in this session"),
             mine,
             format_func=title_of,
-            **link.view("run", link.value("run"), mine),
+            **link.view("run", state.run, mine),
         )
 
 
@@ -159,9 +160,9 @@ def title_of(run_id: str) -> str:
     return title(run) if run is not None else run_id
 
 
-def forgotten_note(run: TrainingRun | None) -> None:
+def forgotten_note(run: TrainingRun | None, state: State) -> None:
     """What to say where the link names a run that is not kept (any more)."""
-    name = link.value("run")
+    name = state.run
     if name and run is None:
         text = _("The training run {name} is no longer available. Start it again.")
         st.info(text.format(name=literal(name)), icon=":material/search_off:")

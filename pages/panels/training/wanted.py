@@ -13,8 +13,8 @@ from blocks.training.tasks import Task, TaskConfig, TaskKind, TokenKind
 from pages.page import sidebar
 from pages.panels.training import own_text, shared
 from pages.server import runs, starts
-from pages.stage import link
 from pages.state.link_fields.training import KNOBS, LONGEST_ROW
+from pages.state.values import State
 
 STORY_TASKS = (TaskKind.STORIES, TaskKind.MASKED_WORDS)
 N_EVAL_BATCHES = 8  # fewer than in a terminal, so that one sees the held-out loss more often
@@ -29,53 +29,53 @@ class Wanted(NamedTuple):
     faults: tuple[Fault, ...]
 
 
-def wanted() -> Wanted:
+def wanted(state: State) -> Wanted:
     """What would be trained now, and every reason why it cannot."""
-    if is_without_text():
+    if is_without_text(state):
         return Wanted(None, None, (Fault(NO_TEXT),))
     try:
-        task_config = _task_config()
+        task_config = _task_config(state)
         task = starts.build_task_once(task_config)
     except ConfigError as error:
         return Wanted(None, None, error.faults)
-    recipe, faults = wanted_recipe()
-    config, _mended = link.config().nearest(**needs(task))
+    recipe, faults = wanted_recipe(state)
+    config, _mended = state.config.nearest(**needs(task))
     spec = TrainingSpec(
         config=config,
         task=task_config,
         recipe=recipe,
-        seed=link.value("seed"),
-        device=link.value("device"),
+        seed=state.seed,
+        device=state.device,
     )
     return Wanted(spec, task, (*faults, *_beyond_limits(spec, runs.runs().limits_on(spec.device))))
 
 
-def wanted_recipe() -> tuple[Recipe, tuple[Fault, ...]]:
+def wanted_recipe(state: State) -> tuple[Recipe, tuple[Fault, ...]]:
     """The recipe with the reader's changes, brought to the nearest that can be."""
-    changes = {name: link.value(name) for name in KNOBS}
-    known = RECIPES[link.value("recipe")]
+    changes = {name: state[name] for name in KNOBS}
+    known = RECIPES[state.recipe]
     changes |= {"dtype": str(sidebar.trained_dtype()), "n_eval_batches": N_EVAL_BATCHES}
     return known.nearest(**changes)
 
 
-def is_without_text() -> bool:
+def is_without_text(state: State) -> bool:
     """Whether a text is to be learned from that was not brought (yet)."""
-    is_own = link.value("task") == TaskKind.TEXT and link.value("corpus") == "own"
+    is_own = state.task == TaskKind.TEXT and state.corpus == "own"
     return is_own and own_text.text() is None
 
 
-def _task_config() -> TaskConfig:
-    kind = TaskKind(link.value("task"))
+def _task_config(state: State) -> TaskConfig:
+    kind = TaskKind(state.task)
     least, most = row_bounds(kind)
     is_text = kind is TaskKind.TEXT
-    is_own = is_text and link.value("corpus") == "own"
+    is_own = is_text and state.corpus == "own"
     return TaskConfig(
         kind=kind,
-        seq_len=min(max(link.value("task_seq_len"), least), most),
-        architecture=shared.learner(kind),
+        seq_len=min(max(state.task_seq_len, least), most),
+        architecture=shared.learner(kind, state),
         text=own_text.text() if is_own else None,
-        token_kind=TokenKind(link.value("token_kind") if is_text else "characters"),
-        language=Language(link.value("story_language") if kind in STORY_TASKS else "en"),
+        token_kind=TokenKind(state.token_kind if is_text else "characters"),
+        language=Language(state.story_language if kind in STORY_TASKS else "en"),
     )
 
 

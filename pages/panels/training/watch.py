@@ -26,15 +26,16 @@ from pages.show.explain import explained, note
 from pages.show.steps import says_place
 from pages.show.ways import mend_text
 from pages.stage import link
+from pages.state.values import State
 from pages.words import chips
 from pages.words.language import _, enumeration, ngettext, say_fault, sentences
 
 
-def compare_choice(run: TrainingRun) -> None:
+def compare_choice(run: TrainingRun, state: State) -> None:
     """Another run to lay over this one."""
     others = tuple(each for each in runs.mine() if each != run.id)
-    shown = link.value("compare")
-    options = ("", *dict.fromkeys((*others, *([shown] if compared(run) else []))))
+    shown = state.compare
+    options = ("", *dict.fromkeys((*others, *([shown] if compared(run, state) else []))))
     if len(options) == 1:
         return
     with st.container(key="compare"):
@@ -208,9 +209,9 @@ def smoothing_note(view: RunView) -> str:
 MOST_NAMED = 2
 
 
-def compared(run: TrainingRun) -> TrainingRun | None:
+def compared(run: TrainingRun, state: State) -> TrainingRun | None:
     """The run that it is laid over, if one was chosen and is kept."""
-    other = link.value("compare")
+    other = state.compare
     return runs.find(other) if other and other != run.id else None
 
 
@@ -237,17 +238,17 @@ def _short(value: object) -> str:
 STATE_EVERY, CURVES_EVERY = 1.0, 2.0  # seconds: a chart that changes is put up anew, and blinks
 
 
-def state(run: TrainingRun) -> None:
+def run_state(run: TrainingRun) -> None:
     """Where a run is, what it says, and how to stop it; reruns until the run ends."""
     note(shared.title(run))
     live_section(draw_state, run.id, every=STATE_EVERY if run.state.is_active else None)
 
 
-def curves_panel(run: TrainingRun) -> None:
+def curves_panel(run: TrainingRun, state: State) -> None:
     """Its curves; they rerun until the run ends."""
     code = (loss.cross_entropy, loop.Training)
     with explained(("training", "loss_curve"), code, key="watch"):
-        _controls(run)
+        _controls(run, state)
     live_section(draw_curves, run.id, every=CURVES_EVERY if run.state.is_active else None)
 
 
@@ -269,15 +270,15 @@ def draw_state(run_id: str) -> None:
         st.rerun(scope="app")
 
 
-def draw_curves(run_id: str) -> None:
+def draw_curves(run_id: str, state: State) -> None:
     """What it has told so far."""
     run = runs.find(run_id)
     if run is None:
         return
-    view, other = run.view(), compared(run)
+    view, other = run.view(), compared(run, state)
     if view.state.has_ended:
         _learned(view)
-    _curves(told(run, view, other), view, _steps(run, other))
+    _curves(told(run, view, other), view, _steps(run, other, state))
 
 
 def _state(run: TrainingRun, view: RunView) -> None:
@@ -294,10 +295,10 @@ def _learned(view: RunView) -> None:
     st.info(said, icon=":material/lightbulb:")
 
 
-def _controls(run: TrainingRun) -> None:
+def _controls(run: TrainingRun, state: State) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="curve_controls"):
-        compare_choice(run)
-        st.toggle(_("Logarithmic step axis"), **link.view("log_steps", link.value("log_steps")))
+        compare_choice(run, state)
+        st.toggle(_("Logarithmic step axis"), **link.view("log_steps", state.log_steps))
 
 
 def told(run: TrainingRun, view: RunView, other: TrainingRun | None) -> list[Told]:
@@ -345,10 +346,10 @@ def _newest_evaluation(view: RunView) -> int | None:
     return None if view.evaluations.empty else int(view.evaluations["step"].iloc[-1])
 
 
-def _steps(run: TrainingRun, other: TrainingRun | None) -> Steps:
+def _steps(run: TrainingRun, other: TrainingRun | None, state: State) -> Steps:
     """As far as the longest of the runs."""
     most = max(each.spec.recipe.n_steps for each in (run, other or run))
-    return Steps(most, link.value("log_steps"))
+    return Steps(most, state.log_steps)
 
 
 def draw_samples(run_id: str) -> None:
