@@ -2,6 +2,7 @@
 
 import ast
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,17 @@ def test_every_room_has_its_number():
     rooms |= {f"pages/{path.parent.name}" for path in ROOT.glob("pages/*/*.py")}
     rooms |= {f"pages/{path.parent.parent.name}" for path in ROOT.glob("pages/*/*/*.py")}
     assert rooms | {"tests"} == {*BUDGETS["lines"]}
+
+
+def n_words(word: str, folders: Iterable[str]) -> int:
+    return sum(path.read_text("utf-8").count(word) for folder in folders for path in files(folder))
+
+
+def test_panels_are_handed_what_is_set_and_the_session_is_asked_in_one_room():
+    asks, rooms = BUDGETS["asks"], {room for room in BUDGETS["lines"] if room[:6] == "pages/"}
+    assert n_words("link.value(", ["pages/panels"]) <= asks["link_value_in_panels"]
+    others = rooms - {"pages/stage"}
+    assert n_words("session_state", others) <= asks["session_state_outside_stage"]
 
 
 def test_files_stay_short_and_panels_import_little():

@@ -9,7 +9,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from blocks import ConfigError
-from blocks.efficiency import distillation_facts
 from blocks.efficiency.distillation import (
     COUNTED,
     N_UPDATES,
@@ -23,7 +22,12 @@ from blocks.efficiency.distillation import (
     student_spec,
     teacher_faults,
 )
-from blocks.efficiency.distillation_facts import SURE, Curve, DistillationFacts
+from blocks.efficiency.distillation_facts import (
+    SURE,
+    Curve,
+    DistillationFacts,
+    distillation_facts,
+)
 from blocks.efficiency.recorded_students import SIZE, USUAL, recorded_students
 from blocks.efficiency.teaching_time import TeachingTime
 from blocks.model.faults import N_, Fault
@@ -82,7 +86,7 @@ def facts_of(
 ) -> DistillationFacts:
     """What the trained students show; `weights` are those of a model of their kind."""
     model, taught_by = starts.calibrated(weights), starts.calibrated(teacher)
-    return distillation_facts.distillation_facts(model, taught_by, size, how, found)
+    return distillation_facts(model, taught_by, size, how, found)
 
 
 def says_distillation(facts: DistillationFacts) -> str:

@@ -212,16 +212,14 @@ def _statistics(title: str, tables: Mapping[str, pd.DataFrame], along: Axis, **m
         line(
             statistic,
             Look(
-                names[str(norm)],
-                symbol="circle" if len(found) == 1 else "",
-                **NORM_LINES[str(norm)],
+                names[str(norm)], symbol="circle" if len(own) == 1 else "", **NORM_LINES[str(norm)]
             ),
-            rows=found,
+            rows=own,
             plot=plot,
             in_legend=plot == 0,
         )
         for plot, (statistic, table) in enumerate(tables.items())
-        for norm, found in table.groupby("norm", sort=False)
+        for norm, own in table.groupby("norm", sort=False)
     ]
     axes = (
         Axis(titles[each], has_zero=each == "mean", from_0=each != "mean", n_ticks=5)
