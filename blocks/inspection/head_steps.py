@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -55,6 +56,13 @@ class AttentionSteps:
     x: Tensor
     q_weight: Tensor | None
     q_bias: Tensor
+
+    @cached_property
+    def of_all_heads(self) -> tuple[Array, Array, Array]:
+        """`x`, `concat` and `together` of `Around`, which are the same whichever head is shown."""
+        concat = join_heads(self.head_out[None])[0]
+        together = concat @ self.out_weight.flatten(0, 1)
+        return _host(self.x), _host(concat), _host(together)
 
 
 def attention_steps(
@@ -229,15 +237,15 @@ def head_steps(steps: AttentionSteps, head: int) -> HeadSteps:
 
 
 def _around(steps: AttentionSteps, head: int) -> Around:
-    concat = join_heads(steps.head_out[None])[0]
+    x, concat, together = steps.of_all_heads
     weight = None if steps.q_weight is None else steps.q_weight[head]
     projected = None if weight is None else steps.x @ weight + steps.q_bias[head]
     return Around(
-        x=_host(steps.x),
+        x=x,
         q_weight=None if weight is None else _host(weight),
         projected=None if projected is None else _host(projected),
-        concat=_host(concat),
-        together=_host(concat @ steps.out_weight.flatten(0, 1)),
+        concat=concat,
+        together=together,
     )
 
 

@@ -21,7 +21,7 @@ from blocks.model.models import Model
 from blocks.observe import flow
 from blocks.observe.captured import captured
 from blocks.observe.filled import Filled
-from blocks.observe.interventions import heads_of
+from blocks.observe.interventions import Intervention, InterventionKind, Part, heads_of
 from blocks.observe.replay import Passes, Replay
 from blocks.observe.run import PATTERNS, Input, Run
 from blocks.observe.sweep import batches, outputs_of_each
@@ -44,6 +44,7 @@ MOST_SECONDS = 440  # after that no part is begun
 TOY = {"n_layers": 2, "d_model": 32, "n_heads": 4, "d_ff": 64, "vocab_size": 256}
 SIZES = {"gpt2-small": (24, 512), "gpt2-xl": (512,), "llama-3-8b": (512,)}
 DTYPE = "bfloat16"
+ZERO, PATCH = InterventionKind.ZERO, InterventionKind.PATCH
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,6 +140,7 @@ def of_a_model(place: Place, name: str) -> None:
         recorded_against_plain(place, f"{name}, {n} tokens, {DTYPE}", model, place.run(config, n))
     first_picture(place, name, model, config)
     ablations(place, name, model, config)
+    patched(place, name, model, config)
 
 
 def summed_up(place: Place, size: int) -> None:
@@ -213,19 +215,33 @@ def first_picture(place: Place, name: str, model: Model, config: ModelConfig) ->
 
 
 def ablations(place: Place, name: str, model: Model, config: ModelConfig) -> None:
-    """(b): each head off in turn; of a large model the first of them, and what all would take."""
-    run = place.run(config, 64 if name.startswith("gpt2") else 128)
-    heads = [part for part in heads_of(config) if part.head is not None]
-    seen = run.record(model)
-    start = time.perf_counter()
-    done = 0
-    for batch in batches(run, heads[:256]):
-        outputs_of_each(run, model, seen, batch, 3)
-        done += len(batch)
-    devices.synchronize(torch.device(place.device))
-    seconds = (time.perf_counter() - start) * len(heads) / done
-    aim = "GPT-2 small ≤ 0.2 s, 8 B ≤ 20 s"
-    report(f"(b) all {len(heads)} heads of {name} off in turn", f"{seconds:.2f} s", aim)
+    """(b): each head changed in turn; of a large model the first, and what all would take."""
+    n = 64 if name.startswith("gpt2") else 128
+    run, other = place.run(config, n), place.run(config, n, shift=9)
+    seen, heads = run.record(model), [part for part in heads_of(config) if part.head is not None]
+    source = record(model, other.values(), mask=other.pass_mask(), keep={Part.HEAD})
+    for kind, aim in ((ZERO, "GPT-2 small ≤ 0.2 s, 8 B ≤ 20 s"), (PATCH, "")):
+        parts = [dataclasses.replace(part, kind=kind) for part in heads[:256]]
+        start = time.perf_counter()
+        for batch in batches(run, parts):
+            outputs_of_each(run, model, seen, batch, 3, other=source)
+        devices.synchronize(torch.device(place.device))
+        seconds = (time.perf_counter() - start) * len(heads) / len(parts)
+        report(f"(b) all {len(heads)} heads of {name} in turn, {kind}", f"{seconds:.2f} s", aim)
+
+
+def patched(place: Place, name: str, model: Model, config: ModelConfig) -> None:
+    """(b): a head that writes what it wrote for another text: another head each time."""
+    passes, run, times = Passes(2**34), place.run(config, 512), []
+    for head in range(4):
+        part = Intervention(part=Part.HEAD, layer=1, head=head, kind=PATCH)
+        other = place.run(config, 512, shift=9).input
+        changed = dataclasses.replace(run, interventions=(part,), other=other)
+        times.append(place.milliseconds(partial(passes.record, changed, model), 1))
+    eager = place.milliseconds(lambda: changed.record(model))
+    is_same = torch.equal(passes.record(changed, model).output, changed.record(model).output)
+    found = f"{', '.join(f'{each:.1f}' for each in times)} ms, eager {eager:.1f}; equal {is_same}"
+    report(f"(b) a patched head of {name}, four in turn", found, "True")
 
 
 def generation(place: Place, name: str, aim: str) -> None:
