@@ -1,7 +1,7 @@
 """A model's weights with another positional encoding."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from blocks.inspection.position_tables import drawn_table
 from blocks.model.config import ModelConfig
@@ -53,6 +53,30 @@ def with_position(
     other.load_state_dict({name: own[name] for name in other.state_dict()}, assign=True)
     name_probes(other)
     return other
+
+
+def in_float32(model: Model) -> Model:
+    """Let a model that is nobody else's compute in float32: one layer is widened at a time.
+
+    A float32 copy of all of a large model in bfloat16 would take twice what the model does.
+    """
+    narrow: dict[Tensor, Tensor] = {}
+
+    def widen(layer: nn.Module, _args: object) -> None:
+        narrow.update({each: each.data for each in layer.parameters()})
+        layer.float()
+
+    def narrow_again(layer: nn.Module, _args: object, _out: object) -> None:
+        for each in layer.parameters():
+            each.data = narrow.pop(each)
+
+    for layer in model.layers:
+        layer.register_forward_pre_hook(widen)
+        layer.register_forward_hook(narrow_again)
+    for name, part in model.named_children():
+        if name != "layers":
+            part.float()
+    return model
 
 
 def first_layer(

@@ -14,6 +14,7 @@ from torch import Tensor
 from blocks.inspection.other_positions import (
     first_layer,
     first_vectors,
+    in_float32,
     learned_table,
     with_position,
 )
@@ -328,7 +329,7 @@ def permutation(
     n = values.shape[1]
     if n < 2:
         return Verdict(Claim.PERMUTATION, None, OUTPUT_ERROR)
-    whole = with_position(model, config, kind, seed=seed, n_rows=n).float()
+    whole = in_float32(with_position(model, config, kind, seed=seed, n_rows=n))
     if kind is PositionKind.LEARNED and len(whole.state_dict()["position.weight"]) < n:
         return Verdict(Claim.PERMUTATION, None, OUTPUT_ERROR)
     x = values.float() if values.is_floating_point() else values

@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 from toy import assert_near, draw, toy
 
 from blocks import ConfigError, build
+from blocks.cost.peak_memory import TensorMemory
 from blocks.inspection.position_claims import (
     Claim,
     Verdict,
     fitted_shift,
     linear_shift,
     new_order,
+    permutation,
     shift_matrix,
     unique,
     verdicts,
@@ -20,6 +22,7 @@ from blocks.inspection.position_claims import (
 from blocks.inspection.position_tables import place_codes
 from blocks.model.kinds import NormPlacement, PositionKind
 from blocks.model.positions import Rope, alibi_slopes, sinusoidal_table
+from blocks.weights import load_weights, read_weights
 
 CONFIGS = st.fixed_dictionaries(
     {
@@ -163,3 +166,17 @@ def test_half_precision_is_tested_in_float32(dtype: torch.dtype):
     model, values = build(config, dtype=dtype), draw(1, 5, 16).to(dtype)
     found = verdicts(model, config, PositionKind.ROPE, values, n=16, shift=2, token=0, seed=0)
     assert tuple(verdict.holds for verdict in found) == TOLD[PositionKind.ROPE]
+
+
+def test_a_large_model_is_not_copied_whole_to_be_read_in_float32():
+    sizes = {"architecture": "gpt", "n_layers": 12, "d_model": 64, "vocab_size": 8}
+    config = toy(**sizes, max_seq_len=16)
+    narrow = build(config, dtype=torch.bfloat16)
+    wide, kind = build(config), PositionKind.ROPE
+    load_weights(wide, read_weights(narrow))
+    ids = torch.arange(6)[None] % 8
+    with TensorMemory() as memory:
+        found = permutation(narrow, config, kind, ids, seed=0)
+    assert found == permutation(wide, config, kind, ids, seed=0)
+    assert {each.dtype for each in narrow.parameters()} == {torch.bfloat16}
+    assert memory.peak_bytes < sum(each.nbytes for each in wide.parameters()) / 4
