@@ -51,8 +51,6 @@ SHARED = tuple(f"pages.{name}" for name in PAGES_ROOMS)
 STILL_UPWARD = {
     ("pages.server.pasted", "pages.state.readers"),
     ("pages.stage.beside", "pages.show.inputs"),
-    ("pages.stage.phone", "pages.show.fold"),
-    ("pages.state.interventions", "pages.stage.link"),
     ("pages.state.kept", "pages.stage.link"),
     ("pages.state.labelled", "pages.stage.link"),
     ("pages.state.sinks", "pages.stage.link"),

@@ -16,9 +16,10 @@ from pages.figures.guess import Guessed
 from pages.lessons import following, guessing, handed_in, set_back, sheet, verdict, wall
 from pages.server.address import page_here
 from pages.show.chart import show
+from pages.show.phone import at_hand, folded
 from pages.show.tables import show_whole
 from pages.stage import link, present, progress
-from pages.stage.phone import at_hand, folded, is_phone
+from pages.stage.phone import is_phone
 from pages.stage.progress import Now
 from pages.words import glossary
 from pages.words.language import _, say_fault, sentences

@@ -20,8 +20,9 @@ from pages.figures.guess_cell import Table, cell_so_far
 from pages.figures.theme import Picture
 from pages.lessons import set_back, wall
 from pages.show.chart import show
+from pages.show.phone import at_hand
 from pages.stage import led, link, progress
-from pages.stage.phone import at_hand, is_phone
+from pages.stage.phone import is_phone
 from pages.stage.progress import Now
 from pages.words.language import _, bracketed, say_fault
 

@@ -21,11 +21,11 @@ from pages.server.turns import one_at_a_time
 from pages.show import mixers
 from pages.show.inputs import current_run, shorten
 from pages.show.interventions import controls as changes
+from pages.show.phone import fingers_point
 from pages.show.share import what_to_share
 from pages.show.ways import refused, way
 from pages.stage import beside, lecture, link, moves, present, progress
 from pages.stage.hidden import is_hidden
-from pages.stage.phone import fingers_point
 from pages.stage.stated import stated
 from pages.state import weights
 from pages.state.fields import default_preset

@@ -16,7 +16,7 @@ from pages.page.frame import section
 from pages.page.panel import Panel
 from pages.panels import interventions_picture
 from pages.server.passes import says_each_part
-from pages.show import inputs
+from pages.show import inputs, phone
 from pages.show.chart import columns, show
 from pages.show.controls import switch
 from pages.show.explain import explained, note
@@ -24,7 +24,7 @@ from pages.show.interventions import controls, measured, words
 from pages.show.said import tell
 from pages.show.steps import in_steps
 from pages.show.views import pin_token
-from pages.stage import phone, progress
+from pages.stage import progress
 from pages.state import labelled
 from pages.state.values import State
 from pages.words.language import _

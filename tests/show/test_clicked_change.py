@@ -7,7 +7,7 @@ from blocks.model.masks import MaskConfig
 from blocks.observe.interventions import heads_of
 from blocks.observe.run import Input, Run
 from pages.show.interventions import controls
-from pages.state import interventions as state
+from pages.stage import interventions as state
 
 
 @pytest.mark.usefixtures("session")

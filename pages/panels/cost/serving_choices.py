@@ -17,9 +17,9 @@ from blocks.observe.run import Run
 from pages.page.frame import section
 from pages.panels.cost import layouts, shared
 from pages.server import machine
+from pages.show import phone
 from pages.show.choices import chooses
 from pages.show.controls import enter, pick, slide
-from pages.stage import phone
 from pages.state.link_fields.cost import AS_COMPUTED, GROUPS, PARALLEL
 from pages.state.values import State
 from pages.words.language import _, say_fault

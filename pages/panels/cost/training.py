@@ -17,6 +17,7 @@ from pages.figures.units import flops, long_duration
 from pages.page.frame import section
 from pages.panels.cost import shared, training_picture
 from pages.server import machine
+from pages.show import phone
 from pages.show.chart import columns, show
 from pages.show.controls import pick
 from pages.show.explain import explained, note
@@ -24,7 +25,7 @@ from pages.show.fold import details
 from pages.show.said import say
 from pages.show.tables import show_table
 from pages.show.typed import slide_or_type, slider_or_type
-from pages.stage import phone, present
+from pages.stage import present
 from pages.state.link_fields.cost import MOST_TOKENS
 from pages.state.values import State
 from pages.words.language import _, sentences

@@ -20,13 +20,13 @@ from pages.figures.units import quality_text
 from pages.page.frame import section
 from pages.panels.efficiency import score_text, shared
 from pages.server import starts
+from pages.show import phone
 from pages.show.chart import columns, show
 from pages.show.controls import choose, switch
 from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_steps
-from pages.stage import phone
 from pages.state.link_fields.efficiency import CACHE_GROUPS, CACHE_RECENT
 from pages.state.values import State
 from pages.words.language import _, literal, say_fault, sentences

@@ -19,6 +19,7 @@ from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.efficiency.rounded_score import what_it_still_can_do
 from pages.server import starts
+from pages.show import phone
 from pages.show.chart import columns, show
 from pages.show.choices import chooses
 from pages.show.controls import choose, pick, slide, slider, switch
@@ -26,7 +27,7 @@ from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_steps
-from pages.stage import phone, present
+from pages.stage import present
 from pages.state.link_fields.efficiency import GROUP_SIZES
 from pages.state.values import State
 from pages.words.language import _, fill

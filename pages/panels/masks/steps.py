@@ -25,10 +25,10 @@ from pages.panels.masks import painting, shared, steps_picture
 from pages.server import cached
 from pages.show.explain import note
 from pages.show.parts import Aside, Beside, Controls, File, Item, Matrix, Note, Say, the_values
+from pages.show.phone import folded
 from pages.show.views import head_choice, layer_choice, pin_token
 from pages.show.ways import take, way
 from pages.stage import progress
-from pages.stage.phone import folded
 from pages.state import labelled
 from pages.state.values import State
 from pages.words import terms

@@ -16,8 +16,8 @@ from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.show.controls import choose, pick, switch
 from pages.show.interventions import words
+from pages.stage import interventions as state
 from pages.stage import link
-from pages.state import interventions as state
 from pages.state import labelled
 from pages.words.language import _, listing, sentences
 

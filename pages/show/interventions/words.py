@@ -7,7 +7,7 @@ from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.server import probed
 from pages.show.interventions import measured
-from pages.state import interventions as state
+from pages.stage import interventions as state
 from pages.state import tokens
 from pages.words.language import _, bracketed, listing, literal, ngettext, sentences
 from pages.words.numbers import fine_percent
