@@ -18,6 +18,7 @@ from pages.panels.training.links import how_links_come_to_be
 from pages.panels.training.model import what_it_became
 from pages.panels.training.setup import how_it_is_learned, start_row, what_is_learned
 from pages.panels.training.staircase import what_each_step_brings
+from pages.panels.training.sweep import what_varies, which_setting_is_best
 from pages.panels.training.watch import curves_panel, run_state, samples_panel
 from pages.server import starts
 from pages.server.runs import find, runs
@@ -112,6 +113,12 @@ WATCHED = (
 SETTINGS = (
     Panel("task", N_("What it learns"), lambda _run, state: what_is_learned(state), to_set),
     Panel("recipe", N_("How it learns"), lambda _run, state: how_it_is_learned(state), to_set),
+    Panel(
+        "sweep",
+        N_("Which setting is best?"),
+        lambda _run, state: which_setting_is_best(state),
+        what_varies,
+    ),
     Panel("staircase", N_("From a bigram to a GPT"), lambda _run: what_each_step_brings(), to_set),
 )
 PANELS = (*WATCHED, *SETTINGS)

@@ -23,6 +23,7 @@ from blocks.sweep.job import N_THREADS, Done
 from blocks.sweep.local import LocalEngine, processes_at_once
 from blocks.sweep.outcome import Outcome
 from blocks.sweep.point import Point
+from blocks.sweep.ray_engine import RayEngine
 from blocks.sweep.run import trained
 from blocks.sweep.store import Store
 from blocks.sweep.sweep import Sweep
@@ -78,6 +79,8 @@ def parser() -> argparse.ArgumentParser:
     add("file", type=Path, metavar="sweep.toml", help="what is trained")
     add("--out", type=Path, metavar="FOLDER", help="what is finished (runs/NAME of the file)")
     add("--plan", action="store_true", help="say how long it would take, and train nothing")
+    add("--engine", choices=["local", "ray"], default="local", help="where (%(default)s)")
+    add("--address", default="auto", metavar="A", help="of the Ray cluster (%(default)s)")
     add("--processes", type=int, metavar="N", help="at a time (one a core; on a GPU one)")
     add("--json", action="store_true", help="answer as one JSON object")
     add("--csv", type=Path, metavar="FILE", help="write a row a training there")
@@ -93,6 +96,8 @@ def _text(file: Path) -> str:
 
 
 def _engine(options: argparse.Namespace, sweep: Sweep, store: Store) -> Engine:
+    if options.engine == "ray":
+        return RayEngine(options.address, store.unfinished, sweep.base.device)
     n_at_once = options.processes or processes_at_once(sweep.base.device)
     return LocalEngine(store.unfinished, store.folder, n_at_once=n_at_once)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from blocks.sweep.job import Done
+from blocks.sweep.job import Done, Saved
 from blocks.sweep.point import Point
 from blocks.training.events import Event
 
@@ -27,7 +27,7 @@ class Told(NamedTuple):
     """An event, and the point that it is about."""
 
     point: Point
-    event: Event | Done | Began | Retried
+    event: Event | Done | Saved | Began | Retried
 
 
 class Engine(Protocol):

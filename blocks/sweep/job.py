@@ -32,6 +32,11 @@ class Done:
 
 
 @dataclass(frozen=True)
+class Saved:
+    """What its folder holds is new."""
+
+
+@dataclass(frozen=True)
 class PointJob:
     """A training that goes on from where its folder says that it was, and leaves that there.
 
@@ -48,7 +53,7 @@ class PointJob:
         """The device that it trains on."""
         return self.spec.device
 
-    def events(self, leaves_off: Callable[[], bool]) -> Iterator[Event | Done]:
+    def events(self, leaves_off: Callable[[], bool]) -> Iterator[Event | Done | Saved]:
         """Some of the steps, all looks, and `Done`; `Ended` alone where it left off or failed."""
         torch.set_num_threads(N_THREADS)
         told = _Told(self.folder)
@@ -61,7 +66,7 @@ class PointJob:
     def abandon(self) -> None:
         """Do nothing: whoever asks again goes on from here."""
 
-    def _trained(self, told: "_Told", leaves_off: Callable[[], bool]) -> Iterator[Event]:
+    def _trained(self, told: "_Told", leaves_off: Callable[[], bool]) -> Iterator[Event | Saved]:
         start = told.start()
         training = told.training = Training(self.spec, start=start, is_scored=False)
         saved = heard = time.monotonic()
@@ -76,6 +81,7 @@ class PointJob:
                 assert training.last_good is not None
                 told.save(training.last_good)
                 saved = time.monotonic()
+                yield Saved()
             if not isinstance(event, Step) or now >= heard + SECONDS_BETWEEN_STEPS:
                 heard = now
                 yield event

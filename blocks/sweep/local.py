@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from blocks.model import devices
 from blocks.model.faults import N_, Fault
 from blocks.sweep.engine import Began, Retried, Told
-from blocks.sweep.job import Done, PointJob
+from blocks.sweep.job import Done, PointJob, Saved
 from blocks.sweep.point import Point
 from blocks.training.events import Ended, Event, Reason, Step
 from blocks.work.queue import Lane, Queue, Room
@@ -160,7 +160,7 @@ class _Slot:
         """Whether its last event came before the end of the process."""
         is_leaving, last = False, None
         for last in process.events():
-            assert isinstance(last, Event | Done)
+            assert isinstance(last, Event | Done | Saved)
             self._tell(Told(point, last))
             if isinstance(last, Step):
                 n_left = point.spec.recipe.n_steps - last.step

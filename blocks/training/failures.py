@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from blocks.model import devices
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.training.events import Ended, Event, Reason
+from blocks.training.events import Ended, Reason
 from blocks.training.recipe import OptimizerKind, Recipe
 
+Told = TypeVar("Told")
 LARGEST_MEND = 0.1
 logger = logging.getLogger(__name__)
 
@@ -16,7 +18,7 @@ class DivergenceError(ConfigError):
     """The loss is not a number any more, or absurd."""
 
 
-def guarded(training: Callable[[], Iterator[Event]]) -> Iterator[Event]:
+def guarded(training: Callable[[], Iterator[Told]]) -> Iterator[Told | Ended]:
     """The events of a training, with an `Ended` in the place of an error."""
     try:
         yield from training()

@@ -147,6 +147,16 @@ def home_model() -> str:
     return os.environ.get("BLOCKSCOPE_HOME", "")
 
 
+def sweep_points() -> int:
+    """Most trainings of one sweep: `BLOCKSCOPE_SWEEP_POINTS`, 200 by default."""
+    return int(os.environ.get("BLOCKSCOPE_SWEEP_POINTS", "200"))
+
+
+def ray_address() -> str:
+    """The Ray cluster on which sweeps are trained: `BLOCKSCOPE_RAY` ("auto"), or none."""
+    return os.environ.get("BLOCKSCOPE_RAY", "")
+
+
 def lessons_folder() -> Path | None:
     """Lessons beside ours: `BLOCKSCOPE_LESSONS`, none by default."""
     found = os.environ.get("BLOCKSCOPE_LESSONS")

@@ -29,6 +29,7 @@ from pages.state.link_fields.compare import FOLLOWERS as OF_A_TRADE_OFF
 from pages.state.link_fields.cost import OF_SEVERAL_SECTIONS
 from pages.state.link_fields.interventions import FOLLOWERS as OF_TWO_ANSWERS
 from pages.state.link_fields.seq2seq import FOLLOWERS as OF_A_TARGET
+from pages.state.link_fields.sweep import FOLLOWERS as OF_A_SWEEP
 from pages.state.link_fields.training import FOLLOWERS as OF_A_TRAINING
 from pages.state.readers import UnreadableError, as_text
 from pages.state.values import State, default_in, value_in
@@ -43,6 +44,7 @@ TEXTS, A_MOMENT, N_NEAR = ("text", "other_text", "own_text"), 0.5, 3
 LONG_TEXTS, N_LONG_TEXTS = "long_texts", 16  # whole, by what links carry of them; the last few
 FOLLOWERS = {
     **OF_A_TRAINING,
+    **OF_A_SWEEP,
     **OF_A_TARGET,
     **OF_A_TRADE_OFF,
     "text": (*OF_A_TARGET["text"], *OF_TWO_ANSWERS["text"]),

@@ -29,6 +29,7 @@ from pages.state.link_fields import (
     positions,
     seq2seq,
     share,
+    sweep,
     training,
 )
 from pages.state.link_fields import interventions as changes
@@ -212,7 +213,13 @@ OF_PAGES: Mapping[str, Mapping[str, Field]] = {
         **attention.LINES,
         **forward_pass.FIELDS,
     },
-    "training": {**TRAINING, **WATCHED, **seq2seq.WHO_READS_WHOM, **attention.LINES},
+    "training": {
+        **TRAINING,
+        **WATCHED,
+        **sweep.FIELDS,
+        **seq2seq.WHO_READS_WHOM,
+        **attention.LINES,
+    },
     "attention": {**attention.FIELDS, **attention.KINDS_FIELDS},
     "feed_forward": feed_forward.FIELDS,
     "normalization": normalization.FIELDS,

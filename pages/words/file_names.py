@@ -40,6 +40,8 @@ INSIDE = {
     "scaling.csv": N_("Softmax with and without √d"),
     "search.csv": N_("All candidates of the search"),
     "surprise.csv": N_("Surprisal of each token"),
+    "sweep.csv": N_("Trainings of the sweep"),
+    "sweep.toml": N_("Sweep"),
     "tokens.csv": N_("Tokens and their ids"),
     "training.csv": N_("Cost of the training"),
     "training.json": N_("Settings of the training"),

@@ -1,0 +1,55 @@
+"""What the sweep's panel says and draws: facts filled in by hand."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from said_in import in_both
+
+from blocks.sweep.facts import SweepFacts, Tried
+from pages.panels.training import sweep_said as sweep
+
+
+def tried(rate: float, layers: int, *losses: float, n_steps: int = 90) -> Tried:
+    setting = (("learning_rate", rate), ("n_layers", layers))
+    curves = tuple(((0, 3.0), (n_steps, loss)) for loss in losses)
+    return Tried(setting, n_steps, losses, curves, 1000, 10**9, 2.0)
+
+
+FACTS = SweepFacts(
+    (tried(0.001, 1, 2.0, 2.2), tried(0.01, 1, 1.0, 1.2), tried(0.1, 1, math.inf, math.inf)),
+    ("learning_rate", "n_layers"),
+    n_seeds=2,
+    n_steps=90,
+    n_found=6,
+    n_planned=6,
+)
+
+
+def test_the_best_is_told_with_what_its_seeds_say(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, sweep.says_best, FACTS)
+    assert said["en"] == (
+        "Best: **learning_rate 0.01, n_layers 1**, with a held-out loss of 1.100 nats on "
+        "average over 2 seeds (1.000 to 1.200). The next, learning_rate 0.001, n_layers 1, "
+        "comes to 2.100. Every seed of the best is below every seed of the next."
+    )
+    assert "留出损失平均为 1.100" in said["zh"]
+    close = replace(FACTS, tried=(tried(0.001, 1, 1.1, 1.3), FACTS.tried[1]))
+    said = in_both(monkeypatch, sweep.says_best, close)["en"]
+    assert "do not tell the two apart" in said and "at the end of the values tried" in said
+    assert not replace(FACTS, tried=FACTS.tried[:1]).can_be_ranked
+
+
+def test_the_chart_has_the_values_in_order_and_leaves_out_what_diverged():
+    chart = sweep.losses_chart(FACTS, _=str)
+    assert [*chart.place.names] == ["0.001", "0.01", "0.1"]
+    (band, line) = chart.series
+    assert [*chart.table_of(line)["mean"]] == [2.1, 1.1]
+    assert [*chart.table_of(band)["least"]] == [2.0, 1.0]
+    table = sweep.settings_table(FACTS)
+    assert [*table["learning_rate"]] == ["0.01", "0.001", "0.1"]
+
+
+def test_of_successive_halving_the_last_rung_is_ranked():
+    early = tried(0.001, 1, 0.5, 0.5, n_steps=30)
+    assert replace(FACTS, tried=(early, *FACTS.tried)).whole[0] == FACTS.tried[1]
