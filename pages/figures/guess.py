@@ -63,7 +63,7 @@ def curve_so_far(ask: Ask, guess: Sequence[float | None], *, _: Translate) -> Pi
     x, y = [names[i] for i, _y in places], [y for _i, y in places]
     clicks = targets(x, y, places, TARGET, **look)
     drawn = {**_guess_line(ask, guess, _), "hoverinfo": "skip"}
-    found = _lines(ask, [drawn, clicks], _("Your guess: click where you expect each point"))
+    found = _lines(ask, [drawn, clicks], _("Your guess: place each point"))
     return found.with_layout(hoverdistance=ANYWHERE, height=CLICKED_HEIGHT)
 
 

@@ -45,7 +45,7 @@ class Table(NamedTuple):
 def cell_so_far(table: Table, guess: Values | None, *, _: Translate) -> Picture:
     """Where a cell is to be marked; a click on one gives [row, column]."""
     marks = [_mark(guess, _("guessed"), GUESS, "circle", _)] if guess else []
-    return _map(table, [_empty(table), *marks, _clicks(table)], _("Your guess: click a cell"), _)
+    return _map(table, [_empty(table), *marks, _clicks(table)], _("Your guess: choose a cell"), _)
 
 
 def marked(table: Table, answer: Answer, *, _: Translate) -> Picture:

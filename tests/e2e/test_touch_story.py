@@ -45,6 +45,7 @@ def test_a_finger_scrolls_the_page_and_chooses_nothing(phone: Page, server: str)
 def test_a_tap_sets_a_point_of_a_line(phone: Page, server: str):
     phone.goto(f"{server}/parameters?panel=changes&lesson=heads")
     settle(phone)
+    assert phone.locator(".modebar-btn").first.bounding_box()["height"] >= 44
     points = at(phone, "guess_points").locator("input")
     for place, factor in ((1, "1"), (0, "2")):
         tap_mark(phone, "guess_curve", place, float(factor))
