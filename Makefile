@@ -79,6 +79,7 @@ runs:            ## make the finished runs and measurements that ship with us an
 	$(BIN)/python -m blocks.efficiency.recorded_caches
 	$(BIN)/python -m blocks.efficiency.recorded_deletions
 	$(BIN)/python -m blocks.efficiency.recorded_students
+	$(BIN)/python -m blocks.known.chart
 	$(BIN)/python -m blocks.efficiency.recorded_retraining
 
 translations:    ## bring the catalogues up to date with the source

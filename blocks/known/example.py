@@ -52,6 +52,11 @@ class Example:
         return self.subject.origin is Origin.TRAINED
 
     @property
+    def is_positive(self) -> bool:
+        """Whether none of its numbers is below 0."""
+        return all(float(row.said) >= 0 for row in self.rows)
+
+    @property
     def true_rows(self) -> list[Said]:
         """What is true."""
         return [row for row in self.rows if row.is_true]

@@ -61,6 +61,11 @@ class Subject:
     decides: int | None = None
     has_mask: bool = False
 
+    @property
+    def program(self) -> str:
+        """The name of what was compiled into it."""
+        return self.name.partition("-")[2] if self.origin is not Origin.WRITTEN else self.name
+
     @cached_property
     def model(self) -> Encoder:
         """The model itself."""

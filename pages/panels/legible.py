@@ -23,7 +23,7 @@ def note_what_is_not_read(run: Run, state: State) -> None:
 
     A lesson says itself what its text shows, and asks for it first.
     """
-    if not run.weights or progress.now():
+    if not run.weights or run.weights.startswith(starts.KNOWN) or progress.now():
         return
     text = state.text
     found = _legibility(text, run.input.vocabulary)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from blocks import ModelConfig
+from blocks.known.subjects import Subject, subject
+from blocks.known.words import ANSWERS
 from blocks.model.kinds import Architecture
 from blocks.text.numbers import NumberTokenizer
 from blocks.text.tokenizer import Tokenizer
@@ -39,6 +41,8 @@ def whose() -> str:
     weights = started_from().weights
     if not weights:
         return ""
+    if weights.startswith(starts.KNOWN):
+        return says_known(subject(starts.original(weights).removeprefix(starts.KNOWN)))
     card = starts.model(starts.original(weights)).card
     taught = ""
     if card:
@@ -57,6 +61,17 @@ def whose() -> str:
         )
         return text.format(n=card.n_steps) + taught
     return _("Shipped with Blockscope, trained by us.")
+
+
+def says_known(known: Subject) -> str:
+    """What a model of known truth does, and which parts of it do so."""
+    text = _(
+        "Compiled from a program. At each token it says: {answer}. The heads that do it are "
+        "{heads} (layer.head); the answer is there after layer {layer}."
+    )
+    heads = (f"{layer + 1}.{head + 1}" for layer, head in sorted(known.needed or ()))
+    answer = _(ANSWERS[known.program])
+    return text.format(answer=answer, heads=enumeration(heads), layer=known.decides)
 
 
 def says_numbers(tokenizer: Tokenizer) -> str:

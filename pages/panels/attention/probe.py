@@ -148,15 +148,16 @@ def kind_choice() -> None:
     choose("head_kind", _("Heads that attend to"), KINDS, label_of=terms.head_name)
 
 
-def says_how(_facts: ProbeFacts) -> str:
+def says_how(facts: ProbeFacts) -> str:
     """What was drawn, how scores are made, and where the threshold is from."""
     text = _(
         "Each cell shows a head's mean weight in the second copy, averaged over {n} rows of "
         "random tokens from the model's vocabulary (seed {seed}). The scores are defined as "
         "in Olsson et al. 2022, who set no threshold; here a head needs more than half of its"
-        " weight on a position to be named."
+        " weight on a position to be named. A head that always reads the token after the one "
+        "{back} tokens back, whatever stands there, would be called an induction head too."
     )
-    return text.format(n=N_ROWS, seed=SEED)
+    return text.format(n=N_ROWS, seed=SEED, back=facts.probe.n_tokens)
 
 
 def ways_on(run: Run, kind: str, layer: int, head: int, _n_steps: int) -> None:

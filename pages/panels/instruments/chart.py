@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable
 import pandas as pd
 import streamlit as st
 
+from blocks.inspection.mask_faults import MaskFault
 from blocks.known import scoring
 from blocks.known.chart import ChartFacts, chart_facts
 from blocks.known.example import Example, Said, example
@@ -15,23 +16,25 @@ from blocks.known.words import INSTRUMENTS as TITLES
 from blocks.known.words import MODELS
 from blocks.model.faults import N_
 from pages.figures import palette
-from pages.figures.chart import Axis, Chart, Legend, Look, bars, dots
+from pages.figures.chart import Axis, Chart, Ground, Legend, Look, bars, dots
 from pages.figures.counting import from_one
 from pages.figures.theme import token_label
 from pages.page.declared import Panel
+from pages.panels.masks.faults import NAMES as FAULTS
 from pages.server.starts import KNOWN
 from pages.show.controls import pick
-from pages.show.parts import Controls, Note, Say, Shown, Text
+from pages.show.parts import Controls, Note, Say, Shown, Table, Text
 from pages.show.ways import take
 from pages.stage import link
 from pages.words import terms
 from pages.words.language import _, bracketed, enumeration, fill, literal, sentences
 
 VERDICTS = {
-    "right": Look(N_("right"), palette.NORM, "circle", size=13),
-    "wrong": Look(N_("wrong"), palette.PINNED, "x", size=11),
+    "right": Look(N_("right answer"), palette.NORM, "circle", size=11),
+    "wrong": Look(N_("wrong answer"), palette.PINNED, "x", size=10),
     "silent": Look(N_("no answer"), palette.BEFORE, "circle-open", size=11),
 }
+ROW, TRUE = 24, "rgba(0, 158, 115, 0.22)"  # pixels; behind what is true
 OWN_PICTURE = {
     "head-names": ("attention", "head-probe"),
     "attention": ("attention", "pattern"),
@@ -58,8 +61,8 @@ def facts_of(_instrument: str, _name: str) -> ChartFacts:
 def says_chart(facts: ChartFacts) -> str:
     """Which instrument is right most often, which least, and whether the controls hold."""
     text = _(
-        "On models whose answer is known, *{best}* was right in {best_right} of {best_n}, "
-        "*{worst}* in {worst_right} of {worst_n}."
+        "On models whose answer is known, “{best}” was right in {best_right} of {best_n}, "
+        "“{worst}” in {worst_right} of {worst_n}."
     )
     best, worst = facts.best, facts.worst
     said = text.format(
@@ -87,8 +90,8 @@ def grid(facts: ChartFacts) -> Chart:
     rows = pd.DataFrame(
         [
             {
-                "x": models.index(cell.subject),
-                "y": instruments.index(cell.instrument),
+                "x": instruments.index(cell.instrument),
+                "y": models.index(cell.subject),
                 "verdict": cell.verdict,
                 "said": says_cell(cell),
             }
@@ -101,14 +104,14 @@ def grid(facts: ChartFacts) -> Chart:
         rows,
         Axis(
             of="x",
-            ends=(-0.6, len(models) - 0.4),
-            ticks=range(len(models)),
-            said=lambda i: _(MODELS[models[int(i)]]),
-        ),
-        Axis(
-            ends=(len(instruments) - 0.4, -0.6),
+            ends=(-0.6, len(instruments)),
             ticks=range(len(instruments)),
             said=lambda i: _(TITLES[instruments[int(i)]]),
+        ),
+        Axis(
+            ends=(len(models) - 0.4, -0.6),
+            ticks=range(len(models)),
+            said=lambda i: _(MODELS[models[int(i)]]),
         ),
         [
             dots("y", look_of(verdict), rows=some)
@@ -116,8 +119,8 @@ def grid(facts: ChartFacts) -> Chart:
             if len(some := rows[rows["verdict"] == verdict])
         ],
         hover="{said}",
-        click=("y", "x"),
-        tall=34 * len(instruments) + 170,
+        click=("x", "y"),
+        tall=ROW * len(models) + 170,
         legend=Legend.ABOVE,
     )
 
@@ -156,40 +159,37 @@ def says_truth(found: Example | None) -> str:
     """The text, what the model says, what is true, and what the instrument named."""
     if found is None:
         return _("This instrument was not asked about this model: nothing it could say is known.")
-    text = _(
-        "{model} reads {text} and says {answer} at token {place}. True are {true}; the instrument "
-        "names {named}."
-    )
-    true, named = (
-        enumeration(called(found, row) for row in rows) or _("none")
-        for rows in (found.true_rows, found.named_rows)
-    )
-    return text.format(
+    read = _("{model} reads {text} and says {answer} at token {place}.").format(
         model=_(MODELS[found.name]),
         text=literal(found.asked.text),
         answer=literal(found.answer),
         place=from_one(found.asked.position),
-        true=true,
-        named=named,
     )
+    if found.question == "names":
+        return read
+    true, named = (
+        enumeration(called(found, row) for row in rows) or _("none")
+        for rows in (found.true_rows, found.named_rows)
+    )
+    text = _("True: {true}. The instrument names: {named}.")
+    return sentences(read, text.format(true=true, named=named))
 
 
 def called(found: Example, row: Said, quoted: Callable[[str], str] = literal) -> str:
     """What a place is called: a head, a token with its number, a layer, or a fault."""
     if isinstance(row.place, str):
-        return terms.option(row.place)
+        return _(FAULTS[MaskFault(row.place)])
     if found.question == "tokens":
         (token,) = row.place
         return bracketed(quoted(found.asked.text[token]), from_one(token))
     if found.question == "layer":
         return str(*row.place)
-    head = ".".join(str(from_one(i)) for i in row.place)
-    return bracketed(head, terms.head_name(row.truth)) if row.truth else head
+    return places_of(row)
 
 
 def places(found: Example | None) -> Chart | None:
-    """What the instrument says of each place; the true ones stand out."""
-    if found is None:
+    """What the instrument says of each place; the ground behind the true ones is marked."""
+    if found is None or found.question == "names":
         return None
     rows = pd.DataFrame(
         {
@@ -200,21 +200,33 @@ def places(found: Example | None) -> Chart | None:
     )
     axis = {"heads": _("head (layer.head)"), "tokens": _("token"), "layer": _("after layer")}
     return Chart(
-        _("What it says of each place"),
+        _("What it says of each place; the true ones are shaded"),
         rows,
         Axis(axis.get(found.question, ""), names=rows["place"].tolist()),
-        Axis(_("what the instrument measures"), from_0=bool((rows["said"] >= 0).all())),
-        [
-            bars(
-                "said",
-                Look(
-                    color=[palette.NORM if each.is_true else palette.BEFORE for each in found.rows]
-                ),
-            )
-        ],
+        Axis(_("what the instrument measures"), from_0=found.is_positive),
+        [bars("said", Look(color=palette.ATTENTION))],
         hover="{x}: {y:.3g}, {true}",
         tall=230,
+        grounds=[Ground(i - 0.5, i + 0.5, TRUE) for i, row in enumerate(found.rows) if row.is_true],
     )
+
+
+def names_table(found: Example | None) -> pd.DataFrame | None:
+    """What each head is called, and what it does."""
+    if found is None or found.question != "names":
+        return None
+    return pd.DataFrame(
+        {
+            _("head (layer.head)"): [places_of(row) for row in found.rows],
+            _("called"): [terms.head_name(str(row.said)) for row in found.rows],
+            _("truth"): [terms.head_name(row.truth) for row in found.rows],
+        }
+    )
+
+
+def places_of(row: Said) -> str:
+    """A head by its numbers."""
+    return ".".join(str(from_one(int(i))) for i in row.place)
 
 
 def own_picture(instrument: str, name: str) -> None:
@@ -251,6 +263,7 @@ PANEL = Panel(
         Controls(cell_choice),
         Text(says_truth, facts=example),
         Shown(places, "chart_places", facts=example),
+        Table(names_table, "chart_names", facts=example),
         Controls(own_picture),
         Note(
             N_(

@@ -1,0 +1,35 @@
+"""The test chart: each instrument's answer beside the truth, and the way to its own picture."""
+
+import pytest
+from opened import assert_works, opened, visit
+
+from blocks.known.chart import right_in
+
+PAGE = "pages/instruments.py"
+
+
+SOME = ("head-names", "attention", "leak-test")
+CHART = {"preset": None, "panel": "chart", "lang": "en"}
+
+
+def test_an_instrument_is_shown_beside_the_truth():
+    at = opened(PAGE, **CHART)
+    for instrument in SOME:
+        visit(at, **CHART, instrument=instrument, known_model="planted-induction")
+        assert_works(at)
+        assert any("planted reads" in each.value for each in at.markdown), instrument
+    visit(at, **CHART, instrument="leak-test", known_model="sort")
+    assert_works(at)
+    assert any("was not asked" in each.value for each in at.markdown)
+
+
+@pytest.mark.parametrize(("page", "panel"), [("gpt", "logit-lens"), ("attention", "head-probe")])
+def test_a_model_of_known_truth_is_opened_with_its_truth_and_the_score(page: str, panel: str):
+    preset = "known:induction"
+    at = opened(f"pages/{page}.py", preset=preset, text="^abcab", panel=panel, lang="en")
+    assert_works(at)
+    assert any("1.3" in each.value and "2.1" in each.value for each in at.caption)
+    instrument = {"head-probe": "head-names"}.get(panel, panel)
+    n_right, n = right_in(instrument)
+    links = [each.proto.label for each in at.get("page_link")]
+    assert any(f"right in {n_right} of {n}" in label for label in links)
