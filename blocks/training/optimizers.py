@@ -1,6 +1,7 @@
 """Which optimizer steps which parameter, and with which rate."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -24,17 +25,26 @@ def build_optimizers(model: nn.Module, recipe: Recipe, *beside: nn.Module) -> tu
     Biases and norms do not either (Loshchilov and Hutter 2017; the habit of GPT-2 and nanoGPT).
     """
     learned = (each for module in (model, *beside) for each in module.named_parameters())
-    parameters = dict(learned)
+    parameters, share = dict(learned), matrix_rate_share(model, recipe)
     matrices = {path: parameters[path] for path in matrix_paths(model) if path in parameters}
     match recipe.optimizer:
         case OptimizerKind.SGD:
-            return (_sgd(_groups(parameters, matrices, recipe), recipe),)
+            return (_sgd(_groups(parameters, matrices, recipe, share), recipe),)
         case OptimizerKind.ADAMW:
-            return (_adamw(_groups(parameters, matrices, recipe), recipe),)
+            return (_adamw(_groups(parameters, matrices, recipe, share), recipe),)
         case OptimizerKind.MUON:
             inner = {path: matrix for path, matrix in matrices.items() if _is_inner(path)}
             outer = {path: each for path, each in parameters.items() if path not in inner}
-            return _muon(inner, recipe), _adamw(_groups(outer, matrices, recipe), recipe)
+            return _muon(inner, recipe), _adamw(_groups(outer, matrices, recipe, share), recipe)
+
+
+def matrix_rate_share(model: nn.Module, recipe: Recipe) -> float:
+    """The rate of matrices over that of all else under AdamW: 1, or as `base_width` asks.
+
+    A step of Adam moves each weight by about its rate, and a product sums over d_model of them.
+    """
+    config: Any = model.config
+    return float(recipe.base_width / config.d_model) if recipe.base_width else 1.0
 
 
 def set_rate_factor(optimizers: Iterable[Optimizer], factor: float) -> None:
@@ -71,13 +81,20 @@ def _is_inner(path: str) -> bool:
     return path.startswith(("layers.", "encoder.layers.", "decoder.layers.", "mtp."))
 
 
-def _groups(parameters: Named, matrices: Named, recipe: Recipe) -> list[dict[str, object]]:
+def _groups(
+    parameters: Named, matrices: Named, recipe: Recipe, share: float
+) -> list[dict[str, object]]:
     decayed = [each for path, each in parameters.items() if path in matrices]
     others = [each for path, each in parameters.items() if path not in matrices]
-    groups = ((decayed, recipe.weight_decay), (others, 0.0))
+    groups = ((decayed, recipe.weight_decay, share), (others, 0.0, 1.0))
     return [
-        {"params": params, "weight_decay": decay, "initial_lr": recipe.learning_rate}
-        for params, decay in groups
+        {
+            "params": params,
+            "weight_decay": decay,
+            "initial_lr": recipe.learning_rate * share,
+            "lr": _rate(recipe.learning_rate * share, params[0].device),  # on CUDA one of its own
+        }
+        for params, decay, share in groups
         if params
     ]
 
@@ -85,7 +102,7 @@ def _groups(parameters: Named, matrices: Named, recipe: Recipe) -> list[dict[str
 def _adamw(groups: Sequence[dict[str, object]], recipe: Recipe) -> Optimizer:
     return AdamW(
         groups,
-        lr=_rate(recipe.learning_rate, groups),
+        lr=_rate(recipe.learning_rate, _device_of(groups)),
         betas=(recipe.beta1, recipe.beta2),
         fused=_is_fused(groups),
         capturable=_device_of(groups).type == "cuda",
@@ -93,7 +110,7 @@ def _adamw(groups: Sequence[dict[str, object]], recipe: Recipe) -> Optimizer:
 
 
 def _sgd(groups: Sequence[dict[str, object]], recipe: Recipe) -> Optimizer:
-    rate, momentum = _rate(recipe.learning_rate, groups), recipe.momentum
+    rate, momentum = _rate(recipe.learning_rate, _device_of(groups)), recipe.momentum
     return SGD(groups, lr=rate, momentum=momentum, fused=_is_fused(groups))
 
 
@@ -102,7 +119,7 @@ def _muon(matrices: Named, recipe: Recipe) -> Optimizer:
     group = {"params": list(matrices.values()), "initial_lr": recipe.muon_learning_rate}
     return Muon(
         [group],
-        lr=_rate(recipe.muon_learning_rate, [group]),
+        lr=_rate(recipe.muon_learning_rate, _device_of([group])),
         momentum=recipe.momentum,
         weight_decay=recipe.weight_decay,
         dtype=weight_dtype(recipe, str(_device_of([group]))),
@@ -114,9 +131,8 @@ def _is_fused(groups: Sequence[dict[str, object]]) -> bool:
     return _device_of(groups).type in FUSED_DEVICES
 
 
-def _rate(rate: float, groups: Sequence[dict[str, object]]) -> float | Tensor:
+def _rate(rate: float, device: torch.device) -> float | Tensor:
     """Where a step may be a graph the rate is a number of the device, which the graph reads."""
-    device = _device_of(groups)
     return torch.tensor(rate, device=device) if device.type == "cuda" else rate
 
 

@@ -46,7 +46,9 @@ class Recipe:
     `final_share` is the rate at the end over the peak, `decay_share` the part of the steps in
     which a trapezoid falls. A `clip_norm` of 0 clips nothing; an `eval_every` of 0 is automatic.
     `mtp_weight`: λ of the loss of modules that predict further ahead, where the model has any
-    (DeepSeek-V3, section 4.2: 0.3, late in the training 0.1).
+    (DeepSeek-V3, section 4.2: 0.3, late in the training 0.1). `base_width`: with AdamW every matrix
+    learns at the rate that would be best for a model so wide, base_width / d_model times the
+    others' (maximal update parametrization, Yang et al. 2022, table 3); 0: all at one rate.
     Plain strings stand for enums. Raises `ConfigError`, which lists every fault with its mend.
     """
 
@@ -66,6 +68,7 @@ class Recipe:
     label_smoothing: float = 0.0
     clip_norm: float = 1.0
     mtp_weight: float = 0.3
+    base_width: int = 0
     dtype: WeightDtype = WeightDtype.FLOAT32
     n_eval_batches: int = 20
     eval_every: int = 0
@@ -137,6 +140,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "label_smoothing":    (0, BELOW_ONE),
     "clip_norm":          (0, LARGEST_RATE),
     "mtp_weight":         (0, 10),
+    "base_width":         (0, LARGEST_SIZE),
     "n_eval_batches":     (1, 1000),
     "eval_every":         (0, MOST_STEPS),
 }
@@ -151,6 +155,9 @@ def _pair_faults(recipe: Recipe) -> Iterator[Fault]:
         text = N_("warmup_steps ({value}) exceeds n_steps ({n_steps}): use {mend}")
         values = {"value": recipe.warmup_steps, "n_steps": recipe.n_steps, "mend": mend}
         yield Fault(text, values, {"warmup_steps": mend})
+    if recipe.base_width and recipe.optimizer is OptimizerKind.SGD:
+        text = N_("base_width ({value}) is for AdamW and Muon, not for plain gradients: use {mend}")
+        yield Fault(text, {"value": recipe.base_width, "mend": 0}, {"base_width": 0})
 
 
 class NamedRecipe(NamedTuple):

@@ -9,7 +9,13 @@ from training_toy import toy_config, toy_spec
 from blocks import build
 from blocks.training.muon import Muon, orthogonal
 from blocks.training.optimizer_state import read_optimizers
-from blocks.training.optimizers import build_optimizers, count_states, set_rate_factor, weight_dtype
+from blocks.training.optimizers import (
+    build_optimizers,
+    count_states,
+    matrix_paths,
+    set_rate_factor,
+    weight_dtype,
+)
 from blocks.training.recipe import OptimizerKind, Recipe
 
 RATE, MUON_RATE = 0.01, 0.02
@@ -208,3 +214,11 @@ def test_bfloat16_where_the_device_can():
     recipe = toy_spec(dtype="bfloat16").recipe
     assert weight_dtype(recipe, "cpu") is torch.bfloat16
     assert weight_dtype(Recipe(), "cpu") is torch.float32
+
+
+def test_with_a_base_width_matrices_learn_as_in_a_model_so_wide():
+    model = model_of()
+    recipe = Recipe(learning_rate=RATE, base_width=4 * model.config.d_model)
+    linear = set(matrix_paths(model))
+    for name, (_optimizer, _decay, rate) in groups(model, recipe).items():
+        assert rate == pytest.approx(4 * RATE if name in linear else RATE)
