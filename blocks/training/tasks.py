@@ -13,6 +13,7 @@ from blocks.model.legal import is_of, type_fault
 from blocks.training.algorithms import MODULAR_LENGTH, algorithm_task
 from blocks.training.bounds import bound_faults, coerce_fields
 from blocks.training.induction import InductionTask
+from blocks.training.markov import MarkovTask
 from blocks.training.masked_words import MaskedWordsTask
 from blocks.training.next_token import StoryTask, TextTask
 from blocks.training.questions import addition_task, letters_task
@@ -38,6 +39,7 @@ class TaskKind(StrEnum):
 
     TEXT = "text"
     STORIES = "stories"
+    MARKOV = "markov"
     INDUCTION = "induction"
     COPY = "copy"
     REVERSE = "reverse"
@@ -82,6 +84,7 @@ LEARNERS = _GPT, _ENCODER, _BOTH = (
 ARCHITECTURES = {
     TaskKind.TEXT: (_GPT,),
     TaskKind.STORIES: (_GPT,),
+    TaskKind.MARKOV: (_GPT,),
     TaskKind.INDUCTION: (_GPT,),
     TaskKind.COPY: LEARNERS,
     TaskKind.REVERSE: LEARNERS,
@@ -99,6 +102,7 @@ NEXT_TOKEN = (TaskKind.TEXT, TaskKind.STORIES)
 SEQ_LEN_BOUNDS = {
     TaskKind.TEXT: (8, 4096),
     TaskKind.STORIES: (8, 4096),
+    TaskKind.MARKOV: (2, 4096),
     TaskKind.INDUCTION: (16, 128),  # all tokens of a run differ, and there are 64
     TaskKind.COPY: (4, 1024),
     TaskKind.REVERSE: (4, 1024),
@@ -111,6 +115,7 @@ SEQ_LEN_BOUNDS = {
     TaskKind.BRACKETS: (4, 64),
 }
 USUAL_LENGTHS = {
+    TaskKind.MARKOV: 16,
     TaskKind.COPY: 16,
     TaskKind.REVERSE: 16,
     TaskKind.SORT: 16,
@@ -180,6 +185,8 @@ def build_task(config: TaskConfig) -> Task:
             return replace(told, sees_ahead=config.sees_ahead)
         case TaskKind.MASKED_WORDS:
             return MaskedWordsTask.of(config.language, config.seq_len)
+        case TaskKind.MARKOV:
+            return MarkovTask(config.seq_len)
         case TaskKind.INDUCTION:
             return InductionTask(config.seq_len)
         case TaskKind.ADDITION:

@@ -65,6 +65,7 @@ OPTIONS = {
     "text": N_("a text"),
     "stories": N_("stories"),
     "induction": N_("induction"),
+    "markov": N_("text of known entropy"),
     "copy": N_("copy"),
     "reverse": N_("reversal"),
     "sort": N_("sorting"),

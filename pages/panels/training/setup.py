@@ -50,6 +50,7 @@ DECAYS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 CLIPS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 MTP_WEIGHTS = (0.0, 0.1, 0.3, 0.5, 1.0, 2.0)
 BETAS = (0.9, 0.95, 0.98, 0.99, 0.999)
+BASE_WIDTHS = (0, 16, 32, 64, 128, 256, 512)
 MOMENTA = (0.0, 0.5, 0.8, 0.85, 0.9, 0.95, 0.99)
 TASKS = {
     TaskKind.TEXT: N_(
@@ -59,6 +60,11 @@ TASKS = {
     TaskKind.STORIES: N_(
         "Write short stories, token by token (autoregressive). The score is the share of "
         "generated sentences that are grammatical."
+    ),
+    TaskKind.MARKOV: N_(
+        "Predict a text of known entropy: each symbol is drawn with a probability that depends on "
+        "the two before it. The score is how far the expected loss lies above the least that is "
+        "possible, in nats; lower is better."
     ),
     TaskKind.INDUCTION: N_(
         "A random sequence repeats. Find where the current token occurred before, and predict"
@@ -305,6 +311,8 @@ def _more(recipe: Recipe, state: State) -> None:
         slide("beta1", _("beta1 · decay rate of the gradient average"), BETAS)
         label = _("beta2 · decay rate of the squared-gradient average")
         slide("beta2", label, BETAS)
+        label = _("base_width · muP: matrices learn as in a model this wide (0: off)")
+        slide("base_width", label, BASE_WIDTHS)
     if recipe.optimizer is not OptimizerKind.ADAMW:
         slide("momentum", _("momentum"), MOMENTA)
     slide("weight_decay", _("weight_decay"), DECAYS)
