@@ -74,6 +74,7 @@ pocket:          ## train the pocket models anew, under 20 minutes on 2 cores of
 runs:            ## make the finished runs and measurements that ship with us anew, under an hour
 	$(BIN)/python -m blocks.training.shipped_runs
 	$(BIN)/python -m blocks.training.shipped_series
+	$(BIN)/python -m blocks.scaling
 	$(BIN)/python -m blocks.efficiency.recorded
 	$(BIN)/python -m blocks.efficiency.recorded_blame
 	$(BIN)/python -m blocks.efficiency.recorded_caches

@@ -38,6 +38,7 @@ BLOCKS_ROOMS = [
     "weights",
     "training",
     "sweep",
+    "scaling",
     "efficiency",
     "inspection",
     "known",

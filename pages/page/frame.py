@@ -51,6 +51,7 @@ MENU = (
         ("pages/positions.py", N_("Positions"), ":material/waves:"),
         ("pages/parameters.py", N_("Parameters"), ":material/functions:"),
         ("pages/cost.py", N_("Cost"), ":material/speed:"),
+        ("pages/scaling.py", N_("Scaling lab"), ":material/stacked_line_chart:"),
         ("pages/efficiency.py", N_("Efficiency"), ":material/compress:"),
         ("pages/compare.py", N_("Compare"), ":material/compare:"),
         ("pages/instruments.py", N_("Test chart"), ":material/fact_check:"),

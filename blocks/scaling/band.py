@@ -1,0 +1,91 @@
+"""How sure a fit is: the same fit to other runs that might have been there, again and again.
+
+Each time one budget is left out, and as many runs as the others have are drawn from them (Efron
+1979, the bootstrap): a law that bends is off by the same for all runs of a budget, which drawing
+runs alone would not show. Besiroglu et al. 2024 found that intervals as narrow as those published
+for Chinchilla would need 600,000 trainings: a fit without a band says little.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from blocks.cost.loss_fit import Trained
+from blocks.cost.scaling_laws import Band, LossFit
+from blocks.scaling.projection import Floats, fit_weighted
+from blocks.scaling.valleys import by_budget
+
+N_FITS, SEED, COVERED = 100, 0, 0.9
+N_CONSTANTS, FEWEST_BUDGETS = 5, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A law, what it says of redrawn runs, and by how much each run is off it (relative)."""
+
+    runs: tuple[Trained, ...]
+    law: LossFit
+    others: tuple[LossFit, ...]
+
+    @cached_property
+    def errors(self) -> Floats:
+        """Of each run: loss over what the law says, minus 1."""
+        return np.array([run.loss / self.law.loss(run.n, run.d) - 1 for run in self.runs])
+
+    @property
+    def spread(self) -> float:
+        """The typical relative error, told from the freedom that five constants leave."""
+        left = max(1, len(self.runs) - N_CONSTANTS)
+        return float(np.sqrt((self.errors**2).sum() / left))
+
+    @property
+    def floor(self) -> Band:
+        """E, with its band."""
+        return _band(self.law.floor, [law.floor for law in self.others])
+
+    @property
+    def alpha(self) -> Band:
+        """The power of the size."""
+        return _band(self.law.alpha, [law.alpha for law in self.others])
+
+    @property
+    def beta(self) -> Band:
+        """The power of the tokens."""
+        return _band(self.law.beta, [law.beta for law in self.others])
+
+    @property
+    def power(self) -> Band:
+        """With which power of the budget the best size grows."""
+        return _band(self.law.power, [law.power for law in self.others])
+
+    def best_size(self, flops: float) -> Band:
+        """Parameters of the best model of a budget, in FLOPs."""
+        sizes = [law.scale * flops**law.power for law in (self.law, *self.others)]
+        return _band(sizes[0], sizes[1:])
+
+    def expected(self, n: float, d: float) -> Band:
+        """The loss of one more training: what the law is unsure of, and how runs scatter."""
+        freedom = np.sqrt(len(self.runs) / max(1, len(self.runs) - N_CONSTANTS))
+        scattered = 1 + freedom * self.errors
+        found = np.array([law.loss(n, d) for law in self.others])
+        return _band(self.law.loss(n, d), np.outer(found, scattered).ravel())
+
+
+def fitted(runs: Sequence[Trained], *, n_fits: int = N_FITS) -> Fitted:
+    """The law of these runs, with its band. Raises `ConfigError` for too few runs."""
+    random = np.random.default_rng(SEED)
+    budgets = [*by_budget(runs).values()]
+    weights = [np.ones(len(runs))]
+    for i in range(n_fits):
+        left_out = budgets[i % len(budgets)] if len(budgets) >= FEWEST_BUDGETS else []
+        kept = np.array([run not in left_out for run in runs])
+        weights.append(random.multinomial(kept.sum(), kept / kept.sum()).astype(float))
+    law, *others = fit_weighted(runs, np.array(weights))
+    return Fitted(tuple(runs), law, tuple(others))
+
+
+def _band(value: float, found: Iterable[float]) -> Band:
+    least, most = np.quantile([*found], [(1 - COVERED) / 2, (1 + COVERED) / 2])
+    return Band(value, float(least), float(most))

@@ -1,0 +1,143 @@
+"""What the scaling lab shows: valleys with both fits, the miss of larger runs, the fitted floor."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from blocks.cost.loss_fit import Trained
+from blocks.cost.scaling_laws import Band
+from blocks.scaling.band import Fitted, fitted
+from blocks.scaling.valleys import Line, Valley, flops_of, line_through, valleys
+
+N_DRAWN, BEYOND = 40, 4.0  # points of a curve; how far it goes on beyond the runs
+
+
+@dataclass(frozen=True, eq=False)
+class ValleyFacts:
+    """Runs of several budgets, the parabola of each, and one law of them all with its band.
+
+    `line`: the best sizes by parabolas. `sizes`: of budgets, the best size by parabola and by the
+    law, with its band. `n_inside`: how many valleys have their bottom between their runs.
+    """
+
+    runs: tuple[Trained, ...]
+    fit: Fitted
+    valleys: tuple[Valley, ...]
+    line: Line | None
+
+    @property
+    def budgets(self) -> tuple[float, float]:
+        """The least and the most FLOPs."""
+        found = [flops_of(run) for run in self.runs]
+        return min(found), max(found)
+
+    @property
+    def best_run(self) -> tuple[float, float, float]:
+        """Of the largest budget: the best size, its tokens, and tokens per parameter."""
+        flops = self.budgets[1]
+        n = self.fit.best_size(flops).value
+        return n, flops / 6 / n, flops / 6 / n**2
+
+    @property
+    def n_outside(self) -> int:
+        """How many have it beyond their runs."""
+        return len(self.valleys) - self.n_inside
+
+    @property
+    def n_inside(self) -> int:
+        """How many valleys have their bottom between their runs."""
+        return sum(each.is_inside for each in self.valleys)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row a run: n, d, flops, loss, what the law says, and by how much it is off."""
+        rows = pd.DataFrame(self.runs)
+        return rows.assign(
+            flops=6 * rows["n"] * rows["d"],
+            said=[self.fit.law.loss(run.n, run.d) for run in self.runs],
+            off=self.fit.errors,
+        ).sort_values(["flops", "n"], ignore_index=True)
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        """For each valley: n, and the loss of parabola and law along it."""
+        return pd.concat([self._curve(i, each) for i, each in enumerate(self.valleys)])
+
+    def _curve(self, i: int, valley: Valley) -> pd.DataFrame:
+        sizes = [run.n for run in self.runs if _is_near(flops_of(run), valley.flops)]
+        n = np.geomspace(min(sizes), max(sizes), N_DRAWN)
+        return pd.DataFrame(
+            {
+                "valley": i,
+                "n": n,
+                "parabola": [valley.at(each) for each in n],
+                "law": [self.fit.law.loss(each, valley.flops / 6 / each) for each in n],
+            }
+        )
+
+    @cached_property
+    def best(self) -> pd.DataFrame:
+        """Budgets, from the least to some beyond the most: the best size by law and parabolas."""
+        least, most = self.budgets
+        flops = np.geomspace(least, most * BEYOND, N_DRAWN)
+        bands = [self.fit.best_size(each) for each in flops]
+        table = pd.DataFrame(bands).assign(flops=flops)
+        line = self.line
+        return table.assign(line=[line.size(each) if line else np.nan for each in flops])
+
+
+def valley_facts(runs: Sequence[Trained]) -> ValleyFacts:
+    """Both fits of these runs. Raises `ConfigError` where they are too few for a law."""
+    found = valleys(runs)
+    return ValleyFacts(tuple(runs), fitted(runs), found, line_through(found))
+
+
+def _is_near(flops: float, other: float) -> bool:
+    return abs(np.log(flops / other)) < 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class PredictFacts:
+    """A law of cheap runs, and runs that it never saw, each with what was expected of it."""
+
+    fit: Fitted
+    runs: tuple[Trained, ...]
+
+    @cached_property
+    def expected(self) -> tuple[Band, ...]:
+        """The loss of each held-out run, as the law says before it is trained."""
+        return tuple(self.fit.expected(run.n, run.d) for run in self.runs)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row a held-out run: n, d, flops, loss, expected, least, most, miss, is_inside."""
+        rows, bands = pd.DataFrame(self.runs), pd.DataFrame(self.expected)
+        return pd.concat([rows, bands.rename(columns={"value": "expected"})], axis=1).assign(
+            flops=6 * rows["n"] * rows["d"],
+            miss=rows["loss"] / bands["value"] - 1,
+            is_inside=rows["loss"].between(bands["least"], bands["most"]),
+        )
+
+    @property
+    def n_inside(self) -> int:
+        """How many lie in their band."""
+        return int(self.table["is_inside"].sum())
+
+    @property
+    def most_flops(self) -> float:
+        """Of the runs that the law is fitted to."""
+        return max(flops_of(run) for run in self.fit.runs)
+
+    @property
+    def times(self) -> float:
+        """How many times as expensive the largest of the held-out runs is."""
+        return max(flops_of(run) for run in self.runs) / self.most_flops
+
+    @property
+    def misses(self) -> tuple[float, float]:
+        """The mean miss without its sign, and the worst with it: relative."""
+        misses = self.table["miss"].to_numpy()
+        return float(np.abs(misses).mean()), float(misses[np.abs(misses).argmax()])

@@ -1,0 +1,114 @@
+"""The valleys, the best sizes, and losses against what is expected, as charts."""
+
+import pandas as pd
+
+from blocks.scaling.lab import PredictFacts, ValleyFacts
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Look, Series, band, dots, line
+from pages.panels.scaling.shared import in_flops, size
+from pages.words.language import _
+
+COLORS = (
+    palette.CROSS_ATTENTION,
+    palette.NORM,
+    palette.FEED_FORWARD,
+    palette.PINNED,
+    palette.EMBEDDING,
+    palette.MTP,
+)
+
+
+def size_axis(values: pd.Series) -> Axis:
+    """Parameters, in powers."""
+    title = _("parameters N (logarithmic)")
+    return Axis(title, (values.min(), values.max()), of="n", is_log=True, said=size)
+
+
+def flops_axis(values: pd.Series) -> Axis:
+    """FLOPs, in powers."""
+    title = _("training FLOPs C = 6·N·D (logarithmic)")
+    return Axis(title, (values.min(), values.max()), of="flops", is_log=True, said=in_flops)
+
+
+def valley_chart(facts: ValleyFacts) -> Chart:
+    """A dot a run, by budget; through each budget its parabola and the one law of all."""
+    series: list[Series] = []
+    for i, valley in enumerate(facts.valleys):
+        color = COLORS[i % len(COLORS)]
+        runs = facts.table[(facts.table["flops"] / valley.flops - 1).abs() < 0.25]
+        curve = facts.curves[facts.curves["valley"] == i]
+        bottom = pd.DataFrame({"n": [valley.size], "loss": [valley.loss]})
+        look = Look(_("parabolas"), color, width=1.5, dash="dot")
+        series += [
+            dots("loss", Look(_("{c} FLOPs").format(c=in_flops(valley.flops)), color), rows=runs),
+            line("parabola", look, rows=curve, in_legend=i == 0),
+            line("law", Look(_("the law"), color, width=2), rows=curve, in_legend=i == 0),
+            dots(
+                "loss",
+                Look(_("bottom of a parabola"), color, "star", size=12),
+                rows=bottom,
+                in_legend=i == 0,
+            ),
+        ]
+    return Chart(
+        _("Loss at equal cost: a valley for each budget"),
+        facts.table,
+        size_axis(facts.table["n"]),
+        Axis(_("loss, nats per token")),
+        series,
+        hover="N = {n:,.0f}: {y:.4f}",
+        legend=Legend.FOOT,
+        tall=340,
+    )
+
+
+def best_chart(facts: ValleyFacts) -> Chart:
+    """The best size of each budget, by the law with its band and by parabolas."""
+    bottoms = pd.DataFrame(
+        {"flops": [each.flops for each in facts.valleys], "n": [e.size for e in facts.valleys]}
+    )
+    rows = facts.best
+    ends = rows[["least", "most"]].to_numpy()
+    title = _("best size N (logarithmic)")
+    return Chart(
+        _("The best size of each budget"),
+        rows,
+        flops_axis(rows["flops"]),
+        Axis(title, (ends.min(), ends.max()), is_log=True, said=size),
+        [
+            band("least", "most", palette.ATTENTION),
+            line("value", Look(_("the law, with its 90 % band"), palette.ATTENTION)),
+            line("line", Look(_("line through the parabolas"), palette.FEED_FORWARD, dash="dash")),
+            dots("n", Look(_("bottom of a parabola"), palette.FEED_FORWARD, "star", size=12),
+                 rows=bottoms),
+        ],
+        hover="{flops:.2e} FLOPs: N = {y:,.0f}",
+        legend=Legend.FOOT,
+        tall=340,
+    )  # fmt: skip
+
+
+def miss_chart(facts: PredictFacts) -> Chart:
+    """What was expected of each larger run, with its band, and what it came to."""
+    rows = facts.table.sort_values(["flops", "n"], ignore_index=True)
+    names = [
+        _("{c} FLOPs, N = {n}").format(c=in_flops(flops), n=size(n))
+        for flops, n in zip(rows["flops"], rows["n"], strict=True)
+    ]
+    ends = rows[["least", "most", "loss"]].to_numpy()
+    room = 0.1 * (ends.max() - ends.min())
+    return Chart(
+        _("Larger trainings: expected and measured"),
+        rows.assign(
+            half=(rows["most"] - rows["least"]) / 2, middle=(rows["most"] + rows["least"]) / 2
+        ),
+        Axis(_("loss, nats per token"), (ends.min() - room, ends.max() + room)),
+        Axis(names=names),
+        [
+            dots("middle", Look(_("expected, 90 % band"), palette.BEFORE, "line-ns"), error="half"),
+            dots("loss", Look(_("measured"), palette.PINNED, "diamond", size=9)),
+        ],
+        hover="{y:.4f}",
+        legend=Legend.FOOT,
+        tall=60 + 26 * len(rows),
+    )

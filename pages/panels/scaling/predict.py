@@ -1,0 +1,192 @@
+"""Larger trainings foretold by the law of small ones, then trained: the miss."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from blocks.cost.scaling_laws import Band, Counted
+from blocks.model.faults import N_
+from blocks.observe.run import Run
+from blocks.scaling import plan
+from blocks.scaling.band import Fitted
+from blocks.scaling.lab import PredictFacts
+from blocks.scaling.plan import Point, Trainings, points_of
+from blocks.scaling.recorded import held_out
+from pages.page.declared import Panel
+from pages.page.frame import section
+from pages.panels.scaling import shared
+from pages.panels.scaling.charts import miss_chart
+from pages.panels.scaling.shared import facts_of, in_flops, says_band, size
+from pages.show.chart import show
+from pages.show.explain import explained, note
+from pages.show.fold import details
+from pages.show.parts import Note, Say, Shown, Table
+from pages.show.said import say
+from pages.show.steps import in_series
+from pages.show.tables import show_table
+from pages.show.typed import typed
+from pages.stage import present
+from pages.state.values import State
+from pages.words.language import _, sentences
+
+
+class Foretold(NamedTuple):
+    """A training that was asked for, and the loss that is expected of it."""
+
+    point: Point
+    n: float
+    expected: Band
+
+    def miss(self, loss: float) -> float:
+        """By how much the prediction is off, relative."""
+        return self.expected.value / loss - 1
+
+    def holds(self, loss: float) -> bool:
+        """Whether it lies in its band."""
+        return self.expected.least <= loss <= self.expected.most
+
+
+@lru_cache(maxsize=16)
+def predict_facts(runs: shared.Runs, larger: shared.Runs, counted: Counted) -> PredictFacts:
+    """The law of the small runs against the larger ones."""
+    found = tuple(run.trained(counted) for run in larger)
+    return PredictFacts(facts_of(runs, counted).fit, found)
+
+
+@lru_cache(maxsize=64)
+def foretold(runs: shared.Runs, counted: Counted, flops: float, seed: int) -> Foretold:
+    """The model that the law calls best for this budget, and its loss."""
+    fit = facts_of(runs, counted).fit
+    (point,) = points_of(flops, [facts_of(runs, Counted.ALL).fit.best_size(flops).value], seed)
+    n, d, _loss = plan.Measured(point, 0.0, 0.0).trained(counted)
+    return Foretold(point, n, fit.expected(n, d))
+
+
+def says_missed(facts: PredictFacts) -> str:
+    """How many larger runs lie in their band, and how far the worst is off."""
+    mean, worst = facts.misses
+    text = _(
+        "The law is fitted to {n_fitted} trainings of at most {flops} FLOPs. Of {n} larger ones, "
+        "up to {times:.0f} times as expensive, which it never saw, {n_inside} came to a loss "
+        "inside their 90 % band; the mean miss is {mean:.2%}, the worst {worst:+.2%}."
+    )
+    return text.format(
+        n_fitted=len(facts.fit.runs),
+        flops=in_flops(facts.most_flops),
+        n=len(facts.runs),
+        times=facts.times,
+        n_inside=facts.n_inside,
+        mean=mean,
+        worst=worst,
+    )
+
+
+def says_band_of(_facts: PredictFacts) -> str:
+    """What the band holds, and what it does not."""
+    return _(
+        "The band holds two things: how much the law changes when one budget is left out and the "
+        "runs of the others are drawn anew, and how much single runs scatter around it. How far "
+        "the law bends beyond all of its runs, only larger trainings can tell."
+    )
+
+
+def says_foretold(found: Foretold) -> str:
+    """What is expected, before it is trained."""
+    text = _(
+        "For {flops} FLOPs the law asks for N = {n} parameters (d_model {d_model}) and {d} tokens, "
+        "and expects a loss of {expected} nats per token."
+    )
+    return text.format(
+        flops=in_flops(found.point.flops),
+        n=size(found.n),
+        d_model=found.point.d_model,
+        d=size(found.point.n_tokens),
+        expected=says_band(found.expected, 3),
+    )
+
+
+def says_miss(found: Foretold, loss: float) -> str:
+    """How far it was off, and whether the band held it."""
+    text = _("Trained: {loss:.4f}. The prediction is {miss:+.2%} off.")
+    said = text.format(loss=loss, miss=found.miss(loss))
+    verdict = _("The loss lies inside its band.")
+    if not found.holds(loss):
+        verdict = _("The loss lies outside its band.")
+    return sentences(said, verdict)
+
+
+def miss_rows(facts: PredictFacts) -> pd.DataFrame:
+    """Every larger run, what was expected of it and what it came to."""
+    rows = facts.table
+    return pd.DataFrame(
+        {
+            _("training FLOPs"): rows["flops"].map(in_flops),
+            _("parameters N"): rows["n"].map(size),
+            _("tokens D"): rows["d"].map(size),
+            _("expected"): rows["expected"].map("{:.4f}".format),
+            _("90 % band"): [
+                f"{a:.4f} – {b:.4f}" for a, b in zip(rows["least"], rows["most"], strict=True)
+            ],
+            _("measured"): rows["loss"].map("{:.4f}".format),
+            _("miss"): rows["miss"].map("{:+.2%}".format),
+        }
+    )
+
+
+@section
+def can_it_be_foretold(run: Run, state: State) -> None:
+    """The recorded larger runs against the law; and one of the reader's own, trained now."""
+    place = explained(("predicting", "scaling_laws"), (Fitted.expected, points_of), key="predict")
+    runs, larger, counted = shared.recorded_runs(), held_out(), shared.counted(state)
+    if not runs:
+        return
+    with present.aside(), st.container(horizontal=True, vertical_alignment="bottom"):
+        shared.counted_choice("predict")
+    if larger:
+        with place:
+            say(says_missed, runs, larger, counted, facts=predict_facts)
+        show(miss_chart, runs, larger, counted, facts=predict_facts, key="predict_misses")
+        note(says_band_of(predict_facts(runs, larger, counted)))
+    _one_more(run, runs, counted, state)
+    if larger:
+        with details(_("Every larger training"), icon=":material/table:"):
+            show_table(miss_rows(predict_facts(runs, larger, counted)), key="predict_rows")
+
+
+def _one_more(run: Run, runs: shared.Runs, counted: Counted, state: State) -> None:
+    """A budget of the reader's: first the prediction, then the training."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="foretold_controls"):
+        typed("predicted_flops", _("Your budget, in FLOPs"))
+        shared.live_choice("train_predicted", _("Train it here and see the miss"))
+    found = foretold(runs, counted, state.predicted_flops, run.seed)
+    st.markdown(says_foretold(found))
+    if not state.train_predicted:
+        return
+    done = in_series(Trainings((found.point,)), key="foretold_steps", asked_by="train_predicted")
+    if done.found:
+        st.markdown(says_miss(found, done.found[0].trained(counted).loss))
+
+
+def at(_run: Run, state: State) -> tuple[shared.Runs, shared.Runs, Counted] | None:
+    """What ships."""
+    runs, larger = shared.recorded_runs(), held_out()
+    return (runs, larger, shared.counted(state)) if runs and larger else None
+
+
+PANEL = Panel(
+    "predict",
+    N_("Can a larger run be foretold?"),
+    can_it_be_foretold,
+    of_this_run=False,
+    reads_input=False,
+    at=at,
+    facts=predict_facts,
+    shows=(
+        Say(says_missed),
+        Shown(miss_chart, "predict_misses"),
+        Note(says_band_of),
+        Table(miss_rows, "predict_rows"),
+    ),
+)

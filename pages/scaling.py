@@ -1,0 +1,20 @@
+"""Scaling lab: laws of losses, fitted to models trained here, and held against larger ones."""
+
+import pages.page.entrance  # noqa: F401
+
+from blocks.model.faults import N_
+from pages.page import panel
+from pages.page.frame import FIRST_COUNTED, counted_run, show_page
+from pages.panels.scaling import entropy, own_runs, predict, valleys
+
+TITLE = N_("Scaling lab: what does more compute buy?")
+
+PANELS = (valleys.PANEL, predict.PANEL, entropy.PANEL, own_runs.PANEL)
+
+
+def body() -> None:
+    """The questions; the model of the page counts where one of them is about any model."""
+    panel.show(PANELS, counted_run(panel.fields(PANELS)))
+
+
+show_page(TITLE, body, first_shown=FIRST_COUNTED)

@@ -1,0 +1,115 @@
+"""Laws fitted to runs: surfaces of known truth are found again, bands cover, files are checked."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from blocks.corpora.markov import MarkovSource, markov_source
+from blocks.cost.loss_fit import Trained
+from blocks.cost.scaling_laws import LossFit
+from blocks.model.faults import ConfigError
+from blocks.model.randomness import generator
+from blocks.scaling.band import fitted
+from blocks.scaling.lab import PredictFacts, valley_facts
+from blocks.scaling.projection import fit_law
+from blocks.scaling.table import read_runs
+from blocks.scaling.valleys import line_through, valleys
+
+CHINCHILLA = LossFit(1.69, 406.4, 410.7, 0.34, 0.28)  # Hoffmann et al. 2022, equation 10
+MANY = b"N,D,loss\n" + b"1,1,1\n" * 501
+SMALL = LossFit(2.5, 40, 400, 0.7, 0.7)
+
+
+def surface(law: LossFit, budgets, sizes, noise: float = 0.0, seed: int = 0) -> list[Trained]:
+    """Runs of a law: `sizes` is what to do of a budget, or one list for all."""
+    random = np.random.default_rng(seed)
+    found = []
+    for flops in budgets:
+        for n in sizes(flops) if callable(sizes) else sizes:
+            loss = law.loss(n, flops / 6 / n) * (1 + noise * random.standard_normal())
+            found.append(Trained(n, flops / 6 / n, loss))
+    return found
+
+
+def around_the_bottom(flops: float) -> np.ndarray:
+    return 6e3 * (flops / 1e10) ** 0.5 * np.geomspace(1 / 3, 3, 6)
+
+
+def test_a_surface_without_noise_is_found_again_and_parabolas_are_biased():
+    runs = surface(CHINCHILLA, np.geomspace(6e18, 3e21, 5), np.geomspace(1e8, 2e10, 9))
+    law = fit_law(runs)
+    assert (law.alpha, law.beta) == pytest.approx((0.34, 0.28), rel=1e-4)
+    assert (law.floor, law.a, law.b) == pytest.approx((1.69, 406.4, 410.7), rel=1e-3)
+    line = line_through(valleys(runs))
+    assert line is not None
+    assert abs(line.power - CHINCHILLA.power) > 0.01 > 100 * abs(law.power - CHINCHILLA.power)
+
+
+def test_no_constant_is_below_0():
+    runs = surface(LossFit(0.0, 40, 400, 0.3, 0.3), (1e9, 1e10, 1e11), around_the_bottom)
+    law = fit_law(runs)
+    assert law.floor == pytest.approx(0, abs=1e-3) and min(law.floor, law.a, law.b) >= 0
+
+
+def test_bands_cover_the_truth_and_larger_runs():
+    budgets, seeds = np.geomspace(2e9, 3e10, 4), range(6)
+    covered = {"floor": 0, "power": 0, "larger": 0}
+    for seed in seeds:
+        fit = fitted(surface(SMALL, budgets, around_the_bottom, 0.003, seed), n_fits=20)
+        (larger,) = surface(SMALL, (1e11,), (2e4,), 0.003, seed + 100)
+        covered["floor"] += fit.floor.least <= SMALL.floor <= fit.floor.most
+        covered["power"] += fit.power.least <= SMALL.power <= fit.power.most
+        covered["larger"] += PredictFacts(fit, (larger,)).n_inside
+    assert min(covered.values()) >= 4  # of 6, where 5.4 are expected
+
+
+def test_facts_of_valleys_agree_with_the_law():
+    runs = surface(SMALL, np.geomspace(2e9, 3e10, 4), around_the_bottom)
+    facts = valley_facts(runs)
+    assert len(facts.valleys) == facts.n_inside == 4
+    assert np.allclose(facts.table["loss"], facts.table["said"], rtol=1e-5)
+    flops = facts.budgets[1]
+    assert facts.fit.best_size(flops).value == pytest.approx(SMALL.scale * flops**SMALL.power, 1e-2)
+
+
+def test_too_few_runs_are_refused():
+    with pytest.raises(ConfigError, match="five numbers"):
+        fit_law(surface(SMALL, (1e9, 1e10), (1e3, 2e3)))
+
+
+def test_a_table_is_read_with_tokens_or_flops():
+    assert read_runs(b"N,D,loss\n10,20,3\n").runs == (Trained(10, 20, 3),)
+    read = read_runs("Params;Compute;Val_Loss\n10;1_200;3\nx;1;1\n5;-1;2\n".encode("utf-8-sig"))
+    assert read.runs == (Trained(10, 20, 3),) and read.n_left_out == 2
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"a,b\n1,2", b"N,loss\n1,2", b"N,D,loss\n" + b"1,1,1\n" * 501]
+)
+def test_a_table_that_cannot_be_read_says_why(raw: bytes):
+    with pytest.raises(ConfigError):
+        read_runs(raw)
+
+
+def test_the_entropy_of_a_source_is_that_of_its_rows():
+    """Held by hand for two symbols: the next one depends on the one before alone."""
+    stay = 0.9
+    one = np.array([[stay, 1 - stay], [1 - stay, stay]])
+    source = MarkovSource(np.broadcast_to(one, (2, 2, 2)))
+    assert np.allclose(source.pairs, one / 2)
+    rate = -(stay * math.log(stay) + (1 - stay) * math.log(1 - stay))
+    assert source.entropy_rate == pytest.approx(rate) == source.entropy_after_one
+    assert source.entropy_of_one == pytest.approx(math.log(2))
+
+
+def test_drawn_text_has_the_entropy_that_is_told():
+    source, n = markov_source(), 4000
+    rows = source.draw(n, 17, generator(0))
+    likely = source.expected(rows[:, :-1]).gather(-1, rows[:, 1:, None])[..., 0]
+    nats = -likely.log().mean(1)
+    spread = float(nats.std()) / math.sqrt(n)
+    assert float(nats.mean()) == pytest.approx(source.least_loss(16), abs=4 * spread)
+    pairs = torch.bincount(rows[:, 8] * source.n_symbols + rows[:, 9], minlength=4096) / n
+    assert np.abs(pairs.numpy() - source.pairs.ravel()).sum() < 0.6  # 4,000 draws of 4,096 cells
