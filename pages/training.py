@@ -19,6 +19,7 @@ from pages.panels.training.model import what_it_became
 from pages.panels.training.setup import how_it_is_learned, start_row, what_is_learned
 from pages.panels.training.staircase import what_each_step_brings
 from pages.panels.training.sweep import what_varies, which_setting_is_best
+from pages.panels.training.verdict import what_a_change_brings, what_changes
 from pages.panels.training.watch import curves_panel, run_state, samples_panel
 from pages.server import starts
 from pages.server.runs import find, runs
@@ -118,6 +119,12 @@ SETTINGS = (
         N_("Which setting is best?"),
         lambda _run, state: which_setting_is_best(state),
         what_varies,
+    ),
+    Panel(
+        "verdict",
+        N_("What does a change bring for its price?"),
+        lambda _run, state: what_a_change_brings(state),
+        what_changes,
     ),
     Panel("staircase", N_("From a bigram to a GPT"), lambda _run: what_each_step_brings(), to_set),
 )

@@ -218,6 +218,7 @@ OF_PAGES: Mapping[str, Mapping[str, Field]] = {
         **TRAINING,
         **WATCHED,
         **sweep.FIELDS,
+        **sweep.VERDICT,
         **seq2seq.WHO_READS_WHOM,
         **attention.LINES,
     },

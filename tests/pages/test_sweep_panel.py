@@ -83,3 +83,12 @@ def test_what_cannot_be_says_the_mend(registry: Sweeps):
     )
     many = opened(PAGE, **SWEEP | {"sweep_seeds": 5})
     assert "10 trainings exceed the 8 allowed here" in said(many)
+
+
+def test_a_change_is_judged_at_equal_tokens_flops_and_time(registry: Sweeps):
+    contest = SHORT | {"panel": "verdict", "verdict_changes": "d_model=32", "sweep_seeds": 2}
+    at = press(opened(PAGE, **contest), "start_sweep")
+    finished(registry)
+    assert_works(run(at))
+    assert said(at).count("At equal") == 3
+    assert "write NAME=VALUE" in said(opened(PAGE, **contest | {"verdict_changes": "d_model"}))

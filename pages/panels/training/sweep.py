@@ -112,11 +112,16 @@ def _wanted_sweep(state: State) -> Sweep:
         raise ConfigError([Fault(N_("Both fields are the same: choose another second field"))])
     seeds = tuple(range(state.sweep_seeds))
     sweep = Sweep(base=asked.spec, fields=fields, seeds=seeds, search=Search(state.sweep_search))
-    limits = runs.runs().limits_on(asked.spec.device)
+    check_limits(sweep)
+    return sweep
+
+
+def check_limits(sweep: Sweep) -> None:
+    """Raise `ConfigError` where one of its trainings is beyond the limits here."""
+    limits = runs.runs().limits_on(sweep.base.device)
     for spec in sweep.specs.values():
         if faults := [*limit_faults(spec, limits)]:
             raise ConfigError(faults)
-    return sweep
 
 
 def _values(text: str) -> tuple[Any, ...]:
@@ -128,7 +133,7 @@ def _so_far(sweep: Sweep, was_running: bool) -> None:
     """What is known of it now; once it has ended, the page is drawn once more."""
     view = sweeps.sweeps().view(sweep)
     facts = sweep_facts(view)
-    _state(view)
+    state_row(view)
     if facts.tried:
         if facts.can_be_ranked:
             st.info(says_best(facts), icon=":material/lightbulb:")
@@ -136,12 +141,12 @@ def _so_far(sweep: Sweep, was_running: bool) -> None:
         _small_multiples(facts)
         show_table(settings_table(facts), key="sweep_table")
     with details(_("Take the sweep away")):
-        _files(view)
+        files_row(view)
     if was_running and not view.is_running:
         st.rerun(scope="app")
 
 
-def _state(view: View) -> None:
+def state_row(view: View) -> None:
     """How far it is, how long it takes, and the way to start or stop it."""
     n_found, registry = len(view.found), sweeps.sweeps()
     if view.is_running or n_found:
@@ -234,7 +239,8 @@ def _in_columns(n: int) -> Sequence[Any]:
     return found[:n]
 
 
-def _files(view: View) -> None:
+def files_row(view: View) -> None:
+    """The sweep as a file, and what came of it as a table."""
     note(
         _(
             "The file trains the same points elsewhere: `blockscope sweep sweep.toml`. Trainings "

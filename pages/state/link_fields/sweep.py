@@ -32,7 +32,7 @@ USUAL = {
 
 
 def _values(text: str) -> str:
-    if len(text) > MOST_TYPED or not re.fullmatch(r"[\w .,+-]*", text):
+    if len(text) > MOST_TYPED or not re.fullmatch(r"[\w .,+=-]*", text):
         raise UnreadableError
     return text
 
@@ -52,4 +52,5 @@ FIELDS: dict[str, Field] = {
     "sweep_seeds": Field(whole(1, MOST_SEEDS), 3),
     "sweep_search": Field(choice((Search.GRID, Search.HALVING)), str(Search.GRID)),
 }
+VERDICT = {"verdict_changes": Field(_values, "activation=swiglu, d_ff=256")}
 FOLLOWERS = {"sweep_field": ("sweep_values",), "sweep_by": ("sweep_by_values",)}
