@@ -53,13 +53,11 @@ STILL_UPWARD = {
     ("pages.server.pasted", "pages.state.readers"),
     ("pages.stage.beside", "pages.show.inputs"),
     ("pages.state.kept", "pages.stage.link"),
-    ("pages.state.labelled", "pages.stage.link"),
-    ("pages.state.sinks", "pages.stage.link"),
     ("pages.state.tokens", "pages.stage.link"),
     ("pages.state.weights", "pages.stage.link"),
 }
 # In `pages/state` values are handed over: no session is asked, nothing is drawn. Only fewer.
-STILL_DRAWING = {"pages.state.fields", "pages.state.sinks"}
+STILL_DRAWING = {"pages.state.fields"}
 ROOMS = (
     *(
         Room(

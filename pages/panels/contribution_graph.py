@@ -152,7 +152,7 @@ def table(facts: GraphFacts) -> pd.DataFrame:
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The token, and the thinnest wire that is drawn."""
-    return run, labelled.pinned_token(run), least_share(state)
+    return run, labelled.pinned_token(run, state), least_share(state)
 
 
 def width_choice() -> None:

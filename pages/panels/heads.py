@@ -32,7 +32,7 @@ from pages.show.parts import (
     Text,
     the_values,
 )
-from pages.show.views import head_choice, pin_token
+from pages.show.views import head_choice, pin_token, sinks_switch
 from pages.show.ways import take
 from pages.stage import link
 from pages.state import labelled, sinks
@@ -257,10 +257,10 @@ def panel(
         **where,
         concepts=("heads", "attention", "masks"),
         code=(*source.heads_source(), head_measures.frame),
-        at=lambda run: (run, *labelled.selection(run), sinks.is_wanted()),
+        at=lambda run, state: (run, *labelled.selection(run, state), state.sinks_apart),
         shows=(
             Say(says_heads, of_layer),
-            Controls(lambda run: sinks.sinks_switch(run, "heads")),
+            Controls(lambda run: sinks_switch(run, "heads")),
             Controls(lambda run, layer, head: head_choice(run, head, layer)),
             Beside(
                 (Matrix(draw_tiles, "head_tiles", click=click), Note(str, of_tiles)),

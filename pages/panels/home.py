@@ -60,9 +60,9 @@ def reading(state: State) -> None:
         in_three_sentences(run, next_facts(run, labelled.last_token(run), AS_IT_IS))
     left, right = st.columns([7, 3], gap="medium")
     with left:
-        its_way(run, labelled.pinned_token(run), state)
+        its_way(run, labelled.pinned_token(run, state), state)
     with right:
-        what_follows(run)
+        what_follows(run, state)
 
 
 def one_line(run: Run, state: State) -> None:
@@ -159,9 +159,9 @@ def pin(customdata: list[Any]) -> None:
         link.restore("token")
 
 
-def what_follows(run: Run) -> None:
+def what_follows(run: Run, state: State) -> None:
     """The likeliest next words, how open the choice is, and what of the text made them."""
-    token = labelled.pinned_token(run)
+    token = labelled.pinned_token(run, state)
     values, is_last = (run, token, AS_IT_IS), token == labelled.last_token(run)
     may_grow = not is_last or not _is_full(run)
     write = partial(write_after, run) if may_grow else None
@@ -191,7 +191,7 @@ def way_to_the_pass() -> None:
 
 def write_after(run: Run, customdata: list[Any]) -> None:
     """A word was clicked: it follows the pinned token, in place of all that did."""
-    link.change("text", _until(run, labelled.pinned_token(run), link.now()))
+    link.change("text", _until(run, labelled.pinned_token(run, link.now()), link.now()))
     append_word(current_run(Architecture.GPT), int(customdata[0]))
 
 

@@ -51,7 +51,7 @@ def what_if(run: Run, state: State) -> None:
     with explained(("interventions",), code, key="changes"):
         draw = partial(_controls, run)
         phone.folded(_("Change"), draw, key="change_fold", is_folded=_is_only_looked_at())
-    what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run))
+    what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run, state))
     if said := _not_applied(run):
         st.caption(said)
     switch("each_in_turn", _("Ablate every head and every sublayer in turn"))
@@ -59,7 +59,7 @@ def what_if(run: Run, state: State) -> None:
         if said := says_each_part(run):
             st.caption(said)
     else:
-        each_in_turn(run.untouched, labelled.pinned_token(run))
+        each_in_turn(run.untouched, labelled.pinned_token(run, state))
 
 
 def _controls(run: Run) -> None:

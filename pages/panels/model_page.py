@@ -18,7 +18,7 @@ def show_model_page(
     panels: Sequence[Panel],
     *,
     architecture: Architecture | None = None,
-    files: Callable[[Run], None] | None = None,
+    files: Callable[..., None] | None = None,
     input_of: Callable[[Run], None] | None = None,
     summary: Callable[[Run], str] = words.summary,
 ) -> None:

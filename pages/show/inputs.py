@@ -301,5 +301,5 @@ def token_choice(run: Run) -> None:
             _("Pinned token · the same in every picture"),
             range(len(labels)),
             format_func=lambda i: f"{i + 1} · {labels[i]}",
-            **link.view("token", pinned_token(run), labels),
+            **link.view("token", pinned_token(run, link.now()), labels),
         )

@@ -12,7 +12,7 @@ from pages.show.choices import chooses
 from pages.show.controls import slide
 from pages.show.ways import click_sets
 from pages.stage import link
-from pages.state import labelled
+from pages.state import labelled, sinks
 from pages.words import terms
 from pages.words.language import _, current_language, enumeration
 
@@ -26,14 +26,14 @@ pin_token = click_sets("token")  # of the cell or bar that was clicked, on the w
 def layer_choice(run: Run) -> None:
     """Which layer of a whole model is looked at."""
     if run.config.n_layers > 1:
-        one_of_layers(range(run.config.n_layers), labelled.selected_layer(run))
+        one_of_layers(range(run.config.n_layers), labelled.selected_layer(run, link.now()))
 
 
 @chooses("layer")
 def attending_layer_choice(run: Run) -> None:
     """Which layer is looked at where attention is: one that attends."""
     if run.config.n_layers > 1 and run.config.has_attention:
-        one_of_layers(run.config.attention_layers, labelled.attending_layer(run))
+        one_of_layers(run.config.attention_layers, labelled.attending_layer(run, link.now()))
         if said := says_hybrid(run.config):
             st.caption(said)
 
@@ -85,3 +85,12 @@ def _pills(name: str, label: str, numbers: Sequence[int], shown: int) -> None:
             wrap=True,
             **link.view(name, shown, tuple(numbers)),
         )
+
+
+def sinks_switch(run: Run, place: str) -> None:
+    """The switch and what it does, where this run has sinks; `place`: the panel."""
+    is_apart, key = link.value("sinks_apart"), f"sinks_apart_{place}"
+    if sinks.set_apart(run, True):
+        with st.container(horizontal=True, vertical_alignment="center", key=key):
+            st.toggle(_("Set sinks apart"), **link.view("sinks_apart", is_apart, (place,)))
+            st.caption(sinks.says_apart(run, is_apart), width="stretch")

@@ -94,7 +94,7 @@ def parameter_count(config: ModelConfig) -> str:
 
 def input_line(run: Run, pinned: int | None = None) -> str:
     """What goes in, who may see whom, and the token that is pinned: the reader's, if not given."""
-    token = run.input.labels[labelled.pinned_token(run) if pinned is None else pinned]
+    token = run.input.labels[labelled.pinned_token(run, link.now()) if pinned is None else pinned]
     mask = terms.option(run.mask.mask_kind)
     text = _("{what} · mask: {mask} · pinned token: {token}")
     return text.format(what=_what_is_read(run), mask=mask, token=literal(token))

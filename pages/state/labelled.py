@@ -13,8 +13,8 @@ from blocks.text.bpe import MASK
 from pages.figures.counting import from_one
 from pages.figures.table_rows import Row
 from pages.server import cached, probed
-from pages.stage import link
 from pages.state import sinks
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, current_language, ngettext
 
@@ -108,23 +108,23 @@ def head_hover(row: Row) -> str:
     )
 
 
-def pinned_token(run: Run) -> int:
+def pinned_token(run: Run, state: State) -> int:
     """The token that is outlined everywhere: the reader's, or else the hidden or the last one."""
-    labels, chosen = run.input.labels, link.value("token")
+    labels, chosen = run.input.labels, state.token
     if chosen is not None:
         return min(chosen, len(labels) - 1)
     return labels.index(MASK) if MASK in labels else last_token(run)
 
 
-def pinned_target(run: Run) -> int:
+def pinned_target(run: Run, state: State) -> int:
     """The token of the target that is outlined: the reader's, or the last that was written.
 
     Of a whole target, whose last is a mark, the one in the middle.
     """
-    n, chosen = len(run.target_or_start.labels), link.value("target_token")
+    n, chosen = len(run.target_or_start.labels), state.target_token
     if chosen is not None:
         return min(chosen, n - 1)
-    return n // 2 if link.value("target_step") is None else n - 1
+    return n // 2 if state.target_step is None else n - 1
 
 
 def last_token(run: Run) -> int:
@@ -133,24 +133,24 @@ def last_token(run: Run) -> int:
     return len(run.input.labels) - 1 - (run.input.n_padding if is_right else 0)
 
 
-def selected_layer(run: Run) -> int:
+def selected_layer(run: Run, state: State) -> int:
     """The layer that is looked at: the reader's where the model has it, or a telling one."""
-    chosen = link.value("layer")
+    chosen = state.layer
     return telling(run)[0] if chosen is None else min(chosen, run.config.n_layers - 1)
 
 
-def attending_layer(run: Run) -> int:
+def attending_layer(run: Run, state: State) -> int:
     """The same where attention is looked at: the next one that attends, or the last of them."""
-    chosen, attending = selected_layer(run), run.config.attention_layers
+    chosen, attending = selected_layer(run, state), run.config.attention_layers
     if chosen in attending or not attending:
         return chosen
     return next((layer for layer in attending if layer > chosen), attending[-1])
 
 
-def selected_head(run: Run) -> int:
+def selected_head(run: Run, state: State) -> int:
     """The head that is shown large: the reader's where there is one, or a telling one."""
-    chosen = link.value("head")
-    if chosen is None and link.value("layer") is None:
+    chosen = state.head
+    if chosen is None and state.layer is None:
         return telling(run)[1]
     return min(chosen or 0, run.config.n_heads - 1)
 
@@ -186,15 +186,17 @@ class Selection(NamedTuple):
     token: int
 
 
-def selection(run: Run) -> Selection:
+def selection(run: Run, state: State) -> Selection:
     """The reader's choice; read at the top of each section, since a section reruns alone."""
-    return Selection(attending_layer(run), selected_head(run), pinned_token(run))
+    return Selection(
+        attending_layer(run, state), selected_head(run, state), pinned_token(run, state)
+    )
 
 
-def selected_stage(run: Run, layer: int) -> str:
+def selected_stage(run: Run, layer: int, state: State) -> str:
     """The stage that is open: the reader's where this block has it."""
     names = list(cached.flow(run, layer)["stage"])
-    chosen = link.value("stage")
+    chosen = state.stage
     return chosen if chosen in names else names[-1]
 
 

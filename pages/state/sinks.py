@@ -3,14 +3,12 @@
 from functools import lru_cache
 
 import pandas as pd
-import streamlit as st
 
 from blocks.inspection.head_facts import on_sinks
 from blocks.inspection.sinks import Sinks, find_sinks, query_step
 from blocks.observe.run import Run
 from pages.figures.counting import from_one, told_apart
 from pages.server import cached
-from pages.stage import link
 from pages.words.language import _, bracketed, enumeration, literal, sentences
 
 MOST_NAMED = 6
@@ -44,11 +42,6 @@ def with_shares(heads: pd.DataFrame, run: Run, is_apart: bool) -> pd.DataFrame:
     return heads.assign(on_sinks=[float(shares[layer][head]) for layer, head in rows])
 
 
-def is_wanted() -> bool:
-    """Whether the reader wants them set apart."""
-    return bool(link.value("sinks_apart"))
-
-
 def says_apart(run: Run, is_apart: bool) -> str:
     """Which tokens are set apart, or would be."""
     text = _("These tokens outweigh all others, and the numbers here include them: {tokens}.")
@@ -79,12 +72,3 @@ def names(run: Run, tokens: tuple[int, ...]) -> str:
     shown = [bracketed(literal(labels[i]), from_one(i)) for i in tokens[:MOST_NAMED]]
     more = [_("{n} more").format(n=len(tokens) - MOST_NAMED)] if len(tokens) > MOST_NAMED else []
     return enumeration((*shown, *more))
-
-
-def sinks_switch(run: Run, place: str) -> None:
-    """The switch and what it does, where this run has sinks; `place`: the panel."""
-    is_apart, key = is_wanted(), f"sinks_apart_{place}"
-    if set_apart(run, True):
-        with st.container(horizontal=True, vertical_alignment="center", key=key):
-            st.toggle(_("Set sinks apart"), **link.view("sinks_apart", is_apart, (place,)))
-            st.caption(says_apart(run, is_apart), width="stretch")

@@ -44,7 +44,7 @@ MEASURES = [name for name in SORTS if name != "layer"]
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The head and token, whether sinks are apart, whether layers stand side by side, the order."""
     is_wide = is_deep(run) and not is_phone()
-    return (*shared.at(run), sinks.is_wanted(), is_wide, state.sort_heads_by)
+    return (*shared.at(run, state), state.sinks_apart, is_wide, state.sort_heads_by)
 
 
 def is_deep(run: Run) -> bool:

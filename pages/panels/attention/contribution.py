@@ -32,7 +32,7 @@ MOST_KEYS, ROW_HEIGHT = 32, 22
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The head and token, whether sinks are set apart, and whether all heads are counted."""
-    return (*shared.at(run), sinks.is_wanted(), state.counted == "all_heads")
+    return (*shared.at(run, state), state.sinks_apart, state.counted == "all_heads")
 
 
 @lru_cache(maxsize=64)

@@ -29,7 +29,7 @@ def chosen_row(run: Run, state: State) -> tuple[Hashable, ...]:
     """Layer, head and query, and the key that the reader chose, where the text has it."""
     key = state.key
     is_there = key is not None and key < len(run.input.labels)
-    return (*shared.at(run), key if is_there else None)
+    return (*shared.at(run, state), key if is_there else None)
 
 
 @lru_cache(maxsize=16)

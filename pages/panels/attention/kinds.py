@@ -139,7 +139,7 @@ def _power(exponent: float | None) -> str:
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The head, how far the sparse kinds see within the text, and the token."""
-    layer, head, token = labelled.selection(run)
+    layer, head, token = labelled.selection(run, state)
     n = run.input.shape[1]
     reach = Reach(*(min(state[name], n) for name in ("kinds_window", "kinds_stride")))
     return run, layer, head, reach, token

@@ -41,7 +41,7 @@ PLACES = {
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """Which kind of head is looked for, and the head that is looked at."""
-    layer, head, _token = labelled.selection(run)
+    layer, head, _token = labelled.selection(run, state)
     return run, state.head_kind, layer, head
 
 

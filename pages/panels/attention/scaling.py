@@ -152,7 +152,7 @@ def _of_one(facts: ScalingFacts, is_scaled: bool, column: str, plot: int) -> tup
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The head and token, and whether scores are divided."""
-    return (*shared.at(run), state.is_scaled)
+    return (*shared.at(run, state), state.is_scaled)
 
 
 PANEL = shared.of_a_head(

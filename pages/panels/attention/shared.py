@@ -18,12 +18,14 @@ from pages.figures import counting
 from pages.figures.counting import from_one, told_apart
 from pages.page.declared import Panel
 from pages.server import cached
+from pages.show import views
 from pages.show.choices import chooses
 from pages.show.parts import Controls
 from pages.show.views import attending_layer_choice, head_choice
 from pages.show.ways import click_sets
 from pages.stage import link, progress
 from pages.state import labelled, sinks
+from pages.state.values import State
 from pages.words.language import _, literal
 from pages.words.numbers import percent
 
@@ -44,9 +46,9 @@ def one_head(run: Run, layer: int, head: int) -> head_steps.HeadSteps:
     return head_steps.head_steps(attention(run, layer), head)
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The run, and the layer, head and token that are looked at."""
-    return (run, *labelled.selection(run))
+    return (run, *labelled.selection(run, state))
 
 
 def head_facts(run: Run, layer: int, head: int, query: int) -> HeadFacts:
@@ -84,7 +86,7 @@ def head_called(layer: int, head: int) -> str:
 
 def sinks_switch(panel: str) -> Controls:
     """Whether sinks are set apart, where a run has any."""
-    return Controls(lambda run: sinks.sinks_switch(run, panel))
+    return Controls(lambda run: views.sinks_switch(run, panel))
 
 
 def called(facts: HeadFacts | ScoreGradient) -> str:
@@ -114,9 +116,9 @@ def says_window(facts: HeadFacts | StepFacts, drawn: Window) -> str:
 
 
 @chooses("layer", "head")
-def layer_and_head(run: Run) -> None:
+def layer_and_head(run: Run, state: State) -> None:
     """The layer and head that the whole page looks at, and a way to a telling one."""
-    at = labelled.selection(run)
+    at = labelled.selection(run, state)
     of_layer, of_head, place = _places(run)
     with of_layer:
         attending_layer_choice(run)
@@ -124,7 +126,7 @@ def layer_and_head(run: Run) -> None:
         head_choice(run, at.head, at.layer)
     if progress.now():
         return  # a lesson has chosen where to look
-    there = sharpest(run, at.token, sinks.is_wanted())
+    there = sharpest(run, at.token, state.sinks_apart)
     if not there.weight:
         return  # the token reads none but itself
     place.button(

@@ -26,6 +26,7 @@ from pages.server import cached
 from pages.show.interventions.measured import reads_tokens
 from pages.show.parts import Item, Matrix, Note, Say, Table, the_values
 from pages.state import labelled
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, fill, sentences
 
@@ -246,9 +247,9 @@ def shown(run: Run) -> Sequence[Item]:
     )
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The layer and the token."""
-    layer, _head, token = labelled.selection(run)
+    layer, _head, token = labelled.selection(run, state)
     return run, layer, token
 
 

@@ -21,8 +21,9 @@ from pages.show.controls import slider
 from pages.show.explain import explained, note
 from pages.show.parts import Matrix
 from pages.show.said import say
+from pages.show.views import sinks_switch
 from pages.stage import link, present, progress
-from pages.state import labelled, sinks
+from pages.state import labelled
 from pages.state.values import State
 from pages.words.language import _, bracketed, current_language, enumeration, fill, sentences
 from pages.words.numbers import percent
@@ -39,13 +40,13 @@ def chosen_cell(run: Run, state: State) -> Cell:
     if step not in steps_taken(run.config):
         step = "scaled"
     if key is None:
-        key = shared.head_facts(run, *labelled.selection(run)).most_read()[0][0]
+        key = shared.head_facts(run, *labelled.selection(run, state)).most_read()[0][0]
     return step, min(key, len(run.input.labels) - 1), state.feature
 
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The head and token, whether sinks are apart, and the cell."""
-    return (*shared.at(run), sinks.is_wanted(), *chosen_cell(run, state))
+    return (*shared.at(run, state), state.sinks_apart, *chosen_cell(run, state))
 
 
 def says_reads(facts: HeadFacts) -> str:
@@ -145,49 +146,49 @@ def says_drawn(facts: HeadFacts) -> str:
 @section
 def steps_of_a_head(run: Run, state: State) -> None:
     """All steps small, one of them large, and one cell of it in numbers."""
-    at, cell, is_apart = labelled.selection(run), chosen_cell(run, state), sinks.is_wanted()
+    at, cell, is_apart = labelled.selection(run, state), chosen_cell(run, state), state.sinks_apart
     facts = shared.drawn_facts(run, *at, is_apart, *cell)
     if present.is_on():
-        _on_one_screen(facts)
+        _on_one_screen(facts, state)
         return
     code = (*source.heads_source(), head_steps.attention_steps)
     with explained(("attention_steps", "attention", "attention_ideas"), code, key="filmstrip"):
         say(says_reads, run, *at, facts=shared.head_facts)
-    sinks.sinks_switch(run, "steps")
+    sinks_switch(run, "steps")
     values = run, *at, is_apart, cell[0]
     strip = strip_picture.so_far if progress.now() else strip_picture.strip
     show(strip, *values, facts=shared.drawn_facts, key="strip", on_click=open_step)
     step_choice(facts)
     cell_choice(facts)
     st.markdown(says_step(facts))
-    _step_large(facts, step_picture.step)
+    _step_large(facts, step_picture.step, state)
     if said := says_drawn(facts):
         note(said)
     _in_numbers(arithmetic.written_out(facts))
 
 
-def _on_one_screen(facts: HeadFacts) -> None:
+def _on_one_screen(facts: HeadFacts, state: State) -> None:
     """For a projector: one step, and the cell in numbers; keys lead through the steps."""
     keys, sentence = st.columns([5, 17], vertical_alignment="center")
     with keys, st.container(horizontal=True):
         step_keys(facts)
     sentence.markdown(says_step(facts))
     if step_picture.presented_size(facts).is_in_full:
-        _step_large(facts, step_picture.presented)
+        _step_large(facts, step_picture.presented, state)
         _in_numbers(arithmetic.in_short(facts, " · "))
     else:
         left, right = st.columns([7, 5], vertical_alignment="center")
         with left:
-            _step_large(facts, step_picture.presented)
+            _step_large(facts, step_picture.presented, state)
         with right:
             _in_numbers(arithmetic.in_short(facts, "  \n"))
     with st.sidebar:
         cell_choice(facts)
 
 
-def _step_large(facts: HeadFacts, draw: Callable[..., Picture]) -> None:
+def _step_large(facts: HeadFacts, draw: Callable[..., Picture], state: State) -> None:
     at, cell = (facts.layer, facts.head, facts.query), (facts.step, facts.key, facts.feature)
-    values = facts.run, *at, sinks.is_wanted(), *cell
+    values = facts.run, *at, state.sinks_apart, *cell
     show(draw, *values, facts=shared.drawn_facts, key="step", on_click=open_cell)
 
 

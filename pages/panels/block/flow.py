@@ -19,10 +19,11 @@ from pages.page.declared import Panel
 from pages.panels.block import strip_picture
 from pages.server import cached
 from pages.show.parts import Beside, Controls, File, Matrix, Say, Table
-from pages.show.views import layer_choice
+from pages.show.views import layer_choice, sinks_switch
 from pages.stage import link
 from pages.stage.history import run_before
 from pages.state import labelled, sinks
+from pages.state.values import State
 from pages.words.language import _, fill, literal, sentences
 
 
@@ -129,11 +130,11 @@ def draw_strip(run: Run, layer: int, is_apart: bool, _before: Run | None, stage:
     return strip_picture.block_strip(labelled.stages(run, layer, is_apart), selected=stage, _=_)
 
 
-def of_a_layer(run: Run) -> tuple[Hashable, ...]:
+def of_a_layer(run: Run, state: State) -> tuple[Hashable, ...]:
     """The layer that is looked at, whether sinks are apart, the run before, and the stage."""
-    layer = labelled.selected_layer(run)
-    stage = labelled.selected_stage(run, layer)
-    return run, layer, sinks.is_wanted(), run_before(run), stage
+    layer = labelled.selected_layer(run, state)
+    stage = labelled.selected_stage(run, layer, state)
+    return run, layer, state.sinks_apart, run_before(run), stage
 
 
 def moments(run: Run, layer: int, is_apart: bool) -> pd.DataFrame:
@@ -151,7 +152,7 @@ PANEL = Panel(
     at=of_a_layer,
     shows=(
         Say(says_flow, flow_facts),
-        Controls(lambda run: sinks.sinks_switch(run, "flow")),
+        Controls(lambda run: sinks_switch(run, "flow")),
         Beside(
             Matrix(draw_strip, "strip", click=open_stage),
             Matrix(draw_bands, "bands"),

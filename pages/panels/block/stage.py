@@ -20,7 +20,7 @@ from pages.show.chart import columns, show
 from pages.show.controls import slider
 from pages.show.explain import explained
 from pages.show.parts import Shown
-from pages.show.views import layer_choice
+from pages.show.views import layer_choice, sinks_switch
 from pages.stage import link
 from pages.state import labelled, sinks
 from pages.state.values import State
@@ -39,9 +39,9 @@ CONCEPTS = {
 
 def of_a_stage(run: Run, state: State) -> tuple[Run, int, str, bool, int, int]:
     """Layer and stage, whether sinks are apart, the pinned token, and how many features."""
-    layer = labelled.selected_layer(run)
-    stage, token = labelled.selected_stage(run, layer), labelled.pinned_token(run)
-    return run, layer, stage, sinks.is_wanted(), token, state.n_dims
+    layer = labelled.selected_layer(run, state)
+    stage, token = labelled.selected_stage(run, layer, state), labelled.pinned_token(run, state)
+    return run, layer, stage, state.sinks_apart, token, state.n_dims
 
 
 @section
@@ -57,7 +57,7 @@ def what_a_stage_does(run: Run, state: State) -> None:
     ):
         stage_choice(run, layer, name)
         link_to_part(part)
-    sinks.sinks_switch(run, "stage")
+    sinks_switch(run, "stage")
     left, right = columns(2)
     with left:
         show(spread, *shown[:4], facts=histogram, key="spread")

@@ -17,23 +17,23 @@ from pages.words.language import _
 
 
 @chooses("text", "mask_kind", "token")
-def what_both_read(pair: Pair) -> None:
+def what_both_read(pair: Pair, state: State) -> None:
     """The text, B's mask and the pinned token, on one line that opens to change them."""
-    if (opened := input_fold(pair.b, shared.pinned(pair))).open:
+    if (opened := input_fold(pair.b, shared.pinned(pair, state))).open:
         with opened:
-            _read_controls(pair)
+            _read_controls(pair, state)
     if pair.a.mask != pair.b.mask:
         st.caption(_("This is the mask of B; A keeps its own."))
 
 
-def _read_controls(pair: Pair) -> None:
+def _read_controls(pair: Pair, state: State) -> None:
     reads_tokens = any(run.config.architecture.reads_tokens for run in pair.both)
     left, right = st.columns([5, 4])
     with left:
         (input_controls if reads_tokens else vector_controls)(pair.b)
     with right:
         mask_controls()
-        _token_choice(pair)
+        _token_choice(pair, state)
 
 
 def counting_controls(weights: Sequence[str] = (), *, state: State) -> None:
@@ -48,7 +48,7 @@ def counting_controls(weights: Sequence[str] = (), *, state: State) -> None:
         pick("weight_format", label, wanted, label_of=format_name)
 
 
-def _token_choice(pair: Pair) -> None:
+def _token_choice(pair: Pair, state: State) -> None:
     """The token that is outlined in both."""
     labels = min((run.input.labels for run in pair.both), key=len)
     with st.container(key="token"):
@@ -56,5 +56,5 @@ def _token_choice(pair: Pair) -> None:
             _("Pinned token · the same in every picture"),
             range(len(labels)),
             format_func=lambda i: f"{i + 1} · {labels[i]}",
-            **link.view("token", shared.pinned(pair), labels),
+            **link.view("token", shared.pinned(pair, state), labels),
         )

@@ -15,6 +15,7 @@ from pages.show.chart import show
 from pages.show.explain import explained, note
 from pages.show.said import say
 from pages.state.tokens import label
+from pages.state.values import State
 from pages.words.language import _, enumeration, literal, sentences
 from pages.words.numbers import percent
 
@@ -77,9 +78,9 @@ def share(probability: float) -> str:
     return f"{100 * probability:.3g}%"
 
 
-def what_they_expect(pair: Pair) -> None:
+def what_they_expect(pair: Pair, state: State) -> None:
     """The likeliest tokens of both at the pinned token."""
-    code, shown = (two_predictions.two_predictions,), (pair, shared.pinned(pair))
+    code, shown = (two_predictions.two_predictions,), (pair, shared.pinned(pair, state))
     with explained(("comparing", "surprise"), code, key="pair_expected"):
         say(says_prediction, *shown, facts=prediction_facts)
     show(draw_prediction, *shown, key="pair_expected_bars")

@@ -96,15 +96,15 @@ def faults(found: Pair) -> tuple[tuple[str, str], ...]:
     return tuple((name, say_fault(fault)) for name, fault in wrong if fault is not None)
 
 
-def pinned(found: Pair) -> int:
+def pinned(found: Pair, state: State) -> int:
     """The token that is outlined: the reader's or the last of the text, where both have it."""
-    return min(labelled.pinned_token(run) for run in found.both)
+    return min(labelled.pinned_token(run, state) for run in found.both)
 
 
 def selection(found: Pair, state: State) -> Selection:
     """What is looked at, of what both have."""
     layer = min(state.layer or 0, found.n_layers - 1)
-    return Selection(layer, min(state.head or 0, found.n_heads - 1), pinned(found))
+    return Selection(layer, min(state.head or 0, found.n_heads - 1), pinned(found, state))
 
 
 def counted_with(state: State) -> tuple[int, str]:

@@ -16,6 +16,7 @@ from pages.server import starts
 from pages.show import layers
 from pages.show.parts import Beside, File, Say, Shown, Table, the_values
 from pages.state import labelled, tokens
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, fill, sentences
 
@@ -83,9 +84,9 @@ def candidates(facts: PredictionFacts) -> Chart:
     )
 
 
-def at_pinned(run: Run) -> tuple[Run, int, str]:
+def at_pinned(run: Run, state: State) -> tuple[Run, int, str]:
     """The pinned token, and the word that is hidden there."""
-    token = labelled.pinned_token(run)
+    token = labelled.pinned_token(run, state)
     return run, token, hidden_word(run, token)
 
 

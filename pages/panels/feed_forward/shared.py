@@ -44,7 +44,7 @@ def selection(run: Run, state: State) -> Selection:
     Unless the reader says otherwise: the expert that the pinned token is sent to first, and the
     unit that is strongest there.
     """
-    layer, token = labelled.selected_layer(run), labelled.pinned_token(run)
+    layer, token = labelled.selected_layer(run, state), labelled.pinned_token(run, state)
     expert, unit = state.expert, state.unit
     if expert == LIKELIEST:
         expert = _likeliest(run, layer, token)

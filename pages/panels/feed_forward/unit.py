@@ -51,7 +51,7 @@ def says_unit(facts: UnitTokens) -> str:
 def unit_choice(run: Run, _layer: int, _expert: int, _token: int, shown: int, state: State) -> None:
     """Any unit by its number; and back to the strongest."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="unit"):
-        last = shared.n_units(run.config, labelled.selected_layer(run)) - 1
+        last = shared.n_units(run.config, labelled.selected_layer(run, state)) - 1
         label = _("Unit · 1 to {last:,}").format(last=from_one(last))
         enter("unit", label, shown, least=0, most=last, first=1, width=180)
         if state.unit != LIKELIEST:

@@ -61,8 +61,8 @@ def fits(run: Run) -> bool:
 @section
 def picture(run: Run, state: State) -> None:
     """Redrawn alone where the reader comes to another layer or head."""
-    layer, head = labelled.selected_layer(run), labelled.selected_head(run)
-    token = labelled.pinned_token(run)
+    layer, head = labelled.selected_layer(run, state), labelled.selected_head(run, state)
+    token = labelled.pinned_token(run, state)
     is_back = state.direction == "backward" and can_learn(run)
     drafted = () if is_back else ghosts.drafted(run, state)
     read = ghosts.with_draft(run, drafted)
@@ -82,7 +82,7 @@ def picture(run: Run, state: State) -> None:
         told["written"] = written_out(asked, head, cell)
     moving.moving_picture(partial(_message, asked, head, told), _write, state)
     if is_pair and pair:
-        a_in_step(pair, layer, head, is_back)
+        a_in_step(pair, layer, head, is_back, state)
     note(sentences(how_to_read(is_back), says_sinks(run)))
     what_is_drawn(asked)
 
@@ -107,26 +107,28 @@ def what_is_drawn(asked: Asked) -> None:
         enter("first_feature", label, asked.first, most=last, first=1, step=most, width=220)
 
 
-def a_in_step(pair: beside.Beside, layer: int, head: int, is_back: bool) -> None:
+def a_in_step(pair: beside.Beside, layer: int, head: int, is_back: bool, state: State) -> None:
     """A below B, at the same moment; of a model of other depth, as far along."""
     run = pair.a
     own = layer * run.config.n_layers // pair.b.config.n_layers
     opened = scenes.opened_layers(run, own)
-    asked = Asked(run, opened, labelled.pinned_token(run), is_back and can_learn(run))
+    asked = Asked(run, opened, labelled.pinned_token(run, state), is_back and can_learn(run))
     st.markdown(f"**A** · {beside.name_of_a()}")
     moving.beside(_alone(asked, min(head, run.config.n_heads - 1), "a"))
 
 
-def what_to_take(run: Run) -> None:
+def what_to_take(run: Run, state: State) -> None:
     """The moving picture as a file of its own, which plays without a network."""
-    download("pass.html", partial(_file, run), "text/html")
+    download("pass.html", partial(_file, run, state=state), "text/html")
 
 
-def _file(run: Run) -> str:
+def _file(run: Run, state: State) -> str:
     asked = Asked(
-        run, scenes.opened_layers(run, labelled.selected_layer(run)), labelled.pinned_token(run)
+        run,
+        scenes.opened_layers(run, labelled.selected_layer(run, state)),
+        labelled.pinned_token(run, state),
     )
-    made = _alone(asked, labelled.selected_head(run), "")
+    made = _alone(asked, labelled.selected_head(run, state), "")
     title = _("From the sentence to the next word")
     return page_file.whole(
         title, (f"<h1>{html.escape(title)}</h1>", moving.as_html(made)), current_language()

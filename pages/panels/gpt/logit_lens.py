@@ -128,7 +128,7 @@ PANEL = Panel(
     instruments=("logit-lens",),
     concepts=("logit_lens",),
     code=(lens.logit_lens,),
-    at=lambda run: (*shared.pinned(run), phone.is_phone()),
+    at=lambda run, state: (*shared.pinned(run, state), phone.is_phone()),
     facts=lens_facts,
     shows=(
         Say(says_decided),

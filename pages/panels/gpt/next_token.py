@@ -66,7 +66,7 @@ def says_next(facts: NextFacts) -> str:
 
 def of_the_pinned(run: Run, state: State) -> tuple[Run, int, SamplingConfig]:
     """What may come after the pinned token, as it is sampled."""
-    return *shared.pinned(run), shared.current_sampling(state)
+    return *shared.pinned(run, state), shared.current_sampling(state)
 
 
 def what_comes_next(run: Run, state: State) -> None:

@@ -11,9 +11,9 @@ from pages.words.language import _
 TOP_K = (0, 1, 2, 3, 5, 8, 10, 20, 50, 100, 200, 500)
 
 
-def pinned(run: Run) -> tuple[Run, int]:
+def pinned(run: Run, state: State) -> tuple[Run, int]:
     """The run, and the token that is outlined everywhere."""
-    return run, labelled.pinned_token(run)
+    return run, labelled.pinned_token(run, state)
 
 
 def current_sampling(state: State) -> SamplingConfig:

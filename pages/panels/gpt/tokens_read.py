@@ -121,7 +121,7 @@ def what_is_read(run: Run, state: State) -> None:
     explained(("tokenization",), key="tokens").info(
         counted(run, state.text), icon=":material/lightbulb:"
     )
-    pinned = labelled.pinned_token(run) - run.input.text.start
+    pinned = labelled.pinned_token(run, state) - run.input.text.start
     labels, token_ids = run.input.tokens or (), run.input.token_ids
     found = zip(labels, token_ids, tokens.roles(run, token_ids), strict=True)
     read = [

@@ -308,7 +308,7 @@ def table(facts: AnswerFacts) -> pd.DataFrame:
 @section
 def what_decides(run: Run, state: State) -> None:
     """The two answers, the method, the pictures, the table."""
-    run, position = run.untouched, labelled.pinned_token(run)
+    run, position = run.untouched, labelled.pinned_token(run, state)
     code = (logit_difference.direct, linear)
     place = explained(("two_answers", "interventions"), code, key="two_answers")
     a, b = chosen(run, position, state)

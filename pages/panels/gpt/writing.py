@@ -33,8 +33,9 @@ from pages.show.fold import fold
 from pages.show.inputs import written
 from pages.show.mixers import attend_somewhere
 from pages.show.parts import File, Matrix
+from pages.show.views import sinks_switch
 from pages.stage import link, present
-from pages.state import sinks, tokens
+from pages.state import tokens
 from pages.state.fields import CHAT, TEXT
 from pages.state.values import State
 from pages.words import chips, terms
@@ -141,7 +142,7 @@ def what_is_written(run: Run, state: State) -> Callable[[], None]:
     show_text(text, place, state)
     said = press(_(ONE_TOKEN))
     if text.n_tokens:
-        facts = new_tokens(*text, opened_token(text, state), sinks.is_wanted())
+        facts = new_tokens(*text, opened_token(text, state), state.sinks_apart)
         said = says_token(facts)
         one_token(text, facts, state)
     how_it_is_drawn(state)
@@ -342,8 +343,8 @@ def opened_token(text: Text, state: State) -> int:
 
 def one_token(text: Text, facts: NewTokens, state: State) -> None:
     """How probable each new token was, and what was read to make the one that is opened."""
-    values, draw = (*text, facts.opened, sinks.is_wanted()), writing_picture.chances
-    sinks.sinks_switch(text.run, "writing")
+    values, draw = (*text, facts.opened, state.sinks_apart), writing_picture.chances
+    sinks_switch(text.run, "writing")
     left, right = columns(2)
     with left:
         show(draw, *values, facts=new_tokens, key="chances", on_click=open_token, room=270)
@@ -388,7 +389,7 @@ def open_token(customdata: list[Any]) -> None:
 def as_written(run: Run, state: State) -> tuple[Any, ...]:
     """The text as far as it has come, the token that is opened, and whether sinks are apart."""
     text = text_so_far(run, shared.current_sampling(state), state)
-    return *text, opened_token(text, state), sinks.is_wanted()
+    return *text, opened_token(text, state), state.sinks_apart
 
 
 PANEL = Panel(

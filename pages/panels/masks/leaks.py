@@ -164,7 +164,7 @@ def draw_gradient(done: Plan, token: int) -> Picture | None:
 @section
 def does_it_hold(run: Run, state: State) -> None:
     """The verdict on this model, and on the same model with a fault in it."""
-    _run, layer, head, token = shared.at(run)
+    _run, layer, head, token = shared.at(run, state)
     with explained(("leak_test", "mask_faults", "masks"), CODE, key="leaks"):
         controls(run, state)
     fault = plan.planted_fault(state)
@@ -276,7 +276,7 @@ def _amount(run: Run, fault: MaskFault, state: State) -> None:
 def at(run: Run, state: State) -> tuple[Hashable, ...] | None:
     """What the test on screen has found, and the token; None before it has found anything."""
     done = plan.found_so_far(run, state)
-    return (done, labelled.pinned_token(run)) if done else None
+    return (done, labelled.pinned_token(run, state)) if done else None
 
 
 PANEL = Panel(

@@ -10,6 +10,7 @@ from pages.figures.counting import from_one
 from pages.panels.attention import shared as attention
 from pages.server import cached
 from pages.state import labelled
+from pages.state.values import State
 from pages.words.language import literal
 
 MOST_DRAWN = 128  # tokens on each side of a matrix, of a long text those around the pinned one
@@ -43,10 +44,10 @@ def step_facts(
     return StepFacts(run.input.labels, layer, head, query, is_open, scores, pattern)
 
 
-def at(run: Run) -> tuple[Run, int, int, int]:
+def at(run: Run, state: State) -> tuple[Run, int, int, int]:
     """Layer, head and token."""
-    head = labelled.selected_head(run)
-    return run, labelled.selected_layer(run), head, labelled.pinned_token(run)
+    head = labelled.selected_head(run, state)
+    return run, labelled.selected_layer(run, state), head, labelled.pinned_token(run, state)
 
 
 def says_window(facts: StepFacts) -> str:

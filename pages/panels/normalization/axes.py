@@ -231,7 +231,7 @@ def _statistics(title: str, tables: Mapping[str, pd.DataFrame], along: Axis, **m
 
 def selection(run: Run, state: State) -> tuple[int, str]:
     """The layer, and the stage that was asked for where a norm of this layer reads it."""
-    layer = labelled.selected_layer(run)
+    layer = labelled.selected_layer(run, state)
     options = norm_compared.norm_stages(run, layer)
     return layer, state.norm_input if state.norm_input in options else options[0]
 
@@ -256,7 +256,7 @@ def layer_and_stage(run: Run, state: State) -> None:
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """Layer, stage and token."""
-    return (run, *selection(run, state), labelled.pinned_token(run))
+    return (run, *selection(run, state), labelled.pinned_token(run, state))
 
 
 of_norms = partial(

@@ -20,6 +20,7 @@ from pages.page.declared import Panel
 from pages.panels.normalization import curves, shared
 from pages.server import cached, starts
 from pages.show.parts import Controls, Note, Say, Shown, the_values
+from pages.show.views import sinks_switch
 from pages.state import sinks, tokens
 from pages.state.values import State
 from pages.words import terms
@@ -156,12 +157,12 @@ def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """What is measured, what the page hid, whether sinks are apart, the curves, all tokens."""
     beginning, n_tokens = measured_run(run), len(run.input.token_ids)
     hidden = hidden_word(beginning) if run.weights else None
-    return beginning, hidden, sinks.is_wanted(), state.depth_curve, n_tokens
+    return beginning, hidden, state.sinks_apart, state.depth_curve, n_tokens
 
 
 def controls(run: Run, state: State) -> None:
     """Whether sinks are apart, and which curves are drawn."""
-    sinks.sinks_switch(run, "layers")
+    sinks_switch(run, "layers")
     curves.curve_choice("_own", state=state)
 
 

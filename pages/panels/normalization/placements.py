@@ -34,6 +34,7 @@ from pages.show.parts import (
 )
 from pages.show.views import head_choice
 from pages.state import labelled
+from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, fill, sentences
 
@@ -172,10 +173,10 @@ def draw_patterns(run: Run, layer: int, head: int, token: int, n_placements: int
     return patterns(facts, shared.names(facts.names), pinned=pinned, _=_)
 
 
-def at(run: Run) -> tuple[Hashable, ...]:
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The layer, in the model in which placements are compared, the head and the token."""
-    layer = min(labelled.selected_layer(run), placement_run(run).config.n_layers - 1)
-    return run, layer, labelled.selected_head(run), labelled.pinned_token(run)
+    layer = min(labelled.selected_layer(run, state), placement_run(run).config.n_layers - 1)
+    return run, layer, labelled.selected_head(run, state), labelled.pinned_token(run, state)
 
 
 def code(run: Run) -> Code:

@@ -78,7 +78,7 @@ def _mask(run: Run, n: int) -> "Tensor | None":
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The kind and layer, the length that counts as trained, and the head."""
-    layer, head = labelled.selected_layer(run), labelled.selected_head(run)
+    layer, head = labelled.selected_layer(run, state), labelled.selected_head(run, state)
     return run, shared.kind(run, state), layer, trained.length(run, state), head
 
 
@@ -277,7 +277,7 @@ def length_and_head(run: Run, state: State) -> None:
         slide("trained_len", label, TRAINED_LENGTHS, trained.length(run, state))
     with right:
         layer_choice(run)
-        head_choice(run, labelled.selected_head(run))
+        head_choice(run, labelled.selected_head(run, state))
 
 
 def longest(trained_len: int) -> int:

@@ -299,7 +299,7 @@ def permuted(facts: ClaimsFacts) -> Chart | None:
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """How many positions, by how many they are moved on, the token, and the kind."""
     shift = min(state.position_shift, shared.n_positions(run, state) - 1)
-    return run, state.n_positions, shift, labelled.pinned_token(run), shared.kind(run, state)
+    return run, state.n_positions, shift, labelled.pinned_token(run, state), shared.kind(run, state)
 
 
 def in_words(run: Run, n: int, shift: int, token: int, kind: PositionKind, n_done: int) -> None:

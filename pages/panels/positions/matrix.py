@@ -242,7 +242,7 @@ def says_likeness(facts: LikenessFacts) -> str:
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The kind, how many positions are shown and were asked for, the position and the pair."""
     n = shared.n_positions(run, state)
-    position, asked = min(labelled.pinned_token(run), n - 1), state.n_positions
+    position, asked = min(labelled.pinned_token(run, state), n - 1), state.n_positions
     return run, shared.kind(run, state), n, position, chosen_pair(run, state), asked
 
 

@@ -261,7 +261,7 @@ def alignment(run: Run, state: State) -> None:
     left, right = st.columns([6, 5]) if has_best else (st.container(), None)
     with right or left:
         row, selected = _which_links(run, heads, state)
-    shown = run, *selected, row, shared.pins(run)
+    shown = run, *selected, row, shared.pins(run, state)
     with place:
         say(says_links, *shown, facts=links_facts)
     with left:
@@ -311,7 +311,7 @@ def _which_links(run: Run, heads: HeadsFacts, state: State) -> tuple[Row, tuple[
     if shown == "best_head":
         return row, heads.best(row)[:2]
     layer = min(state.layer or 0, run.config.n_decoder_layers - 1)
-    return row, (layer, MEAN if shown == "layer_mean" else labelled.selected_head(run))
+    return row, (layer, MEAN if shown == "layer_mean" else labelled.selected_head(run, state))
 
 
 def _order(options: tuple[str, ...], state: State) -> str:

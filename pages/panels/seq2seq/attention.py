@@ -243,7 +243,11 @@ def says_token(facts: TokenFacts) -> str:
 
 def of_a_head(run: Run, state: State) -> tuple[Run, Head, Pins]:
     """The head of the attention that is looked at, and the pinned tokens."""
-    return run, shared.chosen(run, AttentionKind(state.attention_of), state), shared.pins(run)
+    return (
+        run,
+        shared.chosen(run, AttentionKind(state.attention_of), state),
+        shared.pins(run, state),
+    )
 
 
 @section

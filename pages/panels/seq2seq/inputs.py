@@ -125,14 +125,14 @@ def target_mask_controls(state: State) -> None:
 
 
 @chooses("token", "target_token")
-def two_tokens(run: Run, *_here: object) -> None:
+def two_tokens(run: Run, *_here: object, state: State) -> None:
     """The token of each text that is outlined in every picture."""
     left, right = st.columns(2)
     with left:
-        labels, shown = run.input.labels, pinned_source(run)
+        labels, shown = run.input.labels, pinned_source(run, state)
         _pin("token", _("Pinned source token"), labels, shown, range(1, len(labels) + 1))
     with right:
-        labels, shown = run.target_or_start.labels, pinned_target(run)
+        labels, shown = run.target_or_start.labels, pinned_target(run, state)
         _pin("target_token", _("Pinned target token"), labels, shown, range(len(labels)))
 
 

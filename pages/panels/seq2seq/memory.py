@@ -140,7 +140,7 @@ PANEL = Panel(
         encoder_output.changes,
         encoder_output.across_languages,
     ),
-    at=lambda run: (run, labelled.pinned_token(run)),
+    at=lambda run, state: (run, labelled.pinned_token(run, state)),
     facts=source_facts,
     shows=(
         Say(says_source),

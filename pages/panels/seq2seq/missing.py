@@ -150,7 +150,7 @@ def says_first(of: tuple[Run, bool]) -> str | None:
 
 def at_pinned(run: Run, here: Standing, state: State) -> tuple[Run, int, int, bool, Standing]:
     """The pinned tokens of target and source, and whether each source token is hidden in turn."""
-    pinned = labelled.pinned_target(run), labelled.pinned_token(run)
+    pinned = labelled.pinned_target(run, state), labelled.pinned_token(run, state)
     return run.untouched, *pinned, bool(run.weights or state.hide_each), here
 
 

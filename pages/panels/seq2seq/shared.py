@@ -48,7 +48,7 @@ def choose_one(
 def chosen(run: Run, kind: AttentionKind, state: State) -> Head:
     """The layer and head that are looked at, in one of the three attentions."""
     layer = min(state.layer or 0, two_texts.n_layers(run.config, kind) - 1)
-    return Head(kind, layer, labelled.selected_head(run))
+    return Head(kind, layer, labelled.selected_head(run, state))
 
 
 def open_head(kind: AttentionKind, layer: int, head: int) -> None:
@@ -56,9 +56,9 @@ def open_head(kind: AttentionKind, layer: int, head: int) -> None:
     take({"attention_of": str(kind), "layer": layer, "head": head})
 
 
-def pins(run: Run) -> Pins:
+def pins(run: Run, state: State) -> Pins:
     """The token of each text that is outlined everywhere."""
-    return Pins(labelled.pinned_token(run), labelled.pinned_target(run))
+    return Pins(labelled.pinned_token(run, state), labelled.pinned_target(run, state))
 
 
 def pin_cell(kind: AttentionKind, customdata: list[Any]) -> None:

@@ -146,9 +146,9 @@ def how_heads_come_to_be(run: TrainingRun, state: State) -> None:
         _input_choice(state)
     step = step_choice(run, state)
     seen = looked_at(run, step, state)
-    layer, head = labelled.attending_layer(seen), labelled.selected_head(seen)
+    layer, head = labelled.attending_layer(seen, state), labelled.selected_head(seen, state)
     st.info(habits_sentence(seen), icon=":material/lightbulb:")
-    _all_and_one(seen, layer, head, labelled.pinned_token(seen))
+    _all_and_one(seen, layer, head, labelled.pinned_token(seen, state))
     if present.is_on():
         return
     choose("head_measure", _("Where attention weight goes"), HEAD_MEASURES)

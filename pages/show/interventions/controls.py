@@ -83,7 +83,7 @@ def chosen(run: Run) -> Intervention:
         layer=_layer(run),
         head=_head(run) if part is Part.HEAD else None,
         kind=InterventionKind(link.value("change_kind")),
-        token=labelled.pinned_token(run) if link.value("change_here") else None,
+        token=labelled.pinned_token(run, link.now()) if link.value("change_here") else None,
     )
 
 
