@@ -18,9 +18,9 @@ def test_each_currency_has_its_verdict(monkeypatch: pytest.MonkeyPatch):
     assert (
         said["en"]
         == (
-            "At equal tokens, the change is better: -0.197 ± 0.014 nats. At equal time, the change is "
-            "worse: +0.303 ± 0.014 nats. At equal FLOPs, these seeds do not decide: -0.000 ± 0.248 "
-            "nats."
+            "At equal tokens, the change is better: -0.197 ± 0.014 nats. At equal time, the change "
+            "is worse: +0.303 ± 0.014 nats. At equal FLOPs, these seeds do not decide: "
+            "-0.000 ± 0.248 nats."
         )
         or "+0.000 ± 0.248" in said["en"]
     )
