@@ -16,7 +16,7 @@ import torch
 from blocks.known.instruments import Question
 from blocks.known.scores import Cell, Score, score
 from blocks.known.scoring import INSTRUMENTS, LAST, LOTS, SEEDS, Hits, of_subject
-from blocks.known.subjects import Origin, controls, subjects
+from blocks.known.subjects import CONTROL_NAMES, CONTROLS, NAMES, control, subject
 from blocks.model.shipped import rows_in, shipped, write_rows
 
 FILE = shipped("runs", "instruments.json")
@@ -25,7 +25,7 @@ DIGITS = 4
 
 @dataclass(frozen=True, eq=False)
 class ChartFacts:
-    """All cells: those of instruments, those of planted wrong ones, and those of random models."""
+    """All cells: of instruments, of planted wrong ones, and of models that know nothing."""
 
     cells: tuple[Cell, ...]
 
@@ -54,14 +54,14 @@ class ChartFacts:
                     each
                     for each in self.cells
                     if (each.instrument, each.question) == (name, question)
-                    and each.origin != Origin.RANDOM
+                    and each.origin not in CONTROLS
                 ]
             )
         )
 
     @cached_property
-    def on_random(self) -> tuple[Score, ...]:
-        """Of each instrument on random weights, by the truth of other models."""
+    def on_ignorant(self) -> tuple[Score, ...]:
+        """Of each instrument on models that know nothing, by the truth of others."""
         return tuple(
             score(found)
             for name in INSTRUMENTS
@@ -69,7 +69,7 @@ class ChartFacts:
                 found := [
                     each
                     for each in self.cells
-                    if each.instrument == name and each.origin == Origin.RANDOM
+                    if each.instrument == name and each.origin in CONTROLS
                 ]
             )
         )
@@ -77,7 +77,7 @@ class ChartFacts:
     @property
     def too_good(self) -> tuple[Score, ...]:
         """Controls that do better than chance: what the chart measures is something else then."""
-        return tuple(each for each in (*self.planted, *self.on_random) if each.is_above_chance)
+        return tuple(each for each in (*self.planted, *self.on_ignorant) if each.is_above_chance)
 
     @property
     def n(self) -> int:
@@ -92,7 +92,7 @@ class ChartFacts:
     @property
     def n_controls(self) -> int:
         """How many controls there are."""
-        return len(self.planted) + len(self.on_random)
+        return len(self.planted) + len(self.on_ignorant)
 
     @property
     def n_too_good(self) -> int:
@@ -116,7 +116,7 @@ class ChartFacts:
 
 
 def _is_control(cell: Cell) -> bool:
-    return cell.instrument in (LOTS, LAST) or cell.origin == Origin.RANDOM
+    return cell.instrument in (LOTS, LAST) or cell.origin in CONTROLS
 
 
 def cells_of(hits: Sequence[Hits]) -> tuple[Cell, ...]:
@@ -142,9 +142,9 @@ def measured(seeds: Sequence[int] = SEEDS, names: Sequence[str] = ()) -> tuple[C
     """Ask about all models, or those of these names."""
     hits: list[Hits] = []
     for seed in seeds:
-        for subject in (*subjects(), *controls(seed)):
-            if not names or subject.name in names:
-                hits += of_subject(subject, seed)
+        asked = [name for name in (*NAMES, *CONTROL_NAMES) if not names or name in names]
+        for name in asked:
+            hits += of_subject(subject(name) if name in NAMES else control(name, seed), seed)
     return cells_of(hits)
 
 

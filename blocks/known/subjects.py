@@ -11,6 +11,7 @@ from torch import Generator
 from blocks.known.models import compiled_model, programs
 from blocks.known.planting import planted
 from blocks.known.program import Program
+from blocks.known.shuffled import trained_on_shuffled
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.model.models import Encoder, build
 from blocks.model.randomness import generator
@@ -28,6 +29,7 @@ class Origin(StrEnum):
     WRITTEN = "written"  # compiled from a program
     PLANTED = "planted"  # a written one inside random weights, turned
     TRAINED = "trained"  # on a task with one known solution
+    SHUFFLED = "shuffled"  # a control: trained on answers that belong to other tokens
     RANDOM = "random"  # a control: the truth of a written one, and weights that know nothing
 
 
@@ -161,11 +163,6 @@ def subject(name: str) -> Subject:
     return _of_program(programs()[name], Origin.WRITTEN, compiled_model(name), name)
 
 
-def subjects() -> tuple[Subject, ...]:
-    """All of them."""
-    return tuple(map(subject, NAMES))
-
-
 def _planted(name: str) -> Subject:
     program = programs()[name]
     file, moved = planted(compiled_model(name), seed_of=name)
@@ -176,15 +173,20 @@ def _planted(name: str) -> Subject:
     return replace(whole, kinds=kinds, needed=needed, has_mask=True)
 
 
-def controls(seed: int) -> tuple[Subject, ...]:
-    """Models that know nothing: weights from the seed, and the truth of written ones."""
-    found = []
-    for name in RANDOM:
-        file = compiled_model(name)
-        model = build(file.config, seed=seed)
-        weights = replace(file, tensors=dict(model.state_dict()))
-        found.append(_of_program(programs()[name], Origin.RANDOM, weights, f"random-{name}"))
-    return tuple(found)
+CONTROLS = (Origin.SHUFFLED, Origin.RANDOM)
+CONTROL_NAMES = (*(f"random-{name}" for name in RANDOM), "shuffled-induction")
+
+
+def control(name: str, seed: int) -> Subject:
+    """A model that knows nothing, with another's truth: random weights, or shuffled answers."""
+    if name == "shuffled-induction":
+        known = subject("learned-induction")
+        file = replace(known.file, tensors=trained_on_shuffled(known.file, seed))
+        return replace(known, name=name, origin=Origin.SHUFFLED, file=file, has_mask=False)
+    program = name.removeprefix("random-")
+    file = compiled_model(program)
+    file = replace(file, tensors=dict(build(file.config, seed=seed).state_dict()))
+    return _of_program(programs()[program], Origin.RANDOM, file, name)
 
 
 def induction_learned() -> Subject:

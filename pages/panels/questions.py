@@ -48,6 +48,11 @@ EXPERIMENTS: tuple[Way, ...] = (
     ),
     (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {"panel": "leaks"}),
     (
+        N_("May I believe this picture? Instruments tested on models whose answer is known"),
+        "pages/instruments.py",
+        {"panel": "chart"},
+    ),
+    (
         N_("Why must a GPT not peek? Training with and without the mask"),
         "pages/masks.py",
         {"panel": "peeking"},

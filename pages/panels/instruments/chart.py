@@ -73,7 +73,10 @@ def says_chart(facts: ChartFacts) -> str:
         worst_right=worst.n_right,
         worst_n=worst.n,
     )
-    held = _("Answers at random and models with random weights score at chance, as they must.")
+    held = _(
+        "Answers at random, and models with random weights or trained on shuffled answers, score "
+        "at chance, as they must."
+    )
     return sentences(said, held if not facts.too_good else says_red(facts) or "")
 
 

@@ -28,10 +28,12 @@ def score_table(facts: ChartFacts) -> pd.DataFrame:
 
 
 def control_table(facts: ChartFacts) -> pd.DataFrame:
-    """Planted instruments and random models, of which none may do better than chance."""
-    on_random = _table(facts.on_random).assign(**{_("models"): _("random weights")})
+    """Planted instruments and models that know nothing, of which none may do better than chance."""
+    on_ignorant = _table(facts.on_ignorant).assign(
+        **{_("models"): _("random weights, shuffled answers")}
+    )
     planted = _table(facts.planted).assign(**{_("models"): _("known truth")})
-    return pd.concat([planted, on_random], ignore_index=True)
+    return pd.concat([planted, on_ignorant], ignore_index=True)
 
 
 def _table(scores: Iterable[Score]) -> pd.DataFrame:
@@ -73,8 +75,9 @@ PANEL = Panel(
             N_(
                 "The mean score is F1, the harmonic mean of precision and recall, over models; its "
                 "interval is that of the bootstrap over models and seeds. Chance is what the same "
-                "number of answers would score if they were dealt at random. Random models are "
-                "judged by the truth of written ones of the same shape."
+                "number of answers would score if they were dealt at random. Models with "
+                "random weights, or trained on shuffled answers, are judged by the truth of others "
+                "of the same shape."
             )
         ),
     ),
