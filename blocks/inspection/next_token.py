@@ -12,7 +12,7 @@ from blocks.observe.run import Run
 from blocks.text import sampling as sampled
 from blocks.text.sampling import SamplingConfig
 
-N_LIKELIEST = 20
+N_LIKELIEST = 12
 
 
 def vocabulary(logits: Tensor, sampling: SamplingConfig) -> pd.DataFrame:

@@ -135,6 +135,8 @@ def _annotation(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _trace(trace: dict[str, Any], layout: dict[str, Any]) -> dict[str, Any]:
+    if trace.get("type") == "heatmap" and "text" in trace:
+        trace = {**trace, "text": _in_lines_with_room(trace["text"], layout)}
     is_scaled = "colorbar" in trace or trace.get("type") == "heatmap"
     grown = _barred(trace) if is_scaled else {**trace}
     if "colorbar" in (trace.get("marker") or {}):
@@ -145,6 +147,17 @@ def _trace(trace: dict[str, Any], layout: dict[str, Any]) -> dict[str, Any]:
         return {**grown, "textfont": _font(trace.get("textfont"))}
     bare = {name: value for name, value in grown.items() if name not in WRITTEN}
     return {**bare, "x": [], "y": []} if trace.get("mode") == "text" else bare
+
+
+def _in_lines_with_room(texts: Any, layout: dict[str, Any]) -> list[list[str]]:
+    """As many lines of each text as a row of the map has room for, but at least the first."""
+    margin, (low, high) = (
+        layout.get("margin") or {},
+        (layout.get("yaxis") or {}).get("domain", (0, 1)),
+    )
+    room = layout.get("height", HEIGHT) - GROWTH * (margin.get("t", 0) + margin.get("b", 0))
+    n = max(1, int(room * (high - low) / len(texts) // LINE))
+    return [["<br>".join(str(text).split("<br>")[:n]) for text in row] for row in texts]
 
 
 def _has_room(trace: dict[str, Any], layout: dict[str, Any]) -> bool:

@@ -44,11 +44,11 @@ def next_facts(logits: torch.Tensor, **sampling) -> NextFacts:
 def test_the_next_token():
     logits = torch.arange(64.0).flip(0) / 8
     facts, probs = next_facts(logits, top_k=4), logits.softmax(-1)
-    assert facts.after == "b" and facts.n_others == 44
-    assert facts.likeliest["label"].tolist() == LABELS[:20]
+    assert facts.after == "b" and facts.n_others == 52
+    assert facts.likeliest["label"].tolist() == LABELS[:12]
     assert facts.probability == pytest.approx((probs[0] / probs[:4].sum()).item())
     assert facts.n_kept == 4 and facts.dropped == pytest.approx(probs[4:].sum().item())
-    assert facts.of_others("model_probability") == pytest.approx(probs[20:].sum().item())
+    assert facts.of_others("model_probability") == pytest.approx(probs[12:].sum().item())
     assert facts.of_others("probability") == 0
     drawn = torch.distributions.Categorical(probs=probs[:4]).entropy().item()
     assert facts.bits == pytest.approx(drawn / math.log(2))

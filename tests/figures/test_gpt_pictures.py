@@ -51,7 +51,7 @@ def run(tokens=TOKENS, **changes) -> Run:
 def next_facts(largest: float = 0.6, n_dropped: int = 2) -> NextFacts:
     """Six tokens, of which some are dropped, and others where some are."""
     own = np.array([1, 0.3, 0.2, 0.1, 0.05, 0.01]) * largest
-    own = np.concatenate((own, np.full(15, 1e-5 * largest)))[: 21 if n_dropped else 6]
+    own = np.concatenate((own, np.full(7, 1e-5 * largest)))[: 13 if n_dropped else 6]
     kept = np.arange(len(own)) < len(own) - n_dropped
     table = pd.DataFrame(
         {
@@ -145,10 +145,10 @@ def test_a_word_with_its_space_and_one_without_are_told_apart():
 
 def test_dropped_tokens_are_hatched_and_kept_ones_sum_to_one():
     own, dropped, drawn, others = raw(next_token_picture.bars(next_facts(), _=same))["data"]
-    assert len(own["x"]) == len(drawn["x"]) == 19 and len(dropped["x"]) == 1
+    assert len(own["x"]) == len(drawn["x"]) == 11 and len(dropped["x"]) == 1
     assert sum(drawn["x"]) == pytest.approx(1)
     assert dropped["marker"]["pattern"]["shape"] and not own["marker"]["pattern"]["shape"]
-    assert others["text"] == ["model 0.001% → sampling 0.000%"] and others["y"] == [20]
+    assert others["text"] == ["model 0.001% → sampling 0.000%"] and others["y"] == [12]
 
 
 @pytest.mark.parametrize(("largest", "tick"), [(0.9, ".0%"), (0.03, ".1%"), (4e-5, ".4%")])

@@ -53,6 +53,13 @@ def test_no_text_is_small_and_all_have_their_room():
     go.Figure(written)
 
 
+def test_of_two_lines_in_low_rows_the_first_is_left():
+    heat = {"type": "heatmap", "z": np.eye(2), "text": [["a<br>#1", "b"]] * 2}
+    low, high = {**heat, "z": np.ones((20, 2)), "text": [["a<br>#1", "b"]] * 20}, heat
+    found = [enlarged(figure([each], height=300)).data[0].text[0][0] for each in (low, high)]
+    assert found == ["a", "a<br>#1"]
+
+
 def test_a_high_picture_is_squeezed_and_labels_that_no_longer_fit_are_left_out():
     axes = {"yaxis": TICKS, "xaxis": {**TICKS, "domain": [0, 0.5]}}
     found = enlarged(figure([{"type": "heatmap", "z": np.eye(40)}], height=800, **axes))

@@ -28,7 +28,7 @@ from pages.show.explain import explained, note
 from pages.show.said import say
 from pages.show.steps import in_steps
 from pages.show.tables import show_table
-from pages.stage import link
+from pages.stage import link, present
 from pages.state import labelled, tokens
 from pages.state.link_fields.seq2seq import ALIGNED
 from pages.state.values import State
@@ -259,7 +259,7 @@ def alignment(run: Run, state: State) -> None:
     note_on_cross_attention(run)
     has_best = heads.best_by(Row(state.aligned_row)) is not None
     left, right = st.columns([6, 5]) if has_best else (st.container(), None)
-    with right or left:
+    with present.aside() if present.is_on() else right or left:
         row, selected = _which_links(run, heads, state)
     shown = run, *selected, row, shared.pins(run, state)
     with place:
@@ -276,7 +276,8 @@ def alignment(run: Run, state: State) -> None:
     if right is None:
         return
     with right:
-        sort_by = _order((*heads.measures, "layer"), state)
+        with present.aside():
+            sort_by = _order((*heads.measures, "layer"), state)
         show(
             alignment_picture.all_heads,
             *(run, n_parts, sort_by, selected),
