@@ -154,7 +154,7 @@ CASES = [
     (
         decoding.says_target,
         replace(FULL, how=BeamConfig(start_id=0, stop_id=-1)),
-        "With random weights, the generated text does not end by itself, so it is cut off after 2",
+        "With random weights, the generated text does not end by itself, so it is cut off at a",
     ),
     (
         decoding.says_tree,

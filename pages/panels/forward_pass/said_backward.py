@@ -91,8 +91,8 @@ def says_loss(facts: LossFacts, after: str, target: str) -> str:
         "or smaller (its gradient)."
     )
     text = _(
-        "After “{after}” (the marked row) comes “{target}”, which the model gave {share}: the "
-        "smaller this share, the larger the error (the loss)."
+        "In this text, “{target}” really follows “{after}” (the marked row). The model gave "
+        "it {share}: the smaller this share, the larger the error (the loss)."
     )
     share = percent(facts.share)
     return sentences(asks, text.format(after=after, target=target, share=share))

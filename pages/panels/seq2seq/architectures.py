@@ -216,7 +216,7 @@ def says_example(kind: Architecture, example: Example) -> str:
     match kind:
         case Architecture.ENCODER:
             text = _(
-                "Targets: {n} of {total} tokens (masked or replaced: {spoilt}; the rest stay "
+                "Target tokens: {n} of {total} (masked or replaced: {spoilt}; the rest stay "
                 "unchanged)."
             )
             values = {"total": len(example.reads), "spoilt": len(example.spoilt)}

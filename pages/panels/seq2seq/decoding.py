@@ -104,8 +104,8 @@ def _limit(facts: SearchFacts) -> str:
         return ""
     if facts.how.stop_id < 0:
         text = _(
-            "With random weights, the generated text does not end by itself, so it is cut off "
-            "after {n} tokens."
+            "With random weights, the generated text does not end by itself, so it is cut off"
+            " at a length of {n}."
         )
         return text.format(n=facts.n)
     text = _("The target was cut off: {name} limits it to {n} tokens.")
