@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 
 from torch import Tensor
 
@@ -237,6 +237,7 @@ def part_choices(config: ModelConfig, stack: str = "") -> tuple[Part, ...]:
     return tuple(part for part in Part if part not in absent)
 
 
+@lru_cache(maxsize=16)
 def heads_of(config: ModelConfig, stack: str = "") -> tuple[Intervention, ...]:
     """Every head and every sub-layer switched off, one at a time; layer by layer."""
     parts = [part for part in part_choices(config, stack) if part is not Part.STREAM]

@@ -79,6 +79,11 @@ def test_what_is_no_change_is_refused(text: str):
         read_interventions(text)
 
 
+def test_the_parts_of_a_model_are_listed_once():
+    """A picture asks for them in each of its cells, of which large models have thousands."""
+    assert heads_of(toy()) is heads_of(toy())
+
+
 @pytest.mark.parametrize("placement", NormPlacement)
 def test_a_layer_that_writes_nothing_lets_the_stream_pass(placement: NormPlacement):
     off = [Intervention(part=part, layer=1) for part in (Part.ATTENTION, Part.FEED_FORWARD)]
