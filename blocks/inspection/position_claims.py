@@ -341,7 +341,7 @@ def permutation(
             out = torch.cat([*map(whole, rows.split(1), masks.split(1))])
         else:
             out = whole(rows, masks)
-    free, causal = (_moved(*pair, order) for pair in out.unflatten(0, (2, 2)))
+    free, causal = (_moved(pair[0], pair[1], order) for pair in out.unflatten(0, (2, 2)))
     return Verdict(Claim.PERMUTATION, free, OUTPUT_ERROR, extra=causal)
 
 
