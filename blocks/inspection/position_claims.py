@@ -1,7 +1,7 @@
 """What is said of positions, tested: each claim with a measured number and its limit."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -34,6 +34,7 @@ SCORE_ERROR = 1e-4  # of the largest |query| · |key| / √d_head
 OUTPUT_ERROR = 1e-4  # of the largest output
 LEAST_TO_FIT = 4
 MOST_FEATURES = 32  # of the matrix that moves positions on
+LONG = 512  # tokens: two such texts are read one after the other
 
 
 class Claim(StrEnum):
@@ -334,14 +335,10 @@ def permutation(
         return Verdict(Claim.PERMUTATION, None, OUTPUT_ERROR)
     x = values.float() if values.is_floating_point() else values
     everyone, order = torch.ones(n, n, dtype=torch.bool, device=x.device), new_order(n, seed)
-    rows = torch.cat((x, x[:, order.to(x.device)])).repeat(2, *[1] * (x.dim() - 1))
-    masks = torch.stack((everyone, everyone.tril())).repeat_interleave(2, dim=0)[:, None]
-    with torch.no_grad():
-        if config.experts.expert_capacity:  # rows of one batch would take room from each other
-            out = torch.cat([*map(whole, rows.split(1), masks.split(1))])
-        else:
-            out = whole(rows, masks)
-    free, causal = (_moved(pair[0], pair[1], order) for pair in out.unflatten(0, (2, 2)))
+    rows = torch.cat((x, x[:, order.to(x.device)]))
+    # Together, unless one would leave the other less room.
+    some = rows.split(1 if config.experts.expert_capacity or n > LONG else 2)
+    free, causal = (_moved(whole, some, mask, order) for mask in (everyone, everyone.tril()))
     return Verdict(Claim.PERMUTATION, free, OUTPUT_ERROR, extra=causal)
 
 
@@ -351,7 +348,9 @@ def new_order(n: int, seed: int) -> Tensor:
     return order.roll(1) if torch.equal(order, torch.arange(n)) else order
 
 
-def _moved(before: Tensor, after: Tensor, order: Tensor) -> float:
+def _moved(model: Model, some: Sequence[Tensor], mask: Tensor, order: Tensor) -> float:
     """How far what comes out of tokens in another order is from what came out, in that order."""
+    with torch.no_grad():
+        before, after = (row for rows in some for row in model(rows, mask))
     most = before.abs().max().clamp(min=torch.finfo(torch.float32).tiny)
     return ((after - before[order.to(before.device)]).abs().max() / most).item()
