@@ -5,11 +5,11 @@ import pages.page.entrance  # noqa: F401
 from blocks.model.faults import N_
 from pages.page import panel
 from pages.page.frame import FIRST_COUNTED, counted_run, show_page
-from pages.panels.scaling import entropy, own_runs, predict, valleys
+from pages.panels.scaling import entropy, own_runs, predict, transfer, valleys
 
 TITLE = N_("Scaling lab: what does more compute buy?")
 
-PANELS = (valleys.PANEL, predict.PANEL, entropy.PANEL, own_runs.PANEL)
+PANELS = (valleys.PANEL, predict.PANEL, entropy.PANEL, transfer.PANEL, own_runs.PANEL)
 
 
 def body() -> None:

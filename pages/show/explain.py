@@ -97,6 +97,7 @@ TITLES = {
     "scaling_laws": N_("Scaling laws"),
     "isoflop": N_("IsoFLOP valleys"),
     "predicting": N_("Predicting a larger training"),
+    "mup": N_("Maximal update parametrization (muP)"),
     "known_entropy": N_("Text of known entropy"),
     "roofline": N_("Roofline"),
     "parameter_changes": N_("What changes the parameter count"),

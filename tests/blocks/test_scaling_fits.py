@@ -10,12 +10,23 @@ from blocks.corpora.markov import MarkovSource, markov_source
 from blocks.cost.loss_fit import Trained
 from blocks.cost.scaling_laws import LossFit
 from blocks.model.faults import ConfigError
+from blocks.model.presets import PRESETS
 from blocks.model.randomness import generator
 from blocks.scaling.band import fitted
 from blocks.scaling.lab import PredictFacts, valley_facts
 from blocks.scaling.projection import fit_law
 from blocks.scaling.table import read_runs
+from blocks.scaling.transfer import (
+    OPTIMIZERS,
+    CoordinateCheck,
+    Scheme,
+    Tried,
+    best_rates,
+    slope,
+    widths_of,
+)
 from blocks.scaling.valleys import line_through, valleys
+from blocks.training.recipe import OptimizerKind
 
 CHINCHILLA = LossFit(1.69, 406.4, 410.7, 0.34, 0.28)  # Hoffmann et al. 2022, equation 10
 MANY = b"N,D,loss\n" + b"1,1,1\n" * 501
@@ -113,3 +124,20 @@ def test_drawn_text_has_the_entropy_that_is_told():
     assert float(nats.mean()) == pytest.approx(source.least_loss(16), abs=4 * spread)
     pairs = torch.bincount(rows[:, 8] * source.n_symbols + rows[:, 9], minlength=4096) / n
     assert np.abs(pairs.numpy() - source.pairs.ravel()).sum() < 0.6  # 4,000 draws of 4,096 cells
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_an_update_under_mup_does_the_same_at_every_width(optimizer: OptimizerKind):
+    config = PRESETS["course"].replace(d_model=32, n_heads=2, d_ff=64, n_layers=2)
+    check = CoordinateCheck(config, optimizer)
+    found = [*check.results(())]
+    for scheme in Scheme:
+        of = [each for each in found if each.scheme is scheme]
+        slopes = [slope(widths_of(config), [each.logits[-1] for each in of])]
+        slopes.append(slope(widths_of(config), [each.stream[-1] for each in of]))
+        assert (max(map(abs, slopes)) < 0.1) is (scheme is Scheme.MUP)
+
+
+def test_the_best_rate_is_that_of_the_least_loss():
+    tried = [Tried(Scheme.MUP, 8, rate, loss) for rate, loss in ((1, 3), (2, 1), (4, math.inf))]
+    assert best_rates(tried, Scheme.MUP) == {8: 2} and best_rates(tried, Scheme.STANDARD) == {}

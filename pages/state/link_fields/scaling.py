@@ -2,12 +2,15 @@
 
 from pages.state.readers import Field, choice, flag, within
 
-COUNTED = ("all", "inner")
+COUNTED, OPTIMIZERS = ("all", "inner"), ("adamw", "muon")
 
 FIELDS: dict[str, Field] = {
     "counted": Field(choice(COUNTED), "all"),
     "train_valleys": Field(flag, False),
     "train_predicted": Field(flag, False),
+    "transfer_optimizer": Field(choice(OPTIMIZERS), "adamw"),
+    "check_coordinates": Field(flag, False),
+    "search_rates": Field(flag, False),
     "known_runs": Field(flag, False),
     "predicted_flops": Field(within(1e10, 1e12), 1e11),
 }

@@ -1,0 +1,258 @@
+"""Does a learning rate carry over to wider models? A check of coordinates, and best rates."""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, ConfigError
+from blocks.observe.run import Run
+from blocks.scaling import transfer
+from blocks.scaling.transfer import (
+    OPTIMIZERS,
+    CoordinateCheck,
+    Moved,
+    RateSearch,
+    Scheme,
+    Tried,
+    best_rates,
+    slope,
+    widths_of,
+)
+from blocks.training.optimizers import build_optimizers
+from blocks.training.recipe import OptimizerKind
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Look, dots, line
+from pages.page.declared import Panel
+from pages.page.frame import section
+from pages.show.chart import show
+from pages.show.controls import choose, switch
+from pages.show.explain import explained, note
+from pages.show.said import say
+from pages.show.steps import in_series
+from pages.stage import present
+from pages.state.values import State
+from pages.words.language import _, say_fault, sentences
+
+NAMES = {Scheme.STANDARD: N_("standard"), Scheme.MUP: N_("muP")}
+COLORS = {Scheme.STANDARD: palette.FEED_FORWARD, Scheme.MUP: palette.ATTENTION}
+FLAT = 0.1  # slopes below this count as flat
+SHOWN = 1.0  # nats above the least loss
+
+
+class SlopeFacts(NamedTuple):
+    """How far a few updates moved stream and logits at each width, and with which power of it."""
+
+    found: tuple[Moved, ...]
+
+    def slopes(self, scheme: Scheme) -> tuple[float, float]:
+        """Of the stream and of the logits."""
+        of = [each for each in self.found if each.scheme is scheme]
+        widths = [each.width for each in of]
+        return (
+            slope(widths, [each.stream[-1] for each in of]),
+            slope(widths, [each.logits[-1] for each in of]),
+        )
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether under muP neither depends on the width."""
+        return max(map(abs, self.slopes(Scheme.MUP))) < FLAT
+
+    @property
+    def n_updates(self) -> int:
+        """How many updates were made."""
+        return len(self.found[0].logits)
+
+
+slope_facts = lru_cache(maxsize=16)(SlopeFacts)
+
+
+class RateFacts(NamedTuple):
+    """The loss of each width at each rate that was tried."""
+
+    found: tuple[Tried, ...]
+
+    def best(self, scheme: Scheme) -> list[float]:
+        """The best rate of each width, the narrowest first."""
+        return [*best_rates(self.found, scheme).values()]
+
+    def moves(self, scheme: Scheme) -> float:
+        """How many times the best rates of all widths lie apart."""
+        return max(self.best(scheme)) / min(self.best(scheme))
+
+
+rate_facts = lru_cache(maxsize=16)(RateFacts)
+
+
+def says_slopes(facts: SlopeFacts) -> str:
+    """The powers of the width under both schemes, and what they mean."""
+    text = _(
+        "After {n} updates at one rate, the last residual stream has moved by a size that goes "
+        "with width to the power {stream:.2f}, and the logits to the power {logits:.2f}. Under muP "
+        "the powers are {mup_stream:.2f} and {mup_logits:.2f}."
+    )
+    stream, logits = facts.slopes(Scheme.STANDARD)
+    mup_stream, mup_logits = facts.slopes(Scheme.MUP)
+    said = text.format(
+        n=facts.n_updates,
+        stream=stream,
+        logits=logits,
+        mup_stream=mup_stream,
+        mup_logits=mup_logits,
+    )
+    flat = _("An update therefore does the same at every width, so a rate carries over.")
+    bends = _("Something in this configuration does not scale as muP asks.")
+    return sentences(said, flat if facts.is_flat else bends)
+
+
+def says_rates(facts: RateFacts) -> str:
+    """The best rate of each width under both schemes."""
+    text = _(
+        "From the narrowest to the widest model, the best rate is {standard} with the standard "
+        "scheme ({apart:.3g}-fold apart) and {mup} under muP ({mup_apart:.3g}-fold apart)."
+    )
+    return text.format(
+        standard=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.STANDARD)),
+        apart=facts.moves(Scheme.STANDARD),
+        mup=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.MUP)),
+        mup_apart=facts.moves(Scheme.MUP),
+    )
+
+
+def slope_chart(facts: SlopeFacts) -> Chart:
+    """Against the width: how far stream and logits have moved, under both schemes."""
+    rows = pd.DataFrame(
+        [
+            {"scheme": e.scheme, "width": e.width, "stream": e.stream[-1], "logits": e.logits[-1]}
+            for e in facts.found
+        ]
+    )
+    ends = rows[["stream", "logits"]].to_numpy()
+    looks = (("stream", _("stream, {scheme}"), ""), ("logits", _("logits, {scheme}"), "dot"))
+    return Chart(
+        _("How far {n} updates move the model").format(n=facts.n_updates),
+        rows,
+        _width_axis(rows["width"]),
+        Axis(_("RMS of the change (logarithmic)"), (ends.min(), ends.max()), is_log=True),
+        [
+            line(
+                value,
+                Look(name.format(scheme=_(NAMES[scheme])), COLORS[scheme], "circle", dash=dash),
+                rows=rows[rows["scheme"] == scheme],
+            )
+            for value, name, dash in looks
+            for scheme in Scheme
+        ],
+        hover="d_model {width}: {y:.3g}",
+        legend=Legend.FOOT,
+        tall=320,
+    )
+
+
+def rate_chart(facts: RateFacts, scheme: Scheme) -> Chart:
+    """Loss against the rate, a curve a width; a star at the best of each."""
+    rows = pd.DataFrame(facts.found)
+    rows = rows[np.isfinite(rows["loss"])]
+    rows = rows[rows["loss"] < rows["loss"].min() + SHOWN]
+    of = rows[rows["scheme"] == scheme]
+    best = of.loc[of.groupby("width")["loss"].idxmin()]
+    colors = (palette.CROSS_ATTENTION, palette.ATTENTION, palette.FEED_FORWARD, palette.PINNED)
+    ends = (float(rows["rate"].min()), float(rows["rate"].max()))
+    return Chart(
+        _("Loss and learning rate: {scheme}").format(scheme=_(NAMES[scheme])),
+        of,
+        Axis(_("learning rate (logarithmic)"), ends, of="rate", is_log=True, said="{:.2g}".format),
+        Axis(_("nats above the entropy"), (0, float(rows["loss"].max()) * 1.05)),
+        [
+            *(
+                line("loss", Look(f"d_model {width}", color, "circle"), rows=found)
+                for color, (width, found) in zip(colors, of.groupby("width"), strict=False)
+            ),
+            dots("loss", Look(_("best rate"), palette.BEFORE, "star", size=13), rows=best),
+        ],
+        hover="{rate:.2g}: {y:.4f}",
+        legend=Legend.FOOT,
+        tall=320,
+    )
+
+
+def _width_axis(widths: pd.Series) -> Axis:
+    ticks = sorted(set(widths))
+    title = _("d_model (logarithmic)")
+    return Axis(title, of="width", is_log=True, ticks=ticks, said="{:.0f}".format)
+
+
+def says_how(config: ModelConfig) -> str:
+    """What is trained."""
+    text = _(
+        "The configuration of the sidebar with d_model {widths}, at most {layers} layers, heads of "
+        "{d_head}, tables of its own for input and output, on text of known entropy. Standard "
+        "weights begin as in PyTorch, those of muP with what writes to the stream, and the logits, "
+        "at zero."
+    )
+    return text.format(
+        widths=" · ".join(map(str, widths_of(config))),
+        layers=transfer.MOST_LAYERS,
+        d_head=config.d_head,
+    )
+
+
+@section
+def does_it_carry_over(run: Run, state: State) -> None:
+    """Both measurements, each trained here when it is asked for."""
+    code = (transfer.widened, transfer.spec_of, build_optimizers)
+    place = explained(("mup", "optimizers"), code, key="transfer")
+    with present.aside(), st.container(horizontal=True, vertical_alignment="bottom"):
+        choose("transfer_optimizer", _("Optimizer"), OPTIMIZERS)
+        switch("check_coordinates", _("Check coordinates here"))
+        switch("search_rates", _("Search rates here"))
+    optimizer = OptimizerKind(state.transfer_optimizer)
+    try:
+        for width in widths_of(run.config):
+            transfer.widened(run.config, width, Scheme.MUP)
+    except ConfigError as error:
+        for fault in error.faults:
+            st.info(say_fault(fault), icon=":material/block:")
+        return
+    if state.check_coordinates:
+        check = CoordinateCheck(run.config, optimizer, run.seed)
+        _slopes(check, place)
+    if state.search_rates:
+        _rates(RateSearch(run.config, optimizer, run.seed))
+    note(says_how(run.config))
+
+
+def _slopes(check: CoordinateCheck, place: Any) -> None:
+    found = in_series(check, key="slope_steps", asked_by="check_coordinates").found
+    if len(found) == check.n_steps:
+        with place:
+            say(says_slopes, tuple(found), facts=slope_facts)
+        show(slope_chart, tuple(found), facts=slope_facts, key="transfer_slopes")
+
+
+def _rates(search: RateSearch) -> None:
+    found = in_series(search, key="rate_steps", asked_by="search_rates").found
+    if len(found) == search.n_steps:
+        st.markdown(says_rates(rate_facts(tuple(found))))
+        for scheme, column in zip(Scheme, st.columns(2), strict=True):
+            with column:
+                show(rate_chart_of, tuple(found), scheme, key=f"transfer_rates_{scheme}")
+
+
+def rate_chart_of(found: tuple[Tried, ...], scheme: Scheme) -> Chart:
+    """The curves of one scheme."""
+    return rate_chart(rate_facts(found), scheme)
+
+
+PANEL = Panel(
+    "transfer",
+    N_("Does a learning rate carry over?"),
+    does_it_carry_over,
+    fields=("d_model", "n_heads", "norm_kind", "activation"),
+    of_this_run=False,
+    reads_input=False,
+)
