@@ -89,26 +89,21 @@ def best_chart(facts: ValleyFacts) -> Chart:
 
 
 def miss_chart(facts: PredictFacts) -> Chart:
-    """What was expected of each larger run, with its band, and what it came to."""
-    rows = facts.table.sort_values(["flops", "n"], ignore_index=True)
-    names = [
-        _("{c} FLOPs, N = {n}").format(c=in_flops(flops), n=size(n))
-        for flops, n in zip(rows["flops"], rows["n"], strict=True)
-    ]
-    ends = rows[["least", "most", "loss"]].to_numpy()
-    room = 0.1 * (ends.max() - ends.min())
+    """The valley that was expected of a larger budget, with its band, and what came out."""
+    rows = facts.table.sort_values("n", ignore_index=True)
     return Chart(
-        _("Larger trainings: expected and measured"),
-        rows.assign(
-            half=(rows["most"] - rows["least"]) / 2, middle=(rows["most"] + rows["least"]) / 2
+        _("A larger budget, {c} FLOPs: expected and measured").format(
+            c=in_flops(rows["flops"].mean())
         ),
-        Axis(_("loss, nats per token"), (ends.min() - room, ends.max() + room)),
-        Axis(names=names),
+        rows,
+        size_axis(rows["n"]),
+        Axis(_("loss, nats per token")),
         [
-            dots("middle", Look(_("expected, 90 % band"), palette.BEFORE, "line-ns"), error="half"),
+            band("least", "most", palette.ATTENTION),
+            line("expected", Look(_("expected, 90 % band"), palette.ATTENTION)),
             dots("loss", Look(_("measured"), palette.PINNED, "diamond", size=9)),
         ],
-        hover="{y:.4f}",
+        hover="N = {n:,.0f}: {y:.4f}",
         legend=Legend.FOOT,
-        tall=60 + 26 * len(rows),
+        tall=320,
     )
