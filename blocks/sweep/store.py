@@ -16,7 +16,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-UNFINISHED = "unfinished"
+UNFINISHED, MOST_UNFINISHED = "unfinished", 500
 
 
 class Store:
@@ -71,8 +71,18 @@ class Store:
     def _forget_oldest(self) -> None:
         files = [*self.folder.glob("*.json")]
         if len(files) > self._most:
-            for old in sorted(files, key=lambda each: each.stat().st_mtime)[: -self._most]:
+            for old in sorted(files, key=_changed_at)[: -self._most]:
                 old.unlink(missing_ok=True)
+        begun = [each for each in (self.folder / UNFINISHED).iterdir() if each.is_dir()]
+        for old in sorted(begun, key=_changed_at)[:-MOST_UNFINISHED]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _changed_at(path: Path) -> float:
+    """When; at the beginning of time where others have deleted it meanwhile."""
+    with suppress(OSError):
+        return path.stat().st_mtime
+    return 0.0
 
 
 def _is_locked(file: int) -> bool:

@@ -45,6 +45,8 @@ INSIDE = {
     "tokens.csv": N_("Tokens and their ids"),
     "training.csv": N_("Cost of the training"),
     "training.json": N_("Settings of the training"),
+    "verdict.csv": N_("Trainings of the sweep"),
+    "verdict.toml": N_("Sweep"),
     "weight_bins.csv": N_("Histograms of the weights"),
     "weight_values.csv": N_("Values of the weights"),
     "weights_bytes.csv": N_("Bytes of the weights in each format"),

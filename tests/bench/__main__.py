@@ -8,7 +8,7 @@ from tests.bench.report import report_machine
 
 PARTS = (
     *("tensors", "generation", "seq2seq", "training", "depth", "parameters", "text", "reruns"),
-    *("real", "browser", "gpu", "scaling"),
+    *("real", "browser", "gpu", "scaling", "sweep"),
 )
 
 options = argparse.ArgumentParser()
@@ -66,3 +66,7 @@ if "scaling" in chosen.parts:
     from tests.bench import scaling
 
     scaling.measure()
+if "sweep" in chosen.parts:
+    from tests.bench import sweep
+
+    sweep.measure()

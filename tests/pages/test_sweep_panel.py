@@ -87,7 +87,7 @@ def test_what_cannot_be_says_the_mend(registry: Sweeps):
 
 def test_a_change_is_judged_at_equal_tokens_flops_and_time(registry: Sweeps):
     contest = SHORT | {"panel": "verdict", "verdict_changes": "d_model=32", "sweep_seeds": 2}
-    at = press(opened(PAGE, **contest), "start_sweep")
+    at = press(opened(PAGE, **contest), "start_verdict")
     finished(registry)
     assert_works(run(at))
     assert said(at).count("At equal") == 3

@@ -133,7 +133,7 @@ def _so_far(sweep: Sweep, was_running: bool) -> None:
     """What is known of it now; once it has ended, the page is drawn once more."""
     view = sweeps.sweeps().view(sweep)
     facts = sweep_facts(view)
-    state_row(view)
+    state_row(view, "sweep")
     if facts.tried:
         if facts.can_be_ranked:
             st.info(says_best(facts), icon=":material/lightbulb:")
@@ -141,22 +141,22 @@ def _so_far(sweep: Sweep, was_running: bool) -> None:
         _small_multiples(facts)
         show_table(settings_table(facts), key="sweep_table")
     with details(_("Take the sweep away")):
-        files_row(view)
+        files_row(view, "sweep")
     if was_running and not view.is_running:
         st.rerun(scope="app")
 
 
-def state_row(view: View) -> None:
+def state_row(view: View, panel: str) -> None:
     """How far it is, how long it takes, and the way to start or stop it."""
     n_found, registry = len(view.found), sweeps.sweeps()
     if view.is_running or n_found:
         st.progress(min(1.0, n_found / max(1, view.n_planned)), says_state(view))
     if view.is_running:
-        _button("stop_sweep", _("Stop"), ":material/stop:", registry.stop, view.sweep)
+        _button(f"stop_{panel}", _("Stop"), ":material/stop:", registry.stop, view.sweep)
     elif n_found < view.n_planned:
         note(_says_expected(view))
         label = _("Resume") if n_found else _("Start the sweep")
-        _button("start_sweep", label, ":material/play_arrow:", registry.start, view.sweep)
+        _button(f"start_{panel}", label, ":material/play_arrow:", registry.start, view.sweep)
     for fault in dict.fromkeys(map(say_fault, view.faults)):
         st.warning(fault, icon=":material/error:")
     _cluster()
@@ -239,7 +239,7 @@ def _in_columns(n: int) -> Sequence[Any]:
     return found[:n]
 
 
-def files_row(view: View) -> None:
+def files_row(view: View, panel: str) -> None:
     """The sweep as a file, and what came of it as a table."""
     note(
         _(
@@ -248,7 +248,7 @@ def files_row(view: View) -> None:
         )
     )
     with st.container(horizontal=True):
-        download("sweep.toml", lambda: write_sweep(view.sweep), "application/toml")
+        download(f"{panel}.toml", lambda: write_sweep(view.sweep), "application/toml")
         if view.found:
             table = points_table(view.points, view.found)
-            download("sweep.csv", lambda: table.to_csv(index=False), "text/csv")
+            download(f"{panel}.csv", lambda: table.to_csv(index=False), "text/csv")

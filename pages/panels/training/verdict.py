@@ -48,7 +48,7 @@ def what_changes(_run: object, state: State) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view = link.view("verdict_changes", state.verdict_changes)
         st.text_input(_("Change, as name=value"), max_chars=MOST_TYPED, **view)
-        slider("sweep_seeds", _("Seeds"), least=1, most=MOST_SEEDS)
+        slider("sweep_seeds", _("Seeds"), least=1, most=MOST_SEEDS, place="_verdict")
 
 
 def what_a_change_brings(state: State) -> None:
@@ -88,14 +88,14 @@ def _wanted_contest(state: State) -> Contest:
 
 def _so_far(asked: Contest, was_running: bool) -> None:
     view = sweeps.sweeps().view(asked.sweep)
-    sweep.state_row(view)
+    sweep.state_row(view, "verdict")
     found = asked.verdicts({key: each.held_out_loss for key, each in view.found.items()})
     if found:
         st.info(says_verdicts(found), icon=":material/lightbulb:")
         show(verdicts_chart, found, facts=as_it_is, key="verdicts")
         show_table(verdicts_table(found), key="verdicts_table")
     with details(_("Take the sweep away")):
-        sweep.files_row(view)
+        sweep.files_row(view, "verdict")
     if was_running and not view.is_running:
         st.rerun(scope="app")
 
