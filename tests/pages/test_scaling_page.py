@@ -15,7 +15,7 @@ def test_the_page_opens_with_recorded_valleys_and_both_fits():
 
 @pytest.mark.parametrize("panel", ["predict", "floor"])
 def test_each_panel_compares_the_law_with_what_is_known(panel: str):
-    at = opened(PAGE, panel=panel, counted="inner")
+    at = opened(PAGE, panel=panel, size_counts="inner")
     assert_works(at)
     assert "90 % band" in said(at)
 

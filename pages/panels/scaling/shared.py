@@ -34,13 +34,13 @@ def recorded_runs() -> Runs:
 
 def counted(state: State) -> Counted:
     """Which parameters count as the size of a model."""
-    return Counted(state.counted)
+    return Counted(state.size_counts)
 
 
 def counted_choice(place: str) -> None:
     """Choose which, in several panels."""
     label = _("Model size N counts")
-    pick("counted", label, COUNTED, label_of=lambda name: _(COUNTED[name]), place=f"_{place}")
+    pick("size_counts", label, COUNTED, label_of=lambda name: _(COUNTED[name]), place=f"_{place}")
 
 
 def live_choice(name: str, label: str) -> None:

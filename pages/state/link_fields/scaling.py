@@ -5,12 +5,12 @@ from pages.state.readers import Field, choice, flag, within
 COUNTED, OPTIMIZERS = ("all", "inner"), ("adamw", "muon")
 
 FIELDS: dict[str, Field] = {
-    "counted": Field(choice(COUNTED), "all"),
+    "size_counts": Field(choice(COUNTED), "all"),
     "train_valleys": Field(flag, False),
     "train_predicted": Field(flag, False),
     "transfer_optimizer": Field(choice(OPTIMIZERS), "adamw"),
     "check_coordinates": Field(flag, False),
     "search_rates": Field(flag, False),
     "known_runs": Field(flag, False),
-    "predicted_flops": Field(within(1e10, 1e12), 1e11),
+    "predicted_flops": Field(within(1e9, 1e12), 1e11),
 }
