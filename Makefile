@@ -82,6 +82,7 @@ runs:            ## make the finished runs and measurements that ship with us an
 	$(BIN)/python -m blocks.efficiency.recorded_students
 	$(BIN)/python -m blocks.known.chart
 	$(BIN)/python -m blocks.efficiency.recorded_retraining
+	$(BIN)/python -m blocks.known.recorded_circuits
 
 translations:    ## bring the catalogues up to date with the source
 	@mkdir -p build

@@ -5,11 +5,11 @@ import pages.page.entrance  # noqa: F401
 from blocks.model.faults import N_
 from pages.page import panel
 from pages.page.frame import show_page
-from pages.panels.instruments import chart, known, scores
+from pages.panels.instruments import chart, circuit, known, scores
 
 TITLE = N_("Test chart: may I believe this picture?")
 
-PANELS = (chart.PANEL, scores.PANEL, known.PANEL)
+PANELS = (chart.PANEL, scores.PANEL, known.PANEL, circuit.PANEL)
 
 
 def body() -> None:

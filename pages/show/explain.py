@@ -67,6 +67,7 @@ TITLES = {
     "head_names": N_("Head roles"),
     "head_probe": N_("The head probe"),
     "known_truth": N_("May I believe this picture?"),
+    "sparse_circuit": N_("Weight-sparse circuits"),
     "interventions": N_("Ablation and patching"),
     "two_answers": N_("Logit difference"),
     "attention_kinds": N_("Attention variants"),

@@ -15,6 +15,7 @@ from pages.server import starts
 from pages.server.settings import MAX_NEW_TOKENS, MAX_TOKENS
 from pages.state.link_fields import (
     attention,
+    circuit,
     compare,
     cost,
     efficiency,
@@ -232,7 +233,7 @@ OF_PAGES: Mapping[str, Mapping[str, Field]] = {
     "cost": {**cost.FIELDS, **FORMAT, **cost.MEASURED_FIELDS, **attention.GROWTH},
     "efficiency": {**efficiency.FIELDS, **training.RUN},
     "compare": {**compare.FIELDS, **cost.CONTEXT, **FORMAT},
-    "instruments": instruments.FIELDS,
+    "instruments": {**instruments.FIELDS, **circuit.FIELDS},
 }
 OF_PANELS = {name: field for fields in OF_PAGES.values() for name, field in fields.items()}
 FIELDS: dict[str, Field] = {**RUN, **CONFIG, **OF_PANELS, **VIEW, **CHANGES}

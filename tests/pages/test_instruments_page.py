@@ -33,3 +33,11 @@ def test_a_model_of_known_truth_is_opened_with_its_truth_and_the_score(page: str
     n_right, n = right_in(instrument)
     links = [each.proto.label for each in at.get("page_link")]
     assert any(f"right in {n_right} of {n}" in label for label in links)
+
+
+def test_a_weight_of_a_circuit_is_taken_out_and_the_rest_measured_anew():
+    at = opened(PAGE, preset=None, panel="circuit", circuit_without="0", lang="en")
+    assert_works(at)
+    said = [each.value for each in at.markdown]
+    assert any("Measured anew without 1 of the weights" in each for each in said)
+    assert any("Control: the same training" in each for each in said)

@@ -1,0 +1,279 @@
+"""What is left of a model that was trained to be sparse, weight by weight: a graph to be read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from blocks.known.bracket_texts import CHARACTERS, held_out
+from blocks.known.sparse import CONFIG, Circuit, Weight, measured, model_of
+from blocks.model.positions import alibi_slopes
+
+N_MEASURED = 256  # texts on which a circuit is measured anew
+
+
+class Column(StrEnum):
+    """Where a node stands, from left to right as data flow."""
+
+    TOKEN = "token"
+    BEFORE = "resid_pre"
+    QUERY = "q"
+    KEY = "k"
+    VALUE = "v"
+    AFTER = "resid_post"
+    LOGIT = "logit"
+
+
+class Node(NamedTuple):
+    """A token, a number of the stream, a number of a head's q, k or v, or a logit."""
+
+    column: Column
+    place: int
+
+    @property
+    def head(self) -> int:
+        """The head whose q, k or v it is part of."""
+        return self.place // CONFIG.d_head
+
+
+ENDS = {  # matrix: from where, to where, whether its rows are where it starts
+    "embed.weight": (Column.TOKEN, Column.BEFORE, True),
+    "layers.0.attention.q_proj.weight": (Column.BEFORE, Column.QUERY, False),
+    "layers.0.attention.k_proj.weight": (Column.BEFORE, Column.KEY, False),
+    "layers.0.attention.v_proj.weight": (Column.BEFORE, Column.VALUE, False),
+    "layers.0.attention.out_proj.weight": (Column.VALUE, Column.AFTER, False),
+    "unembed.weight": (Column.AFTER, Column.LOGIT, False),
+}
+
+
+class Edge(NamedTuple):
+    """One weight that is left, from a node to a node."""
+
+    start: Node
+    end: Node
+    weight: float
+
+
+def edge_of(weight: Weight) -> Edge:
+    """The edge that a weight is."""
+    start, end, is_from_row = ENDS[weight.matrix]
+    row, column = weight.row, weight.column
+    ends = (row, column) if is_from_row else (column, row)
+    return Edge(Node(start, ends[0]), Node(end, ends[1]), weight.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One text through the edges alone, in float64.
+
+    `inside`: column, then what each of its nodes is at each token, (seq, size of the column);
+    `pattern`: (n_heads, query, key).
+    """
+
+    inside: dict[Column, np.ndarray]
+    pattern: np.ndarray
+
+    @property
+    def logits(self) -> np.ndarray:
+        """The score of each character at each token: (seq, vocabulary)."""
+        return self.inside[Column.LOGIT]
+
+
+SIZES = {
+    Column.TOKEN: CONFIG.vocab_size,
+    **dict.fromkeys((Column.BEFORE, Column.AFTER), CONFIG.d_model),
+    **dict.fromkeys((Column.QUERY, Column.KEY, Column.VALUE), CONFIG.n_heads * CONFIG.d_head),
+    Column.LOGIT: CONFIG.vocab_size,
+}
+
+
+def through_edges(edges: Sequence[Edge], token_ids: Sequence[int]) -> Pass:
+    """What the model says, computed edge by edge: a sum over weights, and softmax in each head."""
+    found = {column: np.zeros((len(token_ids), size)) for column, size in SIZES.items()}
+    found[Column.TOKEN][np.arange(len(token_ids)), [*token_ids]] = 1
+    for column in (Column.BEFORE, Column.QUERY, Column.KEY, Column.VALUE):
+        _follow(edges, found, column)
+    q, k, v = (_heads(found[each]) for each in (Column.QUERY, Column.KEY, Column.VALUE))
+    pattern = _attend(q, k)
+    found[Column.VALUE] = (pattern @ v).swapaxes(0, 1).reshape(len(token_ids), -1)
+    found[Column.AFTER] += found[Column.BEFORE]
+    _follow(edges, found, Column.AFTER)
+    _follow(edges, found, Column.LOGIT)
+    return Pass(found, pattern)
+
+
+def _follow(edges: Sequence[Edge], found: dict[Column, np.ndarray], column: Column) -> None:
+    for start, end, weight in edges:
+        if end.column is column:
+            found[column][:, end.place] += weight * found[start.column][:, start.place]
+
+
+def _heads(units: np.ndarray) -> np.ndarray:
+    """(seq, n_heads · d_head) to (n_heads, seq, d_head)."""
+    return units.reshape(len(units), CONFIG.n_heads, CONFIG.d_head).swapaxes(0, 1)
+
+
+def _attend(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """softmax(q·k/√d_head − slope · distance) over the tokens so far: (n_heads, query, key)."""
+    places = np.arange(q.shape[1])
+    distance = places[:, None] - places
+    slopes = np.array(alibi_slopes(CONFIG.n_heads))[:, None, None]
+    scores = q @ k.swapaxes(1, 2) / np.sqrt(CONFIG.d_head) - slopes * distance
+    scores = np.where(distance >= 0, scores, -np.inf)
+    grown = np.exp(scores - scores.max(-1, keepdims=True))
+    found: np.ndarray = grown / grown.sum(-1, keepdims=True)
+    return found
+
+
+class Ablated(NamedTuple):
+    """What is left of a circuit without some edges, on texts never learned."""
+
+    loss: float
+    accuracy: float
+
+
+@lru_cache(maxsize=256)
+def ablated(circuit: Circuit, without: frozenset[int]) -> Ablated:
+    """Measure the circuit anew without these edges, counted from 0."""
+    left = [weight for i, weight in enumerate(circuit.kept) if i not in without]
+    texts = held_out(circuit.seed).rows(torch.arange(N_MEASURED))
+    return Ablated(*measured(model_of(left), texts))
+
+
+@dataclass(frozen=True, eq=False)
+class CircuitFacts:
+    """A circuit, the edges that the reader took out, and one text at one of its tokens."""
+
+    circuit: Circuit
+    without: frozenset[int]
+    token_ids: tuple[int, ...]
+    token: int
+    whole: Ablated
+    now: Ablated
+    alone: tuple[Ablated, ...]  # without each edge alone
+
+    @cached_property
+    def edges(self) -> tuple[Edge, ...]:
+        """All of them, those without which the loss is highest first."""
+        return tuple(map(edge_of, self.circuit.kept))
+
+    @cached_property
+    def passed(self) -> Pass:
+        """The text through the edges that are left."""
+        left = [edge for i, edge in enumerate(self.edges) if i not in self.without]
+        return through_edges(left, self.token_ids)
+
+    @property
+    def n_edges(self) -> int:
+        """How many are drawn."""
+        return len(self.edges)
+
+    @property
+    def n_trained(self) -> int:
+        """Weights that were left before pruning."""
+        return len(self.circuit.trained)
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The text."""
+        return tuple(CHARACTERS[each] for each in self.token_ids)
+
+    @property
+    def said(self) -> str:
+        """The character that scores highest at the token that is looked at."""
+        return CHARACTERS[int(self.passed.logits[self.token].argmax())]
+
+    @property
+    def head(self) -> int:
+        """The head that most edges lead through."""
+        heads = [edge.end.head for edge in self.edges if edge.end.column is Column.VALUE]
+        return max(set(heads), key=heads.count, default=0)
+
+    def flow(self, edge: Edge) -> float:
+        """What flows along an edge into the token that is looked at.
+
+        Weight times what its start is: of k and v the mean over the tokens, weighted by attention;
+        at the embedding the sum over all tokens so far.
+        """
+        inside, start, token = self.passed.inside, edge.start, self.token
+        values = inside[start.column][:, start.place]
+        if edge.end.column in (Column.KEY, Column.VALUE):
+            return edge.weight * float(self.passed.pattern[edge.end.head, token] @ values)
+        if start.column is Column.TOKEN:
+            return edge.weight * float(values[: token + 1].sum())
+        return edge.weight * float(values[token])
+
+    @cached_property
+    def paths(self) -> dict[Column, np.ndarray]:
+        """What each token adds to each node where its heads read it alone: (vocabulary, size)."""
+        found = {column: np.zeros((CONFIG.vocab_size, size)) for column, size in SIZES.items()}
+        found[Column.TOKEN] = np.eye(CONFIG.vocab_size)
+        left = [edge for i, edge in enumerate(self.edges) if i not in self.without]
+        for column in (Column.BEFORE, Column.VALUE, Column.AFTER, Column.LOGIT):
+            _follow(left, found, column)
+        return found
+
+    @cached_property
+    def parts(self) -> tuple["Part", ...]:
+        """What raises and lowers each number of the stream after attention, and what it does."""
+        return tuple(
+            Part(index, *_signs(self.paths[Column.AFTER][:, index]), *_signs(row))
+            for index, row in enumerate(self._read)
+            if row.any()
+        )
+
+    @property
+    def _read(self) -> np.ndarray:
+        """What each number of the stream adds to each logit: (d_model, vocabulary)."""
+        found = np.zeros((CONFIG.d_model, CONFIG.vocab_size))
+        for i, (start, end, weight) in enumerate(self.edges):
+            if end.column is Column.LOGIT and i not in self.without:
+                found[start.place, end.place] = weight
+        return found
+
+
+class Part(NamedTuple):
+    """A number of the stream after attention: which tokens move it, which logits it moves."""
+
+    dimension: int
+    raised_by: str
+    lowered_by: str
+    raises: str
+    lowers: str
+
+
+def _signs(values: np.ndarray) -> tuple[str, str]:
+    """The characters of those above 0 and below, leaving out what is next to nothing."""
+    least = 0.05 * np.abs(values).max()
+    above, below = (values > least, values < -least)
+    return tuple(  # type: ignore[return-value]
+        " ".join(CHARACTERS[i] for i in np.flatnonzero(each)) for each in (above, below)
+    )
+
+
+def circuit_facts(circuit: Circuit, without: frozenset[int], text: str, token: int) -> CircuitFacts:
+    """All that is shown of a circuit; `token` is counted from 0."""
+    ids = tuple(map(CHARACTERS.index, text))
+    ordered, alone = _by_loss(circuit)
+    return CircuitFacts(
+        circuit=ordered,
+        without=without,
+        token_ids=ids,
+        token=min(token, len(ids) - 1),
+        whole=ablated(ordered, frozenset()),
+        now=ablated(ordered, without),
+        alone=alone,
+    )
+
+
+@lru_cache(maxsize=16)
+def _by_loss(circuit: Circuit) -> tuple[Circuit, tuple[Ablated, ...]]:
+    """The circuit with the edges that matter most first, and what it can without each."""
+    alone = [ablated(circuit, frozenset({i})) for i in range(len(circuit.kept))]
+    order = sorted(range(len(alone)), key=lambda i: -alone[i].loss)
+    kept = tuple(circuit.kept[i] for i in order)
+    return replace(circuit, kept=kept), tuple(alone[i] for i in order)

@@ -1,0 +1,290 @@
+"""A circuit read whole: every weight of a small model drawn, and what becomes of it without any."""
+
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from blocks.known import circuit as read
+from blocks.known import pruned, sparse
+from blocks.known.circuit import CircuitFacts, circuit_facts
+from blocks.known.faithful import faithful
+from blocks.known.recorded_circuits import Recorded, recorded
+from blocks.known.sparse import CONFIG, KEPT_SHARE, Circuit, Part, SparseTraining
+from blocks.model.faults import N_
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Look, line
+from pages.figures.counting import from_one
+from pages.page.declared import Panel
+from pages.page.frame import section
+from pages.panels.instruments.circuit_picture import attention, graph, node_name
+from pages.show.chart import columns, show
+from pages.show.controls import choose, enter, several, slide, switch
+from pages.show.explain import explained, note
+from pages.show.fold import details
+from pages.show.parts import Matrix, Say, Table
+from pages.show.said import say
+from pages.show.steps import in_series
+from pages.show.tables import show_table
+from pages.stage import link, present
+from pages.state.link_fields.circuit import MOST_SEED, TEXTS
+from pages.state.values import State
+from pages.words.language import _, fill
+
+N_WEIGHTS = 2 * CONFIG.vocab_size * CONFIG.d_model + 4 * CONFIG.d_model**2
+CONTROL_SHARE = 0.1
+NAMES = {False: N_("true answers"), True: N_("shuffled answers")}
+COLORS = {False: palette.LEARNED, True: palette.PINNED}
+CODE = (sparse.keep_largest, pruned.prune, read.through_edges)
+kept_facts = lru_cache(maxsize=32)(circuit_facts)
+
+
+def says_circuit(facts: CircuitFacts) -> str:
+    """How few weights are left, and what they can do."""
+    text = _(
+        "Of {n_weights:,} weights {n_edges} are left, and with these the model names the bracket "
+        "to be closed in {whole.accuracy:.2%} of the cases in texts it never learned. At the token "
+        "{token} it says {said}. Click the mark on a line to take that weight out."
+    )
+    token = f"{facts.tokens[facts.token]} ({from_one(facts.token)})"
+    return fill(text, facts, n_weights=N_WEIGHTS, token=token)
+
+
+def says_ablated(facts: CircuitFacts) -> str | None:
+    """What it can do without the edges that were taken out."""
+    if not facts.without:
+        return None
+    text = _(
+        "Measured anew without {n} of the weights: {now.accuracy:.1%} right in place of "
+        "{whole.accuracy:.1%}, loss {now.loss:.3f} nats in place of {whole.loss:.3f}."
+    )
+    return fill(text, facts, n=len(facts.without))
+
+
+def says_how(facts: CircuitFacts) -> str:
+    """What a line is, and how it came to be the only one left."""
+    text = _(
+        "Lines are blue for positive weights and orange for negative ones, as wide as the weight "
+        "is large beside others of its matrix; those along which something flows to the token "
+        "looked at are strong. After each of {n_updates:,} updates all but the largest weights of "
+        "each matrix were set to 0, until {n_trained} were left. Then all were taken out without "
+        "which each right answer stays well ahead and attention stays alike. Dotted lines have no "
+        "weight: the residual stream past attention, and queries and keys to the scores they make."
+    )
+    return fill(text, facts, n_updates=sparse.N_UPDATES)
+
+
+def says_faithful(facts: CircuitFacts) -> str:
+    """How well the circuit stands for the model that it was cut out of."""
+    text = _(
+        "Taking random halves of the {n} pruned weights out of the model changes at most "
+        "{most_changed:.1%} of its answers, and the attention of circuit and model has a "
+        "cosine of {cosine:.3f}. So the lines drawn are what the model computes with."
+    )
+    found = faithful(facts.circuit)._asdict()
+    return text.format(n=len(facts.circuit.pruned), **found)
+
+
+def parts_table(facts: CircuitFacts) -> pd.DataFrame:
+    """A row a number of the stream after attention: what it stands for."""
+    names = ("dimension", "raised_by", "lowered_by", "raises", "lowers")
+    rows = [[from_one(each.dimension), *each[1:]] for each in facts.parts]
+    titles = (
+        _("dimension of the stream"),
+        _("raised by tokens"),
+        _("lowered by tokens"),
+        _("raises the logit of"),
+        _("lowers the logit of"),
+    )
+    return pd.DataFrame(rows, columns=[*names]).set_axis([*titles], axis=1)
+
+
+def edges_table(facts: CircuitFacts) -> pd.DataFrame:
+    """A row an edge, and what the model can do without it."""
+    found = zip(facts.edges, facts.alone, strict=True)
+    return pd.DataFrame(
+        [
+            {
+                _("weight no."): from_one(i),
+                _("from node"): node_name(edge.start),
+                _("to node"): node_name(edge.end),
+                _("weight"): edge.weight,
+                _("flows here"): facts.flow(edge),
+                _("accuracy without it"): alone.accuracy,
+                _("loss without it (nats)"): alone.loss,
+            }
+            for i, (edge, alone) in enumerate(found)
+        ]
+    )
+
+
+def says_control(found: Recorded) -> str:
+    """Whether the true answers need far fewer weights than shuffled ones."""
+    if not found.is_proof:
+        return _(
+            "Control failed: shuffled answers are learned with nearly as few weights, so this "
+            "picture proves nothing."
+        )
+    if found.many is None:
+        text = _(
+            "Control: the same training on the same texts with their answers dealt out anew. The "
+            "true answers are all learned with {few} weights; of the shuffled ones not even all "
+            "{n_weights:,} weights, {ratio:.0f} times as many, learn more than {best:.0%}. So the "
+            "small circuit is small because there is a rule to find."
+        )
+    else:
+        text = _(
+            "Control: the same training on the same texts with their answers dealt out anew. The "
+            "true answers are all learned with {few} weights; the shuffled ones need {many:,}. So "
+            "the small circuit is small because there is a rule to find."
+        )
+    return fill(text, found)
+
+
+def control_chart(found: Recorded) -> Chart:
+    """Answers learned over weights that are left, of true and of shuffled answers."""
+    return Chart(
+        _("How many weights does it take to learn the answers?"),
+        found.control,
+        Axis(_("weights left after training"), (100, 6000), of="n_weights", is_log=True),
+        Axis(_("learned answers that are right"), (0, 1.05), is_share=True),
+        [
+            line(
+                "accuracy",
+                Look(_(name), COLORS[is_shuffled], "circle"),
+                rows=[each for each in found.control if each.is_shuffled == is_shuffled],
+            )
+            for is_shuffled, name in NAMES.items()
+        ],
+        hover=_("{n_weights:,} weights: {accuracy:.1%} right"),
+        legend=Legend.FOOT,
+    )
+
+
+def says_counted() -> str:
+    """What is counted, and that it is counted alike."""
+    return _(
+        "Counted alike for both: weights that are not 0 after training, before any single weight "
+        "is pruned, and the share of the learned answers that are right. Shuffled answers belong "
+        "to beginnings of texts; equal beginnings have equal answers. Seed 0."
+    )
+
+
+def without(state: State) -> frozenset[int]:
+    """The edges that the reader took out, from 0."""
+    return frozenset(map(int, filter(None, state.circuit_without.split(","))))
+
+
+def take_out(customdata: list[int]) -> None:
+    """Take the clicked edge out, or put it back."""
+    taken = without(link.now()) ^ {int(customdata[0])}
+    link.change("circuit_without", ",".join(map(str, sorted(taken))))
+
+
+def at(_run: None, state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
+    """The recorded circuit of the seed, where it ships."""
+    found = recorded().circuits.get(state.circuit_seed)
+    return None if found is None else _values(found, state)
+
+
+def _values(found: Circuit, state: State) -> tuple[Circuit, frozenset[int], str, int]:
+    taken = frozenset(i for i in without(state) if i < len(found.kept))
+    return found, taken, state.circuit_text, state.circuit_token
+
+
+@section
+def read_whole(_run: None, state: State) -> None:
+    """The circuit that ships or was trained here, what is taken out of it, and its control."""
+    place = explained(("sparse_circuit",), CODE, key="circuit")
+    with present.aside(), st.container(horizontal=True, vertical_alignment="bottom"):
+        enter("circuit_seed", _("Seed"), state.circuit_seed, least=0, most=MOST_SEED)
+        switch("train_circuit", _("Train it here"))
+    values = _trained(state) if state.train_circuit else at(None, state)
+    if values is None:
+        if not state.train_circuit:
+            place.info(_("No circuit of this seed ships: train it here."))
+        return
+    with place:
+        say(says_circuit, *values, facts=kept_facts)
+    _choices(kept_facts(*values))
+    left, right = columns([3, 2])
+    with left:
+        show(graph, *values, facts=kept_facts, key="circuit_graph", on_click=take_out)
+        facts = kept_facts(*values)
+        if said := says_ablated(facts):
+            st.markdown(said)
+        note(says_how(facts))
+    with right:
+        show(attention, *values, facts=kept_facts, key="circuit_attention")
+        note(says_faithful(facts))
+    show_table(parts_table(facts), key="circuit_parts")
+    with details(_("All weights, and what the model can do without each"), icon=":material/table:"):
+        show_table(edges_table(facts), key="circuit_edges")
+    _control()
+
+
+def _choices(facts: CircuitFacts) -> None:
+    with present.aside():
+        choose("circuit_text", _("Text"), TEXTS, label_of=str)
+        n, token = len(facts.tokens), facts.token
+        label = _("Token looked at")
+        slide("circuit_token", label, range(n), token, label_of=lambda i: facts.tokens[i])
+        several(
+            "circuit_without",
+            _("Weights taken out"),
+            tuple(map(str, range(facts.n_edges))),
+            [str(i) for i in sorted(facts.without)],
+            write=",".join,
+            label_of=lambda i: _edge_name(facts, int(i)),
+            is_list=True,
+        )
+
+
+def _edge_name(facts: CircuitFacts, i: int) -> str:
+    edge = facts.edges[i]
+    return f"{from_one(i)}: {node_name(edge.start)} → {node_name(edge.end)}"
+
+
+def _control() -> None:
+    st.markdown(says_control(recorded()))
+    show(control_chart, facts=recorded, key="circuit_control")
+    note(says_counted())
+
+
+def _trained(state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
+    """Train it here, with its control; as far as it has come."""
+    seed = state.circuit_seed
+    made = in_series(
+        SparseTraining(seed=seed, share=KEPT_SHARE),
+        key="circuit_training",
+        asked_by="train_circuit",
+    ).found
+    if not made or isinstance(made[-1], Part):
+        return None
+    control = SparseTraining(seed=seed, is_shuffled=True, share=CONTROL_SHARE)
+    beside = in_series(control, key="circuit_of_shuffled", asked_by="train_circuit").found
+    if beside and isinstance(last := beside[-1], Circuit):
+        text = _(
+            "Trained here with seed {seed}. Its control, with shuffled answers and {n} weights, "
+            "got {accuracy:.0%} of them right."
+        )
+        st.caption(text.format(seed=seed, n=len(last.trained), accuracy=last.accuracy))
+    return _values(made[-1], state)
+
+
+PANEL = Panel(
+    "circuit",
+    N_("Can a circuit be read whole?"),
+    read_whole,
+    reads_input=False,
+    of_this_run=False,
+    at=at,
+    facts=kept_facts,
+    shows=(
+        Say(says_circuit),
+        Matrix(graph, "circuit_graph", click=take_out),
+        Matrix(attention, "circuit_attention"),
+        Table(parts_table, "circuit_parts"),
+        Table(edges_table, "circuit_edges"),
+    ),
+)

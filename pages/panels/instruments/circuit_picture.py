@@ -1,0 +1,233 @@
+"""A circuit drawn whole: each weight that is left as a line, from the tokens to the logits."""
+
+from typing import Any
+
+import numpy as np
+
+from blocks.known.bracket_texts import CHARACTERS
+from blocks.known.circuit import CircuitFacts, Column, Edge, Node
+from pages.figures import marks, palette
+from pages.figures.counting import from_one
+from pages.figures.described import SAID
+from pages.figures.pattern import head_map
+from pages.figures.signed import NEGATIVE, POSITIVE
+from pages.figures.theme import TITLE, Picture, Translate, figure
+from pages.figures.weights import MASKED_CODE, codes
+
+COLUMNS = (
+    (Column.TOKEN,),
+    (Column.BEFORE,),
+    (Column.QUERY, Column.KEY, Column.VALUE),
+    (Column.AFTER,),
+    (Column.LOGIT,),
+)
+LETTERS = {Column.QUERY: "q", Column.KEY: "k", Column.VALUE: "v"}
+ORDER = "([{<ab)]}>"
+ROW, HEAD_ROOM, FOOT = 30, 44, 10  # pixels
+THIN, THICK = 1.0, 6.0
+STILL, FLOWING = 0.25, 0.95  # how opaque a line is along which nothing, or something flows
+LEAST_FLOW = 0.02  # of the largest that enters the same column
+
+
+def node_name(node: Node) -> str:
+    """What stands at a node: a character, the number of the stream's dimension, or head and q."""
+    if node.column in (Column.TOKEN, Column.LOGIT):
+        return CHARACTERS[node.place]
+    if node.column in LETTERS:
+        return f"{from_one(node.head)}.{LETTERS[node.column]}"
+    return str(from_one(node.place))
+
+
+def column_names(_: Translate) -> list[str]:
+    """What the five columns are, from the left."""
+    return [_("token"), _("stream before"), _("head"), _("stream after"), _("logit")]
+
+
+def layout(edges: tuple[Edge, ...]) -> dict[Node, tuple[float, float]]:
+    """Where each node stands: its column, and a height between 0 and 1.
+
+    Tokens stand in their order, every other node as near as may be to what leads to it.
+    """
+    found: dict[Node, tuple[float, float]] = {}
+    for x, kinds in enumerate(COLUMNS):
+        ends = {node for edge in edges for node in edge[:2] if node.column in kinds}
+        ordered = sorted(ends, key=lambda node: (_wish(node, edges, found), node.place))
+        for i, node in enumerate(ordered):
+            found[node] = x, (i + 0.5) / len(ordered)
+    return found
+
+
+def _wish(node: Node, edges: tuple[Edge, ...], found: dict[Node, tuple[float, float]]) -> float:
+    if node.column is Column.TOKEN:
+        return ORDER.index(CHARACTERS[node.place])
+    into = [(abs(each.weight), found[each.start][1]) for each in edges if each.end == node]
+    into += [(1.0, y) for same, (_x, y) in found.items() if _goes_on(same, node)]
+    total = sum(size for size, _y in into)
+    return sum(size * y for size, y in into) / total if total else 0.5
+
+
+def _goes_on(before: Node, after: Node) -> bool:
+    """Whether a number of the stream goes on past attention as it is."""
+    return before == Node(Column.BEFORE, after.place) and after.column is Column.AFTER
+
+
+def graph(facts: CircuitFacts, *, _: Translate) -> Picture:
+    """All edges: as wide as their weight, lit where something flows to the token looked at.
+
+    A click on the mark of an edge returns its number, from 0.
+    """
+    places = layout(facts.edges)
+    n_rows = max(sum(x == column for x, _y in places.values()) for column in range(5))
+    return figure(
+        [_handles(facts, places, _), _nodes(facts, places, _)],
+        title=_("Every weight that is left"),
+        height=TITLE + HEAD_ROOM + FOOT + ROW * max(n_rows, 8),
+        margin=(TITLE + HEAD_ROOM, FOOT),
+        xaxis={"range": [-0.3, 4.3], "visible": False},
+        yaxis={"range": [1.02, -0.02], "visible": False},
+        shapes=[*_stems(facts, places), *_lines(facts, places)],
+        annotations=[_heading(x, name) for x, name in enumerate(column_names(_))],
+    )
+
+
+def _heading(x: int, name: str) -> dict[str, Any]:
+    place = {"x": x, "y": 1, "yref": "paper", "yanchor": "bottom", "yshift": 4}
+    return {**place, "text": "<br>".join(name.split(" ", 1)), "font": {"size": 11}}
+
+
+def _stems(facts: CircuitFacts, places: dict[Node, tuple[float, float]]) -> list[dict[str, Any]]:
+    """What goes past attention, dotted; queries and keys to the values whose weights they set."""
+    pairs = [
+        (start, end)
+        for start in places
+        for end in places
+        if _goes_on(start, end)
+        or (
+            {start.column, end.column} in ({Column.QUERY, Column.KEY},)
+            and start.column is Column.QUERY
+            and start.place == end.place
+        )
+    ]
+    line = {"color": palette.RESIDUAL, "width": 1, "dash": "dot"}
+    return [_curve(places[start], places[end], line, 0.6) for start, end in pairs]
+
+
+def _lines(facts: CircuitFacts, places: dict[Node, tuple[float, float]]) -> list[dict[str, Any]]:
+    sizes = _sizes(facts)
+    flows = np.array([abs(facts.flow(edge)) for edge in facts.edges])
+    of_column = {
+        edge.end.column: max(
+            (f for e, f in zip(facts.edges, flows, strict=True) if e.end.column is edge.end.column),
+            default=0.0,
+        )
+        for edge in facts.edges
+    }
+    found = []
+    for i, edge in enumerate(facts.edges):
+        flows_here = flows[i] > LEAST_FLOW * of_column[edge.end.column]
+        line: dict[str, Any] = {"color": _color(edge.weight), "width": sizes[i]}
+        if i in facts.without:
+            line = {"color": palette.BEFORE, "width": THIN, "dash": "dash"}
+        opacity = FLOWING if flows_here else STILL
+        found.append(_curve(places[edge.start], places[edge.end], line, opacity))
+    return found
+
+
+def _sizes(facts: CircuitFacts) -> list[float]:
+    """Pixels that each line is wide; the largest weight of each matrix has the widest."""
+    most: dict[Column, float] = {}
+    for edge in facts.edges:
+        most[edge.end.column] = max(most.get(edge.end.column, 0.0), abs(edge.weight))
+    return [
+        THIN + (THICK - THIN) * abs(edge.weight) / most[edge.end.column] for edge in facts.edges
+    ]
+
+
+def _color(weight: float) -> str:
+    return "rgb({}, {}, {})".format(*(POSITIVE if weight > 0 else NEGATIVE))
+
+
+def _curve(
+    start: tuple[float, float], end: tuple[float, float], line: dict[str, Any], opacity: float
+) -> dict[str, Any]:
+    (x0, y0), (x1, y1) = start, end
+    bent = f"M {x0},{y0:.4f} C {x0 + 0.45},{y0:.4f} {x1 - 0.45},{y1:.4f} {x1},{y1:.4f}"
+    return {"type": "path", "path": bent, "line": line, "opacity": opacity, "layer": "below"}
+
+
+def _handles(
+    facts: CircuitFacts, places: dict[Node, tuple[float, float]], _: Translate
+) -> dict[str, Any]:
+    """A mark in the middle of each line, to be hovered and clicked."""
+    text = _(
+        "{i}: {start} → {end}, weight {weight:+.2f}, at this token {flow:+.2f}; without it "
+        "{accuracy:.1%} right"
+    )
+    hovers = [
+        text.format(
+            i=from_one(i),
+            start=node_name(edge.start),
+            end=node_name(edge.end),
+            weight=edge.weight,
+            flow=facts.flow(edge),
+            accuracy=alone.accuracy,
+        )
+        for i, (edge, alone) in enumerate(zip(facts.edges, facts.alone, strict=True))
+    ]
+    middles = [_middle(i, edge, places) for i, edge in enumerate(facts.edges)]
+    colors = [
+        palette.BEFORE if i in facts.without else _color(edge.weight)
+        for i, edge in enumerate(facts.edges)
+    ]
+    return marks.dots(
+        [x for x, _y in middles],
+        [y for _x, y in middles],
+        customdata=[[i] for i in range(facts.n_edges)],
+        **marks.told(hovers),
+        marker={"size": 9, "color": colors, "line": {"width": 1, "color": "white"}},
+        **marks.steady(),
+        meta={SAID: hovers},
+    )
+
+
+def _middle(i: int, edge: Edge, places: dict[Node, tuple[float, float]]) -> tuple[float, float]:
+    """A place on the curve, for every edge another share of the way, so that marks stand apart."""
+    t = 0.35 + 0.15 * (i % 3)
+    (x0, y0), (x1, y1) = places[edge.start], places[edge.end]
+    a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3
+    return a * x0 + b * (x0 + 0.45) + c * (x1 - 0.45) + d * x1, (a + b) * y0 + (c + d) * y1
+
+
+def _nodes(
+    facts: CircuitFacts, places: dict[Node, tuple[float, float]], _: Translate
+) -> dict[str, Any]:
+    """The nodes with their names, and what each of them is at the token that is looked at."""
+    names = {node: node_name(node) for node in places}
+    said = _("{name}: {value:+.2f} at this token")
+    here = {
+        node: float(facts.passed.inside[node.column][facts.token, node.place]) for node in places
+    }
+    hovers = [said.format(name=names[node], value=here[node]) for node in places]
+    looked_at = Node(Column.TOKEN, facts.token_ids[facts.token])
+    colors = [palette.PINNED if node == looked_at else palette.RESIDUAL for node in places]
+    return marks.dots(
+        [x for x, _y in places.values()],
+        [y for _x, y in places.values()],
+        mode="markers+text",
+        text=[f"<b>{name}</b>" for name in names.values()],
+        textposition=[
+            "middle left" if node.column is Column.TOKEN else "middle right" for node in places
+        ],
+        **marks.told(hovers),
+        marker={"size": 10, "color": colors, "symbol": "square"},
+        **marks.steady(),
+    )
+
+
+def attention(facts: CircuitFacts, *, _: Translate) -> Picture:
+    """What the head that most edges lead through attends to in this text."""
+    pattern = facts.passed.pattern[facts.head]
+    there = np.tril(np.ones_like(pattern)) > 0
+    shown = np.where(there, codes(pattern), MASKED_CODE).astype(np.uint8)
+    weights = np.where(there, pattern, np.nan)
+    return head_map(shown, weights, facts.tokens, head=facts.head, pinned=facts.token, _=_)

@@ -1,0 +1,134 @@
+"""A model trained to be sparse: few weights are left, and the drawn edges are all of it."""
+
+import numpy as np
+import pytest
+import torch
+
+from blocks.known import bracket_texts, sparse
+from blocks.known.bracket_texts import CHARACTERS, IGNORED, N_KINDS, held_out, learned
+from blocks.known.circuit import Column, Node, ablated, circuit_facts, edge_of, through_edges
+from blocks.known.faithful import faithful
+from blocks.known.recorded_circuits import SEEDS, Rung, recorded, rung
+from blocks.known.sparse import CONFIG, Circuit, Part, SparseTraining, model_of, weights_of
+from blocks.model.models import build
+
+
+@pytest.fixture(scope="module")
+def circuit() -> Circuit:
+    """The one that ships for seed 0."""
+    return recorded().circuits[0]
+
+
+def test_an_answer_is_the_bracket_that_is_open():
+    texts = learned(0)
+    for row, answers in zip(
+        texts.token_ids[:50].tolist(), texts.answers[:50].tolist(), strict=True
+    ):
+        counts = [0] * N_KINDS
+        for token, answer in zip(row, answers, strict=True):
+            if token < 2 * N_KINDS:
+                counts[token % N_KINDS] += 1 if token < N_KINDS else -1
+            expected = N_KINDS + counts.index(1) if any(counts) else IGNORED
+            assert answer == expected
+
+
+def test_shuffled_answers_are_the_same_ones_and_equal_for_equal_beginnings():
+    true, dealt = learned(0), learned(0, is_shuffled=True)
+    assert torch.equal(true.token_ids, dealt.token_ids)
+    assert torch.equal(true.answers == IGNORED, dealt.answers == IGNORED)
+    known: dict[tuple[int, ...], int] = {}
+    truths: dict[tuple[int, ...], int] = {}
+    for row, told, right in zip(
+        *map(torch.Tensor.tolist, (true.token_ids, dealt.answers, true.answers)), strict=True
+    ):
+        for i, answer in enumerate(told):
+            assert known.setdefault(tuple(row[: i + 1]), answer) == answer
+            truths[tuple(row[: i + 1])] = right[i]
+    assert sorted(known.values()) == sorted(truths.values())
+    assert known != truths
+
+
+def test_only_the_largest_weights_of_each_matrix_stay():
+    model = build(CONFIG, seed=0)
+    before = {name: each.detach().clone() for name, each in model.named_parameters()}
+    sparse.keep_largest(model, 0.1)
+    for name, weight in model.named_parameters():
+        n = max(sparse.LEAST_KEPT, round(0.1 * weight.numel()))
+        assert int((weight != 0).sum()) == n
+        assert weight[weight != 0].abs().min() > before[name][weight == 0].abs().max()
+
+
+def test_a_short_training_tells_how_far_it_is_and_goes_on_where_it_was(monkeypatch):
+    monkeypatch.setattr(bracket_texts, "N_LEARNED", 16)
+    monkeypatch.setattr(bracket_texts, "N_HELD_OUT", 16)
+    training = SparseTraining(seed=99, n_updates=20, is_shuffled=True)
+    found = [*training.results(())]
+    assert len(found) == training.n_steps
+    assert [each.n_updates for each in found[:-1]] == [*range(1, 21)]
+    assert isinstance(found[-1], Circuit) and isinstance(found[0], Part)
+    assert found[-2].n_weights == len(found[-1].kept) == 6 * sparse.LEAST_KEPT
+    assert [*training.results(found[:15])] == found[15:]
+    assert rung(training).n_weights == found[-2].n_weights
+
+
+def test_the_drawn_edges_alone_are_the_model(circuit: Circuit):
+    """An independent pass in NumPy over the edges gives the logits and attention of the model."""
+    texts, edges = held_out(0).token_ids[:8], [*map(edge_of, circuit.kept)]
+    logits = model_of(circuit.kept)(texts).detach()
+    for row, expected in zip(texts.tolist(), logits, strict=True):
+        np.testing.assert_allclose(
+            through_edges(edges, row).logits, expected, rtol=1e-4, atol=1e-5 * expected.abs().max()
+        )
+
+
+def test_weights_come_back_from_the_model_that_has_them_alone(circuit: Circuit):
+    assert weights_of(model_of(circuit.kept)) == circuit.kept
+
+
+def test_flows_into_a_node_sum_to_what_it_is(circuit: Circuit):
+    facts = circuit_facts(circuit, frozenset(), "(ab)[b]{a", 8)
+    inside = facts.passed.inside
+    for column in (Column.VALUE, Column.LOGIT):
+        for node in {edge.end for edge in facts.edges if edge.end.column is column}:
+            into = sum(facts.flow(edge) for edge in facts.edges if edge.end == node)
+            assert into == pytest.approx(inside[column][8, node.place], rel=1e-6, abs=1e-9)
+
+
+def test_an_edge_that_is_taken_out_is_measured_anew(circuit: Circuit):
+    facts = circuit_facts(circuit, frozenset({0}), "(ab)[b]{a", 8)
+    assert facts.now == facts.alone[0] == ablated(facts.circuit, frozenset({0}))
+    assert facts.now.loss == max(each.loss for each in facts.alone) > facts.whole.loss
+    assert facts.now.accuracy < facts.whole.accuracy
+    whole = circuit_facts(circuit, frozenset(), "(ab)[b]{a", 8)
+    assert whole.said == "}" and whole.paths[Column.LOGIT].shape == (10, 10)
+
+
+def test_what_ships_has_few_weights_says_all_and_is_faithful():
+    assert 0 in recorded().circuits
+    for found in recorded().circuits.values():
+        assert len(found.kept) <= len(found.trained) <= 195
+        assert found.accuracy == 1 and found.held_out >= 0.9995
+        assert not {each[:3] for each in found.kept} & {each[:3] for each in found.pruned}
+        agreement = faithful(found)
+        assert agreement.most_changed <= 0.01 and agreement.cosine >= 0.95
+
+
+def test_shuffled_answers_need_five_times_the_weights_or_more():
+    assert recorded().is_proof and recorded().ratio >= 5
+    alike = recorded()._replace(control=(Rung(False, 100, 1.0), Rung(True, 400, 1.0)))
+    assert alike.ratio == 4 and not alike.is_proof
+
+
+def test_parts_name_what_moves_them(circuit: Circuit):
+    facts = circuit_facts(circuit, frozenset(), "(ab)[b]{a", 8)
+    assert {each for part in facts.parts for each in part.raises.split()} <= {*CHARACTERS}
+    start, end, weight = facts.edges[0]
+    assert isinstance(start, Node) and end.column is not Column.TOKEN and weight != 0
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_seed_finds_a_circuit_anew(seed: int):
+    found = [*SparseTraining(seed=seed).results(())][-1]
+    assert isinstance(found, Circuit)
+    assert len(found.kept) <= 195 and found.accuracy == 1 and found.held_out >= 0.9995
