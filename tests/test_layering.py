@@ -42,6 +42,7 @@ BLOCKS_ROOMS = [
     "efficiency",
     "inspection",
     "known",
+    "phases",
     "export",
     "lessons",
 ]

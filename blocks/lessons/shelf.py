@@ -25,7 +25,10 @@ ORDER = (
     "feed-forward",
     "next-word",
     "induction",
+    "induction-over-time",
     "translation",
+    "grokking",
+    "superposition",
 )
 HOMEWORK = "homework-"  # how the names of assignments begin
 NAME = re.compile(r"([a-z0-9-]{1,40})\.(en|zh)\.md")

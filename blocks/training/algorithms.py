@@ -1,7 +1,7 @@
 """Questions that an algorithm answers: sums on a clock, parity, brackets.
 
-Each has one answer of one token, and every question is short, so that a small model learns them in
-a minute and one can find out how. Modular sums: Power et al. 2022, "Grokking" (arXiv:2201.02177).
+Questions and answers are short, so that a small model learns them in a minute and one can find out
+how. Modular sums: Power et al. 2022, "Grokking" (arXiv:2201.02177).
 """
 
 from functools import partial
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from blocks.model.kinds import Architecture
+from blocks.model.randomness import generator
 from blocks.text.characters import CharacterTokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.vocabulary import WordTokenizer
@@ -18,7 +19,6 @@ from blocks.training.questions import (
     Draw,
     QuestionTask,
     Splits,
-    fingerprint,
     is_held_out,
 )
 
@@ -34,14 +34,15 @@ def algorithm_task(name: str, seq_len: int, learned_percent: int) -> QuestionTas
     """The task of a name.
 
     modular_addition, modular_subtraction: a + b or a − b on a clock of 59 hours, where so many
-    percent of all pairs are learned from. parity: whether the number of ones is odd. brackets:
-    which bracket closes the innermost open one, in the beginning of a Dyck word of two kinds; of an
-    odd length, so that one is open.
+    percent of all pairs are learned from. parity: bit by bit, whether the number of ones so far is
+    odd, which is easier than to say it at once: 1101=1001. brackets: which bracket closes the
+    innermost open one, in the beginning of a Dyck word of two kinds; of an odd length, so that one
+    is open.
     """
     match name:
         case "parity":
-            n = seq_len - 1
-            return _task(name, BITS, n, partial(_random_bits, n=n), _parity)
+            n = seq_len // 2
+            return _task(name, BITS, n, partial(_random_bits, n=n), _parities, n_answered=n)
         case "brackets":
             n = seq_len - 1 - seq_len % 2
             return _task(name, BRACKETS, n, partial(_random_brackets, n=n), _closing)
@@ -64,13 +65,14 @@ def _task(
     draw: Draw,
     answer: Answer,
     splits: Splits = is_held_out,
+    n_answered: int = 1,
 ) -> QuestionTask:
     """Questions of n tokens, which a GPT reads with an equals sign behind them."""
     return QuestionTask(
         name=name,
         architectures=(Architecture.GPT,),
         learner=Architecture.GPT,
-        seq_len=n + 1,
+        seq_len=n + n_answered,
         tokenizer=tokenizer,
         draw=draw,
         answer=answer,
@@ -88,15 +90,18 @@ def _modular(question: Tensor, *, sign: int) -> Tensor:
 
 
 def _is_beyond(question: Tensor, *, percent: int) -> Tensor:
-    return fingerprint(question) % 100 >= percent
+    """A split without any pattern: the fingerprint is a sum, and would be one on this clock."""
+    rank = torch.randperm(MODULUS**2, generator=generator(0, "pairs"))
+    a, b = (question - FIRST).unbind(1)
+    return rank[a * MODULUS + b] >= percent * MODULUS**2 / 100
 
 
 def _random_bits(batch: int, random: torch.Generator, *, n: int) -> Tensor:
     return torch.randint(FIRST, FIRST + 2, (batch, n), generator=random)
 
 
-def _parity(question: Tensor) -> Tensor:
-    return (question - FIRST).sum(1, keepdim=True) % 2 + FIRST
+def _parities(question: Tensor) -> Tensor:
+    return (question - FIRST).cumsum(1) % 2 + FIRST
 
 
 def _random_brackets(batch: int, random: torch.Generator, *, n: int) -> Tensor:

@@ -111,7 +111,7 @@ SEQ_LEN_BOUNDS = {
     TaskKind.MASKED_WORDS: (8, 4096),
     TaskKind.TRANSLATION: (SHORTEST_ROW, LONGEST_ROW),
     **dict.fromkeys(MODULAR, (MODULAR_LENGTH, MODULAR_LENGTH)),
-    TaskKind.PARITY: (4, 64),
+    TaskKind.PARITY: (4, 128),
     TaskKind.BRACKETS: (4, 64),
 }
 USUAL_LENGTHS = {
@@ -122,7 +122,7 @@ USUAL_LENGTHS = {
     TaskKind.ADDITION: 11,
     TaskKind.TRANSLATION: LONGEST_ROW,
     **dict.fromkeys(MODULAR, MODULAR_LENGTH),
-    TaskKind.PARITY: 9,
+    TaskKind.PARITY: 16,
     TaskKind.BRACKETS: 16,
 }
 

@@ -42,6 +42,7 @@ MENU = (
         ("pages/encoder.py", N_("Encoder"), ":material/layers:"),
         ("pages/seq2seq.py", N_("Translator"), ":material/translate:"),
         ("pages/training.py", N_("Training"), ":material/model_training:"),
+        ("pages/phases.py", N_("Phase changes"), ":material/timeline:"),
     ),
     (
         ("pages/attention.py", N_("Attention"), ":material/visibility:"),

@@ -111,17 +111,18 @@ WEEKS = (
     ),
     Week(
         N_("Training"),
-        (),
+        ("grokking",),
         (
             (N_("What it learns"), "training", "task"),
             (N_("How it learns"), "training", "recipe"),
             (N_("From a bigram to a GPT"), "training", "staircase"),
             (N_("Which norm placement trains best?"), "normalization", "race"),
+            (N_("When did it learn it?"), "phases", "grokking"),
         ),
     ),
     Week(
         N_("What heads and layers are for"),
-        ("induction",),
+        ("induction", "induction-over-time", "superposition"),
         (
             (N_("What is each head for?"), "attention", "head-probe"),
             (N_("Logit lens"), "gpt", "logit-lens"),

@@ -66,6 +66,8 @@ TITLES = {
     "contribution_graph": N_("Contribution graph"),
     "head_names": N_("Head roles"),
     "head_probe": N_("The head probe"),
+    "grokking": N_("Grokking"),
+    "superposition": N_("Superposition"),
     "known_truth": N_("May I believe this picture?"),
     "sparse_circuit": N_("Weight-sparse circuits"),
     "interventions": N_("Ablation and patching"),

@@ -31,7 +31,10 @@ SIZES = {"d_model": 32, "n_heads": 4, "n_layers": 2, "text": "one two three", "s
 # Those of a training, of a sweep and of the roofline come once something was measured.
 WITHOUT_FILES = (
     "app.py",
-    *(f"pages/{name}.py" for name in ("efficiency", "forward_pass", "instruments", "training")),
+    *(
+        f"pages/{name}.py"
+        for name in ("efficiency", "forward_pass", "instruments", "phases", "training")
+    ),
 )
 COMPARED = "pages/compare.py"
 

@@ -103,7 +103,8 @@ TASKS = {
         "all pairs; the score is the share of the other pairs that it answers correctly."
     ),
     TaskKind.PARITY: N_(
-        "Say whether the number of ones is odd. The score is the share of correct answers."
+        "Say, bit by bit, whether the number of ones so far is odd. The score is the share of "
+        "answers that are entirely right."
     ),
     TaskKind.BRACKETS: N_(
         "Say which bracket closes the innermost open one. The score is the share of correct "

@@ -1,0 +1,225 @@
+"""What a clock shows: when it learned, what came before, what is lost without what was found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from blocks.inspection.head_probe import KINDS
+from blocks.phases.clock import Clock, Kept
+from blocks.phases.hindsight import Arrays, Hindsight
+from blocks.phases.setups import MODULAR
+from blocks.training.algorithms import MODULUS
+
+LEARNED = 0.99
+Curve = NDArray[Any]
+
+
+def falls_at(steps: Sequence[int], curve: Curve) -> int:
+    """The first step after which a curve stays below the middle between its peak and its end."""
+    middle = (curve.max() + curve[-1]) / 2
+    above = np.flatnonzero(curve > middle)
+    return int(steps[min(int(above[-1]) + 1, len(steps) - 1)])
+
+
+def rises_at(steps: Sequence[int], curve: Curve) -> int:
+    """The first step at which a curve, once lowest, is half-way to its highest after that."""
+    lowest = int(curve.argmin())
+    after = curve[lowest:]
+    middle = (after.min() + after.max()) / 2
+    return int(steps[lowest + int(np.argmax(after >= middle))])
+
+
+@dataclass(frozen=True, eq=False)
+class ClockFacts:
+    """A whole training, and the look at it that is chosen."""
+
+    clock: Clock
+    kept: tuple[Kept, ...]
+    back: Arrays
+    step: int
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it adds or subtracts on a clock."""
+        return self.clock.kind in MODULAR
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row a look: its numbers, and those curves that are known with hindsight."""
+        curves = {name: each for name, each in self.back.items() if each.shape == (len(self.kept),)}
+        return pd.DataFrame(self.kept).assign(**curves)
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """The steps of all looks."""
+        return tuple(each.step for each in self.kept)
+
+    @cached_property
+    def i(self) -> int:
+        """The place of the look that is chosen: the nearest to the step."""
+        return int(np.abs(np.array(self.steps) - self.step).argmin())
+
+    @property
+    def now(self) -> Kept:
+        """The look that is chosen."""
+        return self.kept[self.i]
+
+    @property
+    def last(self) -> Kept:
+        """The last look."""
+        return self.kept[-1]
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether it answers in the end what it never saw."""
+        return self.last.accuracy > LEARNED
+
+    @cached_property
+    def learned_at(self) -> int | None:
+        """The first step with 99 % of the unseen questions right; None where it never came."""
+        return next((each.step for each in self.kept if each.accuracy > LEARNED), None)
+
+    @cached_property
+    def memorized_at(self) -> int:
+        """The step at which the loss on what it learns from falls to half."""
+        return falls_at(self.steps, self.table["loss"].to_numpy())
+
+    @cached_property
+    def jump(self) -> int:
+        """The step at which the held-out loss falls to half of its peak."""
+        return falls_at(self.steps, self.table["held_out_loss"].to_numpy())
+
+    @cached_property
+    def before(self) -> float:
+        """The held-out loss before the jump, at its peak."""
+        return float(self.table["held_out_loss"].max())
+
+
+@dataclass(frozen=True, eq=False)
+class SumFacts(ClockFacts):
+    """Of a modular sum: the frequencies that its embedding turns in, and what they are worth."""
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The key frequencies k, the strongest first."""
+        return tuple(int(each) + 1 for each in self.back["keys"])
+
+    @property
+    def spectrum(self) -> pd.DataFrame:
+        """The share of each frequency in the embedding now: k, share, is_key."""
+        shares = self.back["energy"][self.i]
+        k = np.arange(1, len(shares) + 1)
+        return pd.DataFrame({"k": k, "share": shares, "is_key": np.isin(k, self.keys)})
+
+    def key_share(self, i: int = -1) -> float:
+        """What the key frequencies hold of the embedding's energy at a look."""
+        return float(self.back["energy"][i][self.back["keys"]].sum())
+
+    @property
+    def chance_share(self) -> float:
+        """What as many frequencies would hold if all held as much."""
+        return len(self.keys) / self.back["energy"].shape[1]
+
+    def circle(self, place: int) -> pd.DataFrame:
+        """The numbers in the plane of a key frequency, in the order in which k·a mod p goes round.
+
+        Columns number, x, y; the first number stands at the end again.
+        """
+        order = np.argsort(np.arange(MODULUS) * self.keys[place] % MODULUS)
+        order = np.append(order, order[0])
+        x, y = self.back["circle"][self.i][place][order].T.astype(float)
+        return pd.DataFrame({"number": order, "x": x, "y": y})
+
+    @cached_property
+    def restricted_at(self) -> int:
+        """The step at which the restricted loss falls to half."""
+        return falls_at(self.steps, self.back["restricted"])
+
+    @cached_property
+    def excluded_at(self) -> int:
+        """The step at which the excluded loss, once lowest, has risen half-way."""
+        return rises_at(self.steps, self.back["excluded"])
+
+    @property
+    def lost(self) -> float:
+        """The loss in the end where the key frequencies are taken out of the embedding."""
+        return float(self.back["without_keys"][-1])
+
+    @property
+    def kept_without_others(self) -> float:
+        """The loss in the end where as many other frequencies are taken out: the control."""
+        return float(self.back["without_others"][-1])
+
+    @property
+    def returned(self) -> float:
+        """The share of the drop of the held-out loss that comes back without the frequencies."""
+        return (self.lost - self.last.held_out_loss) / (self.before - self.last.held_out_loss)
+
+
+@dataclass(frozen=True, eq=False)
+class InductionFacts(ClockFacts):
+    """Of in-context repetition: the heads that look for what followed the same token before."""
+
+    @property
+    def n_heads(self) -> int:
+        """Heads in each layer."""
+        return self.clock.setup.config.n_heads
+
+    @property
+    def found(self) -> tuple[tuple[int, int], ...]:
+        """Layer and head of the induction heads in the end, the strongest first."""
+        return tuple(divmod(int(each), self.n_heads) for each in self.back["found"])
+
+    @property
+    def previous(self) -> tuple[int, int]:
+        """The head that looks most at the token before."""
+        return divmod(int(self.back["previous"][0]), self.n_heads)
+
+    def score(self, kind: str, number: int) -> Curve:
+        """One kind of the head probe for one head at every look."""
+        found: Curve = self.back["scores"][:, number, KINDS.index(kind)]
+        return found
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """A row a look and head: step, layer, head, number, and each kind of score."""
+        n = self.back["scores"].shape[1]
+        rows = [
+            {"step": step, "layer": number // self.n_heads, "head": number % self.n_heads}
+            | {"number": number, **dict(zip(KINDS, map(float, kinds), strict=True))}
+            for step, at in zip(self.steps, self.back["scores"], strict=True)
+            for number, kinds in zip(range(n), at, strict=True)
+        ]
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def formed_at(self) -> int:
+        """The first step at which a head has an induction score above one half."""
+        best = self.back["scores"][:, :, KINDS.index("induction")].max(1)
+        return self.steps[int(np.argmax(best > 0.5))] if (best > 0.5).any() else self.steps[-1]
+
+    def diagonal(self, circuit: str, i: int) -> float:
+        """How often the diagonal is the largest of its column (ov) or row (qk)."""
+        values = self.back[circuit][i].astype(float)
+        best = values.argmax(0 if circuit == "ov" else 1)
+        return float((best == np.arange(len(values))).mean())
+
+    def returned(self, name: str) -> float:
+        """The share of the drop of the held-out loss that comes back: without_found, …_one."""
+        last = self.last.held_out_loss
+        return (float(self.back[name][-1]) - last) / (self.before - last)
+
+
+def clock_facts(clock: Clock, found: Sequence[Kept | Hindsight], step: int) -> ClockFacts:
+    """The facts of a whole series, of the kind that its task has."""
+    *kept, back = found
+    assert isinstance(back, Hindsight)
+    looks = tuple(each for each in kept if isinstance(each, Kept))
+    kind = SumFacts if clock.kind in MODULAR else ClockFacts
+    kind = InductionFacts if "scores" in back.arrays else kind
+    return kind(clock, looks, back.arrays, step)

@@ -1,0 +1,1 @@
+"""Panels of the page on sudden steps of learning."""

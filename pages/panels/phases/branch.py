@@ -1,0 +1,243 @@
+"""What if it went on otherwise? A run and its branch on one clock."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pandas as pd
+
+from blocks.model.faults import N_
+from blocks.observe.run import Run
+from blocks.phases import clock
+from blocks.phases.clock import Change, Clock, Kept
+from blocks.phases.setups import MODULAR
+from blocks.training.tasks import TaskKind
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
+from pages.figures.counting import from_one
+from pages.page.declared import Panel
+from pages.panels.phases import shared
+from pages.show.choices import chooses
+from pages.show.controls import choose, slide
+from pages.show.parts import Note, Say, Shown
+from pages.state.link_fields.phases import DECAYS, PERCENTS, BranchKind
+from pages.state.values import State
+from pages.words.language import _
+from pages.words.numbers import percent
+
+LOWEST = 1e-4
+KIND_NAMES = {
+    BranchKind.NOTHING: N_("nothing (control)"),
+    BranchKind.WEIGHT_DECAY: N_("weight decay"),
+    BranchKind.LEARNED_PERCENT: N_("share of data"),
+    BranchKind.HEAD: N_("a head removed"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class BranchFacts:
+    """A run and its branch, as far as both are known; of a branch the looks after it leaves."""
+
+    change: Change
+    trunk: pd.DataFrame
+    branch: pd.DataFrame
+
+    @property
+    def ends(self) -> tuple[pd.Series, pd.Series]:
+        """The last look at either."""
+        return self.trunk.iloc[-1], self.branch.iloc[-1]
+
+
+def at(_run: Run | None, state: State) -> tuple[Clock]:
+    """The branch; its trunk is the same without the change."""
+    trunk = shared.clock(state.branch_task, state)
+    return (Clock(kind=trunk.kind, seed=trunk.seed, change=_change(trunk, state)),)
+
+
+def _change(trunk: Clock, state: State) -> Change:
+    step = min(trunk.setup.steps[:-1], key=lambda each: abs(each - state.branch_step))
+    match _kind(trunk, state):
+        case BranchKind.WEIGHT_DECAY:
+            return Change(step=step, weight_decay=float(state.branch_decay))
+        case BranchKind.LEARNED_PERCENT:
+            return Change(step=step, learned_percent=int(state.branch_percent))
+        case BranchKind.HEAD:
+            return Change(step=step, head=_head(trunk, state))
+        case _:
+            return Change(step=step)
+
+
+def _kind(trunk: Clock, state: State) -> BranchKind:
+    """As chosen, where the task has it."""
+    chosen = BranchKind(state.branch_kind)
+    is_there = chosen is not BranchKind.LEARNED_PERCENT or trunk.kind in MODULAR
+    return chosen if is_there else BranchKind.NOTHING
+
+
+def _n_heads(trunk: Clock) -> int:
+    config = trunk.setup.config
+    return config.n_layers * config.n_heads
+
+
+def _head(trunk: Clock, state: State) -> int:
+    return min(int(state.branch_head), _n_heads(trunk) - 1)
+
+
+def says_head(number: int, trunk: Clock) -> str:
+    """Layer and head of a number."""
+    layer, head = divmod(number, trunk.setup.config.n_heads)
+    return f"{from_one(layer)}.{from_one(head)}"
+
+
+@chooses(
+    "branch_task", "branch_kind", "branch_step", "branch_decay", "branch_percent", "branch_head"
+)
+def choices(_run: Run | None, state: State) -> None:
+    """The task, the step, and what is otherwise from there on."""
+    choose("branch_task", _("Task"), (TaskKind.MODULAR_ADDITION, TaskKind.INDUCTION))
+    trunk = shared.clock(state.branch_task, state)
+    kinds = [each for each in BranchKind if _offers(each, trunk)]
+    names = {str(each): _(name) for each, name in KIND_NAMES.items()}
+    label = _("What changes on the branch")
+    choose("branch_kind", label, kinds, label_of=names.__getitem__, shown=str(_kind(trunk, state)))
+    slide("branch_step", _("From step"), trunk.setup.steps[:-1], _change(trunk, state).step)
+    match _kind(trunk, state):
+        case BranchKind.WEIGHT_DECAY:
+            choose("branch_decay", _("Weight decay from there on"), DECAYS)
+        case BranchKind.LEARNED_PERCENT:
+            label = _("Share of all pairs that it learns from")
+            choose("branch_percent", label, PERCENTS, label_of=lambda each: f"{each}%")
+        case BranchKind.HEAD:
+            heads = range(_n_heads(trunk))
+            label = _("Head that writes nothing from there on (layer.head)")
+            slide(
+                "branch_head",
+                label,
+                heads,
+                _head(trunk, state),
+                label_of=lambda i: says_head(i, trunk),
+            )
+
+
+def _offers(kind: BranchKind, trunk: Clock) -> bool:
+    return kind is not BranchKind.LEARNED_PERCENT or trunk.kind in MODULAR
+
+
+@lru_cache(maxsize=32)
+def branch_facts(series: Clock) -> BranchFacts:
+    """Trunk and branch; the trunk up to the branch is that of the branch itself."""
+    assert series.change is not None
+    trunk, branch = (_looks(each) for each in (_trunk(series), series))
+    return BranchFacts(series.change, trunk, branch[branch["step"] >= series.change.step])
+
+
+def _trunk(series: Clock) -> Clock:
+    return Clock(kind=series.kind, seed=series.seed)
+
+
+def _looks(series: Clock) -> pd.DataFrame:
+    return pd.DataFrame([each for each in shared.found(series) if isinstance(each, Kept)])
+
+
+def says_absent(series: Clock) -> str | None:
+    """Where trunk or branch is not there yet."""
+    if not shared.found(_trunk(series)):
+        return shared.says_untrained(_trunk(series))
+    if shared.found(series):
+        return None
+    return _(
+        "This branch does not ship with Blockscope. Trained here, it repeats the run up to its "
+        "step and goes on with the change; that takes about a minute on one core."
+    )
+
+
+def train(series: Clock) -> None:
+    """The trunk first, where it is not there."""
+    trunk = _trunk(series)
+    shared.train(series if shared.found(trunk) else trunk, "branch")
+
+
+def says_branch(facts: BranchFacts) -> str:
+    """Where both came to."""
+    run, branch = facts.ends
+    text = _(
+        "From step {step:,} on {what}. The run ends with {run} of the questions that it never saw "
+        "correct (loss {run_loss:.3f} nats), the branch with {branch} (loss {branch_loss:.3f})."
+    )
+    return text.format(
+        step=facts.change.step,
+        what=_what(facts.change),
+        run=percent(run["accuracy"]),
+        run_loss=run["held_out_loss"],
+        branch=percent(branch["accuracy"]),
+        branch_loss=branch["held_out_loss"],
+    )
+
+
+def _what(change: Change) -> str:
+    if change.weight_decay is not None:
+        return _("the branch has a weight decay of {n:g}").format(n=change.weight_decay)
+    if change.learned_percent is not None:
+        return _("the branch learns from {n}% of all pairs").format(n=change.learned_percent)
+    if change.head is not None:
+        return _("one head of the branch writes nothing")
+    return _("nothing is changed, so that both must be the same")
+
+
+def curves(facts: BranchFacts) -> Chart:
+    """Losses, accuracy and weight norm of both, on one axis of steps."""
+    names = ["loss", "held_out_loss"]
+    trunk, branch = (
+        table.assign(**table[names].clip(lower=LOWEST)) for table in (facts.trunk, facts.branch)
+    )
+    both = pd.concat([trunk, branch])
+    run, other = Look(_("the run"), palette.BEFORE), Look(_("the branch"), palette.PINNED)
+    return Chart(
+        _("The run and its branch on one clock"),
+        trunk,
+        Axis(_("step"), (0, int(trunk["step"].max())), of="step"),
+        (
+            _loss_axis(_("loss on what it learns from, nats"), both["loss"]),
+            _loss_axis(_("held-out loss, nats"), both["held_out_loss"]),
+            Axis(_("weight norm"), from_0=True, is_heading=True, n_ticks=3),
+        ),
+        [
+            line(name, look, rows=rows, plot=plot, in_legend=plot == 0)
+            for plot, name in enumerate((*names, "weight_norm"))
+            for look, rows in ((run, trunk), (other, branch))
+        ],
+        hover=_("step {n}: {value}").format(n="{x}", value="{y:.3g}"),
+        tall=460,
+        legend=Legend.FOOT,
+        levels=[Level(x=facts.change.step, plot=i) for i in range(3)],
+    )
+
+
+def _loss_axis(title: str, values: pd.Series) -> Axis:
+    return Axis(title, (LOWEST, float(values.max())), is_log=True, is_heading=True)
+
+
+PANEL = Panel(
+    "branch",
+    N_("What if it went on otherwise?"),
+    choices=choices,
+    reads_input=False,
+    of_this_run=False,
+    at=at,
+    facts=branch_facts,
+    absent=says_absent,
+    mend=train,
+    concepts=("grokking",),
+    code=(clock.trained, clock.head_mask),
+    shows=(
+        Say(says_branch),
+        Shown(curves, "branch_curves"),
+        Note(
+            N_(
+                "A branch repeats the run up to its step, with the same batches and all that the "
+                "optimizer remembers; nothing but the change tells the two apart. Held-out "
+                "questions of a branch are those of the run, so with more data it has seen some of "
+                "them."
+            )
+        ),
+    ),
+)

@@ -1,0 +1,193 @@
+"""What is the circle? The embedding of the numbers of a modular sum, and what it is worth."""
+
+from blocks.model.faults import N_
+from blocks.observe.run import Run
+from blocks.phases import fourier
+from blocks.phases.clock import Clock
+from blocks.phases.facts import SumFacts
+from blocks.training.tasks import MODULAR
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Look, bars, line
+from pages.page.declared import Panel
+from pages.panels.phases import shared
+from pages.show.choices import chooses
+from pages.show.controls import choose, slide
+from pages.show.parts import Beside, Controls, Note, Say, Shown
+from pages.state.values import State
+from pages.words.language import _, sentences
+from pages.words.numbers import percent
+
+LOWEST = 1e-4
+
+
+def at(_run: Run | None, state: State) -> tuple[Clock, int, int]:
+    """The training, the look at it, and which key frequency."""
+    series = shared.clock(state.sum_task, state)
+    return series, shared.shown_step(series, state), state.key_frequency
+
+
+@chooses("sum_task", "phase_seed")
+def choices(_run: Run | None) -> None:
+    """The task and the seed."""
+    choose("sum_task", _("Task"), MODULAR)
+    shared.seed_choice("circle")
+
+
+def facts_of(series: Clock, step: int) -> SumFacts:
+    """Those of a modular sum."""
+    found = shared.facts_of(series, step)
+    assert isinstance(found, SumFacts)
+    return found
+
+
+def drawn_of(series: Clock, step: int, place: int) -> tuple[SumFacts, int]:
+    """With the key frequency that is drawn: the one of the link, or the last there is."""
+    facts = facts_of(series, step)
+    return facts, min(place, len(facts.keys) - 1)
+
+
+def says_circle(facts: SumFacts) -> str:
+    """How much of the embedding a few frequencies hold, and what goes without them."""
+    text = _(
+        "In the end {n} of 29 frequencies hold {share} of the embedding's energy ({chance} if all "
+        "were alike); at step {step:,} they hold {now}. The model turns each number by an angle "
+        "and adds angles: that is why the numbers stand on a circle."
+    )
+    said = text.format(
+        n=len(facts.keys),
+        share=percent(facts.key_share()),
+        chance=percent(facts.chance_share),
+        step=facts.now.step,
+        now=percent(facts.key_share(facts.i)),
+    )
+    return sentences(said, _cut(facts))
+
+
+def _cut(facts: SumFacts) -> str:
+    text = _(
+        "Taken out of the embedding, they take the answers with them: the loss goes from "
+        "{last:.3f} to {lost:.2f} nats ({before:.2f} before the jump). Without as many other "
+        "frequencies it is {control:.3f}."
+    )
+    return text.format(
+        last=facts.last.held_out_loss,
+        lost=facts.lost,
+        before=facts.before,
+        control=facts.kept_without_others,
+    )
+
+
+def frequency_choice(series: Clock, step: int, place: int) -> None:
+    """Which of the key frequencies is drawn."""
+    facts, shown = drawn_of(series, step, place)
+    keys = facts.keys
+    label = _("Key frequency k, the strongest first")
+    slide("key_frequency", label, range(len(keys)), shown, label_of=lambda i: str(keys[i]))
+
+
+def circle(drawn: tuple[SumFacts, int]) -> Chart:
+    """The numbers in the plane in which one frequency turns in the end."""
+    facts, place = drawn
+    table, k = facts.circle(place), facts.keys[place]
+    most = 1.15 * float(abs(facts.back["circle"][:, place]).max())
+    text = _("Numbers 0 to 58 in the plane of k = {k}, step {step:,}")
+    return Chart(
+        text.format(k=k, step=facts.now.step),
+        table,
+        Axis(_("first direction"), (-most, most), of="x", has_zero=True),
+        Axis(_("second direction"), (-most, most), has_zero=True),
+        [
+            line(
+                "y",
+                Look(
+                    _("in the order of k · a mod 59"),
+                    palette.EMBEDDING,
+                    "circle",
+                    size=6,
+                    width=1,
+                ),
+                text="{number}",
+            )
+        ],
+        hover="{number}",
+        tall=420,
+        legend=Legend.NONE,
+    )
+
+
+def spectrum(facts: SumFacts) -> Chart:
+    """The share of each frequency in the embedding at the step."""
+    table = facts.spectrum
+    highest = float(facts.back["energy"].max())
+    return Chart(
+        _("Fourier energy of the embedding, step {step:,}").format(step=facts.now.step),
+        table,
+        Axis(_("frequency k"), of="k"),
+        Axis(_("share of the energy"), (0, highest), is_share=True),
+        [
+            bars("share", Look(_("key frequencies"), palette.NORM), rows=table[table["is_key"]]),
+            bars("share", Look(_("others"), palette.BEFORE), rows=table[~table["is_key"]]),
+        ],
+        hover=_("k = {k}: {share}").format(k="{k}", share="{share:.1%}"),
+        stack="overlay",
+        tall=230,
+        legend=Legend.FOOT,
+    )
+
+
+def ablated(facts: SumFacts) -> Chart:
+    """The loss with the key frequencies taken out of the embedding, and with others."""
+    table = facts.table.copy()
+    names = ["held_out_loss", "without_keys", "without_others"]
+    table[names] = table[names].clip(lower=LOWEST)
+    return Chart(
+        _("Taken out of the embedding"),
+        table,
+        shared.steps_axis(facts),
+        Axis(_("loss, nats"), (LOWEST, float(table[names].to_numpy().max())), is_log=True),
+        [
+            line("held_out_loss", Look(_("untouched, never seen"), palette.HELD_OUT)),
+            line("without_keys", Look(_("without the key frequencies"), palette.NORM)),
+            line("without_others", Look(_("without as many others"), palette.BEFORE, dash="dot")),
+        ],
+        hover=_("step {n}: {value}").format(n="{x}", value="{y:.3g}"),
+        tall=230,
+        legend=Legend.FOOT,
+        levels=shared.now(facts),
+    )
+
+
+def step_choice(series: Clock, step: int) -> None:
+    """The clock."""
+    shared.step_slider(series.setup.steps, step, "circle")
+
+
+PANEL = Panel(
+    "circle",
+    N_("What is the circle?"),
+    choices=choices,
+    reads_input=False,
+    of_this_run=False,
+    at=at,
+    facts=facts_of,
+    absent=shared.says_untrained,
+    mend=lambda series: shared.train(series, "circle"),
+    concepts=("grokking",),
+    code=(fourier.energy, fourier.plane, fourier.without),
+    shows=(
+        Say(says_circle),
+        Controls(step_choice, is_aside=False),
+        Controls(frequency_choice),
+        Beside(
+            Shown(circle, "number_circle", facts=drawn_of),
+            (Shown(spectrum, "embedding_energy"), Shown(ablated, "without_frequencies")),
+        ),
+        Note(
+            N_(
+                "The plane is that of the end of the run at every step, so that the picture does "
+                "not turn while you look. Key frequencies are the strongest ones at the end: as "
+                "many as hold 90% of the energy, six at most (Nanda et al. 2023)."
+            )
+        ),
+    ),
+)

@@ -1,0 +1,173 @@
+"""When does the induction head appear? Its score, its circuits, and the loss without it."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from blocks.inspection.head_probe import head_probe
+from blocks.model.faults import N_
+from blocks.observe.run import Run
+from blocks.phases import hindsight
+from blocks.phases.clock import Clock
+from blocks.phases.facts import InductionFacts
+from blocks.phases.hindsight import FOUND_ABOVE
+from blocks.training.tasks import TaskKind
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
+from pages.figures.counting import from_one
+from pages.page.declared import Panel
+from pages.panels.phases import induction_picture, shared
+from pages.show.choices import chooses
+from pages.show.parts import Beside, Controls, Matrix, Note, Say, Shown
+from pages.show.ways import click_sets
+from pages.state.values import State
+from pages.words.language import _, enumeration, fill, sentences
+from pages.words.numbers import percent
+
+
+def at(_run: Run | None, state: State) -> tuple[Clock, int]:
+    """The training, and the look at it."""
+    series = shared.clock(TaskKind.INDUCTION, state)
+    return series, shared.shown_step(series, state)
+
+
+@chooses("phase_seed")
+def choices(_run: Run | None) -> None:
+    """The seed."""
+    shared.seed_choice("induction")
+
+
+def facts_of(series: Clock, step: int) -> InductionFacts:
+    """Those of in-context repetition."""
+    found = shared.facts_of(series, step)
+    assert isinstance(found, InductionFacts)
+    return found
+
+
+def says_induction(facts: InductionFacts) -> str:
+    """When it appears, what happens to the loss then, and what is lost without it."""
+    text = _(
+        "The first head passes an induction score of one half at step {formed_at}; the held-out "
+        "loss falls to half of its peak at step {jump}. In the end {n} heads do it: {heads}. "
+        "Without all of them the loss goes from {last:.2f} back to {cut:.2f} nats ({before:.2f} "
+        "before the jump)."
+    )
+    said = fill(
+        text,
+        facts,
+        n=len(facts.found),
+        heads=enumeration(_place(*each) for each in facts.found),
+        last=facts.last.held_out_loss,
+        cut=float(facts.back["without_found"][-1]),
+    )
+    return sentences(said, _one(facts))
+
+
+def _one(facts: InductionFacts) -> str:
+    text = _(
+        "Without the strongest alone, {share} of the drop comes back: the others do the same work."
+    )
+    few = text.format(share=percent(max(0.0, facts.returned("without_one"))))
+    return few if len(facts.found) > 1 else ""
+
+
+def _place(layer: int, head: int) -> str:
+    return f"{from_one(layer)}.{from_one(head)}"
+
+
+def curves(facts: InductionFacts) -> Chart:
+    """The loss, whole and without what was found, above the score of every head."""
+    table = facts.table
+    scores = facts.scores
+    most = float(table[["held_out_loss", "without_found"]].to_numpy().max())
+    return Chart(
+        _("Loss and induction score on one clock"),
+        table,
+        shared.steps_axis(facts),
+        (
+            Axis(_("held-out loss, nats"), (0, 1.05 * most), is_heading=True),
+            Axis(_("induction score"), (0, 1), is_share=True, is_heading=True),
+        ),
+        [
+            line("held_out_loss", Look(_("untouched"), palette.HELD_OUT), plot=0),
+            line("without_one", Look(_("without the strongest"), palette.ATTENTION, dash="dot")),
+            line("without_found", Look(_("without all induction heads"), palette.PINNED)),
+            *(
+                line(
+                    "induction",
+                    Look(
+                        _("heads of layer {n}").format(n=from_one(layer)),
+                        palette.ATTENTION if layer else palette.BEFORE,
+                        width=1.5,
+                    ),
+                    rows=of_head,
+                    plot=1,
+                    in_legend=head == 0,
+                    hover=_("layer {layer}, head {head}, step {step}: {share}").format(
+                        layer=from_one(layer), head=from_one(head), step="{x}", share="{y:.0%}"
+                    ),
+                )
+                for (layer, head), of_head in _of_heads(scores)
+            ),
+        ],
+        hover=_("step {n}: {value}").format(n="{x}", value="{y:.3g}"),
+        click=("step",),
+        tall=400,
+        legend=Legend.FOOT,
+        levels=[*shared.now(facts, 2), Level(FOUND_ABOVE, plot=1)],
+    )
+
+
+def _of_heads(scores: pd.DataFrame) -> Iterator[tuple[tuple[int, int], pd.DataFrame]]:
+    for _number, of_head in scores.groupby("number"):
+        first = of_head.iloc[0]
+        yield (int(first["layer"]), int(first["head"])), of_head
+
+
+def says_circuits(facts: InductionFacts) -> str:
+    """How far the two circuits are diagonal at the step."""
+    text = _(
+        "At step {step}, reading a token raises its own logit most for {ov} of the 64 tokens (OV, "
+        "the diagonal), and {qk} of all queries match best the key after their own token (QK "
+        "through layer {layer}, head {head}, which looks back most). Norms and positions are left "
+        "out of both."
+    )
+    layer, head = facts.previous
+    return text.format(
+        step=facts.now.step,
+        ov=percent(facts.diagonal("ov", facts.i)),
+        qk=percent(facts.diagonal("qk", facts.i)),
+        layer=from_one(layer),
+        head=from_one(head),
+    )
+
+
+def step_choice(series: Clock, step: int) -> None:
+    """The clock."""
+    shared.step_slider(series.setup.steps, step, "induction")
+
+
+PANEL = Panel(
+    "induction-head",
+    N_("When does the induction head appear?"),
+    choices=choices,
+    reads_input=False,
+    of_this_run=False,
+    at=at,
+    facts=facts_of,
+    absent=shared.says_untrained,
+    mend=lambda series: shared.train(series, "induction"),
+    concepts=("induction",),
+    code=(head_probe, hindsight.ov_circuit, hindsight.qk_circuit),
+    shows=(
+        Say(says_induction),
+        Controls(step_choice, is_aside=False),
+        Shown(curves, "induction_curves", click=click_sets("clock_step")),
+        Beside(
+            Matrix(induction_picture.pattern, "induction_pattern"),
+            Matrix(induction_picture.ov, "induction_ov"),
+            Matrix(induction_picture.qk, "induction_qk"),
+        ),
+        Note(says_circuits),
+    ),
+)

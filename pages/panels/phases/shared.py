@@ -1,0 +1,91 @@
+"""What the panels of phase changes share: a run that ships or is trained, and its clock."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import streamlit as st
+
+from blocks.phases.clock import Clock
+from blocks.phases.facts import ClockFacts, clock_facts
+from blocks.phases.recorded import Series, recorded
+from blocks.training.tasks import TaskKind
+from pages.figures import palette
+from pages.figures.chart import Axis, Level
+from pages.show.controls import slide
+from pages.show.steps import in_series, works
+from pages.stage import link
+from pages.state.values import State
+from pages.words.language import _
+
+N_SEEDS = 10
+
+
+def found(series: Series) -> tuple[Any, ...]:
+    """All values of a series, shipped or trained here; none before it has come to its end."""
+    known = recorded(series) or works().found(series)
+    return tuple(known) if len(known) == series.n_steps else ()
+
+
+def clock(kind: str, state: State) -> Clock:
+    """The training of a task with the seed that is chosen."""
+    return Clock(kind=TaskKind(kind), seed=state.phase_seed)
+
+
+def shown_step(series: Clock, state: State) -> int:
+    """The look that is nearest to the step of the link."""
+    return min(series.setup.steps, key=lambda each: abs(each - state.clock_step))
+
+
+@lru_cache(maxsize=64)
+def facts_of(series: Clock, step: int) -> ClockFacts:
+    """What all panels read off a training that is whole."""
+    return clock_facts(series, found(series), step)
+
+
+def says_untrained(series: Series) -> str | None:
+    """In place of everything, where it neither ships nor was trained here."""
+    if found(series):
+        return None
+    return _(
+        "This run does not ship with Blockscope. Trained here, it takes about a minute on one "
+        "core; then you can move through it step by step."
+    )
+
+
+def train(series: Series, place: str) -> None:
+    """Train it where the reader asks, then show it."""
+    if not link.is_set_here("train_phase"):
+        st.button(
+            _("Train it here"),
+            icon=":material/model_training:",
+            on_click=link.change,
+            args=("train_phase", True),
+            key=f"phase_begin_{place}",
+        )
+        return
+    done = in_series(series, key=f"phase_steps_{place}", asked_by="train_phase")
+    if len(done.found) == series.n_steps:
+        st.rerun()
+
+
+def seed_choice(place: str) -> None:
+    """Other seeds begin with other weights and other batches; `place`: the panel."""
+    label = _("Seed · 0 is ready, others are trained here")
+    slide("phase_seed", label, range(N_SEEDS), place=place)
+
+
+def step_slider(steps: Iterable[int], step: int, place: str) -> None:
+    """The clock of all panels; `place`: the panel that it stands in."""
+    slide("clock_step", _("Step"), steps, step, place=place)
+
+
+def steps_axis(facts: ClockFacts) -> Axis:
+    """The one axis of all curves."""
+    return Axis(_("step"), (0, facts.steps[-1]), of="step")
+
+
+def now(facts: ClockFacts, n_plots: int = 1) -> list[Level]:
+    """The step that is looked at, in each plot."""
+    step = facts.now.step
+    return [Level(x=step, color=palette.PINNED, dash="solid", plot=i) for i in range(n_plots)]

@@ -1,0 +1,41 @@
+"""What a link carries for the page of phase changes."""
+
+from enum import StrEnum
+
+from blocks.phases.fourier import MOST_KEYS
+from blocks.phases.recorded import FIRST_INDUCTION_HEAD, HEAD_LEAVES_AT, SPARSITIES
+from blocks.phases.setups import SETUPS
+from blocks.training.tasks import TaskKind
+from pages.state.readers import Field, choice, flag, whole
+
+
+class BranchKind(StrEnum):
+    """What is otherwise on a branch."""
+
+    NOTHING = "nothing"
+    WEIGHT_DECAY = "weight_decay"
+    LEARNED_PERCENT = "learned_percent"
+    HEAD = "head"
+
+
+DECAYS, PERCENTS = ("0", "0.1", "0.3", "1", "3"), ("20", "30", "40", "60", "80")
+LATEST = 10**6
+
+FIELDS: dict[str, Field] = {
+    "phase_task": Field(choice(SETUPS), str(TaskKind.MODULAR_ADDITION)),
+    "sum_task": Field(choice(("modular_addition", "modular_subtraction")), "modular_addition"),
+    "phase_seed": Field(whole(0, 99), 0),
+    "clock_step": Field(whole(0, LATEST), LATEST),
+    "train_phase": Field(flag, False),
+    "key_frequency": Field(whole(0, MOST_KEYS - 1), 0),
+    "sparsity": Field(choice(tuple(map(str, SPARSITIES))), str(SPARSITIES[-1])),
+    "n_toy_features": Field(whole(2, 12), 5),
+    "branch_task": Field(
+        choice((TaskKind.MODULAR_ADDITION, TaskKind.INDUCTION)), str(TaskKind.INDUCTION)
+    ),
+    "branch_kind": Field(choice(BranchKind), str(BranchKind.HEAD)),
+    "branch_step": Field(whole(0, LATEST), HEAD_LEAVES_AT),
+    "branch_decay": Field(choice(DECAYS), "0"),
+    "branch_percent": Field(choice(PERCENTS), "80"),
+    "branch_head": Field(whole(0, 7), FIRST_INDUCTION_HEAD),
+}
