@@ -234,12 +234,8 @@ OF_PAGES: Mapping[str, Mapping[str, Field]] = {
     "cost": {**cost.FIELDS, **FORMAT, **cost.MEASURED_FIELDS, **attention.GROWTH},
     "efficiency": {**efficiency.FIELDS, **training.RUN},
     "compare": {**compare.FIELDS, **cost.CONTEXT, **FORMAT},
-<<<<<<< HEAD
     "instruments": {**instruments.FIELDS, **circuit.FIELDS},
-=======
-    "instruments": instruments.FIELDS,
     "phases": phases.FIELDS,
->>>>>>> c58f35d2 (Show phase changes on one clock: grokking, induction heads, superposition, with branches and lessons)
 }
 OF_PANELS = {name: field for fields in OF_PAGES.values() for name, field in fields.items()}
 FIELDS: dict[str, Field] = {**RUN, **CONFIG, **OF_PANELS, **VIEW, **CHANGES}
