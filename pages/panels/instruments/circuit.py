@@ -1,6 +1,6 @@
 """A circuit read whole: every weight of a small model drawn, and what becomes of it without any."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import pandas as pd
 import streamlit as st
@@ -228,7 +228,7 @@ def _choices(facts: CircuitFacts) -> None:
         choose("circuit_text", _("Text"), TEXTS, label_of=str)
         n, token = len(facts.tokens), facts.token
         label = _("Token looked at")
-        slide("circuit_token", label, range(n), token, label_of=lambda i: facts.tokens[i])
+        slide("circuit_token", label, range(n), token, label_of=partial(_token_name, facts))
         several(
             "circuit_without",
             _("Weights taken out"),
@@ -238,6 +238,11 @@ def _choices(facts: CircuitFacts) -> None:
             label_of=lambda i: _edge_name(facts, int(i)),
             is_list=True,
         )
+
+
+def _token_name(facts: CircuitFacts, i: int) -> str:
+    """Its number and itself: equal names would be one place of the slider."""
+    return f"{from_one(i)} {facts.tokens[i]}"
 
 
 def _edge_name(facts: CircuitFacts, i: int) -> str:
