@@ -89,7 +89,7 @@ def circle(drawn: tuple[SumFacts, int]) -> Chart:
     """The numbers in the plane in which one frequency turns in the end."""
     facts, place = drawn
     table, k = facts.circle(place), facts.keys[place]
-    most = 1.15 * float(abs(facts.back["circle"][:, place]).max())
+    most = 1.25 * float(abs(facts.back["circle"][facts.i, place]).max())
     text = _("Numbers 0 to 58 in the plane of k = {k}, step {step:,}")
     return Chart(
         text.format(k=k, step=facts.now.step),
