@@ -1,7 +1,5 @@
 """Every value that a link can carry, read from any text at all."""
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from enum import StrEnum
 from itertools import product
@@ -16,9 +14,9 @@ from blocks.model.config import FIELDS as CONFIG_TYPES
 from blocks.model.config import ModelConfig
 from pages.server.settings import TYPED_CHARACTERS
 from pages.stage import link
-from pages.state import link_fields, readers
+from pages.state import readers
 from pages.state.fields import FIELDS
-from pages.state.readers import Field, UnreadableError
+from pages.state.readers import UnreadableError
 
 NASTY = (
     *("", " ", "\x00", "<script>", "🤖👩‍👩‍👧", "{0}{name}"),
@@ -131,15 +129,3 @@ def test_no_text_breaks_a_reader(text: str):
         except UnreadableError as error:
             found = error.nearest
         assert found is None or type(found) is TYPES[name], name
-
-
-def test_a_name_in_the_link_means_one_thing():
-    found: dict[str, set[int]] = {}
-    for module in pkgutil.iter_modules(link_fields.__path__, f"{link_fields.__name__}."):
-        tables = vars(importlib.import_module(module.name)).values()
-        for table in (each for each in tables if isinstance(each, dict)):
-            for name, field in table.items():
-                if isinstance(field, Field):
-                    found.setdefault(name, set()).add(id(field))
-    assert len(found) > 100
-    assert [name for name, fields in found.items() if len(fields) > 1] == []
