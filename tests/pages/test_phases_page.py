@@ -3,6 +3,10 @@
 import pytest
 from opened import opened
 
+from blocks.phases.clock import Clock
+from blocks.training.tasks import TaskKind
+from pages.panels.phases import grokking, shared
+
 PAGE = "pages/phases.py"
 
 
@@ -19,8 +23,13 @@ PAGE = "pages/phases.py"
 )
 def test_a_question_shows_the_run_that_ships(panel: str, link: dict):
     at = opened(PAGE, panel=panel, **link)
-    print(
-        [x.value for x in at.info], [x.value for x in at.caption][:9], [b.label for b in at.button]
-    )
-
     assert not at.exception
+
+
+def test_each_measure_is_placed_by_the_run_before_the_jump_or_after_it():
+    facts = shared.facts_of(Clock(kind=TaskKind.MODULAR_ADDITION), 0)
+    assert facts.restricted_at < facts.jump < facts.excluded_at
+    said = grokking.says_order(facts)
+    assert f"{facts.jump - facts.restricted_at} updates before the held-out" in said
+    assert f"{facts.excluded_at - facts.jump} updates after the held-out" in said
+    assert "at the same look" in grokking._order(0, 0)

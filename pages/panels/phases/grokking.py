@@ -1,4 +1,4 @@
-"""When did it learn it? Losses on what is learned from and on what is not, and what foresees."""
+"""When did it learn it? Losses on what is learned from and on what is not, and its circuit."""
 
 from blocks.model.faults import N_
 from blocks.observe.run import Run
@@ -59,21 +59,34 @@ def _now(facts: ClockFacts) -> str:
 
 
 def says_order(facts: ClockFacts) -> str | None:
-    """What came before the jump, where that can be measured."""
+    """Which measure of the circuit moved before the held-out loss and which after it."""
     if not isinstance(facts, SumFacts):
         return None
-    text = _(
-        "The circuit was there before the jump showed it. Restricted loss reads the key "
-        "frequencies {keys} alone, and falls to half by step {restricted}; excluded loss leaves "
-        "them out, and once lowest has risen half-way by step {excluded}; the held-out loss "
-        "follows at step {jump}. Both measures need the end of the run to know the frequencies."
+    restricted = _(
+        "Restricted loss reads the key frequencies {keys} alone. It falls to half by step "
+        "{step:,}, {order}."
     )
-    return text.format(
-        keys=", ".join(map(str, sorted(facts.keys))),
-        restricted=facts.restricted_at,
-        excluded=facts.excluded_at,
-        jump=facts.jump,
+    excluded = _(
+        "Excluded loss leaves them out. Once lowest, it has risen half-way by step {step:,}, "
+        "{order}."
     )
+    keys = ", ".join(map(str, sorted(facts.keys)))
+    at, later = facts.restricted_at, facts.excluded_at
+    return sentences(
+        restricted.format(keys=keys, step=at, order=_order(at, facts.jump)),
+        excluded.format(step=later, order=_order(later, facts.jump)),
+        _("Both measures need the end of the run to know the frequencies."),
+    )
+
+
+def _order(step: int, jump: int) -> str:
+    """Whether a measure moves before the jump or after it, and by how many updates."""
+    if step == jump:
+        return _("at the same look as the held-out loss falls")
+    text = _("{n:,} updates before the held-out loss falls")
+    if step > jump:
+        text = _("{n:,} updates after the held-out loss fell")
+    return text.format(n=abs(step - jump))
 
 
 def curves(facts: ClockFacts) -> Chart:
