@@ -346,6 +346,33 @@ def widths(it: Taken, name: str) -> None:
     assert counted["count"].to_dict() == {r: 2 * d * d * r + d * r + d for r in range(1, 9)}
 
 
+def misses(found: str, law: str, miss: str) -> Callable[[Taken, str], None]:
+    """Of each run C = 6·N·D, and how far its loss lies from that of the law."""
+
+    def check(it: Taken, name: str) -> None:
+        table = it.table(name)
+        n, tokens = (table[each].map(counted) for each in ("parameters N", "tokens D"))
+        assert (6 * n * tokens).to_numpy() == pytest.approx(table["training FLOPs"], rel=0.01)
+        share = table[miss].str.replace("−", "-").str.removesuffix("%").astype(float) / 100
+        assert share.to_numpy() == pytest.approx(table[found] / table[law] - 1, abs=1e-4)
+
+    return check
+
+
+def counted(text: str) -> float:
+    """A number as a table of the page writes it."""
+    digits, _, million = text.replace(",", "").partition(" ")
+    return float(digits) * (1e6 if million else 1)
+
+
+def floors(it: Taken, name: str) -> None:
+    """The more is known, the less is left; e to the loss is as many equally likely tokens."""
+    table = it.table(name)
+    loss = table["least loss, nats per token"]
+    assert loss.is_monotonic_decreasing
+    assert table["equally likely tokens"].to_numpy() == pytest.approx(np.exp(loss), rel=5e-3)
+
+
 def some(it: Taken, name: str) -> None:
     """What is on the screen anyway: an axis and its values."""
     assert len(it.table(name)) > 0 and len(it.table(name).columns) > 1
@@ -438,6 +465,12 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         **each_is_some("idea_costs idea_losses ideas_table"),
     },
     "pages/positions.py": OF_POSITIONS,
+    "pages/scaling.py": {
+        **each_is_some("floor_chart predict_misses valley_best valley_curves"),
+        "valley_runs.csv": misses("loss", "law", "off by"),
+        "predict_rows.csv": misses("measured", "expected", "miss"),
+        "floor_levels.csv": floors,
+    },
     "pages/seq2seq.py": {
         "search.csv": search,
         "next_tokens.csv": next_of_target,
