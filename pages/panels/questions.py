@@ -13,7 +13,8 @@ from pages.words.language import _
 
 BLOCK, ENCODER, GPT = "pages/block.py", "pages/encoder.py", "pages/gpt.py"
 PARAMETERS, COST = "pages/parameters.py", "pages/cost.py"
-TRAINING = "pages/training.py"
+TRAINING, PHASES = "pages/training.py", "pages/phases.py"
+INSTRUMENTS = "pages/instruments.py"
 COURSE, SHARED_HEADS = {"preset": "course"}, {"preset": "llama-3.1-8b"}
 Way = tuple[str, str, dict[str, Any]]
 EXPERIMENTS: tuple[Way, ...] = (
@@ -36,6 +37,13 @@ EXPERIMENTS: tuple[Way, ...] = (
         {"preset": "induction", "layer": "1", "token": "26", "panel": "heads"},
     ),
     (N_("Train a model yourself and watch it learn"), TRAINING, {}),
+    (N_("When does a model understand? Grokking, step by step"), PHASES, {"panel": "grokking"}),
+    (N_("Five features in two numbers? Superposition"), PHASES, {"panel": "superposition"}),
+    (
+        N_("What will a larger training reach? Predict it, then train it"),
+        "pages/scaling.py",
+        {"panel": "predict"},
+    ),
     (
         N_("How small can a model be and still do its job?"),
         "pages/efficiency.py",
@@ -49,8 +57,13 @@ EXPERIMENTS: tuple[Way, ...] = (
     (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {"panel": "leaks"}),
     (
         N_("May I believe this picture? Instruments tested on models whose answer is known"),
-        "pages/instruments.py",
+        INSTRUMENTS,
         {"panel": "chart"},
+    ),
+    (
+        N_("Can a whole model be read? A circuit of a few dozen weights"),
+        INSTRUMENTS,
+        {"panel": "circuit"},
     ),
     (
         N_("Why must a GPT not peek? Training with and without the mask"),
