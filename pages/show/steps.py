@@ -56,13 +56,17 @@ def in_series(
     first: int | None = None,
     each: str = "",
     n_after: int = 0,
+    costs: Sequence[float] = (),
+    fewest: int = 1,
 ) -> Done[T]:
     """The first values of a series (all), behind a progress bar; kept for whoever asks again.
 
     Other work starts over where this one was stopped. The reader can stop at any time, or set
     something else, which is answered first. It begins where the reader has set the field that asks
     for it; where a link has, it is offered, unless all of it is known. `each`: what one value is;
-    `n_after`: how many steps another series goes on with, which is offered with it.
+    `n_after`: how many steps another series goes on with, which is offered with it. `costs`: how
+    long each value takes in proportion, where that differs; `fewest`: of how many on the page
+    shows something.
     """
     n_all = series.n_steps if first is None else first
     what, known = (series, n_all), works().found(series)
@@ -82,7 +86,8 @@ def in_series(
         )
         return more.found[len(found)] if len(more.found) > len(found) else more.place
 
-    return _followed(next_of, n_all, what=what, key=key, is_asked=True, each=each)
+    shown = _Progress(n_all, what, key, each, costs, n_known=len(known))
+    return _followed(next_of, shown, is_asked=True, fewest=fewest)
 
 
 def in_steps(
@@ -119,14 +124,9 @@ def in_steps(
                 return more.place
         return steps[i]()
 
-    return _followed(
-        next_of,
-        len(steps),
-        what=what,
-        key=key,
-        is_asked=bool(asked_by),
-        shows_parts=shows_parts,
-    )
+    shown = _Progress(len(steps), what, key)
+    fewest = 1 if shows_parts else len(steps)
+    return _followed(next_of, shown, is_asked=bool(asked_by), fewest=fewest)
 
 
 def n_finished(what: Hashable, key: str) -> int:
@@ -137,16 +137,13 @@ def n_finished(what: Hashable, key: str) -> int:
 
 def _followed(
     next_of: Callable[[Sequence[T]], T | Place],
-    n_all: int,
+    shown: "_Progress",
     *,
-    what: Hashable,
-    key: str,
     is_asked: bool,
-    each: str = "",
-    shows_parts: bool = True,
+    fewest: int,
 ) -> Done[T]:
     """Take one value after the other; a place instead of a value says that it is still awaited."""
-    shown = _Progress(n_all, what, key, each)
+    n_all, what, key = shown.n_all, shown.what, shown.key
     found: list[T] = []
     n_steps = _n_until_stopped(what, key, n_all)
     may_go_on = is_asked or st.session_state.get(f"{key}_goes_on", (None, 0))[0] == what
@@ -169,16 +166,25 @@ def _followed(
         else:
             found.append(value)
             st.session_state[f"{key}_done"] = (what, len(found))
-    shown.end(n_steps, shows_parts=shows_parts)
+    shown.end(n_steps, shows_parts=n_steps >= fewest)
     return Done(found, n_steps < n_all)
 
 
 class _Progress:
     """How far a work is, shown once it has taken a moment."""
 
-    def __init__(self, n_all: int, what: Hashable, key: str, each: str):
+    def __init__(
+        self,
+        n_all: int,
+        what: Hashable,
+        key: str,
+        each: str = "",
+        costs: Sequence[float] = (),
+        n_known: int = 0,
+    ):
         self.place, self.begun = st.empty(), time.monotonic()
         self.n_all, self.what, self.key, self.each = n_all, what, key, each
+        self.costs, self.n_known, self.last = costs or [1.0] * n_all, n_known, (0, 0.0)
         self.bar: DeltaGenerator | None = None
         self.awaited = Place(0, None)
 
@@ -190,12 +196,25 @@ class _Progress:
     def note(self, n_done: int) -> None:
         """So many steps are done."""
         elapsed = self.elapsed
+        if n_done > self.last[0]:
+            self.last = n_done, elapsed
         if self.bar is None and elapsed > A_MOMENT:
             self.bar = _bar(self.place, self.what, self.key)
         if self.bar is not None:
-            left = _left(n_done, self.n_all, elapsed, self.each)
-            said = says_place(self.awaited) if self.awaited.position else left
+            said = says_place(self.awaited) if self.awaited.position else self._says(n_done)
             self.bar.progress(n_done / self.n_all, said)
+
+    def _says(self, n_done: int) -> str:
+        done = says_done(n_done, self.n_all, self.each)
+        if n_done < self.n_known + N_FIRST:
+            return done
+        seconds = seconds_left(self.costs[self.n_known :], n_done - self.n_known, *self.times)
+        return _("{done} · about {seconds:.0f} s left").format(done=done, seconds=seconds)
+
+    @property
+    def times(self) -> tuple[float, float]:
+        """Seconds until the last step was done, and since."""
+        return self.last[1], self.elapsed - self.last[1]
 
     def refuse(self, error: ConfigError) -> None:
         """A step cannot be: say why, and offer to try again."""
@@ -265,12 +284,13 @@ def _bar(place: DeltaGenerator, what: Hashable, key: str) -> DeltaGenerator:
     return bar
 
 
-def _left(i: int, n_steps: int, elapsed: float, each: str) -> str:
-    done = says_done(i, n_steps, each)
-    if i < N_FIRST:
-        return done
-    text = _("{done} · about {seconds:.0f} s left")
-    return text.format(done=done, seconds=elapsed / i * (n_steps - i))
+def seconds_left(costs: Sequence[float], n_done: int, until: float, since: float) -> float:
+    """How long the rest takes, where the first steps took `until` and the next began `since`.
+
+    `costs`: how long each step takes in proportion.
+    """
+    of_one = until / sum(costs[:n_done])
+    return max(0.0, of_one * costs[n_done] - since) + of_one * sum(costs[n_done + 1 :])
 
 
 def says_done(i: int, n_steps: int, each: str = "") -> str:

@@ -33,9 +33,11 @@ def test_a_section_that_draws_itself_again_by_the_clock_stops_no_work(
 
 
 def test_what_is_left_is_timed_by_the_steps_that_are_done():
-    assert steps._left(steps.N_FIRST - 1, 10, 8.0, "") == "2 of 10"
-    assert steps._left(4, 10, 8.0, "") == "4 of 10 · about 12 s left"
-    assert steps._left(9, 10, 9.0, "of the text") == "9 of 10 parts of the text · about 1 s left"
+    equal = [1.0] * 10
+    assert steps.seconds_left(equal, 4, until=8.0, since=0.0) == 12
+    assert steps.seconds_left(equal, 4, until=8.0, since=1.0) == 11
+    assert steps.seconds_left(equal, 4, until=8.0, since=60.0) == 10  # five more, as long as before
+    assert steps.seconds_left([1, 1, 4, 8], 2, until=2.0, since=0.0) == 12
 
 
 @pytest.mark.parametrize("is_paused", [True, False])

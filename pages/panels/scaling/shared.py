@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from blocks.cost.loss_fit import FEWEST
 from blocks.cost.scaling_laws import Band, Counted
 from blocks.cost.units import rounded
 from blocks.model.faults import N_
@@ -53,7 +54,12 @@ def runs_here(run: Run, state: State) -> Runs:
     if not state.train_valleys:
         return recorded_runs()
     series = Trainings(valley_points(run.seed))
-    return tuple(in_series(series, key="valley_steps", asked_by="train_valleys").found)
+    costs = [point.n_steps for point in series.points]  # so small a model takes as long for each
+    return tuple(
+        in_series(
+            series, key="valley_steps", asked_by="train_valleys", costs=costs, fewest=FEWEST
+        ).found
+    )
 
 
 def says_trained(*, is_recorded: bool) -> str:
@@ -84,6 +90,8 @@ def says_band(band: Band, digits: int = 2) -> str:
 
 def size(count: float) -> str:
     """A number of parameters or tokens as people read it."""
+    if count >= 999.5e6:
+        return f"{rounded(count / 1e9)} B"
     return f"{count / 1e6:.3g} M" if count >= 999_500 else f"{int(float(f'{count:.3g}')):,}"
 
 
