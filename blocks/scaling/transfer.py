@@ -29,10 +29,10 @@ from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import build_task
 
 GROWTH = 1, 2, 4, 8  # widths, in heads
-MOST_LAYERS, N_ROWS = 4, 16
+MOST_LAYERS, WIDEST_HEAD, N_ROWS = 2, 32, 16
 N_UPDATES, RATE = 6, 3e-3  # of the check
-RATES = tuple(2.0**-k for k in range(10, 2, -1))  # that are tried
-N_TRIED, BATCH = 150, 32
+RATES = tuple(2.0**-k for k in range(9, 2, -1))  # that are tried
+N_TRIED, BATCH = 100, 32
 OPTIMIZERS = OptimizerKind.ADAMW, OptimizerKind.MUON
 
 
@@ -43,16 +43,21 @@ class Scheme(StrEnum):
     MUP = "mup"
 
 
+def head_of(config: ModelConfig) -> int:
+    """The width of a head, small enough that all trainings take minutes."""
+    return min(config.d_head, WIDEST_HEAD)
+
+
 def widths_of(config: ModelConfig) -> tuple[int, ...]:
     """Four widths, each twice the one before; heads keep theirs."""
-    return tuple(n * config.d_head for n in GROWTH)
+    return tuple(n * head_of(config) for n in GROWTH)
 
 
 @lru_cache(maxsize=64)
 def widened(config: ModelConfig, width: int, scheme: Scheme) -> ModelConfig:
     """This configuration as a GPT of another width, for text of known entropy.
 
-    What the reader has set stays: norms, activation, positions, experts. Its depth is at most four
+    What the reader has set stays: norms, activation, positions, experts. Its depth is at most two
     layers, input and output have tables of their own, and nothing is dropped.
     """
     d_ff = round(config.d_ff / config.d_model * width)
@@ -61,7 +66,7 @@ def widened(config: ModelConfig, width: int, scheme: Scheme) -> ModelConfig:
         n_layers=min(config.n_layers, MOST_LAYERS),
         d_model=width,
         d_head=None,
-        n_heads=width // config.d_head,
+        n_heads=width // head_of(config),
         n_kv_heads=None,
         d_ff=d_ff,
         vocab_size=build_task(TASK).vocab_size,
@@ -200,6 +205,11 @@ class RateSearch:
     def n_steps(self) -> int:
         """How many trainings there are."""
         return len(self.asked)
+
+    @property
+    def n_of_width(self) -> int:
+        """How many trainings one width has."""
+        return len(Scheme) * len(RATES)
 
     def results(self, done: Sequence[Tried]) -> Iterator[Tried]:
         """Those after the first ones."""

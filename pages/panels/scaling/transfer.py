@@ -39,6 +39,7 @@ from pages.words.language import _, say_fault, sentences
 
 NAMES = {Scheme.STANDARD: N_("standard"), Scheme.MUP: N_("muP")}
 COLORS = {Scheme.STANDARD: palette.FEED_FORWARD, Scheme.MUP: palette.ATTENTION}
+WORK = 64  # of an update beside what grows with the width
 FLAT = 0.1  # slopes below this count as flat
 SHOWN = 1.0  # nats above the least loss
 
@@ -84,6 +85,12 @@ class RateFacts(NamedTuple):
         """How many times the best rates of all widths lie apart."""
         return max(self.best(scheme)) / min(self.best(scheme))
 
+    def price(self, scheme: Scheme) -> float:
+        """Nats that the widest model loses at the best rate of the narrowest one."""
+        widest = max(each.width for each in self.found)
+        losses = {e.rate: e.loss for e in self.found if (e.scheme, e.width) == (scheme, widest)}
+        return losses[self.best(scheme)[0]] - min(losses.values())
+
 
 rate_facts = lru_cache(maxsize=16)(RateFacts)
 
@@ -113,13 +120,17 @@ def says_rates(facts: RateFacts) -> str:
     """The best rate of each width under both schemes."""
     text = _(
         "From the narrowest to the widest model, the best rate is {standard} with the standard "
-        "scheme ({apart:.3g}-fold apart) and {mup} under muP ({mup_apart:.3g}-fold apart)."
+        "scheme ({apart:.3g}-fold apart) and {mup} under muP ({mup_apart:.3g}-fold apart). A rate "
+        "found with the narrowest costs the widest {price:.3f} nats with the standard scheme and "
+        "{mup_price:.3f} under muP."
     )
     return text.format(
         standard=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.STANDARD)),
         apart=facts.moves(Scheme.STANDARD),
         mup=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.MUP)),
         mup_apart=facts.moves(Scheme.MUP),
+        price=facts.price(Scheme.STANDARD),
+        mup_price=facts.price(Scheme.MUP),
     )
 
 
@@ -197,7 +208,7 @@ def says_how(config: ModelConfig) -> str:
     return text.format(
         widths=" · ".join(map(str, widths_of(config))),
         layers=transfer.MOST_LAYERS,
-        d_head=config.d_head,
+        d_head=transfer.head_of(config),
     )
 
 
@@ -222,25 +233,33 @@ def does_it_carry_over(run: Run, state: State) -> None:
         check = CoordinateCheck(run.config, optimizer, run.seed)
         _slopes(check, place)
     if state.search_rates:
-        _rates(RateSearch(run.config, optimizer, run.seed))
+        _rates(RateSearch(run.config, optimizer, run.seed), place)
     note(says_how(run.config))
 
 
 def _slopes(check: CoordinateCheck, place: Any) -> None:
-    found = in_series(check, key="slope_steps", asked_by="check_coordinates").found
+    found = in_series(
+        check, key="slope_steps", asked_by="check_coordinates", fewest=check.n_steps
+    ).found
     if len(found) == check.n_steps:
         with place:
             say(says_slopes, tuple(found), facts=slope_facts)
         show(slope_chart, tuple(found), facts=slope_facts, key="transfer_slopes")
 
 
-def _rates(search: RateSearch) -> None:
-    found = in_series(search, key="rate_steps", asked_by="search_rates").found
-    if len(found) == search.n_steps:
-        st.markdown(says_rates(rate_facts(tuple(found))))
+def _rates(search: RateSearch, place: Any) -> None:
+    costs = [WORK + width for _scheme, width, _rate in search.asked]
+    two = 2 * search.n_of_width
+    found = in_series(
+        search, key="rate_steps", asked_by="search_rates", costs=costs, fewest=two
+    ).found
+    whole = tuple(found[: len(found) // search.n_of_width * search.n_of_width])  # whole widths
+    if len(whole) >= two:
+        with place:
+            say(says_rates, whole, facts=rate_facts)
         for scheme, column in zip(Scheme, st.columns(2), strict=True):
             with column:
-                show(rate_chart_of, tuple(found), scheme, key=f"transfer_rates_{scheme}")
+                show(rate_chart_of, whole, scheme, key=f"transfer_rates_{scheme}")
 
 
 def rate_chart_of(found: tuple[Tried, ...], scheme: Scheme) -> Chart:
