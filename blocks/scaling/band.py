@@ -60,9 +60,18 @@ class Fitted:
         """With which power of the budget the best size grows."""
         return _band(self.law.power, [law.power for law in self.others])
 
+    @property
+    def is_determined(self) -> bool:
+        """Whether there is a best size, by this law and by nearly all of the others."""
+        return has_best(self.law) and len(self._with_best) >= COVERED * len(self.others)
+
+    @cached_property
+    def _with_best(self) -> list[LossFit]:
+        return [law for law in self.others if has_best(law)]
+
     def best_size(self, flops: float) -> Band:
-        """Parameters of the best model of a budget, in FLOPs."""
-        sizes = [law.scale * flops**law.power for law in (self.law, *self.others)]
+        """Parameters of the best model of a budget, in FLOPs, where it is determined."""
+        sizes = [law.scale * flops**law.power for law in (self.law, *self._with_best)]
         return _band(sizes[0], sizes[1:])
 
     def expected(self, n: float, d: float) -> Band:
@@ -71,6 +80,11 @@ class Fitted:
         scattered = 1 + freedom * self.errors
         found = np.array([law.loss(n, d) for law in self.others])
         return _band(self.law.loss(n, d), np.outer(found, scattered).ravel())
+
+
+def has_best(law: LossFit) -> bool:
+    """Whether some size is the best of a budget: the loss falls with the size and the tokens."""
+    return law.a > 0 and law.b > 0
 
 
 def fitted(runs: Sequence[Trained], *, n_fits: int = N_FITS) -> Fitted:

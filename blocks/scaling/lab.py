@@ -9,6 +9,7 @@ import pandas as pd
 
 from blocks.cost.loss_fit import Trained
 from blocks.cost.scaling_laws import Band
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.scaling.band import Fitted, fitted
 from blocks.scaling.valleys import Line, Valley, flops_of, line_through, valleys
 
@@ -64,7 +65,9 @@ class ValleyFacts:
     @cached_property
     def curves(self) -> pd.DataFrame:
         """For each valley: n, and the loss of parabola and law along it."""
-        return pd.concat([self._curve(i, each) for i, each in enumerate(self.valleys)])
+        nothing = pd.DataFrame(columns=["valley", "n", "parabola", "law"])
+        found = [self._curve(i, each) for i, each in enumerate(self.valleys)]
+        return pd.concat(found) if found else nothing
 
     def _curve(self, i: int, valley: Valley) -> pd.DataFrame:
         sizes = [run.n for run in self.runs if _is_near(flops_of(run), valley.flops)]
@@ -90,9 +93,15 @@ class ValleyFacts:
 
 
 def valley_facts(runs: Sequence[Trained]) -> ValleyFacts:
-    """Both fits of these runs. Raises `ConfigError` where they are too few for a law."""
-    found = valleys(runs)
-    return ValleyFacts(tuple(runs), fitted(runs), found, line_through(found))
+    """Both fits of these runs. Raises `ConfigError` where they are too few to determine a law."""
+    found, fit = valleys(runs), fitted(runs)
+    if not fit.is_determined:
+        text = N_(
+            "These {n} runs do not determine a best size: use runs of more sizes and more budgets, "
+            "whose loss falls with the size and with the tokens"
+        )
+        raise ConfigError([Fault(text, {"n": len(runs)})])
+    return ValleyFacts(tuple(runs), fit, found, line_through(found))
 
 
 def _is_near(flops: float, other: float) -> bool:
@@ -125,6 +134,11 @@ class PredictFacts:
     def n_inside(self) -> int:
         """How many lie in their band."""
         return int(self.table["is_inside"].sum())
+
+    @property
+    def n_above(self) -> int:
+        """How many came to a higher loss than expected."""
+        return int((self.table["miss"] > 0).sum())
 
     @property
     def most_flops(self) -> float:

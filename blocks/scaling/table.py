@@ -1,14 +1,13 @@
 """Somebody's runs from a table: sizes, tokens or FLOPs, and losses; checked and bounded."""
 
 import csv
-import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from blocks.cost.loss_fit import Trained
 from blocks.model.faults import N_, ConfigError, Fault
 
-MOST_BYTES, MOST_RUNS = 1_000_000, 500
+MOST_BYTES, MOST_RUNS, MOST = 1_000_000, 500, 1e30
 NAMES: Mapping[str, tuple[str, ...]] = {
     "n": ("n", "params", "parameters", "n_params", "model_size", "size"),
     "d": ("d", "tokens", "n_tokens", "training_tokens", "data"),
@@ -56,7 +55,7 @@ def _columns(header: Sequence[str]) -> dict[str, int]:
     if not {"n", "loss"} <= found.keys() or not {"d", "c"} & found.keys():
         text = N_(
             "The first line must name the columns N (parameters), D (tokens) or C (FLOPs), and "
-            "loss; it reads “{header}”"
+            "loss; it reads {header}"
         )
         raise ConfigError([Fault(text, {"header": ", ".join(header)[:200]})])
     return found
@@ -72,9 +71,9 @@ def _run(row: Sequence[str], columns: Mapping[str, int]) -> Trained | None:
 
 
 def _number(row: Sequence[str], place: int) -> float | None:
-    """A finite number above 0, in whatever way it is written; None for anything else."""
+    """A number above 0, in whatever way it is written; None for anything else."""
     try:
         value = float(row[place].strip().replace("_", ""))
     except (ValueError, IndexError):
         return None
-    return value if math.isfinite(value) and value > 0 else None
+    return value if 0 < value <= MOST else None

@@ -50,6 +50,8 @@ def valley_chart(facts: ValleyFacts) -> Chart:
                 in_legend=i == 0,
             ),
         ]
+    if not series:
+        series = [dots("loss", Look(_("runs"), COLORS[0]), rows=facts.table)]
     return Chart(
         _("Loss at equal cost: a valley for each budget"),
         facts.table,

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from blocks.cost.scaling_laws import BESIROGLU
-from blocks.model.faults import N_, ConfigError
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.observe.run import Run
 from blocks.scaling.band import fitted
 from blocks.scaling.lab import ValleyFacts, valley_facts
@@ -25,7 +25,7 @@ from pages.show.fold import details
 from pages.show.said import say
 from pages.show.tables import show_table
 from pages.state.values import State
-from pages.words.language import _, say_fault
+from pages.words.language import _, literal, ngettext, say_fault
 
 KNOWN_BUDGETS, KNOWN_SIZES = np.geomspace(6e18, 3e21, 5), np.geomspace(1e8, 2e10, 9)
 
@@ -92,6 +92,7 @@ def what_of_mine(_run: Run, state: State) -> None:
         ),
         ("csv", "tsv", "txt"),
         key="uploaded_runs",
+        max_upload_size=MOST_BYTES // 10**6,
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         switch("known_runs", _("Show an example of known truth"))
@@ -103,12 +104,17 @@ def what_of_mine(_run: Run, state: State) -> None:
         read, facts = read_facts(raw)
     except ConfigError as error:
         for fault in error.faults:
-            st.warning(say_fault(fault), icon=":material/block:")
+            values = {k: literal(v) if isinstance(v, str) else v for k, v in fault.values.items()}
+            st.warning(say_fault(Fault(fault.text, values)), icon=":material/block:")
         return
     with place:
         say(says_fitted, raw, facts=own_facts)
     if read.n_left_out:
-        text = _("{n} rows were left out: a number in them is missing or not above 0.")
+        text = ngettext(
+            "{n} row was left out: a number in it is missing, not above 0 or beyond 1e30.",
+            "{n} rows were left out: a number in them is missing, not above 0 or beyond 1e30.",
+            read.n_left_out,
+        )
         note(text.format(n=read.n_left_out))
     if raw == with_known_truth():
         st.markdown(says_truth(facts))

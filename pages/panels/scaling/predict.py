@@ -83,12 +83,26 @@ def says_missed(facts: PredictFacts) -> str:
     )
 
 
+def says_bend(facts: PredictFacts) -> str:
+    """To which side the larger runs miss, and what that says of the law."""
+    above, n = facts.n_above, len(facts.runs)
+    if above == n:
+        text = _("All {n} came out above the expected loss: beyond its runs the law bends upward.")
+    elif not above:
+        text = _(
+            "All {n} came out below the expected loss: beyond its runs the law bends downward."
+        )
+    else:
+        text = _("{above} of {n} came out above the expected loss, so that no bend is seen.")
+    tell = _("How far it bends still further out, only larger trainings can tell.")
+    return sentences(text.format(n=n, above=above), tell)
+
+
 def says_band_of(_facts: PredictFacts) -> str:
-    """What the band holds, and what it does not."""
+    """What the band holds."""
     return _(
         "The band holds two things: how much the law changes when one budget is left out and the "
-        "runs of the others are drawn anew, and how much single runs scatter around it. How far "
-        "the law bends beyond all of its runs, only larger trainings can tell."
+        "runs of the others are drawn anew, and how much single runs scatter around it."
     )
 
 
@@ -148,6 +162,7 @@ def can_it_be_foretold(run: Run, state: State) -> None:
         with place:
             say(says_missed, runs, larger, counted, facts=predict_facts)
         show(miss_chart, runs, larger, counted, facts=predict_facts, key="predict_misses")
+        st.markdown(says_bend(predict_facts(runs, larger, counted)))
         note(says_band_of(predict_facts(runs, larger, counted)))
     _one_more(run, runs, counted, state)
     if larger:
@@ -186,6 +201,7 @@ PANEL = Panel(
     shows=(
         Say(says_missed),
         Shown(miss_chart, "predict_misses"),
+        Note(says_bend),
         Note(says_band_of),
         Table(miss_rows, "predict_rows"),
     ),
