@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import signal
 import sys
 import threading
@@ -25,7 +26,7 @@ from blocks.sweep.outcome import Outcome
 from blocks.sweep.point import Point
 from blocks.sweep.ray_engine import RayEngine
 from blocks.sweep.run import trained
-from blocks.sweep.store import Store
+from blocks.sweep.store import OF_APP, Store
 from blocks.sweep.sweep import Sweep
 from blocks.sweep.table import points_table, settings_table
 from blocks.training.events import Ended
@@ -44,6 +45,8 @@ sweep.toml:
   n_layers = [1, 2, 4]
 
 Finished trainings are kept in --out and never trained again: the same command goes on.
+Where BLOCKSCOPE_DATA names a folder, --out is its folder "sweeps", which the app shares;
+else it is runs/NAME of the file.
 
 exit codes:
   0 done   1 a training failed   2 wrong usage   130 stopped by Ctrl-C
@@ -57,7 +60,7 @@ def main(words: Sequence[str]) -> int:
     torch.set_num_threads(N_THREADS)
     try:
         sweep = read_sweep(_text(options.file), folder=options.file.parent)
-        store = Store(options.out or Path("runs") / options.file.stem)
+        store = Store(options.out or _usual_store(options.file))
         engine = _engine(options, sweep, store)
         said = sys.stderr if options.json else sys.stdout
         _say_plan(sweep, engine, store, said)
@@ -77,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add = options.add_argument
     add("file", type=Path, metavar="sweep.toml", help="what is trained")
-    add("--out", type=Path, metavar="FOLDER", help="what is finished (runs/NAME of the file)")
+    add("--out", type=Path, metavar="FOLDER", help="what is finished (see below)")
     add("--plan", action="store_true", help="say how long it would take, and train nothing")
     add("--engine", choices=["local", "ray"], default="local", help="where (%(default)s)")
     add("--address", default="auto", metavar="A", help="of the Ray cluster (%(default)s)")
@@ -85,6 +88,12 @@ def parser() -> argparse.ArgumentParser:
     add("--json", action="store_true", help="answer as one JSON object")
     add("--csv", type=Path, metavar="FILE", help="write a row a training there")
     return options
+
+
+def _usual_store(file: Path) -> Path:
+    """That of the app, where it has one that stays; else one beside us, named as the file."""
+    data = os.environ.get("BLOCKSCOPE_DATA")
+    return Path(data) / OF_APP if data else Path("runs") / file.stem
 
 
 def _text(file: Path) -> str:
@@ -106,6 +115,7 @@ def _say_plan(sweep: Sweep, engine: Engine, store: Store, said: TextIO) -> None:
     """How much there is to do, and how long that takes."""
     points = sweep.planned()
     left = [point for point in points if store.get(point) is None]
+    print(f"What is finished is kept in {store.folder}", file=said)
     text = f"{len(points)} trainings of {len(sweep.specs)} settings, {len(left)} to be trained"
     seconds = estimate_seconds(left, engine.n_at_once, _pace) if left else None
     if seconds is not None:

@@ -17,6 +17,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 UNFINISHED, MOST_UNFINISHED = "unfinished", 500
+OF_APP = "sweeps"  # in `BLOCKSCOPE_DATA`
 
 
 class Store:

@@ -114,12 +114,18 @@ def download(name: str, make: Callable[[], Data], mime: str) -> None:
         st.download_button(
             bracketed(inside, kind.upper()) if inside else name,
             as_this_reader(make),
-            file_name=f"{file_stem(inside or stem)}.{kind}",
+            file_name=file_on_disk(name),
             mime=mime,
             key=f"save_{stem}_{kind}",
             icon=":material/download:",
             on_click="ignore",
         )
+
+
+def file_on_disk(name: str) -> str:
+    """What it is called where a reader saves it."""
+    stem, kind = name.rsplit(".", 1)
+    return f"{file_stem(_(INSIDE[name]) if name in INSIDE else stem)}.{kind}"
 
 
 def as_this_reader(make: Callable[[], Data]) -> Callable[[], Data]:

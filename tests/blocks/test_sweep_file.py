@@ -83,12 +83,13 @@ def test_the_command_trains_once_and_answers_in_numbers(
         return engines[-1]
 
     monkeypatch.setattr(command, "_engine", engine)
-    file, out = tmp_path / "toy.toml", str(tmp_path / "out")
+    file, out = tmp_path / "toy.toml", str(tmp_path / "sweeps")
     file.write_text(TOY)
     assert main(["sweep", str(file), "--out", out, "--plan"]) == 0
     assert "4 trainings of 2 settings, 4 to be trained: about" in capsys.readouterr().out
-    for _i in range(2):
-        assert main(["sweep", str(file), "--out", out, "--json"]) == 0
+    assert main(["sweep", str(file), "--out", out, "--json"]) == 0
+    monkeypatch.setenv("BLOCKSCOPE_DATA", str(tmp_path))  # where the app keeps what it trained
+    assert main(["sweep", str(file), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert len(answer["points"]) == 4 and len(answer["settings"]) == 2
     best = answer["settings"][0]

@@ -69,6 +69,7 @@ def test_a_sweep_is_started_once_and_shared(registry: Sweeps):
     finished(registry)
     assert_works(run(at))
     assert "Best: **learning_rate" in said(at) and len(BEGUN) == 4
+    assert "python -m blocks sweep blockscope-Sweep.toml" in said(at)
     other = opened(PAGE, **SWEEP | {"sweep_values": "0.01,0.1,0.3"})
     assert "2 trainings, 1 at a time" in said(other)
     press(other, "start_sweep")

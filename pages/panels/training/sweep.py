@@ -28,12 +28,12 @@ from pages.panels.training.sweep_said import (
     settings_table,
 )
 from pages.panels.training.wanted import wanted
-from pages.server import runs
+from pages.server import runs, settings
 from pages.show.chart import columns, show
 from pages.show.choices import chooses
 from pages.show.controls import choose, pick, slider
 from pages.show.explain import explained, note
-from pages.show.export import download
+from pages.show.export import download, file_on_disk
 from pages.show.fold import details
 from pages.show.tables import show_table
 from pages.stage import link
@@ -239,14 +239,25 @@ def _in_columns(n: int) -> Sequence[Any]:
     return found[:n]
 
 
+def _says_command(name: str) -> str:
+    """What trains the file, and whether it knows what is finished here."""
+    text = _("This file trains the same points elsewhere: `python -m blocks sweep {file}`.")
+    if settings.data_folder():
+        shared = _(
+            "On the machine of this server, the command and the app share what is finished, "
+            "in the folder that `BLOCKSCOPE_DATA` names, so nothing is trained twice."
+        )
+    else:
+        shared = _(
+            "This server keeps what is finished until it ends, and the command keeps its own in "
+            "`runs`. They share it where both start with `BLOCKSCOPE_DATA` set to one folder."
+        )
+    return sentences(text.format(file=file_on_disk(name)), shared)
+
+
 def files_row(view: View, panel: str) -> None:
     """The sweep as a file, and what came of it as a table."""
-    note(
-        _(
-            "The file trains the same points elsewhere: `blockscope sweep sweep.toml`. Trainings "
-            "that are finished are kept on this server and are never trained twice."
-        )
-    )
+    note(_says_command(f"{panel}.toml"))
     with st.container(horizontal=True):
         download(f"{panel}.toml", lambda: write_sweep(view.sweep), "application/toml")
         if view.found:

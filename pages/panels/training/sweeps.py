@@ -7,6 +7,7 @@ from blocks.model.faults import ConfigError
 from blocks.sweep import LocalEngine, Store
 from blocks.sweep.engine import Engine
 from blocks.sweep.ray_engine import RayEngine, connected
+from blocks.sweep.store import OF_APP
 from blocks.sweep.sweeps import Sweeps
 from pages.server import machine, settings
 from pages.server.once import once
@@ -17,7 +18,7 @@ MOST_FINISHED = 20_000  # files of some 10 kB
 @once
 def store() -> Store:
     """What is finished."""
-    return Store(machine.folder() / "sweeps", most=MOST_FINISHED)
+    return Store(machine.folder() / OF_APP, most=MOST_FINISHED)
 
 
 @once
