@@ -31,7 +31,7 @@ from blocks.training.tasks import build_task
 GROWTH = 1, 2, 4, 8  # widths, in heads
 MOST_LAYERS, WIDEST_HEAD, N_ROWS = 2, 32, 16
 N_UPDATES, RATE = 6, 3e-3  # of the check
-RATES = tuple(2.0**-k for k in range(9, 2, -1))  # that are tried
+RATES = tuple(2.0**-k for k in range(10, 3, -1))  # that are tried
 N_TRIED, BATCH = 100, 32
 OPTIMIZERS = OptimizerKind.ADAMW, OptimizerKind.MUON
 
