@@ -44,8 +44,6 @@ class Hindsight:
     heads at the end, the strongest first), `without_found`, `without_one`: held-out losses where
     they, or the strongest alone, write nothing; `previous`: the head that looks back most; `head`
     (steps, query, key): the pattern of the strongest; `ov`, `qk` (steps, token, token).
-
-    `pattern` (steps, heads, keys): what the last query attends to, a mean over rows.
     """
 
     arrays: Arrays
@@ -60,12 +58,7 @@ def hindsight(setup: Setup, seen: Sequence[Weights], seed: int) -> Hindsight:
             return Hindsight(_of_sums(setup, model, seen))
         if setup.task.kind is TaskKind.INDUCTION:
             return Hindsight(_of_induction(setup, model, seen, seed))
-        return Hindsight(_of_question(setup, model, seen, seed))
-
-
-def _of_question(setup: Setup, model: Encoder, seen: Sequence[Weights], seed: int) -> Arrays:
-    batch = build_task(setup.task).held_out(N_ASKED, generator(seed, "looked back"))
-    return {"pattern": _over(seen, lambda weights: _last_row(_loaded(model, weights), batch))}
+        return Hindsight({})
 
 
 def _of_sums(setup: Setup, model: Encoder, seen: Sequence[Weights]) -> Arrays:
@@ -99,7 +92,6 @@ def _of_sums(setup: Setup, model: Encoder, seen: Sequence[Weights]) -> Arrays:
         "circle": _over(
             seen, lambda weights: torch.einsum("pd,kdx->kpx", _numbers(weights).double(), planes)
         ),
-        "pattern": _over(seen, lambda weights: _last_row(_loaded(model, weights), batch)),
         **{name: losses[:, i] for i, name in enumerate(names)},
     }
 
@@ -208,22 +200,13 @@ def _loss_without(model: Encoder, batch: Batch, places: Sequence[tuple[int, int]
         return float(cross_entropy(model(*batch.read), batch.targets))
 
 
-def _patterns(model: Encoder, batch: Batch) -> Tensor:
-    """Of all heads: (batch, heads of all layers, query, key)."""
+def _pattern(model: Encoder, batch: Batch, number: int) -> Tensor:
+    """Of one head, by its number through all layers: (query, key)."""
+    assert isinstance(batch.token_ids, Tensor)
     recorder = Recorder({"pattern"}, {})
     with listening(recorder):
-        model(*batch.read)
-    return torch.cat([*recorder.tensors.values()], dim=1)
-
-
-def _pattern(model: Encoder, batch: Batch, number: int) -> Tensor:
-    assert isinstance(batch.token_ids, Tensor)
-    row = Batch(batch.token_ids[:1, :N_SEEN], batch.targets[:1, :N_SEEN])
-    return _patterns(model, row)[0, number]
-
-
-def _last_row(model: Encoder, batch: Batch) -> Tensor:
-    return _patterns(model, batch)[:, :, -1].mean(0)
+        model(*Batch(batch.token_ids[:1, :N_SEEN], batch.targets[:1, :N_SEEN]).read)
+    return torch.cat([*recorder.tensors.values()], dim=1)[0, number]
 
 
 def _over(seen: Sequence[Weights], measure: Callable[[Weights], Tensor]) -> NDArray[np.float32]:

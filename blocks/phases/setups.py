@@ -64,7 +64,7 @@ def _modular(kind: TaskKind) -> Setup:
 
     Power et al. 2022 (arXiv:2201.02177); the model is that of Nanda et al. 2023 (arXiv:2301.05217).
     """
-    recipe = STEADY.replace(n_steps=4000, batch_size=512, learning_rate=3e-3, weight_decay=1.0)
+    recipe = STEADY.replace(n_steps=3000, batch_size=512, learning_rate=3e-3, weight_decay=1.0)
     task = TaskConfig(kind=kind, seq_len=3)
     return Setup(_without_norm(MODULUS + 1, 3, 1), task, recipe, every=100)
 

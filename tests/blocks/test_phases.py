@@ -107,7 +107,7 @@ def test_a_clock_tells_each_look_and_then_looks_back(monkeypatch, kind: str):
     facts = clock_facts(clock, found, 1)
     assert facts.now.step == 1 and len(facts.table) == 3
     again = recorded._read("x", recorded.written("x", found))
-    assert [each.step for each in again[:-1]] == [0, 1, 2]
+    assert [each.step for each in again[:3]] == [0, 1, 2]
     for name, array in found[-1].arrays.items():
         np.testing.assert_allclose(again[-1].arrays[name], array, rtol=2e-3, atol=2e-3)
 
