@@ -62,7 +62,7 @@ def log_axis(
     }
 
 
-def room_for_legend(plot_height: int, n_names: int) -> dict[str, Any]:
+def room_for_legend(plot_height: int, n_names: int, *, above: int = 0) -> dict[str, Any]:
     """Height and margin of a picture with this plot, and its legend at the foot.
 
     There is room for as many rows as the names take on a wide page; on a phone, where each has a
@@ -71,8 +71,7 @@ def room_for_legend(plot_height: int, n_names: int) -> dict[str, Any]:
     below = AXIS + LEGEND_ROW * math.ceil(n_names / NAMES_IN_A_ROW)
     foot = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
     return {
-        "height": TITLE + plot_height + below,
-        "margin": (TITLE, below),
+        **plot_room(plot_height, below, above=above),
         "showlegend": True,
         "legend": {**foot, "traceorder": "normal"},
     }

@@ -73,12 +73,12 @@ def _room(chart: Chart) -> dict[str, Any]:
     names = [each for each in chart.series if each.look.name and each.in_legend]
     noted = [*(each.x for each in chart.words), *(each.x for each in chart.levels if each.name)]
     above = 0 if set(noted) <= {None} and not chart.y_axes[0].is_heading else ABOVE
+    legend = chart.legend or (Legend.ABOVE if names else Legend.NONE)
+    if legend is Legend.FOOT:
+        return room_for_legend(chart.tall, len(names), above=above)
     above += LEGEND_ROW if len(names) > SHORT_LEGEND else 0
     x = chart.x_axes[0]
     below = label_room(x.tokens) if x.tokens else BELOW if x.title else EDGE
-    legend = chart.legend or (Legend.ABOVE if names else Legend.NONE)
-    if legend is Legend.FOOT:
-        return room_for_legend(chart.tall, len(names))
     return (room_under_legend if legend is Legend.ABOVE else plot_room)(
         chart.tall, below, above=above
     )
