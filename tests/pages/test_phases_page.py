@@ -30,6 +30,6 @@ def test_each_measure_is_placed_by_the_run_before_the_jump_or_after_it():
     facts = shared.facts_of(Clock(kind=TaskKind.MODULAR_ADDITION), 0)
     assert facts.restricted_at < facts.jump < facts.excluded_at
     said = grokking.says_order(facts)
-    assert f"{facts.jump - facts.restricted_at} updates before the held-out" in said
-    assert f"{facts.excluded_at - facts.jump} updates after the held-out" in said
-    assert "at the same look" in grokking._order(0, 0)
+    assert f"{facts.jump - facts.restricted_at} updates before the jump" in said
+    assert f"{facts.excluded_at - facts.jump} updates after the jump" in said
+    assert "at the jump" in grokking._order(0, 0)

@@ -22,7 +22,7 @@ from pages.show.parts import Note, Say, Shown
 from pages.state.link_fields.phases import DECAYS, PERCENTS, BranchKind
 from pages.state.values import State
 from pages.words.language import _
-from pages.words.numbers import percent
+from pages.words.numbers import fine_percent
 
 LOWEST = 1e-4
 KIND_NAMES = {
@@ -37,6 +37,7 @@ KIND_NAMES = {
 class BranchFacts:
     """A run and its branch, as far as both are known; of a branch the looks after it leaves."""
 
+    series: Clock
     change: Change
     trunk: pd.DataFrame
     branch: pd.DataFrame
@@ -127,7 +128,7 @@ def branch_facts(series: Clock) -> BranchFacts:
     """Trunk and branch; the trunk up to the branch is that of the branch itself."""
     assert series.change is not None
     trunk, branch = (_looks(each) for each in (_trunk(series), series))
-    return BranchFacts(series.change, trunk, branch[branch["step"] >= series.change.step])
+    return BranchFacts(series, series.change, trunk, branch[branch["step"] >= series.change.step])
 
 
 def _trunk(series: Clock) -> Clock:
@@ -165,21 +166,23 @@ def says_branch(facts: BranchFacts) -> str:
     )
     return text.format(
         step=facts.change.step,
-        what=_what(facts.change),
-        run=percent(run["accuracy"]),
+        what=_what(facts),
+        run=fine_percent(run["accuracy"]),
         run_loss=run["held_out_loss"],
-        branch=percent(branch["accuracy"]),
+        branch=fine_percent(branch["accuracy"]),
         branch_loss=branch["held_out_loss"],
     )
 
 
-def _what(change: Change) -> str:
+def _what(facts: BranchFacts) -> str:
+    change = facts.change
     if change.weight_decay is not None:
         return _("the branch has a weight decay of {n:g}").format(n=change.weight_decay)
     if change.learned_percent is not None:
         return _("the branch learns from {n}% of all pairs").format(n=change.learned_percent)
     if change.head is not None:
-        return _("one head of the branch writes nothing")
+        text = _("head {head} of the branch writes nothing")
+        return text.format(head=says_head(change.head, facts.series))
     return _("nothing is changed, so that both must be the same")
 
 
@@ -213,7 +216,7 @@ def curves(facts: BranchFacts) -> Chart:
 
 
 def _loss_axis(title: str, values: pd.Series) -> Axis:
-    return Axis(title, (LOWEST, float(values.max())), is_log=True, is_heading=True)
+    return Axis(title, (float(values.min()), float(values.max())), is_log=True, is_heading=True)
 
 
 PANEL = Panel(

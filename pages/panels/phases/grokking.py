@@ -62,30 +62,28 @@ def says_order(facts: ClockFacts) -> str | None:
     """Which measure of the circuit moved before the held-out loss and which after it."""
     if not isinstance(facts, SumFacts):
         return None
-    restricted = _(
-        "Restricted loss reads the key frequencies {keys} alone. It falls to half by step "
-        "{step:,}, {order}."
+    order = _(
+        "Restricted loss is half-way down by step {restricted:,}, {one}, excluded loss half-way up "
+        "by step {excluded:,}, {other}."
     )
-    excluded = _(
-        "Excluded loss leaves them out. Once lowest, it has risen half-way by step {step:,}, "
-        "{order}."
+    meant = _(
+        "The jump is step {jump:,}, where the held-out loss has fallen to half. Restricted loss "
+        "reads the key frequencies {keys} alone, and excluded loss leaves them out. Both need the "
+        "end of the run to know the frequencies."
+    )
+    one, other = (_order(each, facts.jump) for each in (facts.restricted_at, facts.excluded_at))
+    said = order.format(
+        restricted=facts.restricted_at, excluded=facts.excluded_at, one=one, other=other
     )
     keys = ", ".join(map(str, sorted(facts.keys)))
-    at, later = facts.restricted_at, facts.excluded_at
-    return sentences(
-        restricted.format(keys=keys, step=at, order=_order(at, facts.jump)),
-        excluded.format(step=later, order=_order(later, facts.jump)),
-        _("Both measures need the end of the run to know the frequencies."),
-    )
+    return sentences(said, meant.format(jump=facts.jump, keys=keys))
 
 
 def _order(step: int, jump: int) -> str:
     """Whether a measure moves before the jump or after it, and by how many updates."""
     if step == jump:
-        return _("at the same look as the held-out loss falls")
-    text = _("{n:,} updates before the held-out loss falls")
-    if step > jump:
-        text = _("{n:,} updates after the held-out loss fell")
+        return _("at the jump")
+    text = _("{n:,} updates after the jump") if step > jump else _("{n:,} updates before the jump")
     return text.format(n=abs(step - jump))
 
 
@@ -103,13 +101,19 @@ def curves(facts: ClockFacts) -> Chart:
     table = facts.table.copy()
     names = [name for name, _look in losses]
     table[names] = table[names].clip(lower=LOWEST)
-    most = float(table[names].to_numpy().max())
+    drawn = table[names].to_numpy()
     return Chart(
         _("One training on one clock"),
         table,
         shared.steps_axis(facts),
         (
-            Axis(_("loss, nats"), (LOWEST, most), is_log=True, is_heading=True, share=3),
+            Axis(
+                _("loss, nats"),
+                (float(drawn.min()), float(drawn.max())),
+                is_log=True,
+                is_heading=True,
+                share=3,
+            ),
             Axis(_("share"), (0, 1), is_share=True, is_heading=True, share=2),
             Axis(_("weight norm"), from_0=True, is_heading=True, n_ticks=3),
         ),
@@ -131,14 +135,15 @@ def says_how(facts: ClockFacts) -> str:
     """What was trained."""
     setup = facts.clock.setup
     text = _(
-        "Layers: {layers}, d_model {d}, {heads} heads; AdamW with a learning rate of {rate:g} and "
-        "a weight decay of {decay:g} on all weights, {batch} examples per update, seed {seed}. It "
-        "is looked at every {every} updates."
+        "Layers: {layers}, d_model {d}, {heads} heads, dropout {dropout:g}; AdamW with a learning "
+        "rate of {rate:g} and a weight decay of {decay:g} on all weights, {batch} examples per "
+        "update, seed {seed}. It is looked at every {every} updates."
     )
     said = text.format(
         layers=setup.config.n_layers,
         d=setup.config.d_model,
         heads=setup.config.n_heads,
+        dropout=setup.config.dropout,
         rate=setup.recipe.learning_rate,
         decay=setup.recipe.weight_decay,
         batch=setup.recipe.batch_size,

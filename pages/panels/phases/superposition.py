@@ -114,13 +114,18 @@ def polygon(facts: Facts) -> Chart:
         Axis(_("first hidden number"), (-most, most), of="x", has_zero=True),
         Axis(_("second hidden number"), (-most, most), has_zero=True),
         [
-            line("y", look, rows=each, text="{name}", in_legend=i == 0)
+            line("y", look, rows=each, text="{name}", text_at=_beyond(each), in_legend=i == 0)
             for i, each in enumerate(arrows)
         ],
         hover="{name}",
         tall=400,
         legend=Legend.NONE,
     )
+
+
+def _beyond(arrow: pd.DataFrame) -> str:
+    """Where its name does not lie on the arrow."""
+    return "bottom center" if arrow["y"].iloc[-1] < 0 else "top center"
 
 
 def shares(facts: Facts) -> Chart:
