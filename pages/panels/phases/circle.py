@@ -140,11 +140,12 @@ def ablated(facts: SumFacts) -> Chart:
     table = facts.table.copy()
     names = ["held_out_loss", "without_keys", "without_others"]
     table[names] = table[names].clip(lower=LOWEST)
+    drawn = table[names].to_numpy()
     return Chart(
         _("Taken out of the embedding"),
         table,
         shared.steps_axis(facts),
-        Axis(_("loss, nats"), (LOWEST, float(table[names].to_numpy().max())), is_log=True),
+        Axis(_("loss, nats"), (float(drawn.min()), float(drawn.max())), is_log=True),
         [
             line("held_out_loss", Look(_("untouched, never seen"), palette.HELD_OUT)),
             line("without_keys", Look(_("without the key frequencies"), palette.NORM)),
