@@ -34,13 +34,13 @@ class Texts:
 
 
 @lru_cache(maxsize=8)
-def learned(seed: int, *, is_shuffled: bool = False) -> Texts:
+def learned(seed: int, n_texts: int = N_LEARNED, *, is_shuffled: bool = False) -> Texts:
     """The texts that a model learns, always the same ones.
 
     Shuffled: the answers are dealt out anew among all beginnings that differ, so that each still
     has one answer, and as many have each.
     """
-    texts = drawn(N_LEARNED, generator(seed, "bracket texts"))
+    texts = drawn(n_texts, generator(seed, "bracket texts"))
     return shuffled(texts, generator(seed, "bracket answers")) if is_shuffled else texts
 
 

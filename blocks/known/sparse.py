@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from blocks.known.bracket_texts import CHARACTERS, SEQ_LEN, Texts, held_out, learned
-from blocks.known.pruned import prune
+from blocks.known.bracket_texts import CHARACTERS, N_LEARNED, SEQ_LEN, Texts, held_out, learned
+from blocks.known.pruned import margin, prune
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture, NormKind, PositionKind
 from blocks.model.models import build
@@ -37,8 +37,7 @@ CONFIG = ModelConfig(
 )
 N_UPDATES, N_PARTS, BATCH = 2000, 20, 32
 PEAK_RATE, WARM_UP, FALLS_FROM = 0.02, 50, 0.75
-SHARES = 0.02, 0.1, 0.3, 1.0
-KEPT_SHARE, LEAST_KEPT = SHARES[0], 24
+KEPT_SHARE, LEAST_KEPT = 0.02, 24
 SPARSE_FROM = 0.6  # of the updates: by then the share has fallen
 
 
@@ -86,13 +85,14 @@ class SparseTraining:
     """The training as a series: a `Part` for each twentieth of it, then the `Circuit`.
 
     `is_shuffled`: the answers are dealt out anew among the texts, so that there is no rule to find
-    and each has to be learned by heart; that is the control, of which nothing is pruned.
+    and each has to be learned by heart. Nothing is pruned where not all answers are learned.
     """
 
     seed: int = 0
     is_shuffled: bool = False
     share: float = KEPT_SHARE
     n_updates: int = N_UPDATES
+    n_texts: int = N_LEARNED
     device: str = "cpu"
     is_timed: bool = False
 
@@ -107,7 +107,7 @@ class SparseTraining:
 
     def _all(self) -> Iterator[Part | Circuit]:
         model = build(CONFIG, seed=self.seed)
-        texts = learned(self.seed, is_shuffled=self.is_shuffled)
+        texts = learned(self.seed, self.n_texts, is_shuffled=self.is_shuffled)
         optimizer = torch.optim.AdamW(
             model.parameters(), lr=PEAK_RATE, betas=(0.9, 0.99), weight_decay=0.0
         )
@@ -126,7 +126,7 @@ class SparseTraining:
 
     def _pruned(self, model: nn.Module, texts: Texts) -> Circuit:
         before = weights_of(model)
-        if not self.is_shuffled:
+        if margin(model, texts) > 0:
             prune(model, texts)
         kept = weights_of(model)
         places = {weight[:3] for weight in kept}
@@ -198,6 +198,8 @@ def model_of(weights: Sequence[Weight]) -> nn.Module:
 
 
 def _drawn(texts: Texts, seed: int, update: int) -> Texts:
-    """A batch of the texts that are learned."""
+    """A batch of the texts that are learned; all of them where they are no more than that."""
+    if len(texts.token_ids) <= BATCH:
+        return texts
     random = generator(seed, "sparse", str(update))
     return texts.rows(torch.randint(len(texts.token_ids), (BATCH,), generator=random))

@@ -8,7 +8,7 @@ from blocks.known import bracket_texts, sparse
 from blocks.known.bracket_texts import CHARACTERS, IGNORED, N_KINDS, held_out, learned
 from blocks.known.circuit import Column, Node, ablated, circuit_facts, edge_of, through_edges
 from blocks.known.faithful import faithful
-from blocks.known.recorded_circuits import SEEDS, Rung, recorded, rung
+from blocks.known.recorded_circuits import CONTROL_SEEDS, SEEDS, climbed, recorded, rung
 from blocks.known.sparse import CONFIG, Circuit, Part, SparseTraining, model_of, weights_of
 from blocks.model.models import build
 
@@ -59,16 +59,15 @@ def test_only_the_largest_weights_of_each_matrix_stay():
 
 
 def test_a_short_training_tells_how_far_it_is_and_goes_on_where_it_was(monkeypatch):
-    monkeypatch.setattr(bracket_texts, "N_LEARNED", 16)
     monkeypatch.setattr(bracket_texts, "N_HELD_OUT", 16)
-    training = SparseTraining(seed=99, n_updates=20, is_shuffled=True)
+    training = SparseTraining(seed=99, n_updates=20, n_texts=16, is_shuffled=True)
     found = [*training.results(())]
     assert len(found) == training.n_steps
     assert [each.n_updates for each in found[:-1]] == [*range(1, 21)]
     assert isinstance(found[-1], Circuit) and isinstance(found[0], Part)
     assert found[-2].n_weights == len(found[-1].kept) == 6 * sparse.LEAST_KEPT
     assert [*training.results(found[:15])] == found[15:]
-    assert rung(training).n_weights == found[-2].n_weights
+    assert rung(training).n_trained == rung(training).n_kept == found[-2].n_weights
 
 
 def test_the_drawn_edges_alone_are_the_model(circuit: Circuit):
@@ -113,10 +112,21 @@ def test_what_ships_has_few_weights_says_all_and_is_faithful():
         assert agreement.most_changed <= 0.01 and agreement.cosine >= 0.95
 
 
-def test_shuffled_answers_need_five_times_the_weights_or_more():
-    assert recorded().is_proof and recorded().ratio >= 5
-    alike = recorded()._replace(control=(Rung(False, 100, 1.0), Rung(True, 400, 1.0)))
-    assert alike.ratio == 4 and not alike.is_proof
+def test_the_control_has_learned_all_of_both_kinds_and_needs_five_times_the_weights():
+    found = recorded()
+    true, dealt = (found.learned(is_shuffled=each) for each in (False, True))
+    assert [each.seed for each in true] == [each.seed for each in dealt] == [*CONTROL_SEEDS]
+    assert max(each.held_out for each in dealt) < 0.5 < 0.9 < min(each.held_out for each in true)
+    assert found.is_proof and min(found.ratios) >= 5
+
+
+def test_a_control_that_is_not_passed_is_no_proof():
+    true, dealt = (recorded().learned(is_shuffled=each) for each in (False, True))
+    near = [each._replace(n_kept=4 * other.n_kept) for each, other in zip(dealt, true, strict=True)]
+    assert recorded()._replace(control=(*true, *near)).ratios == [4] * len(true)
+    assert not recorded()._replace(control=(*true, *near)).is_proof
+    untrained = dealt[0]._replace(accuracy=0.9)
+    assert not recorded()._replace(control=(*true, untrained, *dealt[1:])).is_proof
 
 
 def test_parts_name_what_moves_them(circuit: Circuit):
@@ -132,3 +142,9 @@ def test_every_seed_finds_a_circuit_anew(seed: int):
     found = [*SparseTraining(seed=seed).results(())][-1]
     assert isinstance(found, Circuit)
     assert len(found.kept) <= 195 and found.accuracy == 1 and found.held_out >= 0.9995
+
+
+@pytest.mark.exhaustive
+def test_the_control_comes_out_anew():
+    ships = [each for each in recorded().control if each.seed == 0]
+    assert [rung for kind in (False, True) for rung in climbed(0, is_shuffled=kind)] == ships

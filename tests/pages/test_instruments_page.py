@@ -40,4 +40,4 @@ def test_a_weight_of_a_circuit_is_taken_out_and_the_rest_measured_anew():
     assert_works(at)
     said = [each.value for each in at.markdown]
     assert any("Measured anew without 1 of the weights" in each for each in said)
-    assert any("Control: the same training" in each for each in said)
+    assert any("Control: 32 texts" in each for each in said)

@@ -1,5 +1,6 @@
 """A circuit read whole: every weight of a small model drawn, and what becomes of it without any."""
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
 
 import pandas as pd
@@ -9,11 +10,11 @@ from blocks.known import circuit as read
 from blocks.known import pruned, sparse
 from blocks.known.circuit import CircuitFacts, circuit_facts
 from blocks.known.faithful import faithful
-from blocks.known.recorded_circuits import Recorded, recorded
+from blocks.known.recorded_circuits import N_TEXTS, Recorded, control_of, recorded
 from blocks.known.sparse import CONFIG, KEPT_SHARE, Circuit, Part, SparseTraining
 from blocks.model.faults import N_
 from pages.figures import palette
-from pages.figures.chart import Axis, Chart, Legend, Look, line
+from pages.figures.chart import Axis, Chart, Legend, Look, dots
 from pages.figures.counting import from_one
 from pages.page.declared import Panel
 from pages.page.frame import section
@@ -29,12 +30,13 @@ from pages.show.tables import show_table
 from pages.stage import link, present
 from pages.state.link_fields.circuit import MOST_SEED, TEXTS
 from pages.state.values import State
-from pages.words.language import _, fill
+from pages.words.language import _, fill, sentences
 
 N_WEIGHTS = 2 * CONFIG.vocab_size * CONFIG.d_model + 4 * CONFIG.d_model**2
-CONTROL_SHARE = 0.1
+CONTROL_SHARE = 0.3  # with which all is learned, whatever the seed
 NAMES = {False: N_("true answers"), True: N_("shuffled answers")}
 COLORS = {False: palette.LEARNED, True: palette.PINNED}
+SYMBOLS = {False: "circle", True: "diamond"}
 CODE = (sparse.keep_largest, pruned.prune, read.through_edges)
 kept_facts = lru_cache(maxsize=32)(circuit_facts)
 
@@ -43,8 +45,8 @@ def says_circuit(facts: CircuitFacts) -> str:
     """How few weights are left, and what they can do."""
     text = _(
         "Of {n_weights:,} weights {n_edges} are left, and with these the model names the bracket "
-        "to be closed in {whole.accuracy:.2%} of the cases in texts it never learned. At the token "
-        "{token} it says {said}. Click the mark on a line to take that weight out."
+        "to be closed in {circuit.held_out:.2%} of the cases in texts it never learned. At the "
+        "token {token} it says {said}. Click the mark on a line to take that weight out."
     )
     token = f"{facts.tokens[facts.token]} ({from_one(facts.token)})"
     return fill(text, facts, n_weights=N_WEIGHTS, token=token)
@@ -119,44 +121,59 @@ def edges_table(facts: CircuitFacts) -> pd.DataFrame:
 
 
 def says_control(found: Recorded) -> str:
-    """Whether the true answers need far fewer weights than shuffled ones."""
-    if not found.is_proof:
-        return _(
-            "Control failed: shuffled answers are learned with nearly as few weights, so this "
-            "picture proves nothing."
-        )
-    if found.many is None:
+    """How many times as many weights shuffled answers need as true ones, and what follows."""
+    few, many = (found.learned(is_shuffled=each) for each in (False, True))
+    if len(found.ratios) < found.n_seeds:
         text = _(
-            "Control: the same training on the same texts with their answers dealt out anew. The "
-            "true answers are all learned with {few} weights; of the shuffled ones not even all "
-            "{n_weights:,} weights, {ratio:.0f} times as many, learn more than {best:.0%}. So the "
-            "small circuit is small because there is a rule to find."
+            "Control: of {n_texts} texts with their answers dealt out anew, all were learned with "
+            "{n_learned} of {n_seeds} seeds. So the control is inconclusive, and a small circuit "
+            "proves nothing by itself."
         )
+        return fill(text, found, n_texts=N_TEXTS, n_learned=len(many))
+    text = _(
+        "Control: {n_texts} texts, few enough to be learned by heart, once with their true answers "
+        "and once with the same answers dealt out anew, trained and pruned alike. All true answers "
+        "are learned with {few} weights and all shuffled ones with {many}, which is {ratio} times "
+        "as many over {n_seeds} seeds."
+    )
+    if found.is_proof:
+        end = _("So a circuit is small here because there is a rule to find.")
     else:
-        text = _(
-            "Control: the same training on the same texts with their answers dealt out anew. The "
-            "true answers are all learned with {few} weights; the shuffled ones need {many:,}. So "
-            "the small circuit is small because there is a rule to find."
-        )
-    return fill(text, found)
+        end = _("That is too few to pass, so a small circuit proves little by itself.")
+    return sentences(
+        fill(
+            text,
+            found,
+            n_texts=N_TEXTS,
+            few=_between([each.n_kept for each in few]),
+            many=_between([each.n_kept for each in many]),
+            ratio=_between(found.ratios, ".1f"),
+        ),
+        end,
+    )
+
+
+def _between(values: Sequence[float], digits: str = ",") -> str:
+    least, most = (format(each, digits) for each in (min(values), max(values)))
+    return least if least == most else _("{least} to {most}").format(least=least, most=most)
 
 
 def control_chart(found: Recorded) -> Chart:
-    """Answers learned over weights that are left, of true and of shuffled answers."""
+    """Weights that are left of models that learned all, of true and of shuffled answers."""
     return Chart(
         _("How many weights does it take to learn the answers?"),
         found.control,
-        Axis(_("weights left after training"), (100, 6000), of="n_weights", is_log=True),
-        Axis(_("learned answers that are right"), (0, 1.05), is_share=True),
+        Axis(_("Seed"), (-0.5, found.n_seeds - 0.5), of="seed", ticks=range(found.n_seeds)),
+        Axis(_("weights left after pruning"), (20, 2000), is_log=True),
         [
-            line(
-                "accuracy",
-                Look(_(name), COLORS[is_shuffled], "circle"),
-                rows=[each for each in found.control if each.is_shuffled == is_shuffled],
+            dots(
+                "n_kept",
+                Look(_(name), COLORS[is_shuffled], SYMBOLS[is_shuffled], size=11),
+                rows=found.learned(is_shuffled=is_shuffled),
             )
             for is_shuffled, name in NAMES.items()
         ],
-        hover=_("{n_weights:,} weights: {accuracy:.1%} right"),
+        hover=_("seed {seed}: {n_kept:,} of {n_trained:,} weights left, {accuracy:.1%} right"),
         legend=Legend.FOOT,
     )
 
@@ -164,9 +181,11 @@ def control_chart(found: Recorded) -> Chart:
 def says_counted() -> str:
     """What is counted, and that it is counted alike."""
     return _(
-        "Counted alike for both: weights that are not 0 after training, before any single weight "
-        "is pruned, and the share of the learned answers that are right. Shuffled answers belong "
-        "to beginnings of texts; equal beginnings have equal answers. Seed 0."
+        "Of each seed and each kind the model is shown that was trained with the fewest weights "
+        "and got all its answers right; then single weights were taken out as above. Shuffled "
+        "answers belong to beginnings of texts, and equal beginnings have equal answers. Both "
+        "kinds are trained with the settings of the circuit above, but all texts stand in each "
+        "batch, so that shuffled answers can be learned too."
     )
 
 
@@ -266,14 +285,15 @@ def _trained(state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
     ).found
     if not made or isinstance(made[-1], Part):
         return None
-    control = SparseTraining(seed=seed, is_shuffled=True, share=CONTROL_SHARE)
+    control = control_of(seed, is_shuffled=True, share=CONTROL_SHARE)
     beside = in_series(control, key="circuit_of_shuffled", asked_by="train_circuit").found
     if beside and isinstance(last := beside[-1], Circuit):
         text = _(
-            "Trained here with seed {seed}. Its control, with shuffled answers and {n} weights, "
-            "got {accuracy:.0%} of them right."
+            "Trained here with seed {seed}. Its control, {n_texts} texts with shuffled answers, "
+            "has {n} weights left and {accuracy:.0%} of its answers right."
         )
-        st.caption(text.format(seed=seed, n=len(last.trained), accuracy=last.accuracy))
+        n = len(last.kept)
+        st.caption(text.format(seed=seed, n_texts=N_TEXTS, n=n, accuracy=last.accuracy))
     return _values(made[-1], state)
 
 
