@@ -1,6 +1,5 @@
 """A circuit read whole: every weight of a small model drawn, and what becomes of it without any."""
 
-from collections.abc import Sequence
 from functools import lru_cache, partial
 
 import pandas as pd
@@ -10,14 +9,13 @@ from blocks.known import circuit as read
 from blocks.known import pruned, sparse
 from blocks.known.circuit import CircuitFacts, circuit_facts
 from blocks.known.faithful import faithful
-from blocks.known.recorded_circuits import N_TEXTS, Recorded, control_of, recorded
+from blocks.known.recorded_circuits import N_TEXTS, control_of, recorded
 from blocks.known.sparse import CONFIG, KEPT_SHARE, Circuit, Part, SparseTraining
 from blocks.model.faults import N_
-from pages.figures import palette
-from pages.figures.chart import Axis, Chart, Legend, Look, dots
 from pages.figures.counting import from_one
 from pages.page.declared import Panel
 from pages.page.frame import section
+from pages.panels.instruments.circuit_control import control_chart, says_control, says_counted
 from pages.panels.instruments.circuit_picture import attention, graph, node_name
 from pages.show.chart import columns, show
 from pages.show.controls import choose, enter, several, slide, switch
@@ -30,13 +28,10 @@ from pages.show.tables import show_table
 from pages.stage import link, present
 from pages.state.link_fields.circuit import MOST_SEED, TEXTS
 from pages.state.values import State
-from pages.words.language import _, fill, sentences
+from pages.words.language import _, fill
 
 N_WEIGHTS = 2 * CONFIG.vocab_size * CONFIG.d_model + 4 * CONFIG.d_model**2
 CONTROL_SHARE = 0.3  # with which all is learned, whatever the seed
-NAMES = {False: N_("true answers"), True: N_("shuffled answers")}
-COLORS = {False: palette.LEARNED, True: palette.PINNED}
-SYMBOLS = {False: "circle", True: "diamond"}
 CODE = (sparse.keep_largest, pruned.prune, read.through_edges)
 kept_facts = lru_cache(maxsize=32)(circuit_facts)
 
@@ -117,75 +112,6 @@ def edges_table(facts: CircuitFacts) -> pd.DataFrame:
             }
             for i, (edge, alone) in enumerate(found)
         ]
-    )
-
-
-def says_control(found: Recorded) -> str:
-    """How many times as many weights shuffled answers need as true ones, and what follows."""
-    few, many = (found.learned(is_shuffled=each) for each in (False, True))
-    if len(found.ratios) < found.n_seeds:
-        text = _(
-            "Control: of {n_texts} texts with their answers dealt out anew, all were learned with "
-            "{n_learned} of {n_seeds} seeds. So the control is inconclusive, and a small circuit "
-            "proves nothing by itself."
-        )
-        return fill(text, found, n_texts=N_TEXTS, n_learned=len(many))
-    text = _(
-        "Control: {n_texts} texts, few enough to be learned by heart, once with their true answers "
-        "and once with the same answers dealt out anew, trained and pruned alike. All true answers "
-        "are learned with {few} weights and all shuffled ones with {many}, which is {ratio} times "
-        "as many over {n_seeds} seeds."
-    )
-    if found.is_proof:
-        end = _("So a circuit is small here because there is a rule to find.")
-    else:
-        end = _("That is too few to pass, so a small circuit proves little by itself.")
-    return sentences(
-        fill(
-            text,
-            found,
-            n_texts=N_TEXTS,
-            few=_between([each.n_kept for each in few]),
-            many=_between([each.n_kept for each in many]),
-            ratio=_between(found.ratios, ".1f"),
-        ),
-        end,
-    )
-
-
-def _between(values: Sequence[float], digits: str = ",") -> str:
-    least, most = (format(each, digits) for each in (min(values), max(values)))
-    return least if least == most else _("{least} to {most}").format(least=least, most=most)
-
-
-def control_chart(found: Recorded) -> Chart:
-    """Weights that are left of models that learned all, of true and of shuffled answers."""
-    return Chart(
-        _("How many weights does it take to learn the answers?"),
-        found.control,
-        Axis(_("Seed"), (-0.5, found.n_seeds - 0.5), of="seed", ticks=range(found.n_seeds)),
-        Axis(_("weights left after pruning"), (20, 2000), is_log=True),
-        [
-            dots(
-                "n_kept",
-                Look(_(name), COLORS[is_shuffled], SYMBOLS[is_shuffled], size=11),
-                rows=found.learned(is_shuffled=is_shuffled),
-            )
-            for is_shuffled, name in NAMES.items()
-        ],
-        hover=_("seed {seed}: {n_kept:,} of {n_trained:,} weights left, {accuracy:.1%} right"),
-        legend=Legend.FOOT,
-    )
-
-
-def says_counted() -> str:
-    """What is counted, and that it is counted alike."""
-    return _(
-        "Of each seed and each kind the model is shown that was trained with the fewest weights "
-        "and got all its answers right; then single weights were taken out as above. Shuffled "
-        "answers belong to beginnings of texts, and equal beginnings have equal answers. Both "
-        "kinds are trained with the settings of the circuit above, but all texts stand in each "
-        "batch, so that shuffled answers can be learned too."
     )
 
 
@@ -275,6 +201,15 @@ def _control() -> None:
     note(says_counted())
 
 
+def says_part(part: Part) -> str:
+    """How far a training came that was stopped."""
+    text = _(
+        "After {n_updates:,} updates {n_weights:,} weights are left, the loss is {loss:.3f} nats "
+        "and {accuracy:.1%} of the learned answers are right."
+    )
+    return fill(text, part)
+
+
 def _trained(state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
     """Train it here, with its control; as far as it has come."""
     seed = state.circuit_seed
@@ -283,7 +218,10 @@ def _trained(state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
         key="circuit_training",
         asked_by="train_circuit",
     ).found
-    if not made or isinstance(made[-1], Part):
+    if not made:
+        return None
+    if isinstance(part := made[-1], Part):
+        st.caption(says_part(part))
         return None
     control = control_of(seed, is_shuffled=True, share=CONTROL_SHARE)
     beside = in_series(control, key="circuit_of_shuffled", asked_by="train_circuit").found
