@@ -6,7 +6,7 @@ from blocks.known.recorded_circuits import N_TEXTS, Recorded
 from blocks.model.faults import N_
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, dots
-from pages.words.language import _, fill, sentences
+from pages.words.language import _, fill
 
 NAMES = {False: N_("true answers"), True: N_("shuffled answers")}
 COLORS = {False: palette.LEARNED, True: palette.PINNED}
@@ -18,35 +18,40 @@ def says_control(found: Recorded) -> str:
     few, many = (found.learned(is_shuffled=each) for each in (False, True))
     if len(found.ratios) < found.n_seeds:
         text = _(
-            "Control: of {n_texts} texts with their answers dealt out anew, all were learned with "
-            "{n_learned} of {n_seeds} seeds. So the control is inconclusive, and a small circuit "
-            "proves nothing by itself."
+            "Control: {n_texts} texts, learned once with their true answers and once with the same "
+            "answers dealt out anew, trained and pruned alike. True answers are all learned with "
+            "{few} weights. Shuffled ones are all learned with only {n_learned} of {n_seeds} seeds "
+            "(weights: {many}, times as many: {ratio}), and otherwise {best:.1%} of them at best. "
+            "So the control is inconclusive, and a small circuit proves nothing by itself."
         )
-        return fill(text, found, n_texts=N_TEXTS, n_learned=len(many))
-    text = _(
-        "Control: {n_texts} texts, few enough to be learned by heart, once with their true answers "
-        "and once with the same answers dealt out anew, trained and pruned alike. All true answers "
-        "are learned with {few} weights and all shuffled ones with {many}, which is {ratio} times "
-        "as many over {n_seeds} seeds."
-    )
-    if found.is_proof:
-        end = _("So a circuit is small here because there is a rule to find.")
+    elif found.is_proof:
+        text = _(
+            "Control: {n_texts} texts, learned once with their true answers and once with the same "
+            "answers dealt out anew, trained and pruned alike. True answers are all learned with "
+            "{few} weights and shuffled ones with {many}, {ratio} times as many over {n_seeds} "
+            "seeds. So a circuit is small here because there is a rule to find."
+        )
     else:
-        end = _("That is too few to pass, so a small circuit proves little by itself.")
-    return sentences(
-        fill(
-            text,
-            found,
-            n_texts=N_TEXTS,
-            few=_between([each.n_kept for each in few]),
-            many=_between([each.n_kept for each in many]),
-            ratio=_between(found.ratios, ".1f"),
-        ),
-        end,
+        text = _(
+            "Control: {n_texts} texts, learned once with their true answers and once with the same "
+            "answers dealt out anew, trained and pruned alike. True answers are all learned with "
+            "{few} weights and shuffled ones with {many}, {ratio} times as many over {n_seeds} "
+            "seeds. That is too few to pass, so a small circuit proves little by itself."
+        )
+    return fill(
+        text,
+        found,
+        n_texts=N_TEXTS,
+        n_learned=len(many),
+        few=_between([each.n_kept for each in few]),
+        many=_between([each.n_kept for each in many]),
+        ratio=_between(found.ratios, ".1f"),
     )
 
 
 def _between(values: Sequence[float], digits: str = ",") -> str:
+    if not values:
+        return "–"
     least, most = (format(each, digits) for each in (min(values), max(values)))
     return least if least == most else _("{least} to {most}").format(least=least, most=most)
 
