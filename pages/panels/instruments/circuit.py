@@ -220,8 +220,8 @@ def _trained(state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
     ).found
     if not made:
         return None
-    if isinstance(part := made[-1], Part):
-        st.caption(says_part(part))
+    if isinstance(found := made[-1], Part):
+        st.caption(says_part(found))
         return None
     control = control_of(seed, is_shuffled=True, share=CONTROL_SHARE)
     beside = in_series(control, key="circuit_of_shuffled", asked_by="train_circuit").found
@@ -232,7 +232,7 @@ def _trained(state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
         )
         n = len(last.kept)
         st.caption(text.format(seed=seed, n_texts=N_TEXTS, n=n, accuracy=last.accuracy))
-    return _values(made[-1], state)
+    return _values(found, state)
 
 
 PANEL = Panel(
