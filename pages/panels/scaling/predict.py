@@ -40,8 +40,8 @@ class Foretold(NamedTuple):
     expected: Band
 
     def miss(self, loss: float) -> float:
-        """By how much the prediction is off, relative."""
-        return self.expected.value / loss - 1
+        """By how much it lies above what was expected, relative."""
+        return loss / self.expected.value - 1
 
     def holds(self, loss: float) -> bool:
         """Whether it lies in its band."""
@@ -123,7 +123,7 @@ def says_foretold(found: Foretold) -> str:
 
 def says_miss(found: Foretold, loss: float) -> str:
     """How far it was off, and whether the band held it."""
-    text = _("Trained: {loss:.4f}. The prediction is {miss:+.2%} off.")
+    text = _("Trained: {loss:.4f}, {miss:+.2%} from the prediction.")
     said = text.format(loss=loss, miss=found.miss(loss))
     verdict = _("The loss lies inside its band.")
     if not found.holds(loss):
