@@ -31,7 +31,7 @@ from pages.state.values import State
 from pages.words.language import _, fill
 
 N_WEIGHTS = 2 * CONFIG.vocab_size * CONFIG.d_model + 4 * CONFIG.d_model**2
-CONTROL_SHARE = 0.3  # with which all is learned, whatever the seed
+CONTROL_SHARE = 0.3
 CODE = (sparse.keep_largest, pruned.prune, read.through_edges)
 kept_facts = lru_cache(maxsize=32)(circuit_facts)
 
