@@ -47,6 +47,7 @@ NO_SCREEN = (
     "pages/lessons/check.py: ",
     "pages/state/fields.py: the small robot",
     "pages/panels/normalization/layers.py: sorting",
+    "pages/panels/training/sweep_said.py: from pathlib import Path",
     "pages/words/terms.py: masked words of stories",
     "pages/words/terms.py: words found",
 )

@@ -117,9 +117,11 @@ def _say_plan(sweep: Sweep, engine: Engine, store: Store, said: TextIO) -> None:
     left = [point for point in points if store.get(point) is None]
     print(f"What is finished is kept in {store.folder}", file=said)
     text = f"{len(points)} trainings of {len(sweep.specs)} settings, {len(left)} to be trained"
-    seconds = estimate_seconds(left, engine.n_at_once, _pace) if left else None
+    starting = time.process_time()  # what it took us to load the same
+    n = engine.n_at_once
+    seconds = estimate_seconds(left, n, _pace, starting=starting) if left else None
     if seconds is not None:
-        text += f": about {duration(seconds)}, {engine.n_at_once} at a time"
+        text += f": about {duration(seconds)}, {n} at a time"
     print(text, file=said, flush=True)
 
 

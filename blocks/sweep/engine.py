@@ -17,6 +17,13 @@ class Began:
 
 
 @dataclass(frozen=True)
+class Waits:
+    """A point waits for so many others; with none before it, for its process to start."""
+
+    n_before: int
+
+
+@dataclass(frozen=True)
 class Retried:
     """What trained it ended; it goes on from its last checkpoint."""
 
@@ -27,7 +34,7 @@ class Told(NamedTuple):
     """An event, and the point that it is about."""
 
     point: Point
-    event: Event | Done | Saved | Began | Retried
+    event: Event | Done | Saved | Waits | Began | Retried
 
 
 class Engine(Protocol):

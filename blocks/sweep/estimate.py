@@ -10,8 +10,10 @@ from blocks.training.spec import TrainingSpec
 PaceOf = Callable[[TrainingSpec], Pace | None]
 
 
-def estimate_seconds(points: Iterable[Point], n_at_once: int, pace_of: PaceOf) -> float | None:
-    """Seconds of all, so many at a time, without those that it takes to start.
+def estimate_seconds(
+    points: Iterable[Point], n_at_once: int, pace_of: PaceOf, *, starting: float = 0.0
+) -> float | None:
+    """Seconds of all, so many at a time, after the `starting` of their processes.
 
     The cheapest and the dearest update are timed, and the others lie between them by their FLOPs.
     None where one of the two cannot be trained here.
@@ -25,7 +27,7 @@ def estimate_seconds(points: Iterable[Point], n_at_once: int, pace_of: PaceOf) -
     if len(known) < len(paces):
         return None
     times = [Pace(_between(known, n)).seconds(p.spec.recipe) for p, n in flops.items()]
-    return max(sum(times) / n_at_once, max(times))
+    return starting + max(sum(times) / n_at_once, max(times))
 
 
 def update_flops(spec: TrainingSpec) -> int:

@@ -88,6 +88,11 @@ class SweepFacts:
         return is_number and best in (min(numbers), max(numbers))
 
     @property
+    def has_losses(self) -> bool:
+        """Whether one at least came to a loss that can be drawn."""
+        return any(each.losses and isfinite(each.mean) for each in self.tried)
+
+    @property
     def can_be_ranked(self) -> bool:
         """Whether two settings at least came to an end that is a number."""
         return len(self.whole) > 1 and isfinite(self.whole[0].mean)

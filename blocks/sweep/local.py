@@ -9,7 +9,7 @@ from queue import SimpleQueue
 
 from blocks.model import devices
 from blocks.model.faults import N_, Fault
-from blocks.sweep.engine import Began, Retried, Told
+from blocks.sweep.engine import Began, Retried, Told, Waits
 from blocks.sweep.job import Done, PointJob, Saved
 from blocks.sweep.point import Point
 from blocks.training.events import Ended, Event, Reason, Step
@@ -103,7 +103,8 @@ class LocalEngine:
         lane = Lane(f"sweep {i}" if i else "training", point.spec.device)
         ticket = self._queue.enter(lane, room=WAITING, seconds_left=lambda: slot.seconds_left)
         try:
-            while self._queue.place(ticket).position and not slot.leaves_off():
+            while (n := self._queue.place(ticket).position) and not slot.leaves_off():
+                slot.tell(Told(point, Waits(n)))
                 time.sleep(SECONDS_BETWEEN_LOOKS)
             yield not slot.leaves_off()
         finally:
@@ -134,7 +135,7 @@ class _Slot:
     """A process that trains one point after the other, started anew where it has ended."""
 
     def __init__(self, folder: Path, drawn: _Drawn, tell: Callable[[Told], None]):
-        self._folder, self._tell = folder, tell
+        self._folder, self.tell = folder, tell
         self.leaves_off = drawn.leaves_off
         self._process: WorkerProcess | None = None
         self.seconds_left: float | None = None
@@ -142,26 +143,27 @@ class _Slot:
     def train(self, point: Point, job: PointJob) -> None:
         """Train it to its end; where its process ends first, go on from where it was saved."""
         how = ""
+        self.tell(Told(point, Waits(0)))
         for _i in range(N_TRIES):
             try:
                 process = self._ready()
             except OSError as error:
                 how = str(error)
                 continue
-            self._tell(Told(point, Retried(how) if how else Began(point.spec.device)))
+            self.tell(Told(point, Retried(how) if how else Began(point.spec.device)))
             process.begin(job)
             if self._hear(point, process):
                 return
             how = process.how_it_ended()
         text = N_("The training process ended {n} times ({how}): try a smaller model")
-        self._tell(Told(point, Ended(Reason.LOST, Fault(text, {"n": N_TRIES, "how": how}))))
+        self.tell(Told(point, Ended(Reason.LOST, Fault(text, {"n": N_TRIES, "how": how}))))
 
     def _hear(self, point: Point, process: WorkerProcess) -> bool:
         """Whether its last event came before the end of the process."""
         is_leaving, last = False, None
         for last in process.events():
             assert isinstance(last, Event | Done | Saved)
-            self._tell(Told(point, last))
+            self.tell(Told(point, last))
             if isinstance(last, Step):
                 n_left = point.spec.recipe.n_steps - last.step
                 self.seconds_left = last.seconds / last.step * n_left

@@ -6,9 +6,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from statistics import fmean
 
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.sweep.engine import Began, Engine, Retried, Told
+from blocks.sweep.engine import Began, Engine, Retried, Told, Waits
 from blocks.sweep.job import Done
 from blocks.sweep.outcome import Outcome
 from blocks.sweep.point import Point
@@ -27,6 +28,7 @@ class Live:
     """A training that goes on: where, how far, and its held-out losses by step so far."""
 
     place: str
+    began: float
     step: int = 0
     looks: list[tuple[int, float]] = field(default_factory=list)
 
@@ -35,13 +37,15 @@ class Live:
 class View:
     """A sweep as it is now; `points` are those that are wanted by what is known so far.
 
-    `seconds_left` at the pace so far; None before the first of its trainings has ended.
+    `waiting`: those whose turn comes, each with how many are before it; with none before it, its
+    process starts. `seconds_left` by those that have ended; None before the first.
     """
 
     sweep: Sweep
     points: tuple[Point, ...]
     found: Mapping[str, Outcome]
     live: Mapping[str, Live]
+    waiting: Mapping[str, int]
     faults: tuple[Fault, ...]
     is_running: bool
     n_planned: int
@@ -53,30 +57,53 @@ class _Going:
 
     def __init__(self) -> None:
         self.live: dict[str, Live] = {}
+        self.waiting: dict[str, int] = {}
         self.faults: list[Fault] = []
-        self.n_done, self.began, self.seen = 0, time.monotonic(), time.monotonic()
+        self.took: list[float] = []  # seconds of each that was trained to its end
+        self.n_at_once, self.seen = 1, time.monotonic()
+        self.begun, self.starting = self.seen, 0.0
         self.is_stopped, self.is_over = False, False
 
     def leaves_off(self) -> bool:
         """Whether it was stopped, or nobody looked for long."""
         return self.is_stopped or time.monotonic() > self.seen + SECONDS_UNWATCHED
 
+    def seconds_left(self, n_left: int) -> float | None:
+        """At the mean of those that have ended; those that go on have some of it behind them."""
+        if not self.took:
+            return None
+        mean, now = fmean(self.took), time.monotonic()
+        behind = sum(min(mean, now - each.began) for each in self.live.copy().values())
+        return max(0.0, mean * n_left - behind) / self.n_at_once
+
     def hear(self, told: Told) -> None:
         """Note what is told."""
         key = told.point.key
         match told.event:
+            case Waits(n_before=n):
+                self.waiting[key] = n
+                self.begun = time.monotonic()
             case Began(place=place):
-                self.live[key] = Live(place)
+                self._begin(key, place)
             case Retried() | Step() if key in self.live:
                 self.live[key].step = getattr(told.event, "step", self.live[key].step)
             case Evaluation(step=step, held_out_loss=loss) if key in self.live:
                 self.live[key].looks.append((step, loss))
             case Done():
-                self.n_done += self.live.pop(key, None) is not None
+                if live := self.live.pop(key, None):
+                    self.took.append(time.monotonic() - live.began)
             case Ended(reason=reason, fault=fault):
                 self.live.pop(key, None)
+                self.waiting.pop(key, None)
                 if fault is not None and reason is not Reason.STOPPED:
                     self.faults.append(fault)
+
+    def _begin(self, key: str, place: str) -> None:
+        """Note where it is trained, and how long its process took to start."""
+        if self.waiting.pop(key, None) == 0:
+            self.starting = max(self.starting, time.monotonic() - self.begun)
+        self.live[key] = Live(place, time.monotonic())
+        self.n_at_once = max(self.n_at_once, len(self.live))
 
 
 class Sweeps:
@@ -84,6 +111,7 @@ class Sweeps:
 
     def __init__(self, store: Store, engine: Callable[[str], Engine], *, most_points: int = 200):
         self.store, self.most_points = store, most_points
+        self.starting = 0.0  # seconds of a process to start, of the slowest so far
         self._engine, self._lock = engine, threading.Lock()
         self._going: OrderedDict[Sweep, _Going] = OrderedDict()
         self._found: OrderedDict[str, Outcome] = OrderedDict()
@@ -127,10 +155,17 @@ class Sweeps:
             found |= new
         is_running = sweep in self._going and not going.is_over
         n_planned = len(sweep.planned())
-        pace = (time.monotonic() - going.began) / going.n_done if going.n_done else None
-        left = None if pace is None else pace * (n_planned - len(found))
-        live = going.live.copy()
-        return View(sweep, points, found, live, tuple(going.faults), is_running, n_planned, left)
+        return View(
+            sweep,
+            points,
+            found,
+            going.live.copy(),
+            going.waiting.copy(),
+            tuple(going.faults),
+            is_running,
+            n_planned,
+            going.seconds_left(n_planned - len(found)),
+        )
 
     def close(self) -> None:
         """Leave off all."""
@@ -151,6 +186,7 @@ class Sweeps:
             engine = self._engine(sweep.base.device)
             for told in trained(sweep, engine, self.store, going.leaves_off):
                 going.hear(told)
+                self.starting = max(self.starting, going.starting)
         except ConfigError as error:
             going.faults += error.faults
         except Exception as error:
@@ -160,3 +196,4 @@ class Sweeps:
         finally:
             going.is_over = True
             going.live.clear()
+            going.waiting.clear()

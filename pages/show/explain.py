@@ -50,6 +50,7 @@ TITLES = {
     "optimizers": N_("Optimizers"),
     "schedule": N_("Learning-rate schedule"),
     "loss_curve": N_("The loss curve"),
+    "sweeps": N_("Sweeps and seeds"),
     "induction": N_("Induction heads"),
     "activations": N_("Activation functions"),
     "experts": N_("Mixture of experts"),

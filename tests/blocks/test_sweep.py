@@ -12,8 +12,8 @@ import pytest
 from training_toy import toy_spec
 
 from blocks.model.faults import ConfigError, Fault
-from blocks.sweep import LocalEngine, Search, Store, Sweep, local, trained
-from blocks.sweep.engine import Began, Retried, Told
+from blocks.sweep import LocalEngine, Search, Store, Sweep, local, sweeps, trained
+from blocks.sweep.engine import Began, Retried, Told, Waits
 from blocks.sweep.job import Done, PointJob
 from blocks.sweep.outcome import Outcome
 from blocks.sweep.point import Point, changed
@@ -187,6 +187,24 @@ def test_a_divergence_is_known_and_a_failure_is_tried_again(
     for _i in range(2):
         assert all(each.event == failed for each in trained(other, engine, store))
     assert sorted(engine.begun.values()) == [1, 2, 2]
+
+
+def test_the_time_left_never_grows_between_two_that_end(monkeypatch: pytest.MonkeyPatch):
+    clock = [100.0]
+    monkeypatch.setattr(sweeps.time, "monotonic", lambda: clock[0])
+    first, second, *_ = Sweep(base=toy_spec(), fields=(RATES,), seeds=(0, 1)).planned()
+    going = sweeps._Going()
+    going.hear(Told(first, Waits(0)))
+    clock[0] = 114.0  # a worker has started
+    going.hear(Told(first, Began("cpu")))
+    assert going.starting == 14 and going.seconds_left(4) is None and not going.waiting
+    clock[0] = 124.0
+    going.hear(Told(first, Done(None)))
+    going.hear(Told(second, Began("cpu")))
+    told = []
+    for clock[0] in (124.0, 128.0, 134.0, 160.0):
+        told.append(going.seconds_left(3))
+    assert told == [30, 26, 20, 20]
 
 
 def test_two_who_share_a_folder_share_the_work(store: Store):

@@ -2,11 +2,16 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from said_in import in_both
 
+from blocks.sweep import LocalEngine
+from blocks.sweep.engine import Told
 from blocks.sweep.facts import SweepFacts, Tried
+from blocks.training.events import Ended, Reason
 from pages.panels.training import sweep_said as sweep
 
 
@@ -43,11 +48,25 @@ def test_the_best_is_told_with_what_its_seeds_say(monkeypatch: pytest.MonkeyPatc
 def test_the_chart_has_the_values_in_order_and_leaves_out_what_diverged():
     chart = sweep.losses_chart(FACTS, _=str)
     assert [*chart.place.names] == ["0.001", "0.01", "0.1"]
-    (band, line) = chart.series
+    (band, line, seeds) = chart.series
+    assert [*chart.table_of(seeds)["losses"]] == [2.0, 2.2, 1.0, 1.2]
     assert [*chart.table_of(line)["mean"]] == [2.1, 1.1]
     assert [*chart.table_of(band)["least"]] == [2.0, 1.0]
     table = sweep.settings_table(FACTS)
     assert [*table["learning_rate"]] == ["0.01", "0.001", "0.1"]
+
+
+def test_the_lines_of_python_train_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    lost = Ended(Reason.LOST)
+    monkeypatch.setattr(
+        LocalEngine, "events", lambda _, points, __: (Told(p, lost) for p in points)
+    )
+    text = '[base]\ntask = "copy"\nn_steps = 10\n'
+    Path("small.toml").write_text(text, "utf-8")
+    names: dict[str, Any] = {}
+    exec(sweep.in_code("small.toml"), names)
+    assert len(names["sweep"].planned()) == 6 and names["base"].recipe.n_steps == 10
 
 
 def test_of_successive_halving_the_last_rung_is_ranked():

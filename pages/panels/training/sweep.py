@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.sweep import local, run
 from blocks.sweep.estimate import estimate_seconds
 from blocks.sweep.facts import SweepFacts, sweep_facts
 from blocks.sweep.file import write_sweep
@@ -23,6 +22,7 @@ from pages.panels.training.shared import expected_pace
 from pages.panels.training.sweep_said import (
     as_it_is,
     curves_chart,
+    in_code,
     losses_chart,
     says_best,
     settings_table,
@@ -48,10 +48,11 @@ LONG = 3600.0  # seconds from which on it is said aloud
 
 def which_setting_is_best(state: State) -> None:
     """What varies, the table of what is known, its pictures, and the files."""
-    with explained(("training", "loss_curve"), (run.trained, local.LocalEngine), key="sweep"):
+    with explained(("sweeps", "loss_curve"), (in_code(file_on_disk("sweep.toml")),), key="sweep"):
         text = _(
-            "Every setting is trained from every seed, all else as set above and in the sidebar. "
-            "Look for a gap between two settings that is wider than the range of their seeds."
+            "Every setting is trained from every seed, a dot each, all else as set above and in "
+            "the sidebar. Look for a gap between two settings that is wider than the range of "
+            "their seeds."
         )
         note(text)
     try:
@@ -137,7 +138,8 @@ def _so_far(sweep: Sweep, was_running: bool) -> None:
     if facts.tried:
         if facts.can_be_ranked:
             st.info(says_best(facts), icon=":material/lightbulb:")
-        show(losses_chart, facts, facts=as_it_is, key="sweep_losses")
+        if facts.has_losses:
+            show(losses_chart, facts, facts=as_it_is, key="sweep_losses")
         _small_multiples(facts)
         show_table(settings_table(facts), key="sweep_table")
     with details(_("Take the sweep away")):
@@ -181,17 +183,30 @@ def says_state(view: View) -> str:
             )
         )
     elif view.is_running:
-        said.append(_("waiting for its turn"))
+        said.append(_says_waiting(view))
     if view.is_running and view.seconds_left is not None:
         said.append(_("about {time} left").format(time=duration(view.seconds_left)))
     return " · ".join(said)
+
+
+def _says_waiting(view: View) -> str:
+    """For what it waits while nothing is trained."""
+    if not view.waiting:
+        return _("waiting for its turn")
+    if n := min(view.waiting.values()):
+        text = ngettext(
+            "waiting for {n} training before it", "waiting for {n} trainings before it", n
+        )
+        return text.format(n=n)
+    return _("starting the processes that train")
 
 
 def _says_expected(view: View) -> str:
     """What it would take, before it begins."""
     left = [point for point in view.points if point.key not in view.found]
     n_at_once = sweeps.engine(view.sweep.base.device).n_at_once
-    seconds = estimate_seconds(left, n_at_once, expected_pace)
+    starting = sweeps.sweeps().starting
+    seconds = estimate_seconds(left, n_at_once, expected_pace, starting=starting)
     n = view.n_planned - len(view.found)
     if seconds is None:
         return ngettext("{n} training.", "{n} trainings.", n).format(n=n)
@@ -203,7 +218,8 @@ def _says_expected(view: View) -> str:
     )
     said = text.format(n=n, at_once=n_at_once, time=duration(seconds))
     warning = _("Fewer values, seeds or steps make it shorter.") if seconds > LONG else ""
-    return sentences(said, warning)
+    start = "" if starting else _("Before that, the processes that train start.")
+    return sentences(said, start, warning)
 
 
 def _cluster() -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from blocks.sweep.facts import SweepFacts, Tried
 from pages.figures import palette
-from pages.figures.chart import Axis, Chart, Look, Series, band, line
+from pages.figures.chart import Axis, Chart, Look, Series, band, dots, line
 from pages.figures.theme import Translate
 from pages.figures.units import duration, flops
 from pages.words.language import _, enumeration, sentences
@@ -16,6 +16,19 @@ COLORS = (
     *(palette.ATTENTION, palette.FEED_FORWARD, palette.NORM, palette.EMBEDDING, palette.PINNED),
     *(palette.CROSS_ATTENTION, palette.MTP, palette.RESIDUAL),
 )
+
+CODE = """\
+from pathlib import Path
+from blocks.sweep import LocalEngine, Store, Sweep, trained
+from blocks.sweep.file import read_sweep
+
+base = read_sweep(Path("{file}").read_text("utf-8")).base
+sweep = Sweep(base=base, fields=(("learning_rate", (0.001, 0.01)),), seeds=(0, 1, 2))
+store = Store(Path("runs/mine"))
+engine = LocalEngine(store.unfinished, store.folder, n_at_once=2)
+for point, event in trained(sweep, engine, store):
+    print(point.setting, point.spec.seed, event)
+"""
 
 
 def says_best(facts: SweepFacts) -> str:
@@ -66,6 +79,11 @@ def as_it_is(shown: Any) -> Any:
     return shown
 
 
+def in_code(file: str) -> str:
+    """The sweep in a few lines of Python."""
+    return CODE.format(file=file)
+
+
 def losses_chart(facts: SweepFacts, *, _: Translate) -> Chart:
     """Held-out loss over the first field, a line for each value of the second."""
     whole, first = facts.whole, facts.fields[0]
@@ -83,6 +101,7 @@ def losses_chart(facts: SweepFacts, *, _: Translate) -> Chart:
             "most": each.most,
             "n": len(each.losses),
             "name": setting_name(each),
+            "losses": each.losses,
         }
         lines.setdefault(_of_second(facts, setting), []).append(row)
     return Chart(
@@ -90,7 +109,7 @@ def losses_chart(facts: SweepFacts, *, _: Translate) -> Chart:
         pd.DataFrame({"row": range(len(values))}),
         Axis(first, names=[*map(_short, values)]),
         Axis(_("held-out loss, nats")),
-        [*_lines(lines)],
+        [*_lines(lines, _("each seed"))],
         hover="{name}<br>{mean:.4f} ({least:.4f} – {most:.4f}, n = {n})",
         tall=300,
     )
@@ -100,7 +119,7 @@ def _of_second(facts: SweepFacts, setting: dict[str, Any]) -> str:
     return f"{facts.fields[1]} {_short(setting[facts.fields[1]])}" if facts.fields[1:] else ""
 
 
-def _lines(lines: dict[str, list[dict[str, Any]]]) -> list[Series]:
+def _lines(lines: dict[str, list[dict[str, Any]]], seeds: str) -> list[Series]:
     series: list[Series] = []
     for i, (name, rows) in enumerate(lines.items()):
         color = COLORS[i % len(COLORS)]
@@ -108,6 +127,10 @@ def _lines(lines: dict[str, list[dict[str, Any]]]) -> list[Series]:
         look = Look(name, color, "circle")
         series.append(band("least", "most", color, rows=table))
         series.append(line("mean", look, rows=table, in_legend=bool(name)))
+        each = Look(seeds, color, "circle-open", size=7)
+        of_seeds = table.explode("losses").astype({"losses": float})
+        hover = "{name}<br>{losses:.4f}"
+        series.append(dots("losses", each, rows=of_seeds, hover=hover, in_legend=i == 0))
     return series
 
 
