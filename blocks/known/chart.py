@@ -90,14 +90,14 @@ class ChartFacts:
         return sum(each.is_above_chance for each in self.scores.values())
 
     @property
+    def not_above(self) -> tuple[Score, ...]:
+        """Instruments whose interval reaches down to chance."""
+        return tuple(each for each in self.scores.values() if not each.is_above_chance)
+
+    @property
     def n_controls(self) -> int:
         """How many controls there are."""
         return len(self.planted) + len(self.on_ignorant)
-
-    @property
-    def n_too_good(self) -> int:
-        """Those that do better than chance."""
-        return len(self.too_good)
 
     @property
     def subjects(self) -> list[str]:

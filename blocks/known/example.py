@@ -23,6 +23,7 @@ class Said:
     truth: str
     is_true: bool
     is_named: bool
+    is_tied: bool = False  # alike with others for the places that are left among those named
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,11 @@ class Example:
         return all(float(row.said) >= 0 for row in self.rows)
 
     @property
+    def rest(self) -> float:
+        """What is left of 1, of shares."""
+        return max(0.0, 1 - sum(float(row.said) for row in self.rows))
+
+    @property
     def true_rows(self) -> list[Said]:
         """What is true."""
         return [row for row in self.rows if row.is_true]
@@ -65,6 +71,11 @@ class Example:
     def named_rows(self) -> list[Said]:
         """What the instrument named."""
         return [row for row in self.rows if row.is_named]
+
+    @property
+    def tied_rows(self) -> list[Said]:
+        """Those that are alike, more than there are places left for."""
+        return [row for row in self.rows if row.is_tied]
 
 
 @lru_cache(maxsize=64)
@@ -95,10 +106,18 @@ def _of_ranks(instrument: str, question: Question, seen: Seen) -> tuple[Said, ..
     scores = scoring.RANKS[instrument][1](seen) if true else None
     if scores is None:
         return ()
-    named = [] if np.ptp(scores) == 0 else np.argsort(-scores, kind="stable")[: len(true)].tolist()
-    places = _places(question, seen)
+    least = np.sort(scores)[-len(true)]
+    is_told, fits = np.ptp(scores) > 0, (scores >= least).sum() == len(true)
     return tuple(
-        Said(place, float(scores[i]), "", i in true, i in named) for i, place in enumerate(places)
+        Said(
+            place,
+            float(score),
+            "",
+            i in true,
+            bool(is_told and (score > least or (fits and score == least))),
+            bool(is_told and not fits and score == least),
+        )
+        for i, (place, score) in enumerate(zip(_places(question, seen), scores, strict=True))
     )
 
 

@@ -88,8 +88,8 @@ class Score:
 
     @property
     def is_above_chance(self) -> bool:
-        """Whether the whole interval is."""
-        return self.mean_ends[0] > self.chance
+        """Whether the whole interval is, in whole percent, as it is shown."""
+        return round(100 * self.mean_ends[0]) > round(100 * self.chance)
 
     @property
     def spread(self) -> float:

@@ -26,13 +26,6 @@ def line(instruments: Sequence[str]) -> None:
 def says_believed(instruments: Sequence[str]) -> str:
     """What they were asked, and in how many models each was right."""
     question = _(QUESTIONS[INSTRUMENTS_OF[instruments[0]]])
-    if len(instruments) == 1:
-        text = _(
-            "“{question}” On models whose answer is known, this picture was right in {n_right} of "
-            "{n}."
-        )
-        n_right, n = right_in(instruments[0])
-        return text.format(question=question, n_right=n_right, n=n)
     text = _("“{question}” Right on models whose answer is known: {counts}.")
     counts = enumeration(map(_counted, instruments))
     return text.format(question=question, counts=counts)

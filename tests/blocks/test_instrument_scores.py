@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from blocks.known.chart import ChartFacts, chart_facts, measured
+from blocks.known.example import example
 from blocks.known.models import programs
 from blocks.known.scores import Cell, wilson
 from blocks.known.scoring import INSTRUMENTS, LOTS, labelled, ranked
@@ -27,6 +28,19 @@ def test_ties_share_the_places_that_are_left():
     found = np.mean([len({*order[:2]} & {*true}) for order in falling])
     assert ranked(scores, true) == (found, 2, 0.8)
     assert ranked(np.ones(5), true)[:2] == (0.0, 0)
+
+
+def test_places_that_tie_for_what_is_left_are_named_together():
+    found = example("attention", "induction")
+    assert found is not None
+    assert [row.place for row in found.named_rows] == [(10,)]
+    assert [row.place for row in found.tied_rows] == [(0,), (8,)]
+
+
+def test_an_interval_that_is_shown_to_begin_at_chance_is_not_above_it():
+    low = chart_facts().not_above
+    assert [each.instrument for each in low] == ["attention"]
+    assert f"{low[0].mean_ends[0]:.0%}" == f"{low[0].chance:.0%}"
 
 
 def test_names_are_found_where_they_are_the_same():

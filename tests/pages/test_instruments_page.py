@@ -32,7 +32,7 @@ def test_a_model_of_known_truth_is_opened_with_its_truth_and_the_score(page: str
     instrument = {"head-probe": "head-names"}.get(panel, panel)
     n_right, n = right_in(instrument)
     links = [each.proto.label for each in at.get("page_link")]
-    assert any(f"right in {n_right} of {n}" in label for label in links)
+    assert any(f"{n_right} of {n}" in label for label in links)
 
 
 def test_a_weight_of_a_circuit_is_taken_out_and_the_rest_measured_anew():

@@ -203,6 +203,7 @@ def shown(run: Run) -> Sequence[Item]:
 PANEL = shared.of_a_head(
     "heads",
     N_("All heads"),
+    instruments=("attention",),
     fields=("n_layers", "n_heads", "n_kv_heads", "position_kind"),
     concepts=("heads", "head_names", "induction"),
     code=(head_measures.frame,),

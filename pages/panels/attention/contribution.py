@@ -241,6 +241,7 @@ def _bars(rows: pd.DataFrame, column: str, plot: int, name: str, color: str) -> 
 PANEL = shared.of_a_head(
     "contribution",
     N_("Which tokens contribute?"),
+    instruments=("attention",),
     fields=("n_heads", "norm_placement", "norm_kind"),
     concepts=("contribution",),
     code=(measures.contribution, measures.value_norms, measures.first_token),

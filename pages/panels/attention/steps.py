@@ -271,6 +271,7 @@ PANEL = shared.of_a_head(
     "steps",
     N_("What does a head do?"),
     steps_of_a_head,
+    instruments=("attention",),
     fields=("d_model", "n_heads", "n_kv_heads", "d_head", "position_kind"),
     at=at,
     facts=shared.drawn_facts,

@@ -37,7 +37,7 @@ VERDICTS = {
 ROW, TRUE = 24, "rgba(0, 158, 115, 0.22)"  # pixels; behind what is true
 OWN_PICTURE = {
     "head-names": ("attention", "head-probe"),
-    "attention": ("attention", "pattern"),
+    "attention": ("attention", "heads"),
     "contributions": ("attention", "contribution-graph"),
     "ablation": ("gpt", "ablation"),
     "patching": ("gpt", "two-answers"),
@@ -103,7 +103,7 @@ def grid(facts: ChartFacts) -> Chart:
         ]
     )
     return Chart(
-        _("Which instrument is right about which model"),
+        _("Right or wrong, by instrument"),
         rows,
         Axis(
             of="x",
@@ -170,12 +170,28 @@ def says_truth(found: Example | None) -> str:
     )
     if found.question == "names":
         return read
-    true, named = (
+    true, named, tied = (
         enumeration(called(found, row) for row in rows) or _("none")
-        for rows in (found.true_rows, found.named_rows)
+        for rows in (found.true_rows, found.named_rows, found.tied_rows)
     )
     text = _("True: {true}. The instrument names: {named}.")
-    return sentences(read, text.format(true=true, named=named))
+    said = sentences(read, text.format(true=true, named=named))
+    if found.tied_rows:
+        text = _("For the places that are left among these, there is a tie between {tied}.")
+        said = sentences(said, text.format(tied=tied))
+    return sentences(said, says_left_out(found))
+
+
+def says_left_out(found: Example) -> str:
+    """The token at which it answers, and what attention gives it."""
+    if found.question != "tokens":
+        return ""
+    text = _("Token {place} itself is not asked about, so it is not drawn.")
+    if found.instrument == "attention":
+        text = _(
+            "Token {place} itself is not drawn; it has the remaining {rest:.3f} of the weight."
+        )
+    return text.format(place=from_one(found.asked.position), rest=found.rest)
 
 
 def called(found: Example, row: Said, quoted: Callable[[str], str] = literal) -> str:
@@ -203,7 +219,7 @@ def places(found: Example | None) -> Chart | None:
     )
     axis = {"heads": _("head (layer.head)"), "tokens": _("token"), "layer": _("after layer")}
     return Chart(
-        _("What it says of each place; the true ones are shaded"),
+        _("What it says (truth is shaded)"),
         rows,
         Axis(axis.get(found.question, ""), names=rows["place"].tolist()),
         Axis(_("what the instrument measures"), from_0=found.is_positive),
@@ -248,6 +264,8 @@ def own_picture(instrument: str, name: str) -> None:
         **({"lang": lang} if (lang := link.value("lang")) else {}),
     }
     label = _("Open its own picture of this model")
+    if instrument == "attention":
+        label = _("Open all heads, of which it shows the mean")
     st.page_link(f"pages/{page}.py", label=label, icon=":material/zoom_in:", query_params=query)
 
 

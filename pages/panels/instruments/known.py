@@ -9,7 +9,7 @@ from blocks.known.words import ANSWERS, MODELS
 from blocks.model.faults import N_
 from pages.figures.counting import from_one
 from pages.page.declared import Panel
-from pages.show.parts import Note, Say, Table
+from pages.show.parts import Note, Say, Table, Text
 from pages.words.language import _, fill
 
 
@@ -29,12 +29,11 @@ def table(facts: KnownFacts) -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("model"): [_(MODELS[each.name]) for each in found],
-            _("what it says at each token"): [_(ANSWERS[each.name]) for each in found],
-            _("layers"): [each.n_layers for each in found],
-            _("heads per layer"): [each.n_heads for each in found],
-            _("heads that do it (layer.head)"): [_places(each) for each in found],
+            _("needed heads"): [_places(each) for each in found],
             _("known after layer"): [each.decides for each in found],
+            _("layers × heads"): [f"{each.n_layers} × {each.n_heads}" for each in found],
             _("parameters"): [_n_parameters(each) for each in found],
+            _("what it says at each token"): [_(ANSWERS[each.name]) for each in found],
         }
     )
 
@@ -60,7 +59,8 @@ PANEL = Panel(
     code=(compiler.compiled,),
     shows=(
         Say(says_known),
-        Table(table, "known_models", counts=(6,), n_names=1),
+        Text(N_("**Models that were written, not trained; heads are layer.head**")),
+        Table(table, "known_models", counts=(4,)),
         Note(
             N_(
                 "What a head does, which tokens an answer is taken from and which layer knows it "

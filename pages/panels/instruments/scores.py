@@ -5,21 +5,33 @@ from collections.abc import Iterable
 import pandas as pd
 
 from blocks.known.chart import ChartFacts, chart_facts
-from blocks.known.scores import Score, score
+from blocks.known.scores import RIGHT, Score, score
 from blocks.known.words import INSTRUMENTS, QUESTIONS
 from blocks.model.faults import N_
 from pages.page.declared import Panel
-from pages.show.parts import Note, Say, Table
-from pages.words.language import _, bracketed, fill
+from pages.panels.instruments.chart import says_red
+from pages.show.parts import Note, Say, Table, Text
+from pages.words.language import _, bracketed, enumeration, fill, sentences
 
 
 def says_scores(facts: ChartFacts) -> str:
-    """How many instruments are better than chance, and whether controls are."""
+    """How many instruments are better than chance, why those may be wrong, and the controls."""
+    low, worst = facts.not_above, facts.worst
+    text = _("{n_above} of {n} instruments have their whole interval above chance.")
+    said = fill(text, facts)
+    if low:
+        text = _("The interval reaches down to chance for {names}.")
+        names = enumeration(_(INSTRUMENTS[each.instrument]) for each in low)
+        said = sentences(said, text.format(names=names))
     text = _(
-        "{n_above} of {n} instruments have their whole interval above chance. Of {n_controls} "
-        "controls, which must not, {n_too_good} do."
+        "“{name}” was right in {n_right} of {n} models and yet has a mean score of {mean:.0%}, as "
+        "right means precision and recall of at least {right:.0%}, while the mean score also "
+        "counts answers that are right in part."
     )
-    return fill(text, facts)
+    name = _(INSTRUMENTS[worst.instrument])
+    said = sentences(said, fill(text, worst, name=name, right=RIGHT))
+    held = _("None of the {n_controls} controls is above chance, as it must be.")
+    return sentences(said, says_red(facts) or fill(held, facts))
 
 
 def score_table(facts: ChartFacts) -> pd.DataFrame:
@@ -46,15 +58,15 @@ def _row(score: Score) -> dict[str, object]:
     least, most = score.mean_ends
     return {
         _("instrument"): _(INSTRUMENTS[score.instrument]),
-        _("question"): _(QUESTIONS[score.question]),
         _("right in"): _("{n_right} of {n}").format(n_right=score.n_right, n=score.n),
-        _("95 % interval"): interval.format(low=low, high=high),
-        _("precision"): f"{score.precision:.0%}",
-        _("recall"): f"{score.recall:.0%}",
+        _("chance"): f"{score.chance:.0%}",
         _("mean score (95 %)"): bracketed(
             f"{score.mean:.0%}", interval.format(low=least, high=most)
         ),
-        _("chance"): f"{score.chance:.0%}",
+        _("precision"): f"{score.precision:.0%}",
+        _("recall"): f"{score.recall:.0%}",
+        _("right (95 %)"): interval.format(low=low, high=high),
+        _("question"): _(QUESTIONS[score.question]),
     }
 
 
@@ -69,8 +81,10 @@ PANEL = Panel(
     code=(score,),
     shows=(
         Say(says_scores),
-        Table(score_table, "instrument_scores", n_names=2),
-        Table(control_table, "control_scores", n_names=2, height=360),
+        Text(N_("**Instruments on models of known truth**")),
+        Table(score_table, "instrument_scores"),
+        Text(N_("**Controls, which must score at chance**")),
+        Table(control_table, "control_scores", height=360),
         Note(
             N_(
                 "The mean score is F1, the harmonic mean of precision and recall, over models; its "
