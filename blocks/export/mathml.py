@@ -27,7 +27,7 @@ LETTERS = _named(
 )
 SIGNS = _named(
     "cdot ⋅ le ≤ ge ≥ ne ≠ neq ≠ approx ≈ sim ∼ mid ∣ odot ⊙ times × pm ± in ∈ cap ∩ cup ∪ "
-    "supseteq ⊇ to → gets ← mapsto ↦ iff ⟺ lor ∨ prec ≺"
+    "supseteq ⊇ to → gets ← mapsto ↦ iff ⟺ lor ∨ prec ≺ propto ∝"
 )
 FENCES = _named(
     "lVert ‖ rVert ‖ lvert | rvert | lceil ⌈ rceil ⌉ lfloor ⌊ rfloor ⌋ | ‖ { { } } ( ( ) ) [ [ ] ]"

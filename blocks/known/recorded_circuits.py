@@ -62,12 +62,6 @@ class Recorded(NamedTuple):
         return [each.n_kept / few[each.seed] for each in many if each.seed in few]
 
     @property
-    def best(self) -> float:
-        """The share of shuffled answers that is learned at best where not all are."""
-        asked = [each.accuracy for each in self.control if each.is_shuffled]
-        return max((each for each in asked if each < 1), default=1.0)
-
-    @property
     def is_proof(self) -> bool:
         """Whether that is so many, with every seed, that the small circuit says something."""
         return len(self.ratios) == self.n_seeds and min(self.ratios) >= LEAST_RATIO

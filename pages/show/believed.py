@@ -19,16 +19,15 @@ def line(instruments: Sequence[str]) -> None:
         return
     lang = {"lang": link.value("lang")} if link.value("lang") else {}
     query = {**lang, "panel": "chart", "instrument": instruments[0]}
+    said, asked = says_believed(instruments), _(QUESTIONS[INSTRUMENTS_OF[instruments[0]]])
     icon = ":material/fact_check:"
-    st.page_link(CHART, label=says_believed(instruments), icon=icon, query_params=query)
+    st.page_link(CHART, label=said, icon=icon, help=asked, query_params=query)
 
 
 def says_believed(instruments: Sequence[str]) -> str:
-    """What they were asked, and in how many models each was right."""
-    question = _(QUESTIONS[INSTRUMENTS_OF[instruments[0]]])
-    text = _("“{question}” Right on models whose answer is known: {counts}.")
+    """In how many models of known answer each was right; short, as a link is one line."""
     counts = enumeration(map(_counted, instruments))
-    return text.format(question=question, counts=counts)
+    return _("Right when tested: {counts}").format(counts=counts)
 
 
 def _counted(instrument: str) -> str:

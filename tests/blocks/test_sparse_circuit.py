@@ -117,7 +117,7 @@ def test_the_control_is_no_proof_where_a_seed_has_not_learned_all():
     true, dealt = (found.learned(is_shuffled=each) for each in (False, True))
     assert [each.seed for each in true] == [*CONTROL_SEEDS] and [each.seed for each in dealt] == [0]
     assert dealt[0].held_out < 0.5 < 0.9 < min(each.held_out for each in true)
-    assert found.ratios == [306 / 43] and 0.99 < found.best < 1 and not found.is_proof
+    assert found.ratios == [306 / 43] and not found.is_proof
 
 
 def test_a_control_passes_with_five_times_the_weights_with_every_seed():

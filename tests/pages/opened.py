@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent.parent
 HOME, BLOCK = "app.py", "pages/block.py"
 PAGES = [HOME, *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").glob("*.py"))]
 # About models of their own, none of which the reader sets.
-OF_OTHER_MODELS = ["pages/instruments.py", "pages/phases.py"]
+OF_OTHER_MODELS = ["pages/instruments.py", "pages/phases.py", "pages/scaling.py"]
 OF_THE_READER = [page for page in PAGES if page not in OF_OTHER_MODELS]
 START = {"preset": "course", "panel": "all"}
 CHINESE, WORD = re.compile(r"[\u4e00-\u9fff]"), re.compile(r"(?<!\w)(?!\w*_)\w*[a-z]{3}")

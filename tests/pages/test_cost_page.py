@@ -207,7 +207,7 @@ def test_what_the_link_cannot_have_is_mended_with_a_sentence():
 
 def test_a_device_without_the_format_is_said_to_have_none():
     at = opened(PAGE, preset="gpt2-small", panel="training", training_device="t4")
-    assert "does not compute in bfloat16" in info(at, "does not compute")
+    assert "cannot compute in bfloat16" in info(at, "cannot compute")
 
 
 def verdict(at, device: str) -> str:

@@ -7,7 +7,7 @@ PAGE = "pages/cost.py"
 
 def test_a_number_may_be_typed_and_what_is_none_is_said():
     at = opened(PAGE, panel="shape", budget_flops="1e13", shape_vocab=1000)
-    assert "1e13 FLOPs train a GPT" in at.info[0].value
+    assert "With 1e13 FLOPs, a GPT of" in at.info[0].value
 
     def write(name: str, text: str) -> None:
         box = next(each for each in at.text_input if each.key.partition("__")[0] == name)

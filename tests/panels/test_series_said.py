@@ -41,9 +41,11 @@ def test_what_longer_texts_do_to_each_encoding(monkeypatch: pytest.MonkeyPatch):
 
 def test_what_each_step_of_the_staircase_brings(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, staircase.says_staircase, STAIRS)
-    assert "among 13 equally likely characters (a loss of 2.55 nats" in said["en"]
+    assert "among 13 equally likely ones (a loss of 2.55 nats" in said["en"]
     assert "After 2 more steps (wider and deeper), it chooses among 9 (2.15 nats)" in said["en"]
-    assert "“one head”, lowers the loss by 0.25" in said["en"] and "2.15" in said["zh"]
+    assert (
+        "“one head” helps most: it lowers the loss by 0.25" in said["en"] and "2.15" in said["zh"]
+    )
     assert "no gain" not in said["en"]
     flat = replace(STAIRS, stairs=(*STAIRS.stairs[:2], replace(STAIRS.stairs[1], name="norm")))
     told = in_both(monkeypatch, staircase.says_staircase, flat)

@@ -74,9 +74,9 @@ def says_how(facts: CircuitFacts) -> str:
 def says_faithful(facts: CircuitFacts) -> str:
     """How well the circuit stands for the model that it was cut out of."""
     text = _(
-        "Taking random halves of the {n} pruned weights out of the model changes at most "
-        "{most_changed:.1%} of its answers, and the attention of circuit and model has a "
-        "cosine of {cosine:.3f}. So the lines drawn are what the model computes with."
+        "Without random halves of the {n} pruned weights, at most {most_changed:.1%} of the "
+        "model's answers change. The attention of circuit and model has a cosine of "
+        "{cosine:.3f}. So the lines drawn are what the model computes with."
     )
     found = faithful(facts.circuit)._asdict()
     return text.format(n=len(facts.circuit.pruned), **found)

@@ -18,25 +18,22 @@ def says_control(found: Recorded) -> str:
     few, many = (found.learned(is_shuffled=each) for each in (False, True))
     if len(found.ratios) < found.n_seeds:
         text = _(
-            "Control: {n_texts} texts, learned once with their true answers and once with the same "
-            "answers dealt out anew, trained and pruned alike. True answers are all learned with "
-            "{few} weights. Shuffled ones are all learned with only {n_learned} of {n_seeds} seeds "
-            "(weights: {many}, times as many: {ratio}), and otherwise {best:.1%} of them at best. "
-            "So the control is inconclusive, and a small circuit proves nothing by itself."
+            "Control: {n_texts} texts with true and with shuffled answers. True ones need {few} "
+            "weights. Shuffled ones are all learned with only {n_learned} of {n_seeds} seeds "
+            "(weights: {many}, times as many: {ratio}). This is inconclusive: a small circuit "
+            "proves nothing by itself."
         )
     elif found.is_proof:
         text = _(
-            "Control: {n_texts} texts, learned once with their true answers and once with the same "
-            "answers dealt out anew, trained and pruned alike. True answers are all learned with "
-            "{few} weights and shuffled ones with {many}, {ratio} times as many over {n_seeds} "
-            "seeds. So a circuit is small here because there is a rule to find."
+            "Control: {n_texts} texts with true and with shuffled answers. True ones need {few} "
+            "weights, shuffled ones {many}, {ratio} times as many over {n_seeds} seeds. So a "
+            "circuit is small here because there is a rule to find."
         )
     else:
         text = _(
-            "Control: {n_texts} texts, learned once with their true answers and once with the same "
-            "answers dealt out anew, trained and pruned alike. True answers are all learned with "
-            "{few} weights and shuffled ones with {many}, {ratio} times as many over {n_seeds} "
-            "seeds. That is too few to pass, so a small circuit proves little by itself."
+            "Control: {n_texts} texts with true and with shuffled answers. True ones need {few} "
+            "weights, shuffled ones {many}, {ratio} times as many over {n_seeds} seeds. That is "
+            "too few to pass: a small circuit proves little by itself."
         )
     return fill(
         text,

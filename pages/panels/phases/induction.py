@@ -128,7 +128,7 @@ def says_circuits(facts: InductionFacts) -> str:
     """How far the two circuits are diagonal at the step."""
     text = _(
         "At step {step}, reading a token raises its own logit most for {ov} of the 64 tokens (OV, "
-        "the diagonal), and {qk} of all queries match best the key after their own token (QK "
+        "the diagonal). Of all queries {qk} match best the key after their own token (QK "
         "through layer {layer}, head {head}, which looks back most). Norms and positions are left "
         "out of both."
     )

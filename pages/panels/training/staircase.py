@@ -35,11 +35,10 @@ def says_staircase(facts: StaircaseFacts) -> str:
     """From where to where the loss falls, and which step brings most and which nothing."""
     first, last = facts.stairs[0], facts.stairs[-1]
     text = _(
-        "The {a} sees only the current character; when it predicts the next one, it is as "
-        "uncertain as if it chose among {n_first:.0f} equally likely characters (a loss of "
-        "{first:.2f} nats, the natural logarithm of that number). After {n} more steps ({b}), it "
-        "chooses among {n_last:.0f} ({last:.2f} nats). The step that helps most, “{largest}”, "
-        "lowers the loss by {gain:.2f}."
+        "The {a} sees only the current character: it is as uncertain of the next as if it chose "
+        "among {n_first:.0f} equally likely ones (a loss of {first:.2f} nats, the natural "
+        "logarithm). After {n} more steps ({b}), it chooses among {n_last:.0f} ({last:.2f} nats). "
+        "“{largest}” helps most: it lowers the loss by {gain:.2f}."
     )
     said = text.format(
         n=len(facts.gains),
@@ -68,10 +67,9 @@ def _says_useless(facts: StaircaseFacts) -> str:
 def says_text(facts: StaircaseFacts) -> str:
     """What the models have read, and what they go on with."""
     text = _(
-        "They learn from the documentation of the Python language, so brackets, quotation marks "
-        "and half-finished lines belong to the text. Each model continues {begins}, the beginning "
-        "of a passage that it has never read: watch letters become words. The last row is the "
-        "passage itself."
+        "They read the documentation of Python: brackets and half-finished lines belong to it. "
+        "Each continues {begins}, from a passage that it has never read, as the last row does: "
+        "watch letters become words."
     )
     return text.format(begins=literal(facts.begins))
 
@@ -79,9 +77,8 @@ def says_text(facts: StaircaseFacts) -> str:
 def says_how(facts: StaircaseFacts) -> str:
     """What was trained, and how."""
     text = _(
-        "All are trained on Python documentation in characters, with {n_steps:,} updates on "
-        "{batch} texts of {length} characters each, seeds {seeds}; every step keeps the "
-        "changes of the steps before it."
+        "All are trained on characters, with {n_steps:,} updates on {batch} texts of {length} "
+        "characters each, seeds {seeds}; every step keeps the changes of the steps before it."
     )
     return text.format(
         n_steps=facts.recipe.n_steps,
@@ -125,12 +122,7 @@ def what_each_step_brings() -> None:
 
 def _links(facts: StaircaseFacts) -> None:
     """To each step, ready to be trained; a finished run goes with the reader."""
-    note(
-        _(
-            "Each link below sets the model and the training of one step. A run that you have "
-            "started is kept, and the browser's Back button brings back what you had set."
-        )
-    )
+    note(_("Each link sets up one step, and the browser's Back button undoes it."))
     kept = {name: found for name, found in link.as_query().items() if name in ("lang", "run")}
     with st.container(horizontal=True, gap="small", key="stairs"):
         for i, stair in enumerate(facts.stairs):
