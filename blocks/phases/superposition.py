@@ -65,18 +65,8 @@ class ToyKept:
         return tuple(np.diff(angles, append=angles[0] + 360).tolist())
 
 
-@dataclass(frozen=True, kw_only=True)
-class Toy:
-    """A toy model as a series. `sparsity`: the share of features that are 0 in an example.
-
-    Feature i counts `importance`ⁱ in the loss. Examples are drawn anew for each update.
-    """
-
-    n_features: int = 5
-    n_dims: int = 2
-    sparsity: float = 0.97
-    importance: float = 0.9
-    seed: int = 0
+class Drawn:
+    """A series whose examples are drawn anew for each update, looked at after every so many."""
 
     device: ClassVar[str] = "cpu"
     is_timed: ClassVar[bool] = False
@@ -89,6 +79,20 @@ class Toy:
     def n_steps(self) -> int:
         """How often it is looked at."""
         return self.n_updates // self.every + 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toy(Drawn):
+    """A toy model as a series. `sparsity`: the share of features that are 0 in an example.
+
+    Feature i counts `importance`ⁱ in the loss. Examples are drawn anew for each update.
+    """
+
+    n_features: int = 5
+    n_dims: int = 2
+    sparsity: float = 0.97
+    importance: float = 0.9
+    seed: int = 0
 
     def results(self, done: Sequence[Any]) -> Iterator[ToyKept]:
         """Train from the start on; it takes seconds."""
@@ -135,7 +139,7 @@ class DictionaryKept:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dictionary:
+class Dictionary(Drawn):
     """A sparse autoencoder that sees n_dims numbers and looks for n_true features, as a series.
 
     The features are random directions, known by construction; an example is a sum of few of them.
@@ -148,18 +152,6 @@ class Dictionary:
     n_active: int = 3
     sparsity: float = 0.95
     seed: int = 0
-
-    device: ClassVar[str] = "cpu"
-    is_timed: ClassVar[bool] = False
-    n_updates: ClassVar[int] = 4000
-    every: ClassVar[int] = 100
-    batch_size: ClassVar[int] = 1024
-    learning_rate: ClassVar[float] = 3e-3
-
-    @property
-    def n_steps(self) -> int:
-        """How often it is looked at."""
-        return self.n_updates // self.every + 1
 
     def results(self, done: Sequence[Any]) -> Iterator[DictionaryKept]:
         """Train from the start on; the rate falls to 0 over the second half."""
