@@ -158,11 +158,6 @@ def ablated(facts: SumFacts) -> Chart:
     )
 
 
-def step_choice(series: Clock, step: int) -> None:
-    """The clock."""
-    shared.step_slider(series.setup.steps, step, "circle")
-
-
 PANEL = Panel(
     "circle",
     N_("What is the circle?"),
@@ -177,7 +172,7 @@ PANEL = Panel(
     code=(fourier.energy, fourier.plane, fourier.without),
     shows=(
         Say(says_circle),
-        Controls(step_choice, is_aside=False),
+        shared.step_choice("circle"),
         Controls(frequency_choice),
         Beside(
             Shown(circle, "number_circle", facts=drawn_of),

@@ -12,7 +12,7 @@ from pages.page.declared import Panel
 from pages.panels.phases import shared
 from pages.show.choices import chooses
 from pages.show.controls import choose
-from pages.show.parts import Controls, Note, Say, Shown
+from pages.show.parts import Note, Say, Shown
 from pages.show.ways import click_sets
 from pages.state.values import State
 from pages.words.language import _, fill, sentences
@@ -156,11 +156,6 @@ def says_how(facts: ClockFacts) -> str:
     return sentences(said, more.format(percent=setup.task.learned_percent))
 
 
-def step_choice(series: Clock, step: int) -> None:
-    """The clock."""
-    shared.step_slider(series.setup.steps, step, "grokking")
-
-
 PANEL = Panel(
     "grokking",
     N_("When did it learn it?"),
@@ -175,7 +170,7 @@ PANEL = Panel(
     code=(clock.look, fourier.restricted_loss, fourier.excluded_loss),
     shows=(
         Say(says_when),
-        Controls(step_choice, is_aside=False),
+        shared.step_choice("grokking"),
         Shown(curves, "phase_curves", click=click_sets("clock_step")),
         Note(says_order),
         Note(says_how),

@@ -18,7 +18,7 @@ from pages.figures.counting import from_one
 from pages.page.declared import Panel
 from pages.panels.phases import induction_picture, shared
 from pages.show.choices import chooses
-from pages.show.parts import Beside, Controls, Matrix, Note, Say, Shown
+from pages.show.parts import Beside, Matrix, Note, Say, Shown
 from pages.show.ways import click_sets
 from pages.state.values import State
 from pages.words.language import _, enumeration, fill, sentences
@@ -142,11 +142,6 @@ def says_circuits(facts: InductionFacts) -> str:
     )
 
 
-def step_choice(series: Clock, step: int) -> None:
-    """The clock."""
-    shared.step_slider(series.setup.steps, step, "induction")
-
-
 PANEL = Panel(
     "induction-head",
     N_("When does the induction head appear?"),
@@ -161,7 +156,7 @@ PANEL = Panel(
     code=(head_probe, hindsight.ov_circuit, hindsight.qk_circuit),
     shows=(
         Say(says_induction),
-        Controls(step_choice, is_aside=False),
+        shared.step_choice("induction"),
         Shown(curves, "induction_curves", click=click_sets("clock_step")),
         Beside(
             Matrix(induction_picture.pattern, "induction_pattern"),

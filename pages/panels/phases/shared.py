@@ -13,6 +13,7 @@ from blocks.training.tasks import TaskKind
 from pages.figures import palette
 from pages.figures.chart import Axis, Level
 from pages.show.controls import slide
+from pages.show.parts import Controls
 from pages.show.steps import in_series, works
 from pages.stage import link
 from pages.state.values import State
@@ -78,6 +79,15 @@ def seed_choice(place: str) -> None:
 def step_slider(steps: Iterable[int], step: int, place: str) -> None:
     """The clock of all panels; `place`: the panel that it stands in."""
     slide("clock_step", _("Step"), steps, step, place=place)
+
+
+def step_choice(place: str) -> Controls:
+    """The clock of a training, in the panel `place`."""
+
+    def by(series: Clock, step: int) -> None:
+        step_slider(series.setup.steps, step, place)
+
+    return Controls(by, is_aside=False)
 
 
 def steps_axis(facts: ClockFacts) -> Axis:
