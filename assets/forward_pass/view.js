@@ -98,6 +98,7 @@ class View {
 
   /* Into the way back, which is played, and out of it; the whole model is seen first. */
   turn() {
+    this.asked = null;
     this.waits = false;
     this.place.zoom = "model";
     this.spread = null;
@@ -107,8 +108,17 @@ class View {
     this.play(this.scene.is_back);
   }
 
+  /* Until the pass comes, all that is told asks for it: else what is told after an answer that was on
+     its way takes the click back. */
   setDirection(direction) {
-    this.tellPlace({ ...placeOf(this), direction, zoom: "model", moment: "", cell: null });
+    this.asked = { direction, zoom: "model", moment: "", cell: null };
+    this.tellNow();
+  }
+
+  /* Another pass is asked for; what was yet to be told is of this one. */
+  tellNow(changes) {
+    clearTimeout(this.telling);
+    this.tellPlace({ ...placeOf(this), ...changes });
   }
 
   get isDrafted() {
@@ -118,7 +128,7 @@ class View {
   /* With drafts another pass is shown, which reads them, too: it is played from its start. */
   setDrafts(drafts) {
     this.writes = this.waits = true;
-    this.tellPlace({ ...placeOf(this), drafts, moment: "", cell: null });
+    this.tellNow({ drafts, moment: "", cell: null });
   }
 
   setCached(isCached) {
@@ -129,7 +139,7 @@ class View {
   }
 
   goTo(place) {
-    this.left = null;
+    this.left = this.asked = null;
     const at = this.scene.index.get(place.moment);
     this.moment = { at: at ?? this.scene.moves.length - 1, share: 1 };
     this.place = { zoom: place.zoom, head: place.head, cell: place.cell, cached: place.cached && this.scene.keeps };
@@ -358,7 +368,7 @@ function placeOf(view) {
   const { path, layer, stack } = view.move;
   const moment = view.isAtEnd || (!view.scene.is_back && ["choose", "next"].includes(view.move.kind)) ? "" : path;
   const direction = view.scene.is_back ? "backward" : "forward";
-  return { zoom, head, cell, cached, drafts: view.isDrafted, direction, moment, layer, stack };
+  return { zoom, head, cell, cached, drafts: view.isDrafted, direction, moment, layer, stack, ...view.asked };
 }
 
 /* How long a move takes: from afar only what can be seen from there, close by all of it. */

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 from served import Reader
-from told import expect_query
+from told import expect_query, settle
 
 from blocks import record
 from blocks.weights.pocket import pocket
@@ -85,8 +85,32 @@ def test_layers_of_a_deep_model_are_folded_and_open_at_a_tap(reader: Reader):
     expect(crumbs).to_have_text("whole model")
 
 
+class Answers:
+    """What a server says to a page of its own: it can be held back for a while."""
+
+    def __init__(self, page: Page):
+        self.held: list[bytes | str] | None = None
+        page.route_web_socket("**/stream", self._stand_between)
+
+    def _stand_between(self, browser: WebSocketRoute) -> None:
+        self.browser = browser
+        browser.connect_to_server().on_message(self._said)
+
+    def _said(self, message: bytes | str) -> None:
+        self.browser.send(message) if self.held is None else self.held.append(message)
+
+    def pass_on(self) -> None:
+        """What was held back, and from now on all."""
+        held, self.held = self.held or [], None
+        for message in held:
+            self.browser.send(message)
+
+
 def test_each_way_out_of_the_picture_leads_to_what_is_named(reader: Reader):
-    page = reader.load(LINK)
+    page = reader.new_tab()
+    answers = Answers(page)
+    page.goto(reader.server + LINK)
+    settle(page)
     canvas, crumbs, words = (part(page, name) for name in ("canvas", "crumbs", "words"))
     expect(part(page, "title")).to_have_text("probabilities")
     for close in (lambda: page.keyboard.press("Escape"), part(page, "title").click):
@@ -113,7 +137,11 @@ def test_each_way_out_of_the_picture_leads_to_what_is_named(reader: Reader):
 
     canvas.press("Enter")
     canvas.press("Enter")
+    answers.held = []
     part(page, "backward").click()
+    page.wait_for_timeout(900)  # longer than the picture waits before it tells where the reader is
+    answers.pass_on()
+    expect_query(page, direction="backward")
     expect(part(page, "backward")).to_have_attribute("aria-pressed", "true")
     expect(crumbs).to_have_text("whole model")
     expect(part(page, "out")).to_be_disabled()
