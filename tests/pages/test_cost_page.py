@@ -253,7 +253,7 @@ def test_eight_devices_serve_what_one_cannot_hold():
 def test_a_served_model_says_what_bounds_it_and_what_one_user_gets():
     served = {"preset": "llama-3-8b", "context_len": 8192, "n_texts": 16}
     at = opened(PAGE, panel="bound", tensor_parallel=2, **served)
-    assert "reads 7.51 GB of weights and 8.59 GB of KV cache" in info(at, "writing is bound by")
+    assert "reads 7.51 GB of weights and 8.59 GB of KV cache" in info(at, "generation is bound by")
     assert "65 all-reduces" in said(at)
     table = frame(at, "a step is bound by").set_index("device")
     assert table.loc["NVIDIA H100 SXM", "a prompt is bound by"] == "arithmetic"
@@ -263,7 +263,7 @@ def test_a_served_model_says_what_bounds_it_and_what_one_user_gets():
     assert "3.36 tokens per pass" in said(at)
     assert "holds only 4 texts of 8,448 tokens" in info(at, "for the first token")
     visit(at, panel="one-user", preset="bert-base")
-    assert "Only a decoder-only model" in info(at, "writes")
+    assert "with a decoder-only model" in info(at, "generating text")
 
 
 def test_the_same_share_of_the_memory_counts_for_what_fits_and_for_how_few_hold_it():

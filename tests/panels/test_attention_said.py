@@ -236,7 +236,7 @@ def test_which_key_adds_most(monkeypatch: pytest.MonkeyPatch):
     assert said["en"] == (
         "`the₁` has the largest weight (60%) and contributes the most (50% of the summed vector "
         "lengths). This head contributes 50% of what attention adds here. "
-        "The output bias contributes 20%: it comes from no token."
+        "The output bias, which comes from no token, contributes 20%."
     )
     assert "60%" in said["zh"]
     apart = replace(added([0.6, 0.3, 0.1], [2.0, 3.0, 1.0]), apart=(0,))
@@ -314,7 +314,7 @@ def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     most = AllHeads(pd.concat([resting, resting, HEADS.assign(on_sinks=0.1)]), "layer", (0, 0))
     said = in_both(monkeypatch, all_heads.says_heads, most)
     assert (
-        "Apart from the 4 heads that rest on sinks, the sharpest of the 6 heads is "
+        "Apart from the heads that rest on sinks (4 of 6), the sharpest is "
         "layer 1, head 2 (0.50 bits)" in said["en"]
     )
     assert "4" in said["zh"]

@@ -285,7 +285,7 @@ def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
     )
     said = in_both(monkeypatch, fits.says_fits, used)["en"]
     assert "For inference (tensor parallel 8): each of 8 devices needs 8 GB" in said
-    assert "256 MB are copies of what others hold too" in said and "2 times" in said
+    assert "256 MB are copies that other devices also hold" in said and "2 times" in said
     assert "The largest batch on that type is 3." in said
     assert "on each of" not in in_both(monkeypatch, fits.says_growth, used)["en"]
     search = in_both(monkeypatch, fits.says_search, used)
@@ -293,8 +293,8 @@ def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
     parts = in_both(monkeypatch, fits.says_parts, replace(used, has_cache=True))
     assert parts["en"] == (
         "On each device: Weights take 5 GB, the cache 2 GB and activations 1 GB. Activations are "
-        "those of one pass: prompts are read in chunks of at most 8,192 tokens of all texts "
-        "together."
+        "those of one pass: prompts are read in chunks of at most 8,192 tokens, all texts "
+        "taken together."
     )
     assert "8,192" in parts["zh"]
     whole = in_both(monkeypatch, fits.says_parts, replace(used, n_devices=1, chunk=0))["en"]

@@ -532,7 +532,7 @@ CACHES = tuple(
 def test_what_a_rounded_cache_costs_is_said():
     facts = CacheFacts((EXACT, *CACHES), CACHES[2], ("a b", "a c"), "exact answers", True)
     said = cache.says_cache(facts)
-    assert "**1.02 kB** instead of 4.1 kB" in said
+    assert "**1.02 kB**, compared with 4.1 kB" in said
     assert "50%, against 100% with an exact cache" in said
     assert "unchanged to the end: 1 of 2. The earliest difference comes after 1" in said
     same = CacheFacts((EXACT,), EXACT, ("", ""), "exact answers", True)

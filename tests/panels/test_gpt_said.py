@@ -281,7 +281,7 @@ def test_which_token_a_prediction_hangs_on(monkeypatch, without, english: str):
         ),
         (
             Without(-3.0, 7),
-            "Of the 1 nearest earlier tokens (out of 2), it depends most on `b`: hiding",
+            "Of the 1 nearest earlier tokens (out of 2), the prediction depends most on `b`",
         ),
     ],
 )

@@ -36,8 +36,8 @@ def test_the_largest_value_its_birth_its_end_and_both_generations(monkeypatch: p
     assert said["en"] == (
         "The largest value of the stream is 5,000, at `an₁` after layer 2, in channel 6: 2,500 "
         "times the median size there (2.00). Layer 2 writes it: attention contributes -9 and the "
-        "feed-forward layer 5,000. After layer 3, less than half of it is left. Massive tokens: "
-        "`an₁`, `owl` after layers 1 to 3."
+        "feed-forward layer 5,000. After layer 3, less than half of it is left. Tokens "
+        "with massive activations: `an₁`, `owl` after layers 1 to 3."
     )
     assert "`an₁`" in said["zh"] and "Layer" not in said["zh"]
     apart = replace(FACTS, sinks=Sinks((Sink(0, (2,), ()), Sink(1, (0,), ()))))
@@ -45,7 +45,9 @@ def test_the_largest_value_its_birth_its_end_and_both_generations(monkeypatch: p
     assert two.endswith("in two generations: `owl` after layers 1 to 1; `an₁` after layers 3 to 3.")
     again = replace(FACTS, sinks=Sinks((Sink(0, (0, 2), ()),)))
     twice = in_both(monkeypatch, massive.says_largest, again)
-    assert twice["en"].endswith("Massive tokens: `an₁` after layers 1 to 1, 3 to 3.")
+    assert twice["en"].endswith(
+        "Tokens with massive activations: `an₁` after layers 1 to 1, 3 to 3."
+    )
     assert twice["zh"].endswith("巨量激活的词元：`an₁`（第 1 至 1、3 至 3 层之后）。")
     stays = replace(FACTS, traces=FACTS.traces + np.float32([[0, 0, 0, 900], [0, 0, 0, 0]]))
     assert (

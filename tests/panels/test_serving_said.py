@@ -21,8 +21,8 @@ PACES = {
     Bound.LINKS: Pace(1e-3, 1e-3, 3e-3, 8e-3, 11e-3),
 }
 WORDS = {
-    Bound.WEIGHTS: "above all by the weights",
-    Bound.CACHE: "above all by the KV cache",
+    Bound.WEIGHTS: "above all by reading the weights",
+    Bound.CACHE: "above all by reading the KV cache",
     Bound.ARITHMETIC: "bound by arithmetic, which takes 9 ms",
     Bound.LINKS: "links between the devices, which take 8 ms",
 }
@@ -33,10 +33,12 @@ def test_the_bound_that_binds_is_said_with_its_numbers(monkeypatch: pytest.Monke
     for kind, pace in PACES.items():
         shown = replace(facts, step=facts.step._replace(pace=pace), prompt=pace)
         said = in_both(monkeypatch, bound.says_bound, shown)
-        assert said["en"].startswith("On 2 × NVIDIA H100 SXM at batch 4: writing is bound by")
+        assert said["en"].startswith(
+            "On 2 × NVIDIA H100 SXM at batch size 4: generation is bound by"
+        )
         assert WORDS[kind] in said["en"] and "2 × NVIDIA H100 SXM" in said["zh"]
     how = in_both(monkeypatch, bound.says_how, facts)["en"]
-    assert "need 68% of the 8 experts" in how and "65 all-reduces" in how
+    assert "need 68% of a layer's 8 experts" in how and "65 all-reduces" in how
     assert bound.times(facts).levels[0].x == 4
 
 

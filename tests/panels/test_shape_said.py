@@ -22,19 +22,21 @@ def test_each_case_of_the_answer(monkeypatch: pytest.MonkeyPatch):
     assert "It fits" in said["en"] and "放得下" in said["zh"]
     cramped = replace(FOUND, texts_at_once=0, size=2 * FOUND.size, law=by_law(ONE, WISH)[2].law)
     said = in_both(monkeypatch, shape_said.says_shape, replace(cramped, loss=None))
-    assert "It does not fit" in said["en"] and "no GPT is nearer" in said["en"]
-    assert "DeepSeek LLM (2024) states no loss" in said["en"] and "没有给出" in said["zh"]
+    assert "It does not fit" in said["en"] and "no GPT comes closer" in said["en"]
+    assert "DeepSeek LLM (2024) gives no loss" in said["en"] and "没有给出" in said["zh"]
     dear = shape_for(Budget(BudgetKind.MONEY, 5000, price=2), WISH)
     said = in_both(monkeypatch, shape_said.says_shape, dear)
-    assert "2 devices are the fewest" in said["en"] and "52.1" in said["zh"]
+    assert "At least 2 devices are needed" in said["en"] and "52.1" in said["zh"]
     far = shape_for(ONE._replace(amount=1.3e24), WISH)
-    assert "100-fold outside" in in_both(monkeypatch, shape_said.says_shape, far)["en"]
+    assert "by a factor of 100" in in_both(monkeypatch, shape_said.says_shape, far)["en"]
 
 
 def test_what_moves_the_total_is_said(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, shape_said.says_exact, FOUND)
     assert "All n² pairs" in said["en"] and "6.9% more tokens" in said["en"]
-    assert "1.13 times" in said["en"] and "of the budget is what fused attention" in said["en"]
+    assert (
+        "1.13 times" in said["en"] and "of the budget goes into what fused attention" in said["en"]
+    )
     latent = by_attention(ONE, WISH)[-1]
     assert "twice" not in in_both(monkeypatch, shape_said.says_exact, latent)["en"]
     kinds = in_both(monkeypatch, shape_said.says_kinds, by_attention(ONE, WISH))

@@ -38,7 +38,7 @@ def test_the_best_is_told_with_what_its_seeds_say(monkeypatch: pytest.MonkeyPatc
         "average over 2 seeds (1.000 to 1.200). The next, learning_rate 0.001, n_layers 1, "
         "comes to 2.100. Every seed of the best is below every seed of the next."
     )
-    assert "留出损失平均为 1.100" in said["zh"]
+    assert "留出集损失平均为 1.100" in said["zh"]
     close = replace(FACTS, tried=(tried(0.001, 1, 1.1, 1.3), FACTS.tried[1]))
     said = in_both(monkeypatch, sweep.says_best, close)["en"]
     assert "do not tell the two apart" in said and "at the end of the values tried" in said

@@ -69,9 +69,9 @@ def says_heads(facts: AllHeads) -> str:
     )
     if facts.n_resting:
         text = _(
-            "Apart from the {n_resting} heads that rest on sinks, the sharpest of the {n} heads "
-            "is {sharp_head} ({sharp[entropy_bits]:.2f} bits); the most spread out is {wide_head} "
-            "({wide[entropy_bits]:.2f} bits). {named}"
+            "Apart from the heads that rest on sinks ({n_resting} of {n}), the sharpest is "
+            "{sharp_head} ({sharp[entropy_bits]:.2f} bits) and the most spread out is "
+            "{wide_head} ({wide[entropy_bits]:.2f} bits). {named}"
         )
     if len(facts.heads) == 1:
         text = _("The only head has an entropy of {sharp[entropy_bits]:.2f} bits. {named}")
@@ -106,7 +106,7 @@ def _named(facts: AllHeads) -> str:
     if facts.is_probed:
         text = _(
             "When random tokens are read twice (the head probe), some heads put over half of "
-            "their weight on one kind of position. Their numbers: {listed}."
+            "their weight on one kind of position. Number of heads of each kind: {listed}."
         )
         return text.format(listed=listed)
     text = _("Number of heads with over half of their weight on one kind of position: {listed}.")

@@ -82,7 +82,7 @@ def says_contribution(facts: ContributionFacts) -> str:
         "{apart_weight:percent} of the weight rests on sinks, which are left out of what follows."
     )
     head = _("This head contributes {head_share:.0%} of what attention adds here.")
-    bias = _("The output bias contributes {parts.bias:.0%}: it comes from no token.")
+    bias = _("The output bias, which comes from no token, contributes {parts.bias:.0%}.")
     return sentences(
         fill(apart, facts) if facts.apart else "",
         _largest(facts),

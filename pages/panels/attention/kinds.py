@@ -97,9 +97,10 @@ def says_theory(n: int) -> str:
 def says_measured(run: Run) -> str:
     """On what it was measured."""
     text = _(
-        "Random q, k, v (seed {seed}), {config.n_heads} heads of width {config.d_head}, {dtype}, "
-        "causal; fastest of up to 5 runs; window 16, stride √n. Exponents are fitted to the three "
-        "greatest lengths; on CPU, memory used inside a fused kernel is not counted."
+        "Random q, k, v (seed {seed}), {config.n_heads} heads of width {config.d_head}, "
+        "{dtype}, causal; fastest of up to 5 runs; window 16, stride √n. Exponents are fitted"
+        " to the three largest lengths; on CPU, memory used inside a fused kernel is not "
+        "counted."
     )
     return fill(text, run)
 

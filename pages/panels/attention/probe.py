@@ -92,8 +92,9 @@ def _other_kinds(facts: ProbeFacts) -> str:
     found = facts.probe.n_named
     if not found:
         text = _(
-            "No head gets any of the five names: none attends to one of these places "
-            "regardless of the text. “{panel}” shows what a head does in your own text."
+            "No head gets any of the five names: none attends to one of these kinds of "
+            "position regardless of the text. “{panel}” shows what a head does in your own "
+            "text."
         )
         return text.format(panel=_(pattern.PANEL.title))
     counts = [bracketed(terms.head_name(kind), n) for kind, n in found.items()]
@@ -155,7 +156,7 @@ def says_how(facts: ProbeFacts) -> str:
         "random tokens from the model's vocabulary (seed {seed}). The scores are defined as "
         "in Olsson et al. 2022, who set no threshold; here a head needs more than half of its"
         " weight on a position to be named. A head that always reads the token after the one "
-        "{back} tokens back, whatever stands there, would be called an induction head too."
+        "{back} tokens back, whatever that token is, would be called an induction head too."
     )
     return text.format(n=N_ROWS, seed=SEED, back=facts.probe.n_tokens)
 

@@ -107,8 +107,9 @@ def _alike(row: Shared | None) -> str:
     if row is None:
         return ""
     text = _(
-        "With {n_kv_heads} key/value heads, the attention maps of two heads have a mean cosine of "
-        "{likeness.within:.3f} within a group and {likeness.across:.3f} across groups."
+        "With {n_kv_heads} key/value heads, the attention maps of two heads have a mean "
+        "cosine similarity of {likeness.within:.3f} within a group and {likeness.across:.3f} "
+        "across groups."
     )
     return fill(text, row)
 

@@ -32,36 +32,36 @@ BOUNDS = {
 }
 STEPS = {
     Bound.WEIGHTS: N_(
-        "writing is bound by memory, above all by the weights: in a step each device reads "
-        "{weights} of weights and {cache} of KV cache in {reading}, while its arithmetic takes "
-        "{arithmetic}."
+        "generation is bound by memory, above all by reading the weights: in each step, a "
+        "device reads {weights} of weights and {cache} of KV cache in {reading}, while its "
+        "arithmetic takes {arithmetic}."
     ),
     Bound.CACHE: N_(
-        "writing is bound by memory, above all by the KV cache: in a step each device reads "
-        "{weights} of weights and {cache} of KV cache in {reading}, while its arithmetic takes "
-        "{arithmetic}."
+        "generation is bound by memory, above all by reading the KV cache: in each step, a "
+        "device reads {weights} of weights and {cache} of KV cache in {reading}, while its "
+        "arithmetic takes {arithmetic}."
     ),
     Bound.ARITHMETIC: N_(
-        "writing is bound by arithmetic, which takes {arithmetic} in a step; reading {weights} of "
-        "weights and {cache} of KV cache takes {reading}."
+        "generation is bound by arithmetic, which takes {arithmetic} in each step; reading "
+        "{weights} of weights and {cache} of KV cache takes {reading}."
     ),
     Bound.LINKS: N_(
-        "writing is bound by the links between the devices, which take {links} in a step; reading "
-        "takes {reading} and arithmetic {arithmetic}."
+        "generation is bound by the links between the devices, which take {links} in each "
+        "step; reading takes {reading} and arithmetic {arithmetic}."
     ),
 }
 PROMPTS = {
     Bound.WEIGHTS: N_(
-        "A prompt of {n:,} tokens is bound by memory: reading takes {reading}, arithmetic "
-        "{arithmetic}."
+        "Processing a prompt of {n:,} tokens is bound by memory: reading takes {reading} and "
+        "arithmetic {arithmetic}."
     ),
     Bound.ARITHMETIC: N_(
-        "A prompt of {n:,} tokens is bound by arithmetic: that takes {arithmetic}, reading "
-        "{reading}."
+        "Processing a prompt of {n:,} tokens is bound by arithmetic, which takes "
+        "{arithmetic}; reading takes {reading}."
     ),
     Bound.LINKS: N_(
-        "A prompt of {n:,} tokens is bound by the links: they take {links}, arithmetic "
-        "{arithmetic} and reading {reading}."
+        "Processing a prompt of {n:,} tokens is bound by the links, which take {links}; "
+        "arithmetic takes {arithmetic} and reading {reading}."
     ),
 }
 
@@ -79,13 +79,13 @@ def says_absent(asked: Serving) -> str | None:
         text = _("{device} cannot compute in {dtype}: choose another number format.")
         title = serving_choices.device_title(asked.device, 1)
         return text.format(device=title, dtype=asked.setup.computes_in)
-    return _("Only a decoder-only model writes text token by token: choose a GPT.")
+    return _("This panel is about generating text with a decoder-only model: choose a GPT.")
 
 
 def says_bound(facts: BoundFacts) -> str:
     """Which bound holds for a step and for a prompt, in numbers."""
     step, prompt = facts.step.pace, facts.prompt
-    text = _("On {devices} at batch {batch:,}:")
+    text = _("On {devices} at batch size {batch:,}:")
     head = text.format(
         devices=serving_choices.device_title(facts.serving.device, facts.n_devices),
         batch=facts.serving.batch,
@@ -114,19 +114,20 @@ def _turns(facts: BoundFacts) -> str:
         return ""
     if not facts.turns_at:
         return _(
-            "No batch makes arithmetic the limit of writing here: with each text its KV cache is "
-            "read, too."
+            "No batch size makes generation bound by arithmetic here: each additional text "
+            "adds a KV cache of its own to read."
         )
-    text = _("From batch {batch:,} on, arithmetic limits writing.")
+    text = _("From batch size {batch:,} on, generation is bound by arithmetic.")
     return text.format(batch=facts.turns_at)
 
 
 def says_how(facts: BoundFacts) -> str:
     """What is counted, and what is not."""
     said = _(
-        "This is a bound from data sheets: reading and arithmetic overlap, and communication "
-        "between devices is added (Pope et al. 2022); real servers reach a part of it. For "
-        "attention, only pairs that the causal mask and the window allow are counted."
+        "This is a bound computed from data sheets: reading and arithmetic overlap, and "
+        "communication between devices is added (Pope et al. 2022); real servers reach only "
+        "part of it. For attention, only pairs that the causal mask and the window allow are "
+        "counted."
     )
     return sentences(said, _says_experts(facts), _says_links(facts))
 
@@ -136,9 +137,9 @@ def _says_experts(facts: BoundFacts) -> str:
     if config.n_experts == 1:
         return ""
     text = _(
-        "A step is expected to need {touched} of the {n:,} experts of a layer, "
-        "1 − (1 − k/E)ᴮ with k = {k}, if tokens choose evenly and independently; real routers are "
-        "less even and need fewer."
+        "If tokens choose evenly and independently, a step is expected to need {touched} of a"
+        " layer's {n:,} experts, 1 − (1 − k/E)ᴮ with k = {k}; real routers are less even, so "
+        "fewer are needed."
     )
     touched = percent(facts.touched)
     return text.format(touched=touched, n=config.n_experts, k=config.n_active_experts)
@@ -148,8 +149,8 @@ def _says_links(facts: BoundFacts) -> str:
     if facts.n_devices == 1 or not facts.step.pace.links:
         return ""
     text = _(
-        "Each step has {n:,} all-reduces; they add {links} at {link}/s each way. Their starts are "
-        "not counted: at 10 µs each they would add {starts}."
+        "Each step has {n:,} all-reduces; they add {links} at {link}/s each way. The time to "
+        "launch them is not counted: at 10 µs each, it would add {starts}."
     )
     return text.format(
         n=facts.n_sums,

@@ -109,13 +109,13 @@ def _copies(facts: FitFacts) -> str:
     """What is there more than once, though one would do."""
     if facts.is_training or facts.layout.tensor == 1:
         return ""
-    text = _("Of the weights on each device, {copied} are copies of what others hold too.")
+    text = _("Of the weights on each device, {copied} are copies that other devices also hold.")
     said = text.format(copied=bytes_text(facts.copied))
     if facts.cache_copies <= 1:
         return said
     text = _(
-        "There are fewer key/value heads than devices, so each number of the KV cache is there "
-        "{times:.3g} times."
+        "There are fewer key/value heads than devices, so each number of the KV cache is "
+        "stored {times:.3g} times."
     )
     return sentences(said, text.format(times=facts.cache_copies))
 

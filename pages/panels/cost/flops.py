@@ -143,8 +143,8 @@ def says_counted(facts: StepFacts) -> str:
             "softmax, activation functions, additions and the optimizer are not counted. A "
             "causal mask saves nothing, but a local layer is counted with only the keys in "
             "its window (n_local_keys): a sliding-window kernel skips the rest, which a "
-            "masked product would compute and discard. By one rule for both, of the pairs that "
-            "the mask allows the windows leave {share}."
+            "masked product would compute and discard. Counted by the same rule for both, the"
+            " windows leave {share} of the pairs that the mask allows."
         ).format(share=percent(facts.seen_share))
     if not facts.config.attends:
         said = _(
@@ -178,8 +178,9 @@ def _says_local(facts: CrossoverFacts) -> str:
     if not facts.n_local:
         return ""
     text = _(
-        "This is a layer that attends to all tokens. In {n} of {all} layers a token attends to "
-        "at most {window:,} tokens, so beyond that length their FLOPs grow only with n."
+        "This count is for a layer that attends to all tokens. In {n} of {all} layers a token"
+        " attends to at most {window:,} tokens, so beyond that length their FLOPs grow only "
+        "linearly with n."
     )
     window = facts.window if facts.is_causal else 2 * facts.window - 1
     return text.format(n=facts.n_local, all=facts.n_layers, window=window)

@@ -232,10 +232,10 @@ def _says_stored(facts: MemoryFacts) -> str:
 
 def _says_use() -> str:
     return _(
-        "Logits are computed for the last token of each prompt only. Below 16 bits only the "
-        "matrices of the layers are rounded, as in published files: tables, norms, routers and "
-        "activations keep 16 bits. Scales of int4 and of integer caches are counted; memory used "
-        "by the framework and the allocator is not."
+        "Logits are computed only for the last token of each prompt. Below 16 bits, only the "
+        "matrices of the layers are rounded, as in published files: tables, norms, routers "
+        "and activations keep 16 bits. The scales of int4 and of integer caches are counted; "
+        "memory used by the framework and the allocator is not."
     )
 
 

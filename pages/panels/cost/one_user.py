@@ -36,8 +36,8 @@ def says_user(facts: UserFacts) -> str:
     """First token, speed and answer of one user, alone and beside others."""
     asked = facts.serving
     text = _(
-        "On {devices} one user alone waits at least {first} for the first token and then gets up "
-        "to {speed} tokens/s: an answer of {n:,} tokens takes {answer}."
+        "On {devices}, a single user waits at least {first} for the first token and then gets"
+        " up to {speed} tokens/s: an answer of {n:,} tokens takes {answer}."
     )
     said = text.format(
         devices=serving_choices.device_title(asked.device, asked.setup.serves_as.n_devices),
@@ -53,8 +53,8 @@ def _others(facts: UserFacts) -> str:
     if facts.serving.batch == 1:
         return ""
     text = _(
-        "With {batch:,} users at once each gets up to {each} tokens/s, and all together {all}, if "
-        "a new one comes as soon as another leaves."
+        "With {batch:,} users at once, each gets up to {each} tokens/s and all together up to"
+        " {all}, if a new user arrives as soon as another leaves."
     )
     now = facts.now
     each, everyone = rounded(now["per_user"]), rounded(now["all"])
@@ -63,7 +63,7 @@ def _others(facts: UserFacts) -> str:
 
 def _room(facts: UserFacts) -> str:
     if not facts.most:
-        return _("But not even one text fits into the memory: see “{panel}”.").format(
+        return _("But not even one text fits into memory: see “{panel}”.").format(
             panel=_(shared.FITS)
         )
     most = f"{facts.most:,}" if facts.most < LARGEST_BATCH else f"≥ {facts.most:,}"
@@ -87,9 +87,9 @@ def says_draft(facts: UserFacts) -> str | None:
     if not draft.n_drafted:
         return None
     text = _(
-        "A draft of {n} tokens, each accepted with a chance of {acceptance:.0%}, brings "
-        "{tokens:.2f} tokens per pass (Leviathan et al. 2023, equation 1). At batch {batch:,} "
-        "writing is {gain:.2f} times as fast as without."
+        "A draft of {n} tokens, each accepted with probability {acceptance:.0%}, yields "
+        "{tokens:.2f} tokens per pass (Leviathan et al. 2023, equation 1). At batch size "
+        "{batch:,}, generation is {gain:.2f} times as fast as without a draft."
     )
     return text.format(
         n=draft.n_drafted,
@@ -103,10 +103,10 @@ def says_draft(facts: UserFacts) -> str | None:
 def says_how(facts: UserFacts) -> str:
     """What the curve assumes."""
     return _(
-        "Bounds from data sheets, as in “{panel}”. In the curve, prompts of new users are read "
-        "between the steps of the others, each step has the context of an answer half written, and "
-        "waiting for a free place is not counted. The start of the first token is that of a prompt "
-        "read alone."
+        "Bounds are computed from data sheets, as in “{panel}”. In the curve, prompts of new "
+        "users are read between the steps of the others, each step has the context of a half-"
+        "written answer, and waiting for a free place is not counted. The time to the first "
+        "token is that of a prompt read alone."
     ).format(panel=_(bound.PANEL.title))
 
 

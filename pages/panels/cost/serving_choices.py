@@ -46,7 +46,7 @@ def formats(setup: Setup) -> None:
 
 
 def _cache_name(name: str) -> str:
-    return _("that of the activations") if name == AS_COMPUTED else name
+    return _("same as the activations") if name == AS_COMPUTED else name
 
 
 def _group_name(name: str) -> str:
@@ -78,7 +78,7 @@ def _divided(config: ModelConfig, setup: Setup) -> None:
     left, right = st.columns(2)
     if config.n_experts > 1:
         with left:
-            label = _("Expert · devices that share whole experts")
+            label = _("Expert · devices to spread whole experts over")
             ways = layouts.experts(layout.tensor, layout.data)
             slide("expert_parallel", label, ways, layout.expert, label_of="{:,}".format)
     if config.architecture is Architecture.GPT:

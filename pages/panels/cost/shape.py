@@ -143,7 +143,7 @@ def _budget_controls(budget: Budget) -> None:
         with vocab:
             typed("shape_vocab", _("Vocabulary"))
         with served:
-            label = _("Tokens in use (0: 10 · D)")
+            label = _("Tokens used after training (0: 10 · D)")
             typed("served_tokens", label)
 
 
@@ -204,7 +204,7 @@ PANEL = Panel(
         Note(says_kinds, facts=kinds_facts),
         Table(kinds_table, "shape_kinds", facts=kinds_facts),
         Details(
-            N_("How batch and memory are set, and what other laws ask for"),
+            N_("How batch size and memory are set, and what other laws recommend"),
             Note(says_batch),
             Note(says_law),
             Table(laws_table, "shape_laws", facts=laws_facts),

@@ -30,10 +30,16 @@ def front(facts: FrontFacts) -> Chart:
             line("loss", Look(_("training only"), palette.RESIDUAL)),
             line("loss_served", Look(_("training and use"), palette.ATTENTION, dash="dash")),
             dots(
-                "loss", Look(_("best without use"), palette.RESIDUAL, "circle", size=11), rows=start
+                "loss",
+                Look(_("best for training only"), palette.RESIDUAL, "circle", size=11),
+                rows=start,
             ),
             dots("loss", Look(_("the GPT above"), palette.PINNED, "diamond", size=11), rows=here),
-            dots("loss_served", Look(_("best in use"), palette.PINNED, "star", size=13), rows=best),
+            dots(
+                "loss_served",
+                Look(_("best for training and use"), palette.PINNED, "star", size=13),
+                rows=best,
+            ),
         ],
         hover="N = {n:,.0f}: {y:.3f}",
         legend=Legend.FOOT,

@@ -20,8 +20,8 @@ from pages.words.numbers import fine_percent, percent
 BYTES = 2  # of a number in the cache
 FAR = 1.5  # times beyond the trainings of a law: then it is said
 KINDS = {
-    AttentionShape.MHA: N_("MHA · each head its own"),
-    AttentionShape.GQA: N_("GQA · four heads share"),
+    AttentionShape.MHA: N_("MHA · separate for each head"),
+    AttentionShape.GQA: N_("GQA · shared by four heads"),
     AttentionShape.MLA: N_("MLA · one latent vector"),
 }
 COUNTED = {
@@ -67,7 +67,7 @@ def says_shape(facts: ShapeFacts) -> str:
 
 def _says_loss(facts: ShapeFacts) -> str:
     if facts.loss is None:
-        return _("{law} states no loss for it.").format(law=facts.law.title)
+        return _("{law} gives no loss for it.").format(law=facts.law.title)
     text = _("The loss to expect is {loss} nats per token.")
     return text.format(loss=loss_text(facts.loss))
 
@@ -82,8 +82,8 @@ def _says_memory(facts: ShapeFacts) -> str:
     sizes = {"need": bytes_text(facts.need.total), "memory": bytes_text(facts.memory)}
     if not facts.texts_at_once:
         text = _(
-            "It does not fit, though: with a single text each device needs {need} and may use "
-            "{memory}."
+            "It does not fit, though: even with a single text, each device needs {need} but "
+            "may use only {memory}."
         )
         return sentences(text.format(**sizes), _says_fewest(facts))
     text = _("It fits: {at_once:,} texts at once take {need} of the {memory} of each device.")
@@ -95,10 +95,12 @@ def _says_fewest(facts: ShapeFacts) -> str:
     fewest = with_fewest_devices(facts)
     if fewest is None:
         return _(
-            "No number of devices holds it, since each keeps the activations of a whole text: use "
-            "shorter texts or activation checkpointing."
+            "No number of devices is enough, since each keeps the activations of a whole "
+            "text: use shorter texts or activation checkpointing."
         )
-    text = _("{count:,} devices are the fewest that hold the training, which then takes {time}.")
+    text = _(
+        "At least {count:,} devices are needed to hold the training run, which then takes {time}."
+    )
     return text.format(count=fewest.budget.n_devices, time=long_duration(fewest.seconds, _=_))
 
 
@@ -106,11 +108,13 @@ def _says_far(facts: ShapeFacts) -> str:
     """Where the law is asked about what it has not seen, or for what there is not."""
     said = []
     if facts.beyond > FAR:
-        text = _("The budget is {times}-fold outside those that the law was fitted to.")
+        text = _(
+            "The budget lies outside the range that the law was fitted to, by a factor of {times}."
+        )
         said.append(text.format(times=rounded(facts.beyond)))
     if abs(facts.off) > 2 * chosen_shape.NEAR:
         text = _(
-            "With this vocabulary no GPT is nearer to the size that the law asks for ({size})."
+            "With this vocabulary, no GPT comes closer to the size that the law calls for ({size})."
         )
         said.append(text.format(size=tokens(round(facts.size))))
     return sentences(*said)
@@ -119,10 +123,10 @@ def _says_far(facts: ShapeFacts) -> str:
 def says_exact(facts: ShapeFacts) -> str:
     """By how much the rule is off, and what the count takes in."""
     text = _(
-        "6·N·D would be {rule}. The exact count is {share:.2f} times that; attention between "
-        "tokens makes up {pairs} of it. All n² pairs of a text are counted here, masked ones "
-        "included; a kernel that skips the masked half, as FlashAttention does and as serving is "
-        "counted, would leave FLOPs for {more} more tokens."
+        "The rule 6·N·D gives {rule}. The exact count is {share:.2f} times that; attention "
+        "between tokens makes up {pairs} of it. All n² pairs of a text are counted here, "
+        "masked ones included; a kernel that skips the masked half, as FlashAttention does "
+        "(and as the count for serving assumes), would leave FLOPs for {more} more tokens."
     )
     said = text.format(
         rule=flops(facts.cost.rule),
@@ -132,14 +136,17 @@ def says_exact(facts: ShapeFacts) -> str:
     )
     if not facts.cost.recomputed:
         return said
-    more = _("A further {again} of the budget is what fused attention computes twice.")
+    more = _("A further {again} of the budget goes into what fused attention computes twice.")
     again = fine_percent(facts.recomputed_share)
     return sentences(said, more.format(again=again))
 
 
 def says_law(facts: ShapeFacts) -> str:
     """What the law asked for, and how near to it this model is."""
-    text = _("The law ({source}) asks for {size} in {counted}; this model has {off:+.1%}.")
+    text = _(
+        "The law ({source}) calls for a size of {size} ({counted}); this model differs from "
+        "it by {off:+.1%}."
+    )
     return text.format(
         source=facts.law.source,
         size=_size_text(facts),
@@ -157,12 +164,12 @@ def _size_text(facts: ShapeFacts) -> str:
 def says_front(facts: FrontFacts) -> str:
     """What use in the end makes of the best size."""
     text = _(
-        "With what is computed twice, every size costs {share:.2f} times 6·N·D here, as the GPT "
-        "above does (loss {here:.3f}). So counted, {n} parameters have the least loss, "
-        "{loss:.3f}, if the model is never used; {law} takes 6·N·D alone, and so asks for another "
-        "size. If {served} tokens are read or written afterwards, at 2·N FLOPs each, the same "
-        "total of {total} is better spent on {m} parameters, trained on {tokens} tokens (loss "
-        "{less:.3f})."
+        "Counting recomputation, every size costs {share:.2f} times 6·N·D here, as the GPT "
+        "above does (loss {here:.3f}). Counted this way, {n} parameters give the lowest loss,"
+        " {loss:.3f}, if the model is never used; {law} counts only 6·N·D and therefore "
+        "recommends a different size. If {served} tokens are read or generated afterwards, at"
+        " 2·N FLOPs each, the same total of {total} is better spent on {m} parameters, "
+        "trained on {tokens} tokens (loss {less:.3f})."
     )
     best, start = facts.best, facts.start
     return text.format(
@@ -183,7 +190,7 @@ def says_people(facts: PeopleFacts) -> str:
     """On which side of the best published models stand."""
     text = _(
         "{above} of {all} published models were trained on more than 20 tokens per active "
-        "parameter, {most} on {ratio} of them."
+        "parameter; {most} was trained on {ratio}."
     )
     return text.format(
         above=facts.n_above,
@@ -202,8 +209,8 @@ def kinds_table(found: tuple[ShapeFacts, ...]) -> pd.DataFrame:
 def says_kinds(found: tuple[ShapeFacts, ...]) -> str:
     """What speaks for one of them, since no law does."""
     text = _(
-        "These laws know attention only by its size and its FLOPs. What differs is the cache of "
-        "a text: {caches} per token."
+        "These laws see attention only as parameters and FLOPs. The kinds really differ in "
+        "the cache of a text: {caches} per token."
     )
     caches = enumeration(
         f"{each.wish.attention.upper()} {bytes_text(_cached(each.config))}" for each in found

@@ -147,7 +147,7 @@ def says_chunk(chunk: int) -> str:
         return _("Activations are those of one pass over all prompts.")
     text = _(
         "Activations are those of one pass: prompts are read in chunks of at most {chunk:,} "
-        "tokens of all texts together."
+        "tokens, all texts taken together."
     )
     return text.format(chunk=chunk)
 
@@ -156,10 +156,10 @@ def says_sharing(*, is_training: bool) -> str:
     """What several devices share, and what each has for itself."""
     if not is_training:
         return _(
-            "Tensor parallelism (Shoeybi et al. 2019) splits the heads, hidden units and "
-            "vocabulary of every layer, and so the KV cache into at most n_kv_heads parts; "
-            "norms, routers, latent vectors and the residual stream are on every device. "
-            "Pipeline stages have equally many layers where they can, replicas (data "
+            "Tensor parallelism (Shoeybi et al. 2019) splits the vocabulary and every layer's"
+            " heads and hidden units, so the KV cache is split into at most n_kv_heads parts;"
+            " norms, routers, latent vectors and the residual stream are on every device. "
+            "Pipeline stages have equal numbers of layers where possible, replicas (data "
             "parallelism) have texts of their own, and expert parallelism places whole "
             "experts. The numbers are those of the fullest device."
         )

@@ -60,7 +60,7 @@ def says_cache(facts: CacheFacts) -> str:
     """What the chosen cache saves, and what it costs."""
     chosen, exact = facts.chosen, facts.exact
     text = _(
-        "Caching {n} tokens takes **{after}** instead of {before} in half precision. The "
+        "Caching {n} tokens takes **{after}**, compared with {before} in half precision. The "
         "logits change by at most {difference:.2g}; {score}: {now}, against {then} with an "
         "exact cache."
     )

@@ -135,7 +135,7 @@ def _size(teacher: ModelConfig, state: State) -> Size:
         slide("student_units", "d_ff", HIDDEN_WIDTHS, config.d_ff)
     for fault in faults:
         st.warning(say_fault(fault), icon=":material/info:")
-    text = _("The student has {n:,} parameters, the model shown {of:,}.")
+    text = _("The student has {n:,} parameters; the model shown has {of:,}.")
     note(text.format(n=total_parameters(config), of=total_parameters(teacher)))
     return wanted
 

@@ -44,7 +44,8 @@ def says_definition(facts: UnitFacts) -> str:
     text = _(
         "At a token, a unit is **active** where z > 0, **off** where {off}, and **saturated**"
         " where |φ′(z)| < 0.01, so that hardly any gradient passes. **Dead** means off at "
-        "every token of this input (padding included); another input may revive it."
+        "every token of this input (padding included); with another input, the unit may be "
+        "active again."
     )
     return fill(text, facts, off=_("φ(z) = 0") if facts.off_is_zero else _("|φ(z)| < 0.01"))
 

@@ -142,9 +142,9 @@ def _generations(facts: MassiveFacts) -> str:
         )
         for tokens, layers in stretches.items()
     )
-    text = _("Massive tokens: {listed}.")
+    text = _("Tokens with massive activations: {listed}.")
     if len(stretches) == len(facts.generations) == 2:
-        text = _("Massive tokens, in two generations: {listed}.")
+        text = _("Tokens with massive activations, in two generations: {listed}.")
     return text.format(listed=listed)
 
 

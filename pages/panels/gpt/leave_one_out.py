@@ -80,16 +80,17 @@ def says_left_out(facts: LeftOut) -> str:
 def _strongest(facts: LeftOut) -> str:
     i = facts.strongest
     text = _(
-        "It depends most on {name:token}: hiding this token from the others lowers the "
-        "probability to {chance:percent}, a drop of {bits:.1f} bits in log-probability."
+        "The prediction depends most on {name:token}: hiding this token from the others "
+        "lowers the probability to {chance:percent}, a drop of {bits:.1f} bits in log-"
+        "probability."
     )
     if i is None:
         text = _("No single earlier token raises its log-probability by more than 0.1 bits.")
     if not facts.is_whole:
         text = _(
-            "Of the {n} nearest earlier tokens (out of {n_before}), it depends most on "
-            "{name:token}: hiding this token from the others lowers the probability to "
-            "{chance:percent}, a drop of {bits:.1f} bits in log-probability."
+            "Of the {n} nearest earlier tokens (out of {n_before}), the prediction depends "
+            "most on {name:token}: hiding this token from the others lowers the probability "
+            "to {chance:percent}, a drop of {bits:.1f} bits in log-probability."
         )
         if i is None:
             text = _(

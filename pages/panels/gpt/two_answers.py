@@ -52,10 +52,10 @@ OF_HEADS = {
     ),
 }
 OF_PARTS = {
-    "direct": N_("What each sublayer adds to the logit difference"),
-    "ablation": N_("How far the logit difference falls without each sublayer"),
+    "direct": N_("What each sub-layer adds to the logit difference"),
+    "ablation": N_("How far the logit difference falls without each sub-layer"),
     "patching": N_(
-        "How far the logit difference falls with each sublayer's output from the other text"
+        "How far the logit difference falls with each sub-layer's output from the other text"
     ),
 }
 
@@ -338,7 +338,7 @@ def what_decides(run: Run, state: State) -> None:
         show(draw_effects, *shown, marked, False, key="answer_parts", on_click=on_click)
     note(
         _(
-            "Blue favors A, orange favors B. Heads and whole sublayers have separate color "
+            "Blue favors A, orange favors B. Heads and whole sub-layers have separate color "
             "scales. Click a cell to switch that part off everywhere on the page."
         )
     )
