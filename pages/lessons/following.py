@@ -23,6 +23,8 @@ def to(i: int) -> None:
 
 def begin_page() -> None:
     """Before a page reads its link: open the step that is to be opened."""
+    if not st.session_state.get("all_set") and page_here() == link.HOME_PAGE:
+        _lead_in()
     i, found = st.session_state.pop(GO, None), progress.now()
     if i is None or found is None or not i < len(found.lesson.steps):
         return
@@ -31,6 +33,14 @@ def begin_page() -> None:
     else:
         path, query = progress.way_on(found.lesson, i)
         st.switch_page(path, query_params=query)
+
+
+def _lead_in() -> None:
+    """A link to Home that names a lesson leads to it; who goes back from there stays on Home."""
+    with link.as_if(link.read(st.query_params.to_dict()).values):
+        if found := progress.now():
+            path, query = progress.way_on(found.lesson, found.i)
+            st.switch_page(path, query_params=query)
 
 
 def switch(now: Now) -> None:

@@ -55,6 +55,14 @@ def played() -> list:
     return found
 
 
+def test_a_link_that_names_only_a_lesson_opens_it_on_its_page():
+    at = opened("app.py", preset=None, panel=None, lesson="induction")
+    assert_works(at)
+    of_its_own = {"preset": "induction", "lesson": "induction", "text": "kQx7BmZ2wLfPkQx7"}
+    assert of_its_own.items() <= dict(at.query_params).items()
+    assert not charts(at)  # asked before shown
+
+
 @pytest.mark.parametrize("file", played())
 def test_a_lesson_is_played_through(file: Path):
     assert [*checked(file)] == []
