@@ -120,7 +120,7 @@ def serve(options: argparse.Namespace, model: Opened) -> None:
     asked = _serving(options, model)
     bound, user = bound_facts(asked), user_facts(asked)
     if bound is None or user is None:
-        text = N_("Nothing to count: choose a GPT, and a device that computes in {dtype}")
+        text = N_("There is nothing to count: choose a GPT, and a device that computes in {dtype}")
         raise ConfigError([Fault(text, {"dtype": asked.setup.computes_in})])
     _say_length(model, asked.longest)
     if asked.needed > asked.memory:

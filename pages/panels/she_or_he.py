@@ -133,8 +133,9 @@ def says_which(facts: Asked) -> str:
 
 def _says_unknown(facts: Asked) -> str:
     text = _(
-        "{name} occurs in none of the stories it was trained on, so it cannot know your friend "
-        "and only guesses. Tap a name from its stories, such as {known}, to see what it does know."
+        "{name} occurs in none of the stories the model was trained on, so the model cannot "
+        "know your friend and only guesses. Tap a name from its stories, such as {known}, to "
+        "see what the model does know."
     )
     return text.format(name=literal(facts.facts.name), known=literal(facts.story.first))
 

@@ -86,9 +86,9 @@ def says_size(told: Telling) -> str:
 def says_loss(facts: LossFacts, after: str, target: str) -> str:
     """What backward is for, and what this training step asks for."""
     asks = _(
-        "Backward shows how a model learns: from the error at the right back to the words at the "
-        "left, it finds for each number whether a little more of it would make the error larger "
-        "or smaller (its gradient)."
+        "The backward pass shows how a model learns: from the error at the right back to the "
+        "words at the left, it finds for each number whether a little more of it would make "
+        "the error larger or smaller (its gradient)."
     )
     text = _(
         "In this text, “{target}” really follows “{after}” (the marked row). The model gave "

@@ -177,8 +177,9 @@ def says_sinks(run: Run) -> str:
     if not (found := sinks_of(run)):
         return ""
     text = _(
-        "Most of the attention goes to {tokens}, whatever the text says; lines from there are "
-        "drawn pale, and the width of the others is relative to the strongest of them."
+        "Most of the attention goes to {tokens}, whatever the text says; lines from these "
+        "tokens are drawn pale, and the widths of the other lines are relative to the "
+        "strongest of those."
     )
     return text.format(tokens=sinks.names(run, found))
 

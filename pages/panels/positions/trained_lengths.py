@@ -75,7 +75,7 @@ def losses(facts: LengthsFacts) -> Chart:
     room = 0.06 * (high - low)
     hover = _("position {position}: {bits} bits").format(position="{x:.0f}", bits="{y:.2f}")
     return Chart(
-        _("Loss by position, trained on {n} characters").format(n=facts.trained_len),
+        _("Loss by position, trained on texts of {n} characters").format(n=facts.trained_len),
         {},
         Axis(_("position in the text (from 1)"), (0, facts.longest + 1), of="position"),
         Axis(_("bits per character"), (low - room, high + room)),
