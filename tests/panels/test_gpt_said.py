@@ -220,8 +220,8 @@ def drafted(run: Run) -> DraftFacts:
 def test_the_drafts(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, drafts.says_drafts, drafted(TRAINED))
     assert said["en"] == (
-        "In 3 forward passes the model wrote 4 tokens, 1.33 per pass. The text is the same as"
-        " when written token by token; the MTP modules drafted 1 of its tokens. Acceptance "
+        "In 3 forward passes the model generated 4 tokens, 1.33 per pass. The text is the same as"
+        " when generated token by token; the MTP modules drafted 1 of its tokens. Acceptance "
         "rate: 50% for module 1 (1 of 2), 0% for module 2 (0 of 2)."
     )
     assert "1.33" in said["zh"]

@@ -124,7 +124,7 @@ def gradients(facts: ScoreGradient) -> Chart:
     columns = {"weight": facts.weights, "of_weight": facts.of_weights, "of_score": facts.of_scores}
     said = {name: [*map(readable, values[shown.rows])] for name, values in columns.items()}
     look = Look(color=[palette.FEED_FORWARD if x > 0 else palette.ATTENTION for x in of_scores])
-    title = _("{head}: gradient of the loss at each score")
+    title = _("{head}: gradient of the loss with respect to each score")
     return Chart(
         title.format(head=shared.called(facts)),
         {

@@ -87,7 +87,7 @@ def says_theory(n: int) -> str:
     text = _(
         "At n = {n:,}, one head scores {full:,} pairs of tokens in full attention, {window:,}"
         " with a window of 16 and {strided:,} with stride √n. Fused attention scores all "
-        "pairs but stores no scores. Measure on this machine how much that saves."
+        "pairs but stores no scores. Measure how much that saves on this machine."
     )
     reach = default_reach(n)
     pairs = {str(kind): pairs_scored(kind, reach, n) for kind in AttentionKind}

@@ -114,8 +114,8 @@ def _turns(facts: BoundFacts) -> str:
         return ""
     if not facts.turns_at:
         return _(
-            "No batch size makes generation bound by arithmetic here: each additional text "
-            "adds a KV cache of its own to read."
+            "Generation is not bound by arithmetic at any batch size here: each additional "
+            "text adds a KV cache of its own to read."
         )
     text = _("From batch size {batch:,} on, generation is bound by arithmetic.")
     return text.format(batch=facts.turns_at)

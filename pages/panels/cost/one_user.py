@@ -116,7 +116,7 @@ def shares(facts: UserFacts) -> Chart:
     fit, not_fit = table[table["fits"]], table[~table["fits"]]
     own = table[table["batch"] == facts.serving.batch]
     return Chart(
-        _("Speed of one user against all"),
+        _("Speed per user against total throughput"),
         table,
         Axis(
             _("tokens/s of each user (logarithmic)"),

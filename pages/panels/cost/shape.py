@@ -143,7 +143,7 @@ def _budget_controls(budget: Budget) -> None:
         with vocab:
             typed("shape_vocab", _("Vocabulary"))
         with served:
-            label = _("Tokens used after training (0: 10 · D)")
+            label = _("Tokens processed after training (0: 10 · D)")
             typed("served_tokens", label)
 
 

@@ -209,8 +209,8 @@ def kinds_table(found: tuple[ShapeFacts, ...]) -> pd.DataFrame:
 def says_kinds(found: tuple[ShapeFacts, ...]) -> str:
     """What speaks for one of them, since no law does."""
     text = _(
-        "These laws see attention only as parameters and FLOPs. The kinds really differ in "
-        "the cache of a text: {caches} per token."
+        "These laws take only the parameters and FLOPs of attention into account. Where the "
+        "kinds differ is in their KV cache: {caches} per token."
     )
     caches = enumeration(
         f"{each.wish.attention.upper()} {bytes_text(_cached(each.config))}" for each in found
@@ -265,9 +265,9 @@ def _column(facts: ShapeFacts) -> list[str]:
 def says_batch(facts: ShapeFacts) -> str:
     """Where batch and learning rate come from."""
     text = _(
-        "Batch size and learning rate follow DeepSeek-AI 2024 (equation 1), 0.2920 · C^0.3271"
+        "Batch size and learning rate follow DeepSeek-AI 2024 (equation 1): 0.2920 · C^0.3271"
         " tokens and 0.3118 · C^−0.1250. Memory is that of AdamW in bfloat16 with float32 "
-        "master weights; the states are shared by all devices (ZeRO-3)."
+        "master weights; the states are sharded across all devices (ZeRO-3)."
     )
     if facts.loss is None:
         return text

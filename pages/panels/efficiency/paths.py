@@ -151,8 +151,8 @@ def which_paths(run: Run, state: State) -> None:
         show(losses, *at, facts=path_facts, key="path_losses")
     facts = path_facts(*at)
     text = _(
-        "{tokens:,} held-out tokens. Deletions are {n} random draws with seed {seed}; the "
-        "band is their range."
+        "Measured on {tokens:,} held-out tokens. The sub-layers to delete are drawn at random"
+        " {n} times (seed {seed}); the band shows the range."
     )
     n_tokens = asked.token_ids.numel()
     note(text.format(tokens=n_tokens, n=paths.N_DRAWS, seed=facts.seed))

@@ -53,9 +53,9 @@ def draft_facts(run: Run) -> DraftFacts:
 def says_drafts(facts: DraftFacts) -> str:
     """How many tokens a pass gave, and how many drafts of each module stood."""
     text = _(
-        "In {n_passes} forward passes the model wrote {n_written} tokens, {per_pass:.2f} per pass. "
-        "The text is the same as when written token by token; the MTP modules drafted {n_accepted} "
-        "of its tokens."
+        "In {n_passes} forward passes the model generated {n_written} tokens, {per_pass:.2f} "
+        "per pass. The text is the same as when generated token by token; the MTP modules "
+        "drafted {n_accepted} of its tokens."
     )
     each = _("{share:percent} for module {number:from_one} ({n_accepted} of {n_drafted})")
     found = enumeration(fill(each, one, number=k) for k, one in enumerate(facts.modules))
@@ -73,7 +73,7 @@ def says_how(facts: DraftFacts) -> str:
     """What was done to measure it, and what it says nothing of."""
     text = _(
         "About {n} tokens are decoded greedily after your text. Each pass reads the text and "
-        "the draft together and keeps the tokens that the model itself would have written. "
+        "the draft together and keeps the tokens that the model itself would have chosen. "
         "Passes are counted rather than seconds, since no KV cache is used."
     )
     return text.format(n=room(facts.run))
@@ -112,7 +112,7 @@ def growth(facts: DraftFacts) -> Chart:
     passes, n = so_far.iloc[-1]
     plain = Look(_("one token per pass"), palette.BEFORE, width=1.5, dash="dash")
     return Chart(
-        _("Total tokens written after each pass"),
+        _("Total tokens generated after each pass"),
         so_far.assign(plain=so_far["pass"]),
         Axis(_("forward passes"), (0, ROOM * passes), of="pass"),
         Axis(_("new tokens"), (0, ROOM * n)),
@@ -156,8 +156,8 @@ def says_nothing(run: Run, is_compared: bool) -> str | None:
     """Why nothing is drafted, or nothing written."""
     if not (run.config.n_mtp_modules or is_compared):
         return _(
-            "This model has no MTP modules (n_mtp_modules) to draft further tokens, so each pass "
-            "writes only one."
+            "This model has no MTP modules (n_mtp_modules) to draft further tokens, so each "
+            "pass generates only one."
         )
     return _("The context is full. Type a shorter text.") if room(run) < 1 else None
 

@@ -330,7 +330,7 @@ def _says_begun(text: Text) -> str:
     """Why there are new tokens before anyone asked for one."""
     if not text.n_tokens or "n_new_tokens" in link.state():
         return ""
-    return _("The first new tokens are already written; “{again}” removes them.").format(
+    return _("The first new tokens have already been generated; “{again}” removes them.").format(
         again=_("Start again")
     )
 
