@@ -127,7 +127,7 @@ def test_the_router_and_what_is_shared(monkeypatch: pytest.MonkeyPatch):
         and "2 个共享专家" in said["zh"]
     )
     dense = in_both(monkeypatch, experts.says_router, replace(ROUTING, is_own=False))["en"]
-    assert dense.startswith("This layer is dense. Shown: 2 experts, 2 active")
+    assert dense.startswith("This layer is dense. Shown here are 2 experts, 2 of them active")
 
 
 def test_where_numbers_come_from(monkeypatch: pytest.MonkeyPatch):

@@ -157,12 +157,12 @@ def kinds_facts(run: Run) -> CachedKinds:
 def says_latent(facts: CachedKinds) -> str:
     """What the latent saves against heads of their own."""
     text = _(
-        "All {own.config.n_heads} heads compute their keys and values from one latent vector of "
-        "{own.config.d_kv_latent} numbers per token, plus {own.config.d_rotary} numbers that RoPE "
-        "rotates; this takes {own.cache_bytes:,} bytes per token in the cache. With keys and "
-        "values of its own for every head (MHA), it would take {first.cache_bytes:,} bytes, "
-        "{times_saved:.1f} times as much. There are therefore no keys and values to share among "
-        "heads here."
+        "All {own.config.n_heads} heads compute their keys and values from one latent vector "
+        "of {own.config.d_kv_latent} numbers per token, plus {own.config.d_rotary} numbers "
+        "that RoPE rotates; this takes {own.cache_bytes:,} bytes per token in the cache. If "
+        "every head had its own keys and values (MHA), the cache would take "
+        "{first.cache_bytes:,} bytes per token, {times_saved:.1f} times as much. There are "
+        "therefore no keys and values to share among heads here."
     )
     return fill(text, facts, first=facts.rows[0], own=facts.rows[-1])
 

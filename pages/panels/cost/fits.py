@@ -154,8 +154,9 @@ def says_growth(facts: FitFacts) -> str:
 def says_search(facts: FitFacts) -> str:
     """How the largest sizes were found, and what is shared."""
     said = _(
-        "The largest batch at n = {n:,} and the longest text at batch {batch:,} are found by "
-        "bisection on the estimate. Memory sizes are from data sheets; 1 GB = 10⁹ bytes."
+        "The largest batch at n = {n:,} and the longest text at batch size {batch:,} are "
+        "found by bisection on the estimate. Memory sizes are from data sheets; 1 GB = 10⁹ "
+        "bytes."
     ).format(n=facts.shape.n, batch=facts.shape.batch)
     if facts.n_devices > 1:
         said = sentences(shared.says_sharing(is_training=facts.is_training), said)

@@ -112,10 +112,10 @@ def _again(facts: StepFacts) -> str:
 def says_decoding(facts: Decoding) -> str:
     """Reading a prompt against writing the next token."""
     text = _(
-        "Processing {n:,} tokens takes {read}, {ratio:,.0f} times as much as generating "
-        "one more ({write}). Yet generating it still reads every weight used from memory: "
-        "at batch size {batch:,} each weight read serves at most {work:,} FLOPs, while "
-        "in the same time {device} could do {could:,.0f} FLOPs."
+        "Processing {n:,} tokens takes {read}, {ratio:,.0f} times as much as generating one "
+        "more ({write}). Yet generating it still requires reading every weight used from "
+        "memory: at batch size {batch:,}, each weight read serves at most {work:,} FLOPs, "
+        "while in the same time {device} could do {could:,.0f} FLOPs."
     )
     return text.format(
         n=facts.n,

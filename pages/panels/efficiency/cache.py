@@ -240,9 +240,9 @@ def _shown(weights: str, found: tuple[CacheMeasure, ...], how: CacheRounding) ->
         st.markdown(text.format(exact=exact, rounded=rounded))
     note(
         _(
-            "One held-out sequence, processed token by token through the cache. Bytes by "
-            "formula: codes, plus 4 bytes per grid for scale and zero point; here the rounded "
-            "values are held in float32."
+            "One held-out sequence is processed token by token through the cache. Bytes are "
+            "counted by formula: codes, plus 4 bytes per grid for scale and zero point; here "
+            "the rounded values are held in float32."
         )
     )
     download("caches.csv", lambda: cache_table(facts).to_csv(index=False), "text/csv")

@@ -102,8 +102,8 @@ def says_router(facts: RoutingFacts) -> str:
     n, choice = len(facts.load), facts.choice
     if not facts.is_own:
         text = _(
-            "This layer is dense. Shown: {n} experts, {n_active} active, with random, untrained "
-            "weights (seed {seed}), on the layer's real input."
+            "This layer is dense. Shown here are {n} experts, {n_active} of them active, with"
+            " random, untrained weights (seed {seed}), on the layer's real input."
         )
         return fill(text, facts, n=n)
     text = _(
