@@ -143,6 +143,19 @@ def test_a_room_of_pages_imports_those_before_it():
     assert {name for name in in_state if "streamlit" in found[name]} == STILL_DRAWING
 
 
+def test_what_every_page_loads_of_the_test_chart_is_its_words_and_counts():
+    """Instruments and models stand behind it: a page that shows a score waits for none of them."""
+    names = {
+        name
+        for path in modules(*(f"pages/{name}" for name in PAGES_ROOMS)).values()
+        for node in tree_of(path).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in imported(node, "", at_runtime=True)
+        if name.startswith("blocks.known.")
+    }
+    assert {name.split(".")[2] for name in names} == {"cells", "words"}
+
+
 def test_every_room_of_blocks_has_its_place_in_the_order():
     rooms = {path.parent.name for path in ROOT.glob("blocks/*/__init__.py")}
     assert rooms == set(BLOCKS_ROOMS)

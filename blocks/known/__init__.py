@@ -1,6 +1,5 @@
 """Models whose algorithm is known, and how often each instrument finds it."""
 
-from blocks.known.models import compiled_model, programs
-from blocks.known.program import Program
+from blocks.known.cells import right_in
 
-__all__ = ["Program", "compiled_model", "programs"]
+__all__ = ["right_in"]

@@ -9,17 +9,16 @@ other processors a count may differ where two numbers nearly tie.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import torch
 
-from blocks.known.instruments import Question
-from blocks.known.scores import Cell, Score, score
-from blocks.known.scoring import INSTRUMENTS, LAST, LOTS, SEEDS, Hits, of_subject
-from blocks.known.subjects import CONTROL_NAMES, CONTROLS, NAMES, control, subject
-from blocks.model.shipped import rows_in, shipped, write_rows
+from blocks.known.cells import CONTROLS, FILE, INSTRUMENTS, Cell, Question, recorded_cells
+from blocks.known.scores import Score, score
+from blocks.known.scoring import LAST, LOTS, SEEDS, Hits, of_subject
+from blocks.known.subjects import CONTROL_NAMES, control, subject
+from blocks.known.words import MODELS
+from blocks.model.shipped import write_rows
 
-FILE = shipped("runs", "instruments.json")
 DIGITS = 4
 
 
@@ -142,29 +141,16 @@ def measured(seeds: Sequence[int] = SEEDS, names: Sequence[str] = ()) -> tuple[C
     """Ask about all models, or those of these names."""
     hits: list[Hits] = []
     for seed in seeds:
-        asked = [name for name in (*NAMES, *CONTROL_NAMES) if not names or name in names]
+        asked = [name for name in (*MODELS, *CONTROL_NAMES) if not names or name in names]
         for name in asked:
-            hits += of_subject(subject(name) if name in NAMES else control(name, seed), seed)
+            hits += of_subject(subject(name) if name in MODELS else control(name, seed), seed)
     return cells_of(hits)
 
 
 @lru_cache(maxsize=1)
 def chart_facts() -> ChartFacts:
     """The chart as it was measured before."""
-    return ChartFacts(tuple(_read(row) for row in rows_in(FILE)))
-
-
-@lru_cache(maxsize=16)
-def right_in(instrument: str) -> tuple[int, int]:
-    """In how many models it was right, and how many it was asked about."""
-    found = [each for each in chart_facts().shown if each.instrument == instrument]
-    told = [each for each in found if each.scores]
-    return sum(each.is_right for each in told), len(told)
-
-
-def _read(row: Sequence[Any]) -> Cell:
-    instrument, question, subject, origin, by_seed = row
-    return Cell(instrument, question, subject, origin, tuple(tuple(each) for each in by_seed))
+    return ChartFacts(recorded_cells())
 
 
 def main() -> None:

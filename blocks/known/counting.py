@@ -3,6 +3,7 @@
 from blocks.known.pieces import N, back, decoy, holds, output_of, same, tokens_of
 from blocks.known.program import INDEX, Condition, Head, Ladder, Lookup, Program, Variable
 
+VOWELS = {*"ae"}
 NUMBER, SHARE = Variable("number", tuple(range(N))), Variable("share", ("x",))
 
 
@@ -84,16 +85,26 @@ def parity() -> Program:
     )
 
 
+def _difference(
+    pair: str, gives: Variable, *, at: tuple[int, int], tokens: Variable
+) -> tuple[Head, Ladder]:
+    """Which of two tokens stood there more often: the second, neither, or the first."""
+    more = dict(zip(pair, (1.0, -1.0), strict=True))
+    return (
+        Head(
+            at=at,
+            looks=(),
+            takes=tokens,
+            gives=SHARE,
+            means=lambda token: {"x": more[token]} if token in more else {},
+        ),
+        Ladder(layer=0, reads=SHARE, gives=gives, steps=(-0.5 / N, 0.5 / N), width=0.5 / N),
+    )
+
+
 def majority() -> Program:
     """Says which of a and b stands there more often so far, or = where neither does."""
     tokens, output = tokens_of("^=abc"), output_of("b=a")
-    lean = Head(
-        at=(0, 1),
-        looks=(),
-        takes=tokens,
-        gives=SHARE,
-        means=lambda token: {"x": {"a": 1.0, "b": -1.0}[token]} if token in "ab" else {},
-    )
 
     def answer(text: str) -> str:
         leads = (text[: at + 1].count("a") - text[: at + 1].count("b") for at in range(len(text)))
@@ -104,8 +115,7 @@ def majority() -> Program:
         tokens=tokens,
         output=output,
         parts=(
-            lean,
-            Ladder(layer=0, reads=SHARE, gives=output, steps=(-0.5 / N, 0.5 / N), width=0.5 / N),
+            *_difference("ab", output, at=(0, 1), tokens=tokens),
             decoy(0, 0, "first_token", tokens, writes=True),
             decoy(1, 0, "previous_token", tokens),
             decoy(1, 1, "same_token", tokens, writes=True),
@@ -136,13 +146,6 @@ def brackets() -> Program:
     tokens, output = tokens_of("^=+!()"), output_of("=+!")
     sign = Variable("sign", ("below", "level", "above"))
     broken = Variable("broken", ("yes", "no"))
-    depth = Head(
-        at=(0, 0),
-        looks=(),
-        takes=tokens,
-        gives=SHARE,
-        means=lambda token: {"x": {"(": 1.0, ")": -1.0}[token]} if token in "()" else {},
-    )
     fell = Head(
         at=(1, 2),
         looks=(holds(sign, sign, "below"),),
@@ -159,8 +162,7 @@ def brackets() -> Program:
         tokens=tokens,
         output=output,
         parts=(
-            depth,
-            Ladder(layer=0, reads=SHARE, gives=sign, steps=(-0.5 / N, 0.5 / N), width=0.5 / N),
+            *_difference("()", sign, at=(0, 0), tokens=tokens),
             fell,
             Lookup(layer=1, reads=(sign, broken), gives=output, means=means),
             decoy(0, 1, "previous_token", tokens, writes=True),
@@ -177,6 +179,46 @@ def brackets() -> Program:
         asked=lambda text, at: at > 3,
         decides=2,
         letters="()",
+        first="^",
+    )
+
+
+def feature() -> Program:
+    """Says + where a vowel stood before, - where none did: all vowels share one direction."""
+    tokens, output = tokens_of("^+-abcdefgh"), output_of("+-")
+    sound = Variable("sound", ("vowel", "other"))
+    seen = Head(
+        at=(1, 0),
+        looks=(holds(tokens, sound, "vowel"),),
+        takes=sound,
+        gives=output,
+        means=lambda sound: {"+" if sound == "vowel" else "-": 1.0},
+    )
+    return Program(
+        name="feature",
+        tokens=tokens,
+        output=output,
+        parts=(
+            Lookup(
+                layer=0,
+                reads=(tokens,),
+                gives=sound,
+                means=lambda token: "vowel" if token in VOWELS else "other",
+            ),
+            seen,
+            decoy(0, 0, "previous_token", tokens, writes=True),
+            decoy(0, 1, "same_token", tokens),
+            decoy(1, 1, "first_token", tokens, writes=True),
+        ),
+        n_layers=2,
+        n_heads=2,
+        answer=lambda text: "".join(
+            "+" if VOWELS & {*text[: at + 1]} else "-" for at in range(len(text))
+        ),
+        reads=lambda text, at: {i for i in range(at) if text[i] in VOWELS},
+        asked=lambda text, at: sum(map(text[:at].count, VOWELS)) == 1 and text[at] not in VOWELS,
+        decides=2,
+        letters="abcdefgh",
         first="^",
     )
 

@@ -7,7 +7,8 @@ from functools import lru_cache
 import numpy as np
 
 from blocks.known import instruments, scoring
-from blocks.known.instruments import LEAKING, SOUND, Question, Seen
+from blocks.known.cells import INSTRUMENTS, Question
+from blocks.known.instruments import LEAKING, SOUND, Seen
 from blocks.known.subjects import Asked, Origin, Subject, subject
 
 
@@ -81,7 +82,7 @@ class Example:
 @lru_cache(maxsize=64)
 def example(instrument: str, name: str) -> Example | None:
     """The first text that the chart asks about; None where the instrument has nothing to say."""
-    known, question = subject(name), scoring.INSTRUMENTS[instrument]
+    known, question = subject(name), INSTRUMENTS[instrument]
     asked = known.texts(0, 1)[0]
     seen = Seen.of(known, asked)
     rows = _rows(instrument, question, seen)
@@ -103,7 +104,7 @@ def _rows(instrument: str, question: Question, seen: Seen) -> tuple[Said, ...]:
 
 def _of_ranks(instrument: str, question: Question, seen: Seen) -> tuple[Said, ...]:
     true = scoring.true_places(seen, question)
-    scores = scoring.RANKS[instrument][1](seen) if true else None
+    scores = scoring.RANKS[instrument](seen) if true else None
     if scores is None:
         return ()
     least = np.sort(scores)[-len(true)]

@@ -6,7 +6,6 @@ which layer it tells, it says outright.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 import torch
@@ -26,16 +25,6 @@ from blocks.observe.run import Run
 from blocks.observe.sweep import outputs_of_each
 
 Array = NDArray[np.float64]
-
-
-class Question(StrEnum):
-    """What can be right or wrong."""
-
-    NAMES = "names"  # what is each head called?
-    HEADS = "heads"  # without which heads is there no answer?
-    TOKENS = "tokens"  # from which tokens is the answer taken?
-    LAYER = "layer"  # after which layer is the answer there?
-    LEAK = "leak"  # does a token see ahead?
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ MAKERS = (
     copying.induction,
     copying.duplicate,
     copying.after_a,
+    counting.feature,
     copying.twice,
     copying.translated,
     copying.reverse,

@@ -8,62 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from blocks.known.cells import Cell
 from blocks.model.randomness import generator
 
-RIGHT, Z, N_DRAWS = 0.9, 1.96, 1000
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What one instrument said of one model, all texts of all seeds together."""
-
-    instrument: str
-    question: str
-    subject: str
-    origin: str
-    by_seed: tuple[tuple[float, int, int, float], ...]  # found, named, true, found by chance
-
-    def _sum(self, i: int) -> float:
-        return float(sum(each[i] for each in self.by_seed))
-
-    @property
-    def precision(self) -> float:
-        """The share of what it named that is true."""
-        return self._sum(0) / self._sum(1) if self._sum(1) else 0.0
-
-    @property
-    def recall(self) -> float:
-        """The share of what is true that it found."""
-        return self._sum(0) / self._sum(2) if self._sum(2) else 1.0
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether it never named anything."""
-        return not self._sum(1)
-
-    @property
-    def is_right(self) -> bool:
-        """Whether nine of ten that it named are true, and nine of ten that are true were named."""
-        return not self.is_silent and min(self.precision, self.recall) >= RIGHT
-
-    @property
-    def verdict(self) -> str:
-        """Right, wrong or silent."""
-        return "silent" if self.is_silent else "right" if self.is_right else "wrong"
-
-    @property
-    def scores(self) -> list[float]:
-        """Twice what was found, by what was named and what is true (F1), of each seed."""
-        return [2 * found / (named + true) for found, named, true, _chance in self._told]
-
-    @property
-    def chances(self) -> list[float]:
-        """The same of one who draws lots as often."""
-        return [2 * chance / (named + true) for _found, named, true, chance in self._told]
-
-    @property
-    def _told(self) -> list[tuple[float, int, int, float]]:
-        return [each for each in self.by_seed if each[1] + each[2]]
+Z, N_DRAWS = 1.96, 1000
 
 
 @dataclass(frozen=True)
@@ -101,7 +49,7 @@ def wilson(n_right: int, n: int) -> tuple[float, float]:
     """The interval of Wilson (1927) for a share, 95 %."""
     share, square = n_right / n, Z * Z / n
     middle, half = share + square / 2, Z * sqrt(share * (1 - share) / n + square / (4 * n))
-    return (middle - half) / (1 + square), (middle + half) / (1 + square)
+    return (middle - half) / (1 + square), min(1.0, (middle + half) / (1 + square))
 
 
 def score(cells: Sequence[Cell]) -> Score:

@@ -14,27 +14,22 @@ from torch import Generator
 
 from blocks.inspection.head_probe import KINDS
 from blocks.known import instruments
-from blocks.known.instruments import LEAKING, SOUND, Question, Seen
+from blocks.known.cells import INSTRUMENTS, Question
+from blocks.known.instruments import LEAKING, SOUND, Seen
 from blocks.known.subjects import Subject
 from blocks.model.randomness import generator
 
 Array = NDArray[np.float64]
 SEEDS, LEAK_TEXTS = (0, 1, 2), 1
-RANKS: dict[str, tuple[Question, instruments.Scores]] = {
-    "ablation": (Question.HEADS, instruments.ablation),
-    "patching": (Question.HEADS, instruments.patching),
-    "direct": (Question.HEADS, instruments.direct),
-    "gradient": (Question.HEADS, instruments.gradient),
-    "attention": (Question.TOKENS, instruments.attention),
-    "contributions": (Question.TOKENS, instruments.contributions),
-    "leave-one-out": (Question.TOKENS, instruments.left_out),
+RANKS: dict[str, instruments.Scores] = {
+    "ablation": instruments.ablation,
+    "patching": instruments.patching,
+    "direct": instruments.direct,
+    "gradient": instruments.gradient,
+    "attention": instruments.attention,
+    "contributions": instruments.contributions,
+    "leave-one-out": instruments.left_out,
 }
-OTHERS = {
-    "head-names": Question.NAMES,
-    "logit-lens": Question.LAYER,
-    "leak-test": Question.LEAK,
-}
-INSTRUMENTS = {**OTHERS, **{name: question for name, (question, _scores) in RANKS.items()}}
 LOTS, LAST = "lots", "last"  # planted: answers at random, and always the last heads, tokens, layer
 
 
@@ -84,7 +79,8 @@ def of_subject(subject: Subject, seed: int) -> Iterator[Hits]:
     random = generator(seed, "planted instruments", subject.name)
     for asked in subject.texts(seed):
         seen = Seen.of(subject, asked)
-        for name, (question, scores_of) in RANKS.items():
+        for name, scores_of in RANKS.items():
+            question = INSTRUMENTS[name]
             if (true := true_places(seen, question)) and (scores := scores_of(seen)) is not None:
                 yield _hits(name, question, subject, seed, *_of_ranks(scores, true))
         for question in (Question.HEADS, Question.TOKENS):

@@ -141,16 +141,8 @@ def _of_program(program: Program, origin: Origin, file: ModelFile, name: str) ->
     )
 
 
-PLANTED = ("first-token", "induction", "duplicate-token")
+PLANTED = ("first-token", "induction", "duplicate-token", "feature")
 RANDOM = ("first-token", "induction", "duplicate-token", "keyword", "count", "three-back")
-
-
-NAMES = (
-    *programs(),
-    *(f"planted-{name}" for name in PLANTED),
-    "learned-induction",
-    "learned-sort",
-)
 
 
 @lru_cache(maxsize=64)
@@ -173,7 +165,6 @@ def _planted(name: str) -> Subject:
     return replace(whole, kinds=kinds, needed=needed, has_mask=True)
 
 
-CONTROLS = (Origin.SHUFFLED, Origin.RANDOM)
 CONTROL_NAMES = (*(f"random-{name}" for name in RANDOM), "shuffled-induction")
 
 

@@ -9,6 +9,7 @@ MODELS = {
     "induction": N_("Induction"),
     "duplicate-token": N_("Seen before?"),
     "keyword": N_("Keyword"),
+    "feature": N_("Vowel before?"),
     "twice": N_("Two back, twice"),
     "translated": N_("Four back, written late"),
     "reverse": N_("Backwards"),
@@ -21,6 +22,7 @@ MODELS = {
     "planted-first-token": N_("First token, planted"),
     "planted-induction": N_("Induction, planted"),
     "planted-duplicate-token": N_("Seen before?, planted"),
+    "planted-feature": N_("Vowel before?, planted"),
     "learned-induction": N_("Induction, trained"),
     "learned-sort": N_("In order, trained"),
 }
@@ -31,6 +33,9 @@ ANSWERS = {
     "induction": N_("what followed this token earlier: two heads in two layers"),
     "duplicate-token": N_("+ where this token stood before, - where it did not"),
     "keyword": N_("c where an a stood before, d where none did"),
+    "feature": N_(
+        "+ where a vowel stood before, - where none did: one direction stands for all vowels"
+    ),
     "twice": N_("the token two places before, read by two heads either of which would do"),
     "translated": N_("the token four places before, in directions that only the third layer reads"),
     "reverse": N_("the text backwards (an encoder)"),

@@ -16,8 +16,6 @@ from blocks.efficiency.compression import NO_TOKENIZER, Calibrated, compress, co
 from blocks.efficiency.expected import calibrated_bytes
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.own_text import text_faults
-from blocks.known.subjects import NAMES as KNOWN_NAMES
-from blocks.known.subjects import subject
 from blocks.known.words import MODELS
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
@@ -50,7 +48,6 @@ POCKET_TITLES = {
     "masked-words": N_("Masked words"),
     "translator": N_("Translator"),
 }
-
 
 FAST, MOST_VARIANTS = "fast", 8
 NO_CARD = N_("Like other published weights, {name} does not say which task it was trained on.")
@@ -111,7 +108,7 @@ def is_known(name: str) -> bool:
 @lru_cache(maxsize=1)
 def _shipped() -> frozenset[str]:
     """All that ships with us: asked for dozens of times in every rerun."""
-    return frozenset((*names_to_count(), *(KNOWN + name for name in KNOWN_NAMES)))
+    return frozenset((*names_to_count(), *(KNOWN + name for name in MODELS)))
 
 
 def _is_made_smaller(name: str) -> bool:
@@ -146,6 +143,13 @@ def variant_of(name: str, recipe: str) -> str:
     return f"{base}{RECIPE}{recipe}" if recipe else base
 
 
+def _known_file(weights: str) -> ModelFile:
+    """A model of known truth."""
+    from blocks.known.subjects import subject  # what makes them is not loaded by every page
+
+    return subject(weights.removeprefix(KNOWN)).file
+
+
 def start(name: str, step: int | None = None) -> Start:
     """What has this name; of a run, the weights kept nearest to this step, or the newest."""
     if _is_made_smaller(name):
@@ -161,9 +165,8 @@ def start(name: str, step: int | None = None) -> Start:
         source = N_("trained by us; `make pocket` retrains it")
         return Start(POCKET_TITLES.get(name, name), config, _mask(config), source, name)
     if name.startswith(KNOWN):
-        known = name.removeprefix(KNOWN)
-        config, source = subject(known).file.config, N_("written by a program, not trained")
-        return Start(MODELS[known], config, _mask(config), source, name)
+        config, source = _known_file(name).config, N_("written by a program, not trained")
+        return Start(MODELS[name.removeprefix(KNOWN)], config, _mask(config), source, name)
     if brought.is_name(name):
         return _start_of_brought(name)
     if found := pasted.read(name) if pasted.is_name(name) else None:
@@ -230,7 +233,7 @@ def model(weights: str) -> Learned:
             raise KeyError(weights)
         return found.learned
     if weights.startswith(KNOWN):
-        return Learned.of_file(subject(weights.removeprefix(KNOWN)).file)
+        return Learned.of_file(_known_file(weights))
     if not name:
         return Learned.of_file(pocket(weights))
     run = _run(name)

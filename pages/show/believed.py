@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from blocks.known.chart import right_in
-from blocks.known.scoring import INSTRUMENTS as INSTRUMENTS_OF
+from blocks.known.cells import INSTRUMENTS as INSTRUMENTS_OF
+from blocks.known.cells import right_in
 from blocks.known.words import INSTRUMENTS, QUESTIONS
 from pages.stage import link, present, progress
 from pages.words.language import _, bracketed, enumeration

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from blocks import ModelConfig
-from blocks.known.subjects import Subject, subject
 from blocks.known.words import ANSWERS
 from blocks.model.kinds import Architecture
 from blocks.text.numbers import NumberTokenizer
@@ -42,7 +41,7 @@ def whose() -> str:
     if not weights:
         return ""
     if weights.startswith(starts.KNOWN):
-        return says_known(subject(starts.original(weights).removeprefix(starts.KNOWN)))
+        return says_known(starts.original(weights).removeprefix(starts.KNOWN))
     card = starts.model(starts.original(weights)).card
     taught = ""
     if card:
@@ -63,8 +62,11 @@ def whose() -> str:
     return _("Shipped with Blockscope, trained by us.")
 
 
-def says_known(known: Subject) -> str:
+def says_known(name: str) -> str:
     """What a model of known truth does, and which parts of it do so."""
+    from blocks.known.subjects import subject  # what makes them is not loaded by every page
+
+    known = subject(name)
     text = _(
         "Compiled from a program. At each token it says: {answer}. The heads that do it are "
         "{heads} (layer.head); the answer is there after layer {layer}."

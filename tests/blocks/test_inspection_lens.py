@@ -9,7 +9,7 @@ from toy import scramble, toy
 from blocks import build, record
 from blocks.inspection.lens import logit_lens
 from blocks.inspection.predictions import candidates, surprise
-from blocks.known import compiled_model
+from blocks.known.models import compiled_model
 
 IDS = torch.tensor([[1, 5, 0, 10, 7]])
 

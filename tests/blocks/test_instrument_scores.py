@@ -6,11 +6,12 @@ from itertools import pairwise, permutations
 import numpy as np
 import torch
 
+from blocks.known.cells import INSTRUMENTS, Cell
 from blocks.known.chart import ChartFacts, chart_facts, measured
 from blocks.known.example import example
 from blocks.known.models import programs
-from blocks.known.scores import Cell, wilson
-from blocks.known.scoring import INSTRUMENTS, LOTS, labelled, ranked
+from blocks.known.scores import wilson
+from blocks.known.scoring import LOTS, labelled, ranked
 from blocks.known.subjects import PLANTED, Subject, subject
 from blocks.observe.recording import record
 
@@ -38,9 +39,10 @@ def test_places_that_tie_for_what_is_left_are_named_together():
 
 
 def test_an_interval_that_is_shown_to_begin_at_chance_is_not_above_it():
-    low = chart_facts().not_above
-    assert [each.instrument for each in low] == ["attention"]
-    assert f"{low[0].mean_ends[0]:.0%}" == f"{low[0].chance:.0%}"
+    found = chart_facts().scores["attention"]
+    for above, is_above in ((0.004, False), (0.006, True)):
+        low = replace(found, chance=0.19, mean_ends=(0.19 + above, 0.5))
+        assert low.is_above_chance is is_above
 
 
 def test_names_are_found_where_they_are_the_same():
@@ -101,6 +103,26 @@ def test_a_planted_model_gives_the_same_answers():
         for asked in known.texts(1):
             said = program.answer(asked.text)[asked.position]
             assert answers(known, asked.text)[asked.position] == said
+
+
+def test_a_planted_feature_is_one_direction_without_which_nothing_carries_it():
+    """Its vowels write one direction, at right angles to others; without it each answer is -."""
+    known = subject("planted-feature")
+    letters = known.file.tokenizer.decode(range(known.file.config.vocab_size))
+    written = known.file.tensors["layers.0.feed_forward.down_proj.weight"].T
+    vowel, same, other = (written[letters.index(each)] for each in "aeb")
+    assert torch.equal(vowel, same) and abs(float(vowel @ other)) < 1e-6 * float(vowel @ vowel)
+
+    def without(stream: torch.Tensor) -> torch.Tensor:
+        return stream - (stream @ vowel)[..., None] * vowel / (vowel @ vowel)
+
+    for asked in known.texts(1):
+        ids, at = torch.tensor([known.file.tokenizer.encode(asked.text)]), asked.position
+        said = [
+            letters[record(known.model, ids, replace=changed, keep=()).output[0, at].argmax()]
+            for changed in ({}, {"layers.0.resid_post": without})
+        ]
+        assert said == ["+", "-"]
 
 
 def test_the_trained_heads_are_those_that_are_said():

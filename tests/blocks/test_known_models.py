@@ -7,6 +7,7 @@ import torch
 from blocks.known.compiler import LOGIT
 from blocks.known.models import compiled_model, programs
 from blocks.known.program import Program
+from blocks.known.words import MODELS
 from blocks.observe.recording import record
 from blocks.weights.model_file import ModelFile
 
@@ -59,6 +60,7 @@ def test_each_head_attends_where_it_is_said_to() -> None:
 
 
 def test_each_head_is_told_of_once_and_some_are_decoys() -> None:
+    assert [name for name in MODELS if "-" not in name or name in programs()] == [*programs()]
     for program in programs().values():
         everywhere = {(i, j) for i in range(program.n_layers) for j in range(program.n_heads)}
         assert set(program.kinds) <= everywhere

@@ -3,7 +3,7 @@
 import pytest
 from opened import assert_works, opened, visit
 
-from blocks.known.chart import right_in
+from blocks.known.cells import right_in
 
 PAGE = "pages/instruments.py"
 

@@ -7,11 +7,10 @@ import streamlit as st
 
 from blocks.inspection.mask_faults import MaskFault
 from blocks.known import scoring
+from blocks.known.cells import INSTRUMENTS, Cell
 from blocks.known.chart import ChartFacts, chart_facts
 from blocks.known.example import Example, Said, example
-from blocks.known.scores import Cell, wilson
-from blocks.known.scoring import INSTRUMENTS
-from blocks.known.subjects import NAMES
+from blocks.known.scores import wilson
 from blocks.known.words import INSTRUMENTS as TITLES
 from blocks.known.words import MODELS
 from blocks.model.faults import N_
@@ -89,7 +88,7 @@ def says_red(facts: ChartFacts) -> str | None:
 
 def grid(facts: ChartFacts) -> Chart:
     """A mark for each instrument and model: right, wrong, or no answer."""
-    instruments, models = [*INSTRUMENTS], [*NAMES]
+    instruments, models = [*INSTRUMENTS], [*MODELS]
     rows = pd.DataFrame(
         [
             {
@@ -146,7 +145,7 @@ def says_cell(cell: Cell) -> str:
 def open_cell(customdata: list[float]) -> None:
     """Look at what an instrument said of a model."""
     instrument, model = map(int, customdata[:2])
-    take({"instrument": [*INSTRUMENTS][instrument], "known_model": NAMES[model]})
+    take({"instrument": [*INSTRUMENTS][instrument], "known_model": [*MODELS][model]})
 
 
 def cell_choice() -> None:
@@ -155,7 +154,7 @@ def cell_choice() -> None:
     with left:
         pick("instrument", _("Instrument"), INSTRUMENTS, label_of=lambda name: _(TITLES[name]))
     with right:
-        pick("known_model", _("Model"), NAMES, label_of=lambda name: _(MODELS[name]))
+        pick("known_model", _("Model"), MODELS, label_of=lambda name: _(MODELS[name]))
 
 
 def says_truth(found: Example | None) -> str:

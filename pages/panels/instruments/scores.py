@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from blocks.known.cells import RIGHT
 from blocks.known.chart import ChartFacts, chart_facts
-from blocks.known.scores import RIGHT, Score, score
+from blocks.known.scores import Score, score
 from blocks.known.words import INSTRUMENTS, QUESTIONS
 from blocks.model.faults import N_
 from pages.page.declared import Panel

@@ -1,10 +1,10 @@
 """What a link carries for the test chart."""
 
-from blocks.known.scoring import INSTRUMENTS
-from blocks.known.subjects import NAMES
+from blocks.known.cells import INSTRUMENTS
+from blocks.known.words import MODELS
 from pages.state.readers import Field, choice
 
 FIELDS: dict[str, Field] = {
     "instrument": Field(choice(tuple(INSTRUMENTS)), "attention"),
-    "known_model": Field(choice(NAMES), "induction"),
+    "known_model": Field(choice(tuple(MODELS)), "induction"),
 }
