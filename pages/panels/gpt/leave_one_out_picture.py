@@ -42,9 +42,7 @@ def few(answer: Answer, *, _: Translate) -> Picture:
         [names[i] for i in shown],
         hovers(facts, names, shown, _=_),
         places,
-        title=_("Drop in log-probability of “{token}” when a token is hidden").format(
-            token=word_label(answer.label)
-        ),
+        title=_("What hiding a token costs “{token}”").format(token=word_label(answer.label)),
         reach=(low, high),
     )
 
