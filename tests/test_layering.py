@@ -47,7 +47,7 @@ BLOCKS_ROOMS = [
     "lessons",
 ]
 # What all pages share, in the same order: a panel stands above all but the page around it.
-PAGES_ROOMS = ["words", "server", "state", "stage", "show", "lessons", "page"]
+PAGES_ROOMS = ["session", "words", "server", "state", "stage", "show", "lessons", "page"]
 SHARED = tuple(f"pages.{name}" for name in PAGES_ROOMS)
 # Imports against that order: only fewer.
 STILL_UPWARD = {
@@ -58,7 +58,7 @@ STILL_UPWARD = {
     ("pages.state.weights", "pages.stage.link"),
 }
 # In `pages/state` values are handed over: no session is asked, nothing is drawn. Only fewer.
-STILL_DRAWING = {"pages.state.fields"}
+STILL_ASKING = {"pages.state.fields"}
 ROOMS = (
     *(
         Room(
@@ -140,7 +140,8 @@ def test_a_room_of_pages_imports_those_before_it():
     }
     assert upward == STILL_UPWARD
     in_state = {name for name in of_rooms if name.startswith("pages.state.")}
-    assert {name for name in in_state if "streamlit" in found[name]} == STILL_DRAWING
+    assert not any("streamlit" in found[name] for name in in_state)
+    assert {name for name in in_state if "pages.session.slot" in found[name]} == STILL_ASKING
 
 
 def test_what_every_page_loads_of_the_test_chart_is_its_words_and_counts():

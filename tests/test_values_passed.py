@@ -31,13 +31,19 @@ STILL_ASKING = {
 }
 
 
+def asks(node: ast.AST) -> bool:
+    """Whether it reads link, session or browser; a slot of the session is `NAME.get()`."""
+    match node:
+        case ast.Attribute(attr=name):
+            return name in ASKED
+        case ast.Call(func=ast.Attribute(value=of, attr="get" | "take"), args=[], keywords=[]):
+            return ast.unparse(of).rpartition(".")[2].isupper()
+    return False
+
+
 def asking(trees: dict[str, ast.Module]) -> set[Function]:
     """The functions that read link, session or browser, or use one that does."""
-    direct = {
-        key
-        for key, node in functions(trees).items()
-        if any(isinstance(each, ast.Attribute) and each.attr in ASKED for each in ast.walk(node))
-    }
+    direct = {key for key, node in functions(trees).items() if any(map(asks, ast.walk(node)))}
     of = {key: found for key, found in uses(trees).items() if key[0] != LANGUAGE}
     return reaching(of, {key for key in direct if key[0] != LANGUAGE})
 
@@ -101,6 +107,7 @@ LINK = "def value(name): return st.session_state[name]"
         "def map(run): return _head()\ndef _head(): return link.value('head')\ndrawn(map)",
         "def facts(run): return st.query_params\nshow(picture, facts=facts)",
         "def says(facts): return link.value('head')",
+        "def says(facts): return shared.FILE.get().name",
         "@lru_cache\ndef drawn(run): return INK[st.context.theme.type]",
     ],
 )

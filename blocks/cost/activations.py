@@ -236,7 +236,7 @@ def _layer(
     else:
         yield Part("mixer_in", "mixer", (ROW,))
         is_gru = config.token_mixer is TokenMixer.GRU
-        yield _gru() if is_gru else _gated_delta(is_narrow=is_narrow)
+        yield Part("state", "mixer", ((9, *ROW),)) if is_gru else _gated_delta(is_narrow=is_narrow)
     if is_decoder:
         for part in _attention(config, fused=fused, is_cross=True, is_narrow=is_narrow):
             yield replace(part, name=f"cross_{part.name}", group="cross_attention")
@@ -313,11 +313,6 @@ def _attention(
     yield Part("head_out", "attention", ((2, *heads) if is_joined else heads,))
     if gate := GATE_WIDTHS.get(config.attention.attention_gate):
         yield Part("out_gate", "attention", (QUERIES, (*TOKENS, *gate, "bytes")))
-
-
-def _gru() -> Part:
-    """Yield what a GRU keeps of each token: gates, candidate, products, states."""
-    return Part("state", "mixer", ((9, *ROW),))
 
 
 def _gated_delta(*, is_narrow: bool) -> Part:

@@ -161,7 +161,9 @@ def _past(
 ) -> Cache:
     """Build the cache of a layer, counted from 0, with the tokens before."""
     if config.attends_in(layer):
-        return _filled(config, tokens, draw, window)
+        keys, values = _keys_and_values(config, tokens, draw)
+        n = tokens.n if window is None else min(tokens.n, window)
+        return FilledCache(keys[:, :, :n].contiguous(), values[:, :, :n].contiguous())
     return _state(config, tokens, draw)
 
 
@@ -171,15 +173,6 @@ def _state(config: ModelConfig, tokens: Tokens, draw: Operands) -> StateCache:
     vectors, *matrices = (draw.tensor(tokens.batch, *shape) for shape in state_shapes(config))
     cache.keep((vectors, *map(at_least_float32, matrices)), tokens.n - 1)
     return cache
-
-
-def _filled(
-    config: ModelConfig, tokens: Tokens, draw: Operands, window: int | None = None
-) -> FilledCache:
-    """Build a filled cache; of a local layer it holds no more than its window."""
-    keys, values = _keys_and_values(config, tokens, draw)
-    n = tokens.n if window is None else min(tokens.n, window)
-    return FilledCache(keys[:, :, :n].contiguous(), values[:, :, :n].contiguous())
 
 
 def _cross(config: ModelConfig, tokens: Tokens, draw: Operands) -> CrossCache:

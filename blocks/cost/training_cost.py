@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from blocks.cost.fit import n_parameters
 from blocks.cost.parameters import active_parameters, count_parameters, idle_parameters
-from blocks.cost.passes import Operation, PassKind, operations, total_flops
+from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture
 
@@ -67,17 +67,13 @@ def training_cost(
 
     recomputed = of_all(sum(each.recomputed for each in found))
     exact = of_all(total_flops(found)) - recomputed
-    pairs = of_all(sum(each.forward + each.backward for each in found if _is_pair(each)))
+    pairs = of_all(sum(each.forward + each.backward for each in found if each.name.endswith(PAIRS)))
     rule = FLOPS_PER_PARAMETER * n_parameters(config) * n_tokens
     less = {name: -FLOPS_PER_PARAMETER * n * n_tokens for name, n in _unused(config).items()}
     rest = exact - rule - pairs - sum(less.values())
     return TrainingCost(
         rule=rule, pairs=pairs, rest=rest, exact=exact, recomputed=recomputed, **less
     )
-
-
-def _is_pair(operation: Operation) -> bool:
-    return operation.name.endswith(PAIRS)
 
 
 def _unused(config: ModelConfig) -> dict[str, int]:

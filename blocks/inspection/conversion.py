@@ -57,7 +57,7 @@ def fault_facts(
     p, q = (each[at].double().log_softmax(-1) for each in (right, wrong))
     says_sound = written(sound, text, stop)
     measures = [partial(distance, right=right)]
-    if _has_next(sound, text):
+    if has_loss(sound) and len(text.token_ids) > 1:
         measures.append(partial(text_loss, text=text))
     distances, *losses = tried(faulty, text, *measures, dtype=dtype)
     return FaultFacts(
@@ -101,10 +101,6 @@ def decoded_target(sound: Loaded, text: Text, stop: int) -> Text:
     if sound.config.architecture is not Architecture.ENCODER_DECODER:
         return text
     return Text(text.token_ids, (*text.target_ids, *written(sound, text, stop)))
-
-
-def _has_next(sound: Loaded, text: Text) -> bool:
-    return has_loss(sound) and len(text.token_ids) > 1
 
 
 def _candidates(p: Tensor, q: Tensor) -> pd.DataFrame:

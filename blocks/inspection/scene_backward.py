@@ -78,7 +78,7 @@ def backward(
     there = {path: x for path, x in kept.tensors.items() if x.requires_grad}
     found = torch.autograd.grad(loss, [*there.values()], allow_unused=True)
     grads = {path: g for path, g in zip(there, found, strict=True) if g is not None}
-    weights = {p: x.detach() for p, x in kept.tensors.items() if _word(p) in PATTERNS}
+    weights = {p: x.detach() for p, x in kept.tensors.items() if p.rpartition(".")[2] in PATTERNS}
     seen = Recording((), torch.empty(0), grads, logits.detach(), 0.0)
     making = _Gradients(run, seen, opened, windows, first)
     forward = [m for m in moves(run.config, opened) if m.kind is not MoveKind.MASK]
@@ -191,7 +191,3 @@ def _sent_back(
         strong = float(drawn.max()) or 1.0
         made = quantized(drawn, of=weight.shape[-1], rows=stack, columns=keys, strong=strong)
         yield f"{start}.{cross}reading", made
-
-
-def _word(path: str) -> str:
-    return path.rpartition(".")[2]

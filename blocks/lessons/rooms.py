@@ -84,7 +84,7 @@ class Rooms:
         Where there are too many in all, those that nobody has joined for an hour give way.
         """
         with self._file.writing():
-            self._forget()
+            self._forget_where("opened <= ?", self._clock() - ENDS_AFTER)
             codes = {code for (code,) in self._file.execute("SELECT code FROM rooms")}
             if (n := len(codes.intersection(mine))) >= MOST_OF_ONE:
                 raise ConfigError([Fault(TOO_MANY_OF_ONE, {"n": n})])
@@ -226,10 +226,6 @@ class Rooms:
         """Let go of rooms in which nobody has guessed for an hour; how many there were."""
         empty = "opened <= ? AND code NOT IN (SELECT code FROM guesses)"
         return self._forget_where(empty, self._clock() - EMPTY_FOR)
-
-    def _forget(self) -> None:
-        """Let go of what is over."""
-        self._forget_where("opened <= ?", self._clock() - ENDS_AFTER)
 
     def _forget_where(self, condition: str, before: float) -> int:
         """Let go of these rooms and what belongs to them; how many there were."""

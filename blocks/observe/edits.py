@@ -57,16 +57,13 @@ class Edits:
         if not self.kinds or path.rpartition(".")[2] not in PARTS:
             return x
         if path not in self._places:
-            self._places[path] = self._placed(x)
+            shape = (self.n_others, *x.shape[1:]) if InterventionKind.PATCH in self.kinds else ()
+            one, other = (torch.zeros_like(x[..., :1], dtype=torch.bool) for _ in range(2))
+            self._places[path] = _Places(x.new_zeros(shape), one, other)
         places = self._places[path]
         if InterventionKind.MEAN in self.kinds:
             x = torch.where(places.is_mean, _mean(x, is_text), x)
         return torch.where(places.is_new, places.new, x)
-
-    def _placed(self, x: Tensor) -> _Places:
-        shape = (self.n_others, *x.shape[1:]) if InterventionKind.PATCH in self.kinds else ()
-        one, other = (torch.zeros_like(x[..., :1], dtype=torch.bool) for _ in range(2))
-        return _Places(x.new_zeros(shape), one, other)
 
     def write(self, changes: Sequence[Intervention], n: int, other: Recording | None) -> None:
         """Make these changes, and no others, in all rows; `n`: tokens of a text filled up, or 0."""

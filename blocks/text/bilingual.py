@@ -139,7 +139,8 @@ class SentenceTokenizer:
         """The longest words that are known, and whole stretches that are not."""
         start = place = 0
         while place < len(text):
-            length = self._known_from(text, place)
+            lengths = range(min(self._longest, len(text) - place), 0, -1)
+            length = next((n for n in lengths if text[place : place + n] in self._ids), 0)
             if length:
                 if start < place:
                     yield text[start:place], offset + start, offset + place
@@ -148,11 +149,6 @@ class SentenceTokenizer:
             place += length or 1
         if start < place:
             yield text[start:place], offset + start, offset + place
-
-    def _known_from(self, text: str, start: int) -> int:
-        """How many characters the longest known word from here on has; 0 where there is none."""
-        lengths = range(min(self._longest, len(text) - start), 0, -1)
-        return next((n for n in lengths if text[start : start + n] in self._ids), 0)
 
 
 def is_chinese(text: str) -> bool:

@@ -105,7 +105,7 @@ class BytePairTokenizer:
 
     @cached_property
     def _model(self) -> tokenizers.Tokenizer:
-        names = [_name(token) for token in self._tokens]
+        names = ["".join(BYTE_NAMES[byte] for byte in token) for token in self._tokens]
         # No name of a byte is a space, so no text is ever taken for a special token.
         names[: len(SPECIAL)] = [f" {name}" for name in SPECIAL]
         vocabulary = {name: token_id for token_id, name in enumerate(names)}
@@ -157,7 +157,3 @@ def _byte_names() -> tuple[str, ...]:
 
 
 BYTE_NAMES = _byte_names()
-
-
-def _name(token: bytes) -> str:
-    return "".join(BYTE_NAMES[byte] for byte in token)

@@ -72,18 +72,13 @@ def _activations(config: ModelConfig, batch_size: int, seq_len: int, dtype: torc
     """
     itemsize = max(dtype.itemsize, torch.float32.itemsize)
     layer = _numbers_a_token(config, seq_len)
-    decoder_layer = layer + _numbers_across(config, seq_len)
+    decoder_layer = layer + (8 * config.d_model + _numbers_of_heads(config, seq_len))
     layers = config.n_layers * layer + config.n_decoder_layers * decoder_layer
     layers += config.n_mtp_modules * (layer + 8 * config.d_model + 4 * config.vocab_size)
     widest = decoder_layer if config.n_decoder_layers else layer
     training = batch_size * (layers + 4 * config.vocab_size)
     scoring = SCORED_ROWS * (widest // 2 + 2 * config.vocab_size)
     return max(training, scoring) * seq_len * itemsize
-
-
-def _numbers_across(config: ModelConfig, seq_len: int) -> int:
-    """What cross-attention keeps for each token: norms and branch, and its heads."""
-    return 8 * config.d_model + _numbers_of_heads(config, seq_len)
 
 
 def _numbers_of_heads(config: ModelConfig, seq_len: int) -> int:

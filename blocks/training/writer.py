@@ -5,7 +5,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from blocks.model.config import ModelConfig
 from blocks.model.kv_cache import KVCache
 from blocks.model.models import GPT
 from blocks.training.task import to_device
@@ -20,7 +19,8 @@ class Writer:
 
     def __init__(self, model: nn.Module, device: str):
         self.model, self.device = model, device
-        self._config = _keeps(model)
+        config = model.config if isinstance(model, GPT) else None
+        self._config = None if config is None or config.experts.expert_capacity else config
         self._ids, self._logits = torch.empty(0, 0), torch.empty(0)
         self._cache: KVCache | None = None
 
@@ -52,9 +52,3 @@ def goes_on(before: Tensor, ids: Tensor) -> bool:
     """Whether ids (batch, seq) begin with all of those before, of which there are some."""
     n = before.shape[1]
     return 0 < n < ids.shape[1] and ids[:, :n].equal(before)
-
-
-def _keeps(model: nn.Module) -> ModelConfig | None:
-    """The configuration of a model that can go on where it stopped."""
-    config = model.config if isinstance(model, GPT) else None
-    return None if config is None or config.experts.expert_capacity else config

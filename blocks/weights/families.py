@@ -488,12 +488,6 @@ DEEPSEEK_V3 = replace(
 )
 
 
-def _of_whole_queries(layout: Layout) -> Layout:
-    """V2-Lite: queries of the stream itself."""
-    rows = (row._replace(theirs=row.theirs.replace("q_b_proj", "q_proj")) for row in layout.rows)
-    return replace(layout, rows=tuple(rows))
-
-
 def mtp_layer(config: ModelConfig, module: int) -> str:
     """What the keys of an MTP module begin with: it is the next layer after the model's own."""
     return f"model.layers.{config.n_layers + module}."
@@ -921,5 +915,8 @@ def layout_of(family: str, config: ModelConfig) -> Layout:
     if layout in (QWEN3_5, QWEN3_NEXT):
         return _with_states(layout, config)
     if layout in (DEEPSEEK, DEEPSEEK_V3) and not config.d_q_latent:
-        layout = _of_whole_queries(layout)
+        rows = (
+            row._replace(theirs=row.theirs.replace("q_b_proj", "q_proj")) for row in layout.rows
+        )
+        layout = replace(layout, rows=tuple(rows))
     return _with_mtp(layout, config) if layout.mtp and config.n_mtp_modules else layout

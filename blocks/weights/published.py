@@ -129,7 +129,7 @@ def open_published(
     rows = ledger(source.plan, source.found)
     if rows.faults:
         raise ConfigError(rows.faults)
-    kept = dtype or functools.reduce(torch.promote_types, _formats(rows))
+    kept = dtype or functools.reduce(torch.promote_types, [NUMBERS[row.dtype] for row in rows.read])
     _check_budget(rows, kept, budget)
     tensors = _read(source.plan, source.found, rows, kept)
     tokenizer, marks = _tokenizer(source.tokenizer(), config), _marks(source.values, config)
@@ -384,10 +384,6 @@ def _has_own_head(layout: Layout, found: Mapping[str, Stored]) -> bool:
     if head is None or table is None or head.shape != table.shape:
         return False
     return head is table or not head.tensor().equal(table.tensor())
-
-
-def _formats(rows: Ledger) -> list[torch.dtype]:
-    return [NUMBERS[row.dtype] for row in rows.read]
 
 
 def _check_budget(rows: Ledger, dtype: torch.dtype, budget: int | None) -> None:

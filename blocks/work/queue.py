@@ -88,7 +88,8 @@ class Queue:
         Who has no owner counts only in all.
         """
         with self._file.writing():
-            self._forget_the_dead()
+            dead = (self._clock() - FORGOTTEN_AFTER,)
+            self._file.execute("DELETE FROM tickets WHERE seen <= ?", dead)
             if fault := self._fault(lane, owner, room or Room()):
                 raise ConfigError([fault])
             values = (*lane, owner, seconds_left(), self._clock())
@@ -185,10 +186,6 @@ class Queue:
             )
             return Fault(text, {"value": len(waiting), "most": room.in_all})
         return None
-
-    def _forget_the_dead(self) -> None:
-        dead = (self._clock() - FORGOTTEN_AFTER,)
-        self._file.execute("DELETE FROM tickets WHERE seen <= ?", dead)
 
     def _keep_beating(self) -> None:
         with self._file.lock:

@@ -213,7 +213,9 @@ class Chart:
 
     def table_of(self, series: Series) -> pd.DataFrame:
         """The rows of a series as a frame, each with its number."""
-        return _numbered(self.rows if series.rows is None else series.rows)
+        rows = self.rows if series.rows is None else series.rows
+        table = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows)
+        return table if ROW in table else table.assign(**{ROW: range(len(table))})
 
     def table(self) -> pd.DataFrame:
         """The numbers behind the picture: what stands along its axis, and each value by name."""
@@ -229,11 +231,6 @@ class Chart:
         where = place.title or ("token" if place.tokens else place.column)
         found = found.set_axis([where, *titles], axis=1)
         return found.assign(series=series.look.name) if series.look.name else found
-
-
-def _numbered(rows: Rows) -> pd.DataFrame:
-    table = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows)
-    return table if ROW in table else table.assign(**{ROW: range(len(table))})
 
 
 def chosen(x: float) -> Ground:

@@ -86,7 +86,7 @@ def _is_axis(name: str) -> bool:
 def _axis(name: str, axis: dict[str, Any], layout: dict[str, Any]) -> dict[str, Any]:
     grown = {**axis, "tickfont": _font(axis.get("tickfont")), "title": _titled(axis.get("title"))}
     ticks = axis.get("tickvals")
-    if ticks is None or not _are_names(axis):
+    if ticks is None or not (axis.get("ticktext") is not None and axis.get("showticklabels", True)):
         return grown
     step, names = _step(name, len(ticks), axis, layout), [*axis["ticktext"]]
     if name.startswith("x") and axis.get("tickangle") == 0:
@@ -106,10 +106,6 @@ def _upright_step(names: Sequence[str], axis: dict[str, Any], layout: dict[str, 
     lines = 2 if any(SECOND_LINE.search(name) for name in axis["ticktext"]) else 1
     step = -(-len(names) * (widest + BETWEEN) // max(1, round(width * (high - low))))
     return step if step > lines else 1
-
-
-def _are_names(axis: dict[str, Any]) -> bool:
-    return axis.get("ticktext") is not None and axis.get("showticklabels", True)
 
 
 def _step(name: str, n: int, axis: dict[str, Any], layout: dict[str, Any]) -> int:

@@ -32,7 +32,7 @@ def draw(now: Now, run: Run | None, place: DeltaGenerator) -> None:
 
     `place`: where the task stands, next to what it is done with; on a phone it is at hand.
     """
-    st.session_state["lesson_run"] = run
+    progress.LESSON_RUN.keep(run)
     with st.container(border=True, key="lesson_card"):
         _head(now)
         if not _is_here(now):
@@ -136,7 +136,7 @@ def asked(now: Now, ask: Ask, run: Run) -> None:
         st.info(text, icon=":material/hourglass:")
         return
     if now.answer is None:
-        if fault := now.guess is not None and st.session_state.pop(progress.FAULT, None):
+        if fault := now.guess is not None and progress.FAULT.take():
             st.warning(say_fault(fault))
         if now.step.set:
             set_back.offer(now)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from math import isinf
 from pathlib import Path
 
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from blocks import ConfigError
@@ -21,8 +20,10 @@ from blocks.lessons.place import Place
 from blocks.lessons.reading import read
 from pages.lessons.linted import PAGES, linted
 from pages.server import cached
+from pages.show import share
 from pages.stage import progress
 from pages.stage.progress import page_file
+from pages.words.language import LANGUAGE
 
 SEEDS, MARGIN, TIMEOUT = range(5), 0.05, 120
 COMPARED = {AskKind.CHOICE, AskKind.CELL, AskKind.ORDER, AskKind.TOKEN}  # between seeds
@@ -49,7 +50,7 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
     yield from _errors(at)
     if at.exception:
         return
-    if step.show and at.session_state["open_panel"][1] != step.show:
+    if step.show and share.OPEN_PANEL.of(at)[1] != step.show:
         yield f"there is no panel {step.show} on the page {step.page}"
     place = _place(at)
     if step.ask:
@@ -73,13 +74,12 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
 
 def _shown(at: AppTest) -> Answer | None:
     """What was measured, in a session that has asked for one step alone."""
-    kept = at.session_state.get(progress.MEASURED, {})
-    return next((answer for _guess, answer in kept.values()), None)
+    return next((answer for _guess, answer in progress.MEASURED.of(at).values()), None)
 
 
 def _place(at: AppTest) -> Place:
     """Where the step measures."""
-    run, text = at.session_state["lesson_run"], str(at.query_params.get("text", ""))
+    run, text = progress.LESSON_RUN.of(at), str(at.query_params.get("text", ""))
     return Place(run, text, cached.recording, cached.model)
 
 
@@ -101,20 +101,20 @@ def _opened(lesson: Lesson, i: int) -> AppTest:
 
 def rerun(at: AppTest) -> AppTest:
     """The page reruns. (AppTest asks for labels outside of it: say in which language they are.)"""
-    language = at.session_state.get("language")
-    if language in (None, "en"):
+    language = LANGUAGE.of(at)
+    if language in ("", "en"):
         return at.run()
-    st.session_state["language"] = language
+    LANGUAGE.keep(language)
     try:
         return at.run()
     finally:
-        del st.session_state["language"]
+        LANGUAGE.take()
 
 
 def _press(at: AppTest, key: str) -> None:
     """As a browser does, which asks for the rest where the page is blank at first."""
     at.button(key=key).click()
-    if progress.TURN in rerun(at).session_state:
+    if progress.TURN.of(rerun(at)):
         rerun(at)
 
 

@@ -7,25 +7,27 @@ import streamlit as st
 from blocks.lessons import answers
 from blocks.lessons.rooms import Lead
 from pages.server.address import page_here
+from pages.session.slot import Slot
 from pages.stage import led, link, progress
 from pages.stage.progress import Now
 from pages.words.language import _
 
 EVERY = 2.0  # seconds between two looks at what the leader shows
-GO, FOLLOWED = "go_to_step", "followed"  # the step to open; the room and step followed last
+GO = Slot[int | None]("go_to_step", None)  # the step to open
+FOLLOWED = Slot[tuple[str, int] | None]("followed", None)  # the room and step followed last
 
 
 def to(i: int) -> None:
     """Open a step, on whatever page it is, when the page is drawn next; a callback."""
-    st.session_state[GO] = i
+    GO.keep(i)
     link.redraw_everything()
 
 
 def begin_page() -> None:
     """Before a page reads its link: open the step that is to be opened."""
-    if not st.session_state.get("all_set") and page_here() == link.HOME_PAGE:
+    if not link.ALL_SET.get() and page_here() == link.HOME_PAGE:
         _lead_in()
-    i, found = st.session_state.pop(GO, None), progress.now()
+    i, found = GO.take(), progress.now()
     if i is None or found is None or not i < len(found.lesson.steps):
         return
     if found.lesson.steps[i].page == page_here():
@@ -59,7 +61,7 @@ def _look(now: Now) -> None:
     """Draw the page anew where there is something new for this learner."""
     found = led.look(now.lesson.id)
     if found and led.is_following() and _has_gone(found, now):
-        st.session_state[GO] = found.step
+        GO.keep(found.step)
     elif not now.is_held or (found and found.holds(now.i)):
         return
     elif found and led.is_following() and now.guess is None and now.i in found.shown:
@@ -73,6 +75,6 @@ def _has_gone(found: Lead, now: Now) -> bool:
     Who then looks back at a step stays there until the leader goes on.
     """
     here = (link.value("room"), found.step)
-    is_new = st.session_state.get(FOLLOWED) != here
-    st.session_state[FOLLOWED] = here
+    is_new = FOLLOWED.get() != here
+    FOLLOWED.keep(here)
     return is_new and found.step != now.i

@@ -19,6 +19,7 @@ from pages.figures.counting import from_one
 from pages.figures.guess_cell import Table, cell_so_far
 from pages.figures.theme import Picture
 from pages.lessons import set_back, wall
+from pages.session.slot import Slot, shown_by
 from pages.show.chart import show
 from pages.show.phone import at_hand
 from pages.stage import led, link, progress
@@ -90,7 +91,7 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
         typed = key if ask.kind is AskKind.NUMBER else ""
         lacking = _still_lacking(now, ask.kind, guess)
         _buttons(run, guess, lacking, typed=typed, is_held=now.is_held)
-    if fault := st.session_state.pop(progress.FAULT, None):
+    if fault := progress.FAULT.take():
         st.warning(say_fault(fault))
         if not now.step.set:  # otherwise offered above
             set_back.offer(now)
@@ -152,9 +153,8 @@ def _listed(values: Values) -> str:
 def _answer(run: Run, guess: Values | None, typed: str = "") -> None:
     """Keep it; where there is nothing to keep or to measure, say so."""
     if guess is None:
-        number = st.session_state.get(typed)
-        if number is None:
-            st.session_state[progress.FAULT] = Fault(LACKS_NUMBER)
+        if (number := shown_by(typed)) is None:
+            progress.FAULT.keep(Fault(LACKS_NUMBER))
             return
         guess = (float(number),)
     try:
@@ -163,7 +163,7 @@ def _answer(run: Run, guess: Values | None, typed: str = "") -> None:
         progress.answer(run, guess)
         link.redraw_everything()
     except ConfigError as error:
-        st.session_state[progress.FAULT] = error.faults[0]
+        progress.FAULT.keep(error.faults[0])
 
 
 def _choice(ask: Ask, _run: Run, key: str) -> Values | None:
@@ -252,7 +252,8 @@ def _one_of(label: str, names: Sequence[str], key: str, **look: Any) -> int | No
 
 def _take_over(keys: Sequence[str], values: Sequence[Any]) -> None:
     """What was clicked goes into widgets of these keys."""
-    st.session_state.update(zip(keys, values, strict=True))
+    for key, value in zip(keys, values, strict=True):
+        Slot(key, None).keep(value)
 
 
 def _curve(ask: Ask, _run: Run, key: str) -> Values | None:
@@ -286,8 +287,7 @@ def _draw_curve(ask: Ask, guess: tuple[float | None, ...]) -> Picture:
 
 
 def _move_point(keys: Sequence[str], clicked: Sequence[float]) -> None:
-    place, value = clicked
-    _take_over([keys[int(place)]], [float(value)])
+    _take_over([keys[int(clicked[0])]], [float(clicked[1])])
 
 
 WAYS: dict[AskKind, Callable[[Ask, Run, str], Values | None]] = {

@@ -3,6 +3,7 @@
 import html
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 
 import streamlit as st
 
@@ -11,12 +12,16 @@ from blocks.lessons.lesson import Ask, AskKind
 from pages.figures.guess import Guessed
 from pages.figures.numbers import readable
 from pages.lessons import verdict
+from pages.session.slot import Slot
 from pages.show import page_file, share
 from pages.stage import link, progress
 from pages.stage.progress import Now
 from pages.state.link_fields.lessons import FIELDS
 from pages.words.language import _, current_language
 
+Here = tuple[str, int]  # a lesson, a step of it
+OPENED = Slot[tuple[Here, dict[str, Any]]]("lesson_opened", (("", 0), {}))
+CHANGES = Slot[dict[Here, dict[str, Any]]]("lesson_changes", {})
 OF_A_CLASS = ("room", "seat", "wall", "notes", "follow")
 UNTOLD = ("lang", "hide", "panel", *FIELDS)  # no settings of a model, or told above
 
@@ -25,18 +30,17 @@ def note_changes(now: Now) -> None:
     """Keep what a learner sets in a step beyond what stood there when it was opened."""
     here = (now.lesson.id, now.i)
     state = {n: v for n, v in link.state().items() if n not in (*progress.KEPT, "panel")}
-    if st.session_state.get("lesson_opened", ((), {}))[0] != here:
-        st.session_state["lesson_opened"] = (here, state)
-    before = st.session_state["lesson_opened"][1]
-    changed = st.session_state.setdefault("lesson_changes", {}).setdefault(here, {})
-    for name in sorted({*before, *state}):
-        if before.get(name) != state.get(name):
-            changed[name] = link.value(name)
+    if OPENED.get()[0] != here:
+        OPENED.keep((here, state))
+    before, changes = OPENED.get()[1], CHANGES.get()
+    names = [n for n in sorted({*before, *state}) if before.get(n) != state.get(n)]
+    changed = {**changes.get(here, {}), **{name: link.value(name) for name in names}}
+    CHANGES.keep({**changes, here: changed})
 
 
 def _changes(now: Now, i: int) -> str:
     """What was set in a step, by name."""
-    changed = st.session_state.get("lesson_changes", {}).get((now.lesson.id, i), {})
+    changed = CHANGES.get().get((now.lesson.id, i), {})
     return ", ".join(f"{name} = {value}" for name, value in changed.items())
 
 

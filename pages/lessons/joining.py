@@ -10,11 +10,13 @@ from blocks.lessons.lesson import Lesson
 from blocks.lessons.rooms import PASS_HOLDS
 from pages.server import address, machine
 from pages.server.address import page_here
+from pages.session.slot import Slot
 from pages.show import share
 from pages.stage import hidden, lecture, link, progress
 from pages.words.language import _, say_fault
 
-CAME_IN, WAY = "came_in", "way_into_room"  # by which code and word; where that led
+CAME_IN = Slot[tuple[str, str]]("came_in", ("", ""))  # by which code and word
+WAY = Slot[tuple[str, dict[str, str]] | None]("way_into_room", None)  # where that led
 
 
 def address_of(code: str) -> str:
@@ -68,9 +70,9 @@ def begin_page() -> None:
     """
     opened = link.read(st.query_params.to_dict()).values
     code, word = opened.get("room", ""), opened.get("seat", "")
-    if not code or page_here() != link.HOME_PAGE or st.session_state.get(CAME_IN) == (code, word):
+    if not code or page_here() != link.HOME_PAGE or CAME_IN.get() == (code, word):
         return
-    st.session_state[CAME_IN] = (code, word)
+    CAME_IN.keep((code, word))
     with link.as_if(opened), suppress(ConfigError):
         found, leader = _lesson(code), machine.rooms().taken(code, word) if word else ""
         if leader and machine.rooms().lesson_of(code) == lecture.STEPS:
@@ -79,7 +81,7 @@ def begin_page() -> None:
             st.switch_page(f"pages/{page}.py", query_params=dict(parse_qsl(step)) | lead)
         if found and (leader or not word):
             path, query = _way_to_lead(found, code, leader) if leader else _way_in(found, code)
-            st.session_state[WAY] = path, query
+            WAY.keep((path, query))
             st.switch_page(path, query_params=query)
 
 
@@ -88,7 +90,7 @@ def on_home() -> None:
     code, word = link.value("room"), link.value("seat")
     if not code:
         return
-    way = st.session_state.get(WAY)
+    way = WAY.get()
     if way and way[1]["room"] == code:
         label, icon = _("Back to the lesson"), ":material/school:"
         with st.container(key="back_to_room"):

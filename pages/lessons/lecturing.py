@@ -10,10 +10,11 @@ from blocks.lessons.rooms import N_SIGNS
 from pages.lessons import joining
 from pages.lessons.wall import EVERY
 from pages.server import machine
+from pages.session.slot import Slot
 from pages.stage import lecture, led, link
 from pages.words.language import _, say_fault
 
-LED_AT = "lecture_led_at"  # the room and the step at which both devices were last
+LED_AT = Slot[tuple[str, int] | None]("lecture_led_at", None)  # where both devices were last
 
 
 def _room() -> tuple[str, str]:
@@ -36,7 +37,7 @@ def offer_notes() -> None:
         return
     label, icon = _("Notes on my phone"), ":material/phone_iphone:"
     if st.button(label, icon=icon, on_click=_open_room, key="lecture_notes"):
-        if fault := st.session_state.pop("room_fault", None):
+        if fault := led.ROOM_FAULT.take():
             st.warning(say_fault(fault))
             return
         code, word = _room()
@@ -51,13 +52,13 @@ def _open_room() -> None:
     try:
         code, word = _room()
         if not machine.rooms().is_led_by(code, word):
-            mine, word = st.session_state.setdefault("my_rooms", []), led.new_word()
+            mine, word = led.MY_ROOMS.get(), led.new_word()
             code = machine.rooms().open(lecture.STEPS, way, mine, leader=word)
-            mine.append(code)
+            led.MY_ROOMS.keep((*mine, code))
             link.change(lecture.LEAD, code + word)
         machine.rooms().relink(code, word, way)
     except ConfigError as error:
-        st.session_state["room_fault"] = error.faults[0]
+        led.ROOM_FAULT.keep(error.faults[0])
 
 
 def show_notes() -> None:
@@ -87,11 +88,11 @@ def keep_together() -> None:
     (code, word), at = _room(), link.value(lecture.AT)
     if not code or at is None:
         return
-    before = st.session_state.get(LED_AT, (code, at))
+    before = LED_AT.get() or (code, at)
     with suppress(ConfigError):
         if before[0] == code and before[1] != at:
             machine.rooms().go_to(code, word, at)
-        st.session_state[LED_AT] = (code, at)
+        LED_AT.keep((code, at))
         st.fragment(_look, run_every=EVERY)()
 
 
@@ -102,7 +103,7 @@ def _look() -> None:
         found = machine.rooms().lead(code)
         if found is None or found.step >= len(lecture.steps()):
             return
-        if st.session_state.get(LED_AT) != (code, found.step):
-            st.session_state[LED_AT] = (code, found.step)
+        if LED_AT.get() != (code, found.step):
+            LED_AT.keep((code, found.step))
             lecture.begin(found.step)
             st.rerun(scope="app")

@@ -25,7 +25,7 @@ def draw(now: Now, run: Run | None) -> None:
     st.caption(f"{now.lesson.title} · {said}")
     with st.container(horizontal=True, key="notes_keys"):
         wall.keys(now, run)
-    if fault := st.session_state.pop(progress.FAULT, None):
+    if fault := progress.FAULT.take():
         st.warning(say_fault(fault))
     with st.container(key="notes"):
         st.markdown(f"##### {now.step.title}")

@@ -40,7 +40,7 @@ def way_to_bring() -> None:
         text = _("Line {line}, {where}: {what}")
         _refuse(text.format(line=s.line, where=literal(s.title), what=_said(f)) for s, f in wrong)
         return
-    st.session_state[progress.BROUGHT] = found
+    progress.BROUGHT_LESSON.keep(found)
     path, query = progress.way_in(found)
     st.page_link(path, label=found.title, icon=":material/school:", query_params=query)
 

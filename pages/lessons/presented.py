@@ -7,11 +7,12 @@ import streamlit as st
 from blocks.lessons.lesson import Ask
 from blocks.observe.run import Run
 from pages.lessons import card, wall
+from pages.session.slot import Slot
 from pages.stage import present, progress
 from pages.stage.progress import Now
 from pages.words.language import _, say_fault
 
-ON_PANEL = "on_panel"  # the lesson and the step whose panel stands there
+ON_PANEL = Slot[tuple[str, int] | None]("on_panel", None)  # of this step
 
 
 def draw(now: Now, run: Run | None, panel: Callable[[], None]) -> None:
@@ -20,7 +21,7 @@ def draw(now: Now, run: Run | None, panel: Callable[[], None]) -> None:
     said = _("step {n} of {all}").format(n=n, all=whole)
     present.note_panels((), "", now.step.title, f"{now.lesson.title} · {said}")
     has_panel = bool(now.step.show) and now.is_through
-    is_on_panel = has_panel and st.session_state.get(ON_PANEL) == (now.lesson.id, now.i)
+    is_on_panel = has_panel and ON_PANEL.get() == (now.lesson.id, now.i)
     with st.container(horizontal=True, horizontal_alignment="right", key="wall_keys"):
         if is_on_panel:
             _turn(_("Back"), "arrow_back", present.BACK, None)
@@ -42,8 +43,8 @@ def _turn(label: str, icon: str, shortcut: str, to: tuple[str, int] | None) -> N
         label,
         icon=f":material/{icon}:",
         type="primary" if to else "secondary",
-        on_click=st.session_state.__setitem__,
-        args=(ON_PANEL, to),
+        on_click=ON_PANEL.keep,
+        args=(to,),
         shortcut=shortcut,
         key="lesson_panel",
     )
@@ -51,7 +52,7 @@ def _turn(label: str, icon: str, shortcut: str, to: tuple[str, int] | None) -> N
 
 def _text(now: Now, run: Run | None) -> None:
     """What is read and asked; once it is answered, what came of it."""
-    if fault := st.session_state.pop(progress.FAULT, None):
+    if fault := progress.FAULT.take():
         st.warning(say_fault(fault))
     ask = now.step.ask
     if ask and run is not None and now.answer:

@@ -1,6 +1,7 @@
 """A class that guesses together: a room with a code, and the wall on which all guesses stand."""
 
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +17,7 @@ from pages.figures import class_guesses
 from pages.figures.class_guesses import ClassGuesses
 from pages.lessons import following, joining, sheet
 from pages.server import address, machine
+from pages.session.slot import Slot, shown_by
 from pages.show import share
 from pages.show.chart import show_now
 from pages.stage import hidden, led, link, present, progress
@@ -24,7 +26,8 @@ from pages.words.chips import literally
 from pages.words.language import _, ngettext, say_fault
 
 EVERY = 1.5  # seconds between two looks at what was guessed
-LED_AT = "led_at"  # the room and the step that its leader has opened
+SEATS = Slot[Mapping[str, str]]("seats", {})  # of this session, by room
+LED_AT = Slot[tuple[str, int] | None]("led_at", None)  # room and step of its leader
 
 
 def open_room() -> None:
@@ -35,12 +38,12 @@ def open_room() -> None:
     query = progress.way_in(found.lesson)[1] | hidden.query_for_others()
     word = led.new_word()
     try:
-        mine = st.session_state.setdefault("my_rooms", [])
+        mine = led.MY_ROOMS.get()
         shared = urlencode(query, errors="replace")
         code = machine.rooms().open(found.lesson.id, shared, mine, leader=word)
-        mine.append(code)
+        led.MY_ROOMS.keep((*mine, code))
     except ConfigError as error:
-        st.session_state["room_fault"] = error.faults[0]
+        led.ROOM_FAULT.keep(error.faults[0])
         return
     for name, value in (("room", code), ("wall", True), ("seat", word)):
         link.change(name, value)
@@ -66,13 +69,14 @@ def _seat(code: str) -> str:
 
     The link may say anything, so only a place counts that somebody has guessed from.
     """
-    seats, said = st.session_state.setdefault("seats", {}), link.value("seat")
+    seats, said = SEATS.get(), link.value("seat")
     if code not in seats:
         is_known = bool(said) and machine.rooms().has_seat(code, said)
-        seats[code] = said if is_known else secrets.token_hex(6)
+        seats = {**seats, code: said if is_known else secrets.token_hex(6)}
+        SEATS.keep(seats)
     if seats[code] != said:
         link.change("seat", seats[code])
-    return str(seats[code])
+    return seats[code]
 
 
 def draw(now: Now, run: Run | None) -> None:
@@ -96,7 +100,7 @@ def present_it(now: Now, run: Run | None) -> None:
         st.markdown(f"## {said}", width="stretch")
         with st.container(horizontal=True, width="content", key="wall_keys"):
             keys(now, run)
-    if fault := st.session_state.pop(progress.FAULT, None):
+    if fault := progress.FAULT.take():
         st.warning(say_fault(fault))
     live(now, run)
     if not now.is_through:
@@ -166,7 +170,7 @@ def _tools(now: Now, run: Run | None) -> None:
 def _hold() -> None:
     with suppress(ConfigError):
         code, word = link.value("room"), link.value("seat")
-        machine.rooms().hold(code, word, is_held=st.session_state["hold_answers"])
+        machine.rooms().hold(code, word, is_held=shown_by("hold_answers"))
 
 
 def _second_device(code: str) -> None:
@@ -183,11 +187,11 @@ def note_step(now: Now) -> None:
     Not what a session opens first: a phone that slept would lead a class back to where it was.
     """
     here = (link.value("room"), now.i)
-    before = st.session_state.get(LED_AT, here)
+    before = LED_AT.get() or here
     with suppress(ConfigError):
         if before[0] == here[0] and before != here:
             machine.rooms().go_to(here[0], link.value("seat"), now.i)
-        st.session_state[LED_AT] = here
+        LED_AT.keep(here)
 
 
 def _keep_up(now: Now) -> None:
@@ -196,8 +200,8 @@ def _keep_up(now: Now) -> None:
     found = machine.rooms().lead(code) if led.is_leader() else None
     if found is None or not found.step < len(now.lesson.steps):
         return
-    if st.session_state.get(LED_AT) != (code, found.step):
-        st.session_state[LED_AT] = (code, found.step)
+    if LED_AT.get() != (code, found.step):
+        LED_AT.keep((code, found.step))
         following.to(found.step)
     elif now.step.ask and now.guess is None and now.i in found.shown:
         link.change("guesses", answers.written({**now.guesses, now.i: ()}))
@@ -221,7 +225,7 @@ def _show(run: Run) -> None:
         machine.rooms().show(link.value("room"), link.value("seat"), found.i)
         link.redraw_everything()
     except ConfigError as error:
-        st.session_state[progress.FAULT] = error.faults[0]
+        progress.FAULT.keep(error.faults[0])
 
 
 def _live(now: Now, run: Run | None) -> None:
@@ -265,7 +269,7 @@ def _counted(now: Now, room: Room) -> str:
 
 def way_to_open() -> None:
     """The button that opens a room, where a lesson is open and none is."""
-    if fault := st.session_state.pop("room_fault", None):
+    if fault := led.ROOM_FAULT.take():
         st.warning(say_fault(fault))
     if link.value("room") or link.value("lesson") == progress.BROUGHT:
         return

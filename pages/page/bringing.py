@@ -11,12 +11,16 @@ from blocks.weights.hub import HubModel
 from blocks.weights.ledger import Ledger
 from pages.figures.units import long_duration
 from pages.server import address, brought
+from pages.session.slot import Slot, shown_by
 from pages.show.fold import fold
 from pages.show.steps import is_touched
 from pages.stage import link
 from pages.words.language import _, literal, say_fault
 
 MOST_SAID = 3
+FAULTS = Slot[tuple[Fault, ...]]("bring_faults", ())
+REFUSED_LEDGER = Slot[Ledger | None]("refused_ledger", None)
+HUB_FOUND = Slot[HubModel | None]("hub_found", None)
 
 
 def fold_of_ways() -> None:
@@ -37,7 +41,7 @@ def fold_of_ways() -> None:
 
 def say_faults() -> None:
     """Why what was brought last makes no model."""
-    for fault in st.session_state.get("bring_faults", ()):
+    for fault in FAULTS.get():
         st.error(say_fault(fault), icon=":material/block:")
 
 
@@ -56,8 +60,8 @@ def open_model(preset: str, text: str = "") -> None:
 
 def _note(faults: tuple[Fault, ...], ledger: Ledger | None = None) -> None:
     """What was wrong with the files; their ledger, if it could be made, is kept for its panel."""
-    st.session_state["bring_faults"] = faults[:MOST_SAID]
-    st.session_state["refused_ledger"] = ledger
+    FAULTS.keep(faults[:MOST_SAID])
+    REFUSED_LEDGER.keep(ledger)
 
 
 def _upload() -> None:
@@ -77,7 +81,7 @@ def _upload() -> None:
     )
     st.button(
         _("Open the files"),
-        disabled=not st.session_state.get("brought_files"),
+        disabled=not Slot("brought_files", ()).get(),
         on_click=_take_in,
         key="take_in",
     )
@@ -86,7 +90,7 @@ def _upload() -> None:
 def _take_in() -> None:
     """Of files that come one by one, none is opened before the reader says that they are all."""
     try:
-        open_model(brought.take_in(st.session_state["brought_files"]))
+        open_model(brought.take_in(shown_by("brought_files")))
     except brought.RefusedError as error:
         _note(error.faults, error.ledger)
     except ConfigError as error:
@@ -108,7 +112,7 @@ def choose(names: tuple[str, ...], *, key: str = "brought_folder") -> None:
 
 
 def _open_chosen(key: str) -> None:
-    if chosen := st.session_state[key]:
+    if chosen := shown_by(key):
         open_model(chosen)
 
 
@@ -125,7 +129,7 @@ def from_hub(name: str, *, key: str) -> None:
         st.button(_("Open it"), on_click=open_model, args=(preset,), key=f"{key}_open")
         return
     st.button(_("Look it up"), on_click=_look_up, args=(name,), key=f"{key}_look_up")
-    found: HubModel | None = st.session_state.get("hub_found")
+    found = HUB_FOUND.get()
     if found is None or found.name != name:
         return
     st.caption(says_found(found))
@@ -145,9 +149,9 @@ def says_found(found: HubModel) -> str:
 
 def _look_up(name: str) -> None:
     _note(())
-    st.session_state["hub_found"] = None
+    HUB_FOUND.keep(None)
     try:
-        st.session_state["hub_found"] = brought.on_the_hub(name)
+        HUB_FOUND.keep(brought.on_the_hub(name))
     except ConfigError as error:
         _note(error.faults)
 
@@ -202,4 +206,4 @@ def _say(faults: tuple[Fault, ...]) -> None:
 
 def refused_ledger() -> Ledger | None:
     """Of the files that this session brought last, where they made no model."""
-    return st.session_state.get("refused_ledger")
+    return REFUSED_LEDGER.get()

@@ -18,6 +18,7 @@ from pages.page.compare import keeping
 from pages.server import brought, cached, metrics, pasted, ready, room, settings, starts, uploads
 from pages.server.address import page_here
 from pages.server.turns import one_at_a_time
+from pages.session.slot import Slot
 from pages.show import mixers
 from pages.show.inputs import current_run, shorten
 from pages.show.interventions import controls as changes
@@ -27,8 +28,7 @@ from pages.show.ways import refused, way
 from pages.stage import beside, lecture, link, moves, present, progress
 from pages.stage.hidden import is_hidden
 from pages.stage.stated import stated
-from pages.state import weights
-from pages.state.fields import default_preset
+from pages.state import fields, weights
 from pages.words.language import LANGUAGES, _, current_language, enumeration, literal, say_fault
 
 HOME = "app.py"
@@ -74,6 +74,7 @@ FIRST_SHOWN = {
     Architecture.ENCODER_DECODER: "translator",
     None: link.FIRST_ON_HOME,
 }
+SURROUNDINGS = Slot[tuple[Any, ...]]("surroundings", ())
 FIRST_COUNTED = "gpt2-small"
 DEFAULT_MASK: dict[Architecture | None, str] = {
     Architecture.GPT: "causal",
@@ -96,8 +97,8 @@ def show_page(
     as what it is. `first_shown`: the preset where the link names none. `is_calm`: with the
     sidebar folded away.
     """
-    st.session_state["default_mask"] = DEFAULT_MASK.get(architecture)
-    st.session_state["default_preset"] = first_shown or FIRST_SHOWN[architecture]
+    fields.DEFAULT_MASK.keep(DEFAULT_MASK.get(architecture))
+    fields.DEFAULT_PRESET.keep(first_shown or FIRST_SHOWN[architecture])
     _surround(title, is_calm=is_calm)
     _body(body)
     cached.settle_process(title)
@@ -110,7 +111,7 @@ def _surround(title: str, *, is_calm: bool) -> None:
     metrics.keep()
     if settings.data_folder():
         ready.listen()
-    st.session_state["title"] = title
+    link.TITLE.keep(title)
     joining.begin_page()
     following.begin_page()
     lecture.begin_page()
@@ -152,7 +153,7 @@ def _body(draw: Callable[..., None]) -> None:
     @functools.wraps(draw)
     def body() -> None:
         faults = link.keep_in_step()
-        if _surroundings() != st.session_state["surroundings"]:
+        if _surroundings() != SURROUNDINGS.get():
             st.rerun(scope="app")
         beside.forget()
         present.forget_panels()
@@ -169,7 +170,7 @@ def _body(draw: Callable[..., None]) -> None:
             draw(**stated(draw))
         moves.forget_gone()
 
-    st.session_state["surroundings"] = _surroundings()
+    SURROUNDINGS.keep(_surroundings())
     (body if progress.now() or present.is_on() else st.fragment(body))()
 
 
@@ -217,7 +218,7 @@ def _way_to_the_trained_model() -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center", key="without_weights"):
         st.markdown(text.format(model=literal(_(weights.started_from().title))), width="content")
-        way(_("Open the trained model"), "to_trained", preset=default_preset())
+        way(_("Open the trained model"), "to_trained", preset=fields.default_preset())
 
 
 def _of_two() -> Architecture | None:
@@ -266,8 +267,8 @@ def _in_place_of_the_page(fault: Fault) -> None:
     name = literal(brought.title(link.refused()))
     st.error(f"{name} · {say_fault(fault)}", icon=":material/block:")
     _ways_to_count(brought.find(link.refused()))
-    model = _(starts.start(default_preset()).title)
-    way(_("Open {model}").format(model=model), "to_shipped", preset=default_preset())
+    model = _(starts.start(fields.default_preset()).title)
+    way(_("Open {model}").format(model=model), "to_shipped", preset=fields.default_preset())
     bringing.fold_of_ways()
 
 

@@ -66,7 +66,11 @@ def _open(
     with st.container():
         with everything.seen_if_asked(_(panels[0].title), panels[0].parts_of(values)) as seen:
             goes_on = _drawn(panels[0], values)
-        _ways_on(panels)
+        with st.container(horizontal=True, horizontal_alignment="distribute", key="ways_on"):
+            _way(_("Everything on this page"), ALL, icon=":material/unfold_more:", type="tertiary")
+            for following in panels[1:2]:
+                text = _("Next: {title}").format(title=_(following.title))
+                _way(text, following.name, icon=":material/arrow_forward:", type="secondary")
         _taking_away(values, files, panels[0].name, seen)
     if goes_on:
         goes_on()
@@ -186,7 +190,7 @@ def _present(panels: Sequence[Panel], shown: int, values: Sequence[Any]) -> None
 def _model() -> str:
     """What runs, in a word or two."""
     title = _(starts.start(link.value("preset")).title)
-    said = _("{model} (changed)").format(model=title) if link.config_changes() else title
+    said = _("{model} (changed)").format(model=title) if link.now().config_changes else title
     return _("Model: {name}").format(name=said)
 
 
@@ -224,14 +228,6 @@ def _titles(panels: Sequence[Panel], shown: int) -> None:
             st.selectbox(_("Question"), **chosen)
         else:
             st.pills(_("Question"), required=True, wrap=True, **chosen)
-
-
-def _ways_on(panels: Sequence[Panel]) -> None:
-    with st.container(horizontal=True, horizontal_alignment="distribute", key="ways_on"):
-        _way(_("Everything on this page"), ALL, icon=":material/unfold_more:", type="tertiary")
-        for following in panels[1:2]:
-            text = _("Next: {title}").format(title=_(following.title))
-            _way(text, following.name, icon=":material/arrow_forward:", type="secondary")
 
 
 def _way(label: str, name: str, **look: Any) -> None:

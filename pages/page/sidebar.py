@@ -263,7 +263,7 @@ def _preset(shipped: Iterable[str]) -> None:
             ),
             **link.view("preset", link.value("preset"), (tuple(options), current_language())),
         )
-    changed = sorted(link.config_changes())
+    changed = sorted(link.now().config_changes)
     if changed and not starts.start(link.value("preset")).weights:
         text = _("Your settings differ from the preset in {names}.")
         st.caption(text.format(names=enumeration(changed)))

@@ -140,16 +140,11 @@ def its_way(run: Run, token: int, state: State) -> None:
     with left:
         note(sentences(graph.says_window(facts), graph.says_how_to_read(facts)))
     with right:
-        the_picture_explained()
-
-
-def the_picture_explained() -> None:
-    """What the graph shows, and the page that takes it apart."""
-    concept = "contribution_graph"
-    with st.container(horizontal=True, gap="xsmall", key="graph_explained"):
-        with explained_at((concept,), _("Explained"), key="graph"):
-            link_to_part("attention", panel="contribution-graph")
-        glossary.offer(explanation(concept), key="graph_words")
+        concept = "contribution_graph"
+        with st.container(horizontal=True, gap="xsmall", key="graph_explained"):
+            with explained_at((concept,), _("Explained"), key="graph"):
+                link_to_part("attention", panel="contribution-graph")
+            glossary.offer(explanation(concept), key="graph_words")
 
 
 def pin(customdata: list[Any]) -> None:
@@ -177,16 +172,13 @@ def what_follows(run: Run, state: State) -> None:
     shown = *read_apart(run.input.labels), *next_token_picture.few_names(facts)
     note(sentences(says_openness(facts, is_last=is_last, may_grow=may_grow), says_space(shown)))
     with present.aside():
-        way_to_the_pass()
+        path = "pages/forward_pass.py"
+        label = _("Watch one pass, step by step")
+        st.page_link(
+            path, label=label, icon=":material/animation:", query_params=link.elsewhere(path)
+        )
     if attend(run.config):
         what_it_hangs_on(run, token)
-
-
-def way_to_the_pass() -> None:
-    """To the moving picture of how this answer is computed."""
-    path = "pages/forward_pass.py"
-    label = _("Watch one pass, step by step")
-    st.page_link(path, label=label, icon=":material/animation:", query_params=link.elsewhere(path))
 
 
 def write_after(run: Run, customdata: list[Any]) -> None:

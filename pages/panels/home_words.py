@@ -11,12 +11,7 @@ from pages.words.numbers import percent
 
 def in_three_sentences(run: Run, facts: NextFacts) -> None:
     """Said where the text is typed, above the picture that shows it."""
-    st.markdown(says_what_this_is(run, facts))
-
-
-def says_what_this_is(run: Run, facts: NextFacts) -> str:
-    """A sentence for each of the three words, with the numbers of this run."""
-    return sentences(_transformer(run, facts), _tokens(run), _layers(run))
+    st.markdown(sentences(_transformer(run, facts), _tokens(run), _layers(run)))
 
 
 def _transformer(run: Run, facts: NextFacts) -> str:

@@ -26,11 +26,6 @@ from pages.words.language import _
 CELLS = 128
 
 
-def small_mask(run: Run) -> None:
-    """Who may see whom in this run."""
-    show(draw_mask, run, key="mask", alt=words.mask_alt)
-
-
 def draw_mask(run: Run) -> Picture:
     """Who may see whom; of a long text every so many-th token."""
     codes = cached.mask_codes(run)
@@ -71,4 +66,4 @@ def _change_it(run: Run, input_of: Callable[[Run], None] | None) -> None:
         token_choice(run)
         hide_control(run)
     with right:
-        small_mask(run)
+        show(draw_mask, run, key="mask", alt=words.mask_alt)

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
-import streamlit as st
-
 from blocks import ConfigError, Fault, ModelConfig
 from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
@@ -40,9 +38,11 @@ from blocks.weights.tensors import Weights, bytes_of, of_first_layers
 from pages.server import address, settings
 from pages.server.once import once
 from pages.server.shelf import Shelf, weighed
+from pages.session.slot import Slot
 from pages.words.language import _
 
 UPLOAD, FOLDER, HUB, LOCAL = "upload:", "folder:", "hub:", "local:"
+MINE = Slot[tuple[str, ...]]("my_models", ())  # of this session, the newest first
 N_HASH, MOST_FILES, MOST_NAME = 10, 1000, 24
 WEIGHTS = (".safetensors", GGUF)
 NOT_HERE = {
@@ -210,13 +210,13 @@ def lacking(preset: str) -> Fault | None:
 
 def mine() -> tuple[str, ...]:
     """What this session has brought and is still here, the newest first."""
-    return tuple(each for each in st.session_state.get("my_models", ()) if is_sound(each))
+    return tuple(each for each in MINE.get() if is_sound(each))
 
 
 def remember(preset: str) -> None:
     """This session has to do with a model that was brought."""
-    others = (each for each in st.session_state.get("my_models", ()) if each != preset)
-    st.session_state["my_models"] = (preset, *others)[:8]
+    others = (each for each in MINE.get() if each != preset)
+    MINE.keep((preset, *others)[:8])
 
 
 def folders() -> tuple[str, ...]:
@@ -356,7 +356,9 @@ def _open(key: _Key) -> Brought:
     try:
         weights = [*folder.glob("*.safetensors")]
         if not (folder / CONFIG).exists() and len(weights) == 1:
-            _check_size(weights[0])
+            path = weights[0]
+            if path.stat().st_size > _most_bytes():
+                raise _too_large(path.name, path.stat().st_size)
             file = read_model_file(weights[0].read_bytes())
             return Brought(places.fingerprint(folder), "blockscope", Learned.of_file(file))
         found = open_published(folder, budget=key.most_bytes)
@@ -368,12 +370,6 @@ def _open(key: _Key) -> Brought:
     except OSError:
         return Brought(faults=UNREADABLE)
     return Brought(digest, found.family, Learned.of_published(found), found.ledger)
-
-
-def _check_size(path: Path) -> None:
-    """Raise `ConfigError` where a file is larger than a model may be, before it is read."""
-    if path.stat().st_size > _most_bytes():
-        raise _too_large(path.name, path.stat().st_size)
 
 
 def _too_large(name: str, n_bytes: int) -> ConfigError:

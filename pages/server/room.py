@@ -20,9 +20,10 @@ from blocks.observe.run import Run
 from pages.server import cached
 from pages.server.settings import counted, memory_budget
 from pages.server.turns import NotTogetherError, turns
+from pages.session.slot import Slot
 from pages.words.language import _
 
-TOGETHER = "bytes_together"
+TOGETHER = Slot("bytes_together", 0)
 
 
 def take_for(run: Run) -> None:
@@ -59,11 +60,11 @@ def hold_bytes(n_bytes: int, device: str) -> None:
 @contextmanager
 def _all_at_once() -> Iterator[None]:
     try:
-        together = st.session_state.pop(TOGETHER, 0)
+        together = TOGETHER.take()
         _take(lambda: together, devices.available_devices()[0])
         yield
     except NotTogetherError as error:
-        st.session_state[TOGETHER] = error.n_bytes
+        TOGETHER.keep(error.n_bytes)
         st.rerun()
 
 

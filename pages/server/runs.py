@@ -2,16 +2,16 @@
 
 import secrets
 
-import streamlit as st
-
 from blocks.model import devices
 from blocks.training.limits import Limits
 from blocks.training.runs import Runs
 from blocks.training.training_run import TrainingRun
 from pages.server import machine, settings
 from pages.server.once import once
+from pages.session.slot import Slot
 
 PREFIX = "run:"
+OWNER, MINE = Slot("owner", ""), Slot[tuple[str, ...]]("my_runs", ())
 
 
 @once
@@ -37,19 +37,20 @@ def _limits(device: str) -> Limits:
 
 def owner() -> str:
     """A name for this session, so that nobody fills the queue alone."""
-    return st.session_state.setdefault("owner", secrets.token_urlsafe(8))
+    OWNER.keep(OWNER.get() or secrets.token_urlsafe(8))
+    return OWNER.get()
 
 
 def mine() -> tuple[str, ...]:
     """Ids of the runs that this session has started or opened by a link, the newest first."""
     known = {run.id for run in runs().kept}
-    return tuple(run_id for run_id in st.session_state.get("my_runs", ()) if run_id in known)
+    return tuple(run_id for run_id in MINE.get() if run_id in known)
 
 
 def remember(run_id: str) -> None:
     """This session has to do with a run."""
-    others = tuple(each for each in st.session_state.get("my_runs", ()) if each != run_id)
-    st.session_state["my_runs"] = (run_id, *others)[:20]
+    others = tuple(each for each in MINE.get() if each != run_id)
+    MINE.keep((run_id, *others)[:20])
 
 
 def find(run_id: str) -> TrainingRun | None:

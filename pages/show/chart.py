@@ -14,12 +14,13 @@ from pages.figures.beside import are_same, on_one_scale
 from pages.figures.chart import Chart
 from pages.figures.described import described
 from pages.figures.large import enlarged
+from pages.session.slot import Slot, shown_by
 from pages.stage import beside, present, progress
 from pages.stage.phone import is_phone
 from pages.words.file_names import file_stem
 from pages.words.language import _, closed_up, current_language, translation
 
-PICTURE_FORMAT = "kept_picture_format"
+PICTURE_FORMAT = Slot("kept_picture_format", "png")
 WITHOUT_TOOLS = ("mask", "strip")  # so small that tools would cover them
 HIDDEN_TOOLS = ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "pan2d", "zoom2d"]
 INK = {"light": "#1e293b", "dark": "#e2e8f0"}
@@ -219,7 +220,7 @@ def _described(work: Work, alt: Describe | None, values: Values, language: str, 
 
 def picture_format() -> str:
     """What the camera above a picture saves: "png", or "svg" once the reader has chosen that."""
-    return str(st.session_state.get(PICTURE_FORMAT, "png"))
+    return PICTURE_FORMAT.get()
 
 
 def _config(key: str, figure: Any) -> dict[str, Any]:
@@ -239,7 +240,7 @@ def _config(key: str, figure: Any) -> dict[str, Any]:
 
 
 def _clicked(key: str, on_click: Callable[[Any], None]) -> None:
-    points = st.session_state[key].selection.points
+    points = shown_by(key).selection.points
     if points and "customdata" in points[0]:
         found = points[0]["customdata"]  # of a packed array, by index
         on_click(list(found.values()) if isinstance(found, dict) else found)

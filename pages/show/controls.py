@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import streamlit as st
 
+from pages.session.slot import Slot, shown_by
 from pages.stage import link
 from pages.state.fields import FIELDS
 from pages.state.readers import Between
@@ -73,7 +74,7 @@ def several(
     `place`: which of several such widgets for one field it is.
     """
     key = f"{name}__{zlib.crc32(repr((place, options, current_language())).encode()):x}"
-    st.session_state[key] = [*shown]
+    Slot(key, [*shown]).keep([*shown])
     look: dict[str, Any] = {} if is_list else {"selection_mode": "multi", "wrap": True}
     with st.container(key=name + place):
         (st.multiselect if is_list else st.pills)(
@@ -90,7 +91,7 @@ def several(
 def _several_chosen(
     name: str, key: str, options: tuple[str, ...], write: Callable[[Sequence[str]], str]
 ) -> None:
-    found = st.session_state[key]
+    found = shown_by(key)
     link.change(name, write([word for word in options if word in found]))
 
 

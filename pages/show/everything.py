@@ -9,6 +9,7 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from pages.server import pasted
+from pages.session.slot import Slot
 from pages.show import page_file, share
 from pages.show.seen import Node, noted
 from pages.stage import link, present
@@ -21,7 +22,7 @@ WHAT_IT_HOLDS = N_(
     "This makes one file that opens offline. It contains the questions, pictures, sentences, "
     "explanations and formulas as shown here, with the settings, input, seed and link."
 )
-ASKED = "one_file_asked"
+ASKED = Slot("one_file_asked", False)
 Draw = Callable[[], Callable[[], None] | None]
 Parts = Callable[[], Iterable[page_file.Part]] | None
 
@@ -54,14 +55,14 @@ def in_turn(panels: Sequence[tuple[str, str, Draw, Parts]]) -> list[Callable[[],
 def seen_if_asked(title: str, parts: Parts) -> Iterator[page_file.Panel]:
     """A panel as it is declared, or what is drawn of it where a handout is asked for."""
     panel = page_file.Panel(title, Node(), parts)
-    is_noted = parts is None and st.session_state.get(ASKED)
+    is_noted = parts is None and ASKED.get()
     with noted(panel.seen) if is_noted else nullcontext():
         yield panel
 
 
 def handout(panels: Sequence[page_file.Panel]) -> None:
     """The way to one file of these panels, or of those among them that are chosen."""
-    is_asked = st.session_state.pop(ASKED, False)
+    is_asked = ASKED.take()
     with st.container(horizontal=True, vertical_alignment="bottom", key="one_file_row"):
         chosen = _chosen(panels) if len(panels) > 1 else panels
         if is_asked:
@@ -96,7 +97,7 @@ def _ask(is_again: bool) -> None:
 
 
 def _asked() -> None:
-    st.session_state[ASKED] = True
+    ASKED.keep(True)
 
 
 def _offer(panels: Sequence[page_file.Panel]) -> None:
@@ -128,5 +129,5 @@ def _head(made: datetime) -> page_file.Head:
     found["preset"] = pasted.called(found["preset"])
     settings = [(name, str(value)) for name, value in found.items()]
     text = link.value("text") if link.value("input_kind") != "random" else ""
-    title = _(st.session_state.get("title", ""))
+    title = _(link.TITLE.get())
     return page_file.Head(title, share.whole_link(), made, text, settings)

@@ -18,8 +18,9 @@ from blocks.observe.run import Run
 from blocks.weights.pocket import pocket_names
 from pages.figures.described import described
 from pages.server import cached
+from pages.session.slot import shown_by
 from pages.show import chart, page_file
-from pages.stage import present
+from pages.stage import link, present
 from pages.words.file_names import INSIDE, file_stem
 from pages.words.language import _, bracketed, current_language, translation
 
@@ -71,12 +72,12 @@ def take_away(
 
 def _keep_format() -> None:
     """It holds on every page, whether this choice is drawn there or not."""
-    st.session_state[chart.PICTURE_FORMAT] = st.session_state["picture_format"]
+    chart.PICTURE_FORMAT.keep(shown_by("picture_format"))
 
 
 def pictures_file(figures: Callable[[], Sequence[Any]], caption: str) -> Callable[[], str]:
     """What writes all pictures, still alive, and what was set, into one file for no network."""
-    title, language = _(st.session_state.get("title", "")), current_language()
+    title, language = _(link.TITLE.get()), current_language()
     head = f"<h1>{html.escape(title)}</h1><p class='caption'>{html.escape(caption)}</p>"
 
     def write() -> str:

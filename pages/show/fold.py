@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.session.slot import Slot
 from pages.show import everything
 from pages.stage import present
 
@@ -16,7 +17,8 @@ def fold(label: str, *, key: str, takes_long: bool = False, **look: Any) -> Any:
     """
     name = f"{key}_{everything.ALL}" if everything.is_all() else key
     begins_open = everything.is_all() and not takes_long
-    st.session_state[name] = bool(st.session_state.get(name, begins_open))
+    is_open = Slot(name, begins_open)
+    is_open.keep(is_open.get())
     with present.aside():
         return st.expander(label, key=name, on_change="rerun", **look)
 

@@ -183,11 +183,6 @@ def _around(block: Any, kind: str | None) -> tuple[str, str]:
     return ("<div class='beside'>", "</div>") if is_row else ("", "")
 
 
-def _plain_markdown(text: str) -> str:
-    """Without what only Streamlit knows: icons, and the colours of words."""
-    return COLORED.sub(r"\1", ICON.sub("", text))
-
-
 def _marked() -> MarkdownIt:
     """Markup of the reader's stays text: HTML is off."""
     return MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -201,7 +196,7 @@ def _rendered(render: Callable[[str], str], text: str) -> str:
         formulas.append(as_mathml(found[1] or found[2], is_apart=bool(found[1])))
         return f"\ue000{len(formulas) - 1}\ue001"
 
-    written = render(_plain_markdown(FORMULA.sub(keep, text)))
+    written = render(COLORED.sub(r"\1", ICON.sub("", FORMULA.sub(keep, text))))
     return PLACE.sub(lambda place: formulas[int(place[1])], written)
 
 

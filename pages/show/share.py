@@ -8,6 +8,7 @@ import streamlit as st
 
 from blocks.model.faults import N_, ConfigError
 from pages.server import address, cached, ready
+from pages.session.slot import Slot
 from pages.stage import hidden, lecture, link
 from pages.state.link_fields.lessons import LEFT, OF_THE_LEADER
 from pages.state.link_fields.share import LECTURE
@@ -21,14 +22,15 @@ REACH = {
     "network": N_("The link works within the local network, unless a firewall blocks it."),
     "anywhere": "",
 }
+OPEN_PANEL, OPEN_TITLE = Slot("open_panel", ("", "")), Slot("open_title", "")  # page, panel
 LONGEST = 1273  # bytes in a code of 117 × 117 squares: beyond, a camera at the back sees none
 SIDE = 380  # pixels: large enough for the back row, and a popover fits a screen of 900
 
 
 def note_panel(name: str, title: str) -> None:
     """The panel that is open now: a link names it, though the page would open it by itself."""
-    st.session_state["open_panel"] = (st.session_state.get("page"), name)
-    st.session_state["open_title"] = title
+    OPEN_PANEL.keep((link.page(), name))
+    OPEN_TITLE.keep(title)
 
 
 def what_to_share() -> None:
@@ -47,7 +49,7 @@ def what_to_share() -> None:
     st.link_button(_("Preview"), whole, icon=":material/open_in_new:", type="tertiary")
     _for_a_class()
     if (panel := _open_panel()) and query["panel"] == panel:  # or all are open
-        lecture.draw(st.session_state["open_title"], panel, query)
+        lecture.draw(OPEN_TITLE.get(), panel, query)
 
 
 def _for_a_class() -> None:
@@ -80,8 +82,8 @@ def _asked_for(found: address.Address) -> str:
 
 def _open_panel() -> str:
     """The one that was last open on this page."""
-    page, panel = st.session_state.get("open_panel", (None, ""))
-    return str(panel) if page == st.session_state.get("page") else ""
+    page, panel = OPEN_PANEL.get()
+    return panel if page == link.page() else ""
 
 
 def _query() -> dict[str, str]:

@@ -21,6 +21,7 @@ from blocks.work.works import Works
 from pages.server import cached, machine, runs, settings
 from pages.server.once import once
 from pages.server.passes import about
+from pages.session.slot import Slot
 from pages.stage import link
 from pages.words.language import _, say_fault, sentences
 
@@ -112,7 +113,7 @@ def in_steps(
     if asked_by and not link.is_set_here(asked_by):
         _offer_to_begin(len(steps), key, asked_by)
         return Done([], is_stopped=True)
-    goes_on, n_here = st.session_state.get(f"{key}_goes_on", (None, 0))
+    goes_on, n_here = _kept(key, "goes_on").get()
 
     def next_of(found: Sequence[T]) -> T | Place:
         i = len(found)
@@ -131,7 +132,7 @@ def in_steps(
 
 def n_finished(what: Hashable, key: str) -> int:
     """How many steps of this work are done and shown."""
-    known, n = st.session_state.get(f"{key}_done", (None, 0))
+    known, n = _kept(key, "done").get()
     return n if known == what else 0
 
 
@@ -146,7 +147,7 @@ def _followed(
     n_all, what, key = shown.n_all, shown.what, shown.key
     found: list[T] = []
     n_steps = _n_until_stopped(what, key, n_all)
-    may_go_on = is_asked or st.session_state.get(f"{key}_goes_on", (None, 0))[0] == what
+    may_go_on = is_asked or _kept(key, "goes_on").get()[0] == what
     while len(found) < n_steps:
         if (found or shown.awaited.position) and is_touched():
             shown.place.empty()
@@ -165,7 +166,7 @@ def _followed(
             shown.awaited = value
         else:
             found.append(value)
-            st.session_state[f"{key}_done"] = (what, len(found))
+            _kept(key, "done").keep((what, len(found)))
     shown.end(n_steps, shows_parts=n_steps >= fewest)
     return Done(found, n_steps < n_all)
 
@@ -227,7 +228,7 @@ class _Progress:
         self.place.empty()
         if n_steps < self.n_all:
             with self.place.container(horizontal=True, vertical_alignment="center"):
-                paused, seconds = st.session_state.get(f"{self.key}_paused", (None, 0.0))
+                paused, seconds = _kept(self.key, "paused").get()
                 is_paused = paused == self.what
                 said = says_left(n_steps, self.n_all, is_paused=is_paused, shows_parts=shows_parts)
                 st.caption(sentences(said, _says_rest(seconds) if is_paused else ""))
@@ -235,13 +236,18 @@ class _Progress:
 
 
 def _pause(n_done: int, what: Hashable, key: str, seconds_left: float) -> None:
-    st.session_state[f"{key}_stopped"] = (what, n_done)
-    st.session_state[f"{key}_paused"] = (what, seconds_left)
+    _kept(key, "stopped").keep((what, n_done))
+    _kept(key, "paused").keep((what, seconds_left))
 
 
 def _says_rest(seconds: float) -> str:
     """How long it takes to go on to the end, where it has taken a while already."""
     return _("The rest takes about {time}.").format(time=about(seconds))
+
+
+def _kept(key: str, what: str) -> Slot[tuple[Hashable, Any]]:
+    """Which work this is said of: how many steps are done, stopped at, gone on from; seconds."""
+    return Slot(f"{key}_{what}", (None, 0))
 
 
 def says_place(place: Place) -> str:
@@ -267,7 +273,7 @@ def is_touched() -> bool:
 
 def _n_until_stopped(what: Hashable, key: str, n_steps: int) -> int:
     """How many steps are shown: all, or those that were done when the reader stopped this work."""
-    stopped, n_done = st.session_state.get(f"{key}_stopped", (None, 0))
+    stopped, n_done = _kept(key, "stopped").get()
     return n_done if stopped == what else n_steps
 
 
@@ -301,14 +307,14 @@ def says_done(i: int, n_steps: int, each: str = "") -> str:
 
 def _stop(what: Hashable, key: str) -> None:
     works().leave(runs.owner())
-    known, n_done = st.session_state.get(f"{key}_done", (None, 0))
-    st.session_state[f"{key}_stopped"] = (what, n_done if known == what else 0)
-    st.session_state.pop(f"{key}_paused", None)
+    known, n_done = _kept(key, "done").get()
+    _kept(key, "stopped").keep((what, n_done if known == what else 0))
+    _kept(key, "paused").take()
 
 
 def _go_on(what: Hashable, key: str) -> None:
-    _what, n_done = st.session_state.pop(f"{key}_stopped", (what, 0))
-    st.session_state[f"{key}_goes_on"] = (what, n_done)
+    _what, n_done = _kept(key, "stopped").take()
+    _kept(key, "goes_on").keep((what, n_done))
 
 
 def _offer_to_begin(n_steps: int, key: str, asked_by: str) -> None:

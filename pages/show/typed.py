@@ -1,12 +1,13 @@
 """A number that is typed, with units: 1e19, 300B, 40%; the link has it as a plain number."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import streamlit as st
 
 from blocks.cost.quantity import quantity, written
 from blocks.model.faults import N_, ConfigError, Fault
+from pages.session.slot import Slot, shown_by
 from pages.show.controls import slide, slider
 from pages.stage import link
 from pages.state.fields import FIELDS
@@ -14,7 +15,7 @@ from pages.state.readers import Between, UnreadableError, as_text
 from pages.words.language import _, say_fault
 
 BOX = 118  # pixels of a box beside a slider
-FAULTS = "typed_faults"
+FAULTS = Slot[Mapping[str, Fault]]("typed_faults", {})  # by field and place
 
 
 def typed(name: str, label: str, shown: float | None = None, *, place: str = "") -> None:
@@ -75,16 +76,14 @@ def _box(
 
 
 def _typed(name: str, key: str, shown: float, place: str) -> None:
-    faults = st.session_state.setdefault(FAULTS, {})
+    faults = FAULTS.get()
     try:
-        found = read(name, st.session_state[key])
+        found = read(name, shown_by(key))
     except ConfigError as error:
-        st.session_state[FAULTS] = {**faults, name + place: error.faults[0]}
-        st.session_state["touched"] = True
+        FAULTS.keep({**faults, name + place: error.faults[0]})
+        link.TOUCHED.keep(True)
         return
-    st.session_state[FAULTS] = {
-        each: fault for each, fault in faults.items() if each != name + place
-    }
+    FAULTS.keep({each: fault for each, fault in faults.items() if each != name + place})
     link.take(name, key, found, shown)
 
 
@@ -108,5 +107,5 @@ def read(name: str, text: str) -> Any:
 
 
 def _say_fault(name: str, place: str) -> None:
-    if fault := st.session_state.get(FAULTS, {}).get(name + place):
+    if fault := FAULTS.get().get(name + place):
         st.warning(say_fault(fault), icon=":material/edit_off:")

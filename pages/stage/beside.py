@@ -4,12 +4,11 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import NamedTuple
 
-import streamlit as st
-
 from blocks import ConfigError, ModelConfig
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.server import room
+from pages.session.slot import Slot
 from pages.show.inputs import current_run
 from pages.stage import link
 from pages.stage.history import ghost_of
@@ -26,10 +25,13 @@ class Beside(NamedTuple):
     b: Run
 
 
+A_AND_B = Slot[Beside | None]("a_and_b", None)
+
+
 def note(architecture: Architecture | None, run: Run) -> None:
     """At the top of a page: what A would be here, where one is kept, wanted, and fits."""
     pair = _found(run, lambda entry: run_of(entry, architecture))
-    st.session_state["a_and_b"] = pair if pair and _has_room(pair.a) else None
+    A_AND_B.keep(pair if pair and _has_room(pair.a) else None)
 
 
 def _has_room(run: Run) -> bool:
@@ -42,17 +44,17 @@ def _has_room(run: Run) -> bool:
 
 def note_counted(run: Run) -> None:
     """Note A on a counting page: in its own architecture, of any size."""
-    st.session_state["a_and_b"] = _found(run, run_as_it_is)
+    A_AND_B.keep(_found(run, run_as_it_is))
 
 
 def forget() -> None:
     """Clear this page's comparison."""
-    st.session_state["a_and_b"] = None
+    A_AND_B.keep(None)
 
 
 def found() -> Beside | None:
     """A and B of this page; None where there is nothing to compare."""
-    return st.session_state.get("a_and_b")
+    return A_AND_B.get()
 
 
 def name_of_a() -> str:

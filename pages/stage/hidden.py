@@ -1,10 +1,11 @@
 """What a teacher leaves out of the page for a class, and how it is chosen."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from blocks.model.faults import N_
+from pages.session.slot import Slot
 from pages.stage import link
 from pages.state.link_fields.share import HIDEABLE, hidden_text
 from pages.words.language import _
@@ -14,7 +15,7 @@ NAMES: Mapping[str, str] = {
     "settings": N_("model settings"),
     "explanations": N_("explanations and code"),
 }
-CHOSEN = "hidden_for_others"
+CHOSEN = Slot[Sequence[str]]("hidden_for_others", ())
 
 
 def is_hidden(part: str) -> bool:
@@ -30,11 +31,11 @@ def choice() -> None:
         format_func=lambda part: _(NAMES[part]),
         selection_mode="multi",
         wrap=True,
-        key=CHOSEN,
+        key=CHOSEN.name,
     )
 
 
 def query_for_others() -> dict[str, str]:
     """What a link says of it: what is chosen here, or what this reader's own link leaves out."""
-    found = hidden_text({*st.session_state.get(CHOSEN, ())}) or link.value("hide")
+    found = hidden_text({*CHOSEN.get()}) or link.value("hide")
     return {"hide": found} if found else {}

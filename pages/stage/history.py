@@ -1,13 +1,12 @@
 """The setting before, so that a change is seen as a change."""
 
-from collections.abc import Hashable
-from typing import TypeVar
-
-import streamlit as st
+from collections.abc import Hashable, Mapping
+from typing import Any, TypeVar
 
 from blocks.observe.run import Run
+from pages.session.slot import Slot
 
-SHOWN = "shown"  # of each kind of thing what is shown, and what was before it
+SHOWN = Slot[Mapping[str, tuple[Any, Any]]]("shown", {})  # by kind: now, and before
 RUN = "run"
 Shown = TypeVar("Shown", bound=Hashable)
 
@@ -19,19 +18,20 @@ def run_before(run: Run) -> Run | None:
 
 def before(kind: str, current: Shown) -> Shown | None:
     """What this session showed of a kind before what it shows now; None at first."""
-    kept = st.session_state.setdefault(SHOWN, {})
+    kept = SHOWN.get()
     newest, earlier = kept.get(kind, (None, None))
     if current != newest:
-        newest, earlier = kept[kind] = current, newest
+        newest, earlier = current, newest
+        SHOWN.keep({**kept, kind: (newest, earlier)})
     return earlier
 
 
 def forget() -> None:
     """Begin anew: nothing was shown before."""
-    st.session_state.pop(SHOWN, None)
+    SHOWN.keep({})
 
 
 def ghost_of(run: Run) -> Run | None:
     """The run before this one, where the page has asked for it."""
-    current, earlier = st.session_state.get(SHOWN, {}).get(RUN, (None, None))
+    current, earlier = SHOWN.get().get(RUN, (None, None))
     return earlier if current == run else None

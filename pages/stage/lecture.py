@@ -10,29 +10,31 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from blocks import ConfigError
+from blocks import ConfigError, Fault
 from blocks.lessons import reading, writing
 from blocks.lessons.lesson import Step
 from pages.server import address
 from pages.server.address import page_here
+from pages.session.slot import Slot, shown_by
 from pages.stage import link
 from pages.state.fields import OF_PAGES
 from pages.words.language import _, current_language, say_fault
 
 STEPS, AT, LEAD = "lecture", "lecture_at", "lecture_lead"  # of the link
-GO = "lecture_go"  # of the session: the step to open
+ADDED = Slot[tuple[Step, ...]](STEPS, ())
+GO = Slot[int | None]("lecture_go", None)  # the step to open
+FAULT = Slot[Fault | None]("lecture_fault", None)
 NOT_OF_A_STEP = ("lang", "panel", "present", "room", "wall", "notes", "seat", STEPS, AT, LEAD)
 
 
 def steps() -> tuple[Step, ...]:
     """What was added so far; those of a page that there is not are left out."""
-    found: tuple[Step, ...] = st.session_state.get(STEPS, ())
-    return found
+    return ADDED.get()
 
 
 def _keep(new: tuple[Step, ...]) -> None:
     """In the session, and in the link where it has room there."""
-    st.session_state[STEPS] = new
+    ADDED.keep(new)
     link.change(STEPS, writing.packed(new) if new else "")
 
 
@@ -44,9 +46,9 @@ def carry() -> None:
     if carried := link.value(STEPS):
         found = writing.unpacked(carried)
         known = (step for step in found if step.page in OF_PAGES and step.page != link.HOME_PAGE)
-        st.session_state[STEPS] = tuple(known)
+        ADDED.keep(tuple(known))
     elif steps() and (own := writing.packed(steps())):
-        st.session_state["values"] = {**link.state(), STEPS: own}
+        link.VALUES.keep({**link.state(), STEPS: own})
 
 
 def _add(step: Step) -> None:
@@ -64,7 +66,7 @@ def begin(at: int = 0) -> None:
     if link.value("notes"):
         link.change(AT, at)
     else:
-        st.session_state[GO] = at
+        GO.keep(at)
     link.redraw_everything()
 
 
@@ -83,8 +85,8 @@ def end() -> None:
 
 def begin_page() -> None:
     """Before a page reads its link: go to the step that is to be opened."""
-    if (at := st.session_state.pop(GO, None)) is not None and at < len(steps()):
-        st.session_state["touched"] = False  # what the step says goes before what was moved
+    if (at := GO.take()) is not None and at < len(steps()):
+        link.TOUCHED.keep(False)  # what the step says goes before what was moved
         st.switch_page(f"pages/{steps()[at].page}.py", query_params=_query(at))
 
 
@@ -126,7 +128,7 @@ def draw(title: str, show: str, query: Mapping[str, str]) -> None:
         st.button(
             _("Use this file as my lecture"), on_click=_open, args=(file.getvalue(),), key="take"
         )
-    if fault := st.session_state.pop("lecture_fault", None):
+    if fault := FAULT.take():
         st.error(say_fault(fault), icon=":material/block:")
 
 
@@ -179,7 +181,7 @@ def _put(i: int, to: int | None) -> None:
 def _note(i: int) -> None:
     """Keep what is to be said at a step, if the file can hold it; a callback."""
     rest = [*steps()]
-    rest[i] = replace(rest[i], before=st.session_state[f"lecture_says_{i}"].strip())
+    rest[i] = replace(rest[i], before=shown_by(f"lecture_says_{i}").strip())
     _take(writing.written(_("My lecture"), rest))
 
 
@@ -192,4 +194,4 @@ def _take(text: str) -> None:
     try:
         _keep(reading.read(text, id=STEPS, language=current_language()).steps)
     except ConfigError as error:
-        st.session_state["lecture_fault"] = error.faults[0]
+        FAULT.keep(error.faults[0])

@@ -3,14 +3,15 @@
 import secrets
 from contextlib import suppress
 
-import streamlit as st
-
-from blocks import ConfigError
+from blocks import ConfigError, Fault
 from blocks.lessons.rooms import Lead
 from pages.server import machine
+from pages.session.slot import Slot
 from pages.stage import link
 
-SEEN = "lead_seen"  # the room, and what was last seen of its leader
+MY_ROOMS = Slot[tuple[str, ...]]("my_rooms", ())  # those that this reader has opened
+ROOM_FAULT = Slot[Fault | None]("room_fault", None)  # why none could be
+SEEN = Slot[tuple[str, str, Lead | None]]("lead_seen", ("", "", None))
 
 
 def is_wall() -> bool:
@@ -44,13 +45,13 @@ def look(lesson: str) -> Lead | None:
         with suppress(ConfigError):
             found = machine.rooms().lead(code)
     found = found if found and found.lesson == lesson else None
-    st.session_state[SEEN] = (code, lesson, found)
+    SEEN.keep((code, lesson, found))
     return found
 
 
 def seen(lesson: str) -> Lead | None:
     """The same as it was last seen: all of a page says the same."""
-    code, of, found = st.session_state.get(SEEN, (None, None, None))
+    code, of, found = SEEN.get()
     if (code, of) == (link.value("room"), lesson) and not is_wall():
         return found
     return look(lesson)

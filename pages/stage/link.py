@@ -10,7 +10,7 @@ What only the panels of other pages are set by is not in the link: it waits in t
 
 import time
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache
@@ -23,6 +23,7 @@ from blocks import Fault, ModelConfig
 from blocks.model.faults import N_
 from pages.server import brought, starts
 from pages.server.settings import MAX_CHARACTERS, TYPED_CHARACTERS
+from pages.session.slot import Slot, shown_by
 from pages.stage import moves
 from pages.state.fields import CHANGES, CONFIG, FIELDS, is_of_page
 from pages.state.link_fields.compare import FOLLOWERS as OF_A_TRADE_OFF
@@ -33,15 +34,26 @@ from pages.state.link_fields.sweep import FOLLOWERS as OF_A_SWEEP
 from pages.state.link_fields.training import FOLLOWERS as OF_A_TRAINING
 from pages.state.readers import UnreadableError, as_text
 from pages.state.values import State, default_in, value_in
-from pages.words.language import _, browser_language, literal
+from pages.words.language import LANGUAGE, _, browser_language, literal
 
 Query = dict[str, str]
-OPENED = "is_opened"  # whether this run of the page has taken its state from a link
-BEFORE_LESSON = "before_lesson"  # what was set when the lesson was opened
-SAID_ANYWAY = "said_anyway"  # what the link of a lesson says though it be a default: its step's
+VALUES = Slot[dict[str, Any]]("values", {})  # those that differ from their defaults
+PAGE, TOUCHED, REDRAW = Slot("page", ""), Slot("touched", False), Slot("redraw_everything", False)
+SET_HERE = Slot[Set[str]]("set_here", frozenset())
+REFUSED, TITLE = Slot("refused_preset", ""), Slot("title", "")  # the title of the page
+ALL_SET, WRITTEN = Slot[Query]("all_set", {}), Slot[Query | None]("written", None)
+WRITTEN_BEFORE = Slot[tuple[Query | None, float]]("written_before", (None, 0.0))  # and until when
+MENU = Slot[dict[str, Query]]("menu", {})
+FAULTS_SAID = Slot[tuple[Query | None, tuple[Fault, ...]]]("faults_said", (None, ()))
+CUT_FROM = Slot[dict[str, int]]("cut_from", {})
+OPENED = Slot("is_opened", False)  # whether this run of the page has taken its state from a link
+BEFORE_LESSON = Slot[Query]("before_lesson", {})  # what was set when the lesson was opened
+# What the link of a lesson says though it be a default: its step's.
+SAID_ANYWAY = Slot[tuple[str, ...]]("said_anyway", ())
 HOME_PAGE, FIRST_ON_HOME = "app", "stories-en-zh"
 TEXTS, A_MOMENT, N_NEAR = ("text", "other_text", "own_text"), 0.5, 3
-LONG_TEXTS, N_LONG_TEXTS = "long_texts", 16  # whole, by what links carry of them; the last few
+LONG_TEXTS = Slot[dict[str, str]]("long_texts", {})  # whole, by what links carry of them
+N_LONG_TEXTS = 16  # the last few
 FOLLOWERS = {
     **OF_A_TRAINING,
     **OF_A_SWEEP,
@@ -81,45 +93,45 @@ def change(name: str, new: Any) -> None:
     values = dict(state())
     if name == "preset":
         values = _of_another_preset(values, new)
-        st.session_state["refused_preset"] = ""
+        REFUSED.keep("")
     for follower in FOLLOWERS.get(name, ()):
         values.pop(follower, None)
     values.pop(name, None)
     if new != default_in(values, name):
         values[name] = new
-    st.session_state["values"] = values
-    st.session_state["touched"] = True
-    st.session_state["set_here"] = {name, *st.session_state.get("set_here", ())}
+    VALUES.keep(values)
+    TOUCHED.keep(True)
+    SET_HERE.keep({name, *SET_HERE.get()})
 
 
 def is_set_here(name: str) -> bool:
     """Whether the reader has set this field in this session, rather than a link."""
-    return name in st.session_state.get("set_here", ())
+    return name in SET_HERE.get()
 
 
 def become(new: Mapping[str, Any], *, set_here: Iterable[str] = ()) -> None:
     """Take over a whole state, as if its link had been opened; `set_here` by the reader's hand."""
-    st.session_state["values"] = dict(new)
-    st.session_state["refused_preset"] = ""
-    st.session_state["touched"] = True
-    st.session_state["set_here"] = {*set_here, *st.session_state.get("set_here", ())}
+    VALUES.keep(dict(new))
+    REFUSED.keep("")
+    TOUCHED.keep(True)
+    SET_HERE.keep({*set_here, *SET_HERE.get()})
 
 
 @contextmanager
 def as_if(other: Mapping[str, Any]) -> Iterator[None]:
     """Read another state for a moment; the reader's own comes back, whatever happens."""
     own = state()
-    st.session_state["values"] = dict(other)
+    VALUES.keep(dict(other))
     try:
         yield
     finally:
-        st.session_state["values"] = own
+        VALUES.keep(own)
 
 
 def restore(name: str) -> None:
     """Bring a field back to its default."""
-    st.session_state["values"] = {key: old for key, old in state().items() if key != name}
-    st.session_state["touched"] = True
+    VALUES.keep({key: old for key, old in state().items() if key != name})
+    TOUCHED.keep(True)
 
 
 def _of_another_preset(values: Mapping[str, Any], new: str) -> dict[str, Any]:
@@ -140,10 +152,7 @@ def _of_another_preset(values: Mapping[str, Any], new: str) -> dict[str, Any]:
 
 def reset() -> None:
     """Back to the defaults, in the reader's language."""
-    lang = state().get("lang")
-    st.session_state["values"] = {"lang": lang} if lang else {}
-    st.session_state["refused_preset"] = ""
-    st.session_state["touched"] = True
+    become({name: found for name, found in state().items() if name == "lang"})
 
 
 def view(name: str, shown: Any, options: Hashable = None, *, first: int = 0) -> dict[str, Any]:
@@ -171,7 +180,7 @@ def hidden_view(name: str, shown: Any, options: Hashable = None) -> dict[str, An
     so it is told in every run.
     """
     found = view(name, shown, options)
-    st.session_state[found["key"]] = shown
+    Slot(found["key"], None).keep(shown)
     return found
 
 
@@ -187,28 +196,28 @@ def live_view(name: str, shown: str) -> dict[str, Any]:
 
 def redraw_everything() -> None:
     """Ask the current fragment for a full rerun."""
-    st.session_state["redraw_everything"] = True
+    REDRAW.keep(True)
 
 
 def must_redraw() -> bool:
     """Whether a full rerun was requested; clears the request."""
-    return st.session_state.pop("redraw_everything", False)
+    return REDRAW.take()
 
 
 def _widget_moved(name: str, key: str, shown: Any, first: int = 0) -> None:
     """A fast second move brings along the old value of widgets that have changed since."""
-    there = st.session_state[key]
+    there = shown_by(key)
     moved_to = there - first if first else _as_long_as_may_be(name, there)
     take(name, key, moved_to, shown)
 
 
 def take(name: str, key: str, moved_to: Any, shown: Any) -> None:
     """Set a field as the widget of this key was moved, where that is legal and not what it was."""
-    st.session_state["touched"] = True
+    TOUCHED.keep(True)
     if moved_to is not None and moved_to != shown and _is_legal(name, moved_to):
         before = state()
         change(name, moved_to)
-        moves.note(key, st.session_state[key], before, state())
+        moves.note(key, shown_by(key), before, state())
         if name in OF_SEVERAL_SECTIONS or value("lesson"):
             redraw_everything()
 
@@ -227,13 +236,12 @@ def _as_long_as_may_be(name: str, found: Any) -> Any:
 def _note_cut(name: str, found: str, kept: Any) -> None:
     """Keep how long a text was of which only the beginning is kept."""
     if name in TEXTS:
-        st.session_state["cut_from"] = {kept: len(found)}
+        CUT_FROM.keep({kept: len(found)})
 
 
 def n_characters(text: str) -> int:
     """How many a text had as it was typed, of which the first alone may be kept."""
-    found: dict[str, int] = st.session_state.get("cut_from", {})
-    return found.get(text, len(text))
+    return CUT_FROM.get().get(text, len(text))
 
 
 def _is_legal(name: str, found: Any) -> bool:
@@ -252,17 +260,17 @@ def sync(page: str, completed: Callable[[Query], Query] = dict) -> tuple[Fault, 
     """
     _take_in_moves()
     # On another page the link is read anew: what it leaves out can mean another model there.
-    is_elsewhere = page != st.session_state.get("page")
-    st.session_state["page"] = page
+    is_elsewhere = page != PAGE.get()
+    PAGE.keep(page)
     if is_elsewhere:
         moves.forget_shown()
     query = st.query_params.to_dict()
-    if is_elsewhere and query == st.session_state.get("menu", {}).get(page):
-        query = _without_panel(st.session_state["all_set"])
-    st.session_state["menu"] = {}
-    is_known = query == st.session_state.get("written") or _is_just_left(query)
-    is_opened = (is_elsewhere or not is_known) and not st.session_state.get("touched")
-    st.session_state[OPENED] = is_opened
+    if is_elsewhere and query == MENU.get().get(page):
+        query = _without_panel(ALL_SET.get())
+    MENU.keep({})
+    is_known = query == WRITTEN.get() or _is_just_left(query)
+    is_opened = (is_elsewhere or not is_known) and not TOUCHED.get()
+    OPENED.keep(is_opened)
     if not is_opened:
         return _settled(state())
     if not is_elsewhere:  # a browser leaves its address where a link leads within the page
@@ -278,18 +286,18 @@ def refused() -> str:
 
     No other takes its place, as it would where a link names a model that never was.
     """
-    return str(st.session_state.get("refused_preset", ""))
+    return REFUSED.get()
 
 
 def _refuse_unless(values: Mapping[str, Any], preset: str) -> None:
     """Note a model that was brought where these values have none of that name."""
     is_lost = brought.is_name(preset) and values.get("preset") != preset
-    st.session_state["refused_preset"] = preset if is_lost else ""
+    REFUSED.keep(preset if is_lost else "")
 
 
 def page() -> str:
     """The page that is drawn: the name of its file, without its ending."""
-    return str(st.session_state.get("page", ""))
+    return PAGE.get()
 
 
 def keep_in_step() -> tuple[Fault, ...]:
@@ -299,7 +307,7 @@ def keep_in_step() -> tuple[Fault, ...]:
 
 
 def _take_in_moves() -> None:
-    st.session_state["values"] = moves.without_echoes(state(), moves.noted())
+    VALUES.keep(moves.without_echoes(state(), moves.noted()))
     moves.begin()
 
 
@@ -308,8 +316,8 @@ def _settled(values: Mapping[str, Any], unread: tuple[Fault, ...] = ()) -> tuple
         values = {**values, "preset": refused()}
     mended = mend(values)
     _refuse_unless(mended.values, refused() or values.get("preset", ""))
-    st.session_state["values"] = mended.values
-    st.session_state["language"] = value("lang") or browser_language()
+    VALUES.keep(mended.values)
+    LANGUAGE.keep(value("lang") or browser_language())
     must_redraw()
     write()
     return _until_something_is_changed((*unread, *mended.faults))
@@ -317,11 +325,11 @@ def _settled(values: Mapping[str, Any], unread: tuple[Fault, ...] = ()) -> tuple
 
 def _until_something_is_changed(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
     """A page that goes on by itself still says what in its link could not be."""
-    written = st.session_state["written"]
+    written = WRITTEN.get()
     if not faults:
-        said_of, said = st.session_state.get("faults_said", ({}, ()))
+        said_of, said = FAULTS_SAID.get()
         faults = said if said_of == written else ()
-    st.session_state["faults_said"] = (written, faults)
+    FAULTS_SAID.keep((written, faults))
     return faults
 
 
@@ -330,21 +338,21 @@ def _is_just_left(query: Mapping[str, str]) -> bool:
 
     Going back to it takes a reader longer.
     """
-    before, left_at = st.session_state.get("written_before", (None, 0.0))
+    before, left_at = WRITTEN_BEFORE.get()
     return query == before and time.monotonic() - left_at < A_MOMENT
 
 
 def write() -> None:
     """Put the state into the address bar, if it is not there."""
-    all_set, written = as_query(), st.session_state.get("written")
+    all_set, written = as_query(), WRITTEN.get()
     query = _of_page(page(), all_set)
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
     if written != query:
-        st.session_state["written_before"] = (written, time.monotonic())
-    st.session_state["written"] = query
-    st.session_state["all_set"] = all_set
-    st.session_state["touched"] = False
+        WRITTEN_BEFORE.keep((written, time.monotonic()))
+    WRITTEN.keep(query)
+    ALL_SET.keep(all_set)
+    TOUCHED.keep(False)
 
 
 def _set_elsewhere(page: str, query: Mapping[str, str]) -> dict[str, str]:
@@ -353,11 +361,11 @@ def _set_elsewhere(page: str, query: Mapping[str, str]) -> dict[str, str]:
     What follows another value goes with it. A lesson begins as its link says, and after it stands
     what stood before it.
     """
-    before = st.session_state.get("all_set", {})
+    before = ALL_SET.get()
     if "lesson" in query:
         return {}
     if "lesson" in before:
-        before = st.session_state.get(BEFORE_LESSON, {})
+        before = BEFORE_LESSON.get()
     changed = {name for name in FOLLOWERS if before.get(name) != query.get(name)}
     gone = {follower for name in changed if is_of_page(name, page) for follower in FOLLOWERS[name]}
     kept = {name: text for name, text in before.items() if name not in gone}
@@ -368,7 +376,7 @@ def as_query() -> dict[str, str]:
     """What differs from the defaults, as plain text; of what model, where another page needs it."""
     query = {name: as_carried(name, value) for name, value in state().items()}
     if "lesson" in query:
-        defaults = {name: value(name) for name in st.session_state.get(SAID_ANYWAY, ())}
+        defaults = {name: value(name) for name in SAID_ANYWAY.get()}
         query = {n: as_text(v) for n, v in defaults.items() if v is not None} | query
     if refused():
         return {**query, "preset": refused()}
@@ -382,9 +390,9 @@ def as_carried(name: str, found: Any) -> str:
     text = as_text(found)
     if name not in TEXTS or len(text) <= MAX_CHARACTERS:
         return text
-    beginning, kept = text[:MAX_CHARACTERS], dict(st.session_state.get(LONG_TEXTS, {}))
+    beginning, kept = text[:MAX_CHARACTERS], dict(LONG_TEXTS.get())
     kept.pop(beginning, None)
-    st.session_state[LONG_TEXTS] = {**dict([*kept.items()][1 - N_LONG_TEXTS :]), beginning: text}
+    LONG_TEXTS.keep({**dict([*kept.items()][1 - N_LONG_TEXTS :]), beginning: text})
     return beginning
 
 
@@ -401,7 +409,7 @@ def menu(paths: Iterable[str]) -> dict[str, dict[str, str]]:
     """
     query = as_query()
     links = {path: _without_panel(_of_page(PurePath(path).stem, query)) for path in paths}
-    st.session_state["menu"] = {PurePath(path).stem: found for path, found in links.items()}
+    MENU.keep({PurePath(path).stem: found for path, found in links.items()})
     return links
 
 
@@ -433,7 +441,7 @@ def read(query: Mapping[str, str]) -> Mended:
     """Typed, checked values out of any link at all; defaults are left out."""
     values: dict[str, Any] = {}
     faults = [Fault(UNKNOWN, {"name": _shown(name)}) for name in query if name not in FIELDS]
-    long_texts = st.session_state.get(LONG_TEXTS, {})
+    long_texts = LONG_TEXTS.get()
     for name in (name for name in FIELDS if name in query):
         text = long_texts.get(query[name], query[name]) if name in TEXTS else query[name]
         try:
@@ -496,14 +504,9 @@ def _nearest(
     return config.nearest(**dict(changes))
 
 
-def config_changes() -> dict[str, Any]:
-    """What the reader has changed of the configuration that was started from."""
-    return now().config_changes
-
-
 def state() -> dict[str, Any]:
     """What differs from the defaults in this session; not to be changed."""
-    return st.session_state.setdefault("values", {})
+    return VALUES.get()
 
 
 def _shown(text: str, most: int = 40) -> str:

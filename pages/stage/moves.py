@@ -5,10 +5,10 @@ then can set another widget back in the browser, which sends that old value alon
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import streamlit as st
+from pages.session.slot import Slot
 
 AS_LONG_AS_AN_ECHO = 3.0  # seconds
 NOTHING = object()
@@ -39,29 +39,36 @@ class Move(NamedTuple):
         return self.left_at is not None
 
 
+SHOWING = Slot[Mapping[str, Any]]("showing", {})  # by the key of a widget
+DRAWN = Slot[Collection[str]]("drawn", ())
+LEFT = Slot[Sequence[Left]]("left", ())
+MOVES = Slot[tuple[Move, ...]]("moves", ())
+
+
 def show(key: str, shown: Any) -> None:
     """Let a widget show this; left alone where it does, since the reader may have moved on.
 
     Where that is new, an echo can repeat what it showed before.
     """
-    showing = st.session_state.setdefault("showing", {})
-    if key not in showing or st.session_state.get(key, NOTHING) != shown:
-        st.session_state[key] = shown
-    before = showing.pop(key, shown)
+    showing = SHOWING.get()
+    widget = Slot[Any](key, NOTHING)
+    if key not in showing or widget.get() != shown:
+        widget.keep(shown)
+    before = showing.get(key, shown)
     if before != shown:
-        st.session_state["left"] = [*_left(), Left(key, before, time.monotonic())]
-    showing[key] = shown
-    st.session_state.setdefault("drawn", set()).add(key)
+        LEFT.keep([*_left(), Left(key, before, time.monotonic())])
+    SHOWING.keep({**showing, key: shown})
+    DRAWN.keep({*DRAWN.get(), key})
 
 
 def forget_shown() -> None:
     """On another page all widgets start anew."""
-    st.session_state.pop("showing", None)
+    SHOWING.take()
 
 
 def begin() -> None:
     """Where all that moves is drawn anew: from here on it is noted what is."""
-    st.session_state["drawn"] = set()
+    DRAWN.keep(())
 
 
 def forget_gone() -> None:
@@ -70,26 +77,25 @@ def forget_gone() -> None:
     The browser has forgotten it, though Streamlit keeps what widgets of a fragment within one that
     reruns have shown.
     """
-    showing, drawn = st.session_state.get("showing", {}), st.session_state.get("drawn", ())
-    st.session_state["showing"] = {key: shown for key, shown in showing.items() if key in drawn}
+    showing, drawn = SHOWING.get(), DRAWN.get()
+    SHOWING.keep({key: shown for key, shown in showing.items() if key in drawn})
 
 
 def note(key: str, moved_to: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     """A widget was moved to this value, which changed the state so."""
     times = [each.at for each in _left() if (each.key, each.shown) == (key, moved_to)]
     left_at = max(times, default=None)
-    st.session_state.setdefault("moves", []).append(Move(key, before, after, left_at))
+    MOVES.keep((*MOVES.get(), Move(key, before, after, left_at)))
 
 
 def noted() -> Sequence[Move]:
     """The moves of this rerun; asked once."""
-    return st.session_state.pop("moves", ())
+    return MOVES.take()
 
 
 def _left() -> list[Left]:
     now = time.monotonic()
-    left = st.session_state.get("left", ())
-    return [each for each in left if now - each.at < AS_LONG_AS_AN_ECHO]
+    return [each for each in LEFT.get() if now - each.at < AS_LONG_AS_AN_ECHO]
 
 
 def without_echoes(values: Mapping[str, Any], moves: Sequence[Move]) -> dict[str, Any]:
@@ -97,7 +103,11 @@ def without_echoes(values: Mapping[str, Any], moves: Sequence[Move]) -> dict[str
     moved, values = _moved_by_the_reader(moves), dict(values)
     for move in reversed(moves):
         if move.goes_back and move.key not in moved:
-            values = _undone(values, move)
+            before, after = move.before, move.after
+            names = {name for name in (*before, *after) if _differ(before, after, name)}
+            names = {name for name in names if not _differ(values, after, name)}
+            rest = {name: found for name, found in values.items() if name not in names}
+            values = rest | {name: before[name] for name in names if name in before}
     return values
 
 
@@ -105,15 +115,6 @@ def _moved_by_the_reader(moves: Sequence[Move]) -> set[str]:
     """Where all go back, one of them by hand: that left longest ago, since echoes come at once."""
     times = {move.key: move.left_at or 0.0 for move in moves}
     return {key for key, left_at in times.items() if left_at == min(times.values())}
-
-
-def _undone(values: dict[str, Any], move: Move) -> dict[str, Any]:
-    """Without what this move changed, where nothing changed it again."""
-    before, after = move.before, move.after
-    names = {name for name in (*before, *after) if _differ(before, after, name)}
-    names = {name for name in names if not _differ(values, after, name)}
-    rest = {name: found for name, found in values.items() if name not in names}
-    return rest | {name: before[name] for name in names if name in before}
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any], name: str) -> bool:

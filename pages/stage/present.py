@@ -9,6 +9,7 @@ import streamlit as st
 
 from blocks.model.shipped import shipped
 from pages.server.address import page_here
+from pages.session.slot import Slot
 from pages.stage import lecture, link
 from pages.words.chips import literally
 from pages.words.language import _
@@ -16,6 +17,7 @@ from pages.words.language import _
 STYLE = shipped("present.css")
 BACK, ON, OUT = "PageUp", "PageDown", "esc"  # the first two are sent by remote controls too
 # Where the title of the page stands that this script draws: a panel puts its own there.
+PANELS = Slot[tuple[tuple[str, ...], str]]("panels", ((), ""))  # of this page; the one shown
 TITLE: ContextVar[Any] = ContextVar("title")
 
 
@@ -50,12 +52,12 @@ def note_panels(names: tuple[str, ...], shown: str, title: str, model: str) -> N
     """
     said = f"{lecture.place()} {title}".strip()
     TITLE.get().title(f"{said} :small[:gray[{literally(model)}]]" if model else said)
-    st.session_state["panels"] = (names, shown)
+    PANELS.keep((names, shown))
 
 
 def forget_panels() -> None:
     """A page that has shown none yet leads nowhere."""
-    st.session_state["panels"] = ((), "")
+    PANELS.keep(((), ""))
 
 
 def aside() -> AbstractContextManager[Any]:
@@ -105,7 +107,7 @@ def _go(step: int) -> None:
     """To the panel after or before; beyond the last and the first, it stays."""
     if lecture.turn(step):
         return
-    names, shown = st.session_state.get("panels", ((), ""))
+    names, shown = PANELS.get()
     place = names.index(shown) + step if shown in names else -1
     if 0 <= place < len(names):
         link.change("panel", names[place])

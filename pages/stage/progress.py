@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from blocks import ConfigError, Recording
+from blocks import ConfigError, Fault, Recording
 from blocks.lessons import answers as answering
 from blocks.lessons import maps, shelf
 from blocks.lessons.answers import Answer, Values
@@ -21,6 +21,7 @@ from blocks.weights.known import MODELS
 from pages.server import cached, room
 from pages.server.settings import lessons_folder
 from pages.server.turns import turns
+from pages.session.slot import Slot
 from pages.stage import history, led, link
 from pages.stage.phone import is_phone
 from pages.state.fields import CONFIG
@@ -29,12 +30,17 @@ from pages.state.wanted import as_link
 from pages.words.language import LANGUAGES, browser_language, current_language
 
 HOME = "app.py"
-INPUT = "input"  # the line that opens to change what goes in
-TURN, ASKED, BLANK, DRAWN = "lesson_turn", "asked", "blank", "drawn"
+INPUT = Slot("input", False)  # the line that opens to change what goes in
+TURN = Slot("lesson_turn", "")
+ASKED, BLANK, DRAWN = "asked", "blank", "drawn"
 OF_ANOTHER = {*link.OF_ONE_MODEL, "mask_kind"}  # what is not for another model
-MEASURED, FAULT = "lesson_measured", "lesson_fault"  # for guesses; why nothing could be
+# What was measured for guesses, by what was asked; why nothing could be.
+MEASURED = Slot[Mapping[Hashable, tuple[Values, Answer]]]("lesson_measured", {})
+LESSON_RUN = Slot[Any]("lesson_run", None)  # for who checks a lesson
+FAULT = Slot[Fault | None]("lesson_fault", None)
 OF_NOW = ("lang", "hide")  # what no lesson changes
 BROUGHT = "brought"  # the name of the lesson that this reader brought, which no other can open
+BROUGHT_LESSON = Slot[Lesson | None](BROUGHT, None)
 IN_A_PICTURE = (AskKind.CURVE, AskKind.CELL)  # which wants width
 TALL = (*IN_A_PICTURE, AskKind.ORDER)  # guessed with what fills a phone's screen
 A_MOMENT = 0.05  # seconds after which a browser that has drawn the blank page asks for the rest
@@ -119,7 +125,7 @@ def _is_held(found: Lesson, i: int) -> bool:
 
 def _measured(found: Lesson, guesses: Mapping[int, Values]) -> dict[int, Answer]:
     """What this session has measured for these guesses, by step."""
-    kept = st.session_state.get(MEASURED, {})
+    kept = MEASURED.get()
     asked = ((i, step.ask) for i, step in enumerate(found.steps) if step.ask and i in guesses)
     pairs = ((i, *kept.get(_question(found, i, ask), (None, None))) for i, ask in asked)
     return {i: answer for i, guess, answer in pairs if guess == guesses[i]}
@@ -137,13 +143,13 @@ def judged(found: Now, run: Run) -> Now:
     this session has measured stays, as the reader tries other settings, until the step is entered
     anew or a link is opened. Where nothing can be measured, the fault is kept for the card.
     """
-    ask, guess, is_opened = found.step.ask, found.guess, st.session_state.pop(link.OPENED, False)
+    ask, guess, is_opened = found.step.ask, found.guess, link.OPENED.take()
     if ask is None or guess is None or found.is_held or (found.answer and not is_opened):
         return found
     try:
         answer = _judge(found, ask, guess, run)
     except ConfigError as error:
-        st.session_state[FAULT] = error.faults[0]
+        FAULT.keep(error.faults[0])
         return found
     return replace(found, answers={**found.answers, found.i: answer})
 
@@ -152,8 +158,8 @@ def _judge(found: Now, ask: Ask, guess: Values, run: Run) -> Answer:
     """What comes of a guess, measured on this run. Raises `ConfigError` where nothing can be."""
     with turns().one():  # a callback comes before the page has its turn
         answer = answering.judged(ask, guess, _truth(ask, run, link.value("text")))
-    kept = st.session_state.setdefault(MEASURED, {})
-    kept[_question(found.lesson, found.i, ask)] = guess, answer
+    question = _question(found.lesson, found.i, ask)
+    MEASURED.keep({**MEASURED.get(), question: (guess, answer)})
     return answer
 
 
@@ -163,15 +169,15 @@ def completed(query: dict[str, str]) -> dict[str, str]:
     Where it names another model, the settings of the lesson's model are not for it.
     """
     language = query.get("lang", "") if query.get("lang") in LANGUAGES else browser_language()
-    before = st.session_state.get("all_set", {})
+    before = link.ALL_SET.get()
     if "lesson" in query and "lesson" not in before:
-        st.session_state[link.BEFORE_LESSON] = before
+        link.BEFORE_LESSON.keep(before)
     found = lesson(query.get("lesson", ""), language)
     if found is None:
         return query
     i = min(link.read(query).values.get("lesson_step", 0), len(found.steps) - 1)
     begun = _begun(found, i, query.get("own_text", ""))
-    st.session_state[link.SAID_ANYWAY] = tuple(begun)
+    link.SAID_ANYWAY.keep(tuple(begun))
     if query.get("preset", begun.get("preset")) != begun.get("preset"):
         begun = {name: text for name, text in begun.items() if name not in OF_ANOTHER}
     return {**begun, **query}
@@ -189,7 +195,7 @@ def _begun(found: Lesson, i: int, own: str) -> dict[str, str]:
 def lesson(name: str, language: str = "") -> Lesson | None:
     """A lesson in a language, the reader's: ours, one of the folder of this server, or brought."""
     if name == BROUGHT:
-        return st.session_state.get(BROUGHT)
+        return BROUGHT_LESSON.get()
     language = language or current_language()
     own = lessons_folder()
     found = shelf.lesson(name, language)
@@ -198,7 +204,7 @@ def lesson(name: str, language: str = "") -> Lesson | None:
 
 def is_gone() -> bool:
     """Whether a lesson is open that was brought in another session."""
-    return link.value("lesson") == BROUGHT and BROUGHT not in st.session_state
+    return link.value("lesson") == BROUGHT and BROUGHT_LESSON.get() is None
 
 
 def names() -> tuple[str, ...]:
@@ -349,8 +355,8 @@ def settings_of(step: Step) -> dict[str, Any]:
 def _begin(i: int, step: Step, state: dict[str, Any]) -> None:
     state |= {"lesson_step": i, "panel": step.show}
     if step.set:
-        st.session_state[link.SAID_ANYWAY] = tuple(as_link(step.set))
-    st.session_state[INPUT] = False
+        link.SAID_ANYWAY.keep(tuple(as_link(step.set)))
+    INPUT.keep(False)
     history.forget()  # a step shows no setting of the step before
     _forget_measured(i)
     link.become(link.mend(state).values)
@@ -361,12 +367,13 @@ def _forget_measured(i: int) -> None:
     """A step that is entered anew measures what stands there then."""
     found = now()
     if found and (ask := found.lesson.steps[i].ask):
-        st.session_state.get(MEASURED, {}).pop(_question(found.lesson, i, ask), None)
+        question = _question(found.lesson, i, ask)
+        MEASURED.keep({key: each for key, each in MEASURED.get().items() if key != question})
 
 
 def _begin_at_the_top() -> None:
     """Draw the page anew from its top: blank first, since a browser stays where it was."""
-    st.session_state[TURN] = ASKED
+    TURN.keep(ASKED)
     link.redraw_everything()
 
 
@@ -375,8 +382,8 @@ def begin_page() -> None:
 
     A browser scrolls to the top of a page that has become short, and stays there.
     """
-    if st.session_state.pop(TURN, None) == ASKED:
-        st.session_state[TURN] = BLANK
+    if TURN.take() == ASKED:
+        TURN.keep(BLANK)
 
 
 def is_blank() -> bool:
@@ -385,7 +392,7 @@ def is_blank() -> bool:
     It has no controls either: a browser that asks for the rest before it has set up new ones would
     say that they were moved.
     """
-    return bool(st.session_state.get(TURN) == BLANK)
+    return TURN.get() == BLANK
 
 
 def is_turned() -> bool:
@@ -403,7 +410,7 @@ def _ask_for_the_rest() -> None:
     """Nothing when the blank page is drawn; all else once the browser asks again."""
     if not is_blank():
         st.rerun(scope="app")
-    st.session_state[TURN] = DRAWN
+    TURN.keep(DRAWN)
 
 
 def answer(run: Run, guess: tuple[float, ...]) -> None:
@@ -445,7 +452,7 @@ def _afterwards() -> dict[str, str]:
 
     The lesson can be taken up again on Home.
     """
-    before, now = st.session_state.get(link.BEFORE_LESSON, {}), link.as_query()
+    before, now = link.BEFORE_LESSON.get(), link.as_query()
     gone = (*OF_NOW, *LEFT, *FIELDS)  # a room that was joined leads back to its lesson
     query = {name: text for name, text in before.items() if name not in gone}
     query |= {name: now[name] for name in OF_NOW if name in now}

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import streamlit as st
-
 from blocks.model.config import FIELDS as CONFIG_FIELDS
 from blocks.model.devices import DTYPES, available_devices
 from blocks.model.masks import MaskKind
@@ -13,6 +11,7 @@ from blocks.text.numbers import NumberTokenizer
 from blocks.text.sampling import SamplingConfig
 from pages.server import starts
 from pages.server.settings import MAX_NEW_TOKENS, MAX_TOKENS
+from pages.session.slot import Slot
 from pages.state.link_fields import (
     attention,
     circuit,
@@ -60,12 +59,14 @@ INPUT_KINDS = ("sentence", "random")
 PROMPTS = TEXT, START, CHAT = "text", "start", "chat"
 WEIGHTS = ("trained", "random")
 LARGEST_SEED = 2**31 - 1
+# What the page that is drawn begins with, where it differs from the others.
+DEFAULT_PRESET, DEFAULT_MASK = Slot("default_preset", ""), Slot[str | None]("default_mask", None)
 PADDING_SHOWN, N_NUMBERS = 3, 12
 
 
 def default_preset() -> str:
     """The model that a page shows first; which one, its frame says. Without one: the course's."""
-    wanted = st.session_state.get("default_preset") or ""
+    wanted = DEFAULT_PRESET.get()
     return wanted if starts.is_known(wanted) else "course"
 
 
@@ -90,16 +91,12 @@ def _preset_value(name: str) -> Callable[[Mapping[str, Any]], Any]:
     return lambda values: _start(values).config.plain(name)
 
 
-def _language(values: Mapping[str, Any]) -> str:
-    return values.get("lang") or browser_language()
-
-
 def _text(values: Mapping[str, Any]) -> str:
     return values["text"] if "text" in values else _sample(values)
 
 
 def _sample(values: Mapping[str, Any]) -> str:
-    return samples(_preset(values))[_language(values)]
+    return samples(_preset(values))[(values.get("lang") or browser_language())]
 
 
 def samples(preset: str) -> Mapping[str, str]:
@@ -129,7 +126,7 @@ def _usual_temperature(values: Mapping[str, Any]) -> float:
 
 def _preset_mask(values: Mapping[str, Any]) -> str:
     """The page's own where it has one: a GPT is causal, whatever it was started from."""
-    return st.session_state.get("default_mask") or str(_start(values).mask_kind)
+    return DEFAULT_MASK.get() or str(_start(values).mask_kind)
 
 
 def _weight_format(values: Mapping[str, Any]) -> str:

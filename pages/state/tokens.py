@@ -178,7 +178,9 @@ def _fitting(pieces: tuple[Piece, ...], most: int) -> tuple[Piece, ...]:
 def _with_masks(text: str, reader: Tokenizer) -> tuple[Piece, ...]:
     """The tokens of a text in which a reader wrote [MASK] for what is to be guessed."""
     if isinstance(reader, PublishedTokenizer):
-        return _published_with_masks(text, reader)
+        own = mask_name()
+        pieces = reader.pieces(text.replace(MASK, own))
+        return tuple(replace(p, label=MASK) if p.label == own else p for p in pieces)
     found: list[Piece] = []
     start = 0
     for i, part in enumerate(text.split(MASK)):
@@ -189,13 +191,6 @@ def _with_masks(text: str, reader: Tokenizer) -> tuple[Piece, ...]:
             found.append(replace(piece, start=start + piece.start, end=start + piece.end))
         start += len(part)
     return tuple(found)
-
-
-def _published_with_masks(text: str, reader: PublishedTokenizer) -> tuple[Piece, ...]:
-    """Such a tokenizer knows its own mask in a text; it is shown as everywhere."""
-    own = mask_name()
-    pieces = reader.pieces(text.replace(MASK, own))
-    return tuple(replace(p, label=MASK) if p.label == own else p for p in pieces)
 
 
 def marks() -> Marks:
@@ -228,15 +223,11 @@ def hide(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """The tokens with the pinned one hidden behind [MASK], unless the reader has hidden one."""
     if any(piece.label == MASK for piece in pieces):
         return pieces
-    i = hidden_token(len(pieces))
+    n_tokens = len(pieces)
+    chosen = link.value("token")
+    i = n_tokens // 2 if chosen is None else min(chosen, n_tokens - 1)
     mask = Piece(tokenizer().special[mask_name()], pieces[i].start, pieces[i].end, MASK)
     return (*pieces[:i], mask, *pieces[i + 1 :])
-
-
-def hidden_token(n_tokens: int) -> int:
-    """Which token is hidden: the pinned one, else one in the middle."""
-    chosen = link.value("token")
-    return n_tokens // 2 if chosen is None else min(chosen, n_tokens - 1)
 
 
 def can_hide() -> bool:

@@ -142,7 +142,7 @@ def _as(config: ModelConfig, architecture: Architecture) -> ModelConfig:
 
 def back_to_trained() -> None:
     """Undo what keeps the trained weights from running on a page of their architecture."""
-    for name in link.config_changes().keys() - FREE_TO_CHANGE:
+    for name in link.now().config_changes.keys() - FREE_TO_CHANGE:
         link.restore(name)
     link.change("weights", "trained")
     link.change("input_kind", "sentence")
@@ -186,7 +186,7 @@ def lost_to(architecture: Architecture | None) -> list[str]:
     can_run = started_from().weights and fit(architecture)
     if not can_run or link.value("weights") == "random":
         return []
-    changed = link.config_changes().keys() - FREE_TO_CHANGE
+    changed = link.now().config_changes.keys() - FREE_TO_CHANGE
     return [] if changed == {"n_layers"} and _is_cut() else sorted(changed)
 
 

@@ -18,6 +18,7 @@ from blocks import Fault
 from blocks.model.shipped import shipped
 from pages.figures.counting import from_one
 from pages.figures.numbers import hundredths, readable
+from pages.session.slot import Slot
 from pages.words.numbers import percent
 
 LOCALE = shipped("locale")
@@ -31,6 +32,7 @@ JOINTS = re.compile(
     r"|(?<=[一-鿿）”])[,;:] ?(?=[一-鿿（“])|(?<=[一-鿿]) (?=[一-鿿])"
 )
 LANGUAGES = {"en": "English", "zh": "中文"}
+LANGUAGE = Slot("language", "")  # of this session
 
 
 def _(text: str) -> str:
@@ -107,7 +109,7 @@ def literal(text: str) -> str:
 
 def current_language() -> str:
     """The language of this session: chosen, or else the browser's."""
-    return st.session_state.get("language") or browser_language()
+    return LANGUAGE.get() or browser_language()
 
 
 def browser_language() -> str:

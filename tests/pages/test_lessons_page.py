@@ -802,7 +802,7 @@ def test_what_was_computed_by_hand_is_right_within_rounding():
         sum(a * b for a, b in zip(q, each, strict=True)) / 2 for each in (k, other_k)
     )
     assert as_told == pytest.approx(example, abs=0.005)
-    ((_guess, answer),) = press(at, "without_guess").session_state[progress.MEASURED].values()
+    ((_guess, answer),) = press(at, "without_guess").session_state[progress.MEASURED.name].values()
     (truth,) = answer.truth
     assert by_hand == pytest.approx(truth, abs=0.005)
     assert not any(each.value.startswith("$q_4$ = $(") for each in at.markdown)

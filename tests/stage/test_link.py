@@ -155,4 +155,4 @@ def test_a_link_carries_the_beginning_of_a_long_text_and_finds_the_last_few_whol
         link.become({name: text})
         query = link.as_query()
         assert query[name] == text[:MAX_CHARACTERS] and link.read(query).values[name] == text
-    assert len(session.session_state[link.LONG_TEXTS]) == link.N_LONG_TEXTS
+    assert len(session.session_state[link.LONG_TEXTS.name]) == link.N_LONG_TEXTS

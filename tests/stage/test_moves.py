@@ -51,7 +51,7 @@ def test_what_was_changed_again_stays():
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A session of its own, and its clock."""
     now = [10.0]
-    monkeypatch.setattr(moves.st, "session_state", {})
+    monkeypatch.setattr("streamlit.session_state", {})
     monkeypatch.setattr(moves.time, "monotonic", lambda: now[0])
     return now
 
@@ -80,7 +80,7 @@ class Told(dict[str, object]):
 def test_a_widget_that_was_gone_is_told_again_what_it_shows(monkeypatch: pytest.MonkeyPatch):
     """Streamlit keeps what one within a fragment of its own has shown; the browser does not."""
     state = Told()
-    monkeypatch.setattr(moves.st, "session_state", state)
+    monkeypatch.setattr("streamlit.session_state", state)
     for names in (("layer", "head"), ("layer",), ("layer", "head")):
         state.told.clear()
         moves.begin()

@@ -4,11 +4,13 @@ from functools import partial
 
 import streamlit as st
 
+from blocks import Fault
 from blocks.cost.summary import Summary
 from blocks.cost.units import bytes_text
 from pages.panels.compare import measures
 from pages.panels.compare.files import UnreadableFileError, as_csv, as_toml, from_toml
 from pages.panels.cost.shared import format_name
+from pages.session.slot import Slot, shown_by
 from pages.show.explain import explained
 from pages.show.export import download
 from pages.stage import beside
@@ -17,7 +19,7 @@ from pages.state.link_fields.compare import LONGEST_NAME, MOST_KEPT, Kept
 from pages.state.values import State
 from pages.words.language import _, say_fault
 
-UPLOAD = "kept_file"
+UPLOAD, FAULT = "kept_file", Slot[Fault | None]("kept_file_fault", None)
 
 
 def says_counts(found: Summary, weight_format: str) -> str:
@@ -58,12 +60,12 @@ def row(i: int, entry: Kept, counts: str) -> None:
     """One configuration: its name, how large it is, and what can be done with it."""
     key, is_a = f"kept_name_{i}", i == kept.index()
     with st.container(horizontal=True, vertical_alignment="center", key=f"kept_row_{i}"):
-        st.session_state[key] = entry.name
+        Slot(key, "").keep(entry.name)
         st.text_input(
             _("Name of configuration {n}").format(n=i + 1),
             max_chars=LONGEST_NAME,
             key=key,
-            on_change=lambda: kept.rename(i, st.session_state[key]),
+            on_change=lambda: kept.rename(i, shown_by(key)),
             label_visibility="collapsed",
             width=230,
         )
@@ -95,16 +97,16 @@ def file_in() -> None:
     st.file_uploader(
         _("A list saved as TOML"), type="toml", key=UPLOAD, on_change=_uploaded, max_upload_size=1
     )
-    fault = st.session_state.pop("kept_file_fault", None)
+    fault = FAULT.take()
     if fault is not None:
         st.error(say_fault(fault), icon=":material/block:")
 
 
 def _uploaded() -> None:
-    found = st.session_state[UPLOAD]
+    found = shown_by(UPLOAD)
     if found is None:
         return
     try:
         kept.add(from_toml(found.getvalue()))
     except UnreadableFileError as error:
-        st.session_state["kept_file_fault"] = error.fault
+        FAULT.keep(error.fault)

@@ -189,11 +189,6 @@ def _fewer_heads(facts: MemoryFacts) -> str:
     )
 
 
-def says_bars(facts: MemoryFacts) -> str:
-    """How the bars differ from each other."""
-    return _("The first bar shows your choice; each of the others changes one setting.")
-
-
 def says_estimate(facts: MemoryFacts) -> str:
     """What the estimate covers, and what it leaves out."""
     sharing = ""
@@ -360,7 +355,7 @@ def where_memory_goes(run: Run, state: State) -> None:
     with explained(("training_memory", "kv_cache"), code, key="memory"):
         say(says_memory, *shown, facts=memory_facts)
     show(draw_memory, *shown, facts=memory_facts, key="memory_bars")
-    note(says_bars(facts))
+    note(_("The first bar shows your choice; each of the others changes one setting."))
     if facts.activations:
         with details(_("Activation memory, term by term"), icon=":material/functions:"):
             kept_table(facts.activations)

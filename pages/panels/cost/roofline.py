@@ -300,22 +300,17 @@ def phase_control(run: Run) -> None:
     )
 
 
-def chosen_case(run: Run, state: State) -> Case:
-    """The case that the reader has set."""
-    chosen = Phase(state.phase)
-    known = chosen if chosen in phases(run.config) else Phase.PREFILL
-    tokens = Tokens(known, *shared.shape(state))
-    config = shared.of_one_kind(run.config)
-    return Case(config, tokens, shared.place(run, "measure_device", state), run.seed)
-
-
 @section
 def how_fast_here(run: Run, state: State) -> None:
     """The device first, then each operation of a layer, then the layer, then the model."""
     with explained(("roofline",), CODE, key="roofline"):
         phase_control(run)
     shared.say_one_kind(run.config)
-    case = chosen_case(run, state)
+    chosen = Phase(state.phase)
+    known = chosen if chosen in phases(run.config) else Phase.PREFILL
+    tokens = Tokens(known, *shared.shape(state))
+    config = shared.of_one_kind(run.config)
+    case = Case(config, tokens, shared.place(run, "measure_device", state), run.seed)
     label = _("Measure this device")
     if not shared.measure_button("measure_device", label, state, again=_("Measure again")):
         counted = case.counted()

@@ -17,6 +17,7 @@ from pages.figures.units import flops, long_duration
 from pages.page.frame import section
 from pages.panels.cost import shared, training_picture
 from pages.server import machine
+from pages.session.slot import Slot
 from pages.show import phone
 from pages.show.chart import columns, show
 from pages.show.controls import pick
@@ -227,9 +228,10 @@ def plan_controls(plan: Plan, optimal: int) -> None:
 
 def token_control(shown: int, optimal: int) -> None:
     """Round numbers of tokens, the optimal one, and one that came with a link."""
+    linked = Slot("tokens_of_a_link", optimal)
     if shown not in (*TOKENS, optimal):  # stays a choice: with others it would be another widget
-        st.session_state["tokens_of_a_link"] = shown
-    own = st.session_state.get("tokens_of_a_link", optimal)
+        linked.keep(shown)
+    own = linked.get()
     label = _("D · training tokens (20 per active parameter: {n})").format(n=tokens(optimal))
     slide_or_type("n_training_tokens", label, (*TOKENS, optimal, own), shown, label_of=tokens)
 

@@ -25,6 +25,7 @@ from pages.panels.efficiency.frontier_picture import variant_name
 from pages.panels.efficiency.lost_answers import question_by_question
 from pages.panels.efficiency.recipe_words import in_words
 from pages.server import starts
+from pages.session.slot import shown_by
 from pages.show.chart import show
 from pages.show.controls import choose, switch
 from pages.show.explain import explained, note
@@ -304,7 +305,7 @@ def _own_recipe(weights: str) -> None:
 
 
 def _note_own(weights: str) -> None:
-    recipe = st.session_state["own_recipe"]
+    recipe = shown_by("own_recipe")
     if recipe and _recipe_fault(weights, recipe) is None:
         made.note(weights, name_of(compression_of(recipe)))
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from blocks import ConfigError
+from blocks import ConfigError, Fault
 from blocks.training.spec import TrainingSpec
 from blocks.training.teaching import Teacher
 from blocks.training.training_run import TrainingRun
@@ -13,6 +13,7 @@ from pages.panels.efficiency import shared
 from pages.panels.training import watch
 from pages.panels.training.shared import watched
 from pages.server import runs, starts
+from pages.session.slot import Slot
 from pages.show.controls import choose
 from pages.show.explain import note
 from pages.show.export import download
@@ -54,15 +55,19 @@ def _start(spec: TrainingSpec, key: str) -> None:
     try:
         run = runs.runs().start(spec, owner=runs.owner())
     except ConfigError as error:
-        st.session_state[f"{key}_faults"] = error.faults
+        _faults(key).keep(error.faults)
         return
     runs.remember(run.id)
     link.change("run", run.id)
 
 
+def _faults(key: str) -> Slot[tuple[Fault, ...]]:
+    return Slot(f"{key}_faults", ())
+
+
 def watched_one(spec: TrainingSpec, state: State, *, key: str) -> None:
     """The run that the link names, where it is one of these; once it has ended, the ways on."""
-    for fault in st.session_state.pop(f"{key}_faults", ()):
+    for fault in _faults(key).take():
         st.error(say_fault(fault), icon=":material/block:")
     run = watched(state)
     if run is not None and _made_of(run.spec) == _made_of(spec):

@@ -2,14 +2,13 @@
 
 from functools import lru_cache
 
-import streamlit as st
-
 from blocks.efficiency.frontier import Variant, measure_variant
 from pages.server import starts
+from pages.session.slot import Slot
 
 MOST = 48
-KEY = "made_variants"  # by (weights, recipe), None until it is measured; the newest last
-Made = dict[tuple[str, str], Variant | None]
+# By (weights, recipe), None until it is measured; the newest last.
+MADE = Slot[dict[tuple[str, str], Variant | None]]("made_variants", {})
 
 
 @lru_cache(maxsize=256)
@@ -39,9 +38,8 @@ def _keep(weights: str, name: str, found: Variant | None) -> None:
     """The one that was made longest ago makes room."""
     others = {key: each for key, each in _made().items() if key != (weights, name)}
     newest = [*others.items(), ((weights, name), found)][-MOST:]
-    st.session_state[KEY] = dict(newest)
+    MADE.keep(dict(newest))
 
 
-def _made() -> Made:
-    made: Made = st.session_state.get(KEY, {})
-    return made
+def _made() -> dict[tuple[str, str], Variant | None]:
+    return MADE.get()

@@ -12,6 +12,7 @@ from blocks.model.faults import N_, Fault
 from blocks.observe.run import Run
 from pages.server import score_texts, starts
 from pages.server.settings import GIB, memory_budget
+from pages.session.slot import Slot, shown_by
 from pages.show.controls import choose
 from pages.show.explain import note
 from pages.state.link_fields.efficiency import ScoreText
@@ -25,7 +26,8 @@ NAMES = {
     ScoreText.SIDEBAR: N_("the text of the sidebar"),
     ScoreText.OWN: N_("a text of your own"),
 }
-OWN, OWN_FAULTS = "own_score_text", "own_score_text_faults"
+OWN = Slot("own_score_text", "")
+FAULTS = Slot[tuple[Fault, ...]]("own_score_text_faults", ())
 NO_TEXT_YET = N_("Paste a text of your own, or upload one")
 
 
@@ -42,7 +44,7 @@ def measured_weights(weights: str, state: State) -> str:
         case ScoreText.SIDEBAR:
             return starts.measured_on(weights, score_texts.keep(state.text))
         case ScoreText.OWN:
-            return starts.measured_on(weights, score_texts.keep(st.session_state.get(OWN, "")))
+            return starts.measured_on(weights, score_texts.keep(OWN.get()))
         case language:
             return starts.measured_on(weights, language)
 
@@ -60,7 +62,7 @@ def fault(run: Run, state: State) -> Fault | None:
     weights = starts.original(run.weights)
     if found := starts.measuring_fault(weights):
         return found
-    if _chosen(weights, state) is ScoreText.OWN and not st.session_state.get(OWN):
+    if _chosen(weights, state) is ScoreText.OWN and not OWN.get():
         return Fault(NO_TEXT_YET)
     model = starts.calibrated(measured(run, state))
     try:
@@ -131,22 +133,23 @@ def _own_text() -> None:
     with right:
         label = _("… or a text file, preferably UTF-8")
         st.file_uploader(label, ("txt", "md"), key="uploaded_score_text", on_change=_read_uploaded)
-    for each in st.session_state.get(OWN_FAULTS, ()):
+    for each in FAULTS.get():
         st.warning(say_fault(each))
     st.caption(_("Your text stays in this session; links do not include it."))
 
 
 def _read_pasted() -> None:
-    st.session_state[OWN_FAULTS] = ()
-    st.session_state[OWN] = st.session_state["pasted_score_text"]
+    FAULTS.keep(())
+    OWN.keep(shown_by("pasted_score_text"))
 
 
 def _read_uploaded() -> None:
-    file = st.session_state["uploaded_score_text"]
+    file = shown_by("uploaded_score_text")
     if file is None:
         return
     try:
         text = decoded_text(file.getvalue())
-        st.session_state[OWN], st.session_state[OWN_FAULTS] = text, ()
+        OWN.keep(text)
+        FAULTS.keep(())
     except ConfigError as error:
-        st.session_state[OWN_FAULTS] = error.faults
+        FAULTS.keep(error.faults)

@@ -230,15 +230,10 @@ def _use(name: str) -> None:
     if name:
         weights = starts.start(whole).weights
         made.note(measured_weights(weights, link.now()), name)
-        name = _with_text(weights, name, link.now())
+        text = starts.text_on(measured_weights(weights, link.now()))
+        usual = starts.text_on(starts.measured_on(weights))
+        name = name_of(replace(compression_of(name), text="" if text == usual else text))
     open_preset(starts.variant_of(whole, name))
-
-
-def _with_text(weights: str, name: str, state: State) -> str:
-    """The recipe with the text that it is calibrated on, where it would be another without it."""
-    text = starts.text_on(measured_weights(weights, state))
-    usual = starts.text_on(starts.measured_on(weights))
-    return name_of(replace(compression_of(name), text="" if text == usual else text))
 
 
 def look_at_matrix(customdata: list[str]) -> None:

@@ -14,6 +14,7 @@ from streamlit.components.v2.types import ComponentRenderer
 
 from blocks.model.shipped import shipped
 from pages.figures.page_file import component_as_html
+from pages.session.slot import Slot, shown_by
 from pages.stage import link
 from pages.state.fields import FIELDS
 from pages.state.readers import UnreadableError, as_text
@@ -34,7 +35,8 @@ SCRIPTS = (
 )
 KEY = "forward_pass"
 NAMES = ("zoom", "moment", "cell", "layer", "head", "cached", "drafts", "direction")
-TOLD, SENT = "place_told", "place_sent"
+TOLD = Slot[tuple[Any, ...]]("place_told", ())
+SENT = Slot[tuple[int, dict[str, Any]]]("place_sent", (0, {}))  # the how many-th place
 
 
 @lru_cache(maxsize=1)
@@ -60,7 +62,7 @@ def as_html(sent: bytes) -> str:
 
 def begin() -> None:
     """The page is drawn anew: the picture is told its place."""
-    st.session_state.pop(TOLD, None)
+    TOLD.take()
 
 
 def moving_picture(
@@ -68,11 +70,11 @@ def moving_picture(
 ) -> None:
     """Draw it; `message_at` makes what is sent, of the place; `write` appends the next word."""
     here = tuple(state[name] for name in NAMES)
-    if here != st.session_state.get(TOLD):
-        number = st.session_state.get(SENT, (0, None))[0] + 1
-        st.session_state[SENT] = (number, dict(zip(NAMES, here, strict=True)))
-        st.session_state[TOLD] = here
-    number, place = st.session_state[SENT]
+    if here != TOLD.get():
+        number = SENT.get()[0] + 1
+        SENT.keep((number, dict(zip(NAMES, here, strict=True))))
+        TOLD.keep(here)
+    number, place = SENT.get()
     component()(
         key=KEY,
         data=message_at({"place_id": number, "place": _for_the_picture(place)}),
@@ -106,7 +108,7 @@ def _for_the_picture(place: dict[str, Any]) -> dict[str, Any]:
 
 def _note_place() -> None:
     """Where the reader has come goes into the link; what is no place is left aside."""
-    told = st.session_state[KEY].get("place")
+    told = shown_by(KEY).get("place")
     if not isinstance(told, dict):
         return
     cell = told.get("cell") or {}
@@ -124,10 +126,7 @@ def _note_place() -> None:
     }
     for name, new in values.items():
         if new is not None:
-            _change(name, str(new))
-    st.session_state[TOLD] = tuple(link.value(name) for name in NAMES)
-
-
-def _change(name: str, text: str) -> None:
-    with suppress(UnreadableError):
-        link.change(name, FIELDS[name].read(text))
+            text = str(new)
+            with suppress(UnreadableError):
+                link.change(name, FIELDS[name].read(text))
+    TOLD.keep(tuple(link.value(name) for name in NAMES))

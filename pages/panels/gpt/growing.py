@@ -43,7 +43,10 @@ class Writer:
         ends = time.monotonic() + seconds
         while len(self.tokens) < n_tokens and not self.is_ended and time.monotonic() < ends:
             try:
-                self._one_more(n_tokens)
+                with self.lock, cached.turn(self.run.device):
+                    if len(self.tokens) < n_tokens and not self.is_ended:
+                        self.generation.advance(1)  # nothing is left in it but the one that is new
+                        self.tokens.append(written(self.generation.new_tokens.pop(), self.sampling))
             except RuntimeError as error:
                 self._begin()
                 if not devices.is_out_of_memory(error):
@@ -60,12 +63,6 @@ class Writer:
             self.run, self.sampling, self.seed, is_observed=True, stop=stop(self.run)
         )
         self.tokens: list[Written] = []
-
-    def _one_more(self, n_tokens: int) -> None:
-        with self.lock, cached.turn(self.run.device):
-            if len(self.tokens) < n_tokens and not self.is_ended:
-                self.generation.advance(1)  # nothing is left in it but the one that is new
-                self.tokens.append(written(self.generation.new_tokens.pop(), self.sampling))
 
 
 class _Asked(NamedTuple):

@@ -23,6 +23,7 @@ from pages.panels.gpt import shared, writing
 from pages.panels.gpt.growing import Text, generation, text_so_far, window_size, writer_of
 from pages.server import cached
 from pages.server.passes import WORTH_SAYING, about, seconds_of
+from pages.session.slot import Slot
 from pages.show.chart import columns, show
 from pages.show.explain import explained, note
 from pages.show.parts import Shown
@@ -254,12 +255,15 @@ def _over_tokens(
     return Chart(title, steps, x, y, series, hover=hover, tall=220)
 
 
+TIMED = Slot[tuple[Any, int]]("timed", (None, 0))  # what was measured, and when
+
+
 def measure_control(*measured: Any) -> int | None:
     """The button that measures (again); which attempt is shown, or None before the first."""
     label = _("Time generation with and without the cache")
     if st.button(label, icon=":material/timer:", key="measure"):
-        st.session_state["timed"] = (measured, time.monotonic_ns())
-    asked, attempt = st.session_state.get("timed", (None, 0))
+        TIMED.keep((measured, time.monotonic_ns()))
+    asked, attempt = TIMED.get()
     return attempt if asked == measured else None
 
 

@@ -175,7 +175,10 @@ def where_it_leaks(run: Run, fault: MaskFault) -> None:
     """Buttons to a setting in which a planted fault leaks."""
     with st.container(horizontal=True):
         if fault is MaskFault.ADDITIVE:
-            _larger_scores(run)
+            scale = math.ceil(lead(run).scale * A_BIT_MORE)
+            if 1 < scale <= MOST_SCALE:
+                label = _("Make scores {scale:,} times as large").format(scale=scale)
+                way(label, "use_scale", score_scale=scale)
         if fault in (MaskFault.ADDITIVE, MaskFault.PADDING_ATTENDED):
             way(_("Pad on the left"), "use_padding", **_left_padding(run))
         else:
@@ -190,13 +193,6 @@ def causal_button() -> None:
         icon=":material/tune:",
         mask_kind=str(MaskKind.CAUSAL),
     )
-
-
-def _larger_scores(run: Run) -> None:
-    scale = math.ceil(lead(run).scale * A_BIT_MORE)
-    if 1 < scale <= MOST_SCALE:
-        label = _("Make scores {scale:,} times as large").format(scale=scale)
-        way(label, "use_scale", score_scale=scale)
 
 
 def _left_padding(run: Run) -> dict[str, Any]:

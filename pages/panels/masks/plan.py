@@ -6,7 +6,6 @@ from functools import lru_cache, partial
 from typing import Self
 
 import numpy as np
-import streamlit as st
 from numpy.typing import NDArray
 
 from blocks.inspection import leaks
@@ -15,6 +14,7 @@ from blocks.inspection.mask_faults import MaskFault
 from blocks.observe.run import Run
 from pages.panels.masks import shared
 from pages.server import cached
+from pages.show.steps import n_finished
 from pages.state.values import State
 
 
@@ -131,5 +131,5 @@ def found_so_far(run: Run, state: State) -> Plan | None:
     """What the test on screen has done, if anything: the page does not work for it again."""
     fault = planted_fault(state)
     whole = planned(run, fault, state)
-    known, n_done = st.session_state.get(f"{steps_key(fault)}_done", (None, 0))
-    return whole.as_far_as(n_done) if known == whole and n_done else None
+    n_done = n_finished(whole, steps_key(fault))
+    return whole.as_far_as(n_done) if n_done else None

@@ -211,7 +211,10 @@ def who_learns(run: Run, state: State) -> None:
         switch("race", _("Train side by side now"))
     wanted = racers(run, state)
     if state.race:
-        _live(wanted, place, state)
+        each = _("of {n} training steps each").format(n=AT_ONCE)
+        found = in_series(_race(wanted), key="race_steps", asked_by="race", each=each).found
+        if len(found) >= len(wanted):
+            _shown(wanted, tuple(found), place=place, facts=race_facts, state=state)
     elif finished_facts(wanted) is not None:
         _shown(wanted, place=place, facts=finished_facts, state=state)
     else:
@@ -237,14 +240,6 @@ def _seconds(wanted: Racers) -> float:
     with cached.turn(spec.device):
         update = measured_pace(spec).update
     return max(1.0, len(wanted) * training.N_UPDATES * update)
-
-
-def _live(wanted: Racers, place: Any, state: State) -> None:
-    """As far as they have come."""
-    each = _("of {n} training steps each").format(n=AT_ONCE)
-    found = in_series(_race(wanted), key="race_steps", asked_by="race", each=each).found
-    if len(found) >= len(wanted):
-        _shown(wanted, tuple(found), place=place, facts=race_facts, state=state)
 
 
 def _shown(*values: Any, place: Any, facts: Callable[..., Any], state: State) -> None:

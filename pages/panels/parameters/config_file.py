@@ -11,11 +11,14 @@ from pages.page.frame import section
 from pages.panels.parameters import shared
 from pages.server import pasted
 from pages.server.cached import count_facts
+from pages.session.slot import Slot, shown_by
 from pages.show.explain import explained, note
 from pages.show.tables import show_table
 from pages.show.ways import take
 from pages.words.language import _, enumeration, literal, say_fault, sentences
 
+FILE = Slot[ConfigFile | None]("config_file", None)
+FAULTS = Slot[tuple[Fault, ...]]("config_file_faults", ())
 NO_TEXT = Fault(N_("The file is not text: config.json must be UTF-8"))
 
 
@@ -36,13 +39,13 @@ def text_controls() -> None:
         )
         with st.popover(_("Known families"), icon=":material/list:"):
             st.markdown(enumeration(FAMILIES))
-    for fault in st.session_state.get("config_file_faults", ()):
+    for fault in FAULTS.get():
         st.error(_said(fault), icon=":material/block:")
 
 
 def found() -> ConfigFile | None:
     """What this session brought, if it could be read."""
-    return st.session_state.get("config_file")
+    return FILE.get()
 
 
 def take_over(file: ConfigFile) -> None:
@@ -100,7 +103,7 @@ def _said(fault: Fault) -> str:
 
 
 def _read_uploaded() -> None:
-    file = st.session_state["uploaded_config"]
+    file = shown_by("uploaded_config")
     if file is None:
         return
     try:
@@ -112,7 +115,7 @@ def _read_uploaded() -> None:
 
 
 def _read_pasted() -> None:
-    text = st.session_state["pasted_config"]
+    text = shown_by("pasted_config")
     if text.strip():
         _read(text)
     else:
@@ -127,8 +130,8 @@ def _read(text: str) -> None:
 
 
 def _keep(file: ConfigFile | None, faults: tuple[Fault, ...]) -> None:
-    st.session_state["config_file"] = file
-    st.session_state["config_file_faults"] = faults
+    FILE.keep(file)
+    FAULTS.keep(faults)
 
 
 @section

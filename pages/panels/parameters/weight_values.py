@@ -14,7 +14,7 @@ from blocks.cost.units import bytes_text
 from blocks.inspection import weight_values as measures
 from blocks.inspection.weight_values import N_BINS, ValueFacts, WeightValues, values_by_kind
 from blocks.model import devices
-from blocks.model.faults import N_, ConfigError
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.models import parameter_names
 from blocks.observe.run import Run
 from blocks.weights.model_file import Card, read_model_file
@@ -25,6 +25,7 @@ from pages.panels.parameters import shared, weight_values_picture
 from pages.server import cached
 from pages.server.brought import whose_weights
 from pages.server.settings import memory_budget
+from pages.session.slot import Slot, shown_by
 from pages.show.chart import show, show_now
 from pages.show.controls import switch
 from pages.show.explain import explained, note
@@ -167,6 +168,10 @@ class WeightsFile(NamedTuple):
     values: WeightValues
 
 
+FILE = Slot[WeightsFile | None]("weights_file", None)
+FAULTS = Slot[tuple[Fault, ...]]("weights_file_faults", ())
+
+
 def upload() -> None:
     """The control, and what was wrong with the file."""
     st.file_uploader(
@@ -175,13 +180,13 @@ def upload() -> None:
         key="uploaded_weights",
         on_change=_read_uploaded,
     )
-    for fault in st.session_state.get("weights_file_faults", ()):
+    for fault in FAULTS.get():
         st.error(say_fault(fault), icon=":material/block:")
 
 
 def found() -> WeightsFile | None:
     """What this session brought, if it could be read."""
-    return st.session_state.get("weights_file")
+    return FILE.get()
 
 
 def says_file(file: WeightsFile) -> str:
@@ -200,14 +205,15 @@ def says_file(file: WeightsFile) -> str:
 
 
 def _read_uploaded() -> None:
-    st.session_state["weights_file"], st.session_state["weights_file_faults"] = None, ()
-    file = st.session_state["uploaded_weights"]
+    FILE.keep(None)
+    FAULTS.keep(())
+    file = shown_by("uploaded_weights")
     if file is None:
         return
     try:
-        st.session_state["weights_file"] = _read(file.name, file.getvalue())
+        FILE.keep(_read(file.name, file.getvalue()))
     except ConfigError as error:
-        st.session_state["weights_file_faults"] = error.faults
+        FAULTS.keep(error.faults)
 
 
 def _read(name: str, raw: bytes) -> WeightsFile:

@@ -268,7 +268,10 @@ def who_reads_whom(run: Run, state: State) -> None:
         _all_heads(run, which, pins)
         _which_head(run, which)
         _one_head(run, which, pins, state)
-    _one_token(run, which, pins, state)
+    shared.choose_one("pinned_in", _("Follow the pinned token"), TEXTS, TEXT_LABELS)
+    shown = run, which.layer, which.head, state.pinned_in, pins
+    st.markdown(says_token(token_facts(*shown)))
+    show(attention_picture.strips, *shown, facts=token_facts, key="strips", on_click=_pin_in_strip)
 
 
 def note_on_cross_attention(run: Run) -> None:
@@ -370,13 +373,6 @@ def _pin_end(kind: AttentionKind, customdata: list[Any]) -> None:
     """A token at either end of the lines was clicked: [number, 1 if it is a key]."""
     is_source = kind.reads_source if customdata[1] else kind.is_of_source
     shared.pin("source" if is_source else "target", int(customdata[0]))
-
-
-def _one_token(run: Run, which: Head, pins: Pins, state: State) -> None:
-    shared.choose_one("pinned_in", _("Follow the pinned token"), TEXTS, TEXT_LABELS)
-    shown = run, which.layer, which.head, state.pinned_in, pins
-    st.markdown(says_token(token_facts(*shown)))
-    show(attention_picture.strips, *shown, facts=token_facts, key="strips", on_click=_pin_in_strip)
 
 
 def _pin_in_strip(customdata: list[Any]) -> None:

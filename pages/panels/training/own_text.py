@@ -3,16 +3,18 @@
 import streamlit as st
 
 from blocks.corpora.texts import Corpus, corpus_from_bytes
-from blocks.model.faults import ConfigError
+from blocks.model.faults import ConfigError, Fault
 from pages.server import settings
+from pages.session.slot import Slot, shown_by
 from pages.words.language import _, say_fault
 
+TEXT, FAULTS = Slot[Corpus | None]("own_text", None), Slot[tuple[Fault, ...]]("own_text_faults", ())
 KINDS = ("txt", "md", "csv", "py", "json", "html", "tex", "log")
 
 
 def text() -> str | None:
     """The text that this session brought, if it did."""
-    corpus = st.session_state.get("own_text")
+    corpus = TEXT.get()
     return corpus.text if corpus else None
 
 
@@ -29,13 +31,13 @@ def choice() -> None:
             max_chars=settings.corpus_characters(),
             on_change=_read_pasted,
         )
-    for fault in st.session_state.get("own_text_faults", ()):
+    for fault in FAULTS.get():
         st.warning(say_fault(fault))
     _summary()
 
 
 def _summary() -> None:
-    corpus: Corpus | None = st.session_state.get("own_text")
+    corpus = TEXT.get()
     if corpus is None:
         st.caption(_("Your text stays in this session; links do not include it."))
         return
@@ -46,21 +48,21 @@ def _summary() -> None:
 
 
 def _read_uploaded() -> None:
-    file = st.session_state["uploaded_text"]
+    file = shown_by("uploaded_text")
     if file is not None:
         _read(file.getvalue())
 
 
 def _read_pasted() -> None:
-    if pasted := st.session_state["pasted_text"]:
+    if pasted := shown_by("pasted_text"):
         _read(pasted.encode("utf-8", errors="replace"))
 
 
 def _read(raw: bytes) -> None:
-    st.session_state["own_text_faults"] = ()
+    FAULTS.keep(())
     try:
         corpus = corpus_from_bytes(raw, most_characters=settings.corpus_characters())
     except ConfigError as error:
-        st.session_state["own_text_faults"] = error.faults
+        FAULTS.keep(error.faults)
         return
-    st.session_state["own_text"] = corpus
+    TEXT.keep(corpus)

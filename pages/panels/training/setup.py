@@ -188,7 +188,7 @@ def says_example(facts: ExampleFacts) -> str:
 def start_row(state: State) -> None:
     """The button that starts, or why it cannot with the way out; what it starts."""
     asked = wanted(state)
-    for i, fault in enumerate((*asked.faults, *st.session_state.pop("refused", ()))):
+    for i, fault in enumerate((*asked.faults, *shared.REFUSED.take())):
         st.info(say_fault(fault), icon=":material/block:")
         _mend(fault, key=f"mend_{i}")
     if any({"most", "budget"} & {*fault.values} for fault in asked.faults):

@@ -6,7 +6,7 @@ from functools import lru_cache
 import streamlit as st
 
 from blocks.inspection.learning import BirthFacts
-from blocks.model.faults import N_, ConfigError
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
@@ -20,6 +20,7 @@ from pages.figures.counting import from_one
 from pages.page import sidebar
 from pages.panels.training.births_picture import MEASURES
 from pages.server import cached, runs, starts
+from pages.session.slot import Slot
 from pages.show import everything
 from pages.stage import link
 from pages.state.values import State
@@ -47,6 +48,7 @@ def says_births(facts: BirthFacts) -> str:
     )
 
 
+REFUSED = Slot[tuple[Fault, ...]]("refused", ())  # why no training could begin
 N_TRIED = 1000  # updates of the recipe whose first ones are timed: no look is due among them
 
 
@@ -83,7 +85,7 @@ def start_spec(spec: TrainingSpec) -> None:
     try:
         run = runs.runs().start(spec, owner=runs.owner())
     except ConfigError as error:
-        st.session_state["refused"] = error.faults
+        REFUSED.keep(error.faults)
         return
     st.toast(_("Training started"), icon=":material/model_training:")
     runs.remember(run.id)

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from blocks.inspection.learning import LearningFacts, learning_facts
-from blocks.model.faults import N_, ConfigError
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.training import loop, loss
 from blocks.training.comparison import differences
 from blocks.training.events import Answer, Sample
@@ -21,6 +21,7 @@ from pages.panels.training import curves_picture, shared
 from pages.panels.training.curves_picture import Steps, Told
 from pages.panels.training.setup_picture import Plan, rates
 from pages.server import runs, starts
+from pages.session.slot import Slot
 from pages.show.chart import show_now
 from pages.show.explain import explained, note
 from pages.show.steps import says_place
@@ -29,6 +30,9 @@ from pages.stage import link
 from pages.state.values import State
 from pages.words import chips
 from pages.words.language import _, enumeration, ngettext, say_fault, sentences
+
+FAULTS = Slot[tuple[Fault, ...]]("run_faults", ())
+SEEN_ACTIVE = Slot("seen_active", "")  # the run that went on when it was looked at last
 
 
 def compare_choice(run: TrainingRun, state: State) -> None:
@@ -70,13 +74,13 @@ def _ask(do: Callable[[str], None], run_id: str) -> None:
     try:
         do(run_id)
     except ConfigError as error:
-        st.session_state["run_faults"] = error.faults
+        FAULTS.keep(error.faults)
     link.redraw_everything()
 
 
 def ended_note(run: TrainingRun, view: RunView) -> None:
     """Why it ended before its last step, and the way out."""
-    for fault in st.session_state.pop("run_faults", ()):
+    for fault in FAULTS.take():
         st.warning(say_fault(fault))
     if view.fault is None:
         return
@@ -264,8 +268,8 @@ def draw_state(run_id: str) -> None:
         st.rerun(scope="app")
     view = run.view()
     _state(run, view)
-    was_active = st.session_state.get("seen_active") == run_id
-    st.session_state["seen_active"] = run_id if view.state.is_active else ""
+    was_active = SEEN_ACTIVE.get() == run_id
+    SEEN_ACTIVE.keep(run_id if view.state.is_active else "")
     if was_active and not view.state.is_active:
         st.rerun(scope="app")
 
