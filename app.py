@@ -22,8 +22,7 @@ from pages.panels.questions import ARCHITECTURES, EXPERIMENTS, questions
 from pages.panels.real_models import real_models
 from pages.panels.she_or_he import she_or_he
 from pages.server import brought, runs
-from pages.stage import link, present, progress
-from pages.state import weights
+from pages.stage import link, present, progress, weights
 from pages.state.values import State
 from pages.words import glossary
 from pages.words.language import LANGUAGES, _, current_language, literal, ngettext

@@ -29,13 +29,13 @@ from pages.panels.compare import (
 from pages.panels.compare import kept as kept_list
 from pages.panels.compare.inputs import counting_controls, what_both_read
 from pages.panels.compare.shared import Pair
+from pages.show import beside
 from pages.show.chart import drawn
 from pages.show.choices import chooses
 from pages.show.export import take_away
 from pages.show.mixers import no_attention
-from pages.stage import beside
+from pages.stage import kept
 from pages.stage.link import write
-from pages.state import kept
 from pages.state.values import State
 from pages.words.language import _
 

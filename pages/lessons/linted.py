@@ -6,8 +6,8 @@ from pathlib import Path
 from blocks.lessons.lesson import Ask, Lesson, Option, Step
 from blocks.lessons.measures import faults
 from blocks.model.faults import N_, Fault
+from pages.stage.wanted import WRITTEN
 from pages.state.fields import FIELDS
-from pages.state.wanted import WRITTEN
 
 PAGES = frozenset(path.stem for path in Path(__file__).parents[1].glob("*.py"))
 NO_PAGE = N_("there is no page {name}")

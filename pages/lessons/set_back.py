@@ -7,10 +7,10 @@ import streamlit as st
 from blocks.model.faults import N_
 from pages.figures.counting import from_one
 from pages.server import starts
+from pages.server.readers import as_text
 from pages.stage import link, progress
 from pages.stage.progress import Now
 from pages.state.fields import CONFIG
-from pages.state.readers import as_text
 from pages.state.values import value_in
 from pages.words.language import _, listing, literal
 

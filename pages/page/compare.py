@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from pages.stage import link
-from pages.state import kept
+from pages.stage import kept, link
 from pages.words.language import _, literal
 
 PAGE = "pages/compare.py"

@@ -19,16 +19,16 @@ from pages.server import brought, cached, metrics, pasted, ready, room, settings
 from pages.server.address import page_here
 from pages.server.turns import one_at_a_time
 from pages.session.slot import Slot
-from pages.show import mixers
+from pages.show import beside, mixers
 from pages.show.inputs import current_run, shorten
 from pages.show.interventions import controls as changes
 from pages.show.phone import fingers_point
 from pages.show.share import what_to_share
 from pages.show.ways import refused, way
-from pages.stage import beside, lecture, link, moves, present, progress
+from pages.stage import lecture, link, moves, present, progress, weights
 from pages.stage.hidden import is_hidden
 from pages.stage.stated import stated
-from pages.state import fields, weights
+from pages.state import fields
 from pages.words.language import LANGUAGES, _, current_language, enumeration, literal, say_fault
 
 HOME = "app.py"

@@ -26,8 +26,7 @@ from pages.server import brought, runs, starts
 from pages.show.controls import choose, enter, pick, slide, slider, switch
 from pages.show.fold import fold
 from pages.show.typed import slide_or_type, typed
-from pages.stage import link
-from pages.state import weights
+from pages.stage import link, weights
 from pages.state.fields import WEIGHTS
 from pages.words import terms
 from pages.words.language import _, bracketed, current_language, enumeration, ngettext

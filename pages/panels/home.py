@@ -29,8 +29,8 @@ from pages.show.explain import explained_at, note
 from pages.show.inputs import current_run, length_note, written
 from pages.show.mixers import attend, no_attention
 from pages.show.views import pin_token
-from pages.stage import link, present
-from pages.state import labelled, tokens
+from pages.stage import link, present, tokens
+from pages.state import labelled
 from pages.state.fields import CHAT
 from pages.state.values import State
 from pages.words import glossary

@@ -13,8 +13,8 @@ from pages.show.chart import show
 from pages.show.explain import note
 from pages.show.steps import in_steps
 from pages.show.views import pin_token
-from pages.stage import present
-from pages.state import sinks, tokens
+from pages.stage import present, tokens
+from pages.state import sinks
 from pages.words.language import _, literal, sentences
 from pages.words.numbers import percent
 

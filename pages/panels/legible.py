@@ -12,8 +12,7 @@ from blocks.weights.known import MODELS, language_of
 from pages.page import opening
 from pages.server import address, brought, starts
 from pages.show.inputs import sample_buttons
-from pages.stage import link, progress
-from pages.state import tokens, weights
+from pages.stage import link, progress, tokens, weights
 from pages.state.values import State
 from pages.words.language import _, enumeration, sentences
 

@@ -16,8 +16,7 @@ from pages.server import brought, cached, starts
 from pages.show.chart import show
 from pages.show.controls import switch
 from pages.show.explain import note
-from pages.stage import link
-from pages.state import tokens
+from pages.stage import link, tokens
 from pages.state.link_fields.home import LONGEST_NAME
 from pages.state.values import State
 from pages.words.language import _, current_language, literal, sentences

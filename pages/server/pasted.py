@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from blocks import ConfigError, ModelConfig
 from blocks.model.config import FIELDS
-from pages.state.readers import as_text, of_type
+from pages.server.readers import as_text, of_type
 
 PREFIX, NAME, LONGEST_NAME = "json:", "name", 40
 

@@ -15,7 +15,8 @@ from pages.figures.chart import Chart
 from pages.figures.described import described
 from pages.figures.large import enlarged
 from pages.session.slot import Slot, shown_by
-from pages.stage import beside, present, progress
+from pages.show import beside
+from pages.stage import present, progress
 from pages.stage.phone import is_phone
 from pages.words.file_names import file_stem
 from pages.words.language import _, closed_up, current_language, translation

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import streamlit as st
 
+from pages.server.readers import Between
 from pages.session.slot import Slot, shown_by
 from pages.stage import link
 from pages.state.fields import FIELDS
-from pages.state.readers import Between
 from pages.words import terms
 from pages.words.language import _, current_language
 

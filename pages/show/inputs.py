@@ -16,8 +16,7 @@ from pages.server import starts
 from pages.server.settings import MAX_CHARACTERS, MAX_TOKENS
 from pages.show.controls import choose, slider, switch
 from pages.stage import interventions as changes
-from pages.stage import link
-from pages.state import tokens, weights
+from pages.stage import link, tokens, weights
 from pages.state.fields import CHAT, INPUT_KINDS, START, TEXT, samples
 from pages.state.labelled import pinned_token
 from pages.words import terms

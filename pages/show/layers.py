@@ -13,7 +13,8 @@ from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.table_rows import Row, each_row
 from pages.server import cached, probed
-from pages.state import labelled, tokens
+from pages.stage import tokens
+from pages.state import labelled
 from pages.words.language import _, current_language, enumeration
 
 N_CANDIDATES = 12

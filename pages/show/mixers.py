@@ -5,9 +5,9 @@ import streamlit as st
 from blocks import ModelConfig
 from blocks.inspection import source
 from blocks.model.kinds import TokenMixer
+from pages.show import beside
 from pages.show.explain import explained
 from pages.show.ways import way
-from pages.stage import beside
 from pages.words import terms
 from pages.words.language import _
 

@@ -13,13 +13,13 @@ import pandas as pd
 import streamlit as st
 
 from pages.figures.chart import Chart
-from pages.show import chart, said, steps
+from pages.show import beside, chart, said, steps
 from pages.show.explain import note
 from pages.show.export import from_one
 from pages.show.fold import details
 from pages.show.page_file import Part
 from pages.show.tables import show_both, show_table
-from pages.stage import beside, present
+from pages.stage import present
 from pages.stage.stated import n_values, stated
 from pages.words.language import _
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import streamlit as st
 
+from pages.show import beside
 from pages.show.chart import CANNOT_BE_DRAWN
-from pages.stage import beside, progress
+from pages.stage import progress
 from pages.words.language import _, closed_up
 
 

@@ -7,8 +7,9 @@ from unicodedata import east_asian_width
 import pandas as pd
 import streamlit as st
 
+from pages.show import beside
 from pages.show.chart import CANNOT_BE_DRAWN
-from pages.stage import beside, present
+from pages.stage import present
 from pages.stage.phone import is_phone
 from pages.words.language import _
 

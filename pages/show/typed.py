@@ -7,11 +7,11 @@ import streamlit as st
 
 from blocks.cost.quantity import quantity, written
 from blocks.model.faults import N_, ConfigError, Fault
+from pages.server.readers import Between, UnreadableError, as_text
 from pages.session.slot import Slot, shown_by
 from pages.show.controls import slide, slider
 from pages.stage import link
 from pages.state.fields import FIELDS
-from pages.state.readers import Between, UnreadableError, as_text
 from pages.words.language import _, say_fault
 
 BOX = 118  # pixels of a box beside a slider

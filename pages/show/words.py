@@ -7,8 +7,9 @@ from blocks import ModelConfig
 from blocks.cost.parameters import total_parameters
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
-from pages.stage import beside, link
-from pages.state import labelled, weights
+from pages.show import beside
+from pages.stage import link, weights
+from pages.state import labelled
 from pages.words import changes, terms
 from pages.words.language import _, literal, ngettext
 

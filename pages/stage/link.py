@@ -22,6 +22,7 @@ import streamlit as st
 from blocks import Fault, ModelConfig
 from blocks.model.faults import N_
 from pages.server import brought, starts
+from pages.server.readers import UnreadableError, as_text
 from pages.server.settings import MAX_CHARACTERS, TYPED_CHARACTERS
 from pages.session.slot import Slot, shown_by
 from pages.stage import moves
@@ -32,7 +33,6 @@ from pages.state.link_fields.interventions import FOLLOWERS as OF_TWO_ANSWERS
 from pages.state.link_fields.seq2seq import FOLLOWERS as OF_A_TARGET
 from pages.state.link_fields.sweep import FOLLOWERS as OF_A_SWEEP
 from pages.state.link_fields.training import FOLLOWERS as OF_A_TRAINING
-from pages.state.readers import UnreadableError, as_text
 from pages.state.values import State, default_in, value_in
 from pages.words.language import LANGUAGE, _, browser_language, literal
 

@@ -24,9 +24,9 @@ from pages.server.turns import turns
 from pages.session.slot import Slot
 from pages.stage import history, led, link
 from pages.stage.phone import is_phone
+from pages.stage.wanted import as_link
 from pages.state.fields import CONFIG
 from pages.state.link_fields.lessons import FIELDS, LEFT
-from pages.state.wanted import as_link
 from pages.words.language import LANGUAGES, browser_language, current_language
 
 HOME = "app.py"

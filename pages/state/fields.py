@@ -10,6 +10,19 @@ from blocks.observe.run import PaddingSide
 from blocks.text.numbers import NumberTokenizer
 from blocks.text.sampling import SamplingConfig
 from pages.server import starts
+from pages.server.readers import (
+    MOST_SHOWN_TEMPERATURE,
+    Field,
+    UnreadableError,
+    choice,
+    flag,
+    identifier,
+    of_type,
+    sentence,
+    temperature,
+    whole,
+    within,
+)
 from pages.server.settings import MAX_NEW_TOKENS, MAX_TOKENS
 from pages.session.slot import Slot
 from pages.state.link_fields import (
@@ -36,19 +49,6 @@ from pages.state.link_fields import (
 )
 from pages.state.link_fields import interventions as changes
 from pages.state.link_fields.training import HEAD_MEASURES, LOOKED_AT, TRAINING, telling_measure
-from pages.state.readers import (
-    MOST_SHOWN_TEMPERATURE,
-    Field,
-    UnreadableError,
-    choice,
-    flag,
-    identifier,
-    of_type,
-    sentence,
-    temperature,
-    whole,
-    within,
-)
 from pages.words.language import LANGUAGES, browser_language
 
 SAMPLES = {

@@ -4,7 +4,7 @@ from tokenizers import Tokenizer, models, trainers
 
 from blocks.text.chinese import chinese_pieces
 from blocks.text.tokenizer import Piece
-from pages.state.tokens import tokenizer_of
+from pages.stage.tokens import tokenizer_of
 
 
 class Joining:

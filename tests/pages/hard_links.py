@@ -4,9 +4,9 @@ import random
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from pages.server.readers import FLAGS, Between, OneOf, flag
 from pages.state.fields import CONFIG, FIELDS
 from pages.state.link_fields.compare import Kept, text_of
-from pages.state.readers import FLAGS, Between, OneOf, flag
 
 GARBAGE = {
     "empty": "",

@@ -28,8 +28,7 @@ from blocks import ModelConfig
 from pages.panels.compare import files
 from pages.panels.compare.pairs import PAIRS
 from pages.server import starts
-from pages.stage import link
-from pages.state import kept
+from pages.stage import kept, link
 from pages.state.fields import CONFIG
 from pages.state.link_fields.compare import MEASURES, Kept, text_of
 

@@ -21,9 +21,9 @@ from blocks.weights.model_file import ModelFile, read_model_file
 from blocks.weights.pocket import pocket_names
 from pages.panels.efficiency import distillation, frontier, keeping, retraining
 from pages.server import runs, starts
+from pages.server.readers import Field, choice
 from pages.state.fields import FIELDS
 from pages.state.link_fields.compare import kept_of
-from pages.state.readers import Field, choice
 
 PAGE = "pages/efficiency.py"
 

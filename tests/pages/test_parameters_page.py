@@ -15,8 +15,8 @@ from blocks.cost.variations import variations
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.weights.pocket import pocket
 from pages.server import pasted, starts
+from pages.server.readers import UnreadableError
 from pages.state.fields import known_preset
-from pages.state.readers import UnreadableError
 
 PAGE = "pages/parameters.py"
 TABLE = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE

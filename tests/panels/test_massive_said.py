@@ -14,7 +14,8 @@ from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from pages.figures.described import described
 from pages.panels.feed_forward import massive, massive_picture
-from pages.state import sinks, tokens
+from pages.stage import tokens
+from pages.state import sinks
 
 CONFIG = ModelConfig.from_flat({"d_model": 8, "n_heads": 2, "n_layers": 3})
 RUN = Run(config=CONFIG, input=Input(tokens=("an", "owl", "an")), mask=MaskConfig(), weights="x")

@@ -5,8 +5,9 @@ import streamlit as st
 from hypothesis import given
 from hypothesis import strategies as some
 
-from pages.stage import beside, link
-from pages.state import kept
+from pages.server.readers import UnreadableError
+from pages.show import beside
+from pages.stage import kept, link
 from pages.state.fields import FIELDS
 from pages.state.link_fields.compare import (
     LONGEST_NAME,
@@ -16,7 +17,6 @@ from pages.state.link_fields.compare import (
     kept_text,
     text_of,
 )
-from pages.state.readers import UnreadableError
 
 NAMES = some.text(min_size=1, max_size=LONGEST_NAME)
 QUERIES = some.dictionaries(some.sampled_from([*FIELDS]), some.text(min_size=1, max_size=12))

@@ -13,10 +13,10 @@ from blocks.lessons.writing import packed
 from blocks.model.devices import available_devices
 from blocks.model.masks import causal, painted_text
 from blocks.model.presets import PRESETS
+from pages.server.readers import Field, OneOf, UnreadableError
 from pages.stage import link
 from pages.state import link_fields
 from pages.state.fields import FIELDS, OF_PAGES, is_of_page
-from pages.state.readers import Field, OneOf, UnreadableError
 
 pytestmark = pytest.mark.usefixtures("session")
 

@@ -58,7 +58,7 @@ def test_a_control_shows_what_the_page_shows():
 
         from blocks.model.kinds import Architecture
         from pages.page.sidebar import CONTROLS, Shown
-        from pages.state import weights
+        from pages.stage import weights
 
         st.session_state["values"] = {"norm_placement": "parallel"}
         shown = Shown(weights.config(Architecture.ENCODER_DECODER, ""))

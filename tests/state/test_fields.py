@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from blocks import Fault
 from blocks.model.config import FIELDS as CONFIG_TYPES
 from blocks.model.config import ModelConfig
+from pages.server import readers
+from pages.server.readers import UnreadableError
 from pages.server.settings import TYPED_CHARACTERS
 from pages.stage import link
-from pages.state import readers
 from pages.state.fields import FIELDS
-from pages.state.readers import UnreadableError
 
 NASTY = (
     *("", " ", "\x00", "<script>", "🤖👩‍👩‍👧", "{0}{name}"),

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.server.readers import Between
 from pages.state.fields import FIELDS
-from pages.state.readers import Between
 
 ROOT = Path(__file__).parents[2]
 BOUNDED = {name: field.read for name, field in FIELDS.items() if isinstance(field.read, Between)}

@@ -9,8 +9,7 @@ from blocks.text.tokenizer import Piece
 from blocks.weights.pocket import pocket, pocket_names
 from pages.server import starts
 from pages.show import inputs
-from pages.stage import link
-from pages.state import tokens
+from pages.stage import link, tokens
 from pages.state.fields import CHAT
 
 

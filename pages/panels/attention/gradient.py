@@ -18,7 +18,7 @@ from pages.panels.attention.arithmetic import MINUS, sum_text
 from pages.server import cached
 from pages.show.parts import Note, Say, Shown, Text
 from pages.show.ways import click_sets, way
-from pages.state import tokens
+from pages.stage import tokens
 from pages.state.values import State
 from pages.words.language import _, fill, sentences
 

@@ -14,8 +14,9 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from pages.panels.compare import measures
 from pages.server import starts
-from pages.stage import beside
-from pages.state import kept
+from pages.server.readers import UnreadableError, as_text
+from pages.show import beside
+from pages.stage import kept
 from pages.state.fields import CONFIG, FIELDS
 from pages.state.link_fields.compare import (
     COUNTED,
@@ -25,7 +26,6 @@ from pages.state.link_fields.compare import (
     Kept,
     text_of,
 )
-from pages.state.readers import UnreadableError, as_text
 from pages.state.values import State
 from pages.words.language import literal, say_fault
 

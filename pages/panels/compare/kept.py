@@ -11,10 +11,10 @@ from pages.panels.compare import measures
 from pages.panels.compare.files import UnreadableFileError, as_csv, as_toml, from_toml
 from pages.panels.cost.shared import format_name
 from pages.session.slot import Slot, shown_by
+from pages.show import beside
 from pages.show.explain import explained
 from pages.show.export import download
-from pages.stage import beside
-from pages.state import kept
+from pages.stage import kept
 from pages.state.link_fields.compare import LONGEST_NAME, MOST_KEPT, Kept
 from pages.state.values import State
 from pages.words.language import _, say_fault

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from blocks.model.faults import N_
-from pages.stage import link
-from pages.state import kept
+from pages.stage import kept, link
 from pages.state.link_fields.compare import Kept
 from pages.words.language import _
 

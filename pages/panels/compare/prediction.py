@@ -14,7 +14,7 @@ from pages.server import cached
 from pages.show.chart import show
 from pages.show.explain import explained, note
 from pages.show.said import say
-from pages.state.tokens import label
+from pages.stage.tokens import label
 from pages.state.values import State
 from pages.words.language import _, enumeration, literal, sentences
 from pages.words.numbers import percent

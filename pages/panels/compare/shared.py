@@ -17,9 +17,10 @@ from blocks.observe.run import Run
 from pages.figures.numbers import readable
 from pages.panels.compare import measures
 from pages.server.settings import memory_budget
+from pages.show import beside
 from pages.show.words import parameter_count
-from pages.stage import beside
-from pages.state import kept, labelled
+from pages.stage import kept
+from pages.state import labelled
 from pages.state.labelled import Selection
 from pages.state.values import State
 from pages.words import terms

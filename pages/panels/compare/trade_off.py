@@ -17,12 +17,12 @@ from pages.page.frame import section
 from pages.panels.compare import measures, shared, trade_off_picture
 from pages.panels.compare.measures import MEASURES
 from pages.server import starts
+from pages.show import beside
 from pages.show.chart import show
 from pages.show.controls import choose, pick, switch
 from pages.show.explain import explained, note
 from pages.show.said import say
-from pages.stage import beside, link
-from pages.state import kept
+from pages.stage import kept, link
 from pages.state.values import State
 from pages.words.language import _, literal, sentences
 

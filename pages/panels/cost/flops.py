@@ -204,7 +204,7 @@ def operation_rows(facts: StepFacts) -> pd.DataFrame:
 
 def operations_table(facts: StepFacts, *, is_exact: bool) -> None:
     """Every product with its formula, in letters and in numbers, then sums by part."""
-    found, said = facts.operations, _exactly if is_exact else units.flops
+    found, said = facts.operations, "{:,}".format if is_exact else units.flops
     table = {
         _("operation"): [shared.operation(each.name) for each in found],
         _("forward"): [said(each.forward) for each in found],
@@ -220,7 +220,7 @@ def operations_table(facts: StepFacts, *, is_exact: bool) -> None:
 
 def sums_table(facts: StepFacts, *, is_exact: bool) -> pd.DataFrame:
     """All that is computed, by part and in all."""
-    said, found = _exactly if is_exact else units.flops, facts.by_part
+    said, found = "{:,}".format if is_exact else units.flops, facts.by_part
     shares = [f"{flops / facts.done:.2%}" for flops in found.values()]
     return pd.DataFrame(
         {
@@ -229,10 +229,6 @@ def sums_table(facts: StepFacts, *, is_exact: bool) -> pd.DataFrame:
             _("share"): [*shares, f"{1:.2%}"],
         }
     )
-
-
-def _exactly(count: int) -> str:
-    return f"{count:,}"
 
 
 def pass_rows(facts: StepFacts) -> pd.DataFrame:

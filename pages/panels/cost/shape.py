@@ -28,13 +28,13 @@ from pages.panels.cost.shape_said import (
     says_people,
     says_shape,
 )
+from pages.server.readers import as_text
 from pages.show import phone
 from pages.show.controls import choose, pick
 from pages.show.parts import Beside, Controls, Details, Note, Say, Shown, Table
 from pages.show.typed import slider_or_type, typed
 from pages.stage import link
 from pages.state.fields import CONFIG
-from pages.state.readers import as_text
 from pages.state.values import State
 from pages.words.language import _
 

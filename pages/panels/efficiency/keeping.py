@@ -17,8 +17,7 @@ from pages.session.slot import Slot
 from pages.show.controls import choose
 from pages.show.explain import note
 from pages.show.export import download
-from pages.stage import link
-from pages.state import kept
+from pages.stage import kept, link
 from pages.state.link_fields.efficiency import UPDATES
 from pages.state.values import State
 from pages.words.language import _, say_fault

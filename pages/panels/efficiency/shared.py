@@ -25,8 +25,7 @@ from pages.server import brought, machine, starts
 from pages.server.passes import WORTH_SAYING
 from pages.show.explain import note
 from pages.show.ways import take, way
-from pages.stage import link
-from pages.state import kept
+from pages.stage import kept, link
 from pages.state.link_fields.compare import Kept
 from pages.state.link_fields.efficiency import FIELDS
 from pages.state.values import State

@@ -15,7 +15,8 @@ from pages.page.declared import Panel
 from pages.server import starts
 from pages.show import layers
 from pages.show.parts import Beside, File, Say, Shown, Table, the_values
-from pages.state import labelled, tokens
+from pages.stage import tokens
+from pages.state import labelled
 from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, fill, sentences

@@ -23,7 +23,7 @@ from pages.panels.feed_forward.massive_picture import MOST_TOKENS, largest_value
 from pages.server import cached
 from pages.show.parts import Beside, Controls, Matrix, Note, Say, Shown, Steps, Table, Text
 from pages.show.ways import click_sets, way
-from pages.state import tokens
+from pages.stage import tokens
 from pages.state.sinks import found_in
 from pages.words.language import _, enumeration, fill, listing, literal, sentences
 from pages.words.numbers import percent

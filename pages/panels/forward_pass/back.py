@@ -10,7 +10,7 @@ from pages.figures.numbers import readable
 from pages.panels.forward_pass import said, said_backward
 from pages.panels.forward_pass.moves import N_ENDS, named, plain
 from pages.panels.forward_pass.shown import Asked, back_of, keys_of, labels_of, moved_by
-from pages.state import tokens
+from pages.stage import tokens
 from pages.words.numbers import percent
 
 

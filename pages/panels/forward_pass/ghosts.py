@@ -10,8 +10,8 @@ from blocks.text.next_word import UNFINISHED
 from blocks.text.speculation import Pass, draft_after
 from pages.panels.gpt import growing
 from pages.server import cached
-from pages.stage import beside
-from pages.state import tokens
+from pages.show import beside
+from pages.stage import tokens
 from pages.state.values import State
 from pages.words.language import _, ngettext, sentences
 

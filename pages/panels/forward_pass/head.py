@@ -30,7 +30,7 @@ from pages.panels.forward_pass.shown import (
     scene_of,
     sinks_of,
 )
-from pages.state import tokens
+from pages.stage import tokens
 from pages.words import glossary
 from pages.words.language import _, current_language, sentences
 from pages.words.numbers import percent

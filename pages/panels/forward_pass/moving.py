@@ -14,10 +14,10 @@ from streamlit.components.v2.types import ComponentRenderer
 
 from blocks.model.shipped import shipped
 from pages.figures.page_file import component_as_html
+from pages.server.readers import UnreadableError, as_text
 from pages.session.slot import Slot, shown_by
 from pages.stage import link
 from pages.state.fields import FIELDS
-from pages.state.readers import UnreadableError, as_text
 from pages.state.values import State
 
 ASSETS = shipped("forward_pass")

@@ -18,7 +18,8 @@ from pages.figures.counting import read_apart
 from pages.server import cached
 from pages.server.once import once
 from pages.server.shelf import Shelf, weighed
-from pages.state import labelled, sinks, tokens
+from pages.stage import tokens
+from pages.state import labelled, sinks
 
 MOST_SCENES = 64
 

@@ -23,13 +23,13 @@ from pages.panels.forward_pass.said_cell import says_cell
 from pages.panels.forward_pass.shown import Asked, keys_of, labels_of, scene_of, sinks_of
 from pages.panels.home import append_word
 from pages.server import cached
-from pages.show import page_file
+from pages.show import beside, page_file
 from pages.show.controls import enter
 from pages.show.explain import note
 from pages.show.export import download
 from pages.show.inputs import current_run, shorten
-from pages.stage import beside, link, present
-from pages.state import labelled, sinks, tokens
+from pages.stage import link, present, tokens
+from pages.state import labelled, sinks
 from pages.state.values import State
 from pages.words.language import _, current_language, sentences
 

@@ -19,10 +19,10 @@ from pages.figures.counting import from_one
 from pages.page.declared import Panel
 from pages.panels.gpt.growing import lasting, window_size
 from pages.server import cached
+from pages.show import beside
 from pages.show.parts import Beside, Note, Say, Shown, Table, Text
 from pages.show.ways import way
-from pages.stage import beside
-from pages.state import tokens
+from pages.stage import tokens
 from pages.words import chips
 from pages.words.chips import Chip
 from pages.words.language import _, enumeration, fill, sentences

@@ -21,7 +21,8 @@ from blocks.text.written import Written, written
 from pages.server import cached, starts
 from pages.server.once import once
 from pages.server.shelf import Shelf, weighed
-from pages.state import sinks, tokens
+from pages.stage import tokens
+from pages.state import sinks
 from pages.state.values import State
 
 MOST_TEXTS = 32

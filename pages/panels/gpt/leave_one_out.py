@@ -19,7 +19,7 @@ from pages.panels.gpt.leave_one_out_picture import colors, hovers
 from pages.server import cached
 from pages.show.parts import Beside, Note, Say, Shown, Steps, Table
 from pages.show.views import pin_token
-from pages.state import tokens
+from pages.stage import tokens
 from pages.words.language import _, fill, sentences
 from pages.words.numbers import percent
 

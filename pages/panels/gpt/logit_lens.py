@@ -21,8 +21,7 @@ from pages.panels.gpt.logit_lens_picture import grid, layer_name
 from pages.server import cached
 from pages.show.parts import Beside, File, Matrix, Note, OffScreen, Say, Shown, Table, the_values
 from pages.show.views import pin_token
-from pages.stage import phone
-from pages.state import tokens
+from pages.stage import phone, tokens
 from pages.words.language import _, fill, sentences
 from pages.words.numbers import percent
 

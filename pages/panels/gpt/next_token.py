@@ -19,8 +19,7 @@ from pages.show.explain import explained, note
 from pages.show.fold import details
 from pages.show.parts import File, Matrix, the_values
 from pages.show.said import say
-from pages.stage import present
-from pages.state import tokens
+from pages.stage import present, tokens
 from pages.state.values import State
 from pages.words.language import _, fill, sentences
 

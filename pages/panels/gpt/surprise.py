@@ -19,8 +19,7 @@ from pages.server import cached
 from pages.show.choices import chooses
 from pages.show.parts import Beside, File, Note, Say, Shown, Table, the_values
 from pages.show.views import pin_token
-from pages.stage import link
-from pages.state import tokens
+from pages.stage import link, tokens
 from pages.state.fields import START, TEXT
 from pages.words.language import _, fill, literal, sentences
 from pages.words.numbers import percent

@@ -10,8 +10,8 @@ from pages.page.declared import Panel
 from pages.page.frame import section
 from pages.show.explain import explained
 from pages.show.parts import File
-from pages.stage import present
-from pages.state import labelled, tokens
+from pages.stage import present, tokens
+from pages.state import labelled
 from pages.state.fields import CHAT
 from pages.state.values import State
 from pages.words import chips

@@ -31,8 +31,8 @@ from pages.show.interventions import controls, words
 from pages.show.said import say
 from pages.show.steps import in_steps
 from pages.show.tables import show_table
-from pages.stage import link
-from pages.state import labelled, tokens
+from pages.stage import link, tokens
+from pages.state import labelled
 from pages.state.values import State
 from pages.words.language import _, current_language, literal, sentences
 from pages.words.numbers import percent

@@ -34,8 +34,7 @@ from pages.show.inputs import written
 from pages.show.mixers import attend_somewhere
 from pages.show.parts import File, Matrix
 from pages.show.views import sinks_switch
-from pages.stage import link, present
-from pages.state import tokens
+from pages.stage import link, present, tokens
 from pages.state.fields import CHAT, TEXT
 from pages.state.values import State
 from pages.words import chips, terms

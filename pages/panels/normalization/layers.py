@@ -21,7 +21,8 @@ from pages.panels.normalization import curves, shared
 from pages.server import cached, starts
 from pages.show.parts import Controls, Note, Say, Shown, the_values
 from pages.show.views import sinks_switch
-from pages.state import sinks, tokens
+from pages.stage import tokens
+from pages.state import sinks
 from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, fill, sentences

@@ -13,10 +13,10 @@ from pages.page.declared import Panel
 from pages.page.frame import refuse, section
 from pages.panels.parameters.weight_values import is_shown
 from pages.server import brought, cached, starts
+from pages.show import beside
 from pages.show.explain import note
 from pages.show.export import download
 from pages.show.said import say
-from pages.stage import beside
 from pages.state.values import State
 from pages.words.language import _
 

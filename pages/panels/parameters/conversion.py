@@ -31,7 +31,7 @@ from pages.show.inputs import sample_buttons, text_field
 from pages.show.said import say
 from pages.show.tables import show_table
 from pages.show.ways import way
-from pages.state import tokens
+from pages.stage import tokens
 from pages.state.link_fields.parameters import NO_FAULT
 from pages.state.values import State
 from pages.words.language import _, literal, sentences

@@ -28,8 +28,8 @@ from pages.show.explain import explained, note
 from pages.show.said import say
 from pages.show.steps import in_steps
 from pages.show.tables import show_table
-from pages.stage import link, present
-from pages.state import labelled, tokens
+from pages.stage import link, present, tokens
+from pages.state import labelled
 from pages.state.link_fields.seq2seq import ALIGNED
 from pages.state.values import State
 from pages.words.language import _, current_language, enumeration, fill, literal, sentences

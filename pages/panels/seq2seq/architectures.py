@@ -27,7 +27,7 @@ from pages.panels.seq2seq.architectures_picture import NAMES
 from pages.show.controls import enter, slider
 from pages.show.explain import explained, note
 from pages.show.parts import Beside, File, Item, Matrix, Note, OffScreen, Say, Shown, Table
-from pages.state.tokens import EMPTY
+from pages.stage.tokens import EMPTY
 from pages.state.values import State
 from pages.words import chips
 from pages.words.chips import Chip

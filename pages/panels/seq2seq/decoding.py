@@ -28,8 +28,7 @@ from pages.show.parts import File, Matrix
 from pages.show.said import tell
 from pages.show.tables import show_table
 from pages.show.ways import way
-from pages.stage import link, present
-from pages.state import tokens
+from pages.stage import link, present, tokens
 from pages.state.link_fields.seq2seq import written_ids
 from pages.state.values import State
 from pages.words import chips, terms

@@ -16,8 +16,7 @@ from pages.panels.seq2seq import shared
 from pages.show.choices import chooses
 from pages.show.controls import choose, slider
 from pages.show.inputs import kept_note, read_instead, sample_buttons, text_field
-from pages.stage import link
-from pages.state import tokens
+from pages.stage import link, tokens
 from pages.state.labelled import pinned_target
 from pages.state.labelled import pinned_token as pinned_source
 from pages.state.values import State

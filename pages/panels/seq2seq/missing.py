@@ -34,7 +34,8 @@ from pages.show.controls import switch
 from pages.show.parts import Beside, Controls, Matrix, Note, Say, Steps, Table
 from pages.show.ways import click_sets, take
 from pages.stage import interventions as changes
-from pages.state import labelled, tokens
+from pages.stage import tokens
+from pages.state import labelled
 from pages.state.values import State
 from pages.words.language import _, bracketed, enumeration, fill, literal, sentences
 

@@ -17,7 +17,7 @@ from pages.server import cached, starts
 from pages.server.once import once
 from pages.server.shelf import Shelf, weighed
 from pages.show.steps import in_steps
-from pages.state import tokens
+from pages.stage import tokens
 from pages.state.link_fields.seq2seq import read_ids
 from pages.state.values import State
 

@@ -18,10 +18,11 @@ from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from blocks.text.bilingual import SentenceTokenizer
 from pages.server import cached
+from pages.show import beside
 from pages.show.ways import take
 from pages.show.words import parameter_count, seed_of
-from pages.stage import beside, link
-from pages.state import labelled, tokens
+from pages.stage import link, tokens
+from pages.state import labelled
 from pages.state.values import State
 from pages.words import changes
 from pages.words.language import _, current_language, literal, ngettext

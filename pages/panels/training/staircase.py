@@ -12,13 +12,13 @@ from blocks.training import staircase as steps
 from pages.panels.training import staircase_picture
 from pages.panels.training.staircase_picture import NAMES
 from pages.server import starts
+from pages.server.readers import as_text
 from pages.show import words
 from pages.show.chart import show
 from pages.show.explain import explained, note
 from pages.show.said import say
 from pages.stage import link, present
 from pages.state.fields import CONFIG
-from pages.state.readers import as_text
 from pages.words import chips
 from pages.words.language import _, enumeration, literal, sentences
 

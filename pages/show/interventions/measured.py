@@ -11,7 +11,7 @@ from blocks.observe.interventions import Intervention, heads_of
 from blocks.observe.run import Run
 from blocks.observe.sweep import outputs_of_each
 from pages.server import cached
-from pages.state import tokens
+from pages.stage import tokens
 
 N_CANDIDATES = 10
 

@@ -8,7 +8,7 @@ from pages.figures.table_rows import each_row
 from pages.server import probed
 from pages.show.interventions import measured
 from pages.stage import interventions as state
-from pages.state import tokens
+from pages.stage import tokens
 from pages.words.language import _, bracketed, listing, literal, ngettext, sentences
 from pages.words.numbers import fine_percent
 from pages.words.terms import STACKS

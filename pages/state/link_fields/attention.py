@@ -3,8 +3,8 @@
 from blocks.inspection.head_facts import STEPS
 from blocks.inspection.head_probe import KINDS
 from blocks.inspection.scaling import Divisor, ScoreMeasure
+from pages.server.readers import Field, choice, flag, whole
 from pages.server.settings import MAX_TOKENS
-from pages.state.readers import Field, choice, flag, whole
 
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
 

@@ -2,7 +2,7 @@
 
 import re
 
-from pages.state.readers import Field, UnreadableError, choice, flag, whole
+from pages.server.readers import Field, UnreadableError, choice, flag, whole
 
 TEXTS = ("(ab)[b]{a", "[]ab()[]{}(", "aab<>(b)a<", "{a}{b}[ab", "(b)(a)(ab)<")
 MOST_SEED = 10**6

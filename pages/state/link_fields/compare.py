@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from pages.state.readers import Field, UnreadableError, choice, flag, whole
+from pages.server.readers import Field, UnreadableError, choice, flag, whole
 
 MOST_KEPT, LONGEST_NAME, LONGEST_TEXT = 12, 40, 12_000
 COMPARED_STAGES = ("resid_post", "attention_out", "feed_forward_out")

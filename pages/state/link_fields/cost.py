@@ -8,7 +8,7 @@ from blocks.cost.scaling_laws import LAWS
 from blocks.cost.served_facts import OWN
 from blocks.cost.setup import PREFILL_CHUNK, CacheFormat
 from blocks.model.options import LARGEST_SIZE
-from pages.state.readers import Field, choice, flag, whole, within
+from pages.server.readers import Field, choice, flag, whole, within
 
 MOST_ATTEMPTS = 99
 PHASES = ("prefill", "decode")

@@ -16,8 +16,8 @@ from blocks.efficiency.removal import Removed
 from blocks.efficiency.rounding import Rounding
 from blocks.training.teaching import AttentionTarget
 from pages.server import starts
+from pages.server.readers import Field, UnreadableError, choice, flag, whole
 from pages.state.link_fields.cost import MOST_ATTEMPTS
-from pages.state.readers import Field, UnreadableError, choice, flag, whole
 
 TEMPERATURES, TEACHER_SHARES = ("1", "2", "4", "8"), ("0.25", "0.5", "0.75", "1")
 INNER_WEIGHTS, UPDATES = ("0", "0.1", "1", "10"), ("200", "1000", "4000")

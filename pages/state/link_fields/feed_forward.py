@@ -1,7 +1,7 @@
 """What a link carries for the page of feed-forward."""
 
 from blocks.model.parts import MOST_EXPERTS
-from pages.state.readers import Field, whole
+from pages.server.readers import Field, whole
 
 LIKELIEST = -1  # the strongest unit of the pinned token, or the expert it is sent to first
 

@@ -2,7 +2,7 @@
 
 import re
 
-from pages.state.readers import Field, UnreadableError, choice, flag, whole
+from pages.server.readers import Field, UnreadableError, choice, flag, whole
 
 ZOOMS = ("model", "layer", "head", "cell")
 DIRECTIONS = ("forward", "backward")

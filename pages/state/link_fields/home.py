@@ -1,6 +1,6 @@
 """What a link carries for Home: a name that is asked about."""
 
-from pages.state.readers import Field, UnreadableError, flag
+from pages.server.readers import Field, UnreadableError, flag
 
 LONGEST_NAME = 24  # characters
 

@@ -2,7 +2,7 @@
 
 from blocks.known.cells import INSTRUMENTS
 from blocks.known.words import MODELS
-from pages.state.readers import Field, choice
+from pages.server.readers import Field, choice
 
 FIELDS: dict[str, Field] = {
     "instrument": Field(choice(tuple(INSTRUMENTS)), "attention"),

@@ -2,7 +2,7 @@
 
 from blocks.inspection.logit_difference import METHODS
 from blocks.observe.interventions import InterventionKind, Part, read_interventions, written
-from pages.state.readers import Field, UnreadableError, choice, flag, sentence, whole
+from pages.server.readers import Field, UnreadableError, choice, flag, sentence, whole
 
 MOST = 32
 

@@ -5,8 +5,8 @@ from urllib.parse import parse_qsl, urlencode
 
 from blocks.lessons.answers import LONGEST, MOST_STEPS
 from blocks.lessons.rooms import N_SIGNS, SIGNS
+from pages.server.readers import Field, UnreadableError, flag, identifier, sentence, whole
 from pages.state.link_fields.compare import LONGEST_TEXT
-from pages.state.readers import Field, UnreadableError, flag, identifier, sentence, whole
 
 
 def answers(text: str) -> str:

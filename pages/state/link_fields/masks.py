@@ -3,8 +3,8 @@
 from blocks.inspection.leaks import AttentionPath
 from blocks.inspection.mask_faults import MaskFault
 from blocks.model.masks import MOST_PAINTED, read_painted
+from pages.server.readers import Field, UnreadableError, choice, flag, whole
 from pages.server.settings import MAX_TOKENS
-from pages.state.readers import Field, UnreadableError, choice, flag, whole
 
 MOST_CROSS, MOST_SCALE = 32, 10**7
 

@@ -6,7 +6,7 @@ from blocks.inspection.depth import MEASURES
 from blocks.inspection.stack import DEPTHS, WIDTHS
 from blocks.model.kinds import Initialization
 from blocks.model.placements import PLACEMENTS
-from pages.state.readers import Field, UnreadableError, choice, flag, whole
+from pages.server.readers import Field, UnreadableError, choice, flag, whole
 
 NORM_INPUTS = (
     "resid_pre",

@@ -3,7 +3,7 @@
 import re
 
 from blocks.weights.conversion_faults import ConversionFault
-from pages.state.readers import Field, UnreadableError, choice, flag
+from pages.server.readers import Field, UnreadableError, choice, flag
 
 VIEWS = ("by_kind", "by_layer")
 NO_FAULT = "none"

@@ -6,7 +6,7 @@ from blocks.phases.fourier import MOST_KEYS
 from blocks.phases.recorded import FIRST_INDUCTION_HEAD, HEAD_LEAVES_AT, SPARSITIES
 from blocks.phases.setups import SETUPS
 from blocks.training.tasks import TaskKind
-from pages.state.readers import Field, choice, flag, whole
+from pages.server.readers import Field, choice, flag, whole
 
 
 class BranchKind(StrEnum):

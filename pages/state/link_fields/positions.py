@@ -1,7 +1,7 @@
 """What a link carries for the page of positions."""
 
 from blocks.model.kinds import PositionKind
-from pages.state.readers import Field, choice, whole
+from pages.server.readers import Field, choice, whole
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512)
 TRAINED_LENGTHS = (8, 16, 32, 64, 128, 256)

@@ -1,6 +1,6 @@
 """What a link carries for the scaling lab."""
 
-from pages.state.readers import Field, choice, flag, within
+from pages.server.readers import Field, choice, flag, within
 
 COUNTED, OPTIMIZERS = ("all", "inner"), ("adamw", "muon")
 

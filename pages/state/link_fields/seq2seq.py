@@ -4,8 +4,8 @@ import re
 
 from blocks.inspection.alignment import Row
 from blocks.inspection.two_texts import AttentionKind
+from pages.server.readers import Field, UnreadableError, choice, flag, whole, within
 from pages.server.settings import MAX_NEW_TOKENS
-from pages.state.readers import Field, UnreadableError, choice, flag, whole, within
 
 TEXTS = ("target", "source")
 ALIGNED = ("best_head", "one_head", "layer_mean")

@@ -2,7 +2,7 @@
 
 from blocks.lessons.reading import MOST_STEPS
 from blocks.lessons.writing import unpacked
-from pages.state.readers import Field, UnreadableError, identifier, whole
+from pages.server.readers import Field, UnreadableError, identifier, whole
 
 HIDEABLE = ("menu", "settings", "explanations")
 

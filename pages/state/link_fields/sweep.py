@@ -6,7 +6,7 @@ from typing import Any
 
 from blocks.sweep.point import SETTABLE
 from blocks.sweep.sweep import Search
-from pages.state.readers import Field, UnreadableError, choice, whole
+from pages.server.readers import Field, UnreadableError, choice, whole
 
 MOST_TYPED, MOST_SEEDS, NO_FIELD = 200, 10, "none"
 OF_THE_TASK = ("architecture", "vocab_size", "max_seq_len", "seq_len", "eval_every", "dtype")

@@ -7,7 +7,7 @@ from blocks.corpora.stories import Language
 from blocks.model.kinds import Architecture
 from blocks.training.recipe import BOUNDS, RECIPES, OptimizerKind, ScheduleKind
 from blocks.training.tasks import LEARNERS, MODULAR, TaskKind, TokenKind
-from pages.state.readers import Field, choice, identifier, whole, within
+from pages.server.readers import Field, choice, identifier, whole, within
 from pages.words.language import browser_language
 
 CORPORA, LOOKED_AT = ("python", "own"), ("task", "own")

@@ -10,9 +10,8 @@ from blocks.observe.run import Run
 from pages.server import room
 from pages.session.slot import Slot
 from pages.show.inputs import current_run
-from pages.stage import link
+from pages.stage import kept, link
 from pages.stage.history import ghost_of
-from pages.state import kept
 from pages.state.link_fields.compare import Kept
 from pages.words.language import literal
 

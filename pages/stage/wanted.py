@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from pages.server import starts
+from pages.stage.tokens import tokenizer_of
 from pages.state.link_fields.seq2seq import written_ids
-from pages.state.tokens import tokenizer_of
 
 WRITTEN = "written"  # what a decoder has to write, in words
 
