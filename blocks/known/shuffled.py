@@ -8,6 +8,7 @@ from blocks.model.models import build
 from blocks.model.randomness import generator
 from blocks.training.induction import InductionTask
 from blocks.training.task import IGNORED
+from blocks.training.uncompiled import AdamW
 from blocks.weights.model_file import ModelFile
 
 N_STEPS, BATCH, RATE, SEQ_LEN = 150, 32, 3e-3, 64
@@ -20,7 +21,7 @@ def trained_on_shuffled(file: ModelFile, seed: int) -> dict[str, Tensor]:
     """
     random, task = generator(seed, "shuffled labels"), InductionTask(SEQ_LEN)
     model = build(file.config, seed=seed)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.0)
+    optimizer = AdamW(model.parameters(), lr=RATE, weight_decay=0.0)
     for _step in range(N_STEPS):
         batch = task.batch(BATCH, random)
         order = torch.rand(batch.targets.shape, generator=random).argsort(1)

@@ -21,6 +21,7 @@ from blocks.model.kinds import Architecture, NormKind, PositionKind
 from blocks.model.models import build
 from blocks.model.randomness import generator
 from blocks.training.task import IGNORED
+from blocks.training.uncompiled import AdamW
 
 CONFIG = ModelConfig(
     architecture=Architecture.GPT,
@@ -108,9 +109,7 @@ class SparseTraining:
     def _all(self) -> Iterator[Part | Circuit]:
         model = build(CONFIG, seed=self.seed)
         texts = learned(self.seed, self.n_texts, is_shuffled=self.is_shuffled)
-        optimizer = torch.optim.AdamW(
-            model.parameters(), lr=PEAK_RATE, betas=(0.9, 0.99), weight_decay=0.0
-        )
+        optimizer = AdamW(model.parameters(), lr=PEAK_RATE, betas=(0.9, 0.99), weight_decay=0.0)
         for update in range(self.n_updates):
             progress = update / self.n_updates
             optimizer.param_groups[0]["lr"] = rate(progress, update)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from blocks.model.randomness import generator
+from blocks.training.uncompiled import Adam
 
 KEPT_ABOVE = 0.5
 """The length of a feature's direction from which on it counts as kept."""
@@ -101,7 +102,7 @@ class Toy(Drawn):
         weight.normal_(0, self.n_features**-0.5, generator=random)
         weight, bias = weight.requires_grad_(), torch.zeros(self.n_features, requires_grad=True)
         weights = self.importance ** torch.arange(self.n_features)
-        optimizer = torch.optim.Adam([weight, bias], lr=self.learning_rate, fused=True)
+        optimizer = Adam([weight, bias], lr=self.learning_rate, fused=True)
         for step in range(self.n_updates + 1):
             x = sparse_features(self.batch_size, self.n_features, self.sparsity, random)
             loss = (weights * (x - (x @ weight.T @ weight + bias).relu()).square()).sum(1).mean()
@@ -160,7 +161,7 @@ class Dictionary(Drawn):
         decoder = unit(torch.randn(self.n_latents, self.n_dims, generator=random))
         encoder, bias = decoder.clone().requires_grad_(), torch.zeros(self.n_dims)
         decoder, bias = decoder.requires_grad_(), bias.requires_grad_()
-        optimizer = torch.optim.Adam([encoder, decoder, bias], lr=self.learning_rate, fused=True)
+        optimizer = Adam([encoder, decoder, bias], lr=self.learning_rate, fused=True)
         for step in range(self.n_updates + 1):
             x = sparse_features(self.batch_size, self.n_true, self.sparsity, random) @ true
             latents = largest(((x - bias) @ encoder.T).relu(), self.n_active)

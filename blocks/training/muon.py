@@ -7,13 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor, optim
 
+from blocks.training.uncompiled import Uncompiled
+
 N_STEPS = 5
 # a, b, c of aX + b(XXᵀ)X + c(XXᵀ)²X (Jordan 2024).
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 LEAST_NORM = 1e-7
 
 
-class Muon(optim.Muon):
+class Muon(Uncompiled, optim.Muon):
     """What `torch.optim.Muon` does, for all matrices of one shape at once, in a format of choice.
 
     torch takes one after the other, and always in bfloat16, which is several times slower where

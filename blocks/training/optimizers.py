@@ -5,11 +5,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import SGD, AdamW, Optimizer
+from torch.optim import Optimizer
 
 from blocks.model import devices
 from blocks.training.muon import Muon
 from blocks.training.recipe import OptimizerKind, Recipe
+from blocks.training.uncompiled import SGD, AdamW
 
 FUSED_DEVICES = ("cpu", "cuda", "mps", "xpu")
 Named = dict[str, nn.Parameter]

@@ -1,5 +1,7 @@
 """Who steps which parameter, and torch's own arithmetic behind it."""
 
+import sys
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -185,6 +187,19 @@ def test_the_step_is_torchs_own(optimizer: str):
         reference.step()
     for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
         torch.testing.assert_close(mine, other)
+
+
+@pytest.mark.parametrize("optimizer", OptimizerKind)
+def test_no_optimizer_loads_the_compiler_of_torch(
+    optimizer: OptimizerKind, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "torch._dynamo", None)  # whoever imports it fails
+    model = model_of()
+    with_gradients(model)
+    for built in build_optimizers(model, Recipe(optimizer=optimizer)):
+        built.step()
+        built.load_state_dict(built.state_dict())
+        built.zero_grad()
 
 
 def test_a_rate_factor_is_of_the_peak_however_often_it_is_set():
