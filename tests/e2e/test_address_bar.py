@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from daily import some_daily
 from playwright.sync_api import Page, expect
 from served import Reader
 from told import (
@@ -124,7 +125,7 @@ def test_two_readers_at_once_see_each_their_own(reader: Reader, other_reader: Re
     assert [page.locator("h1").inner_text().isascii() for page in pages] == [True, False]
 
 
-@pytest.mark.parametrize("name", ["block", "gpt", "parameters"])
+@pytest.mark.parametrize("name", some_daily(["block", "gpt", "parameters"], daily=["block"]))
 def test_what_stands_after_a_move_is_what_its_link_shows(reader: Reader, name: str):
     """Only the body of the page is drawn anew."""
     page = reader.open(f"/{name}?preset=course")

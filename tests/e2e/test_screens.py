@@ -12,7 +12,7 @@ from told import at, labels_cut_off, settle
 FITS = """() => [document.documentElement, ...document.querySelectorAll('[data-testid=stMain]')]
     .every(element => element.scrollWidth <= element.clientWidth)"""
 SMALL, LARGE = ({"width": width, "height": 844} for width in (390, 1400))
-OFTEN = ("", "block", "cost", "gpt", "forward_pass", "masks")
+OFTEN = ("", "cost", "masks")
 MARKUP = "<img src=x onerror=alert(1)> **bold** $x^2$ [a](javascript:x) :material/home:"
 
 

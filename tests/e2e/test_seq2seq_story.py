@@ -1,26 +1,11 @@
-"""A translation in front of a reader, who puts another token into it."""
-
-import re
+"""A translation in front of a reader, who looks into its search."""
 
 import pytest
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, link_of, plot, query, settle
+from told import click_mark, expect_query, link_of, plot, query
 
 LINK = "/seq2seq?text=I+like+the+small+cat.&beam_width=3"
-
-
-def test_a_click_on_a_candidate_writes_it_and_the_search_goes_on(reader: Reader):
-    page = reader.open(f"{LINK}&target_step=1")
-    before = at(page, "target_so_far").inner_text()
-    click_mark(page, "next_choices", "chart.data[0].x[0] / 2", "2")
-    expect_query(page, target_step="2")
-    forced = query(page)["forced_ids"].split(".")
-    assert len(forced) == 2
-    assert at(page, "target_so_far").inner_text() != before
-    at(page, "unforce").get_by_role("button").click()
-    expect(page).not_to_have_url(re.compile("forced_ids"))
-    settle(page)
 
 
 @pytest.mark.exhaustive
