@@ -58,11 +58,11 @@ GOLDEN = (5**0.5 - 1) / 2
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the cases of a function marked `thinned` the first runs daily, and about a third of the
+    """Of the cases of a function marked `thinned` the first runs daily, and about a fifth of the
     others: spread by the golden ratio, so that no value of several arguments is always left out."""
     for _, cases in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
         for i, case in enumerate(cases):
-            if case.get_closest_marker("thinned") and i * GOLDEN % 1 > 1 / 3:
+            if case.get_closest_marker("thinned") and i * GOLDEN % 1 > 1 / 5:
                 case.add_marker(pytest.mark.exhaustive)
 
 

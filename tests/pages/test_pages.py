@@ -71,11 +71,13 @@ def kinds() -> list[list[str]]:
 
 
 def shown() -> list:
-    """Every page with every preset; daily one of each kind by turns, so that each has its page.
+    """Every page with every preset; daily each page with every other kind by turns, and of a kind
+    another preset on each, so that each has its page.
 
     Page after page of one preset in one process, so that they share its model.
     """
-    daily = {(page, of[i % len(of)]) for i, page in enumerate(PAGES) for of in kinds()}
+    turns = [(i, page, j, of) for i, page in enumerate(PAGES) for j, of in enumerate(kinds())]
+    daily = {(page, of[i // 2 % len(of)]) for i, page, j, of in turns if (i + j) % 2 == 0}
     return [
         pytest.param(
             *case,
@@ -96,33 +98,6 @@ def test_every_page_shows_every_preset(page: str, preset: str):
     at = opened(page, preset=preset, lang=lang, **small(preset))
     assert_shows(at, preset)
     assert_counts_from_1(at)
-
-
-OF_TODAY = {
-    **{
-        "norm_kind": "rmsnorm",
-        "norm_placement": "res_post",
-        "qk_norm": True,
-        "qk_norm_whole": True,
-    },
-    **{
-        "attention_sink": True,
-        "attention_gate": "head",
-        "score_softcap": 5.0,
-        "logit_softcap": 9.0,
-    },
-    **{"position_kind": "rope", "rope_scaling": "yarn", "rope_factor": 4.0, "nope_every": 2},
-    **{"local_window": 3, "global_every": 2, "local_rope_base": 100.0, "n_layers": 2},
-}
-
-
-@pytest.mark.usefixtures("brief")
-@pytest.mark.parametrize("name", ["attention", "cost", "gpt", "masks", "positions", "seq2seq"])
-def test_pages_show_a_model_of_ideas_of_today(name: str):
-    page = f"pages/{name}.py"
-    preset = "vaswani-base" if "seq2seq" in page else "course"
-    at = opened(page, preset=preset, **small(preset) | OF_TODAY)
-    assert_shows(at, preset)
 
 
 PAGE_OF = {
