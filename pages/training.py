@@ -122,7 +122,7 @@ SETTINGS = (
     ),
     Panel(
         "verdict",
-        N_("What does a change bring for its price?"),
+        N_("What does a change gain at equal cost?"),
         lambda _run, state: what_a_change_brings(state),
         what_changes,
     ),

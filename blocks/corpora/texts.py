@@ -109,5 +109,5 @@ def _guessed(encoding: str) -> Fault:
 
 
 def _cut(kept: int, whole: int) -> Fault:
-    text = N_("Only the first {kept:,} of {whole:,} characters are used (limit of this server)")
+    text = N_("Only the first {kept:,} of {whole:,} characters are used (the limit of this server)")
     return Fault(text, {"kept": kept, "whole": whole})

@@ -131,8 +131,8 @@ def uneven_heads(config: ModelConfig, layout: Layout) -> Fault | None:
     ways = [n for n in range(1, n_heads + 1) if n_heads % n == 0]
     choice = min(ways, key=lambda n: abs(n - tensor))
     text = N_(
-        "Servers refuse tensor parallelism of {tensor} here, because it does not divide the "
-        "{n_heads} heads evenly: use {choice}"
+        "Inference servers refuse a tensor-parallel size of {tensor} here, because it does "
+        "not divide the {n_heads} heads evenly: use {choice}"
     )
     values = {"tensor": tensor, "n_heads": n_heads, "choice": choice}
     return Fault(text, values, {"tensor": choice})

@@ -111,7 +111,7 @@ BESIROGLU = LossFit(1.8172, 482.01, 2085.43, 0.3478, 0.3658)
 CHINCHILLA_RUNS = (1.4e18, 1.3e22)  # FLOPs of the trainings in Hoffmann et al. 2022, figure 4
 
 LAWS = Table(
-    N_("There is no scaling law {name}: the nearest names are {names}"),
+    N_("There is no scaling law named {name}: the nearest names are {names}"),
     {
         "besiroglu": law_of(
             BESIROGLU,

@@ -64,7 +64,7 @@ class CacheFormat(StrEnum):
         return n_vectors * (-(-width * BITS[WeightFormat(self)] // 8) + scales)
 
 
-NO_FORMAT = N_("There is no number format {name} here: the nearest names are {names}")
+NO_FORMAT = N_("There is no number format named {name} here: the nearest names are {names}")
 FORMATS = Table(NO_FORMAT, {str(each): each for each in WeightFormat})
 CACHE_FORMATS = Table(NO_FORMAT, {str(each): each for each in CacheFormat})
 

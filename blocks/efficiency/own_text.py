@@ -148,8 +148,7 @@ def text_faults(config: ModelConfig, tokenizer: Tokenizer) -> Iterator[Fault]:
 def _length_faults(n: int) -> Iterator[Fault]:
     if n < LEAST_TOKENS:
         text = N_(
-            "The text has {n} tokens, too few to calibrate and to score on: provide at least "
-            "{least}"
+            "The text has {n} tokens, too few to calibrate and score on: provide at least {least}"
         )
         yield Fault(text, {"n": n, "least": LEAST_TOKENS})
 

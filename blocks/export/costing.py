@@ -229,6 +229,6 @@ def _own(text: str) -> Rated:
     try:
         memory, bandwidth, flops, *link = map(float, text.split(","))
     except ValueError:
-        said = N_("--own takes GB, GB/s and TFLOP/s with commas, such as 24,1008,165")
+        said = N_("--own takes GB, GB/s and TFLOP/s separated by commas, such as 24,1008,165")
         raise ConfigError([Fault(said)]) from None
     return Rated.of_sheet(memory, bandwidth, flops, sum(link))

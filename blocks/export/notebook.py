@@ -30,7 +30,9 @@ FACTS = {
     "parameters": "count_parameters(run.config)",
     "breakdown": "count_parameters(run.config)",
 }
-HEAD = N_("Needs `blocks`: `pip install .` in a clone of Blockscope. Seed {seed}.")
+HEAD = N_(
+    "This notebook needs `blocks`: run `pip install .` in a clone of Blockscope. Seed: {seed}."
+)
 FLOW = "seen.flow()"
 
 

@@ -77,7 +77,9 @@ def budget_of(options: argparse.Namespace) -> Budget:
     given = {BudgetKind.FLOPS: options.flops, BudgetKind.TIME: options.hours}
     kind = next((each for each, text in given.items() if text), BudgetKind.MONEY)
     if kind is BudgetKind.MONEY and not options.price:
-        raise ConfigError([Fault(N_("Money needs the price of a device-hour: add --price"))])
+        raise ConfigError(
+            [Fault(N_("A budget in money needs the price of a device-hour: add --price"))]
+        )
     numbers = {
         "amount": quantity(given.get(kind) or options.money),
         "price": quantity(options.price or "1"),

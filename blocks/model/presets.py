@@ -291,7 +291,7 @@ PUBLISHED_TABLE: dict[str, Preset] = {
 
 
 PRESETS = Table(
-    N_("There is no preset {name}: the nearest names are {names}"),
+    N_("There is no preset named {name}: the nearest names are {names}"),
     {
         name: preset.config
         for name, preset in (PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE).items()

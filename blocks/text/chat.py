@@ -21,7 +21,7 @@ from blocks.text.tokenizer import Piece
 MOST_TEMPLATE, WAIT = 2**17, 30  # characters, seconds
 CALM = SamplingConfig(temperature=0.7, top_p=0.9)
 TOO_LONG = N_(
-    "The chat template of this model does not end, or writes too much: use the text as it is"
+    "The chat template of this model never ends, or produces too much text: use the text as it is"
 )
 REFUSED = N_("The chat template of this model cannot be used ({why}): use the text as it is")
 

@@ -68,7 +68,7 @@ def load(folder: Path) -> Checkpoint:
             maps_optimizer=_if_there(present / MAPS_OPTIMIZER),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
-        text = N_("No checkpoint can be read in {folder} ({error}): start a new run")
+        text = N_("No checkpoint can be read from {folder} ({error}): start a new run")
         values = {"folder": folder, "error": f"{type(error).__name__}: {error}"}
         raise ConfigError([Fault(text, values)]) from error
 

@@ -64,7 +64,7 @@ def spec_faults(
     expected = task.learner
     if config.architecture is not expected:  # an encoder would see the tokens that are asked for
         text = N_(
-            "A model with architecture {architecture} cannot be trained on this task: use {mend}"
+            "A model of the {architecture} architecture cannot be trained on this task: use {mend}"
         )
         yield _fault(text, config, "architecture", expected)
     if config.vocab_size != task.vocab_size:

@@ -217,7 +217,7 @@ def _faults(config: TaskConfig) -> Iterator[Fault]:
     usual, *_ = choices = config.kind.architectures
     if config.architecture not in (None, *choices):
         text = N_(
-            "A model with architecture {value} cannot be trained on the task “{kind}”: use {mend}"
+            "A model of the {value} architecture cannot be trained on the task “{kind}”: use {mend}"
         )
         said = {"value": str(config.architecture), "kind": str(config.kind), "mend": str(usual)}
         yield Fault(text, said, {"architecture": usual})

@@ -70,7 +70,7 @@ FAULTS = {
     State.WRONG_SHAPE: N_("{key} has shape {shape}, but the configuration asks for {expected}"),
     State.NO_NUMBERS: N_(
         "{key} is stored as {dtype}; weights must be F64, F32, F16, BF16, MXFP4 with its "
-        "scales, or a rounded format of GGUF (Q2_K to Q8_0)"
+        "scales, or a quantized GGUF format (Q2_K to Q8_0)"
     ),
 }
 

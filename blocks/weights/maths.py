@@ -134,8 +134,8 @@ def _check_format(family: str, keys: Keys) -> None:
         return
     if is_mxfp4:
         text = N_(
-            "{name} is MXFP4, 4 bits per weight: open the model in transformers with "
-            "Mxfp4Config(dequantize=True) and save it with save_pretrained"
+            "{name} is stored as MXFP4 (4 bits per weight): open the model in transformers "
+            "with Mxfp4Config(dequantize=True) and save it with save_pretrained"
         )
         keys.refuse("quantization_config", text)
     else:

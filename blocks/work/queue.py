@@ -177,7 +177,7 @@ class Queue:
         rows = self._file.rows(f"SELECT owner {IN_LANE} ORDER BY id", (*lane, 0))
         waiting = [each for (each,) in rows[1:]]
         if owner and waiting.count(owner) >= room.of_one:
-            text = N_("Your waiting runs: {value} (at most {most} allowed). Wait or stop one")
+            text = N_("Your waiting runs: {value} (at most {most} allowed). Wait, or stop one")
             return Fault(text, {"value": waiting.count(owner), "most": room.of_one})
         if len(waiting) >= room.in_all:
             text = N_(

@@ -50,9 +50,9 @@ def _seconds(seen: Recording) -> float:
 
 
 def _says_share(reached: SheetShare) -> str:
-    text = _("Its weights were read at {share} of the {rate}B/s given in the data sheet.")
+    text = _("The model’s weights were read at {share} of the {rate}B/s given in the data sheet.")
     if reached.bound is Bound.COMPUTE:
-        text = _("It computed at {share} of the {rate}FLOP/s given in the data sheet.")
+        text = _("The computation ran at {share} of the {rate}FLOP/s given in the data sheet.")
     return text.format(share=percent(reached.share), rate=with_prefix(reached.rate))
 
 

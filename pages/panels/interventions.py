@@ -54,7 +54,7 @@ def what_if(run: Run, state: State) -> None:
     what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run, state))
     if said := _not_applied(run):
         st.caption(said)
-    switch("each_in_turn", _("Ablate every head and every sublayer in turn"))
+    switch("each_in_turn", _("Ablate every head and every sub-layer in turn"))
     if not state.each_in_turn:
         if said := says_each_part(run):
             st.caption(said)
@@ -147,7 +147,7 @@ def has_heads(run: Run) -> bool:
 def says_scales(run: Run, found: Found) -> str:
     """How far the two color scales reach."""
     heads, parts = measured.reach(run, found)
-    text = _("The two color scales differ: heads reach {heads:.3g}, sublayers {parts:.3g} {unit}.")
+    text = _("The two color scales differ: heads reach {heads:.3g}, sub-layers {parts:.3g} {unit}.")
     return text.format(heads=heads, parts=parts, unit=words.unit(run))
 
 
@@ -155,7 +155,7 @@ def draw_effects(
     run: Run, token: int, found: Found, marked: tuple[int, ...], of_heads: bool
 ) -> Picture:
     """All heads, or all whole parts, each switched off alone."""
-    title = _("Change after {token} with each sublayer ablated alone")
+    title = _("Change after {token} with each sub-layer ablated alone")
     if of_heads:
         title = _("Change after {token} with each head ablated alone")
     title = title.format(token=token_label(run.input.labels[token]))
@@ -176,7 +176,7 @@ def grid(
     return interventions_picture.grid(
         _cells(run, found, marked, of_heads=of_heads),
         title=title,
-        across=_("head") if of_heads else _("a sublayer"),
+        across=_("head") if of_heads else _("a sub-layer"),
         unit=unit,
         is_signed=is_signed,
         _=_,

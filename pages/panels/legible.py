@@ -77,7 +77,7 @@ def says_legibility(found: Legibility) -> str:
         return text.format(n=found.as_bytes, all=found.characters)
     text = _(
         "The model's vocabulary lacks {n} of the {all} words of three letters or more. The "
-        "model reads them in scraps of one or two letters, so its results for them mean "
+        "model reads them in fragments of one or two letters, so its results for them mean "
         "little."
     )
     return text.format(n=found.in_scraps, all=found.words)

@@ -40,7 +40,7 @@ EXPERIMENTS: tuple[Way, ...] = (
     (N_("When does a model understand? Grokking, step by step"), PHASES, {"panel": "grokking"}),
     (N_("Five features in two numbers? Superposition"), PHASES, {"panel": "superposition"}),
     (
-        N_("What will a larger training reach? Predict it, then train it"),
+        N_("What loss will a larger run reach? Predict it, then train it"),
         "pages/scaling.py",
         {"panel": "predict"},
     ),
@@ -56,7 +56,7 @@ EXPERIMENTS: tuple[Way, ...] = (
     ),
     (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {"panel": "leaks"}),
     (
-        N_("May I believe this picture? Instruments tested on models whose answer is known"),
+        N_("Can I trust this picture? Instruments tested on models whose answers are known"),
         INSTRUMENTS,
         {"panel": "chart"},
     ),

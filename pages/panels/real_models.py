@@ -57,7 +57,7 @@ def _others() -> None:
         if names := (*brought.folders(), *brought.on_this_machine()):
             bringing.choose(names, key="real_model")
         else:
-            st.caption(_("There are no others here."))
+            st.caption(_("There are no other models here."))
 
 
 def _row(model: RealModel, preset: str) -> None:

@@ -25,7 +25,7 @@ def says_each_part(run: Run) -> str:
     seconds = seconds_of(run, passes_of_each_part(run))
     if seconds < WORTH_SAYING:
         return ""
-    text = _("Changing each of the {n:,} heads and sublayers in turn takes about {time} here.")
+    text = _("Changing each of the {n:,} heads and sub-layers in turn takes about {time} here.")
     return text.format(n=len(heads_of(run.config)), time=about(seconds))
 
 

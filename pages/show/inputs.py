@@ -274,8 +274,8 @@ def _painted_note() -> str:
     if not side:
         return _("No mask is painted yet, so the causal mask is used. Paint one on the Masks page.")
     text = _(
-        "Painted for {n} tokens: for a longer text, the rest of the mask is causal; for a "
-        "shorter one, the mask is cropped."
+        "This mask was painted for {n} tokens: for a longer text, the rest of the mask is "
+        "causal; for a shorter one, the mask is cropped."
     )
     return text.format(n=side)
 

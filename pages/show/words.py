@@ -119,7 +119,9 @@ def recorded() -> str:
 
 def without_runs() -> str:
     """What is said where the finished runs do not ship."""
-    return _("This copy comes without the finished runs. Produce them with `make runs`.")
+    return _(
+        "This copy of Blockscope comes without the finished runs. Produce them with `make runs`."
+    )
 
 
 def trained(*, is_recorded: bool) -> str:

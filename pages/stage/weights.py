@@ -68,8 +68,8 @@ def says_known(name: str) -> str:
 
     known = subject(name)
     text = _(
-        "Compiled from a program. At each token it says: {answer}. The heads that do it are "
-        "{heads} (layer.head); the answer is there after layer {layer}."
+        "Compiled from a program. Its output at each token: {answer}. The heads that compute "
+        "this are {heads} (layer.head); the answer is complete after layer {layer}."
     )
     heads = (f"{layer + 1}.{head + 1}" for layer, head in sorted(known.needed or ()))
     answer = _(ANSWERS[known.program])

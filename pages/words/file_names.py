@@ -40,17 +40,17 @@ INSIDE = {
     "scaling.csv": N_("Softmax with and without √d"),
     "search.csv": N_("All candidates of the search"),
     "surprise.csv": N_("Surprisal of each token"),
-    "sweep.csv": N_("Trainings of the sweep"),
+    "sweep.csv": N_("Runs of the sweep"),
     "sweep.toml": N_("Sweep"),
     "tokens.csv": N_("Tokens and their ids"),
-    "training.csv": N_("Cost of the training"),
-    "training.json": N_("Settings of the training"),
-    "verdict.csv": N_("Trainings of the sweep"),
+    "training.csv": N_("Cost of training"),
+    "training.json": N_("Training settings"),
+    "verdict.csv": N_("Runs of the sweep"),
     "verdict.toml": N_("Sweep"),
     "weight_bins.csv": N_("Histograms of the weights"),
     "weight_values.csv": N_("Values of the weights"),
     "weights_bytes.csv": N_("Bytes of the weights in each format"),
-    "written.csv": N_("The tokens that were written"),
+    "written.csv": N_("Generated tokens"),
 }
 
 

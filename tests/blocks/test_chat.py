@@ -154,7 +154,7 @@ def test_a_prompt_is_that_of_transformers(style, reader):
     ],
 )
 def test_a_template_without_end_is_stopped(template, reader):
-    with pytest.raises(ConfigError, match="does not end"):
+    with pytest.raises(ConfigError, match="never ends"):
         Chat(template).prompt("Hi", published_tokenizer(reader.to_str()))
 
 

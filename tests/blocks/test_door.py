@@ -284,7 +284,7 @@ def test_a_model_without_probes_is_to_be_attached():
 
 def test_presets_name_the_nearest_and_stay_a_mapping():
     for error in (KeyError, ConfigError):
-        with pytest.raises(error, match="no preset gpt2: the nearest names are gpt2-"):
+        with pytest.raises(error, match="no preset named gpt2: the nearest names are gpt2-"):
             PRESETS["gpt2"]
     assert PRESETS.get("gpt2") is None and "gpt2" not in PRESETS and len(PRESETS) > 30
 

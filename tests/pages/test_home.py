@@ -140,7 +140,7 @@ def test_what_a_model_has_no_tokens_for_is_counted_and_offered_to_one_that_has()
     at = home(text="今天下午老师在教室里讲注意力机制")
     assert "lacks 11 of these 16 characters" in said(at) and "Qwen3 0.6B" in said(at)
     at = home(locale="zh", text="The capital of France is")
-    assert "在三个字母以上的 3 个单词中，有 3 个不在模型的词表里" in said(at)
+    assert "在含三个或更多字母的 3 个单词中，有 3 个不在模型的词表里" in said(at)
 
 
 def test_write_on_ends_where_the_model_can_read_no_more():

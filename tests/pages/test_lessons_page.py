@@ -422,7 +422,7 @@ def test_a_lesson_that_a_reader_brings_is_played_in_this_session_alone():
         (b"a" * 240_001, "at most 240,000 bytes"),
         (OWN.format(set="wheels=4").encode(), "Line 7, `One`: `wheels` is not a setting"),
         (OWN.format(set="n_heads=no").encode(), "`n_heads`=`no` is not valid"),
-        (OWN.replace("weight(", "wait(").encode(), "no measurement `wait`"),
+        (OWN.replace("weight(", "wait(").encode(), "no measurement named `wait`"),
         (OWN.replace("*this*", "<b>").encode(), "Line 8, `One`: a lesson is text only"),
         (OWN.replace('"attention"', '"../app"').encode(), "there is no page `../app`"),
     ],

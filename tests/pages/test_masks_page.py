@@ -206,7 +206,7 @@ def test_a_painted_mask_runs_on_every_page_and_says_for_how_many_tokens():
     for page in ("pages/block.py", MASKS):
         at = opened(page, **SMALL, mask_kind="painted", painted=text)
         assert_works(at, warnings=None)
-        assert "Painted for 3 tokens" in said(at)
+        assert "was painted for 3 tokens" in said(at)
 
 
 def test_a_painted_text_that_is_none_is_told():

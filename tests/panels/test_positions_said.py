@@ -37,7 +37,7 @@ OWN = replace(TABLE, config=CONFIG.replace(position_kind="learned"))
     [
         (replace(KIND, kind=NONE), "no rotation and no bias"),
         (KIND, "Row p is added"),
-        (KIND, "in 6.3 positions, the slowest in 600. The number of pairs that do so within"),
+        (KIND, "in 6.3 positions, the slowest in 600. Within the"),
         (replace(KIND, kind=ROPE), "Nothing is added; each feature pair"),
         (
             replace(KIND, kind=ALIBI),

@@ -28,7 +28,7 @@ def test_layers_before_a_change_are_not_run_again():
 
 def test_minutes_are_said_and_a_moment_is_not(monkeypatch: pytest.MonkeyPatch):
     recorded_in(1500, monkeypatch)  # 661.5 passes: 990 s in two digits
-    assert "1,296 heads and sublayers in turn takes about 16 min" in passes.says_each_part(XL)
+    assert "1,296 heads and sub-layers in turn takes about 16 min" in passes.says_each_part(XL)
     recorded_in(6_640, monkeypatch)
     assert "takes about 1.2 hours" in passes.says_each_part(XL)
     recorded_in(10, monkeypatch)

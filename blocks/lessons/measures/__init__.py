@@ -20,7 +20,7 @@ UNMEASURED = N_("{name} cannot be measured here: {why}")
 LACKING = N_(
     "There is nothing to measure here: this model or text does not contain what {name} measures"
 )
-NO_MEASURE = N_("There is no measurement {name}: use one of {known}")
+NO_MEASURE = N_("There is no measurement named {name}: use one of {known}")
 NO_ARGUMENT = N_(
     "The measurement {name} has no argument {argument}: it takes {known} and model fields"
 )

@@ -238,7 +238,7 @@ def _words() -> dict[str, Any]:
             "write": _("Keep writing"),
             "play": _("Play or pause (Space)"),
             "back": _("One step back (←)"),
-            "on": _("One step on (→)"),
+            "on": _("One step forward (→)"),
             "scrub": _("The whole pass: drag to any moment"),
             "speed": _("Speed"),
             "out": _("Zoom out (Esc)"),

@@ -24,8 +24,8 @@ TEMPLATES = {
         "keys and values are not."
     ),
     "scores": N_(
-        "Only “{token}” asks. In each head its query meets {n} kept keys and its own, which "
-        "makes {scores} scores instead of {pairs}."
+        "Only “{token}” computes a query. Each head compares it with {n} kept keys and with "
+        "its own key, which makes {scores} scores instead of {pairs}."
     ),
 }
 READS = N_(

@@ -25,9 +25,9 @@ MEANS = {
 BACK = {
     "residual": N_("residual stream: a gradient goes straight back along it"),
     "attention": N_("attention: gradients go back to the tokens that were read"),
-    "logits": N_("loss: the predicted probabilities, against the word that came"),
+    "logits": N_("loss: the predicted probabilities, compared with the word that actually follows"),
 }
-DRAFTED = {"logits": N_("vocabulary: the last word and each draft make a next word")}
+DRAFTED = {"logits": N_("vocabulary: the last word and each draft each predict a next word")}
 KEPT = N_(
     "KV cache: the key (k) and value (v) of every token are kept; only the last token is computed"
 )

@@ -158,8 +158,8 @@ OF_STAGES = {
 }
 RESTS_FROM = 0.4  # of the weight of all heads
 RESTS = N_(
-    "The first token is often only a resting place: heads that look for nothing here put their "
-    "weight on it (an attention sink)."
+    "The first token is often only a resting place: heads that find nothing to read here put "
+    "their weight on it (an attention sink)."
 )
 NOTHING_MASKED = N_("The mask rules out no pair here: every token may see every other one.")
 NO_RESIDUAL = N_(
@@ -175,8 +175,8 @@ TEMPLATES = {
         "Numbers for each position are added, so that the model knows where each token is."
     ),
     MoveKind.NORM: N_(
-        "The norm brings the numbers of every token to a similar size, so that none drowns the "
-        "others."
+        "The norm brings the numbers of every token to a similar size, so that none drowns "
+        "out the others."
     ),
     MoveKind.SCORES: N_(
         "Each query is compared with each key: in head {head}, the score of “{token}” and “{key}” "
@@ -229,7 +229,7 @@ TEMPLATES = {
     ),
     MoveKind.FEED: N_("Now each token is worked on alone, with the same weights for all of them."),
     MoveKind.ADD: N_(
-        "This is added to the numbers that each token had, so that nothing of them is lost."
+        "This is added to the numbers that each token already has, so nothing is lost."
     ),
 }
 

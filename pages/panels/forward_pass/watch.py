@@ -102,7 +102,7 @@ def what_is_drawn(asked: Asked) -> None:
         "opened. The model computes all of them, up to {widest:,} in a row."
     )
     note(text.format(most=most, few=few, widest=widest))
-    label, last = _("First feature that is drawn"), widest - most
+    label, last = _("First feature drawn"), widest - most
     with present.aside():
         enter("first_feature", label, asked.first, most=last, first=1, step=most, width=220)
 

@@ -36,8 +36,8 @@ NAMES = {
 }
 WHAT_IT_DOES = {
     MaskFault.WRONG_AXIS: N_(
-        "Each key shares its weight among the queries: columns sum to 1 instead of "
-        "rows, so a weight depends on later queries."
+        "Each key distributes its weight over the queries: columns sum to 1 instead of rows, "
+        "so a weight depends on later queries."
     ),
     MaskFault.ADDITIVE: N_(
         "−10,000 is added to forbidden scores. This is enough while scores are small, but too"

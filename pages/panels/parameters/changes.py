@@ -83,7 +83,7 @@ WHY = {
     "plain": N_(
         "gate_proj is gone, and with it a third of the feed-forward layer's matrix parameters."
     ),
-    "gated": N_("gate_proj is added, so the layer's matrices grow by half."),
+    "gated": N_("gate_proj is added, so the feed-forward layer's matrices grow by half."),
     "gated_narrower": N_(
         "Three matrices of two thirds the size: as many parameters as before (Shazeer 2020)."
     ),

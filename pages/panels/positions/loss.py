@@ -180,8 +180,8 @@ def says_windows(facts: LossFacts, is_shipped: bool) -> str:
     if is_shipped:
         text = _(
             "The sidebar's text has fewer than {least} tokens, so a text that ships with "
-            "Blockscope is used. Windows of {length} tokens, each beginning further on in it:"
-            " {n}."
+            "Blockscope is used. It is read in windows of {length} tokens, each starting "
+            "later than the one before: {n} in all."
         )
     error = _("± is the standard error over the tokens, treated as independent.")
     reach = _("The model's file allows texts of up to {trained_len:,} tokens.")

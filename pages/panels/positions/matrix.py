@@ -86,8 +86,8 @@ def _waves(facts: KindFacts) -> str:
         begin = _("Row p is added to the embedding of the token at position p.")
     text = _(
         "The fastest pair completes a turn in {shortest:.1f} positions, the slowest in "
-        "{longest:,.0f}. The number of pairs that do so within the {n} positions shown is "
-        "{n_within} of {all}."
+        "{longest:,.0f}. Within the {n} positions shown, {n_within} of {all} pairs complete "
+        "at least one turn."
     )
     return sentences(begin, fill(text, facts, all=len(facts.lengths)))
 

@@ -48,10 +48,10 @@ def says_lengths(facts: LengthsFacts) -> str:
 def says_how(facts: LengthsFacts) -> str:
     """What was trained, and how."""
     text = _(
-        "Models with {model.n_layers} layers and d_model {model.d_model}, trained on Python "
-        "documentation in characters with {recipe.n_steps:,} updates on {recipe.batch_size} texts "
-        "each, seeds {seeds}. Lines show means over the seeds, bands the range from the lowest to "
-        "the highest."
+        "The models have {model.n_layers} layers and d_model {model.d_model}. Each was "
+        "trained on the characters of Python's documentation, with {recipe.n_steps:,} updates"
+        " on {recipe.batch_size} texts each (seeds {seeds}). Lines show means over the seeds;"
+        " bands range from the lowest to the highest."
     )
     said = fill(text, facts, seeds=enumeration(map(str, facts.seeds)))
     table = _(
