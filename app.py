@@ -77,13 +77,7 @@ def what_runs(run: Run) -> str:
         "{n} layers and {parameters:,} parameters",
         run.config.n_layers,
     ).format(n=run.config.n_layers, parameters=total_parameters(run.config))
-    return _whose(run).format(model=_name(), sizes=sizes)
-
-
-def _name() -> str:
-    """What people call the model, or what its file is called."""
-    found = opening.known(link.value("preset"))
-    return found.title if found else literal(_(weights.started_from().title))
+    return _whose(run).format(model=literal(opening.title(link.value("preset"))), sizes=sizes)
 
 
 def _whose(run: Run) -> str:

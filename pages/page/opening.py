@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from blocks.model.kinds import Architecture
 from blocks.weights.known import MODELS, RealModel
-from pages.server import address, brought, settings
-from pages.words.language import LANGUAGES, browser_language
+from pages.server import address, brought, settings, starts
+from pages.words.language import LANGUAGES, _, browser_language
 
 OF_THE_READER = {"lang", "hide"}
 OURS = "none"
@@ -53,6 +53,12 @@ def text_for(texts: Mapping[str, str], lang: str) -> str:
 def here(model: RealModel) -> str:
     """The name under which it opens at once; empty where it has to be fetched first."""
     return model.file if brought.is_here(model.file) else brought.from_the_hub(model.name)
+
+
+def title(preset: str) -> str:
+    """What people call a model, or what its file is called."""
+    found = known(preset)
+    return found.title if found else _(starts.start(preset).title)
 
 
 def known(preset: str) -> RealModel | None:

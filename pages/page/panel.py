@@ -8,9 +8,8 @@ import streamlit as st
 
 from blocks.observe.run import Run
 from pages.lessons import card, following, lecturing, notes, own, presented, wall
-from pages.page import declared
+from pages.page import declared, opening
 from pages.page.declared import Panel as Panel
-from pages.server import starts
 from pages.show import everything, page_file, share
 from pages.show.choices import Choices
 from pages.show.everything import ALL, is_all
@@ -189,7 +188,7 @@ def _present(panels: Sequence[Panel], shown: int, values: Sequence[Any]) -> None
 
 def _model() -> str:
     """What runs, in a word or two."""
-    title = _(starts.start(link.value("preset")).title)
+    title = opening.title(link.value("preset"))
     said = _("{model} (changed)").format(model=title) if link.now().config_changes else title
     return _("Model: {name}").format(name=said)
 

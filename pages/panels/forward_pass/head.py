@@ -202,7 +202,7 @@ def _words() -> dict[str, Any]:
         "model": _("whole model"),
         "head": _("head"),
         "cell": _("one number"),
-        "guess": _("best guess so far"),
+        "guess": _("guess"),
         "band": _("layers {first}–{last}"),
         "in_band": _("These layers do the same and are drawn as one: tap to open them."),
         "after_band": _(
