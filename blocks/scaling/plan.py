@@ -127,6 +127,7 @@ def usual_sizes(flops: float) -> list[float]:
     return [float(middle * SPAN**power) for power in np.linspace(-1, 1, N_SIZES)]
 
 
+@lru_cache(maxsize=16)
 def valley_points(seed: int = 0) -> tuple[Point, ...]:
     """All trainings of the valleys, the cheapest budget first."""
     return tuple(point for flops in BUDGETS for point in points_of(flops, usual_sizes(flops), seed))
