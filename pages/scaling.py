@@ -5,16 +5,25 @@ import pages.page.entrance  # noqa: F401
 from blocks.model.faults import N_
 from pages.page import panel
 from pages.page.frame import FIRST_COUNTED, counted_run, show_page
-from pages.panels.scaling import entropy, own_runs, predict, transfer, valleys
+from pages.panels.scaling import entropy, own_runs, predict, trades, transfer, valleys
+from pages.show.everything import is_all
 
 TITLE = N_("Scaling lab: what does more compute buy?")
 
-PANELS = (valleys.PANEL, predict.PANEL, entropy.PANEL, transfer.PANEL, own_runs.PANEL)
+PANELS = (
+    valleys.PANEL,
+    predict.PANEL,
+    entropy.PANEL,
+    trades.PANEL,
+    transfer.PANEL,
+    own_runs.PANEL,
+)
 
 
 def body() -> None:
     """The questions; the model of the page counts where one of them is about any model."""
-    panel.show(PANELS, counted_run(panel.fields(PANELS)))
+    fields = panel.fields(PANELS)
+    panel.show(PANELS, counted_run(fields, is_read=bool(fields) or is_all()))
 
 
 show_page(TITLE, body, first_shown=FIRST_COUNTED)

@@ -1,8 +1,9 @@
 """How sure a fit is: the same fit to other runs that might have been there, again and again.
 
-Each time one budget is left out, and as many runs as the others have are drawn from them (Efron
-1979, the bootstrap): a law that bends is off by the same for all runs of a budget, which drawing
-runs alone would not show. Besiroglu et al. 2024 found that intervals as narrow as those published
+Each time one budget is left out, or the cheapest ones are as far as three remain, and as many runs
+as the others have are drawn from them (Efron 1979, the bootstrap): a law that bends is off by the
+same for all runs of a budget, and more so for small models, which drawing runs alone would not
+show. Besiroglu et al. 2024 found that intervals as narrow as those published
 for Chinchilla would need 600,000 trainings: a fit without a band says little.
 """
 
@@ -90,14 +91,21 @@ def has_best(law: LossFit) -> bool:
 def fitted(runs: Sequence[Trained], *, n_fits: int = N_FITS) -> Fitted:
     """The law of these runs, with its band. Raises `ConfigError` for too few runs."""
     random = np.random.default_rng(SEED)
-    budgets = [*by_budget(runs).values()]
+    left_out = _left_out([*by_budget(runs).values()])
     weights = [np.ones(len(runs))]
     for i in range(n_fits):
-        left_out = budgets[i % len(budgets)] if len(budgets) >= FEWEST_BUDGETS else []
-        kept = np.array([run not in left_out for run in runs])
+        kept = np.array([run not in left_out[i % len(left_out)] for run in runs])
         weights.append(random.multinomial(kept.sum(), kept / kept.sum()).astype(float))
     law, *others = fit_weighted(runs, np.array(weights))
     return Fitted(tuple(runs), law, tuple(others))
+
+
+def _left_out(budgets: Sequence[list[Trained]]) -> list[list[Trained]]:
+    """Which runs to leave out in turn: each budget, then the cheapest two, three, and so on."""
+    if len(budgets) < FEWEST_BUDGETS:
+        return [[]]
+    cheapest = range(2, len(budgets) - FEWEST_BUDGETS + 1)
+    return [*budgets, *([run for each in budgets[:k] for run in each] for k in cheapest)]
 
 
 def _band(value: float, found: Iterable[float]) -> Band:

@@ -1,7 +1,7 @@
 """What the scaling lab shows: valleys with both fits, the miss of larger runs, the fitted floor."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 from blocks.cost.loss_fit import Trained
 from blocks.cost.scaling_laws import Band
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.scaling.band import Fitted, fitted
+from blocks.scaling.band import FEWEST_BUDGETS, Fitted, fitted
 from blocks.scaling.valleys import Line, Valley, flops_of, line_through, valleys
 
 N_DRAWN, BEYOND = 40, 4.0  # points of a curve; how far it goes on beyond the runs
@@ -110,10 +110,14 @@ def _is_near(flops: float, other: float) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PredictFacts:
-    """A law of cheap runs, and runs that it never saw, each with what was expected of it."""
+    """A law of cheap runs, and runs that it never saw, each with what was expected of it.
+
+    `earlier`: the same of cheaper budgets, each foretold by those that are cheaper still.
+    """
 
     fit: Fitted
     runs: tuple[Trained, ...]
+    earlier: tuple["PredictFacts", ...] = ()
 
     @cached_property
     def expected(self) -> tuple[Band, ...]:
@@ -136,6 +140,12 @@ class PredictFacts:
         return int(self.table["is_inside"].sum())
 
     @property
+    def inside_of_all(self) -> tuple[int, int]:
+        """How many lie in their band, and of how many: those of earlier budgets count too."""
+        every = (self, *self.earlier)
+        return sum(each.n_inside for each in every), sum(len(each.runs) for each in every)
+
+    @property
     def n_above(self) -> int:
         """How many came to a higher loss than expected."""
         return int((self.table["miss"] > 0).sum())
@@ -155,3 +165,13 @@ class PredictFacts:
         """The mean miss without its sign, and the worst with it: relative."""
         misses = self.table["miss"].to_numpy()
         return float(np.abs(misses).mean()), float(misses[np.abs(misses).argmax()])
+
+
+def predict_facts(budgets: Sequence[Sequence[Trained]]) -> PredictFacts:
+    """Each budget, the cheapest first, foretold by all that are cheaper: by three at least."""
+    found = []
+    for i in range(FEWEST_BUDGETS, len(budgets)):
+        cheaper = [run for budget in budgets[:i] for run in budget]
+        found.append(PredictFacts(fitted(cheaper), tuple(budgets[i])))
+    *earlier, last = found
+    return replace(last, earlier=tuple(earlier))

@@ -8,7 +8,7 @@ missing, losses of so small models follow no common law.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil
+from math import ceil, inf, isfinite
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from blocks.cost.scaling_laws import Counted
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Architecture, Initialization, NormKind, PositionKind
-from blocks.training.events import Ended, Evaluation
+from blocks.training.events import Evaluation
 from blocks.training.loop import Training
 from blocks.training.recipe import Recipe
 from blocks.training.spec import TrainingSpec
@@ -69,12 +69,12 @@ class Measured(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def gpt(d_model: int) -> ModelConfig:
-    """The model of this width."""
+def gpt(d_model: int, n_layers: int = 1) -> ModelConfig:
+    """The model of this width, and depth."""
     return ModelConfig.from_flat(
         {
             "architecture": Architecture.GPT,
-            "n_layers": 1,
+            "n_layers": n_layers,
             "d_model": d_model,
             "n_heads": 1,
             "attention_multiplier": BASE_WIDTH**0.5 / d_model,
@@ -166,12 +166,17 @@ class Trainings:
 
 def measured(point: Point) -> Measured:
     """Train one. Raises `ConfigError` where it does not come to its end."""
-    looks: list[Evaluation] = []
-    for event in Training(point.spec).events():
-        if isinstance(event, Evaluation):
-            looks.append(event)
-        if isinstance(event, Ended) and event.fault is not None:
-            raise ConfigError([event.fault])
-    if not looks or looks[-1].step != point.n_steps:
+    training = Training(point.spec)
+    excess = excess_of(training)
+    if not isfinite(excess):
         raise ConfigError([Fault(N_("A training was stopped before its end: try again"))])
-    return Measured(point, looks[-1].score, looks[-1].seconds)
+    return Measured(point, excess, training.seconds)
+
+
+def excess_of(training: Training) -> float:
+    """Train to the end: nats above the least that is possible, infinite where it diverged."""
+    excess = inf
+    for event in training.events():
+        if isinstance(event, Evaluation) and event.step == training.recipe.n_steps:
+            excess = event.score
+    return excess

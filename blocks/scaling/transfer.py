@@ -19,19 +19,19 @@ from torch import Tensor
 
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture, Initialization
+from blocks.model.presets import PRESETS
 from blocks.model.randomness import generator
 from blocks.observe.recording import record
-from blocks.scaling.plan import TASK
-from blocks.training.events import Ended, Evaluation
+from blocks.scaling.plan import TASK, excess_of
 from blocks.training.loop import Training
 from blocks.training.recipe import OptimizerKind, Recipe, ScheduleKind
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import build_task
 
 GROWTH = 1, 2, 4, 8  # widths, in heads
-MOST_LAYERS, WIDEST_HEAD, N_ROWS = 2, 32, 16
+MOST_LAYERS, WIDEST_HEAD, N_ROWS = 2, 16, 16
 N_UPDATES, RATE = 6, 3e-3  # of the check
-RATES = tuple(2.0**-k for k in range(10, 3, -1))  # that are tried
+RATES = tuple(2.0**-k for k in range(9, 2, -1))  # that are tried
 N_TRIED, BATCH = 100, 32
 OPTIMIZERS = OptimizerKind.ADAMW, OptimizerKind.MUON
 
@@ -76,6 +76,11 @@ def widened(config: ModelConfig, width: int, scheme: Scheme) -> ModelConfig:
     )
     begins = {Scheme.MUP: Initialization.ZERO_WRITES, Scheme.STANDARD: Initialization.PYTORCH}
     return changed.replace(initialization=begins[scheme], scale_embeddings=False)
+
+
+def narrowest(config: ModelConfig) -> ModelConfig:
+    """What all trainings of a configuration grow from: others may grow from the same."""
+    return widened(config, widths_of(config)[0], Scheme.STANDARD)
 
 
 def spec_of(
@@ -215,7 +220,7 @@ class RateSearch:
         """Those after the first ones."""
         for scheme, width, rate in self.asked[len(done) :]:
             spec = spec_of(self.config, width, scheme, self.recipe(rate), self.seed)
-            yield Tried(scheme, width, rate, _loss(spec))
+            yield Tried(scheme, width, rate, excess_of(Training(spec)))
 
     def recipe(self, rate: float) -> Recipe:
         """A short training to its end; with Muon the rate is that of the layers' matrices."""
@@ -236,15 +241,10 @@ class RateSearch:
         return usual.replace(**{name: rate})
 
 
-def _loss(spec: TrainingSpec) -> float:
-    """Nats above the least that is possible, at the end; infinite where it did not get there."""
-    score = float("inf")
-    for event in Training(spec).events():
-        if isinstance(event, Evaluation) and event.step == spec.recipe.n_steps:
-            score = event.score
-        if isinstance(event, Ended) and event.fault is not None and score == float("inf"):
-            return score
-    return score
+def shipped_searches() -> tuple[RateSearch, ...]:
+    """Those that ship: of a GPT as GPT-2 is built, with each optimizer."""
+    config = narrowest(PRESETS["gpt2-small"])
+    return tuple(RateSearch(config, optimizer) for optimizer in OPTIMIZERS)
 
 
 def best_rates(found: Sequence[Tried], scheme: Scheme) -> dict[int, float]:

@@ -194,10 +194,13 @@ def shown_run(architecture: Architecture | None, first: Sequence[str] = ()) -> R
     return run
 
 
-def counted_run(first: Sequence[str]) -> Run:
-    """As `shown_run`, of whole models in their own architecture and of any size."""
+def counted_run(first: Sequence[str], *, is_read: bool = True) -> Run:
+    """As `shown_run`, of whole models in their own architecture and of any size.
+
+    Where nothing `is_read` of the model, only the seed is to be set.
+    """
     names, kind = starts.names_to_count(), _of_two()
-    with_settings(lambda: sidebar.architecture(kind, first, names))
+    with_settings(lambda: sidebar.architecture(kind, first, names) if is_read else sidebar.seed())
     run = current_run(kind)
     beside.note_counted(run)
     return run

@@ -184,6 +184,12 @@ def architecture(
     _settings(here, first)
 
 
+def seed() -> None:
+    """Draw the seed alone, for what trains models of its own."""
+    st.caption(_("What is open trains models of its own, so only the seed counts here."))
+    CONTROLS["seed"].draw("seed", Shown(weights.config(None, "")))
+
+
 def to_train(config: ModelConfig) -> None:
     """Draw the controls of a model to train from scratch."""
     here = Shown(config, is_to_train=True)

@@ -100,6 +100,7 @@ TITLES = {
     "training_cost": N_("The cost of training"),
     "scaling_laws": N_("Scaling laws"),
     "isoflop": N_("IsoFLOP valleys"),
+    "trades": N_("Repetition, batch size and shape"),
     "predicting": N_("Predicting a larger training run"),
     "mup": N_("Maximal update parametrization (muP)"),
     "known_entropy": N_("Text of known entropy"),

@@ -1,11 +1,14 @@
 """Laws fitted to runs: surfaces of known truth are found again, bands cover, files are checked."""
 
 import math
+from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
 
+from blocks.corpora.grammar import Grammar
 from blocks.corpora.markov import MarkovSource, markov_source
 from blocks.cost.loss_fit import Trained
 from blocks.cost.scaling_laws import LossFit
@@ -13,8 +16,20 @@ from blocks.model.faults import ConfigError
 from blocks.model.presets import PRESETS
 from blocks.model.randomness import generator
 from blocks.scaling.band import fitted
-from blocks.scaling.lab import PredictFacts, valley_facts
+from blocks.scaling.critical_batch import Reached, fit_of, noise_of
+from blocks.scaling.lab import PredictFacts, predict_facts, valley_facts
+from blocks.scaling.plan import BATCH, SEQ_LEN
 from blocks.scaling.projection import fit_law
+from blocks.scaling.repeated import (
+    MUENNIGHOFF,
+    Learned,
+    RepeatedData,
+    expected_worth,
+    learned,
+    worth,
+)
+from blocks.scaling.series import recorded
+from blocks.scaling.story_entropy import story_entropy
 from blocks.scaling.table import read_runs
 from blocks.scaling.transfer import (
     OPTIMIZERS,
@@ -22,6 +37,7 @@ from blocks.scaling.transfer import (
     Scheme,
     Tried,
     best_rates,
+    shipped_searches,
     slope,
     widths_of,
 )
@@ -76,6 +92,15 @@ def test_bands_cover_the_truth_and_larger_runs():
     assert min(covered.values()) >= 4  # of 6, where 5.4 are expected
 
 
+def test_each_budget_is_foretold_by_cheaper_ones_alone():
+    budgets = [
+        surface(SMALL, (flops,), around_the_bottom) for flops in (1e9, 3e9, 1e10, 3e10, 1e11)
+    ]
+    facts = predict_facts(budgets)
+    assert [len(each.fit.runs) for each in (*facts.earlier, facts)] == [18, 24]
+    assert facts.inside_of_all[1] == 12 and abs(facts.misses[1]) < 1e-4
+
+
 def test_facts_of_valleys_agree_with_the_law():
     runs = surface(SMALL, np.geomspace(2e9, 3e10, 4), around_the_bottom)
     facts = valley_facts(runs)
@@ -126,9 +151,70 @@ def test_drawn_text_has_the_entropy_that_is_told():
     assert np.abs(pairs.numpy() - source.pairs.ravel()).sum() < 0.6  # 4,000 draws of 4,096 cells
 
 
+def test_the_entropy_of_a_story_is_that_of_all_stories():
+    """Every choice of a small grammar is written out, with how often each text is told."""
+    people = ({"": "A", "they": "x"}, {"": "B", "they": "x"}, {"": "C", "they": "y"})
+    plain = ({"": "1"}, {"": "2"}, {"": "3"})
+    grammar = Grammar(
+        words={"person": people, "thing": plain, "colour": plain},
+        categories={"hero": "person", "friend": "person", "thing": "thing", "colour": "colour"},
+        plots=(
+            (
+                ("{hero} {thing}.",),
+                ("", "{hero:they} {colour}."),
+                ("{friend} {colour}!", "{friend}"),
+            ),
+            (("{friend} saw {hero}.", "{hero} met {friend}."), ("{colour} {thing}.",)),
+        ),
+        separator=" ",
+        held_out_every=4,
+    )
+    told: Counter[str] = Counter()
+    for plot in grammar.plots:
+        for templates in product(*plot):
+            for hero, friend, thing, colour in product(range(3), repeat=4):
+                if hero != friend and not grammar.is_held_out(hero, thing):
+                    words = {"hero": hero, "friend": friend, "thing": thing, "colour": colour}
+                    parts = [grammar._fill(each, words) for each in templates if each]
+                    told[" ".join(parts)] += 1 / math.prod(map(len, plot))
+    likely = np.array([*told.values()]) / sum(told.values())
+    assert story_entropy(grammar) == pytest.approx(-(likely * np.log(likely)).sum())
+
+
+def test_the_noise_scale_of_a_quadratic_is_found():
+    """Gradients of |θ − x|² / 2 with x ~ N(0, 2² · 1): |G|² = |θ|² and tr(Σ) = 2² · n exactly."""
+    n, small = 50, 8
+    drawn = 2 * torch.randn(4000, small, n, generator=generator(0))
+    found = noise_of((torch.ones(n) - drawn).mean(1), small)
+    assert found.signal == pytest.approx(n, rel=0.01)
+    assert found.scale == pytest.approx(4, rel=0.02)
+
+
+def test_the_critical_batch_of_exact_updates_is_found():
+    found = [Reached(size, 40 + 3000 / size, 0.01, 60.0) for size in (4, 32, 256)]
+    assert fit_of([*found, Reached(2, math.inf, 0.01, 60.0)]).critical == pytest.approx(75)
+
+
+def test_what_repeated_text_is_worth_is_read_off_fresh_text():
+    """Losses that fall as a power of the tokens, of repeated text as of so many fresh ones."""
+    once = [Learned(1, n, 9 * n**-0.4) for n in (512, 128, 256)]
+    again = [Learned(2, 256, 9 * 500**-0.4), Learned(4, 128, 9 * 384**-0.4)]
+    assert worth([*once, *again]) == pytest.approx({2: 500 / 256, 4: 3})
+    assert expected_worth(1) == 1 and expected_worth(1e9) == pytest.approx(1 + MUENNIGHOFF)
+
+
+def test_recorded_trainings_come_out_the_same_again():
+    """The cheapest of two series: of other code their records would be those of yesterday."""
+    cheapest = recorded(RepeatedData())[-1]
+    again = learned(cheapest.epochs, cheapest.unique // BATCH // SEQ_LEN, 0)
+    assert again.excess == pytest.approx(cheapest.excess, rel=0.01)
+    search = shipped_searches()[0]
+    assert next(search.results(())).loss == pytest.approx(recorded(search)[0].loss, rel=0.01)
+
+
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_an_update_under_mup_does_the_same_at_every_width(optimizer: OptimizerKind):
-    config = PRESETS["course"].replace(d_model=32, n_heads=2, d_ff=64, n_layers=2)
+    config = PRESETS["course"].replace(d_model=16, n_heads=2, d_ff=32, n_layers=1)
     check = CoordinateCheck(config, optimizer)
     found = [*check.results(())]
     for scheme in Scheme:

@@ -6,18 +6,26 @@ from opened import assert_works, opened, run, said
 PAGE = "pages/scaling.py"
 
 
-def test_the_page_opens_with_recorded_valleys_and_both_fits():
-    at = opened(PAGE)
+def test_each_panel_opens_with_what_was_recorded():
+    """All panels are open."""
+    at = opened(PAGE, size_counts="inner", trade="batch")
     assert_works(at)
     text = said(at)
-    assert "Each budget has a best size" in text
+    for each in (
+        "Each budget has a best size",
+        "foretold in this way",
+        "This text has a known entropy",
+        "critical batch",
+        "the best rate is",
+    ):
+        assert each in text
 
 
-@pytest.mark.parametrize("panel", ["predict", "floor"])
-def test_each_panel_compares_the_law_with_what_is_known(panel: str):
-    at = opened(PAGE, panel=panel, size_counts="inner")
+@pytest.mark.parametrize("trade", ["repeated", "depth"])
+def test_what_else_compute_buys_is_told(trade: str):
+    at = opened(PAGE, panel="trades", trade=trade)
     assert_works(at)
-    assert "90 % band" in said(at)
+    assert "nats above the entropy" in said(at)
 
 
 def test_a_file_of_known_truth_is_fitted():

@@ -9,7 +9,7 @@ import streamlit as st
 from blocks.cost.scaling_laws import Band, Counted
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from blocks.scaling import plan
+from blocks.scaling import lab, plan
 from blocks.scaling.band import Fitted
 from blocks.scaling.lab import PredictFacts
 from blocks.scaling.plan import Point, Trainings, points_of
@@ -51,8 +51,7 @@ class Foretold(NamedTuple):
 @lru_cache(maxsize=16)
 def predict_facts(runs: shared.Runs, larger: shared.Runs, counted: Counted) -> PredictFacts:
     """The law of the small runs against the larger ones."""
-    found = tuple(run.trained(counted) for run in larger)
-    return PredictFacts(facts_of(runs, counted).fit, found)
+    return lab.predict_facts(shared.by_budget((*runs, *larger), counted))
 
 
 @lru_cache(maxsize=64)
@@ -98,11 +97,23 @@ def says_bend(facts: PredictFacts) -> str:
     return sentences(text.format(n=n, above=above), tell)
 
 
+def says_all(facts: PredictFacts) -> str:
+    """The same test of every budget that can be foretold."""
+    inside, n = facts.inside_of_all
+    text = _(
+        "The same test was made of every budget that has three cheaper ones, and each was foretold "
+        "by a law that is fitted to the cheaper ones alone. Of the {n} trainings foretold in this "
+        "way, {inside} came to a loss inside their 90 % band."
+    )
+    return text.format(n=n, inside=inside)
+
+
 def says_band_of(_facts: PredictFacts) -> str:
     """What the band holds."""
     return _(
-        "The band holds two things: how much the law changes when one budget is left out and the "
-        "runs of the others are drawn anew, and how much single runs scatter around it."
+        "The band holds two things: how much the law changes when a budget or the cheapest ones "
+        "are left out and the runs of the others are drawn anew, and how much single runs scatter "
+        "around it."
     )
 
 
@@ -163,6 +174,7 @@ def can_it_be_foretold(run: Run, state: State) -> None:
             say(says_missed, runs, larger, counted, facts=predict_facts)
         show(miss_chart, runs, larger, counted, facts=predict_facts, key="predict_misses")
         st.markdown(says_bend(predict_facts(runs, larger, counted)))
+        st.markdown(says_all(predict_facts(runs, larger, counted)))
         note(says_band_of(predict_facts(runs, larger, counted)))
     _one_more(run, runs, counted, state)
     if larger:
@@ -202,6 +214,7 @@ PANEL = Panel(
         Say(says_missed),
         Shown(miss_chart, "predict_misses"),
         Note(says_bend),
+        Note(says_all),
         Note(says_band_of),
         Table(miss_rows, "predict_rows"),
     ),

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from blocks.cost.loss_fit import FEWEST
+from blocks.cost.loss_fit import FEWEST, Trained
 from blocks.cost.scaling_laws import Band, Counted
 from blocks.cost.units import rounded
 from blocks.model.faults import N_
@@ -31,6 +31,14 @@ def recorded_runs() -> Runs:
     """The valleys that ship, from all seeds whose runs are complete."""
     found = (known(valley_points(seed)) for seed in SEEDS)
     return tuple(run for runs in found if runs for run in runs)
+
+
+def by_budget(runs: Runs, counted: Counted) -> list[list[Trained]]:
+    """As a law reads them, those of one budget together, the cheapest first."""
+    found: dict[float, list[Trained]] = {}
+    for run in sorted(runs, key=lambda run: run.point.flops):
+        found.setdefault(run.point.flops, []).append(run.trained(counted))
+    return [*found.values()]
 
 
 def counted(state: State) -> Counted:

@@ -10,7 +10,8 @@ import streamlit as st
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError
 from blocks.observe.run import Run
-from blocks.scaling import transfer
+from blocks.scaling import plan, transfer
+from blocks.scaling.series import recorded
 from blocks.scaling.transfer import (
     OPTIMIZERS,
     CoordinateCheck,
@@ -19,6 +20,8 @@ from blocks.scaling.transfer import (
     Scheme,
     Tried,
     best_rates,
+    narrowest,
+    shipped_searches,
     slope,
     widths_of,
 )
@@ -28,9 +31,11 @@ from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, dots, line
 from pages.page.declared import Panel
 from pages.page.frame import section
+from pages.show import words
 from pages.show.chart import show
 from pages.show.controls import choose, switch
 from pages.show.explain import explained, note
+from pages.show.parts import Beside, Given, Say, Shown
 from pages.show.said import say
 from pages.show.steps import in_series
 from pages.stage import present
@@ -120,18 +125,21 @@ def says_rates(facts: RateFacts) -> str:
     """The best rate of each width under both schemes."""
     text = _(
         "From the narrowest to the widest model, the best rate is {standard} with the standard "
-        "scheme ({apart:.3g}-fold apart) and {mup} under muP ({mup_apart:.3g}-fold apart). A rate "
-        "found with the narrowest costs the widest {price:.3f} nats with the standard scheme and "
-        "{mup_price:.3f} under muP."
+        "scheme ({apart}) and {mup} under muP ({mup_apart}). A rate found with the narrowest costs "
+        "the widest {price:.3f} nats with the standard scheme and {mup_price:.3f} under muP."
     )
     return text.format(
         standard=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.STANDARD)),
-        apart=facts.moves(Scheme.STANDARD),
+        apart=_says_apart(facts.moves(Scheme.STANDARD)),
         mup=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.MUP)),
-        mup_apart=facts.moves(Scheme.MUP),
+        mup_apart=_says_apart(facts.moves(Scheme.MUP)),
         price=facts.price(Scheme.STANDARD),
         mup_price=facts.price(Scheme.MUP),
     )
+
+
+def _says_apart(times: float) -> str:
+    return _("all the same") if times == 1 else _("{times:.3g}-fold apart").format(times=times)
 
 
 def slope_chart(facts: SlopeFacts) -> Chart:
@@ -197,24 +205,35 @@ def _width_axis(widths: pd.Series) -> Axis:
     return Axis(title, of="width", is_log=True, ticks=ticks, said="{:.0f}".format)
 
 
-def says_how(config: ModelConfig) -> str:
-    """What is trained."""
+def says_how(config: ModelConfig, optimizer: OptimizerKind, seed: int = 0) -> str:
+    """What is trained, and which rate is meant."""
     text = _(
-        "The configuration of the sidebar with d_model {widths}, at most {layers} layers, heads of "
-        "{d_head}, tables of its own for input and output, on text of known entropy. Standard "
-        "weights begin as in PyTorch, those of muP with what writes to the stream, and the logits, "
-        "at zero."
+        "GPTs with d_model {widths}, at most {layers} layers, heads of {d_head}, tables of their "
+        "own for input and output, and everything else as in {whose}, on text of known entropy, "
+        "{n} updates each, from seed {seed}. Standard weights begin as in PyTorch, those of muP "
+        "with what writes to the stream, and the logits, at zero."
     )
-    return text.format(
+    is_shipped = narrowest(config) == shipped_searches()[0].config
+    said = text.format(
         widths=" · ".join(map(str, widths_of(config))),
         layers=transfer.MOST_LAYERS,
         d_head=transfer.head_of(config),
+        whose="GPT-2" if is_shipped else _("the configuration of the sidebar"),
+        n=transfer.N_TRIED,
+        seed=seed,
     )
+    if optimizer is not OptimizerKind.MUON:
+        return said
+    text = _(
+        "The rate is that of Muon, for the matrices of the layers; AdamW steps all else at "
+        "{rate}, where muP applies."
+    )
+    return sentences(said, text.format(rate=plan.RATE))
 
 
 @section
 def does_it_carry_over(run: Run, state: State) -> None:
-    """Both measurements, each trained here when it is asked for."""
+    """The recorded search; both measurements of the reader's model, trained where asked for."""
     code = (transfer.widened, transfer.spec_of, build_optimizers)
     place = explained(("mup", "optimizers"), code, key="transfer")
     with present.aside(), st.container(horizontal=True, vertical_alignment="bottom"):
@@ -222,6 +241,12 @@ def does_it_carry_over(run: Run, state: State) -> None:
         switch("check_coordinates", _("Check coordinates here"))
         switch("search_rates", _("Search rates here"))
     optimizer = OptimizerKind(state.transfer_optimizer)
+    shipped = recorded(_search(optimizer))
+    if not (state.check_coordinates or state.search_rates):
+        _curves(shipped, place)
+        note(says_how(_search(optimizer).config, optimizer))
+        note(words.trained(is_recorded=True))
+        return
     try:
         for width in widths_of(run.config):
             transfer.widened(run.config, width, Scheme.MUP)
@@ -233,8 +258,12 @@ def does_it_carry_over(run: Run, state: State) -> None:
         check = CoordinateCheck(run.config, optimizer, run.seed)
         _slopes(check, place)
     if state.search_rates:
-        _rates(RateSearch(run.config, optimizer, run.seed), place)
-    note(says_how(run.config))
+        _rates(RateSearch(narrowest(run.config), optimizer, run.seed), place)
+    note(says_how(run.config, optimizer, run.seed))
+
+
+def _search(optimizer: OptimizerKind) -> RateSearch:
+    return next(each for each in shipped_searches() if each.optimizer is optimizer)
 
 
 def _slopes(check: CoordinateCheck, place: Any) -> None:
@@ -253,19 +282,37 @@ def _rates(search: RateSearch, place: Any) -> None:
     found = in_series(
         search, key="rate_steps", asked_by="search_rates", costs=costs, fewest=two
     ).found
-    whole = tuple(found[: len(found) // search.n_of_width * search.n_of_width])  # whole widths
-    if len(whole) >= two:
-        with place:
-            say(says_rates, whole, facts=rate_facts)
-        for scheme, column in zip(Scheme, st.columns(2), strict=True):
-            with column:
-                show(rate_chart_of, whole, scheme, key=f"transfer_rates_{scheme}")
+    whole = len(found) // search.n_of_width * search.n_of_width  # whole widths
+    _curves(tuple(found[: whole if whole >= two else 0]), place)
 
 
-def rate_chart_of(found: tuple[Tried, ...], scheme: Scheme) -> Chart:
-    """The curves of one scheme."""
-    return rate_chart(rate_facts(found), scheme)
+def _curves(found: tuple[Tried, ...], place: Any) -> None:
+    for item in RATE_ITEMS if found else ():
+        item.draw(Given((found,), rate_facts, place))
 
+
+def at(_run: Run, state: State) -> tuple[tuple[Tried, ...]] | None:
+    """The search that ships."""
+    found = recorded(_search(OptimizerKind(state.transfer_optimizer)))
+    return (found,) if found else None
+
+
+def standard_chart(facts: RateFacts) -> Chart:
+    """The curves of the standard scheme."""
+    return rate_chart(facts, Scheme.STANDARD)
+
+
+def mup_chart(facts: RateFacts) -> Chart:
+    """Those of muP."""
+    return rate_chart(facts, Scheme.MUP)
+
+
+RATE_ITEMS = (
+    Say(says_rates),
+    Beside(
+        Shown(standard_chart, "transfer_rates_standard"), Shown(mup_chart, "transfer_rates_mup")
+    ),
+)
 
 PANEL = Panel(
     "transfer",
@@ -274,4 +321,7 @@ PANEL = Panel(
     fields=("d_model", "n_heads", "norm_kind", "activation"),
     of_this_run=False,
     reads_input=False,
+    at=at,
+    facts=rate_facts,
+    shows=RATE_ITEMS,
 )

@@ -68,7 +68,7 @@ def says_law(facts: ValleyFacts) -> str:
     text = _(
         "L(N, D) = {e:.3f} + {a:.4g} / N^{alpha:.3f} + {b:.4g} / D^{beta:.3f}. A run is "
         "typically {off:.2%} off it. The bands come from {n} fits, each to runs that are drawn "
-        "from all budgets but one (bootstrap)."
+        "anew after one budget, or some of the cheapest, was left out (bootstrap)."
     )
     law = facts.fit.law
     return text.format(

@@ -3,6 +3,7 @@
 from pages.server.readers import Field, choice, flag, within
 
 COUNTED, OPTIMIZERS = ("all", "inner"), ("adamw", "muon")
+TRADES = "repeated", "batch", "depth"
 
 FIELDS: dict[str, Field] = {
     "size_counts": Field(choice(COUNTED), "all"),
@@ -11,6 +12,8 @@ FIELDS: dict[str, Field] = {
     "transfer_optimizer": Field(choice(OPTIMIZERS), "adamw"),
     "check_coordinates": Field(flag, False),
     "search_rates": Field(flag, False),
+    "trade": Field(choice(TRADES), "repeated"),
+    "train_trade": Field(flag, False),
     "known_runs": Field(flag, False),
     "predicted_flops": Field(within(1e9, 1e12), 1e11),
 }

@@ -1,0 +1,79 @@
+"""Depth or width: the loss of shapes of equal cost."""
+
+import pandas as pd
+
+from blocks.scaling.depth import FLOPS, SIZE, Shaped
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Look, line
+from pages.panels.scaling.shared import in_flops, size
+from pages.show.parts import Note, Say, Shown
+from pages.words.language import _
+
+Found = tuple[Shaped, ...]
+
+
+def times(found: Found) -> float:
+    """How many times the best loss the worst one is."""
+    losses = [each.excess for each in found]
+    return max(losses) / min(losses)
+
+
+def says_shape(found: Found) -> str:
+    """The best and the worst shape."""
+    best, worst = (choose(found, key=lambda each: each.excess) for choose in (min, max))
+    text = _(
+        "All shapes cost {flops} FLOPs and have about {n} parameters. The best is {layers} × "
+        "d_model {d_model} with {excess:.3f} nats above the entropy, the worst {worst_layers} × "
+        "d_model {worst_width} with {worst:.3f}: {times:.1f} times as much."
+    )
+    return text.format(
+        flops=in_flops(FLOPS),
+        n=size(SIZE),
+        layers=best.n_layers,
+        d_model=best.d_model,
+        excess=best.excess,
+        worst_layers=worst.n_layers,
+        worst_width=worst.d_model,
+        worst=worst.excess,
+        times=times(found),
+    )
+
+
+def says_why(_found: Found) -> str:
+    """What this text asks for."""
+    return _(
+        "Each token of this text depends on the two before it alone, so one or two layers can tell "
+        "all there is. Text that has to be worked out in more steps asks for more of them. Each "
+        "shape has the best of three learning rates."
+    )
+
+
+def shape_chart(found: Found) -> Chart:
+    """The loss against the number of layers."""
+    rows = pd.DataFrame(found).assign(width=[f"d_model {each.d_model}" for each in found])
+    return Chart(
+        _("Equal parameters and FLOPs: from wide to deep"),
+        rows,
+        Axis(
+            _("n_layers (logarithmic)"),
+            of="n_layers",
+            is_log=True,
+            ticks=[*rows["n_layers"]],
+            said="{:.0f}".format,
+        ),
+        Axis(_("nats above the entropy"), from_0=True),
+        [
+            line(
+                "excess",
+                Look("", palette.PINNED, "circle", size=10),
+                text="{width}",
+                in_legend=False,
+            )
+        ],
+        hover="{n_layers:.0f} × d_model {d_model:.0f}: {y:.4f}",
+        legend=Legend.NONE,
+        tall=340,
+    )
+
+
+SHAPE = (Say(says_shape), Shown(shape_chart, "shape_loss"), Note(says_why))
