@@ -1,6 +1,5 @@
 """The scaling lab: recorded valleys, larger runs foretold, the known floor, and a reader's runs."""
 
-import pytest
 from opened import assert_works, opened, run, said
 
 PAGE = "pages/scaling.py"
@@ -8,24 +7,23 @@ PAGE = "pages/scaling.py"
 
 def test_each_panel_opens_with_what_was_recorded():
     """All panels are open."""
-    at = opened(PAGE, size_counts="inner", trade="batch")
+    at = opened(PAGE, size_counts="inner")
     assert_works(at)
     text = said(at)
     for each in (
         "Each budget has a best size",
         "foretold in this way",
         "This text has a known entropy",
-        "critical batch",
+        "Every model here sees",
         "the best rate is",
     ):
         assert each in text
 
 
-@pytest.mark.parametrize("trade", ["repeated", "depth"])
-def test_what_else_compute_buys_is_told(trade: str):
-    at = opened(PAGE, panel="trades", trade=trade)
+def test_depth_is_held_against_width():
+    at = opened(PAGE, panel="trades", trade="depth")
     assert_works(at)
-    assert "nats above the entropy" in said(at)
+    assert "All shapes cost" in said(at)
 
 
 def test_a_file_of_known_truth_is_fitted():
