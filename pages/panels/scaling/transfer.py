@@ -3,7 +3,6 @@
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -19,7 +18,6 @@ from blocks.scaling.transfer import (
     RateSearch,
     Scheme,
     Tried,
-    best_rates,
     narrowest,
     shipped_searches,
     slope,
@@ -27,26 +25,23 @@ from blocks.scaling.transfer import (
 )
 from blocks.training.optimizers import build_optimizers
 from blocks.training.recipe import OptimizerKind
-from pages.figures import palette
-from pages.figures.chart import Axis, Chart, Legend, Look, dots, line
+from pages.figures.chart import Axis, Chart, Legend, Look, line
 from pages.page.declared import Panel
 from pages.page.frame import section
+from pages.panels.scaling.rates import COLORS, NAMES, RATE_ITEMS, rate_facts
 from pages.show import words
 from pages.show.chart import show
 from pages.show.controls import choose, switch
 from pages.show.explain import explained, note
-from pages.show.parts import Beside, Given, Say, Shown
+from pages.show.parts import Given
 from pages.show.said import say
 from pages.show.steps import in_series
 from pages.stage import present
 from pages.state.values import State
 from pages.words.language import _, say_fault, sentences
 
-NAMES = {Scheme.STANDARD: N_("standard"), Scheme.MUP: N_("muP")}
-COLORS = {Scheme.STANDARD: palette.FEED_FORWARD, Scheme.MUP: palette.ATTENTION}
 WORK = 64  # of an update beside what grows with the width
 FLAT = 0.1  # slopes below this count as flat
-SHOWN = 1.0  # nats above the least loss
 
 
 class SlopeFacts(NamedTuple):
@@ -77,29 +72,6 @@ class SlopeFacts(NamedTuple):
 slope_facts = lru_cache(maxsize=16)(SlopeFacts)
 
 
-class RateFacts(NamedTuple):
-    """The loss of each width at each rate that was tried."""
-
-    found: tuple[Tried, ...]
-
-    def best(self, scheme: Scheme) -> list[float]:
-        """The best rate of each width, the narrowest first."""
-        return [*best_rates(self.found, scheme).values()]
-
-    def moves(self, scheme: Scheme) -> float:
-        """How many times the best rates of all widths lie apart."""
-        return max(self.best(scheme)) / min(self.best(scheme))
-
-    def price(self, scheme: Scheme) -> float:
-        """Nats that the widest model loses at the best rate of the narrowest one."""
-        widest = max(each.width for each in self.found)
-        losses = {e.rate: e.loss for e in self.found if (e.scheme, e.width) == (scheme, widest)}
-        return losses[self.best(scheme)[0]] - min(losses.values())
-
-
-rate_facts = lru_cache(maxsize=16)(RateFacts)
-
-
 def says_slopes(facts: SlopeFacts) -> str:
     """The powers of the width under both schemes, and what they mean."""
     text = _(
@@ -119,27 +91,6 @@ def says_slopes(facts: SlopeFacts) -> str:
     flat = _("An update therefore does the same at every width, so a rate carries over.")
     bends = _("Something in this configuration does not scale as muP asks.")
     return sentences(said, flat if facts.is_flat else bends)
-
-
-def says_rates(facts: RateFacts) -> str:
-    """The best rate of each width under both schemes."""
-    text = _(
-        "From the narrowest to the widest model, the best rate is {standard} with the standard "
-        "scheme ({apart}) and {mup} under muP ({mup_apart}). A rate found with the narrowest costs "
-        "the widest {price:.3f} nats with the standard scheme and {mup_price:.3f} under muP."
-    )
-    return text.format(
-        standard=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.STANDARD)),
-        apart=_says_apart(facts.moves(Scheme.STANDARD)),
-        mup=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.MUP)),
-        mup_apart=_says_apart(facts.moves(Scheme.MUP)),
-        price=facts.price(Scheme.STANDARD),
-        mup_price=facts.price(Scheme.MUP),
-    )
-
-
-def _says_apart(times: float) -> str:
-    return _("all the same") if times == 1 else _("{times:.3g}-fold apart").format(times=times)
 
 
 def slope_chart(facts: SlopeFacts) -> Chart:
@@ -167,33 +118,6 @@ def slope_chart(facts: SlopeFacts) -> Chart:
             for scheme in Scheme
         ],
         hover="d_model {width}: {y:.3g}",
-        legend=Legend.FOOT,
-        tall=320,
-    )
-
-
-def rate_chart(facts: RateFacts, scheme: Scheme) -> Chart:
-    """Loss against the rate, a curve a width; a star at the best of each."""
-    rows = pd.DataFrame(facts.found)
-    rows = rows[np.isfinite(rows["loss"])]
-    rows = rows[rows["loss"] < rows["loss"].min() + SHOWN]
-    of = rows[rows["scheme"] == scheme]
-    best = of.loc[of.groupby("width")["loss"].idxmin()]
-    colors = (palette.CROSS_ATTENTION, palette.ATTENTION, palette.FEED_FORWARD, palette.PINNED)
-    ends = (float(rows["rate"].min()), float(rows["rate"].max()))
-    return Chart(
-        _("Loss and learning rate: {scheme}").format(scheme=_(NAMES[scheme])),
-        of,
-        Axis(_("learning rate (logarithmic)"), ends, of="rate", is_log=True, said="{:.2g}".format),
-        Axis(_("nats above the entropy"), (0, float(rows["loss"].max()) * 1.05)),
-        [
-            *(
-                line("loss", Look(f"d_model {width}", color, "circle"), rows=found)
-                for color, (width, found) in zip(colors, of.groupby("width"), strict=False)
-            ),
-            dots("loss", Look(_("best rate"), palette.BEFORE, "star", size=13), rows=best),
-        ],
-        hover="{rate:.2g}: {y:.4f}",
         legend=Legend.FOOT,
         tall=320,
     )
@@ -296,23 +220,6 @@ def at(_run: Run, state: State) -> tuple[tuple[Tried, ...]] | None:
     found = recorded(_search(OptimizerKind(state.transfer_optimizer)))
     return (found,) if found else None
 
-
-def standard_chart(facts: RateFacts) -> Chart:
-    """The curves of the standard scheme."""
-    return rate_chart(facts, Scheme.STANDARD)
-
-
-def mup_chart(facts: RateFacts) -> Chart:
-    """Those of muP."""
-    return rate_chart(facts, Scheme.MUP)
-
-
-RATE_ITEMS = (
-    Say(says_rates),
-    Beside(
-        Shown(standard_chart, "transfer_rates_standard"), Shown(mup_chart, "transfer_rates_mup")
-    ),
-)
 
 PANEL = Panel(
     "transfer",
