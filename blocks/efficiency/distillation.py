@@ -130,8 +130,8 @@ def teacher_faults(model: Calibrated, teacher: Teacher) -> Iterator[Fault]:
     file, task = teacher.opened(), model.spec.task.kind
     if (its := Calibrated(file).spec.task.kind) != task:
         text = N_(
-            "This teacher was trained on a different task ({teacher}) from the student's "
-            "({student}): choose a teacher that was trained on {student}"
+            "The teacher's task ({teacher}) is not the student's ({student}): choose a "
+            "teacher that was trained on {student}"
         )
         yield Fault(text, {"teacher": str(its), "student": str(task)})
     elif file.tokenizer.to_json() != model.file.tokenizer.to_json():

@@ -74,8 +74,8 @@ def says(run: Run, found: Pass, kind: str, told: str) -> str:
 def _says_guessed(run: Run, found: Pass) -> str:
     n = len(found.drafted)
     text = _(
-        "The pale tokens are drafts: {modules} guessed {guessed} after the pass before. This pass "
-        "reads them beside the text, and so checks all of them at once."
+        "The pale tokens are drafts: {modules} guessed {guessed} after the previous pass. "
+        "This pass reads them along with the text, and so checks all of them at once."
     )
     return text.format(
         modules=ngettext("{n} MTP module", "{n} MTP modules", n).format(n=n),

@@ -194,7 +194,7 @@ TEMPLATES = {
         "“{token}” collects comes from {n} of {of} tokens."
     ),
     MoveKind.JOIN: N_(
-        "The results of all heads ({of}) are put together into {d_model} numbers for each token."
+        "The results of all heads ({of}) are combined into {d_model} numbers for each token."
     ),
     MoveKind.ATTEND: N_(
         "Tokens read from each other to learn their context: “{token}” reads most from "

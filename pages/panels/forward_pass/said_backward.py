@@ -28,8 +28,8 @@ TEMPLATES = {
         "little against its gradient."
     ),
     MoveKind.NORM: N_(
-        "The gradients of all parts that read from the norm are collected at “{token}” and handed "
-        "on."
+        "The gradients of all parts that read from the norm are collected at “{token}” and "
+        "passed on."
     ),
     MoveKind.PROJECT: N_(
         "In head {head}, the gradient of the {name} leads back to the numbers that they were "

@@ -75,7 +75,7 @@ def _says_what_differs(facts: TheoryFacts) -> str:
             placement=enumeration(map(terms.option, sorted(missing)))
         )
     text = _(
-        "Xiong et al. (2020) predict otherwise for norm placement {placements}; the "
+        "Xiong et al. (2020) predict something else for norm placement {placements}; the "
         "reason is given below."
     )
     found = (terms.option(each.placement) for each in facts.slopes if not each.agrees)
