@@ -64,10 +64,14 @@ def main(words: Sequence[str]) -> int:
         engine = _engine(options, sweep, store)
         said = sys.stderr if options.json else sys.stdout
         _say_plan(sweep, engine, store, said)
-        return 0 if options.plan else _run(options, sweep, engine, store)
     except ConfigError as error:
         print(error, file=sys.stderr)
         return WRONG_USAGE
+    try:
+        return 0 if options.plan else _run(options, sweep, engine, store)
+    except ConfigError as error:  # a full disk, a lost cluster
+        print(error, file=sys.stderr)
+        return FAILED
 
 
 def parser() -> argparse.ArgumentParser:

@@ -4,7 +4,9 @@ Every node needs Blockscope and the same PyTorch. Nothing is shared but the netw
 saves on its way comes back with its events, and goes out again with whoever goes on.
 """
 
+import os
 import shutil
+import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +25,12 @@ from blocks.work.plain import from_line, to_line
 
 N_TRIES = 3
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_COUNTS = 0.2, 5.0
+SECONDS_LOST = 15.0
+"""After so long without an answer a head node is taken for lost."""
+
+OUTLIVES = {"RAY_gcs_rpc_server_reconnect_timeout_s": str(10**9)}
+"""Else Ray ends this process, and all that it serves, a minute after it has lost the head node."""
+
 MOST_UNREAD = 16
 """Events that a task may be ahead of us before it waits."""
 
@@ -54,7 +62,8 @@ class RayEngine:
         *,
         seconds_between: float = 30.0,
     ):
-        self._ray = connected(address)
+        self._ray, self._address = connected(address), address
+        self._answered = time.monotonic()
         self._unfinished, self._seconds_between = unfinished, seconds_between
         self._unit = "CPU" if device == "cpu" else "GPU"
         needs = {"num_cpus": 1, "num_gpus": 0 if device == "cpu" else 1}
@@ -68,10 +77,22 @@ class RayEngine:
 
     @property
     def n_at_once(self) -> int:
-        """As many as the cluster has room for now; one where it has none yet."""
-        if time.monotonic() > self._counted + SECONDS_BETWEEN_COUNTS:
-            self._counted = time.monotonic()
+        """As many as the cluster has room for now; one where it has none yet.
+
+        Raises `ConfigError` where the head node is lost: what is asked of Ray would then never end.
+        """
+        now = time.monotonic()
+        if now < self._counted + SECONDS_BETWEEN_COUNTS:
+            return self._n
+        if is_there(self._ray):
+            self._counted = self._answered = now
             self._n = max(1, int(self._ray.cluster_resources().get(self._unit, 0)))
+        elif now > self._answered + SECONDS_LOST:
+            text = N_(
+                "The head node of the Ray cluster at {address} was lost: start it again with ray "
+                "start --head and resume; finished trainings are kept"
+            )
+            raise ConfigError([Fault(text, {"address": self._address})])
         return self._n
 
     def events(
@@ -136,18 +157,39 @@ class RayEngine:
 
 def connected(address: str) -> Any:
     """Ray, connected to a cluster. Raises `ConfigError` where it is not installed or not there."""
+    os.environ.update(OUTLIVES)
     try:
         import ray
     except ImportError:
         text = N_("Ray is not installed: pip install blockscope[ray]")
         raise ConfigError([Fault(text)]) from None
     try:
+        if ray.is_initialized() and not is_there(ray):
+            ray.shutdown()
         if not ray.is_initialized():
-            ray.init(address=address, log_to_driver=False, logging_level="error")
-    except (ConnectionError, RuntimeError, ValueError) as error:
+            _reach(address)
+            quiet = {"log_to_driver": False, "logging_level": "error"}
+            ray.init(address=address, ignore_reinit_error=True, **quiet)
+    except (OSError, RuntimeError, ValueError) as error:
         text = N_("There is no Ray cluster at {address} ({error}): start one with ray start --head")
         raise ConfigError([Fault(text, {"address": address, "error": error})]) from error
     return ray
+
+
+def is_there(ray: Any) -> bool:
+    """Whether the head node of the cluster that we are connected to answers."""
+    try:
+        _reach(ray.get_runtime_context().gcs_address)
+    except (OSError, RuntimeError):
+        return False
+    return True
+
+
+def _reach(address: str) -> None:
+    """Raise `OSError` at once where nobody listens; an address without a port is Ray's to find."""
+    host, _colon, port = address.rpartition(":")
+    if port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=2.0).close()
 
 
 def nodes(ray: Any) -> list[dict[str, Any]]:

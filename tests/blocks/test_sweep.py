@@ -3,9 +3,12 @@
 import math
 import os
 import signal
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,7 @@ from blocks.sweep.outcome import Outcome
 from blocks.sweep.point import Point, changed
 from blocks.training.events import Ended, Evaluation, Reason
 from blocks.training.loop import Training
+from blocks.work.queue import Lane, Queue
 
 RATES = ("learning_rate", (1e-3, 1e-2))
 
@@ -140,6 +144,37 @@ def test_a_worker_that_dies_costs_what_came_after_its_checkpoint(
     other = Store(tmp_path / "other")
     found, alone = outcomes(iter(told)), outcomes(trained(sweep, Here(other), other))
     assert all(same(found[key], alone[key]) for key in alone)
+
+
+def test_two_readers_take_turns_point_by_point(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    queue, seeds = Queue(), ((0, 1, 2, 3), (4, 5, 6))
+    order: list[int] = []
+
+    class Patient(Dying):
+        """Trains until the other reader stands in line, or has nothing left."""
+
+        def begin(self, job: PointJob) -> None:
+            order.append(job.spec.seed)
+            while not queue.waiting(Lane("training", "cpu")) and len(order) < 2 * len(seeds[1]):
+                time.sleep(0.01)
+            super().begin(job)
+
+    monkeypatch.setattr(local, "WorkerProcess", Patient)
+    monkeypatch.setattr(Dying, "n_started", 1)  # none dies
+
+    def read(seeds: tuple[int, ...]) -> None:
+        engine = LocalEngine(store.unfinished, tmp_path, n_at_once=1, queue=queue)
+        outcomes(trained(Sweep(base=toy_spec(), seeds=seeds), engine, store))
+
+    readers = [threading.Thread(target=read, args=(each,)) for each in seeds]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    whose = [seed in seeds[0] for seed in order[: 2 * len(seeds[1])]]
+    assert len(order) == 7 and all(one != other for one, other in pairwise(whose))
 
 
 @pytest.mark.exhaustive

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +15,7 @@ from training_toy import toy_spec
 
 from blocks.sweep import Store, Sweep, trained
 from blocks.sweep.engine import Began, Retried
+from blocks.sweep.file import read_sweep
 from blocks.sweep.job import Done, Saved
 from blocks.sweep.ray_engine import RayEngine, nodes
 from blocks.training.events import Evaluation
@@ -102,6 +105,44 @@ def test_where_the_driver_leaves_what_is_finished_and_saved_stays(
     found = outcomes(trained(LONG, here, store))
     assert not finished & here.begun.keys()
     assert_as_here(found, LONG, tmp_path / "here")
+
+
+def test_a_lost_head_node_says_the_mend_and_what_is_finished_stays(tmp_path: Path):
+    """In another process: Ray used to end the one that had lost its head, without a word."""
+    from ray.cluster_utils import Cluster
+
+    file, store = tmp_path / "sweep.toml", Store(tmp_path / "out")
+    file.write_text(OF_FILE, "utf-8")
+    cluster = Cluster(initialize_head=True, head_node_args=NODE | {"include_dashboard": False})
+    cluster.add_node(**NODE)
+    words = ["sweep", file, "--out", store.folder, "--engine", "ray", "--address", cluster.address]
+    command = [sys.executable, "-m", "blocks", *map(str, words)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while not process.stderr.readline().startswith("1 of 4"):
+            assert process.poll() is None
+        cluster.remove_node(cluster.head_node, allow_graceful=False)
+        said = process.stderr.read()
+    cluster.shutdown()
+    assert process.returncode == 1 and "start it again with ray start --head" in said
+    sweep = read_sweep(OF_FILE)
+    finished = {point.key for point in sweep.planned() if store.get(point)}
+    here = Here(store)
+    outcomes(trained(sweep, here, store))
+    assert finished and len(here.begun) == 4 - len(finished) and not finished & here.begun.keys()
+
+
+OF_FILE = """
+seeds = [0, 1]
+[base]
+task = "sort"
+n_steps = 600
+n_layers = 1
+d_model = 16
+n_heads = 2
+[fields]
+learning_rate = [1e-3, 1e-2]
+"""
 
 
 def _workers() -> list[int]:
