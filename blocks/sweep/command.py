@@ -125,7 +125,7 @@ def _say_plan(sweep: Sweep, engine: Engine, store: Store, said: TextIO) -> None:
     n = engine.n_at_once
     seconds = estimate_seconds(left, n, _pace, starting=starting) if left else None
     if seconds is not None:
-        text += f": about {duration(seconds)}, {n} at a time"
+        text += f", {n} at a time: about {duration(seconds)} alone on this machine"
     print(text, file=said, flush=True)
 
 

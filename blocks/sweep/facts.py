@@ -47,7 +47,8 @@ class Tried:
 class SweepFacts:
     """All settings that have begun, in the order of the sweep; `whole` are those of all steps.
 
-    `n_found` of `n_planned` trainings are finished.
+    `n_found` of `n_planned` trainings are finished, in `device_hours` of updates and looks, each on
+    one core or one accelerator.
     """
 
     tried: tuple[Tried, ...]
@@ -56,6 +57,7 @@ class SweepFacts:
     n_steps: int
     n_found: int
     n_planned: int
+    device_hours: float
 
     @property
     def whole(self) -> tuple[Tried, ...]:
@@ -97,6 +99,14 @@ class SweepFacts:
         """Whether two settings at least came to an end that is a number."""
         return len(self.whole) > 1 and isfinite(self.whole[0].mean)
 
+    def cost(self, price: float) -> float:
+        """Of what is finished, at a price of a device-hour."""
+        return self.device_hours * price
+
+    def of_each(self, whole: float) -> float:
+        """The share of one finished training."""
+        return whole / self.n_found
+
     def _is_whole(self, each: Tried) -> bool:
         return "n_steps" in self.fields or each.n_steps == self.n_steps
 
@@ -112,6 +122,7 @@ def sweep_facts(view: View) -> SweepFacts:
         n_steps=view.sweep.base.recipe.n_steps,
         n_found=len(view.found),
         n_planned=view.n_planned,
+        device_hours=sum(each.seconds for each in view.found.values()) / 3600,
     )
 
 

@@ -176,7 +176,7 @@ class _Slot:
         """The process. Raises `OSError` where none can be started."""
         if self._process is None or not self._process.is_alive:
             self.close()
-            self._process = WorkerProcess(self._folder)
+            self._process = WorkerProcess(self._folder, gives_way=True)
         self._process.wait_until_ready()
         return self._process
 

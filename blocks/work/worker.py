@@ -46,12 +46,18 @@ def main(folder: Path) -> None:
     torch.optim.SGD([torch.zeros(1)])  # the first optimizer loads some 800 modules
     devices.settle_process()
     print(READY, file=lines, flush=True)
-    if hasattr(os, "nice"):
-        os.nice(NICE)  # from now on: whoever has asked for it waits until it is ready
+    give_way(os.getpid(), os.getppid())  # only now: who has asked for it waits until it is ready
     turns = Turns(folder)
     for asked in _each(jobs):
         _tell(in_turn(asked.job, asked.job.events(asked.leaves_off.is_set), turns), lines)
         devices.free_memory()
+
+
+def give_way(worker: int, served: int) -> None:
+    """Let the process of one id come after the other, as far as the system lets us."""
+    if hasattr(os, "setpriority"):
+        before = os.getpriority(os.PRIO_PROCESS, served)
+        os.setpriority(os.PRIO_PROCESS, worker, before + NICE)
 
 
 def in_turn(job: Job, events: Iterator[object], turns: Turns) -> Iterator[object]:

@@ -14,7 +14,7 @@ import torch
 import blocks
 from blocks.work.job import Job
 from blocks.work.plain import from_line, to_line
-from blocks.work.worker import LEAVE_OFF, OVER, READY
+from blocks.work.worker import LEAVE_OFF, OVER, READY, give_way
 
 ROOT = Path(blocks.__file__).parent.parent
 WORKER = "blocks.work.worker"
@@ -23,10 +23,11 @@ WORKER = "blocks.work.worker"
 class WorkerProcess:
     """A process that does one job after the other, its turns kept in `folder`.
 
+    One that `gives_way` does so from the start, for work that nobody waits for in front of a page.
     Raises `OSError` where none can be started.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, gives_way: bool = False) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", WORKER, str(folder.resolve())],
             cwd=ROOT,
@@ -36,6 +37,8 @@ class WorkerProcess:
             encoding="utf-8",
             start_new_session=True,  # Ctrl-C is for the server, whose end ends this one too
         )
+        if gives_way:
+            give_way(self.pid, os.getpid())
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._asks, self._tells = self._process.stdin, self._process.stdout

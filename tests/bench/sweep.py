@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from blocks.sweep import LocalEngine, Store, Sweep, trained
+from blocks.sweep.engine import Began
 from blocks.sweep.job import N_THREADS, Done
 from blocks.training.fast_model import fast_config
 from blocks.training.loop import Training
@@ -43,7 +44,8 @@ def _measure_overhead(base: TrainingSpec) -> None:
         for seed in range(N_ROUNDS):
             sweep = Sweep(base=base, seeds=(2 * seed, 2 * seed + 1))
             told = trained(sweep, engine, store)
-            next(told)  # the process has started
+            while not isinstance(next(told).event, Began):
+                pass  # the process starts
             began = time.perf_counter()
             n_done = sum(isinstance(each.event, Done) for each in told)
             swept += time.perf_counter() - began

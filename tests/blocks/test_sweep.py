@@ -102,7 +102,8 @@ class Dying:
 
     n_started = 0
 
-    def __init__(self, _folder: Path):
+    def __init__(self, _folder: Path, *, gives_way: bool):
+        assert gives_way
         Dying.n_started += 1
         self.is_alive, self.leaves_off = True, False
 
@@ -184,8 +185,8 @@ def test_killed_processes_and_a_closed_sweep_lose_nothing_that_is_finished(
     started: list[int] = []
 
     class Process(local.WorkerProcess):
-        def __init__(self, folder: Path):
-            super().__init__(folder)
+        def __init__(self, folder: Path, *, gives_way: bool):
+            super().__init__(folder, gives_way=gives_way)
             started.append(self.pid)
 
     monkeypatch.setattr(local, "WorkerProcess", Process)

@@ -28,6 +28,7 @@ FACTS = SweepFacts(
     n_steps=90,
     n_found=6,
     n_planned=6,
+    device_hours=1.0,
 )
 
 
@@ -43,6 +44,13 @@ def test_the_best_is_told_with_what_its_seeds_say(monkeypatch: pytest.MonkeyPatc
     said = in_both(monkeypatch, sweep.says_best, close)["en"]
     assert "do not tell the two apart" in said and "at the end of the values tried" in said
     assert not replace(FACTS, tried=FACTS.tried[:1]).can_be_ranked
+
+
+def test_hours_and_money_of_what_is_finished(monkeypatch: pytest.MonkeyPatch):
+    facts = replace(FACTS, n_found=4, device_hours=2.0)
+    said = in_both(monkeypatch, sweep.says_cost, facts, 3.0)["en"]
+    assert "2 device-hours, 0.5 each" in said and "At 3 per device-hour that is 6" in said
+    assert "3" not in in_both(monkeypatch, sweep.says_cost, facts, 0.0)["zh"]
 
 
 def test_the_chart_has_the_values_in_order_and_leaves_out_what_diverged():

@@ -15,7 +15,7 @@ from blocks.sweep.sweeps import View
 from blocks.sweep.table import points_table
 from blocks.training.command import as_value
 from blocks.training.limits import limit_faults
-from pages.figures.units import duration
+from pages.figures.units import long_duration
 from pages.page.frame import live_section
 from pages.panels.training import sweeps
 from pages.panels.training.shared import expected_pace
@@ -25,17 +25,19 @@ from pages.panels.training.sweep_said import (
     in_code,
     losses_chart,
     says_best,
+    says_cost,
     settings_table,
 )
 from pages.panels.training.wanted import wanted
 from pages.server import runs, settings
 from pages.show.chart import columns, show
 from pages.show.choices import chooses
-from pages.show.controls import choose, pick, slider
+from pages.show.controls import choose, enter, pick, slider
 from pages.show.explain import explained, note
 from pages.show.export import download, file_on_disk
 from pages.show.fold import details
 from pages.show.tables import show_table
+from pages.show.typed import typed
 from pages.stage import link
 from pages.state.link_fields.sweep import FIELDS, MOST_SEEDS, MOST_TYPED, NO_FIELD, SWEPT
 from pages.state.values import State
@@ -63,7 +65,7 @@ def which_setting_is_best(state: State) -> None:
             st.info(say_fault(fault), icon=":material/block:")
         return
     is_running = sweeps.sweeps().view(sweep).is_running
-    live_section(_so_far, sweep, is_running, every=EVERY if is_running else None)
+    live_section(_so_far, sweep, is_running, state.sweep_price, every=EVERY if is_running else None)
 
 
 @chooses(*FIELDS)
@@ -80,10 +82,15 @@ def what_varies(_run: object, state: State) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         slider("sweep_seeds", _("Seeds"), least=1, most=MOST_SEEDS)
         choose("sweep_search", _("Search"), SEARCHES, label_of=_search_name)
+        if state.sweep_search == Search.RANDOM:
+            enter("sweep_drawn", _("Combinations drawn"))
+    if settings.ray_address():
+        typed("sweep_price", _("Price of one device-hour, in any currency"))
 
 
 SEARCHES = {
     str(Search.GRID): N_("every combination"),
+    str(Search.RANDOM): N_("some at random"),
     str(Search.HALVING): N_("successive halving"),
 }
 
@@ -112,7 +119,13 @@ def _wanted_sweep(state: State) -> Sweep:
     if len({name for name, _each in fields}) < len(fields):
         raise ConfigError([Fault(N_("Both fields are the same: choose another second field"))])
     seeds = tuple(range(state.sweep_seeds))
-    sweep = Sweep(base=asked.spec, fields=fields, seeds=seeds, search=Search(state.sweep_search))
+    sweep = Sweep(
+        base=asked.spec,
+        fields=fields,
+        seeds=seeds,
+        search=Search(state.sweep_search),
+        n_settings=state.sweep_drawn,
+    )
     check_limits(sweep)
     return sweep
 
@@ -130,11 +143,13 @@ def _values(text: str) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(as_value(word) for word in words if word))
 
 
-def _so_far(sweep: Sweep, was_running: bool) -> None:
+def _so_far(sweep: Sweep, was_running: bool, price: float) -> None:
     """What is known of it now; once it has ended, the page is drawn once more."""
     view = sweeps.sweeps().view(sweep)
     facts = sweep_facts(view)
     state_row(view, "sweep")
+    if settings.ray_address() and view.found:
+        note(says_cost(facts, price))
     if facts.tried:
         if facts.can_be_ranked:
             st.info(says_best(facts), icon=":material/lightbulb:")
@@ -150,16 +165,16 @@ def _so_far(sweep: Sweep, was_running: bool) -> None:
 
 def state_row(view: View, panel: str) -> None:
     """How far it is, how long it takes, and the way to start or stop it."""
-    n_found, registry = len(view.found), sweeps.sweeps()
+    n_found, registry, faults = len(view.found), sweeps.sweeps(), [*view.faults]
     if view.is_running or n_found:
         st.progress(min(1.0, n_found / max(1, view.n_planned)), says_state(view))
     if view.is_running:
         _button(f"stop_{panel}", _("Stop"), ":material/stop:", registry.stop, view.sweep)
     elif n_found < view.n_planned:
-        note(_says_expected(view))
+        faults += _say_expected(view)
         label = _("Resume") if n_found else _("Start the sweep")
         _button(f"start_{panel}", label, ":material/play_arrow:", registry.start, view.sweep)
-    for fault in dict.fromkeys(map(say_fault, view.faults)):
+    for fault in dict.fromkeys(map(say_fault, faults)):
         st.warning(fault, icon=":material/error:")
     _cluster()
 
@@ -185,7 +200,7 @@ def says_state(view: View) -> str:
     elif view.is_running:
         said.append(_says_waiting(view))
     if view.is_running and view.seconds_left is not None:
-        said.append(_("about {time} left").format(time=duration(view.seconds_left)))
+        said.append(_("about {time} left").format(time=_roughly(view.seconds_left)))
     return " · ".join(said)
 
 
@@ -201,25 +216,38 @@ def _says_waiting(view: View) -> str:
     return _("starting the processes that train")
 
 
-def _says_expected(view: View) -> str:
-    """What it would take, before it begins."""
+def _say_expected(view: View) -> Sequence[Fault]:
+    """Say what it would take, before it begins; why it cannot, where a cluster is not there."""
     left = [point for point in view.points if point.key not in view.found]
-    n_at_once = sweeps.engine(view.sweep.base.device).n_at_once
+    try:
+        n_at_once = sweeps.engine(view.sweep.base.device).n_at_once
+    except ConfigError as error:
+        return error.faults
     starting = sweeps.sweeps().starting
     seconds = estimate_seconds(left, n_at_once, expected_pace, starting=starting)
     n = view.n_planned - len(view.found)
-    if seconds is None:
-        return ngettext("{n} training.", "{n} trainings.", n).format(n=n)
-    seconds *= n / max(1, len(left))
-    text = ngettext(
-        "{n} training, {at_once} at a time: this would take about {time}.",
-        "{n} trainings, {at_once} at a time: this would take about {time}.",
-        n,
-    )
-    said = text.format(n=n, at_once=n_at_once, time=duration(seconds))
+    text = ngettext("{n} training, {at_once} at a time.", "{n} trainings, {at_once} at a time.", n)
+    said = [text.format(n=n, at_once=n_at_once)]
+    if seconds is not None:
+        said += _says_time(seconds * n / max(1, len(left)), is_start_known=bool(starting))
+    note(sentences(*said))
+    return ()
+
+
+def _says_time(seconds: float, *, is_start_known: bool) -> Sequence[str]:
+    """How long, by how quick a few updates were here; others here make it longer."""
+    if settings.ray_address():
+        text = _("About {time} on devices that are as quick as this machine.")
+    else:
+        text = _("About {time} alone on this machine, by the time of a few updates.")
+    start = "" if is_start_known else _("Before that, the processes that train start.")
     warning = _("Fewer values, seeds or steps make it shorter.") if seconds > LONG else ""
-    start = "" if starting else _("Before that, the processes that train start.")
-    return sentences(said, start, warning)
+    return text.format(time=_roughly(seconds)), start, warning
+
+
+def _roughly(seconds: float) -> str:
+    """No more digits than are known beforehand: 8 s, 40 s, 2 min, 5 hours."""
+    return long_duration(max(1.0, float(f"{seconds:.1g}") if seconds < 60 else seconds), _=_)
 
 
 def _cluster() -> None:
@@ -268,7 +296,8 @@ def _says_command(name: str) -> str:
             "This server keeps what is finished until it ends, and the command keeps its own in "
             "`runs`. They share it where both start with `BLOCKSCOPE_DATA` set to one folder."
         )
-    return sentences(text.format(file=file_on_disk(name)), shared)
+    more = _("Values that belong together go into its `[[settings]]`, one table for each setting.")
+    return sentences(text.format(file=file_on_disk(name)), more, shared)
 
 
 def files_row(view: View, panel: str) -> None:

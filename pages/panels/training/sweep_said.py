@@ -65,6 +65,20 @@ def _says_end(facts: SweepFacts) -> str:
     return text.format(field=facts.fields[0])
 
 
+def says_cost(facts: SweepFacts, price: float) -> str:
+    """Hours of a device of what is finished, and money at the price that was typed, if any."""
+    text = _(
+        "The finished trainings took {hours:.3g} device-hours, {each:.3g} each (one core or GPU, "
+        "its updates and looks alone)."
+    )
+    said = text.format(hours=facts.device_hours, each=facts.of_each(facts.device_hours))
+    if not price:
+        return said
+    money = _("At {price:g} per device-hour that is {money:.4g}, or {each:.3g} each.")
+    cost = facts.cost(price)
+    return sentences(said, money.format(price=price, money=cost, each=facts.of_each(cost)))
+
+
 def setting_name(tried: Tried) -> str:
     """The values that set it apart."""
     return enumeration(f"{name} {_short(value)}" for name, value in tried.setting)

@@ -6,9 +6,9 @@ from typing import Any
 
 from blocks.sweep.point import SETTABLE
 from blocks.sweep.sweep import Search
-from pages.server.readers import Field, UnreadableError, choice, whole
+from pages.server.readers import Field, UnreadableError, choice, whole, within
 
-MOST_TYPED, MOST_SEEDS, NO_FIELD = 200, 10, "none"
+MOST_TYPED, MOST_SEEDS, MOST_DRAWN, NO_FIELD = 200, 10, 100, "none"
 OF_THE_TASK = ("architecture", "vocab_size", "max_seq_len", "seq_len", "eval_every", "dtype")
 SWEPT = tuple(name for name in SETTABLE if name not in OF_THE_TASK)
 USUAL = {
@@ -50,7 +50,9 @@ FIELDS: dict[str, Field] = {
     "sweep_by": Field(choice((NO_FIELD, *SWEPT)), NO_FIELD),
     "sweep_by_values": Field(_values, _usual("sweep_by")),
     "sweep_seeds": Field(whole(1, MOST_SEEDS), 3),
-    "sweep_search": Field(choice((Search.GRID, Search.HALVING)), str(Search.GRID)),
+    "sweep_search": Field(choice(Search), str(Search.GRID)),
+    "sweep_drawn": Field(whole(1, MOST_DRAWN), 10),
+    "sweep_price": Field(within(0, 1e6), 0.0),
 }
 VERDICT = {"verdict_changes": Field(_values, "activation=swiglu, d_ff=256")}
 FOLLOWERS = {"sweep_field": ("sweep_values",), "sweep_by": ("sweep_by_values",)}
