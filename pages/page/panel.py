@@ -189,8 +189,7 @@ def _present(panels: Sequence[Panel], shown: int, values: Sequence[Any]) -> None
 def _model() -> str:
     """What runs, in a word or two."""
     title = opening.title(link.value("preset"))
-    said = _("{model} (changed)").format(model=title) if link.now().config_changes else title
-    return _("Model: {name}").format(name=said)
+    return _("{model} (changed)").format(model=title) if link.now().config_changes else title
 
 
 def _alone(panel: Panel, values: Sequence[Any]) -> None:

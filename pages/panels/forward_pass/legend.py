@@ -31,7 +31,7 @@ DRAFTED = {"logits": N_("vocabulary: the last word and each draft each predict a
 KEPT = N_(
     "KV cache: the key (k) and value (v) of every token are kept; only the last token is computed"
 )
-BAND = N_("gray: layers drawn as one, with the mean of their attention; tap to open them")
+BAND = N_("gray: layers drawn as one; tap to open them")
 STATE = N_("{mixer}: a state is handed on from token to token")
 
 
