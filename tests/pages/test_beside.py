@@ -114,7 +114,7 @@ def test_pictures_that_hold_nothing_are_compared_too(page: str, link: dict):
 
 def test_what_was_learned_of_b_alone_is_left_to_b():
     kept = text_of((Kept("A", (("preset", "stories-en-zh"), ("d_ff", "64"))),))
-    at = opened("pages/positions.py", preset="stories-en-zh", kept=kept)
+    at = opened("pages/positions.py", preset="stories-en-zh", kept=kept, panel="loss")
     assert_works(at)
     assert "loss_far" in keys(at) and "loss_far_a" not in keys(at)
 

@@ -173,6 +173,7 @@ def test_a_card_that_names_no_task_that_fits_is_said_so(saved, changes):
 
 
 @pytest.mark.parametrize("changes", [{"task": None}, {"recipe": 3}, {"config": None}])
+@pytest.mark.thinned
 def test_a_card_that_says_anything_stops_no_page(saved, changes):
     assert_works(opened("pages/positions.py", preset=saved(**changes)))
 

@@ -7,6 +7,7 @@ ENCODER, GPT, BLOCK = "pages/encoder.py", "pages/gpt.py", "pages/block.py"
 
 
 @pytest.mark.parametrize("page", [BLOCK, ENCODER, GPT])
+@pytest.mark.thinned
 def test_a_head_is_switched_off_and_on_again(page: str):
     at = opened(page, preset=None, change_head=1)
     move(at, "change_layer", 1)

@@ -142,6 +142,7 @@ def test_a_text_is_asked_for_where_it_is_read():
 
 
 @pytest.mark.parametrize(("weight_format", "each"), [("bfloat16", "131 kB"), ("float32", "262 kB")])
+@pytest.mark.thinned
 def test_bytes_are_counted_as_on_the_page_of_costs(weight_format: str, each: str):
     llama = {"preset": "llama-3-8b", "weight_format": weight_format}
     assert f" {each} " in said(opened("pages/cost.py", **llama, memory_use="inference"))

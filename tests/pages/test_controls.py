@@ -190,10 +190,10 @@ def test_a_stage_head_or_token_that_is_not_there_gives_way():
 
 
 @pytest.mark.parametrize(
-    ("n_of_a_real_model", "step"), some_daily([(1, 3), (100, 1)], daily=[(1, 3)])
+    ("n_of_a_real_model", "step"), some_daily([(1, 6), (100, 1)], daily=[(1, 6)])
 )
 def test_every_link_on_a_page_leads_to_a_state_that_works(n_of_a_real_model: int, step: int):
-    """Each, or each third; of those to a real model, where one is here, so many of each page."""
+    """Each, or each sixth; of those to a real model, where one is here, so many of each page."""
     at = opened(HOME, lang="zh")
     on_both = (*at.page_link, *opened(BLOCK, lang="zh").page_link)
     opened_so_far: Counter[str] = Counter()
@@ -210,13 +210,14 @@ def test_every_link_on_a_page_leads_to_a_state_that_works(n_of_a_real_model: int
 
 @pytest.mark.parametrize("changed", [{"n_experts": "8"}, {"kept": "mine=preset%3Dfast"}])
 def test_a_changed_model_is_the_same_on_a_page_that_begins_with_another(changed: dict):
-    at = opened("pages/feed_forward.py", preset=None, **changed)
+    at = opened("pages/feed_forward.py", preset=None, panel=None, **changed)
     assert settings(at) == changed | {"preset": "stories-en-zh"}
     (way,) = (each.proto for each in at.page_link if each.proto.label == "Cost")
     at.switch_page("pages/cost.py")
-    visit(at, **{"preset": None, **dict(parse_qsl(way.query_string))})
+    visit(at, **{"preset": None, "panel": None, **dict(parse_qsl(way.query_string))})
     assert settings(at) == changed | {"preset": "stories-en-zh"}
-    assert "preset" not in opened("pages/feed_forward.py", preset=None, n_padding=2).query_params
+    padded = opened("pages/feed_forward.py", preset=None, panel=None, n_padding=2)
+    assert "preset" not in padded.query_params
 
 
 def test_two_readers_in_turn_see_each_their_own():

@@ -110,6 +110,7 @@ CONTROLS = {
 
 
 @pytest.mark.parametrize("panel", CONTROLS)
+@pytest.mark.thinned
 def test_both_ends_of_each_control(panel: str):
     use = {"panel": "memory", "memory_use": "inference"} if panel == "serving" else {"panel": panel}
     at = opened(PAGE, preset="gpt2-small", **use)

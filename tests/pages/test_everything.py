@@ -39,8 +39,9 @@ def one_file(monkeypatch: pytest.MonkeyPatch, page: str, **query: object):
 
 
 @pytest.mark.parametrize(
-    ("page", "lang"), [("masks", "en"), ("masks", "zh"), ("feed_forward", "zh")]
+    ("page", "lang"), [("feed_forward", "zh"), ("masks", "en"), ("masks", "zh")]
 )
+@pytest.mark.thinned
 def test_all_that_is_seen_is_in_the_file(monkeypatch: pytest.MonkeyPatch, page: str, lang: str):
     """Of panels that are declared, and of those that are listened to while they are drawn."""
     at, written = one_file(monkeypatch, f"pages/{page}.py", text="a b c", lang=lang, seed=7)

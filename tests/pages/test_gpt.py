@@ -257,6 +257,7 @@ SIDES = ("left", "right")
         daily=[*zip(MaskKind, itertools.cycle(SIDES), strict=False)],
     ),
 )
+@pytest.mark.thinned
 def test_every_mask(kind: MaskKind, side: str):
     at = gpt("all", mask_kind=kind, n_padding=2, padding_side=side, n_new_tokens=3)
     is_causal = kind in (MaskKind.CAUSAL, MaskKind.CAUSAL_PADDING, MaskKind.SLIDING_WINDOW)

@@ -253,6 +253,7 @@ HUGE = {"d_model": 10**6, "n_layers": 10**6, "n_experts": 64, "d_ff": 10**6, "vo
         {"lang": "zh", "preset": "mixtral-8x7b", "breakdown": "by_layer"},
     ],
 )
+@pytest.mark.thinned
 def test_extremes_are_counted_too(at: AppTest, query: dict[str, Any]):
     visit(at, **query)
     assert_works(at, warnings=None)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from daily import some_daily
 from opened import assert_works, opened, visit
 
 HUGE, FEW = 10**6, 1000  # modules: what the page builds in any case
@@ -28,7 +29,12 @@ def n_modules(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-@pytest.mark.parametrize("page", ["training", "gpt", "encoder", "seq2seq", *COUNTED])
+@pytest.mark.parametrize(
+    "page",
+    some_daily(
+        ["training", "gpt", "encoder", "seq2seq", *COUNTED], daily=["training", "gpt", "parameters"]
+    ),
+)
 def test_a_link_to_a_huge_model_builds_nothing(page: str, n_modules: list[int]):
     at = opened(f"pages/{page}.py", preset=None, **LINKS[0])
     for link in LINKS:
