@@ -120,7 +120,7 @@ def test_a_student_of_any_shape_is_trained(monkeypatch):
     query = {"student_size": "own", "student_heads": "3"}
     at = opened(PAGE, preset="sort", panel="distillation", **query)
     assert "n_heads (3) does not divide d_model (32)" in at.warning[0].value
-    assert "the model shown 104,320" in said(at)
+    assert "the model shown has 104,320" in said(at)
     monkeypatch.setattr(distillation, "Students", partial(Students, n_updates=2))
     query |= {"student_layers": "3", "student_width": "16", "student_units": "24"}
     query |= {"student_heads": "4", "train_students": "true"}
