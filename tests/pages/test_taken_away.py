@@ -466,7 +466,8 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
     },
     "pages/positions.py": OF_POSITIONS,
     "pages/scaling.py": {
-        **each_is_some("floor_chart predict_misses valley_best valley_curves"),
+        **each_is_some("floor_chart predict_misses valley_best valley_curves floor_approach"),
+        **each_is_some("again_loss again_worth transfer_rates_standard transfer_rates_mup"),
         "valley_runs.csv": misses("loss", "law", "off by"),
         "predict_rows.csv": misses("measured", "expected", "miss"),
         "floor_levels.csv": floors,

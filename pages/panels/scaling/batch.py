@@ -39,8 +39,9 @@ def says_batch(found: Found) -> str:
     """The critical batch, by the trainings and by the gradients."""
     text = _(
         "To come to {target} nats above the entropy takes {many:.0f} updates with batches of "
-        "{small} texts and {few:.0f} with {large}. Up to the critical batch, {critical:.0f} texts, "
-        "a larger batch saves updates at little cost; beyond it, most of its tokens are wasted."
+        "{small} texts and {few:.0f} with {large}. At the critical batch of {critical:.0f} texts, "
+        "updates and tokens are both twice the least possible. Below it, a larger batch mainly "
+        "saves updates; above it, it mainly costs tokens."
     )
     reached = [each for each in found if isfinite(each.updates)]
     said = text.format(
@@ -60,15 +61,17 @@ def says_batch(found: Found) -> str:
 
 def updates_chart(found: Found) -> Chart:
     """Updates to the loss, against the batch size."""
-    return _chart(found, _("Updates to the same loss"), _("updates (logarithmic)"), 0)
+    level = Level(x=fit(found).critical, name=_("critical batch"), color=palette.ATTENTION)
+    return _chart(found, _("Updates to the same loss"), _("updates (logarithmic)"), 0, level)
 
 
 def tokens_chart(found: Found) -> Chart:
     """Tokens to the loss, against the batch size."""
-    return _chart(found, _("Tokens to the same loss"), _("tokens (logarithmic)"), SEQ_LEN)
+    level = Level(x=noise_scale(found), name=_("noise scale"), color=palette.NORM, dash="dot")
+    return _chart(found, _("Tokens to the same loss"), _("tokens (logarithmic)"), SEQ_LEN, level)
 
 
-def _chart(found: Found, title: str, axis: str, tokens: int) -> Chart:
+def _chart(found: Found, title: str, axis: str, tokens: int, level: Level) -> Chart:
     """`tokens`: of a text, where updates are told in tokens."""
     rows = pd.DataFrame([each for each in found if isfinite(each.updates)])
     sizes = np.geomspace(rows["batch_size"].min(), rows["batch_size"].max(), 40)
@@ -96,10 +99,7 @@ def _chart(found: Found, title: str, axis: str, tokens: int) -> Chart:
         hover="{batch_size:.0f}: {y:,.0f}",
         legend=Legend.FOOT,
         tall=330,
-        levels=[
-            Level(x=fit(found).critical, name=_("critical batch"), color=palette.ATTENTION),
-            Level(x=noise_scale(found), name=_("noise scale"), color=palette.NORM, dash="dot"),
-        ],
+        levels=[level],
     )
 
 
