@@ -15,7 +15,6 @@ from blocks.sweep.sweeps import View
 from blocks.sweep.table import points_table
 from blocks.training.command import as_value
 from blocks.training.limits import limit_faults
-from pages.figures.units import long_duration
 from pages.page.frame import live_section
 from pages.panels.training import sweeps
 from pages.panels.training.shared import expected_pace
@@ -24,8 +23,10 @@ from pages.panels.training.sweep_said import (
     curves_chart,
     in_code,
     losses_chart,
+    roughly,
     says_best,
     says_cost,
+    says_state,
     settings_table,
 )
 from pages.panels.training.wanted import wanted
@@ -187,35 +188,6 @@ def _button(key: str, label: str, icon: str, do: Any, sweep: Sweep) -> None:
     st.button(label, icon=icon, key=key, type="primary", on_click=pressed)
 
 
-def says_state(view: View) -> str:
-    """How many trainings are finished, which go on, and how long the others take."""
-    text = _("{n} of {all} trainings finished")
-    said = [text.format(n=len(view.found), all=view.n_planned)]
-    if view.is_running and view.live:
-        said.append(
-            ngettext("{n} is being trained", "{n} are being trained", len(view.live)).format(
-                n=len(view.live)
-            )
-        )
-    elif view.is_running:
-        said.append(_says_waiting(view))
-    if view.is_running and view.seconds_left is not None:
-        said.append(_("about {time} left").format(time=_roughly(view.seconds_left)))
-    return " · ".join(said)
-
-
-def _says_waiting(view: View) -> str:
-    """For what it waits while nothing is trained."""
-    if not view.waiting:
-        return _("waiting for its turn")
-    if n := min(view.waiting.values()):
-        text = ngettext(
-            "waiting for {n} training before it", "waiting for {n} trainings before it", n
-        )
-        return text.format(n=n)
-    return _("starting the processes that train")
-
-
 def _say_expected(view: View) -> Sequence[Fault]:
     """Say what it would take, before it begins; why it cannot, where a cluster is not there."""
     left = [point for point in view.points if point.key not in view.found]
@@ -242,12 +214,7 @@ def _says_time(seconds: float, *, is_start_known: bool) -> Sequence[str]:
         text = _("About {time} alone on this machine, by the time of a few updates.")
     start = "" if is_start_known else _("Before that, the processes that train start.")
     warning = _("Fewer values, seeds or steps make it shorter.") if seconds > LONG else ""
-    return text.format(time=_roughly(seconds)), start, warning
-
-
-def _roughly(seconds: float) -> str:
-    """No more digits than are known beforehand: 8 s, 40 s, 2 min, 5 hours."""
-    return long_duration(max(1.0, float(f"{seconds:.1g}") if seconds < 60 else seconds), _=_)
+    return text.format(time=roughly(seconds)), start, warning
 
 
 def _cluster() -> None:

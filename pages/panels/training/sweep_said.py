@@ -6,11 +6,12 @@ from typing import Any
 import pandas as pd
 
 from blocks.sweep.facts import SweepFacts, Tried
+from blocks.sweep.sweeps import View
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Look, Series, band, dots, line
 from pages.figures.theme import Translate
-from pages.figures.units import duration, flops
-from pages.words.language import _, enumeration, sentences
+from pages.figures.units import duration, flops, long_duration
+from pages.words.language import _, enumeration, ngettext, sentences
 
 COLORS = (
     *(palette.ATTENTION, palette.FEED_FORWARD, palette.NORM, palette.EMBEDDING, palette.PINNED),
@@ -179,3 +180,37 @@ def settings_table(facts: SweepFacts) -> pd.DataFrame:
         for each in (*whole, *(each for each in facts.tried if each not in whole))
     ]
     return pd.DataFrame(rows)
+
+
+def says_state(view: View) -> str:
+    """How many trainings are finished, which go on, and how long the others take."""
+    text = _("{n} of {all} trainings finished")
+    said = [text.format(n=len(view.found), all=view.n_planned)]
+    if view.is_running and view.live:
+        said.append(
+            ngettext("{n} is being trained", "{n} are being trained", len(view.live)).format(
+                n=len(view.live)
+            )
+        )
+    elif view.is_running:
+        said.append(_says_waiting(view))
+    if view.is_running and view.seconds_left is not None:
+        said.append(_("about {time} left").format(time=roughly(view.seconds_left)))
+    return " · ".join(said)
+
+
+def _says_waiting(view: View) -> str:
+    """For what it waits while nothing is trained."""
+    if not view.waiting:
+        return _("waiting for its turn")
+    if n := min(view.waiting.values()):
+        text = ngettext(
+            "waiting for {n} training before it", "waiting for {n} trainings before it", n
+        )
+        return text.format(n=n)
+    return _("starting the processes that train")
+
+
+def roughly(seconds: float) -> str:
+    """No more digits than are known beforehand: 8 s, 40 s, 2 min, 5 hours."""
+    return long_duration(max(1.0, float(f"{seconds:.1g}") if seconds < 60 else seconds), _=_)
