@@ -163,12 +163,12 @@ def test_no_preset_stops_for_the_host(config: ModelConfig):
 
 
 def test_no_configuration_stops_for_the_host():
-    for seed in SEEDS:
+    for seed in SEEDS[::2]:
         check(drawn(seed).replace(dropout=0.0))
 
 
 def test_no_update_stops_for_the_host():
-    for config in (drawn(seed).replace(dropout=0.0) for seed in SEEDS[::2]):
+    for config in (drawn(seed).replace(dropout=0.0) for seed in SEEDS[1::3]):
         if config.architecture is not Architecture.BLOCK:
             work = updated(config)
             work()

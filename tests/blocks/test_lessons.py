@@ -643,6 +643,7 @@ assert not DEEP_KEY.search("a" * 1_000_000)
 """
 
 
+@pytest.mark.exhaustive
 def test_no_search_takes_longer_than_the_text_is_long():
     """What takes the square of it takes minutes, and is stopped."""
     subprocess.run([sys.executable, "-c", LONG_TO_SEARCH], check=True, timeout=120)

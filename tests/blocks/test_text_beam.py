@@ -41,7 +41,7 @@ def found(model, config, **changes: Any) -> list[tuple[list[int], float]]:
     return [(search.token_ids(place), search.tree[place].score) for place in search.results()]
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.6]))
 def test_a_beam_of_one_is_greedy(seed: int, length_penalty: float):
     model, config = model_and_config(seed)
@@ -86,7 +86,7 @@ def test_a_beam_that_is_wide_enough_finds_what_trying_everything_finds(seed, len
         assert score == pytest.approx(penalised[tuple(target)], abs=1e-5)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(PositionKind),
@@ -115,7 +115,7 @@ def test_a_target_that_outgrows_longrope_is_read_again():
     assert [score for _target, score in cached] == pytest.approx([score for _t, score in anew])
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6), st.integers(1, 5))
 def test_padding_a_batch_changes_no_token(seed: int, n_padding: int):
     model, config = model_and_config(seed)
@@ -276,7 +276,7 @@ def test_what_cannot_be_is_refused_with_its_mend(changes: dict[str, Any], mend: 
     search_config(**changes | mend)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.lists(st.integers(0, 6), max_size=4))
 def test_what_is_forced_comes_first_and_the_rest_is_searched(seed, width, forced):
     model, config = model_and_config(seed, vocab_size=7)

@@ -348,6 +348,7 @@ SANDWICH = {"d_model": 32, "norm_placement": "sandwich", "position_kind": "learn
     ],
     ids=str,
 )
+@pytest.mark.thinned
 def test_a_training_takes_no_more_than_estimated_and_not_much_less(
     kind: TaskKind, optimizer: str, changes: dict[str, object]
 ):

@@ -118,7 +118,7 @@ def test_a_spoilt_story_is_no_story(spoil: Callable[[str], str]):
 @pytest.mark.parametrize("language", Language)
 def test_held_out_pairs_of_hero_and_thing_never_occur_in_training(language: Language):
     pairs = [
-        {pair for told in stories(language, 2_000, held_out=side) for pair in read_pairs(told)}
+        {pair for told in stories(language, 1_000, held_out=side) for pair in read_pairs(told)}
         for side in (False, True)
     ]
     assert pairs[0] and pairs[1] and not pairs[0] & pairs[1]

@@ -180,7 +180,7 @@ def test_a_word_is_linked_to_few(pairs: list[Pair]):
 
 def test_every_sentence_is_read_in_one_way_only(pairs: list[Pair]):
     """Counting readings proves more than a search for repeats: it compares with all pairs."""
-    for each in pairs[:300]:
+    for each in pairs[:100]:
         for source in (ENGLISH, CHINESE):
             assert translations(each.words(source), source) == (each,)
 
