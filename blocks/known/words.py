@@ -29,21 +29,21 @@ MODELS = {
 ANSWERS = {
     "first-token": N_("the first token of the text"),
     "previous-token": N_("the token before, read by one head"),
-    "three-back": N_("the token three places before, whatever stands there"),
-    "induction": N_("what followed this token earlier: two heads in two layers"),
-    "duplicate-token": N_("+ where this token stood before, - where it did not"),
-    "keyword": N_("c where an a stood before, d where none did"),
+    "three-back": N_("the token three places back, whatever it is"),
+    "induction": N_("the token that followed this one earlier (two heads in two layers)"),
+    "duplicate-token": N_("+ where this token has occurred before, - where it has not"),
+    "keyword": N_("c where an a has occurred before, d where none has"),
     "feature": N_(
-        "+ where a vowel stood before, - where none did: one direction stands for all vowels"
+        "+ where a vowel has occurred before, - where none has: one direction stands for all vowels"
     ),
-    "twice": N_("the token two places before, read by two heads either of which would do"),
-    "translated": N_("the token four places before, in directions that only the third layer reads"),
+    "twice": N_("the token two places back, read by two heads, either of which would do"),
+    "translated": N_("the token four places back, in directions that only the third layer reads"),
     "reverse": N_("the text backwards (an encoder)"),
-    "count": N_("how often this token has stood there so far"),
+    "count": N_("how often this token has occurred so far"),
     "parity": N_("whether the number of ones so far is even (0) or odd (1)"),
-    "majority": N_("whether a or b stood there more often so far (= for a tie)"),
+    "majority": N_("whether a or b has occurred more often so far (= for a tie)"),
     "brackets": N_("whether brackets are balanced (=), open (+) or broken (!)"),
-    "sum-of-two": N_("this digit and the one two places before, added modulo 5"),
+    "sum-of-two": N_("this digit and the one two places back, added modulo 5"),
     "sort": N_("the letters in order (an encoder)"),
 }
 
@@ -65,6 +65,6 @@ QUESTIONS = {
     "names": N_("What is each head called?"),
     "heads": N_("Without which heads is there no answer?"),
     "tokens": N_("From which tokens is the answer taken?"),
-    "layer": N_("After which layer is the answer there?"),
+    "layer": N_("By which layer has the answer appeared?"),
     "leak": N_("Does a token see ahead?"),
 }

@@ -97,8 +97,8 @@ def valley_facts(runs: Sequence[Trained]) -> ValleyFacts:
     found, fit = valleys(runs), fitted(runs)
     if not fit.is_determined:
         text = N_(
-            "These {n} runs do not determine a best size: use runs of more sizes and more budgets, "
-            "whose loss falls with the size and with the tokens"
+            "These {n} runs do not determine a best size: use runs with more sizes and "
+            "budgets, in which the loss falls as size and number of tokens grow"
         )
         raise ConfigError([Fault(text, {"n": len(runs)})])
     return ValleyFacts(tuple(runs), fit, found, line_through(found))

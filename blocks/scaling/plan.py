@@ -169,7 +169,7 @@ def measured(point: Point) -> Measured:
     training = Training(point.spec)
     excess = excess_of(training)
     if not isfinite(excess):
-        raise ConfigError([Fault(N_("A training was stopped before its end: try again"))])
+        raise ConfigError([Fault(N_("A training run was stopped before it finished: try again"))])
     return Measured(point, excess, training.seconds)
 
 

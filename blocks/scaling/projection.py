@@ -36,8 +36,8 @@ def fit_weighted(runs: Sequence[Trained], weights: Floats) -> list[LossFit]:
     sizes, tokens = ({each[i] for each in runs} for i in (0, 1))
     if len({(each.n, each.d) for each in runs}) < FEWEST or len(sizes) < 3 or len(tokens) < 3:
         text = N_(
-            "A law of five numbers needs at least {fewest} runs, with three or more sizes and "
-            "three or more numbers of tokens; here they number {n}"
+            "A law with five parameters needs at least {fewest} runs, with three or more "
+            "sizes and three or more numbers of tokens; here there are {n}"
         )
         raise ConfigError([Fault(text, {"n": len(runs), "fewest": FEWEST})])
     measured = np.array(runs, dtype=np.float64)

@@ -30,14 +30,14 @@ def read_runs(raw: bytes) -> Read:
     Raises `ConfigError` where a column is missing, the file is too large, or a number not above 0.
     """
     if len(raw) > MOST_BYTES:
-        text = N_("The file has {n:,} bytes; use one of at most {most:,}")
+        text = N_("The file has {n:,} bytes: use one with at most {most:,}")
         raise ConfigError([Fault(text, {"n": len(raw), "most": MOST_BYTES})])
     lines = raw.decode("utf-8-sig", errors="replace").splitlines()
     delimiter = max(DELIMITERS, key=lines[0].count) if lines else ","
     rows = [row for row in csv.reader(lines, delimiter=delimiter) if any(map(str.strip, row))]
     columns = _columns(rows[0] if rows else [])
     if len(rows) - 1 > MOST_RUNS:
-        text = N_("The file has {n:,} runs; use one of at most {most:,}")
+        text = N_("The file has {n:,} runs: use one with at most {most:,}")
         raise ConfigError([Fault(text, {"n": len(rows) - 1, "most": MOST_RUNS})])
     found = [_run(row, columns) for row in rows[1:]]
     kept = tuple(run for run in found if run is not None)

@@ -84,13 +84,13 @@ def parser() -> argparse.ArgumentParser:
     )
     add = options.add_argument
     add("file", type=Path, metavar="sweep.toml", help="what is trained")
-    add("--out", type=Path, metavar="FOLDER", help="what is finished (see below)")
+    add("--out", type=Path, metavar="FOLDER", help="where finished runs are kept (see below)")
     add("--plan", action="store_true", help="say how long it would take, and train nothing")
-    add("--engine", choices=["local", "ray"], default="local", help="where (%(default)s)")
-    add("--address", default="auto", metavar="A", help="of the Ray cluster (%(default)s)")
-    add("--processes", type=int, metavar="N", help="at a time (one a core; on a GPU one)")
+    add("--engine", choices=["local", "ray"], default="local", help="engine (%(default)s)")
+    add("--address", default="auto", metavar="A", help="address of the Ray cluster (%(default)s)")
+    add("--processes", type=int, metavar="N", help="runs at a time (one per core; one on a GPU)")
     add("--json", action="store_true", help="answer as one JSON object")
-    add("--csv", type=Path, metavar="FILE", help="write a row a training there")
+    add("--csv", type=Path, metavar="FILE", help="write one row per run there")
     return options
 
 
@@ -119,13 +119,13 @@ def _say_plan(sweep: Sweep, engine: Engine, store: Store, said: TextIO) -> None:
     """How much there is to do, and how long that takes."""
     points = sweep.planned()
     left = [point for point in points if store.get(point) is None]
-    print(f"What is finished is kept in {store.folder}", file=said)
-    text = f"{len(points)} trainings of {len(sweep.specs)} settings, {len(left)} to be trained"
+    print(f"Finished runs are kept in {store.folder}", file=said)
+    text = f"{len(points)} runs of {len(sweep.specs)} settings, {len(left)} to be trained"
     starting = time.process_time()  # what it took us to load the same
     n = engine.n_at_once
     seconds = estimate_seconds(left, n, _pace, starting=starting) if left else None
     if seconds is not None:
-        text += f", {n} at a time: about {duration(seconds)} alone on this machine"
+        text += f", {n} at a time: about {duration(seconds)} if nothing else runs here"
     print(text, file=said, flush=True)
 
 
@@ -148,7 +148,7 @@ def _run(options: argparse.Namespace, sweep: Sweep, engine: Engine, store: Store
     elif not table.empty:
         print(settings_table(points, watch.found).to_string(index=False))
     if leaves_off.is_set():
-        print("Stopped; the same command goes on.", file=sys.stderr)
+        print("Stopped; the same command continues.", file=sys.stderr)
         return 128 + signal.SIGINT
     return FAILED if watch.n_failed else 0
 
@@ -183,7 +183,7 @@ class _Watch:
                     self._began, self._n_known = time.monotonic(), len(self.found)
                 self._say(f"{name} on {place}")
             case Retried(how=how):
-                self._say(f"{name}: its process ended ({how}), it goes on")
+                self._say(f"{name}: its process ended ({how}), it continues")
             case Done(outcome=outcome):
                 self.found[told.point.key] = outcome
                 loss = f"held-out loss {outcome.held_out_loss:.4f} in {outcome.seconds:.1f} s"

@@ -55,7 +55,10 @@ def write_sweep(sweep: Sweep) -> str:
     Raises `ConfigError` for trainings that need more than a file: a teacher, or a trained model.
     """
     if sweep.base.teaching is not None or sweep.base.origin is not None:
-        text = N_("A training with a teacher or from a trained model has no sweep: begin anew")
+        text = N_(
+            "A run with a teacher, or one that starts from a trained model, cannot be swept: "
+            "train from scratch"
+        )
         raise ConfigError([Fault(text)])
     own = {name: getattr(sweep, name) for name in OF_SWEEP}
     told = {name: each for name, each in own.items() if each != USUAL[name]}
@@ -119,7 +122,7 @@ def _plain_base(spec: TrainingSpec) -> dict[str, Any]:
 
 def _setting(values: Any) -> Setting:
     if not isinstance(values, dict):
-        raise ConfigError([Fault(N_("Each of the settings is a table: write [[settings]]"))])
+        raise ConfigError([Fault(N_("Each group of settings is a table: write [[settings]]"))])
     return tuple((name, _read(name, each)) for name, each in values.items())
 
 
@@ -161,7 +164,7 @@ def _wrong_kinds(values: Mapping[str, Any]) -> Iterator[Fault]:
         if name == "seeds" and isinstance(value, list):
             is_right = all(type(each) is int for each in value)
         if not is_right:
-            text = N_("{name} ({value}) is of the wrong kind: write it as {usual}")
+            text = N_("{name} ({value}) has the wrong type: write it as {usual}")
             usual = TABLES.get(name) or tomli_w.dumps({name: USUAL[name]}).strip()
             yield Fault(text, {"name": name, "value": value, "usual": usual})
 

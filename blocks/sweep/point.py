@@ -70,7 +70,7 @@ def changed(spec: TrainingSpec, values: Mapping[str, Any]) -> TrainingSpec:
     with every fault.
     """
     if unknown := [name for name in values if name not in SETTABLE]:
-        text = N_("{name} is not a field of a training: use {names}")
+        text = N_("{name} is not a field of a training run: use {names}")
         raise ConfigError(
             Fault(text, {"name": name, "names": nearest_names(name, SETTABLE)}) for name in unknown
         )

@@ -89,8 +89,8 @@ class RayEngine:
             self._n = max(1, int(self._ray.cluster_resources().get(self._unit, 0)))
         elif now > self._answered + SECONDS_LOST:
             text = N_(
-                "The head node of the Ray cluster at {address} was lost: start it again with ray "
-                "start --head and resume; finished trainings are kept"
+                "The head node of the Ray cluster at {address} was lost: start it again with "
+                "ray start --head and resume; finished runs are kept"
             )
             raise ConfigError([Fault(text, {"address": self._address})])
         return self._n
@@ -245,6 +245,6 @@ def _write(folder: Path, kept: Kept) -> None:
 
 
 def _lost(error: BaseException) -> Ended:
-    text = N_("The training was lost {n} times ({how}): try a smaller model")
+    text = N_("The run was lost {n} times ({how}): try a smaller model")
     how = str(error).splitlines()[0] if str(error) else type(error).__name__
     return Ended(Reason.LOST, Fault(text, {"n": N_TRIES, "how": how}))

@@ -119,7 +119,7 @@ class Sweeps:
     def check(self, sweep: Sweep) -> None:
         """Raise `ConfigError` where it is too large."""
         if (n := len(sweep.planned())) > self.most_points:
-            text = N_("{n} trainings exceed the {most} allowed here: use fewer values or seeds")
+            text = N_("{n} runs exceed the {most} allowed here: use fewer values or seeds")
             raise ConfigError([Fault(text, {"n": n, "most": self.most_points})])
 
     def start(self, sweep: Sweep) -> None:

@@ -111,7 +111,7 @@ def test_facts_of_valleys_agree_with_the_law():
 
 
 def test_too_few_runs_are_refused():
-    with pytest.raises(ConfigError, match="five numbers"):
+    with pytest.raises(ConfigError, match="five parameters"):
         fit_law(surface(SMALL, (1e9, 1e10), (1e3, 2e3)))
 
 

@@ -182,7 +182,9 @@ def test_a_key_says_what_is_trained():
 def test_a_model_follows_its_task_and_impossible_settings_say_the_mend():
     longer = changed(toy_spec(), {"seq_len": 20, "d_model": 32})
     assert (longer.config.max_seq_len, longer.config.d_model) == (20, 32)
-    with pytest.raises(ConfigError, match="learnin_rate is not a field of a training: use learnin"):
+    with pytest.raises(
+        ConfigError, match="learnin_rate is not a field of a training run: use learnin"
+    ):
         changed(toy_spec(), {"learnin_rate": 1})
     with pytest.raises(ConfigError, match="has no values"):
         Sweep(base=toy_spec(), fields=(("n_layers", ()),))

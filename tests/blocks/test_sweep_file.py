@@ -59,10 +59,10 @@ def test_a_file_may_name_a_preset_and_a_text(tmp_path: Path):
     [
         ("seeds = [", "use valid TOML"),
         ("seds = [1]", "seds means nothing here: use seeds"),
-        ("seeds = 3", r"seeds \(3\) is of the wrong kind: write it as seeds = \["),
+        ("seeds = 3", r"seeds \(3\) has the wrong type: write it as seeds = \["),
         ('search = "bayes"', "bayes is not a search: use grid, random or halving"),
         ("[fields]\nn_layers = 2", r"The values of n_layers are a list: write n_layers = \[2\]"),
-        ("[fields]\nn_layer = [2]", "n_layer is not a field of a training: use n_layers"),
+        ("[fields]\nn_layer = [2]", "n_layer is not a field of a training run: use n_layers"),
         ('[base]\ntask = "sorting"', "sorting is not a task: use sort"),
         ("[base]\nn_heads = 3", "n_heads"),
         ("[fields]\nbatch_size = [0]", "batch_size"),
@@ -86,7 +86,7 @@ def test_the_command_trains_once_and_answers_in_numbers(
     file, out = tmp_path / "toy.toml", str(tmp_path / "sweeps")
     file.write_text(TOY)
     assert main(["sweep", str(file), "--out", out, "--plan"]) == 0
-    assert "4 trainings of 2 settings, 4 to be trained: about" in capsys.readouterr().out
+    assert "4 runs of 2 settings, 4 to be trained, 1 at a time: about" in capsys.readouterr().out
     assert main(["sweep", str(file), "--out", out, "--json"]) == 0
     monkeypatch.setenv("BLOCKSCOPE_DATA", str(tmp_path))  # where the app keeps what it trained
     assert main(["sweep", str(file), "--json"]) == 0

@@ -12,7 +12,7 @@ def test_each_panel_opens_with_what_was_recorded():
     text = said(at)
     for each in (
         "Each budget has a best size",
-        "foretold in this way",
+        "predicted in this way",
         "This text has a known entropy",
         "Every model here sees",
         "the best rate is",
@@ -29,7 +29,7 @@ def test_depth_is_held_against_width():
 def test_a_file_of_known_truth_is_fitted():
     at = opened(PAGE, panel="own-runs", known_runs=True)
     assert_works(at)
-    assert "The law finds it again" in said(at)
+    assert "Fitting the law recovers this" in said(at)
 
 
 GOOD = "N,D,loss\n" + "\n".join(

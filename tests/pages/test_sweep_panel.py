@@ -64,14 +64,14 @@ def finished(registry: Sweeps) -> None:
 
 def test_a_sweep_is_started_once_and_shared(registry: Sweeps):
     at = opened(PAGE, **SWEEP)
-    assert "4 trainings, 1 at a time." in said(at) and "alone on this machine" in said(at)
+    assert "4 runs, 1 at a time." in said(at) and "nothing else runs on this machine" in said(at)
     press(at, "start_sweep")
     finished(registry)
     assert_works(run(at))
     assert "Best: **learning_rate" in said(at) and len(BEGUN) == 4
     assert "python -m blocks sweep blockscope-Sweep.toml" in said(at)
     other = opened(PAGE, **SWEEP | {"sweep_values": "0.01,0.1,0.3"})
-    assert "2 trainings, 1 at a time" in said(other)
+    assert "2 runs, 1 at a time" in said(other)
     press(other, "start_sweep")
     finished(registry)
     assert len(BEGUN) == 6 and {*BEGUN.values()} == {1}
@@ -83,7 +83,7 @@ def test_what_cannot_be_says_the_mend(registry: Sweeps):
         opened(PAGE, **SWEEP | {"sweep_field": "n_heads", "sweep_values": "3"})
     )
     many = opened(PAGE, **SWEEP | {"sweep_seeds": 5})
-    assert "10 trainings exceed the 8 allowed here" in said(many)
+    assert "10 runs exceed the 8 allowed here" in said(many)
 
 
 def test_a_change_is_judged_at_equal_tokens_flops_and_time(registry: Sweeps):
@@ -91,5 +91,5 @@ def test_a_change_is_judged_at_equal_tokens_flops_and_time(registry: Sweeps):
     at = press(opened(PAGE, **contest), "start_verdict")
     finished(registry)
     assert_works(run(at))
-    assert said(at).count("At equal") == 3
+    assert said(at).count("With equal") == 3
     assert "write NAME=VALUE" in said(opened(PAGE, **contest | {"verdict_changes": "d_model"}))

@@ -368,7 +368,7 @@ def counted(text: str) -> float:
 def floors(it: Taken, name: str) -> None:
     """The more is known, the less is left; e to the loss is as many equally likely tokens."""
     table = it.table(name)
-    loss = table["least loss, nats per token"]
+    loss = table["lowest loss, nats per token"]
     assert loss.is_monotonic_decreasing
     assert table["equally likely tokens"].to_numpy() == pytest.approx(np.exp(loss), rel=5e-3)
 

@@ -36,8 +36,9 @@ def test_the_best_is_told_with_what_its_seeds_say(monkeypatch: pytest.MonkeyPatc
     said = in_both(monkeypatch, sweep.says_best, FACTS)
     assert said["en"] == (
         "Best: **learning_rate 0.01, n_layers 1**, with a held-out loss of 1.100 nats on "
-        "average over 2 seeds (1.000 to 1.200). The next, learning_rate 0.001, n_layers 1, "
-        "comes to 2.100. Every seed of the best is below every seed of the next."
+        "average over 2 seeds (1.000 to 1.200). The second best, learning_rate 0.001, n_layers 1, "
+        "has 2.100. Every seed of the best setting has a lower loss than every seed of the second "
+        "best."
     )
     assert "留出集损失平均为 1.100" in said["zh"]
     close = replace(FACTS, tried=(tried(0.001, 1, 1.1, 1.3), FACTS.tried[1]))

@@ -16,12 +16,12 @@ FOUND = (
 def test_each_currency_has_its_verdict(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, verdict.says_verdicts, FOUND)
     first, second, third = said["en"].split(". ")
-    assert first == "At equal tokens, the change is better: -0.197 ± 0.014 nats"
-    assert second == "At equal time, the change is worse: +0.303 ± 0.014 nats"
-    assert third.startswith("At equal FLOPs, these seeds do not decide:")
+    assert first == "With equal tokens, the change is better: -0.197 ± 0.014 nats"
+    assert second == "With equal time, the change is worse: +0.303 ± 0.014 nats"
+    assert third.startswith("With equal FLOPs, these seeds are inconclusive:")
     assert "计算量相同" in said["zh"]
     one = (Verdict(Currency.TOKENS, (9, 9), (1.0,), (0.5,)),)
-    assert "decides nothing" in in_both(monkeypatch, verdict.says_verdicts, one)["en"]
+    assert "not conclusive" in in_both(monkeypatch, verdict.says_verdicts, one)["en"]
 
 
 def test_the_chart_has_every_seed_and_the_interval():

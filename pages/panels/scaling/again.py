@@ -17,9 +17,9 @@ def says_again(found: Found) -> str:
     of = {each.epochs: each.excess for each in found[: len(EPOCHS)]}
     few, most = EPOCHS[2], EPOCHS[-1]
     text = _(
-        "Every model here sees {d} tokens. With fresh text alone it comes to {fresh:.3f} nats "
-        "above the entropy, with a quarter of the text seen {few} times to {again:.3f}, and with "
-        "1/{most} of it seen {most} times to {worst:.3f}."
+        "Every model here sees {d} tokens. With fresh text only, the loss is {fresh:.3f} nats"
+        " above the entropy; with a quarter of the text seen {few} times, {again:.3f}; with "
+        "1/{most} of it seen {most} times, {worst:.3f}."
     )
     said = text.format(
         d=size(found[0].unique),
@@ -30,8 +30,8 @@ def says_again(found: Found) -> str:
         worst=of[most],
     )
     text = _(
-        "Text seen {few} times is worth {here:.1f} times as much as seen once, where the formula "
-        "of Muennighoff et al. 2023 expects {there:.1f}."
+        "Text seen {few} times is worth {here:.1f} times as much as seen once; the formula of"
+        " Muennighoff et al. 2023 predicts {there:.1f}."
     )
     values = worth(found)
     value = text.format(few=few, here=values[few], there=expected_worth(few))
@@ -40,11 +40,11 @@ def says_again(found: Found) -> str:
 
 def _says_late(is_lost: bool, value: float) -> str:
     """What the most epochs bring; `is_lost`: a loss above that of the same text once."""
-    text = _("Seen {most} times it is worth {late:.1f} times as much, not {far:.1f}.")
+    text = _("Seen {most} times, it is worth {late:.1f} times as much, not {far:.1f}.")
     if is_lost:
         text = _(
-            "Seen {most} times it is worth less than seen once, not {far:.1f} times as much, since "
-            "so little text is learned by heart."
+            "Seen {most} times, it is worth less than seen once, not {far:.1f} times as much,"
+            " because so little text is simply memorized."
         )
     most = EPOCHS[-1]
     return text.format(most=most, late=value, far=expected_worth(most))
@@ -67,7 +67,7 @@ def loss_chart(found: Found) -> Chart:
         _epochs_axis(),
         Axis(_("nats above the entropy"), from_0=True),
         [
-            line("again", Look(_("all see as many tokens"), palette.PINNED, "circle")),
+            line("again", Look(_("all see the same number of tokens"), palette.PINNED, "circle")),
             line("once", Look(_("unique tokens, once"), palette.BEFORE, "circle", dash="dot")),
         ],
         hover="{unique}: {y:.4f}",
@@ -88,7 +88,7 @@ def worth_chart(found: Found) -> Chart:
         }
     )
     ends = (min(1.0, *rows["worth"]), float(max(EPOCHS)))
-    title = _("worth, in times the same text once (logarithmic)")
+    title = _("worth, relative to the same text seen once (logarithmic)")
     return Chart(
         _("What repeated text is worth"),
         rows,
@@ -116,9 +116,9 @@ def _epochs_axis() -> Axis:
 def says_how(found: Found) -> str:
     """How the worth is read off."""
     text = _(
-        "The fresh text that brings the same loss is interpolated between trainings on {least} to "
-        "{most} fresh tokens, each with a cosine of its own; a higher loss than all of these "
-        "counts as that of the least."
+        "The amount of fresh text that gives the same loss is interpolated between runs on "
+        "{least} to {most} fresh tokens, each with its own cosine schedule; a loss above all "
+        "of theirs counts as that of the smallest."
     )
     return text.format(least=size(found[-1].unique), most=size(found[0].unique))
 

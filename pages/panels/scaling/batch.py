@@ -38,10 +38,10 @@ def ratio(found: Found) -> float:
 def says_batch(found: Found) -> str:
     """The critical batch, by the trainings and by the gradients."""
     text = _(
-        "To come to {target} nats above the entropy takes {many:.0f} updates with batches of "
-        "{small} texts and {few:.0f} with {large}. At the critical batch of {critical:.0f} texts, "
-        "updates and tokens are both twice the least possible. Below it, a larger batch mainly "
-        "saves updates; above it, it mainly costs tokens."
+        "Reaching a loss {target} nats above the entropy takes {many:.0f} updates with "
+        "batches of {small} texts and {few:.0f} with batches of {large}. At the critical "
+        "batch of {critical:.0f} texts, updates and tokens are both twice their minimum. "
+        "Below it, a larger batch mainly saves updates; above it, it mainly costs tokens."
     )
     reached = [each for each in found if isfinite(each.updates)]
     said = text.format(
@@ -53,8 +53,8 @@ def says_batch(found: Found) -> str:
         critical=fit(found).critical,
     )
     text = _(
-        "The noise scale of the gradients alone, B_simple, is {simple:.0f} texts on the mean of "
-        "all trainings, which is {ratio:.1f} times the critical batch."
+        "The noise scale of the gradients alone, B_simple, averages {simple:.0f} texts over "
+        "all runs, which is {ratio:.1f} times the critical batch."
     )
     return sentences(said, text.format(simple=noise_scale(found), ratio=ratio(found)))
 
@@ -62,13 +62,17 @@ def says_batch(found: Found) -> str:
 def updates_chart(found: Found) -> Chart:
     """Updates to the loss, against the batch size."""
     level = Level(x=fit(found).critical, name=_("critical batch"), color=palette.ATTENTION)
-    return _chart(found, _("Updates to the same loss"), _("updates (logarithmic)"), 0, level)
+    return _chart(
+        found, _("Updates needed for the same loss"), _("updates (logarithmic)"), 0, level
+    )
 
 
 def tokens_chart(found: Found) -> Chart:
     """Tokens to the loss, against the batch size."""
     level = Level(x=noise_scale(found), name=_("noise scale"), color=palette.NORM, dash="dot")
-    return _chart(found, _("Tokens to the same loss"), _("tokens (logarithmic)"), SEQ_LEN, level)
+    return _chart(
+        found, _("Tokens needed for the same loss"), _("tokens (logarithmic)"), SEQ_LEN, level
+    )
 
 
 def _chart(found: Found, title: str, axis: str, tokens: int, level: Level) -> Chart:

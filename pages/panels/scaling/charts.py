@@ -79,7 +79,7 @@ def best_chart(facts: ValleyFacts) -> Chart:
         Axis(title, (ends.min(), ends.max()), is_log=True, said=size),
         [
             band("least", "most", palette.ATTENTION),
-            line("value", Look(_("the law, with its 90 % band"), palette.ATTENTION)),
+            line("value", Look(_("the law, with its 90% band"), palette.ATTENTION)),
             line("line", Look(_("line through the parabolas"), palette.FEED_FORWARD, dash="dash")),
             dots("n", Look(_("bottom of a parabola"), palette.FEED_FORWARD, "star", size=12),
                  rows=bottoms),
@@ -94,7 +94,7 @@ def miss_chart(facts: PredictFacts) -> Chart:
     """The valley that was expected of a larger budget, with its band, and what came out."""
     rows = facts.table.sort_values("n", ignore_index=True)
     return Chart(
-        _("A larger budget, {c} FLOPs: expected and measured").format(
+        _("A larger budget, {c} FLOPs: predicted and measured").format(
             c=in_flops(rows["flops"].mean())
         ),
         rows,
@@ -102,7 +102,7 @@ def miss_chart(facts: PredictFacts) -> Chart:
         Axis(_("loss, nats per token")),
         [
             band("least", "most", palette.ATTENTION),
-            line("expected", Look(_("expected, 90 % band"), palette.ATTENTION)),
+            line("expected", Look(_("predicted, 90% band"), palette.ATTENTION)),
             dots("loss", Look(_("measured"), palette.PINNED, "diamond", size=9)),
         ],
         hover="N = {n:,.0f}: {y:.4f}",

@@ -78,9 +78,9 @@ def floor_facts(runs: shared.Runs, counted: Counted) -> FloorFacts:
 def says_floor(facts: FloorFacts) -> str:
     """Both floors, and whether the band holds the true one."""
     text = _(
-        "This text has a known entropy: no model of any size can reach a loss below {true:.4f} "
-        "nats per token here. The law fitted to {n} small trainings puts the floor at E = "
-        "{fitted}, which is {miss:+.1%} off."
+        "This text has a known entropy: no model of any size can reach a loss below "
+        "{true:.4f} nats per token here. The law fitted to {n} small runs puts the floor at E"
+        " = {fitted}, which is {miss:+.1%} off."
     )
     said = text.format(
         true=facts.least_loss,
@@ -89,11 +89,11 @@ def says_floor(facts: FloorFacts) -> str:
         miss=facts.miss,
     )
     if facts.is_inside:
-        return sentences(said, _("The band holds the true floor."))
+        return sentences(said, _("The band contains the true floor."))
     verdict = _(
-        "The band does not hold the true floor, because it tells only how far the fit moves with "
-        "the runs and not how wrong the form of the law is. As larger budgets join the fit, the "
-        "floor is {misses} nats off."
+        "The band does not contain the true floor, because it shows only how much the fit "
+        "varies with the runs, not how wrong the form of the law is. As larger budgets are "
+        "added to the fit, the floor is off by {misses} nats."
     )
     misses = " · ".join(map("{:+.3f}".format, facts.misses))
     return sentences(said, verdict.format(misses=misses))
@@ -102,9 +102,10 @@ def says_floor(facts: FloorFacts) -> str:
 def says_band_of(facts: FloorFacts) -> str:
     """What the band holds."""
     text = _(
-        "The 90 % band holds nine of ten of {n} fits, each to runs that are drawn anew after a "
-        "budget or the cheapest ones were left out. It would hold the truth if losses followed the "
-        "law exactly; here the powers change slowly with size, so E lies on one side."
+        "The 90% band contains nine in ten of {n} fits, each to runs resampled after one "
+        "budget or the cheapest ones were left out. It would contain the true value if losses"
+        " followed the law exactly; here the exponents change slowly with size, so E is off "
+        "to one side."
     )
     return text.format(n=len(facts.lab.fit.others))
 
@@ -112,11 +113,11 @@ def says_band_of(facts: FloorFacts) -> str:
 def says_known(facts: FloorFacts) -> str:
     """What exactly is known, and of what."""
     text = _(
-        "Each of {n} symbols is drawn with a known probability that depends on the two before it "
-        "(a Markov source of second order, Shannon 1948), and a token is a symbol. The entropy "
-        "rate is Σ P(a, b) · H(next | a, b) = {rate:.4f} nats per token. In rows of {seq_len} "
-        "tokens the first prediction sees one symbol only, where {one:.4f} is the least, so the "
-        "least mean loss is {least:.4f}."
+        "Each of {n} symbols is drawn with a known probability that depends on the two before"
+        " it (a Markov source of second order, Shannon 1948), and a token is a symbol. The "
+        "entropy rate is Σ P(a, b) · H(next | a, b) = {rate:.4f} nats per token. In rows of "
+        "{seq_len} tokens, the first prediction sees only one symbol, for which the lowest "
+        "possible loss is {one:.4f}, so the lowest possible mean loss is {least:.4f}."
     )
     source = facts.source
     return text.format(
@@ -131,10 +132,10 @@ def says_known(facts: FloorFacts) -> str:
 def says_stories(_facts: FloorFacts) -> str:
     """The same of the stories of Training."""
     text = _(
-        "The entropy of the stories on Training is known as well: {story:.1f} nats for a whole "
-        "English story, the sum over all choices of its grammar. Per token this is {en:.3f} nats "
-        "(in Chinese {zh:.3f}), which only a reader of whole stories can reach; a window that "
-        "begins inside a story leaves more open."
+        "The entropy of the stories on the Training page is also known: {story:.1f} nats for "
+        "a whole English story, the sum over all choices of its grammar. This is {en:.3f} "
+        "nats per token ({zh:.3f} in Chinese), which only a model that reads whole stories "
+        "can reach; a window that begins inside a story leaves more uncertainty."
     )
     return text.format(
         story=story_entropy(ENGLISH),
@@ -160,14 +161,14 @@ def floor_chart(facts: FloorFacts) -> Chart:
         Axis(_("loss, nats per token")),
         [
             line("loss", Look(_("the law at the best size"), palette.ATTENTION)),
-            dots("loss", Look(_("best training of a budget"), palette.PINNED, size=9), rows=best),
+            dots("loss", Look(_("best run of a budget"), palette.PINNED, size=9), rows=best),
         ],
         hover="{flops:.1e} FLOPs: {y:.4f}",
         legend=Legend.FOOT,
         tall=330,
         levels=[
             Level(
-                y=facts.least_loss, name=_("entropy: the least possible loss"), color=palette.NORM
+                y=facts.least_loss, name=_("entropy: the lowest possible loss"), color=palette.NORM
             ),
             Level(y=law.floor, name=_("fitted E"), color=palette.ATTENTION, dash="dot"),
             Level(y=source.entropy_after_one, name=_("best bigram"), dash="dot"),
@@ -179,20 +180,20 @@ def approach_chart(facts: FloorFacts) -> Chart:
     """The fitted floor, as larger and larger runs are given to the fit."""
     rows = facts.floors
     return Chart(
-        _("The fitted floor, by the largest budget that the fit has seen"),
+        _("The fitted floor, by the largest budget in the fit"),
         rows,
         flops_axis(rows["flops"]),
         Axis(_("fitted E, nats per token")),
         [
             band("least", "most", palette.ATTENTION),
-            line("value", Look(_("fitted E, with its 90 % band"), palette.ATTENTION, "circle")),
+            line("value", Look(_("fitted E, with its 90% band"), palette.ATTENTION, "circle")),
         ],
         hover="{flops:.1e} FLOPs: {y:.4f}",
         legend=Legend.FOOT,
         tall=330,
         levels=[
             Level(
-                y=facts.least_loss, name=_("entropy: the least possible loss"), color=palette.NORM
+                y=facts.least_loss, name=_("entropy: the lowest possible loss"), color=palette.NORM
             )
         ],
     )
@@ -207,8 +208,8 @@ def level_rows(facts: FloorFacts) -> pd.DataFrame:
     """What a reader can come to at best who sees so much of the text."""
     source = facts.source
     rows = [
-        (_("nothing: all symbols are alike"), log(source.n_symbols)),
-        (_("how often each symbol stands"), source.entropy_of_one),
+        (_("nothing: all symbols are equally likely"), log(source.n_symbols)),
+        (_("how often each symbol occurs"), source.entropy_of_one),
         (_("the symbol before (a bigram)"), source.entropy_after_one),
         (_("both symbols before, where there are two"), facts.least_loss),
         (_("both symbols before, in an endless text"), source.entropy_rate),
@@ -216,7 +217,7 @@ def level_rows(facts: FloorFacts) -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("what is known"): [name for name, _nats in rows],
-            _("least loss, nats per token"): [f"{nats:.4f}" for _name, nats in rows],
+            _("lowest loss, nats per token"): [f"{nats:.4f}" for _name, nats in rows],
             _("equally likely tokens"): [f"{np.exp(nats):.1f}" for _name, nats in rows],
         }
     )

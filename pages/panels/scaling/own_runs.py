@@ -58,8 +58,8 @@ def with_known_truth() -> bytes:
 def says_fitted(facts: ValleyFacts) -> str:
     """The best size's power by both fits, and the floor."""
     text = _(
-        "The best size grows as C^{power} by the law and as C^{line} by parabolas; the floor is "
-        "E = {floor}."
+        "The best size grows as C^{power} by the law and as C^{line} by the parabolas; the "
+        "floor is E = {floor}."
     )
     return text.format(
         power=says_band(facts.fit.power, 4),
@@ -72,9 +72,9 @@ def says_truth(facts: ValleyFacts) -> str:
     """The law that the example was made from, beside what was found."""
     text = _(
         "These {n} runs were computed, without noise, from the corrected Chinchilla law "
-        "(Besiroglu et al. 2024): E = {e}, α = {alpha}, β = {beta}, so that the best size grows "
-        "as C^{power:.4f}. The law finds it again; the parabolas, with one list of sizes for all "
-        "budgets, do not."
+        "(Besiroglu et al. 2024): E = {e}, α = {alpha}, β = {beta}, so the best size grows as"
+        " C^{power:.4f}. Fitting the law recovers this; the parabolas, with the same sizes "
+        "for all budgets, do not."
     )
     law = BESIROGLU
     return text.format(
@@ -95,7 +95,7 @@ def what_of_mine(_run: Run, state: State) -> None:
         max_upload_size=MOST_BYTES // 10**6,
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        switch("known_runs", _("Show an example of known truth"))
+        switch("known_runs", _("Show an example whose law is known"))
         st.caption(_("Your file stays in this session; links do not include it."))
     if not (file or state.known_runs):
         return

@@ -67,9 +67,9 @@ def says_missed(facts: PredictFacts) -> str:
     """How many larger runs lie in their band, and how far the worst is off."""
     mean, worst = facts.misses
     text = _(
-        "The law is fitted to {n_fitted} trainings of at most {flops} FLOPs. Of {n} larger ones, "
-        "up to {times:.0f} times as expensive, which it never saw, {n_inside} came to a loss "
-        "inside their 90 % band; the mean miss is {mean:.2%}, the worst {worst:+.2%}."
+        "The law is fitted to {n_fitted} runs of at most {flops} FLOPs. Of {n} larger runs, "
+        "up to {times:.0f} times as expensive and not used in the fit, {n_inside} had a loss "
+        "inside their 90% band; the mean error is {mean:.2%}, the worst {worst:+.2%}."
     )
     return text.format(
         n_fitted=len(facts.fit.runs),
@@ -86,14 +86,20 @@ def says_bend(facts: PredictFacts) -> str:
     """To which side the larger runs miss, and what that says of the law."""
     above, n = facts.n_above, len(facts.runs)
     if above == n:
-        text = _("All {n} came out above the expected loss: beyond its runs the law bends upward.")
+        text = _(
+            "All {n} came out above the predicted loss: beyond the runs it was fitted to, the "
+            "loss rises above the law."
+        )
     elif not above:
         text = _(
-            "All {n} came out below the expected loss: beyond its runs the law bends downward."
+            "All {n} came out below the predicted loss: beyond the runs it was fitted to, the "
+            "loss falls below the law."
         )
     else:
-        text = _("{above} of {n} came out above the expected loss, so that no bend is seen.")
-    tell = _("How far it bends still further out, only larger trainings can tell.")
+        text = _(
+            "{above} of {n} came out above the predicted loss, so no systematic deviation is seen."
+        )
+    tell = _("Only still larger runs can show how far the loss then departs from the law.")
     return sentences(text.format(n=n, above=above), tell)
 
 
@@ -101,9 +107,9 @@ def says_all(facts: PredictFacts) -> str:
     """The same test of every budget that can be foretold."""
     inside, n = facts.inside_of_all
     text = _(
-        "The same test was made of every budget that has three cheaper ones, and each was foretold "
-        "by a law that is fitted to the cheaper ones alone. Of the {n} trainings foretold in this "
-        "way, {inside} came to a loss inside their 90 % band."
+        "The same test was made for every budget that has three cheaper ones: each was "
+        "predicted by a law fitted to the cheaper ones only. Of the {n} runs predicted in "
+        "this way, {inside} had a loss inside their 90% band."
     )
     return text.format(n=n, inside=inside)
 
@@ -111,17 +117,17 @@ def says_all(facts: PredictFacts) -> str:
 def says_band_of(_facts: PredictFacts) -> str:
     """What the band holds."""
     return _(
-        "The band holds two things: how much the law changes when a budget or the cheapest ones "
-        "are left out and the runs of the others are drawn anew, and how much single runs scatter "
-        "around it."
+        "The band includes two things: how much the law changes when one budget or the "
+        "cheapest ones are left out and the runs of the others are resampled, and how much "
+        "single runs scatter around it."
     )
 
 
 def says_foretold(found: Foretold) -> str:
     """What is expected, before it is trained."""
     text = _(
-        "For {flops} FLOPs the law asks for N = {n} parameters (d_model {d_model}) and {d} tokens, "
-        "and expects a loss of {expected} nats per token."
+        "For {flops} FLOPs, the law recommends N = {n} parameters (d_model {d_model}) and {d}"
+        " tokens, and predicts a loss of {expected} nats per token."
     )
     return text.format(
         flops=in_flops(found.point.flops),
@@ -134,7 +140,7 @@ def says_foretold(found: Foretold) -> str:
 
 def says_miss(found: Foretold, loss: float) -> str:
     """How far it was off, and whether the band held it."""
-    text = _("Trained: {loss:.4f}, {miss:+.2%} from the prediction.")
+    text = _("The run reached {loss:.4f}, {miss:+.2%} from the prediction.")
     said = text.format(loss=loss, miss=found.miss(loss))
     verdict = _("The loss lies inside its band.")
     if not found.holds(loss):
@@ -151,11 +157,11 @@ def miss_rows(facts: PredictFacts) -> pd.DataFrame:
             _("parameters N"): rows["n"].map(size),
             _("tokens D"): rows["d"].map(size),
             _("expected"): rows["expected"].map("{:.4f}".format),
-            _("90 % band"): [
+            _("90% band"): [
                 f"{a:.4f} – {b:.4f}" for a, b in zip(rows["least"], rows["most"], strict=True)
             ],
             _("measured"): rows["loss"].map("{:.4f}".format),
-            _("miss"): rows["miss"].map("{:+.2%}".format),
+            _("error"): rows["miss"].map("{:+.2%}".format),
         }
     )
 
@@ -178,7 +184,7 @@ def can_it_be_foretold(run: Run, state: State) -> None:
         note(says_band_of(predict_facts(runs, larger, counted)))
     _one_more(run, runs, counted, state)
     if larger:
-        with details(_("Every larger training"), icon=":material/table:"):
+        with details(_("Every larger run"), icon=":material/table:"):
             show_table(miss_rows(predict_facts(runs, larger, counted)), key="predict_rows")
 
 
@@ -186,7 +192,7 @@ def _one_more(run: Run, runs: shared.Runs, counted: Counted, state: State) -> No
     """A budget of the reader's: first the prediction, then the training."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="foretold_controls"):
         typed("predicted_flops", _("Your budget, in FLOPs"))
-        shared.live_choice("train_predicted", _("Train it here and see the miss"))
+        shared.live_choice("train_predicted", _("Train it here and see the error"))
     found = foretold(runs, counted, state.predicted_flops, run.seed)
     st.markdown(says_foretold(found))
     if not state.train_predicted:
@@ -204,7 +210,7 @@ def at(_run: Run, state: State) -> tuple[shared.Runs, shared.Runs, Counted] | No
 
 PANEL = Panel(
     "predict",
-    N_("Can a larger run be foretold?"),
+    N_("Can a larger run be predicted?"),
     can_it_be_foretold,
     of_this_run=False,
     reads_input=False,

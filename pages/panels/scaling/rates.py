@@ -44,9 +44,10 @@ rate_facts = lru_cache(maxsize=16)(RateFacts)
 def says_rates(facts: RateFacts) -> str:
     """The best rate of each width under both schemes."""
     text = _(
-        "From the narrowest to the widest model, the best rate is {standard} with the standard "
-        "scheme ({apart}) and {mup} under muP ({mup_apart}). A rate found with the narrowest costs "
-        "the widest {price:.3f} nats with the standard scheme and {mup_price:.3f} under muP."
+        "From the narrowest to the widest model, the best rate is {standard} with the "
+        "standard scheme ({apart}) and {mup} under muP ({mup_apart}). Using the best rate of "
+        "the narrowest model costs the widest {price:.3f} nats with the standard scheme and "
+        "{mup_price:.3f} under muP."
     )
     return text.format(
         standard=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.STANDARD)),
@@ -59,7 +60,9 @@ def says_rates(facts: RateFacts) -> str:
 
 
 def _says_apart(times: float) -> str:
-    return _("all the same") if times == 1 else _("{times:.3g}-fold apart").format(times=times)
+    return (
+        _("all the same") if times == 1 else _("a factor of {times:.3g} apart").format(times=times)
+    )
 
 
 def rate_chart(facts: RateFacts, scheme: Scheme) -> Chart:

@@ -23,8 +23,8 @@ def says_shape(found: Found) -> str:
     best, worst = (choose(found, key=lambda each: each.excess) for choose in (min, max))
     text = _(
         "All shapes cost {flops} FLOPs and have about {n} parameters. The best is {layers} × "
-        "d_model {d_model} with {excess:.3f} nats above the entropy, the worst {worst_layers} × "
-        "d_model {worst_width} with {worst:.3f}: {times:.1f} times as much."
+        "d_model {d_model}, {excess:.3f} nats above the entropy; the worst is {worst_layers} "
+        "× d_model {worst_width}, {worst:.3f} above it, which is {times:.1f} times as much."
     )
     return text.format(
         flops=in_flops(FLOPS),
@@ -42,9 +42,9 @@ def says_shape(found: Found) -> str:
 def says_why(_found: Found) -> str:
     """What this text asks for."""
     return _(
-        "Each token of this text depends on the two before it alone, so one or two layers can tell "
-        "all there is. Text that has to be worked out in more steps asks for more of them. Each "
-        "shape has the best of three learning rates."
+        "Each token of this text depends only on the two before it, so one or two layers can "
+        "learn all there is to know. Text that requires more steps of computation calls for "
+        "more layers. Each shape uses the best of three learning rates."
     )
 
 

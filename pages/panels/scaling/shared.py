@@ -73,11 +73,11 @@ def runs_here(run: Run, state: State) -> Runs:
 def says_trained(*, is_recorded: bool) -> str:
     """What was trained, and how; that runs were recorded, where they were."""
     text = _(
-        "GPTs of one layer and widths from {least} to {most}, {seq_len} tokens a text, {batch} "
-        "texts an update, AdamW with a peak rate of {rate} (matrices scale with the width, as in "
-        "muP), a warm-up of a fifth, and for each training a cosine of its own down to zero. The "
-        "text is drawn anew for every batch, so no text comes twice; the loss is the expected "
-        "one on fresh text."
+        "GPTs with one layer and widths from {least} to {most}, {seq_len} tokens per text, "
+        "{batch} texts per update; AdamW with a peak rate of {rate} (that of the matrices "
+        "scales with the width, as in muP), a warm-up over the first fifth, and for each run "
+        "its own cosine decay to zero. New text is drawn for every batch, so no text comes "
+        "twice; the loss is the expected loss on new text."
     )
     least, most = plan.widths()
     said = text.format(
@@ -93,7 +93,7 @@ def says_trained(*, is_recorded: bool) -> str:
 def says_band(band: Band, digits: int = 2) -> str:
     """A number with its band of 90 %."""
     value, least, most = (f"{each:.{digits}f}" for each in band)
-    return _("{value} (90 % band: {least} to {most})").format(value=value, least=least, most=most)
+    return _("{value} (90% band: {least} to {most})").format(value=value, least=least, most=most)
 
 
 def size(count: float) -> str:

@@ -75,9 +75,9 @@ slope_facts = lru_cache(maxsize=16)(SlopeFacts)
 def says_slopes(facts: SlopeFacts) -> str:
     """The powers of the width under both schemes, and what they mean."""
     text = _(
-        "After {n} updates at one rate, the last residual stream has moved by a size that goes "
-        "with width to the power {stream:.2f}, and the logits to the power {logits:.2f}. Under muP "
-        "the powers are {mup_stream:.2f} and {mup_logits:.2f}."
+        "After {n} updates at one rate, the change in the last residual stream scales as "
+        "width to the power {stream:.2f}, and that in the logits as width to the power "
+        "{logits:.2f}. Under muP the powers are {mup_stream:.2f} and {mup_logits:.2f}."
     )
     stream, logits = facts.slopes(Scheme.STANDARD)
     mup_stream, mup_logits = facts.slopes(Scheme.MUP)
@@ -132,10 +132,11 @@ def _width_axis(widths: pd.Series) -> Axis:
 def says_how(config: ModelConfig, optimizer: OptimizerKind, seed: int = 0) -> str:
     """What is trained, and which rate is meant."""
     text = _(
-        "GPTs with d_model {widths}, at most {layers} layers, heads of {d_head}, tables of their "
-        "own for input and output, and everything else as in {whose}, on text of known entropy, "
-        "{n} updates each, from seed {seed}. Standard weights begin as in PyTorch, those of muP "
-        "with what writes to the stream, and the logits, at zero."
+        "GPTs with d_model {widths}, at most {layers} layers, heads of width {d_head}, "
+        "separate tables for input and output, and everything else as in {whose}, trained on "
+        "text of known entropy with {n} updates each, from seed {seed}. Standard weights are "
+        "initialized as in PyTorch; under muP, the weights that write to the stream, and the "
+        "logits, start at zero."
     )
     is_shipped = narrowest(config) == shipped_searches()[0].config
     said = text.format(
@@ -149,8 +150,8 @@ def says_how(config: ModelConfig, optimizer: OptimizerKind, seed: int = 0) -> st
     if optimizer is not OptimizerKind.MUON:
         return said
     text = _(
-        "The rate is that of Muon, for the matrices of the layers; AdamW steps all else at "
-        "{rate}, where muP applies."
+        "The learning rate shown is that of Muon, for the matrices of the layers; AdamW "
+        "updates everything else at {rate}, where muP applies."
     )
     return sentences(said, text.format(rate=plan.RATE))
 

@@ -66,9 +66,9 @@ def _says_outside(facts: ValleyFacts) -> str:
 def says_law(facts: ValleyFacts) -> str:
     """The five numbers of the law, and how well it holds."""
     text = _(
-        "L(N, D) = {e:.3f} + {a:.4g} / N^{alpha:.3f} + {b:.4g} / D^{beta:.3f}. A run is "
-        "typically {off:.2%} off it. The bands come from {n} fits, each to runs that are drawn "
-        "anew after one budget, or some of the cheapest, was left out (bootstrap)."
+        "L(N, D) = {e:.3f} + {a:.4g} / N^{alpha:.3f} + {b:.4g} / D^{beta:.3f}. A run "
+        "typically deviates from it by {off:.2%}. The bands come from {n} fits, each to runs "
+        "resampled after one budget, or some of the cheapest, was left out (bootstrap)."
     )
     law = facts.fit.law
     return text.format(
@@ -141,7 +141,7 @@ def _estimate() -> None:
     """How long it took where it was recorded."""
     if recorded := shared.recorded_runs():
         n = len(plan.valley_points())
-        text = _("{n} trainings, about {time} on a free core")
+        text = _("{n} runs, about {time} on a free core")
         seconds = shared.seconds_of(recorded) * n / len(recorded)
         st.caption(text.format(n=n, time=long_duration(seconds, _=_)))
 

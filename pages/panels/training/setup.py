@@ -62,14 +62,14 @@ TASKS = {
         "generated sentences that are grammatical."
     ),
     TaskKind.MARKOV: N_(
-        "Predict a text of known entropy: each symbol is drawn with a probability that depends on "
-        "the two before it. The score is how far the expected loss lies above the least that is "
-        "possible, in nats; lower is better."
+        "Predict a text of known entropy: each symbol is drawn with a probability that "
+        "depends on the two before it. The score is how far the expected loss lies above the "
+        "lowest possible loss, in nats; lower is better."
     ),
     TaskKind.INDUCTION: N_(
         "A random sequence repeats. Find where the current token occurred before, and predict"
         " what followed it (induction). The score is the share of repeated tokens predicted "
-        "correctly, at distances never trained on."
+        "correctly, at distances not seen in training."
     ),
     TaskKind.COPY: N_(
         "Repeat the letters. The score is the share of answers that are entirely right."
@@ -334,10 +334,10 @@ def _more(recipe: Recipe, state: State) -> None:
 def says_learning(spec: TrainingSpec) -> str:
     """What a training does, for who has never seen one."""
     text = _(
-        "Training repeats three moves, here {n_steps:,} times: the model guesses, its guesses "
-        "are compared with what is right, and each of its {total:,} numbers (parameters) is "
-        "shifted a little so that the same guesses would be less wrong. The recipe sets how "
-        "large these shifts are."
+        "Training repeats three moves, here {n_steps:,} times: the model guesses, its guesses"
+        " are compared with the right answers, and each of its {total:,} numbers (parameters)"
+        " is shifted a little so that the same guesses would be less wrong. The recipe sets "
+        "how large these shifts are."
     )
     return text.format(n_steps=spec.recipe.n_steps, total=n_parameters(spec))
 

@@ -35,10 +35,10 @@ def says_staircase(facts: StaircaseFacts) -> str:
     """From where to where the loss falls, and which step brings most and which nothing."""
     first, last = facts.stairs[0], facts.stairs[-1]
     text = _(
-        "The {a} sees only the current character: it is as uncertain of the next as if it chose "
-        "among {n_first:.0f} equally likely ones (a loss of {first:.2f} nats, the natural "
-        "logarithm). After {n} more steps ({b}), it chooses among {n_last:.0f} ({last:.2f} nats). "
-        "“{largest}” helps most: it lowers the loss by {gain:.2f}."
+        "The {a} sees only the current character: it is as uncertain about the next one as if"
+        " it chose among {n_first:.0f} equally likely ones (a loss of {first:.2f} nats, the "
+        "natural logarithm). After {n} more steps ({b}), it chooses among {n_last:.0f} "
+        "({last:.2f} nats). “{largest}” helps most: it lowers the loss by {gain:.2f}."
     )
     said = text.format(
         n=len(facts.gains),
@@ -67,9 +67,9 @@ def _says_useless(facts: StaircaseFacts) -> str:
 def says_text(facts: StaircaseFacts) -> str:
     """What the models have read, and what they go on with."""
     text = _(
-        "They read the documentation of Python: brackets and half-finished lines belong to it. "
-        "Each continues {begins}, from a passage that it has never read, as the last row does: "
-        "watch letters become words."
+        "The models were trained on Python's documentation, which contains brackets and "
+        "unfinished lines. Each continues {begins}, the start of a passage that it has never "
+        "read; the last row shows the passage itself. Watch letters become words."
     )
     return text.format(begins=literal(facts.begins))
 
@@ -77,8 +77,9 @@ def says_text(facts: StaircaseFacts) -> str:
 def says_how(facts: StaircaseFacts) -> str:
     """What was trained, and how."""
     text = _(
-        "All are trained on characters, with {n_steps:,} updates on {batch} texts of {length} "
-        "characters each, seeds {seeds}; every step keeps the changes of the steps before it."
+        "All models are trained on characters, with {n_steps:,} updates on {batch} texts of "
+        "{length} characters each (seeds {seeds}); every step keeps the changes of the steps "
+        "before it."
     )
     return text.format(
         n_steps=facts.recipe.n_steps,

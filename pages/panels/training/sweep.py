@@ -53,9 +53,9 @@ def which_setting_is_best(state: State) -> None:
     """What varies, the table of what is known, its pictures, and the files."""
     with explained(("sweeps", "loss_curve"), (in_code(file_on_disk("sweep.toml")),), key="sweep"):
         text = _(
-            "Every setting is trained from every seed, a dot each, all else as set above and in "
-            "the sidebar. Look for a gap between two settings that is wider than the range of "
-            "their seeds."
+            "Every setting is trained from every seed, and each run is a dot; everything else"
+            " is as set above and in the sidebar. Look for a gap between two settings that is"
+            " wider than the range of their seeds."
         )
         note(text)
     try:
@@ -158,7 +158,7 @@ def _so_far(sweep: Sweep, was_running: bool, price: float) -> None:
             show(losses_chart, facts, facts=as_it_is, key="sweep_losses")
         _small_multiples(facts)
         show_table(settings_table(facts), key="sweep_table")
-    with details(_("Take the sweep away")):
+    with details(_("Export this sweep")):
         files_row(view, "sweep")
     if was_running and not view.is_running:
         st.rerun(scope="app")
@@ -198,7 +198,7 @@ def _say_expected(view: View) -> Sequence[Fault]:
     starting = sweeps.sweeps().starting
     seconds = estimate_seconds(left, n_at_once, expected_pace, starting=starting)
     n = view.n_planned - len(view.found)
-    text = ngettext("{n} training, {at_once} at a time.", "{n} trainings, {at_once} at a time.", n)
+    text = ngettext("{n} run, {at_once} at a time.", "{n} runs, {at_once} at a time.", n)
     said = [text.format(n=n, at_once=n_at_once)]
     if seconds is not None:
         said += _says_time(seconds * n / max(1, len(left)), is_start_known=bool(starting))
@@ -211,8 +211,11 @@ def _says_time(seconds: float, *, is_start_known: bool) -> Sequence[str]:
     if settings.ray_address():
         text = _("About {time} on devices that are as quick as this machine.")
     else:
-        text = _("About {time} alone on this machine, by the time of a few updates.")
-    start = "" if is_start_known else _("Before that, the processes that train start.")
+        text = _(
+            "About {time} if nothing else runs on this machine, judging by the time that a few "
+            "updates took."
+        )
+    start = "" if is_start_known else _("Before that, the training processes have to start.")
     warning = _("Fewer values, seeds or steps make it shorter.") if seconds > LONG else ""
     return text.format(time=roughly(seconds)), start, warning
 
@@ -252,16 +255,19 @@ def _in_columns(n: int) -> Sequence[Any]:
 
 def _says_command(name: str) -> str:
     """What trains the file, and whether it knows what is finished here."""
-    text = _("This file trains the same points elsewhere: `python -m blocks sweep {file}`.")
+    text = _(
+        "With this file, the same points can be trained elsewhere: `python -m blocks sweep {file}`."
+    )
     if settings.data_folder():
         shared = _(
-            "On the machine of this server, the command and the app share what is finished, "
-            "in the folder that `BLOCKSCOPE_DATA` names, so nothing is trained twice."
+            "On this server's machine, the command and the app share finished runs in the "
+            "folder that `BLOCKSCOPE_DATA` names, so nothing is trained twice."
         )
     else:
         shared = _(
-            "This server keeps what is finished until it ends, and the command keeps its own in "
-            "`runs`. They share it where both start with `BLOCKSCOPE_DATA` set to one folder."
+            "This server keeps finished runs until it stops, and the command keeps its own in"
+            " `runs`. They share them if both are started with `BLOCKSCOPE_DATA` set to the "
+            "same folder."
         )
     more = _("Values that belong together go into its `[[settings]]`, one table for each setting.")
     return sentences(text.format(file=file_on_disk(name)), more, shared)

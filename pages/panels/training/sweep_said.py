@@ -36,8 +36,8 @@ def says_best(facts: SweepFacts) -> str:
     """The best setting, by how much, and whether the seeds agree."""
     best, other, *_more = facts.whole
     text = _(
-        "Best: **{name}**, with a held-out loss of {loss:.3f} nats on average over {n} "
-        "seeds ({least:.3f} to {most:.3f}). The next, {other}, comes to {next:.3f}."
+        "Best: **{name}**, with a held-out loss of {loss:.3f} nats on average over {n} seeds "
+        "({least:.3f} to {most:.3f}). The second best, {other}, has {next:.3f}."
     )
     said = text.format(
         name=setting_name(best),
@@ -55,7 +55,9 @@ def _says_seeds(facts: SweepFacts) -> str:
     if facts.n_seeds == 1:
         return _("One seed cannot say whether this is more than chance: use three or more.")
     if facts.is_clear:
-        return _("Every seed of the best is below every seed of the next.")
+        return _(
+            "Every seed of the best setting has a lower loss than every seed of the second best."
+        )
     return _("Their seeds overlap, so these runs do not tell the two apart.")
 
 
@@ -69,8 +71,8 @@ def _says_end(facts: SweepFacts) -> str:
 def says_cost(facts: SweepFacts, price: float) -> str:
     """Hours of a device of what is finished, and money at the price that was typed, if any."""
     text = _(
-        "The finished trainings took {hours:.3g} device-hours, {each:.3g} each (one core or GPU, "
-        "its updates and looks alone)."
+        "The finished runs took {hours:.3g} device-hours, {each:.3g} each (on one core or "
+        "GPU, counting only updates and evaluations)."
     )
     said = text.format(hours=facts.device_hours, each=facts.of_each(facts.device_hours))
     if not price:
@@ -184,7 +186,7 @@ def settings_table(facts: SweepFacts) -> pd.DataFrame:
 
 def says_state(view: View) -> str:
     """How many trainings are finished, which go on, and how long the others take."""
-    text = _("{n} of {all} trainings finished")
+    text = _("{n} of {all} runs finished")
     said = [text.format(n=len(view.found), all=view.n_planned)]
     if view.is_running and view.live:
         said.append(
@@ -204,11 +206,9 @@ def _says_waiting(view: View) -> str:
     if not view.waiting:
         return _("waiting for its turn")
     if n := min(view.waiting.values()):
-        text = ngettext(
-            "waiting for {n} training before it", "waiting for {n} trainings before it", n
-        )
+        text = ngettext("waiting for {n} run ahead of it", "waiting for {n} runs ahead of it", n)
         return text.format(n=n)
-    return _("starting the processes that train")
+    return _("starting the training processes")
 
 
 def roughly(seconds: float) -> str:

@@ -34,10 +34,10 @@ NAMES = {
     Currency.SECONDS: N_("equal time"),
 }
 ANSWERS = {
-    Answer.BETTER: N_("At {currency}, the change is better: {mean:+.3f} ± {width:.3f} nats."),
-    Answer.WORSE: N_("At {currency}, the change is worse: {mean:+.3f} ± {width:.3f} nats."),
+    Answer.BETTER: N_("With {currency}, the change is better: {mean:+.3f} ± {width:.3f} nats."),
+    Answer.WORSE: N_("With {currency}, the change is worse: {mean:+.3f} ± {width:.3f} nats."),
     Answer.UNDECIDED: N_(
-        "At {currency}, these seeds do not decide: {mean:+.3f} ± {width:.3f} nats."
+        "With {currency}, these seeds are inconclusive: {mean:+.3f} ± {width:.3f} nats."
     ),
 }
 
@@ -56,9 +56,9 @@ def what_a_change_brings(state: State) -> None:
     with explained(("training", "loss_curve"), (verdict.contest, Verdict), key="verdict"):
         note(
             _(
-                "The training that is set spends a budget; the change gets as many updates as "
-                "that pays for, once in each currency, from the same seeds. Look at whether an "
-                "interval crosses 0, and whether the three agree."
+                "The run as set spends tokens, FLOPs and time; with the change, the model "
+                "gets as many updates as each of these three budgets allows, from the same "
+                "seeds. Check whether an interval crosses 0, and whether the three agree."
             )
         )
     try:
@@ -94,7 +94,7 @@ def _so_far(asked: Contest, was_running: bool) -> None:
         st.info(says_verdicts(found), icon=":material/lightbulb:")
         show(verdicts_chart, found, facts=as_it_is, key="verdicts")
         show_table(verdicts_table(found), key="verdicts_table")
-    with details(_("Take the sweep away")):
+    with details(_("Export this sweep")):
         sweep.files_row(view, "verdict")
     if was_running and not view.is_running:
         st.rerun(scope="app")
@@ -107,7 +107,9 @@ def says_verdicts(found: tuple[Verdict, ...]) -> str:
 
 def _says(found: Verdict) -> str:
     if len(found.differences) == 1:
-        text = _("At {currency}, the one seed differs by {mean:+.3f} nats, which decides nothing.")
+        text = _(
+            "With {currency}, the one seed differs by {mean:+.3f} nats, which is not conclusive."
+        )
         return text.format(currency=_(NAMES[found.currency]), mean=found.mean)
     return _(ANSWERS[found.answer]).format(
         currency=_(NAMES[found.currency]), mean=found.mean, width=found.half_width
@@ -128,7 +130,7 @@ def verdicts_chart(found: tuple[Verdict, ...], *, _: Translate) -> Chart:
     )
     mean = Look(_("mean, with its 95% interval"), palette.HELD_OUT, size=11)
     return Chart(
-        _("Held-out loss of the change minus that of the base"),
+        _("Held-out loss with the change minus that of the baseline"),
         pd.DataFrame({"row": range(len(found))}),
         Axis("", names=[_(NAMES[each.currency]) for each in found]),
         Axis(_("difference, nats"), has_zero=True),
@@ -147,10 +149,10 @@ def verdicts_table(found: tuple[Verdict, ...]) -> pd.DataFrame:
     rows = [
         {
             _("budget"): _(NAMES[each.currency]),
-            _("updates of the base"): each.n_steps[0],
-            _("updates of the change"): each.n_steps[1],
-            _("loss of the base"): f"{_mean(each.base):.4f}",
-            _("loss of the change"): f"{_mean(each.change):.4f}",
+            _("updates of the baseline"): each.n_steps[0],
+            _("updates with the change"): each.n_steps[1],
+            _("loss of the baseline"): f"{_mean(each.base):.4f}",
+            _("loss with the change"): f"{_mean(each.change):.4f}",
         }
         for each in found
     ]
