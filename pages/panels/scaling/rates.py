@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from blocks.model.faults import N_
-from blocks.scaling.transfer import Scheme, Tried, best_rates
+from blocks.scaling.transfer import RATES, Scheme, Tried, best_rates
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, dots, line
 from pages.show.parts import Beside, Say, Shown
-from pages.words.language import _
+from pages.words.language import _, sentences
 
 NAMES = {Scheme.STANDARD: N_("standard"), Scheme.MUP: N_("muP")}
 COLORS = {Scheme.STANDARD: palette.FEED_FORWARD, Scheme.MUP: palette.ATTENTION}
@@ -31,6 +31,12 @@ class RateFacts(NamedTuple):
         """How many times the best rates of all widths lie apart."""
         return max(self.best(scheme)) / min(self.best(scheme))
 
+    @property
+    def is_at_an_end(self) -> bool:
+        """Whether a best rate is the least or the largest that was tried."""
+        best = {rate for scheme in Scheme for rate in self.best(scheme)}
+        return not best.isdisjoint({RATES[0], RATES[-1]})
+
     def price(self, scheme: Scheme) -> float:
         """Nats that the widest model loses at the best rate of the narrowest one."""
         widest = max(each.width for each in self.found)
@@ -49,7 +55,7 @@ def says_rates(facts: RateFacts) -> str:
         "the narrowest model costs the widest {price:.3f} nats with the standard scheme and "
         "{mup_price:.3f} under muP."
     )
-    return text.format(
+    said = text.format(
         standard=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.STANDARD)),
         apart=_says_apart(facts.moves(Scheme.STANDARD)),
         mup=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.MUP)),
@@ -57,6 +63,8 @@ def says_rates(facts: RateFacts) -> str:
         price=facts.price(Scheme.STANDARD),
         mup_price=facts.price(Scheme.MUP),
     )
+    end = _("A best rate that is the least or the largest of those tried may lie beyond them.")
+    return sentences(said, end if facts.is_at_an_end else "")
 
 
 def _says_apart(times: float) -> str:
