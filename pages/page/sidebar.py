@@ -186,7 +186,7 @@ def architecture(
 
 def seed() -> None:
     """Draw the seed alone, for what trains models of its own."""
-    st.caption(_("What is open trains models of its own, so only the seed counts here."))
+    st.caption(_("The open panel trains models of its own, so only the seed matters here."))
     CONTROLS["seed"].draw("seed", Shown(weights.config(None, "")))
 
 

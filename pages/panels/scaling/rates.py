@@ -63,7 +63,10 @@ def says_rates(facts: RateFacts) -> str:
         price=facts.price(Scheme.STANDARD),
         mup_price=facts.price(Scheme.MUP),
     )
-    end = _("A best rate that is the least or the largest of those tried may lie beyond them.")
+    end = _(
+        "Where the best rate is the lowest or highest of those tried, a better one may lie "
+        "beyond them."
+    )
     return sentences(said, end if facts.is_at_an_end else "")
 
 
